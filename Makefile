@@ -1,0 +1,33 @@
+# Everything runs in .venv, which is made on first use and renewed when the requirements change.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+
+.PHONY: demo test lint types tests bench clean
+
+demo: $(READY)          ## the main job: race four paradigms on digits mosaics, end with a report
+	$(BIN)/foveate race digits
+
+test: lint types tests  ## all that CI checks
+
+lint: $(READY)
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks
+
+types: $(READY)
+	$(BIN)/mypy
+
+tests: $(READY)
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -q
+
+bench: $(READY)
+	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
+
+$(READY): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) build src/*.egg-info .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,53 @@
+"""The command line: each command a few lines, its work in the library.
+
+Commands are named by import path, so that ``foveate --help`` imports nothing heavy.
+"""
+
+import sys
+from collections.abc import Sequence
+
+from cyclopts import App, CycloptsError
+
+__all__ = ["main"]
+
+COMMANDS = {
+    "race": "Train several paradigms on the same bags and compare where they look.",
+    "resume": "Go on with a run that was stopped; it ends as if it never had been.",
+    "runs": "List runs.",
+    "report": "Rebuild the report of a run, or compare several.",
+    "list": "List data sets, paradigms, maps or experiments.",
+}
+
+app = App(
+    name="foveate",
+    help="Attention that looks at the right thing: train it, measure it, understand it.",
+    help_format="plaintext",
+    version="foveate 0.1.0",
+)
+for _name, _about in COMMANDS.items():
+    app.command(f"foveate.commands:{_name}_command", name=_name, help=_about)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line; a user's mistake is one sentence and exit code 2."""
+    tokens = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
+    except CycloptsError as error:
+        _complain(" ".join(str(error).split()))
+    except ValueError as error:
+        from foveate.errors import FoveateError
+
+        if not isinstance(error, FoveateError):
+            raise
+        _complain(str(error))
+    except KeyboardInterrupt:
+        print(
+            "foveate: stopped; 'foveate resume' goes on from the last checkpoint", file=sys.stderr
+        )
+        raise SystemExit(130) from None
+
+
+def _complain(sentence: str) -> None:
+    print(f"foveate: {sentence}", file=sys.stderr)
+    raise SystemExit(2)

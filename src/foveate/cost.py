@@ -1,0 +1,68 @@
+"""Cost: what a paradigm's training takes, counted in multiplications of f and g."""
+
+import torch
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from foveate.errors import FoveateError
+from foveate.models.focus import AttentionModel
+from foveate.paradigms import Hybrid, Paradigm, Progress, WithEntropy
+from foveate.segments import dense
+
+__all__ = ["epochs_within", "training_cost"]
+
+
+def training_cost(
+    rule: Paradigm, model: AttentionModel, shape: tuple[int, ...], m: int, epochs: int
+) -> float:
+    """Multiplications per training bag over all epochs, forward: m·f plus the calls of g.
+
+    The way back costs twice the way forth in every paradigm, so ratios are those of the whole.
+
+    Args:
+        rule: The paradigm, whose phases may cost differently.
+        model: Its model.
+        shape: Shape of one segment.
+        m: Segments per bag.
+        epochs: Passes over the bags.
+    """
+    focus_cost, classify_cost = _per_segment(rule, model, shape, m)
+    calls = [rule.phase(Progress(epoch, epochs)).calls(m) for epoch in range(epochs)]
+    return epochs * m * focus_cost + sum(calls) * classify_cost
+
+
+def epochs_within(
+    budget: float, rule: Paradigm, model: AttentionModel, shape: tuple[int, ...], m: int
+) -> int:
+    """How many epochs of a paradigm a budget of multiplications per bag pays for, at least one."""
+    inner = rule.paradigm if isinstance(rule, WithEntropy) else rule
+    if isinstance(inner, Hybrid) and inner.switch == "plateau":
+        raise FoveateError("equal compute needs a switch known beforehand, got 'plateau'")
+    low, high = 1, 2
+    while training_cost(rule, model, shape, m, high) <= budget:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        fits = training_cost(rule, model, shape, m, middle) <= budget
+        low, high = (middle, high) if fits else (low, middle)
+    return low
+
+
+@torch.no_grad()
+def _per_segment(
+    rule: Paradigm, model: AttentionModel, shape: tuple[int, ...], m: int
+) -> tuple[float, float]:
+    """Multiplications of f for one segment, and of one call of g."""
+    model.eval()
+    bag = torch.zeros(1, m, *shape)
+    with FlopCounterMode(display=False) as counter:
+        focus = model.attend(bag, None)
+    focus_cost = counter.get_total_flops() / (2 * m)
+    h = dense(focus.h)
+    return focus_cost, _multiplications(model.g, h if rule.whole_bag else h[:, 0])
+
+
+def _multiplications(network: nn.Module, x: torch.Tensor) -> float:
+    with FlopCounterMode(display=False) as counter:
+        network(x)
+    return counter.get_total_flops() / 2

@@ -1,0 +1,86 @@
+"""Data sets: one file each, dropped into this folder, found by name.
+
+A data set is a function ``load(split, n, m, seed) -> Bag``. The seed alone decides the bags; train
+and test never share a base image.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from foveate.bag import Bag
+from foveate.errors import FoveateError
+from foveate.registry import Registry
+
+__all__ = ["DATASETS", "Dataset", "Loader", "Recipe", "Split", "load"]
+
+Split = Literal["train", "test"]
+
+
+class Loader(Protocol):
+    """Makes ``n`` bags of ``m`` segments for a split; equal arguments give equal bags."""
+
+    def __call__(self, split: Split, *, n: int, m: int, seed: int) -> Bag: ...
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a data set is usually trained on: the defaults of ``foveate race``."""
+
+    m: int
+    n: int
+    n_test: int
+    net: str
+    epochs: int
+    batch: int
+    lr: float
+    optimizer: str = "adam"
+    stop_below: float | None = None
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A named source of bags.
+
+    Args:
+        name: Its name.
+        about: One line for ``foveate list datasets``.
+        classes: Names of the C classes.
+        load: The loader.
+        recipe: Usual sizes and training.
+    """
+
+    name: str
+    about: str
+    classes: tuple[str, ...]
+    load: Loader
+    recipe: Recipe
+
+
+DATASETS: Registry[Callable[[], Dataset]] = Registry("data set", package="foveate.data")
+
+
+def load(
+    name: str, *, n: int | None = None, m: int | None = None, seed: int = 0
+) -> tuple[Bag, Bag]:
+    """Training and test bags of a registered data set, by its usual sizes unless told otherwise.
+
+    Example:
+        >>> train, test = load("error-mode-1", n=10, seed=0)
+        >>> len(train), train.m
+        (10, 9)
+    """
+    data = DATASETS.get(name)()
+    check_sizes(m := m or data.recipe.m, n := n or data.recipe.n)
+    return (
+        data.load("train", n=n, m=m, seed=seed),
+        data.load("test", n=data.recipe.n_test, m=m, seed=seed),
+    )
+
+
+def check_sizes(m: int, *counts: int) -> None:
+    """Bags need two segments at least, and sets one bag."""
+    if m < 2:
+        raise FoveateError(f"m must be at least 2 segments a bag, got {m}")
+    if any(count < 1 for count in counts):
+        raise FoveateError(f"the number of bags must be at least 1, got {min(counts)}")

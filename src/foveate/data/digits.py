@@ -1,0 +1,38 @@
+"""Mosaics of scikit-learn's handwritten digits, which need no files and no network."""
+
+from functools import cache
+
+import torch
+
+from foveate.data import DATASETS, Dataset, Recipe, Split
+from foveate.data.bank import Bank, split_rows
+from foveate.data.images import image_dataset
+from foveate.randomness import generator
+
+__all__ = ["digits"]
+
+
+@cache
+def _bank() -> Bank:
+    from sklearn.datasets import load_digits
+
+    images, labels = load_digits(return_X_y=True)  # pixels 0 … 16
+    pixels = torch.from_numpy(images).mul(255 / 16).round().byte()
+    return Bank(pixels.view(-1, 1, 8, 8), torch.from_numpy(labels).long())
+
+
+def _source(split: Split, seed: int) -> Bank:
+    return _bank().take(split_rows(_bank(), split, generator("digits", "base images", seed)))
+
+
+@DATASETS.register("digits")
+def digits() -> Dataset:
+    """Digits 0, 1, 2 among the digits 3 to 9; base images are split 70 to 30 by the seed."""
+    return image_dataset(
+        "digits",
+        _source,
+        foreground=(0, 1, 2),
+        classes=("0", "1", "2"),
+        about="8×8 handwritten digits; 0, 1, 2 are foreground, 3 to 9 background (no files needed)",
+        recipe=Recipe(m=20, n=2000, n_test=1000, net="mlp", epochs=60, batch=200, lr=1e-3),
+    )

@@ -1,0 +1,37 @@
+"""Where the files of a data set are: a folder of the user's, or the Hugging Face hub."""
+
+import os
+from functools import cache
+from pathlib import Path
+
+from foveate.errors import FoveateError
+
+__all__ = ["locate"]
+
+
+def locate(name: str, hub_id: str) -> Path:
+    """The folder ``$FOVEATE_DATA/<name>`` if there is one, else a download from the hub.
+
+    Args:
+        name: Name of the data set and of its folder.
+        hub_id: Its public id on the hub.
+    """
+    root = os.environ.get("FOVEATE_DATA")
+    if root and (folder := Path(root) / name).is_dir():
+        return folder
+    try:
+        return _download(hub_id)
+    except Exception as error:  # an absent package, no network, a proxy's refusal: one remedy
+        why = type(error).__name__
+        raise FoveateError(
+            f"the files of '{name}' are not here: set FOVEATE_DATA to a folder that holds {name}/ "
+            f"with its Parquet files, or install foveate[hub] and be online to fetch {hub_id} "
+            f"({why})"
+        ) from None
+
+
+@cache
+def _download(hub_id: str) -> Path:
+    from huggingface_hub import snapshot_download
+
+    return Path(snapshot_download(hub_id, repo_type="dataset", allow_patterns="*.parquet"))

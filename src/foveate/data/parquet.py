@@ -1,0 +1,179 @@
+"""Folders of Parquet files in the layout of the Hugging Face hub, read into banks."""
+
+import io
+import json
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from foveate.data.bank import Bank, whole_numbers
+from foveate.data.cache import fingerprint, kept
+from foveate.errors import FoveateError
+
+__all__ = ["read_column", "read_parquet", "split_files"]
+
+IMAGE_COLUMNS = ("image", "img")
+GREY, COLOUR = ("1", "L", "LA"), ("P", "PA", "RGB", "RGBA", "RGBX", "CMYK", "YCbCr", "HSV", "LAB")
+STAND_FOR_TEST = ("test", "validation", "valid", "val")
+SPLIT = re.compile(r"(train|test|validation|valid|val)(?![a-zA-Z])")
+
+
+def split_files(path: Path) -> dict[str, tuple[Path, ...]]:
+    """The Parquet files of ``train`` and ``test``, or of ``all`` where there is no such split.
+
+    A file belongs to the split that its name, or its subfolder's name, begins with;
+    ``validation`` stands in for a missing ``test``.
+
+    Args:
+        path: A folder, searched with all its subfolders, or one file.
+    """
+    files = [path] if path.is_file() else sorted(path.rglob("*.parquet"))
+    if not files:
+        raise FoveateError(f"{path} is neither a folder of Parquet files nor an NPZ file")
+    splits: dict[str, list[Path]] = {}
+    for file in files:
+        inner = file.parent.name if file.parent != path else ""  # the set's own name says nothing
+        found = SPLIT.match(file.name) or SPLIT.match(inner)
+        splits.setdefault(found[1] if found else "", []).append(file)
+    test = next((splits[name] for name in STAND_FOR_TEST if name in splits), None)
+    if "train" in splits and test:
+        chosen = {"train": splits["train"], "test": test}
+    else:
+        chosen = {"all": splits.get("train") or test or files}
+    for part in chosen.values():
+        folders = sorted({str(file.parent) for file in part})
+        if len(folders) > 1:
+            raise FoveateError(
+                f"{path} holds several data sets: choose one, {' or '.join(folders)}"
+            )
+    return {name: tuple(part) for name, part in chosen.items()}
+
+
+def read_parquet(files: Sequence[Path], label: str | None = None) -> Bank:
+    """Images and labels of some Parquet files; read once in a process, decoded once on a machine.
+
+    Args:
+        files: Files with a column ``image`` or ``img``, struct{bytes, path}, and one of labels.
+        label: Name of the column of labels, ``label`` unless told otherwise.
+    """
+    return _read(tuple(files), label or "label", fingerprint(files))
+
+
+def read_column(files: Sequence[Path], column: str) -> NDArray[np.int64]:
+    """A column of whole numbers, shape (N,)."""
+    parts = []
+    for file in files:
+        table = _open(file)
+        if column not in table.schema_arrow.names:
+            raise FoveateError(
+                f"{file} has no label column '{column}'; --label chooses one of its columns: "
+                f"{', '.join(table.schema_arrow.names)}"
+            )
+        values = table.read(columns=[column]).column(0).to_numpy()
+        parts.append(whole_numbers(values, f"{file}, column '{column}'"))
+    return np.concatenate(parts)
+
+
+@lru_cache(maxsize=8)
+def _read(files: tuple[Path, ...], label: str, stamp: object) -> Bank:
+    columns = tuple(_image_column(file) for file in files)
+    y = read_column(files, label)
+    if not len(y):
+        raise FoveateError(f"{files[0]} holds no images")
+    x = kept((stamp, columns), len(y), lambda: _stack(files, columns))
+    return Bank(torch.from_numpy(x), torch.from_numpy(y), _label_names(files[0], label))
+
+
+def _open(file: Path) -> Any:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.ParquetFile(file)
+    except (OSError, pa.ArrowException):
+        raise FoveateError(f"{file} is not a whole Parquet file") from None
+
+
+def _image_column(file: Path) -> str:
+    names = _open(file).schema_arrow.names
+    for column in IMAGE_COLUMNS:
+        if column in names:
+            return column
+    raise FoveateError(f"{file} has no column 'image' or 'img'; its columns are {', '.join(names)}")
+
+
+def _label_names(file: Path, label: str) -> tuple[str, ...]:
+    """Names that the hub's own metadata gives to the labels."""
+    metadata = _open(file).schema_arrow.metadata or {}
+    try:
+        features = json.loads(metadata[b"huggingface"])["info"]["features"]
+        return tuple(str(name) for name in features[label]["names"])
+    except (KeyError, ValueError, TypeError):
+        return ()
+
+
+def _stack(files: Sequence[Path], columns: Sequence[str]) -> NDArray[np.uint8]:
+    images: list[NDArray[np.uint8]] = []
+    for file, column in zip(files, columns, strict=True):
+        for row, image in enumerate(_decoded(file, column)):
+            if images and image.shape[:2] != images[0].shape[:2]:
+                raise FoveateError(
+                    f"{file}, row {row}: images must have one size, got {_size(image)} after "
+                    f"{_size(images[0])}"
+                )
+            images.append(image)
+    channels = 3 if any(image.ndim == 3 for image in images) else 1
+    stack = np.empty((len(images), channels, *images[0].shape[:2]), np.uint8)
+    for place, image in enumerate(images):  # a grey image among coloured ones fills all channels
+        stack[place] = np.moveaxis(image, -1, 0) if image.ndim == 3 else image
+    return stack
+
+
+def _size(image: NDArray[np.uint8]) -> str:
+    return f"{image.shape[0]}×{image.shape[1]}"
+
+
+def _decoded(file: Path, column: str) -> Iterator[NDArray[np.uint8]]:
+    """Images of a file in order, (H, W) if grey and (H, W, 3) if coloured.
+
+    One thread: with small images Pillow is bound by the interpreter's lock, and threads add to it.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from PIL import Image
+
+    table = _open(file)
+    kind = table.schema_arrow.field(column).type
+    if not (pa.types.is_struct(kind) and kind.get_field_index("bytes") >= 0):
+        raise FoveateError(f"{file}, column '{column}': must be a struct with 'bytes', got {kind}")
+    Image.init()
+    formats, row = list(Image.ID), 0
+    for batch in table.iter_batches(batch_size=1024, columns=[column]):
+        for raw in pc.struct_field(batch.column(0), "bytes").to_pylist():
+            try:
+                image, form = _pixels(raw, formats)
+            except Exception as error:  # Pillow's readers raise many kinds
+                raise FoveateError(f"{file}, row {row}: not an image ({error})") from None
+            if form != formats[0]:  # trying the last one's format first halves the time
+                formats = [form, *Image.ID]
+            yield image
+            row += 1
+
+
+def _pixels(raw: bytes | None, formats: list[str]) -> tuple[NDArray[np.uint8], str]:
+    from PIL import Image
+
+    if raw is None:
+        raise ValueError("no bytes")
+    with Image.open(io.BytesIO(raw), formats=formats) as image:
+        if image.mode not in GREY + COLOUR:
+            raise ValueError(f"mode {image.mode} is not 8 bits a channel")
+        mode = "L" if image.mode in GREY else "RGB"
+        pixels = np.asarray(image if image.mode == mode else image.convert(mode))
+        return pixels, image.format or ""

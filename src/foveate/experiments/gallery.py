@@ -1,0 +1,41 @@
+"""Which held-out bags to show: those that are right for the wrong reason come first."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from foveate.bag import Bag
+from foveate.metrics.focus import focus_true
+from foveate.record import Array, Record
+from foveate.segments import Mosaics
+
+__all__ = ["pick_gallery"]
+
+
+def pick_gallery(records: Mapping[str, Record], bag: Bag, member: int = 0) -> dict[str, Array]:
+    """A few bags of one member: right with a wrong focus, right with the right one, and wrong.
+
+    Args:
+        records: The records of the paradigms that are compared.
+        bag: The held-out bags of the member.
+        member: Whose readings decide.
+
+    Returns:
+        ``rows`` (K,) into the held-out bags, and their ``segments`` (K, m, *) as stored.
+    """
+    rows = np.arange(min(6, len(bag))) if bag.z is None else _chosen(records, bag, member)
+    x = bag.x
+    segments = x.bank[x.index[rows]] if isinstance(x, Mosaics) else x[rows]
+    return {"rows": rows, "segments": segments.numpy()}
+
+
+def _chosen(records: Mapping[str, Record], bag: Bag, member: int) -> Array:
+    z, y = np.asarray(bag.z), np.asarray(bag.y)
+    mask = None if bag.mask is None else np.asarray(bag.mask)
+    right = np.stack([r.final["log_p"][member].argmax(-1) == y for r in records.values()])
+    focused = np.stack([focus_true(r.final["s"][member], z, mask) for r in records.values()])
+    order = np.argsort(-(right & ~focused).sum(0), kind="stable")
+    astray = [i for i in order if (right & ~focused)[:, i].any()][:4]
+    wrong = np.flatnonzero(~right.all(0))[:2]
+    sound = np.flatnonzero((right & focused).all(0))[:2]
+    return np.array(list(dict.fromkeys([*astray, *sound, *wrong])), dtype=np.int64)

@@ -1,0 +1,180 @@
+"""The paradigm race: the same model, trained in several ways, on the same bags."""
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from foveate.bag import Bag
+from foveate.checkpoint import save_checkpoint
+from foveate.cost import epochs_within, training_cost
+from foveate.data import DATASETS, Dataset
+from foveate.data.images import from_path
+from foveate.errors import FoveateError
+from foveate.experiments.gallery import pick_gallery
+from foveate.maps import MAPS
+from foveate.models.focus import FCAM, AttentionModel
+from foveate.models.nets import NETS, direct, pair
+from foveate.paradigms import PARADIGMS, Hybrid, Paradigm, WithEntropy
+from foveate.plan import Race, SettledRace
+from foveate.record import save_arrays
+from foveate.runs import Run, create_run
+from foveate.train import fit
+
+__all__ = ["resume_race", "settle", "start_race"]
+
+Report = Callable[[str, int, int], None]
+RECIPE = ("m", "n", "n_test", "net", "epochs", "batch", "lr", "optimizer", "stop_below")
+
+
+def settle(race: Race) -> SettledRace:
+    """The race with the data set's recipe written out where nothing was said, and checked."""
+    recipe = _dataset(race).recipe
+    filled = {k: v for k in RECIPE if (v := getattr(race, k)) is not None}
+    usual = {k: getattr(recipe, k) for k in RECIPE}
+    place = race.data if race.data in DATASETS else str(Path(race.data).resolve())
+    settled = SettledRace(**{**race.model_dump(), **usual, **filled, "data": place})
+    for name in settled.paradigms:
+        _paradigm(settled, name)
+    MAPS.get(settled.map)
+    NETS.get(settled.net)
+    settled.plan(settled.epochs)
+    return settled
+
+
+def _dataset(race: Race) -> Dataset:
+    """The data set that is meant, registered or on disk."""
+    if race.data in DATASETS:
+        if race.foreground is not None or race.label is not None:
+            raise FoveateError(
+                f"--foreground and --label are for a path, got the data set {race.data}"
+            )
+        return DATASETS.get(race.data)()
+    if not Path(race.data).exists():
+        looks_like_path = "/" in race.data or race.data.endswith(".npz")
+        if looks_like_path:
+            raise FoveateError(f"there is nothing at {race.data}")
+        return DATASETS.get(race.data)()
+    if race.foreground is None:
+        raise FoveateError(
+            "which labels are foreground must be said for a path: --foreground 0,1,2"
+        )
+    return from_path(race.data, label=race.label, foreground=_labels(race.foreground))
+
+
+def _labels(words: Sequence[str]) -> tuple[int, ...]:
+    try:
+        return tuple(int(word) for word in words)
+    except ValueError:
+        raise FoveateError(f"foreground must be whole numbers, got '{','.join(words)}'") from None
+
+
+def _paradigm(race: Race, name: str) -> Paradigm:
+    """A paradigm with the race's switch and regulariser."""
+    kind = PARADIGMS.get(name)
+    rule = kind(switch=race.switch) if kind is Hybrid else kind()
+    return WithEntropy(rule, race.entropy) if race.entropy else rule
+
+
+def _model(
+    race: SettledRace, rule: Paradigm, shape: tuple[int, ...], classes: int
+) -> AttentionModel:
+    """An untrained model for a paradigm."""
+    f, g, layer = pair(race.net, shape, classes, race.layer)
+    if rule.whole_bag:
+        return FCAM(f, direct(shape, race.m, classes), "uniform")
+    return FCAM(f, g, race.map, layer)
+
+
+def start_race(
+    race: Race, *, out: Path | None = None, report: Report | None = None, command: str = ""
+) -> Run:
+    """Run a race in a new run directory.
+
+    Args:
+        race: What to race.
+        out: The directory; None for a new one in the folder of runs.
+        report: Called as ``report(paradigm, epochs done, epochs)``.
+        command: The command that repeats it, for the manifest.
+    """
+    settled = settle(race)
+    run = create_run(
+        out,
+        "race",
+        settled.data,
+        parts=list(settled.paradigms),
+        config=settled.model_dump(),
+        seeds=list(range(settled.seeds)),
+        command=command,
+        resolved={},
+        seconds=0.0,
+    )
+    return resume_race(run, report)
+
+
+def resume_race(run: Run, report: Report | None = None) -> Run:
+    """Train what is not trained yet; a race that was killed ends as one that was not."""
+    start = time.monotonic()
+    race = SettledRace(**run.manifest["config"])
+    data = _dataset(race)
+    seeds = range(race.seeds)
+    train = [data.load("train", n=race.n, m=race.m, seed=seed) for seed in seeds]
+    test = [data.load("test", n=race.n_test, m=race.m, seed=seed) for seed in seeds]
+    for name in race.paradigms:
+        if not run.has(name):
+            run = _train_part(run, race, name, train, test, len(data.classes), report)
+    if not (run.path / "gallery.npz").exists():
+        _save_gallery(run, test[0])
+    return run.update(
+        status="done",
+        seconds=run.manifest["seconds"] + time.monotonic() - start,
+        sizes={
+            "n": race.n,
+            "n_test": race.n_test,
+            "m": race.m,
+            "classes": list(data.classes),
+            "segment": list(train[0].segment_shape),
+        },
+    )
+
+
+def _train_part(
+    run: Run,
+    race: SettledRace,
+    name: str,
+    train: list[Bag],
+    test: list[Bag],
+    classes: int,
+    report: Report | None,
+) -> Run:
+    """Train one paradigm and leave its weights and, last, its record."""
+    rule, shape = _paradigm(race, name), train[0].segment_shape
+    plan = race.plan(_epochs(race, rule, shape, classes))
+    folder = run.part(name)
+    record = fit(
+        lambda: _model(race, rule, shape, classes),
+        train,
+        test,
+        rule,
+        seeds=range(race.seeds),
+        plan=plan,
+        checkpoint=folder / "checkpoint.safetensors",
+        report=None if report is None else lambda done, total: report(name, done, total),
+    )
+    save_checkpoint(folder / "weights.safetensors", record.trained.tensors(), {"part": name})
+    record.save(folder / "record.npz")
+    (folder / "checkpoint.safetensors").unlink(missing_ok=True)
+    settled = {"epochs": plan.epochs, "lr": plan.lr, "parameters": record.meta["parameters"]}
+    return run.update(resolved={**run.manifest["resolved"], name: settled})
+
+
+def _epochs(race: SettledRace, rule: Paradigm, shape: tuple[int, ...], classes: int) -> int:
+    """The epochs of one paradigm: all, or as many as soft attention's cost pays for."""
+    if not race.equal_compute:
+        return race.epochs
+    soft = PARADIGMS.get("soft")()
+    budget = training_cost(soft, _model(race, soft, shape, classes), shape, race.m, race.epochs)
+    return epochs_within(budget, rule, _model(race, rule, shape, classes), shape, race.m)
+
+
+def _save_gallery(run: Run, bag: Bag) -> None:
+    save_arrays(run.path / "gallery.npz", pick_gallery(run.records(), bag))

@@ -1,0 +1,1 @@
+"""Numbers from arrays alone: no model, no torch. Leading axes (seeds) are carried along."""

@@ -1,0 +1,124 @@
+"""Does the attention look at the right thing? FT, SAIF, heat map, quadrants, threshold curve.
+
+Arrays carry any leading axes; the last ones are bags ``n`` and segments ``m``.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "EDGES",
+    "QUADRANTS",
+    "attention_on",
+    "focus_true",
+    "heat_map",
+    "quadrants",
+    "released_heat_map",
+    "saif",
+    "threshold_curve",
+]
+
+Array = NDArray[Any]
+
+EDGES = np.array([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
+QUADRANTS = ("ftpt", "ffpt", "ftpf", "ffpf")
+
+
+def attention_on(alpha: Array, z: Array) -> Array:
+    r"""Attention mass on the relevant segments, :math:`a_z = \sum_{j \in z} \alpha_j`. [vr23] 5
+
+    Args:
+        alpha: Attention, shape (…, n, m).
+        z: Relevance, boolean, shape (…, n, m).
+
+    Returns:
+        Shape (…, n).
+    """
+    return np.minimum((alpha * z).sum(-1), 1.0)
+
+
+def focus_true(s: Array, z: Array, mask: Array | None = None) -> Array:
+    """Whether the best relevant segment scores strictly above every other one. [pvr22] Sec. 3.2
+
+    A tie is not FT, nor is a bag without a relevant segment. The mean over bags is FT[f].
+
+    Args:
+        s: Focus scores f (or alpha, for FT by attention), shape (…, n, m).
+        z: Relevance, boolean, shape (…, n, m).
+        mask: True where a segment exists, shape (…, n, m).
+
+    Returns:
+        Boolean, shape (…, n).
+    """
+    others = ~z if mask is None else ~z & mask
+    best = np.where(z, s, -np.inf).max(-1)
+    return (best > np.where(others, s, -np.inf).max(-1)) & z.any(-1)
+
+
+def saif(a_z: Array, p_y: Array, tau: float = 0.8) -> Array:
+    """Strongly accurate interpretable fraction: both scores in [tau, 1]. [vr23] Sec. 2.4
+
+    Args:
+        a_z: Attention on the relevant segments, shape (…, n).
+        p_y: Predicted probability of the true class, shape (…, n).
+        tau: The threshold; .8 in the paper, .3 in its captioning experiment.
+
+    Returns:
+        Shape (…).
+    """
+    return ((a_z >= tau) & (p_y >= tau)).mean(-1)
+
+
+def heat_map(a_z: Array, p_y: Array, edges: Array = EDGES) -> Array:
+    """Share of bags in each cell of (focus score, prediction score). [vr23] Fig. 1
+
+    Cells are [e_i, e_{i+1}), the last one closed, so that the top right cell is SAIF. The edges are
+    fixed; the released script bins the range of the data (:func:`released_heat_map`).
+
+    Returns:
+        Shape (…, p cells, a cells): rows follow the prediction score, columns the focus score.
+    """
+    cells = len(edges) - 1
+    column = np.clip(np.searchsorted(edges, a_z, side="right") - 1, 0, cells - 1)
+    row = np.clip(np.searchsorted(edges, p_y, side="right") - 1, 0, cells - 1)
+    flat = row * cells + column
+    share = (flat[..., None] == np.arange(cells * cells)).mean(-2)
+    return share.reshape(*share.shape[:-1], cells, cells)
+
+
+def released_heat_map(a_z: Array, p_y: Array, cells: int = 5) -> Array:
+    """The heat map as the released script bins it: over the range of the data, for comparison.
+
+    Args:
+        a_z: Focus scores, shape (n,).
+        p_y: Prediction scores, shape (n,).
+        cells: Cells along each axis.
+    """
+    counts, _, _ = np.histogram2d(p_y, a_z, bins=cells)
+    return counts / len(a_z)
+
+
+def threshold_curve(a_z: Array, thresholds: Array) -> Array:
+    """Share of bags with attention on the relevant segments above each threshold. [pvr22] Fig. 6
+
+    Returns:
+        Shape (…, len(thresholds)).
+    """
+    return (a_z[..., None, :] > np.asarray(thresholds)[:, None]).mean(-1)
+
+
+def quadrants(focused: Array, correct: Array) -> dict[str, Array]:
+    """Shares of focus true/false × prediction true/false, which sum to 1. [pvr22] Fig. 5
+
+    Args:
+        focused: Boolean, shape (…, n), see :func:`focus_true`.
+        correct: Boolean, shape (…, n).
+    """
+    return {
+        "ftpt": (focused & correct).mean(-1),
+        "ffpt": (~focused & correct).mean(-1),
+        "ftpf": (focused & ~correct).mean(-1),
+        "ffpf": (~focused & ~correct).mean(-1),
+    }

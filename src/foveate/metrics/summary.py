@@ -1,0 +1,28 @@
+"""A record in a few numbers, over seeds."""
+
+from typing import Any
+
+import numpy as np
+
+from foveate.metrics.intervals import bootstrap
+from foveate.record import Record
+
+__all__ = ["SHARES", "summarise"]
+
+SHARES = ("accuracy", "ft", "saif")  # shown as percentages
+
+
+def summarise(record: Record) -> dict[str, Any]:
+    """Accuracy, FT and SAIF in percent with intervals over seeds, and the cost of one training.
+
+    Returns:
+        ``accuracy``, ``ft``, ``saif``: :class:`Interval` (those the record has); ``cpu_seconds``
+        and ``classifier_calls``: the mean over seeds.
+    """
+    shares = {k: bootstrap(100 * record.last(k)) for k in SHARES if k in record.values}
+    seeds = len(record.meta["seeds"])
+    return {
+        **shares,
+        "cpu_seconds": record.meta["cpu_seconds"] / seeds,
+        "classifier_calls": float(np.mean(record.meta["classifier_calls"])),
+    }

@@ -1,0 +1,134 @@
+"""The focus–classify attention model (FCAM), and a focus held fixed."""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from foveate.errors import FoveateError
+from foveate.maps import MAPS
+from foveate.segments import Mosaics, Segments, each
+
+__all__ = ["FCAM", "AttentionModel", "FixedFocus", "Focus"]
+
+
+class Focus(NamedTuple):
+    """What a model makes of the segments of B bags.
+
+    Args:
+        s: Scores, shape (B, m).
+        alpha: Attention, shape (B, m).
+        h: What the classifier reads of each segment, shape (B, m, *).
+    """
+
+    s: Tensor
+    alpha: Tensor
+    h: Segments
+
+
+class AttentionModel(nn.Module, ABC):
+    """A model with a classifier ``g`` and a way to attend; the contract of all training."""
+
+    g: nn.Module
+    needs_z: ClassVar[bool] = False
+
+    @abstractmethod
+    def attend(self, x: Segments, mask: Tensor | None, z: Tensor | None = None) -> Focus:
+        """Scores, attention and representation of the segments of B bags."""
+
+
+class FCAM(AttentionModel):
+    r"""Focus–classify attention model, :math:`\alpha = \mathrm{map}(f(x_1), …, f(x_m))`.
+
+    The classifier reads :math:`\phi(x)`: the segment itself (averaging at the zeroth layer), or the
+    output of a hidden layer of f (:math:`\tilde x = \sum_j \alpha_j \phi(x_j)`).
+    [pvr22] Sec. 3.2 and Sec. 5, [vr23] Sec. 2.3
+
+    Args:
+        f: Focus network, from segments (N, *) to scores (N, 1) or (N,).
+        g: Classifier, from φ (N, *) to logits (N, C).
+        map: How scores become attention, a name in ``foveate list maps``.
+        layer: Name of the submodule of f whose output is φ; None for the zeroth layer.
+
+    Example:
+        >>> model = FCAM(nn.Linear(2, 1), nn.Linear(2, 3), map="sparsemax")
+        >>> model.attend(torch.zeros(1, 4, 2), None).alpha.tolist()
+        [[0.25, 0.25, 0.25, 0.25]]
+    """
+
+    def __init__(
+        self, f: nn.Module, g: nn.Module, map: str = "softmax", layer: str | None = None
+    ) -> None:
+        super().__init__()
+        self.f, self.g = f, g
+        self.map, self.layer = map, layer
+        self._to_alpha = MAPS.get(map)
+        if layer is not None and layer not in dict(f.named_modules()):
+            known = ", ".join(name for name, _ in f.named_modules() if name)
+            raise FoveateError(f"f has no layer '{layer}'; it has {known}")
+
+    def attend(self, x: Segments, mask: Tensor | None, z: Tensor | None = None) -> Focus:
+        if self.layer is None:
+            scored, h = each(self.f, x), x
+        else:
+            joint = each(self._score_and_represent, x)
+            scored, h = self._split(joint)
+        s = _as_scores(scored)
+        return Focus(s, self._to_alpha(s, mask), h)
+
+    def _score_and_represent(self, rows: Tensor) -> Tensor:
+        """Scores and φ of N segments side by side, shape (N, 1 + |φ|), in one pass through f."""
+        caught: list[Tensor] = []
+        layer = self.f.get_submodule(self.layer or "")
+        hook = layer.register_forward_hook(lambda _module, _args, output: caught.append(output))
+        try:
+            s = self.f(rows)
+        finally:
+            hook.remove()
+        self._phi_shape = caught[0].shape[1:]
+        return torch.cat([s.reshape(len(rows), 1), caught[0].flatten(1)], 1)
+
+    def _split(self, joint: Segments) -> tuple[Segments, Segments]:
+        values = joint.bank if isinstance(joint, Mosaics) else joint
+        s, phi = values[..., :1], values[..., 1:].unflatten(-1, self._phi_shape)
+        if isinstance(joint, Mosaics):
+            return Mosaics(s, joint.index), Mosaics(phi, joint.index)
+        return s, phi
+
+
+class FixedFocus(AttentionModel):
+    r"""A focus that gives α to the relevant segment and (1−α)/(m−1) to each other. [vr23] Sec. 3
+
+    With several relevant segments, α is shared among them and 1−α among the rest. Reads z, by name.
+
+    Args:
+        g: The classifier.
+        alpha: Attention on the relevant segments, in [0, 1].
+    """
+
+    needs_z: ClassVar[bool] = True
+    alpha: Tensor
+
+    def __init__(self, g: nn.Module, alpha: float) -> None:
+        super().__init__()
+        if not 0 <= alpha <= 1:
+            raise FoveateError(f"alpha must lie in [0, 1], got {alpha}")
+        self.g = g
+        self.register_buffer("alpha", torch.tensor(float(alpha)))
+
+    def attend(self, x: Segments, mask: Tensor | None, z: Tensor | None = None) -> Focus:
+        if z is None:
+            raise FoveateError("a fixed focus needs to be told the relevant segments z")
+        inside = z.to(self.alpha.dtype)
+        outside = 1 - inside if mask is None else mask.to(self.alpha.dtype) * (1 - inside)
+        on = self.alpha * inside / inside.sum(1, keepdim=True).clamp_min(1)
+        off = (1 - self.alpha) * outside / outside.sum(1, keepdim=True).clamp_min(1)
+        return Focus(inside, on + off, x)
+
+
+def _as_scores(scored: Segments) -> Tensor:
+    """Scores as one number a segment, shape (B, m)."""
+    if isinstance(scored, Mosaics):
+        return scored.bank.flatten().gather(0, scored.index.flatten()).view_as(scored.index)
+    return scored.flatten(1) if scored.dim() == 2 else scored.squeeze(-1)

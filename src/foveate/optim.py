@@ -1,0 +1,102 @@
+"""Optimisers over stacked members: one matrix of parameters, a row a member.
+
+The arithmetic is torch.optim's. What torch.optim cannot do is what a stack needs: a learning rate
+and a step count per member, a fresh start for some members, a halt for others.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from foveate.errors import FoveateError
+
+__all__ = ["OPTIMIZERS", "StackedOptimizer"]
+
+State = dict[str, Tensor]
+Update = Callable[[Tensor, Tensor, State, Tensor, "Settings"], None]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Numbers that all members share."""
+
+    momentum: float = 0.9
+    weight_decay: float = 0.0
+    betas: tuple[float, float] = (0.9, 0.999)
+    eps: float = 1e-8
+
+
+@dataclass
+class StackedOptimizer:
+    """Updates the rows of a matrix in place.
+
+    Args:
+        name: "sgd", "adam" or "adamw".
+        lr: Learning rate of each member, shape (S,).
+        width: Number of parameters P of a member.
+        settings: Momentum, weight decay and the like.
+    """
+
+    name: str
+    lr: Tensor
+    width: int
+    settings: Settings = field(default_factory=Settings)
+    state: State = field(init=False)
+
+    def __post_init__(self) -> None:
+        if self.name not in OPTIMIZERS:
+            raise FoveateError(
+                f"optimizer must be one of {', '.join(OPTIMIZERS)}, got '{self.name}'"
+            )
+        slots = {
+            k: torch.zeros(len(self.lr), self.width, dtype=self.lr.dtype) for k in SLOTS[self.name]
+        }
+        self.state = {"steps": torch.zeros(len(self.lr), 1, dtype=self.lr.dtype), **slots}
+
+    def step(self, flat: Tensor, grad: Tensor, members: Tensor | None = None) -> None:
+        """Move the rows of ``flat`` (S, P) against ``grad``; only ``members`` where given."""
+        update = OPTIMIZERS[self.name]
+        if members is None:
+            update(flat, grad, self.state, self.lr[:, None], self.settings)
+            return
+        part, state = flat[members], {k: v[members] for k, v in self.state.items()}
+        update(part, grad[members], state, self.lr[members, None], self.settings)
+        flat[members] = part
+        for k, v in state.items():
+            self.state[k][members] = v
+
+    def restart(self, members: Tensor) -> None:
+        """Forget what was gathered for some members, as a new optimiser would."""
+        for value in self.state.values():
+            value[members] = 0
+
+
+def _sgd(flat: Tensor, grad: Tensor, state: State, lr: Tensor, use: Settings) -> None:
+    if use.weight_decay:
+        grad = grad + use.weight_decay * flat
+    state["steps"] += 1
+    state["momentum"].mul_(use.momentum).add_(grad)
+    flat.sub_(lr * state["momentum"])
+
+
+def _adam(flat: Tensor, grad: Tensor, state: State, lr: Tensor, use: Settings) -> None:
+    if use.weight_decay:
+        grad = grad + use.weight_decay * flat
+    b1, b2 = use.betas
+    state["steps"] += 1
+    state["mean"].lerp_(grad, 1 - b1)
+    state["square"].mul_(b2).addcmul_(grad, grad, value=1 - b2)
+    scale = lr / (1 - b1 ** state["steps"])
+    spread = state["square"].sqrt().div_((1 - b2 ** state["steps"]).sqrt()).add_(use.eps)
+    flat.sub_(state["mean"] / spread * scale)
+
+
+def _adamw(flat: Tensor, grad: Tensor, state: State, lr: Tensor, use: Settings) -> None:
+    flat.mul_(1 - lr * use.weight_decay)
+    _adam(flat, grad, state, lr, Settings(use.momentum, 0.0, use.betas, use.eps))
+
+
+OPTIMIZERS: dict[str, Update] = {"sgd": _sgd, "adam": _adam, "adamw": _adamw}
+SLOTS = {"sgd": ("momentum",), "adam": ("mean", "square"), "adamw": ("mean", "square")}

@@ -1,0 +1,416 @@
+r"""Paradigms: how attention and a classifier become a loss, and how they are read.
+
+A paradigm sees ``alpha`` (B, m), segments ``x``, a classifier ``g`` from segments to logits
+(B, C), and labels ``y`` (B,). It holds no state, so a model trained under one may be read under
+any other; that is what the papers' three inference rules are.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+from torch.utils.checkpoint import checkpoint
+
+from foveate.errors import FoveateError
+from foveate.maps import log_softmax
+from foveate.registry import Registry
+from foveate.segments import Mosaics, Network, Segments, dense, each, mix, select
+
+__all__ = [
+    "EM",
+    "PARADIGMS",
+    "Direct",
+    "Hard",
+    "Hybrid",
+    "LogitAverage",
+    "Marginal",
+    "Paradigm",
+    "Progress",
+    "RandomEpochs",
+    "SampledHard",
+    "Soft",
+    "WithEntropy",
+    "entropy",
+    "label_log_prob",
+]
+
+PARADIGMS: Registry[Callable[..., "Paradigm"]] = Registry("paradigm")
+
+Aux = Tensor | None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a member of a training stands at the start of an epoch."""
+
+    epoch: int
+    epochs: int
+    seed: int = 0
+    losses: Sequence[float] = ()
+
+
+class Paradigm(ABC):
+    """A loss and the inference that goes with it."""
+
+    draws: ClassVar[int] = 0  # uniform numbers per bag and step that the loss asks for as `aux`
+    recalls: ClassVar[bool] = False  # whether `remember` is run over all bags before each epoch
+    per_segment: ClassVar[bool] = True  # whether g reads single segments only, never a mixture
+    whole_bag: ClassVar[bool] = False  # whether g reads bags (B, m, *) instead of segments
+    fresh_optimizer: ClassVar[bool] = False  # whether a new phase starts a new optimiser
+
+    @abstractmethod
+    def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
+        """The loss of each bag, shape (B,)."""
+
+    @abstractmethod
+    def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
+        """Log-probabilities of the classes by this paradigm's inference, shape (B, C)."""
+
+    @abstractmethod
+    def calls(self, m: int) -> int:
+        """Classifier calls that one bag of m segments costs in one epoch of training."""
+
+    def remember(self, alpha: Tensor, x: Segments, g: Network, y: Tensor) -> Tensor:
+        """What `loss` gets as `aux` during the coming epoch, where ``recalls`` is set."""
+        raise NotImplementedError
+
+    def objective(self) -> "Paradigm":
+        """The exact loss that this paradigm lowers, where its own is an estimate of it."""
+        return self
+
+    def phase(self, progress: Progress) -> "Paradigm":
+        """The paradigm in force during an epoch; a plain paradigm is its own only phase."""
+        return self
+
+
+@PARADIGMS.register("soft")
+@dataclass(frozen=True)
+class Soft(Paradigm):
+    r"""Soft attention: g reads the mixture of segments.
+
+    :math:`\ell = -\log \sigma_y(g(\sum_j \alpha_j x_j))`. [vr23] Sec. 2.3
+    """
+
+    per_segment: ClassVar[bool] = False
+
+    def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
+        return -_of_label(self.log_prob(alpha, x, g), y)
+
+    def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
+        return log_softmax(g(mix(alpha, x)))
+
+    def calls(self, m: int) -> int:
+        return 1
+
+
+@PARADIGMS.register("hard")
+@dataclass(frozen=True)
+class Hard(Paradigm):
+    r"""Hard attention: the expected loss of one drawn segment, exactly; reads the top segment.
+
+    :math:`\ell = -\sum_j \alpha_j \log \sigma_y(g(x_j))`. [vr23] Sec. 2.3
+
+    Args:
+        chunk: Segments classified at a time (see :func:`label_log_prob`).
+    """
+
+    chunk: int | None = None
+
+    def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
+        return -(alpha * label_log_prob(x, g, y, self.chunk)).sum(1)
+
+    def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
+        return log_softmax(g(select(x, alpha.argmax(1))))
+
+    def calls(self, m: int) -> int:
+        return m
+
+
+@PARADIGMS.register("lvml")
+@dataclass(frozen=True)
+class Marginal(Paradigm):
+    r"""Marginal likelihood (LVML): minus the log-likelihood of the SDC model, in log space.
+
+    :math:`\ell = -\log \sum_j \alpha_j \sigma_y(g(x_j))`. [vr23] Sec. 2.3
+
+    Args:
+        chunk: Segments classified at a time (see :func:`label_log_prob`).
+    """
+
+    chunk: int | None = None
+
+    def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
+        return -torch.logsumexp(_log(alpha) + label_log_prob(x, g, y, self.chunk), 1)
+
+    def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
+        p = each(lambda rows: log_softmax(g(rows)).exp(), x)
+        return mix(alpha, p).clamp_min(torch.finfo(alpha.dtype).tiny).log()
+
+    def calls(self, m: int) -> int:
+        return m
+
+
+@PARADIGMS.register("logit")
+@dataclass(frozen=True)
+class LogitAverage(Paradigm):
+    r"""Averaged logits: g reads every segment, and its logits are mixed.
+
+    :math:`\ell = -\log \sigma_y(\sum_j \alpha_j g(x_j))`. The released HateXplain script calls this
+    LVML; it is not.
+    """
+
+    def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
+        return -_of_label(self.log_prob(alpha, x, g), y)
+
+    def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
+        return log_softmax(mix(alpha, each(g, x)))
+
+    def calls(self, m: int) -> int:
+        return m
+
+
+@PARADIGMS.register("em")
+@dataclass(frozen=True)
+class EM(Paradigm):
+    r"""Expectation–maximisation of the marginal likelihood, an E-step an epoch.
+
+    Before each epoch the responsibilities
+    :math:`\gamma_j \propto \alpha_j \sigma_y(g(x_j))` of every bag are computed and kept (E); the
+    steps of the epoch lower :math:`-\sum_j \gamma_j \log(\alpha_j \sigma_y(g(x_j)))` (M). With
+    responsibilities renewed at every step the gradient would be the marginal likelihood's own.
+    """
+
+    recalls: ClassVar[bool] = True
+    chunk: int | None = None
+
+    def remember(self, alpha: Tensor, x: Segments, g: Network, y: Tensor) -> Tensor:
+        joint = _log(alpha) + label_log_prob(x, g, y, self.chunk)
+        return joint.softmax(1)
+
+    def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
+        """``aux`` holds the responsibilities, shape (B, m); without them they are computed here."""
+        gamma = self.remember(alpha, x, g, y).detach() if aux is None else aux
+        joint = _log(alpha) + label_log_prob(x, g, y, self.chunk)
+        return -(gamma * joint.masked_fill(gamma == 0, 0.0)).sum(1)
+
+    def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
+        return Marginal().log_prob(alpha, x, g)
+
+    def objective(self) -> Paradigm:
+        return Marginal(self.chunk)
+
+    def calls(self, m: int) -> int:
+        return 2 * m
+
+
+@PARADIGMS.register("hard-sampled")
+@dataclass(frozen=True)
+class SampledHard(Paradigm):
+    r"""Hard attention by two sampled segments a bag, for when m classifier calls are too many.
+
+    With :math:`j_1, j_2 \sim \alpha` and :math:`\ell_k = -\log \sigma_y(g(x_{j_k}))` the gradient
+    is :math:`\tfrac12 \sum_k \nabla\ell_k + \tfrac12(\ell_1 - \ell_2)(\nabla\log\alpha_{j_1} -
+    \nabla\log\alpha_{j_2})`: the score-function estimator in which each sample is the other's
+    control variate. It is unbiased for the gradient of :class:`Hard`. (The released captioning
+    script adds its baseline where it must be subtracted; reference [vr23], errata.)
+    """
+
+    draws: ClassVar[int] = 2
+
+    def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
+        """``aux`` holds two uniform numbers a bag, shape (B, 2)."""
+        if aux is None:
+            raise FoveateError("sampled hard attention needs two uniform numbers per bag as aux")
+        edges = alpha.detach().cumsum(1)
+        picks = (aux[:, :, None] * edges[:, None, -1:] >= edges[:, None, :]).sum(2)
+        # Rounding can leave the last edge below the draw; the last segment with weight is meant.
+        last = (alpha.detach() > 0).long().mul(torch.arange(alpha.shape[1])).amax(1, keepdim=True)
+        picks = torch.minimum(picks, last)
+        first, second = (-_of_label(log_softmax(g(select(x, j))), y) for j in picks.unbind(1))
+        log_alpha = _log(alpha.gather(1, picks))
+        advantage = (first - second).detach()
+        score = advantage * (log_alpha[:, 0] - log_alpha[:, 1]) / 2
+        return (first + second) / 2 + score - score.detach()
+
+    def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
+        return Hard().log_prob(alpha, x, g)
+
+    def objective(self) -> Paradigm:
+        return Hard()
+
+    def calls(self, m: int) -> int:
+        return 2
+
+
+@PARADIGMS.register("hybrid")
+@dataclass(frozen=True)
+class Hybrid(Paradigm):
+    """Soft attention first, then hard from its weights on, with a fresh optimiser. [vr23] Sec. 5
+
+    Args:
+        switch: Where the second phase begins: a fraction of the epochs (below 1), an epoch (from 1
+            on), or "plateau": once the training loss has not fallen for ``patience`` epochs. The
+            paper states none; its known ratios lie between .8 and .91.
+        phases: The paradigms, in order.
+        patience: Epochs without a lower training loss that make a plateau.
+    """
+
+    fresh_optimizer: ClassVar[bool] = True
+    switch: float | str = 0.8
+    phases: tuple[Paradigm, Paradigm] = field(default_factory=lambda: (Soft(), Hard()))
+    patience: int = 5
+
+    def __post_init__(self) -> None:
+        if isinstance(self.switch, str) and self.switch != "plateau":
+            raise FoveateError(f"switch must be a number or 'plateau', got '{self.switch}'")
+        if not isinstance(self.switch, str) and self.switch < 0:
+            raise FoveateError(f"switch must not be negative, got {self.switch}")
+
+    def phase(self, progress: Progress) -> Paradigm:
+        return self.phases[int(self._switched(progress))]
+
+    def _switched(self, progress: Progress) -> bool:
+        if isinstance(self.switch, str):
+            best, since = float("inf"), 0
+            for loss in progress.losses:
+                best, since = (loss, 0) if loss < best else (best, since + 1)
+                if since >= self.patience:
+                    return True
+            return False
+        start = self.switch * progress.epochs if self.switch < 1 else self.switch
+        return progress.epoch >= round(start)
+
+    def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
+        return self.phases[-1].loss(alpha, x, g, y, aux)
+
+    def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
+        return self.phases[-1].log_prob(alpha, x, g)
+
+    def calls(self, m: int) -> int:
+        return self.phases[-1].calls(m)
+
+
+@PARADIGMS.register("random")
+@dataclass(frozen=True)
+class RandomEpochs(Hybrid):
+    """Soft or hard, drawn anew for each epoch and seed: the practice the hybrid is held against.
+
+    Read as hard attention. [vr23] Sec. 5, on reference [20]
+    """
+
+    fresh_optimizer: ClassVar[bool] = False
+
+    def phase(self, progress: Progress) -> Paradigm:
+        coin = torch.Generator().manual_seed(1_000_003 * progress.seed + progress.epoch)
+        return self.phases[int(torch.randint(2, (), generator=coin))]
+
+
+@PARADIGMS.register("direct")
+@dataclass(frozen=True)
+class Direct(Paradigm):
+    """No attention at all: g reads the concatenated bag. A baseline. [pvr22] Sec. 3.1"""
+
+    per_segment: ClassVar[bool] = False
+    whole_bag: ClassVar[bool] = True
+
+    def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
+        return -_of_label(self.log_prob(alpha, x, g), y)
+
+    def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
+        return log_softmax(g(dense(x)))
+
+    def calls(self, m: int) -> int:
+        return 1
+
+
+@dataclass(frozen=True)
+class WithEntropy(Paradigm):
+    r"""Any paradigm with the entropy of its attention added to the loss.
+
+    :math:`\ell + \lambda\,\mathrm{Ent}(\alpha)`, in nats, as in the text; the released code weighs
+    :math:`(1-\lambda)\ell` against it. [pvr22] Sec. 5
+
+    Args:
+        paradigm: What is regularised.
+        weight: λ; the released code has .005.
+    """
+
+    paradigm: Paradigm
+    weight: float = 0.005
+
+    def __post_init__(self) -> None:
+        for name in ("draws", "recalls", "per_segment", "whole_bag", "fresh_optimizer"):
+            object.__setattr__(self, name, getattr(self.paradigm, name))
+
+    def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
+        return self.paradigm.loss(alpha, x, g, y, aux) + self.weight * entropy(alpha)
+
+    def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
+        return self.paradigm.log_prob(alpha, x, g)
+
+    def remember(self, alpha: Tensor, x: Segments, g: Network, y: Tensor) -> Tensor:
+        return self.paradigm.remember(alpha, x, g, y)
+
+    def calls(self, m: int) -> int:
+        return self.paradigm.calls(m)
+
+    def objective(self) -> Paradigm:
+        inner = self.paradigm.objective()
+        return self if inner is self.paradigm else WithEntropy(inner, self.weight)
+
+    def phase(self, progress: Progress) -> Paradigm:
+        inner = self.paradigm.phase(progress)
+        return self if inner is self.paradigm else WithEntropy(inner, self.weight)
+
+
+def entropy(alpha: Tensor) -> Tensor:
+    r"""Entropy of attention in nats, :math:`-\sum_j \alpha_j \log \alpha_j`, shape (B,)."""
+    seen = alpha > 0
+    return -(alpha * alpha.where(seen, 1.0).log()).sum(1)
+
+
+def label_log_prob(x: Segments, g: Network, y: Tensor, chunk: int | None = None) -> Tensor:
+    r""":math:`\log \sigma_y(g(x_j))` of the bag's own label for each of its segments, shape (B, m).
+
+    Args:
+        x: Segments of B bags.
+        g: The classifier.
+        y: Labels, shape (B,).
+        chunk: How many segments to classify at a time. The logits of a chunk are made, reduced to
+            one number a segment, and made again on the way back, so that memory does not grow with
+            C·m. None classifies all at once.
+    """
+    if isinstance(x, Mosaics) and chunk is None:
+        scored = each(lambda rows: log_softmax(g(rows)), x)
+        if isinstance(scored, Mosaics):
+            log_p, index = scored
+            cell = index * log_p.shape[1] + y[:, None]
+            return log_p.flatten().gather(0, cell.flatten()).view_as(index)
+        return scored.gather(2, y[:, None, None].expand(-1, scored.shape[1], 1)).squeeze(2)
+    rows = dense(x)
+    label = y[:, None].expand(rows.shape[:2]).flatten()
+    flat = rows.flatten(0, 1)
+
+    def classified(part: Tensor, of: Tensor) -> Tensor:
+        return _of_label(log_softmax(g(part)), of)
+
+    if chunk is None or len(flat) <= chunk:
+        return classified(flat, label).unflatten(0, rows.shape[:2])
+    parts = [
+        checkpoint(classified, part, of, use_reentrant=False)
+        for part, of in zip(flat.split(chunk), label.split(chunk), strict=True)
+    ]
+    return torch.cat(parts).unflatten(0, rows.shape[:2])
+
+
+def _of_label(log_p: Tensor, y: Tensor) -> Tensor:
+    return log_p.gather(1, y[:, None]).squeeze(1)
+
+
+def _log(alpha: Tensor) -> Tensor:
+    """log α with −∞, and no gradient, where the weight is exactly zero."""
+    seen = alpha > 0
+    return alpha.where(seen, 1.0).log().masked_fill(~seen, -torch.inf)

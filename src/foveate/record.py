@@ -1,0 +1,96 @@
+"""Record: what a training, or a closed-form flow, leaves behind; all that comes later reads it."""
+
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foveate.errors import FoveateError
+
+__all__ = ["Record", "save_arrays", "write_atomically"]
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Record:
+    """Arrays over time, arrays at the end, and what they mean.
+
+    Args:
+        t: Times of measurement (epochs, or the time of a flow), shape (T,).
+        values: Quantities over time, each of shape (T, S, …), S members (seeds).
+        final: Quantities at the end, each of shape (S, …).
+        meta: What was run, in words and numbers that JSON can hold.
+        trained: The trained models while they are in memory; not saved here.
+    """
+
+    t: Array
+    values: Mapping[str, Array]
+    final: Mapping[str, Array] = field(default_factory=dict)
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    trained: Any = field(default=None, repr=False, compare=False)
+
+    def last(self, name: str) -> Array:
+        """The last measurement of ``name``, one row per member."""
+        if name not in self.values:
+            raise FoveateError(f"the record has no '{name}'; it has {', '.join(self.values)}")
+        return self.values[name][-1]
+
+    def save(self, path: Path) -> None:
+        """Write as NPZ, whole or not at all."""
+        arrays = {"t": self.t, "meta": np.frombuffer(json.dumps(self.meta).encode(), np.uint8)}
+        arrays |= {f"values/{name}": value for name, value in self.values.items()}
+        arrays |= {f"final/{name}": value for name, value in self.final.items()}
+        save_arrays(path, arrays)
+
+    @classmethod
+    def load(cls, path: Path) -> "Record":
+        """Read what :meth:`save` wrote; never a pickle."""
+        try:
+            with np.load(path, allow_pickle=False) as data:
+                arrays = {name: data[name] for name in data.files}
+            meta = json.loads(arrays.pop("meta").tobytes())
+            t = arrays.pop("t")
+        except FileNotFoundError:
+            raise FoveateError(f"there is no record at {path}") from None
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            raise FoveateError(f"{path} is not a whole record: {error}") from None
+        parts: dict[str, dict[str, Array]] = {"values": {}, "final": {}}
+        for name, value in arrays.items():
+            part, _, key = name.partition("/")
+            parts[part][key] = value
+        return cls(t, parts["values"], parts["final"], meta)
+
+
+def save_arrays(path: Path, arrays: Mapping[str, Array]) -> None:
+    """Write named arrays as NPZ, whole or not at all."""
+    write_atomically(path, lambda file: np.savez_compressed(file, **arrays))  # type: ignore[arg-type]
+
+
+def write_atomically(path: Path, write: Any) -> None:
+    """Call ``write(file)`` on a temporary neighbour of ``path``, then rename it into place.
+
+    A kill at any moment leaves the old file or the new one, never a part of either.
+    """
+    path = Path(path)
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise FoveateError(f"cannot write in {path.parent}: {error.strerror}") from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,306 @@
+"""Stacks: many models of one architecture, and the bags of each, run as one program."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, vmap
+
+from foveate.bag import Bag
+from foveate.errors import FoveateError
+from foveate.models.focus import AttentionModel
+from foveate.segments import Mosaics, Segments, as_input
+
+__all__ = ["Batch", "Build", "Pile", "Stack"]
+
+Build = Callable[[], AttentionModel]
+Task = Callable[..., Any]
+
+SMALL_BANK = 2**26  # numbers: 256 MB in single precision
+
+
+class Batch(NamedTuple):
+    """The bags of one step, with a leading axis of members (inside a task: without it).
+
+    ``aux`` is what the paradigm asked for; parts that are not there are None.
+    """
+
+    x: Segments
+    y: Tensor
+    z: Tensor | None = None
+    mask: Tensor | None = None
+    aux: Tensor | None = None
+
+
+class _Bound(nn.Module):
+    """A module whose call runs any task on the model, so that the task sees swapped parameters."""
+
+    def __init__(self, model: AttentionModel) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, task: Task, *args: Any) -> Any:
+        return task(self.model, *args)
+
+
+class Stack:
+    """S models of one architecture with their parameters in the rows of one matrix.
+
+    Members whose networks are matrix products run together under ``vmap``. Convolutions run one
+    member after another: stacked they become grouped convolutions, on a CPU three times as slow.
+
+    Args:
+        builds: A function that makes the model, or one per member (equal architectures).
+        seeds: The seed of each member, which decides its initial weights.
+        dtype: Number type of parameters and activations.
+    """
+
+    def __init__(
+        self,
+        builds: Build | Sequence[Build],
+        seeds: Sequence[int],
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        each_build = [builds] * len(seeds) if callable(builds) else list(builds)
+        models = [
+            _built(build, seed).to(dtype) for build, seed in zip(each_build, seeds, strict=True)
+        ]
+        self.dtype, self.seeds = dtype, tuple(seeds)
+        self.model = models[0]
+        self._bound = _Bound(self.model)
+        self._shapes = {k: p.shape for k, p in self.model.named_parameters()}
+        if any({k: p.shape for k, p in m.named_parameters()} != self._shapes for m in models):
+            raise FoveateError("models of one stack must have the same parameters")
+        self.flat = torch.stack([_flattened(model) for model in models])
+        names = [k for k, _ in self.model.named_buffers()]
+        self.buffers = {k: torch.stack([dict(m.named_buffers())[k] for m in models]) for k in names}
+        kinds = [type(module) for module in self.model.modules()]
+        self.together = not any(issubclass(kind, _CONVOLUTIONS) for kind in kinds)
+        self.mixes_rows = any(issubclass(kind, nn.modules.batchnorm._BatchNorm) for kind in kinds)
+
+    def __len__(self) -> int:
+        return len(self.flat)
+
+    def run(
+        self, task: Task, *args: Any, flat: Tensor | None = None, members: Tensor | None = None
+    ) -> Any:
+        """``task(model, *args)`` for every member, results stacked.
+
+        Args:
+            task: Called once under ``vmap`` or once per member.
+            args: Tensors with a leading axis of members, named tuples of them, and other things,
+                which all members share.
+            flat: Parameters to use in place of the stack's own, shape (S, P).
+            members: Which members run; ``args`` have their rows only. None for all.
+        """
+        flat = self.flat if flat is None else flat
+        buffers = self.buffers
+        if members is not None:
+            flat, buffers = flat[members], {k: v[members] for k, v in buffers.items()}
+
+        def one(row: Tensor, own: dict[str, Tensor], *inputs: Any) -> Any:
+            state = {f"model.{k}": v for k, v in (self.unflatten(row) | own).items()}
+            return functional_call(self._bound, state, (task, *inputs))
+
+        dims = tuple(_axes(arg) for arg in args)
+        if self.together and len(flat) > 1:
+            result = vmap(one, in_dims=(0, 0, *dims), randomness="error")(flat, buffers, *args)
+        else:
+            rows = range(len(flat))
+            picked = [
+                [_row(arg, dim, i) for arg, dim in zip(args, dims, strict=True)] for i in rows
+            ]
+            result = _stacked(
+                [one(flat[i], {k: v[i] for k, v in buffers.items()}, *picked[i]) for i in rows]
+            )
+        if members is not None and self.model.training:
+            for k, v in buffers.items():
+                self.buffers[k][members] = v
+        return result
+
+    def unflatten(self, flat: Tensor) -> dict[str, Tensor]:
+        """Named parameters from rows of the matrix, shape (…, P) → (…, *shape)."""
+        sizes = [shape.numel() for shape in self._shapes.values()]
+        parts = flat.split(sizes, -1)
+        return {
+            k: part.reshape(part.shape[:-1] + shape)
+            for (k, shape), part in zip(self._shapes.items(), parts, strict=True)
+        }
+
+    def tensors(self) -> dict[str, Tensor]:
+        """All parameters and buffers by name, each with a leading axis of members."""
+        return {
+            k: v.detach().contiguous()
+            for k, v in (self.unflatten(self.flat) | self.buffers).items()
+        }
+
+    def load(self, tensors: dict[str, Tensor]) -> None:
+        """Take over what :meth:`tensors` gave."""
+        expected = {k: tuple(v.shape) for k, v in self.tensors().items()}
+        got = {k: tuple(v.shape) for k, v in tensors.items()}
+        if expected != got:
+            odd = sorted(k for k in expected | got if expected.get(k) != got.get(k))
+            raise FoveateError(f"weights do not fit the model: {', '.join(odd[:3])}")
+        self.flat = torch.cat([tensors[k].flatten(1) for k in self._shapes], 1).to(self.dtype)
+        self.buffers = {k: tensors[k].clone() for k in self.buffers}
+
+    def member(self, i: int) -> AttentionModel:
+        """Member ``i`` as a model of its own."""
+        import copy
+
+        model = copy.deepcopy(self.model)
+        model.load_state_dict({k: v[i] for k, v in self.tensors().items()})
+        return model.eval()
+
+
+class Pile:
+    """The bags of all members: one set that all share, or one set each of the same size.
+
+    Args:
+        bags: One :class:`Bag` for all, or one per member.
+        size: Number of members.
+        dtype: Number type of floating-point segments.
+    """
+
+    def __init__(
+        self, bags: Bag | Sequence[Bag], size: int, dtype: torch.dtype = torch.float32
+    ) -> None:
+        sets = [bags] if isinstance(bags, Bag) else list(bags)
+        if all(bag is sets[0] for bag in sets):
+            sets = sets[:1]
+        if len(sets) not in (1, size) or any(bag.shape != sets[0].shape for bag in sets):
+            raise FoveateError(
+                f"{size} members need one set of bags each, of equal sizes, or one for all; "
+                f"got {len(sets)} of sizes {sorted({bag.shape for bag in sets})}"
+            )
+        self.n, self.m = sets[0].shape
+        self.size, self.shared = size, len(sets) == 1
+        self.segment_shape = sets[0].segment_shape
+        self.bank, self.rows = _pool([bag.x for bag in sets], dtype)
+        self.y = torch.stack([bag.y for bag in sets])
+        self.z = _joined([bag.z for bag in sets], "z")
+        self.mask = _mask(sets)
+
+    @property
+    def reuses(self) -> bool:
+        """Whether the bank is smaller than the bags that are cut from it."""
+        return self._bank_length < self.n * self.m
+
+    @property
+    def _owned(self) -> bool:
+        return self.bank.dim() == len(self.segment_shape) + 2
+
+    @property
+    def _bank_length(self) -> int:
+        return self.bank.shape[1] if self._owned else self.bank.shape[0]
+
+    def batch(
+        self,
+        rows: Tensor,
+        members: Tensor | None = None,
+        aux: Tensor | None = None,
+        *,
+        whole: bool = True,
+    ) -> Batch:
+        """The bags at ``rows`` of each member.
+
+        Args:
+            rows: Shape (S, B), or (S', B) for the rows of ``members``.
+            members: Whose bags; None for all.
+            aux: Handed on.
+            whole: Whether a bank smaller than the batch is handed on whole with an index.
+        """
+        who = torch.arange(self.size) if members is None else members
+        at = (torch.zeros_like(who) if self.shared else who)[:, None]
+        pick = [None if part is None else part[at, rows] for part in (self.y, self.z, self.mask)]
+        return Batch(self._segments(at, rows, who, whole), pick[0], pick[1], pick[2], aux)  # type: ignore[arg-type]
+
+    def _segments(self, at: Tensor, rows: Tensor, who: Tensor, whole: bool) -> Segments:
+        index = self.rows[at, rows]
+        own, length = self._owned, self._bank_length
+        if whole and length < index[0].numel():
+            bank = self.bank[who] if own else self.bank.expand(len(who), *self.bank.shape)
+            return Mosaics(bank, index)
+        if own:
+            index = index + length * who[:, None, None]
+        flat = self.bank.flatten(0, 1) if own else self.bank
+        return flat.index_select(0, index.flatten()).unflatten(0, index.shape)
+
+
+_CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.RNNBase)
+
+
+def _built(build: Build, seed: int) -> AttentionModel:
+    """A model whose initial weights the seed decides, with the global generator left as it was."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return build()
+
+
+def _flattened(model: nn.Module) -> Tensor:
+    return torch.cat([p.detach().flatten() for p in model.parameters()])
+
+
+def _pool(sets: list[Segments], dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """A bank, one for all or with a leading axis of sets, and the index of each set's segments."""
+
+    def typed(x: Tensor) -> Tensor:
+        # Bytes of a small bank become numbers once; of a large one, where they are used.
+        small = x.numel() <= SMALL_BANK or dtype != torch.float32
+        return as_input(x).to(dtype) if small else x
+
+    pairs = []
+    for x in sets:
+        if isinstance(x, Mosaics):
+            pairs.append((x.bank, x.index))
+        else:
+            pairs.append((x.flatten(0, 1), torch.arange(x.shape[0] * x.shape[1]).view(x.shape[:2])))
+    index = torch.stack([index for _, index in pairs])
+    if all(bank is pairs[0][0] for bank, _ in pairs):
+        return typed(pairs[0][0]), index
+    longest = max(len(bank) for bank, _ in pairs)
+    banks = [_lengthened(bank, longest) for bank, _ in pairs]
+    return typed(torch.stack(banks)), index
+
+
+def _lengthened(bank: Tensor, length: int) -> Tensor:
+    """Banks of unequal length get rows that no index names."""
+    return torch.cat([bank, bank[:1].expand(length - len(bank), *bank.shape[1:])])
+
+
+def _mask(sets: list[Bag]) -> Tensor | None:
+    if all(bag.mask is None for bag in sets):
+        return None
+    full = torch.ones(sets[0].shape, dtype=torch.bool)
+    return torch.stack([full if bag.mask is None else bag.mask for bag in sets])
+
+
+def _joined(parts: list[Tensor | None], name: str) -> Tensor | None:
+    present = [part for part in parts if part is not None]
+    if not present:
+        return None
+    if len(present) != len(parts):
+        raise FoveateError(f"{name} must be known for the bags of all members or of none")
+    return torch.stack(present)
+
+
+def _axes(arg: Any) -> Any:
+    """The axis of members in an argument: 0 in tensors, None in what is not one."""
+    if isinstance(arg, tuple) and hasattr(arg, "_fields"):
+        return type(arg)(*(_axes(part) for part in arg))
+    return 0 if isinstance(arg, Tensor) else None
+
+
+def _row(arg: Any, axis: Any, i: int) -> Any:
+    if isinstance(arg, tuple) and hasattr(arg, "_fields"):
+        return type(arg)(*(_row(part, dim, i) for part, dim in zip(arg, axis, strict=True)))
+    return arg if axis is None else arg[i]
+
+
+def _stacked(results: list[Any]) -> Any:
+    if isinstance(results[0], tuple):
+        parts = [_stacked(list(part)) for part in zip(*results, strict=True)]
+        kind = type(results[0])
+        return kind(*parts) if hasattr(kind, "_fields") else tuple(parts)
+    return None if results[0] is None else torch.stack(results)

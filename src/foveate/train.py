@@ -1,0 +1,366 @@
+"""The one training loop: ``fit(...) -> Record``, many seeds in one program."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from foveate.bag import Bag
+from foveate.checkpoint import load_checkpoint, save_checkpoint
+from foveate.errors import FoveateError
+from foveate.models.focus import AttentionModel
+from foveate.optim import Settings, StackedOptimizer
+from foveate.paradigms import PARADIGMS, Paradigm, Progress
+from foveate.plan import Plan
+from foveate.probes import Reading, measure, read_stack
+from foveate.randomness import generator
+from foveate.record import Record
+from foveate.stack import Batch, Build, Pile, Stack
+
+__all__ = ["Training", "fit"]
+
+LOGITS = 2**24  # logits of one step held at a time: beyond, segments are classified in chunks
+
+
+def fit(
+    build: Build | Sequence[Build],
+    train: Bag | Sequence[Bag],
+    test: Bag | Sequence[Bag],
+    paradigm: str | Paradigm | Sequence[Paradigm] = "soft",
+    *,
+    seeds: Sequence[int] = (0,),
+    plan: Plan | None = None,
+    checkpoint: Path | None = None,
+    report: Callable[[int, int], None] | None = None,
+    **settings: Any,
+) -> Record:
+    """Train one member per seed, all in one program, and measure them on held-out bags.
+
+    Args:
+        build: Makes an untrained model, or one such function per member.
+        train: Training bags, for all members or one set each.
+        test: Held-out bags: measured, never trained or selected on.
+        paradigm: How to train: a name, an object, or one object per member.
+        seeds: One per member; decides initial weights, the order of bags, and what is sampled.
+        plan: Sizes and rates of the training.
+        checkpoint: File to keep the state of the training in. If it is there, training goes on
+            from it and ends with the same bits as if it had never stopped.
+        report: Called as ``report(epochs done, epochs)``.
+        settings: Fields of :class:`~foveate.plan.Plan`, in place of ``plan`` or on top of it.
+
+    Returns:
+        Measures over time, one number a member; at the end scores, attention and predictions for
+        every held-out bag; the trained stack as ``record.trained``.
+    """
+    plan = Plan(**((plan.model_dump() if plan else {}) | settings))
+    training = Training(build, train, test, paradigm, seeds, plan)
+    if checkpoint is not None and checkpoint.exists():
+        training.restore(*load_checkpoint(checkpoint))
+    saved = time.monotonic()
+    while not training.done:
+        training.run_epoch()
+        if report is not None:
+            report(training.epoch, plan.epochs)
+        if checkpoint is not None and time.monotonic() - saved >= plan.save_seconds:
+            save_checkpoint(checkpoint, *training.snapshot())
+            saved = time.monotonic()
+    return training.record()
+
+
+class Training:
+    """The state of a stacked training, an epoch at a time; :func:`fit` runs it to the end."""
+
+    def __init__(
+        self,
+        build: Build | Sequence[Build],
+        train: Bag | Sequence[Bag],
+        test: Bag | Sequence[Bag],
+        paradigm: str | Paradigm | Sequence[Paradigm],
+        seeds: Sequence[int],
+        plan: Plan,
+    ) -> None:
+        size, dtype = len(seeds), getattr(torch, plan.dtype)
+        self.plan, self.seeds = plan, tuple(seeds)
+        self.stack = Stack(build, seeds, dtype)
+        self.train, self.test = Pile(train, size, dtype), Pile(test, size, dtype)
+        self.rows, self.held_out = _split(self.train.n, self.seeds, plan.validation)
+        self.paradigms = self._bounded(_per_member(paradigm, size))
+        lr = torch.tensor(_per_member(plan.lr, size), dtype=dtype)
+        settings = Settings(plan.momentum, plan.weight_decay)
+        self.optimizer = StackedOptimizer(plan.optimizer, lr, self.stack.flat.shape[1], settings)
+        self.epoch, self.cpu_seconds = 0, 0.0
+        self.active = torch.ones(size, dtype=torch.bool)
+        self.calls = torch.zeros(size, dtype=torch.long)
+        self.losses: list[Tensor] = []
+        self.best = torch.full((size,), torch.inf, dtype=dtype)
+        self.since = torch.zeros(size, dtype=torch.long)
+        self.kept = self._weights() if plan.patience else {}
+        self.times: list[int] = []
+        self.values: dict[str, list[np.ndarray]] = {}
+        self._measure()
+
+    @property
+    def done(self) -> bool:
+        """Whether all epochs are run or all members have stopped."""
+        return self.epoch >= self.plan.epochs or not bool(self.active.any())
+
+    def run_epoch(self) -> None:
+        """One pass over the training bags for every member that has not stopped."""
+        start = time.process_time()
+        phases = self._phases(self.epoch)
+        self._restart(phases)
+        order = torch.stack([self._order(i) for i in range(len(self.seeds))])
+        groups = _grouped(phases, self.active)
+        aux = {phase: self._aux(phase, members) for phase, members in groups.items()}
+        total = torch.zeros(len(self.seeds), dtype=self.stack.dtype)
+        for places in order.split(self.plan.batch, 1):
+            total += self._step(places, groups, aux) * places.shape[1]
+        self.losses.append(torch.where(self.active, total / order.shape[1], self._last_loss()))
+        for phase, members in groups.items():
+            self.calls[members] += phase.calls(self.train.m) * order.shape[1]
+        self.epoch += 1
+        self.cpu_seconds += time.process_time() - start
+        self._stop()
+        if self.epoch % self.plan.measure_every == 0 or self.done:
+            self._measure()
+
+    def _step(
+        self, places: Tensor, groups: dict[Paradigm, Tensor], aux: dict[Paradigm, Tensor | None]
+    ) -> Tensor:
+        """One gradient step of all active members; returns their mean losses, shape (S,)."""
+        self.stack.model.train()
+        flat = self.stack.flat.detach().requires_grad_()
+        losses = torch.zeros(len(self.seeds), dtype=self.stack.dtype)
+        for phase, members in groups.items():
+            who = None if len(members) == len(self.seeds) else members
+            here = places if who is None else places[who]
+            rows = self.rows.gather(1, places) if who is None else self.rows[who].gather(1, here)
+            given = aux[phase]
+            batch = self.train.batch(
+                rows,
+                who,
+                None if given is None else given.gather(1, _as_index(here, given)),
+                whole=not self.stack.mixes_rows,
+            )
+            loss = self.stack.run(_mean_loss, batch, phase, flat=flat, members=who)
+            losses = loss if who is None else losses.index_put((who,), loss)
+        (grad,) = torch.autograd.grad(losses.sum(), flat)
+        everyone = bool(self.active.all())
+        with torch.no_grad():
+            self.optimizer.step(
+                self.stack.flat, grad, None if everyone else self.active.nonzero()[:, 0]
+            )
+        return losses.detach()
+
+    def _order(self, i: int) -> Tensor:
+        """The order of member i's training bags in this epoch, which its seed alone decides."""
+        chance = generator("order", self.seeds[i], self.epoch)
+        return torch.randperm(self.rows.shape[1], generator=chance)
+
+    def _aux(self, phase: Paradigm, members: Tensor) -> Tensor | None:
+        """What a paradigm asked for, for every training bag of the epoch, shape (S', n, …)."""
+        if phase.recalls:
+            return self._recall(phase, members)
+        if not phase.draws:
+            return None
+        shape = (self.rows.shape[1], phase.draws)
+        chances = [generator("draws", self.seeds[i], self.epoch) for i in members.tolist()]
+        return torch.stack(
+            [torch.rand(shape, generator=c, dtype=self.stack.dtype) for c in chances]
+        )
+
+    @torch.no_grad()
+    def _recall(self, phase: Paradigm, members: Tensor) -> Tensor:
+        parts = []
+        for places in self.rows[members].split(self.plan.batch, 1):
+            batch = self.train.batch(places, members)
+            parts.append(self.stack.run(_memory, batch, phase, members=members))
+        return torch.cat(parts, 1)
+
+    def _phases(self, epoch: int) -> list[Paradigm]:
+        """The paradigm in force for each member, from what it has been through."""
+        past = torch.stack(self.losses[:epoch]).T.tolist() if epoch else [()] * len(self.seeds)
+        return [
+            rule.phase(Progress(epoch, self.plan.epochs, seed, losses))
+            for rule, seed, losses in zip(self.paradigms, self.seeds, past, strict=True)
+        ]
+
+    def _restart(self, phases: list[Paradigm]) -> None:
+        before = self._phases(self.epoch - 1) if self.epoch else phases
+        new = [
+            rule.fresh_optimizer and old != now
+            for rule, old, now in zip(self.paradigms, before, phases, strict=True)
+        ]
+        if any(new):
+            self.optimizer.restart(torch.tensor(new))
+
+    def _stop(self) -> None:
+        """Retire members that met a stopping rule."""
+        if self.plan.stop_below is not None:
+            self.active &= self.losses[-1] >= self.plan.stop_below
+        if self.plan.patience is None:
+            return
+        loss = self._validation_loss()
+        better = (loss < self.best) & self.active
+        self.best = torch.where(better, loss, self.best)
+        self.since = torch.where(better, 0, self.since + 1)
+        for name, value in self._weights().items():
+            self.kept[name][better] = value[better]
+        self.active &= self.since < self.plan.patience
+        if self.done:
+            self.stack.flat = self.kept["flat"].clone()
+            self.stack.buffers = {k: self.kept[f"buffers/{k}"].clone() for k in self.stack.buffers}
+
+    def _validation_loss(self) -> Tensor:
+        phases = self._phases(self.epoch - 1)
+        loss = torch.full_like(self.best, torch.inf)
+        for phase, members in _grouped(phases, self.active).items():
+            part = read_stack(self.stack, self.train, phase, members, self.held_out[members])
+            loss[members] = part.loss.mean(1)
+        return loss
+
+    def _measure(self) -> None:
+        """Append what is recorded over time, each member read by the phase it is in."""
+        measured: dict[str, np.ndarray] = {"train_loss": self._last_loss().double().numpy()}
+        for name, value in measure(self._reading(), self.test).items():
+            measured[name] = value
+        self.times.append(self.epoch)
+        for name, value in measured.items():
+            self.values.setdefault(name, []).append(value)
+
+    def _reading(self) -> Reading:
+        phases = self._phases(max(0, self.epoch - 1))
+        groups = _grouped(phases, torch.ones_like(self.active))
+        readings = [read_stack(self.stack, self.test, rule, who) for rule, who in groups.items()]
+        back = torch.cat(list(groups.values())).argsort()
+        return Reading(*(torch.cat(part)[back] for part in zip(*readings, strict=True)))
+
+    def _last_loss(self) -> Tensor:
+        return self.losses[-1] if self.losses else torch.full_like(self.best, torch.nan)
+
+    def _weights(self) -> dict[str, Tensor]:
+        buffers = {f"buffers/{k}": v.clone() for k, v in self.stack.buffers.items()}
+        return {"flat": self.stack.flat.clone(), **buffers}
+
+    def _bounded(self, paradigms: list[Paradigm]) -> list[Paradigm]:
+        """Where the logits of one step would not fit, classify in chunks, member after member."""
+        one = self.train.batch(self.rows[:, :1])
+        classes = self.stack.run(_width, one, paradigms[0])[0]
+        needed = len(self.seeds) * self.plan.batch * self.train.m * int(classes)
+        if needed <= LOGITS:
+            return paradigms
+        self.stack.together = False
+        chunk = max(1, LOGITS // int(classes))
+        return [_in_chunks(rule, chunk) for rule in paradigms]
+
+    def record(self) -> Record:
+        """All measurements so far, and every held-out bag as it is read now."""
+        reading = self._reading()
+        final = {name: value.float().numpy() for name, value in reading._asdict().items()}
+        final |= {"y": self.test.y.numpy(), "losses": torch.stack(self.losses).T.float().numpy()}
+        for name in ("z", "mask"):
+            if (part := getattr(self.test, name)) is not None:
+                final[name] = part.numpy()
+        meta = {
+            "seeds": list(self.seeds),
+            "plan": self.plan.model_dump(),
+            "epochs_run": self.epoch,
+            "parameters": self.stack.flat.shape[1],
+            "cpu_seconds": self.cpu_seconds,
+            "classifier_calls": self.calls.tolist(),
+            "stopped": (~self.active).tolist(),
+        }
+        values = {name: np.stack(rows) for name, rows in self.values.items()}
+        return Record(np.array(self.times), values, final, meta, trained=self.stack)
+
+    def snapshot(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """All that the coming epochs depend on."""
+        tensors = {
+            **self._weights(),
+            **{f"optimizer/{k}": v for k, v in self.optimizer.state.items()},
+            **{f"kept/{k}": v for k, v in self.kept.items()},
+            **{f"values/{k}": torch.from_numpy(np.stack(v)) for k, v in self.values.items()},
+            **{k: getattr(self, k) for k in ("active", "calls", "best", "since")},
+            "losses": torch.stack(self.losses),
+            "times": torch.tensor(self.times),
+        }
+        return tensors, {"epoch": self.epoch, "cpu_seconds": self.cpu_seconds}
+
+    def restore(self, tensors: dict[str, Tensor], meta: dict[str, Any]) -> None:
+        """Go on from what :meth:`snapshot` gave."""
+        parts: dict[str, dict[str, Tensor]] = {
+            k: {} for k in ("buffers", "optimizer", "kept", "values")
+        }
+        for name, value in tensors.items():
+            part, _, key = name.partition("/")
+            if key:
+                parts[part][key] = value
+        if tensors["flat"].shape != self.stack.flat.shape:
+            raise FoveateError("the checkpoint is of another model or another number of seeds")
+        self.stack.flat, self.stack.buffers = tensors["flat"], parts["buffers"]
+        self.optimizer.state, self.kept = parts["optimizer"], parts["kept"]
+        self.values = {k: list(v.numpy()) for k, v in parts["values"].items()}
+        for name in ("active", "calls", "best", "since"):
+            setattr(self, name, tensors[name])
+        self.losses, self.times = list(tensors["losses"]), tensors["times"].tolist()
+        self.epoch, self.cpu_seconds = meta["epoch"], meta["cpu_seconds"]
+
+
+def _mean_loss(model: AttentionModel, batch: Batch, phase: Paradigm) -> Tensor:
+    focus = model.attend(batch.x, batch.mask, batch.z)
+    return phase.loss(focus.alpha, focus.h, model.g, batch.y, batch.aux).mean()
+
+
+def _memory(model: AttentionModel, batch: Batch, phase: Paradigm) -> Tensor:
+    focus = model.attend(batch.x, batch.mask, batch.z)
+    return phase.remember(focus.alpha, focus.h, model.g, batch.y)
+
+
+def _width(model: AttentionModel, batch: Batch, phase: Paradigm) -> Tensor:
+    focus = model.attend(batch.x, batch.mask, batch.z)
+    return torch.tensor(phase.log_prob(focus.alpha, focus.h, model.g).shape[-1])
+
+
+def _split(n: int, seeds: tuple[int, ...], share: float) -> tuple[Tensor, Tensor]:
+    """Rows to train on and rows to validate on, for each member, shapes (S, n') and (S, n'')."""
+    if share == 0:
+        return torch.arange(n).expand(len(seeds), -1), torch.empty(len(seeds), 0, dtype=torch.long)
+    cut = round(n * (1 - share))
+    if not 0 < cut < n:
+        raise FoveateError(f"a validation share of {share} leaves no bags on one side of {n}")
+    order = torch.stack([torch.randperm(n, generator=generator("split", seed)) for seed in seeds])
+    return order[:, :cut], order[:, cut:]
+
+
+def _grouped(phases: list[Paradigm], active: Tensor) -> dict[Paradigm, Tensor]:
+    """Members by the paradigm they are in; those that stopped are in none."""
+    groups: dict[Paradigm, list[int]] = {}
+    for i, phase in enumerate(phases):
+        if active[i]:
+            groups.setdefault(phase, []).append(i)
+    return {phase: torch.tensor(members) for phase, members in groups.items()}
+
+
+def _per_member(given: Any, size: int) -> list[Any]:
+    """One value per member, from one for all (a paradigm also by name) or one each."""
+    if isinstance(given, str):
+        given = PARADIGMS.get(given)()
+    values = list(given) if isinstance(given, Sequence) else [given] * size
+    if len(values) != size:
+        raise FoveateError(f"{size} members need as many values, got {len(values)}")
+    return values
+
+
+def _in_chunks(rule: Paradigm, chunk: int) -> Paradigm:
+    return replace(rule, chunk=chunk) if getattr(rule, "chunk", 0) is None else rule  # type: ignore[type-var]
+
+
+def _as_index(places: Tensor, given: Tensor) -> Tensor:
+    return places.reshape(*places.shape, *[1] * (given.dim() - 2)).expand(
+        *places.shape, *given.shape[2:]
+    )
