@@ -1,6 +1,8 @@
 """Stacks: many models of one architecture, and the bags of each, run as one program."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -91,33 +93,69 @@ class Stack:
             task: Called once under ``vmap`` or once per member.
             args: Tensors with a leading axis of members, named tuples of them, and other things,
                 which all members share.
-            flat: Parameters to use in place of the stack's own, shape (S, P).
+            flat: Parameters to use in place of the stack's own, shape (S', P).
             members: Which members run; ``args`` have their rows only. None for all.
         """
-        flat = self.flat if flat is None else flat
-        buffers = self.buffers
-        if members is not None:
-            flat, buffers = flat[members], {k: v[members] for k, v in buffers.items()}
+        flat = self._rows(members) if flat is None else flat
+        with self._own_buffers(members) as buffers:
+            if self.together and len(flat) > 1:
+                dims = (0, 0, *(_axes(arg) for arg in args))
+                call = partial(self._call, task)
+                return vmap(call, in_dims=dims, randomness="error")(flat, buffers, *args)
+            return _stacked([self._one(task, i, flat[i], buffers, args) for i in range(len(flat))])
 
-        def one(row: Tensor, own: dict[str, Tensor], *inputs: Any) -> Any:
-            state = {f"model.{k}": v for k, v in (self.unflatten(row) | own).items()}
-            return functional_call(self._bound, state, (task, *inputs))
+    def gradients(
+        self, task: Task, *args: Any, members: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """The scalar ``task(model, *args)`` of every member and its gradient, (S',) and (S', P).
 
-        dims = tuple(_axes(arg) for arg in args)
+        One member after another, each graph is gone before the next is made, and what a task
+        computes again on the way back still sees the member's own parameters.
+        """
+        flat = self._rows(members).detach()
         if self.together and len(flat) > 1:
-            result = vmap(one, in_dims=(0, 0, *dims), randomness="error")(flat, buffers, *args)
-        else:
-            rows = range(len(flat))
-            picked = [
-                [_row(arg, dim, i) for arg, dim in zip(args, dims, strict=True)] for i in rows
+            flat.requires_grad_()
+            losses = self.run(task, *args, flat=flat, members=members)
+            return losses.detach(), torch.autograd.grad(losses.sum(), flat)[0]
+
+        def with_gradient(row: Tensor) -> Task:
+            def both(model: AttentionModel, *inputs: Any) -> tuple[Tensor, Tensor]:
+                loss = task(model, *inputs)
+                return loss.detach(), torch.autograd.grad(loss, row)[0]
+
+            return both
+
+        rows = [row.requires_grad_() for row in flat.unbind()]
+        with self._own_buffers(members) as buffers:
+            pairs = [
+                self._one(with_gradient(row), i, row, buffers, args) for i, row in enumerate(rows)
             ]
-            result = _stacked(
-                [one(flat[i], {k: v[i] for k, v in buffers.items()}, *picked[i]) for i in rows]
-            )
-        if members is not None and self.model.training:
-            for k, v in buffers.items():
-                self.buffers[k][members] = v
-        return result
+        losses, grads = zip(*pairs, strict=True)
+        return torch.stack(losses), torch.stack(grads)
+
+    def _call(self, task: Task, row: Tensor, buffers: dict[str, Tensor], *inputs: Any) -> Any:
+        state = {f"model.{k}": v for k, v in (self.unflatten(row) | buffers).items()}
+        return functional_call(self._bound, state, (task, *inputs))
+
+    def _one(
+        self, task: Task, i: int, row: Tensor, buffers: dict[str, Tensor], args: tuple[Any, ...]
+    ) -> Any:
+        inputs = [_row(arg, _axes(arg), i) for arg in args]
+        return self._call(task, row, {k: v[i] for k, v in buffers.items()}, *inputs)
+
+    def _rows(self, members: Tensor | None) -> Tensor:
+        return self.flat if members is None else self.flat[members]
+
+    @contextmanager
+    def _own_buffers(self, members: Tensor | None) -> Iterator[dict[str, Tensor]]:
+        """The members' buffers; what training changes in them is kept."""
+        if members is None:
+            yield self.buffers
+            return
+        part = {k: v[members] for k, v in self.buffers.items()}
+        yield part
+        for k, v in part.items():
+            self.buffers[k][members] = v
 
     def unflatten(self, flat: Tensor) -> dict[str, Tensor]:
         """Named parameters from rows of the matrix, shape (…, P) → (…, *shape)."""

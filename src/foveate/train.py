@@ -134,28 +134,23 @@ class Training:
     ) -> Tensor:
         """One gradient step of all active members; returns their mean losses, shape (S,)."""
         self.stack.model.train()
-        flat = self.stack.flat.detach().requires_grad_()
         losses = torch.zeros(len(self.seeds), dtype=self.stack.dtype)
+        grad = torch.zeros_like(self.stack.flat)
         for phase, members in groups.items():
             who = None if len(members) == len(self.seeds) else members
-            here = places if who is None else places[who]
-            rows = self.rows.gather(1, places) if who is None else self.rows[who].gather(1, here)
-            given = aux[phase]
+            here, given = places[members], aux[phase]
             batch = self.train.batch(
-                rows,
+                self.rows[members].gather(1, here),
                 who,
                 None if given is None else given.gather(1, _as_index(here, given)),
                 whole=not self.stack.mixes_rows,
             )
-            loss = self.stack.run(_mean_loss, batch, phase, flat=flat, members=who)
-            losses = loss if who is None else losses.index_put((who,), loss)
-        (grad,) = torch.autograd.grad(losses.sum(), flat)
-        everyone = bool(self.active.all())
-        with torch.no_grad():
-            self.optimizer.step(
-                self.stack.flat, grad, None if everyone else self.active.nonzero()[:, 0]
+            losses[members], grad[members] = self.stack.gradients(
+                _mean_loss, batch, phase, members=who
             )
-        return losses.detach()
+        active = None if bool(self.active.all()) else self.active.nonzero()[:, 0]
+        self.optimizer.step(self.stack.flat, grad, active)
+        return losses
 
     def _order(self, i: int) -> Tensor:
         """The order of member i's training bags in this epoch, which its seed alone decides."""

@@ -155,10 +155,12 @@ def test_exact_equals_numerical(paradigm, m, C, log_horizon, start):
 
 
 @each_paradigm
-def test_exact_equals_numerical_after_a_time_that_leaves_1_minus_alpha_no_digits(paradigm):
-    t = [1e6, 1e9, 1e12]
-    found = vr23.exact(paradigm, t, 100, 20)
-    np.testing.assert_allclose(found, vr23.numerical(paradigm, t, 100, 20), rtol=1e-10)
+@pytest.mark.parametrize(("m", "C"), [(100, 20), (10**6, 2)])
+def test_exact_equals_numerical_to_the_last_digits_of_either(paradigm, m, C):
+    """Through the sharpest rise of alpha, and on to times that leave 1 − alpha no digits."""
+    t = [1e6, 6e6, 1e7, 1e9, 1e12]
+    found = vr23.exact(paradigm, t, m, C)
+    np.testing.assert_allclose(found, vr23.numerical(paradigm, t, m, C), rtol=3e-11)
 
 
 @each_paradigm
@@ -205,12 +207,11 @@ def test_the_integrated_flow_keeps_the_first_integral(paradigm):
     np.testing.assert_allclose(kept, kept[0], atol=1e-8)
 
 
-@drawn
-@given(log_value=st.floats(-40, 12), log_m=st.floats(0.31, 12))
-def test_inverted_potential_is_relatively_exact(log_value, log_m):
-    value, m = 10**log_value, 10**log_m
+@pytest.mark.parametrize("m", [2, 3, 20, 10**6, 10**12])
+def test_inverted_potential_is_relatively_exact(m):
+    value = np.logspace(-40, 12, 500)
     nu = vr23.invert_potential(value, m)
-    assert vr23.focus_potential(nu, m) == pytest.approx(value, rel=1e-13, abs=0)
+    np.testing.assert_allclose(vr23.focus_potential(nu, m), value, rtol=1e-13)
 
 
 EXTREMES = list(itertools.product((2, 10**6), (2, 10**6)))
@@ -236,9 +237,9 @@ def test_extreme_sizes_solve_their_own_equations(paradigm, m, C):
 
 
 @each_paradigm
-@pytest.mark.parametrize("alpha", [0.0, 1e-6, 0.5, 1.0])
+@pytest.mark.parametrize("alpha", [0.0, 1e-6, 1e-3, 0.5, 1.0])
 def test_extreme_fixed_focus_solves_its_own_equation(paradigm, alpha):
-    t = np.logspace(-9, 9, 60)
+    t = np.logspace(-9, 10, 60)
     step = 1e-5
     for C in (2, 10**6):
         mu = vr23.exact_fixed(paradigm, t, alpha, C)
@@ -284,7 +285,7 @@ def test_losses_keep_their_digits_near_zero_and_for_many_classes():
 
 def test_hybrid_is_soft_before_the_switch_and_flows_hard_after():
     m, C, switch = 20, 20, 600.0
-    t = np.linspace(0, 1500, 31)
+    t = np.sort(np.append(np.linspace(0, 1500, 31), switch + 0.1))
     mu, nu = vr23.hybrid(t, m, C, switch)
     early = t <= switch
     np.testing.assert_allclose(

@@ -8,10 +8,11 @@ import numpy as np
 
 from foveate.metrics.intervals import Interval
 from foveate.report.evidence import Outcome
+from foveate.report.layout import spread
 from foveate.report.palette import colour, label, shape
-from foveate.report.words import seconds
+from foveate.report.words import percent, seconds
 
-__all__ = ["plane", "spread"]
+__all__ = ["plane"]
 
 WIDTH, LINE = 300, 36  # of the plot, and the height of one label beside it
 LEAST_SPAN = 10.0  # percentage points an axis shows at least, lest noise look like a difference
@@ -35,37 +36,29 @@ def plane(outcomes: Sequence[Outcome], *, name_runs: bool = False) -> alt.LayerC
     for point, at in zip(points, spread(wanted, LINE, height), strict=True):
         point["label_y"] = up[1] - at / per_unit
     base = alt.Chart(alt.Data(values=points))
-    x, y = _axis("accuracy", "Accuracy, %", across), _axis("saif", "SAIF, %", up)
-    named = alt.Y("label_y:Q")
+    x = _axis(alt.X, "accuracy", "Accuracy, %", across)
+    y = _axis(alt.Y, "saif", "SAIF, %", up)
     leader = base.mark_rule(color="#9aa1a8", strokeWidth=1).encode(
         x=x, y=y, x2=alt.value(WIDTH + 10), y2="label_y:Q"
     )
-    text = {"align": "left", "baseline": "middle"}
-    beside = alt.value(WIDTH + 14)
-    title = base.mark_text(**text, dy=-7, fontWeight="bold").encode(beside, named, text="name:N")
-    cost = base.mark_text(**text, dy=8).encode(beside, named, text="cost:N")
-    layers = [leader, *_bars(base, x, y), _dots(base, x, y), title, cost]
-    return alt.layer(*layers).properties(width=WIDTH, height=height, description=_words(outcomes))
-
-
-def spread(wanted: Sequence[float], gap: float, length: float) -> list[float]:
-    """Positions as near to the wanted ones as ``gap`` between neighbours within ``length`` allows.
-
-    Example:
-        >>> spread([10.0, 11.0, 90.0], 20.0, 100.0)
-        [10.0, 30.0, 90.0]
-    """
-    order = np.argsort(wanted, kind="stable")
-    placed = np.empty(len(wanted))
-    floor = gap / 2
-    for i in order:
-        placed[i] = floor = max(wanted[i], floor)
-        floor += gap
-    ceiling = length - gap / 2
-    for i in order[::-1]:
-        placed[i] = ceiling = min(placed[i], ceiling)
-        ceiling -= gap
-    return [float(at) for at in placed]
+    bars = base.transform_filter("datum.saif_low !== null").mark_rule(strokeWidth=1.8)
+    paint = alt.Color("colour:N", scale=None)
+    flat = bars.encode(x="accuracy_low:Q", x2="accuracy_high:Q", y=y, color=paint)
+    steep = bars.encode(x=x, y="saif_low:Q", y2="saif_high:Q", color=paint)
+    dots = base.mark_point(filled=True, opacity=0.9, stroke="white", strokeWidth=1).encode(
+        x=x,
+        y=y,
+        color=paint,
+        shape=alt.Shape("shape:N", scale=None),
+        size=alt.Size("cpu_seconds:Q", scale=alt.Scale(zero=True, range=[40, 420]), legend=None),
+        order=alt.Order("cpu_seconds:Q", sort="descending"),  # small ones on top
+    )
+    beside = base.encode(x=alt.value(WIDTH + 14), y="label_y:Q")
+    name = beside.mark_text(align="left", dy=-7, fontWeight="bold").encode(text="name:N")
+    cost = beside.mark_text(align="left", dy=9).encode(text="cost:N")
+    return alt.layer(leader, flat, steep, dots, name, cost).properties(
+        width=WIDTH, height=height, description=_words(outcomes)
+    )
 
 
 def _point(outcome: Outcome, name_runs: bool) -> dict[str, Any]:
@@ -75,7 +68,8 @@ def _point(outcome: Outcome, name_runs: bool) -> dict[str, Any]:
     return {
         "name": label(outcome.paradigm),
         "cost": f"{outcome.run}, {words}" if name_runs else words,
-        "paradigm": outcome.paradigm,
+        "colour": colour(outcome.paradigm),
+        "shape": shape(outcome.paradigm),
         "cpu_seconds": cost,
         **{f"accuracy{k}": v for k, v in _ends(accuracy).items()},
         **{f"saif{k}": v for k, v in _ends(saif).items()},
@@ -100,32 +94,18 @@ def _domain(values: Sequence[Interval]) -> tuple[float, float]:
     return low - air, high + air
 
 
-def _axis(field: str, title: str, domain: tuple[float, float]) -> Any:
-    step = next(s for s in (2, 5, 10, 20) if (domain[1] - domain[0]) / s <= 7)
+def _axis(kind: Any, field: str, title: str, domain: tuple[float, float]) -> Any:
+    step = next(s for s in (1, 2, 5, 10, 20) if (domain[1] - domain[0]) / s <= 7)
     first = step * int(np.ceil(max(0.0, domain[0]) / step))
     ticks = list(range(first, int(min(100.0, domain[1])) + 1, step))
     scale = alt.Scale(domain=list(domain), nice=False, zero=False)
-    kind = alt.X if field == "accuracy" else alt.Y
     return kind(f"{field}:Q", scale=scale, axis=alt.Axis(values=ticks, title=title, format="d"))
 
 
-def _bars(base: alt.Chart, x: Any, y: Any) -> list[alt.Chart]:
-    """The intervals, where there are any."""
-    bars = base.transform_filter("datum.saif_low !== null").mark_rule(strokeWidth=1.8)
-    paint = _by_paradigm("color")
-    flat = bars.encode(x=alt.X("accuracy_low:Q"), x2="accuracy_high:Q", y=y, color=paint)
-    steep = bars.encode(x=x, y=alt.Y("saif_low:Q"), y2="saif_high:Q", color=paint)
-    return [flat, steep]
-
-
-def _dots(base: alt.Chart, x: Any, y: Any) -> alt.Chart:
-    size = alt.Size("cpu_seconds:Q", scale=alt.Scale(zero=True, range=[40, 420]), legend=None)
-    order = alt.Order("cpu_seconds:Q", sort="descending")  # the small ones on top
-    return base.mark_point(filled=True, opacity=0.9, stroke="white", strokeWidth=1).encode(
-        x=x, y=y, size=size, order=order, color=_by_paradigm("color"), shape=_by_paradigm("shape")
-    )
-
-
-def _by_paradigm(channel: str) -> Any:
-    kind, of = (alt.Color, colour) if channel == "color" else (alt.Shape, shape)
-    return kind("paradigm:N", scale=None, legend=None) if of is None else of
+def _words(outcomes: Sequence[Outcome]) -> str:
+    told = [
+        f"{label(o.paradigm)} of {o.run}: accuracy {percent(o.summary['accuracy'])}, "
+        f"SAIF {percent(o.summary['saif'])}, {seconds(o.summary['cpu_seconds'])} CPU s"
+        for o in outcomes
+    ]
+    return "Accuracy against SAIF in percent, with 95 % intervals. " + "; ".join(told)

@@ -1,0 +1,96 @@
+"""Where the attention is at the end: the heat map of focus and prediction, the threshold curve."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from foveate.metrics.focus import EDGES, heat_map, threshold_curve
+from foveate.record import Array, Record
+from foveate.report.curves import lines
+from foveate.report.evidence import band, focus_and_prediction
+from foveate.report.palette import INK, label
+from foveate.report.words import cell
+
+__all__ = ["heat_map_chart", "mean_heat_map", "threshold_chart"]
+
+CELL = 46
+DARK = 30.0  # percent from which a cell is dark enough for white print
+THRESHOLDS = np.linspace(0.0, 1.0, 51)
+
+
+def mean_heat_map(record: Record) -> Array:
+    """The 5×5 heat map in percent, mean over seeds: rows p of the true class, columns a_z."""
+    return 100 * heat_map(*focus_and_prediction(record)).mean(0)
+
+
+def heat_map_chart(record: Record, paradigm: str) -> alt.LayerChart:
+    """Share of held-out bags by attention on the relevant segment and probability of the truth.
+
+    Args:
+        record: The paradigm's record.
+        paradigm: Its name.
+    """
+    shares = mean_heat_map(record)
+    names = [f"{low:g}–{high:g}" for low, high in zip(EDGES[:-1], EDGES[1:], strict=True)]
+    cells = [
+        {"a": names[j], "p": names[i], "share": float(shares[i, j]), "text": cell(shares[i, j])}
+        for i in range(len(names))
+        for j in range(len(names))
+    ]
+    axis = alt.Axis(labelAngle=0, ticks=False, domain=False, labelFontSize=11, labelOverlap=False)
+    x = alt.X("a:O", sort=names, axis=axis, title="attention on the relevant segment, a_z")
+    y = alt.Y("p:O", sort=names[::-1], axis=axis, title="probability of the true class")
+    base = alt.Chart(alt.Data(values=cells)).encode(x=x, y=y)
+    scale = alt.Scale(
+        type="sqrt", domain=[0, 100], range=["#f7fbff", "#9ecae1", "#3182bd", "#08306b"]
+    )
+    ground = base.mark_rect(stroke="white", strokeWidth=1)
+    white = alt.condition(f"datum.share > {DARK}", alt.value("white"), alt.value(INK))
+    corner = base.transform_filter(f"datum.a === '{names[-1]}' && datum.p === '{names[-1]}'")
+    return alt.layer(
+        ground.encode(color=alt.Color("share:Q", scale=scale, legend=None)),
+        corner.mark_rect(fillOpacity=0, stroke="#D55E00", strokeWidth=3),
+        base.mark_text(fontSize=13).encode(text="text:N", color=white),
+    ).properties(
+        width=CELL * len(names),
+        height=CELL * len(names),
+        title=alt.Title(label(paradigm), subtitle=f"SAIF {cell(shares[-1, -1])} % (outlined)"),
+        description=_words(paradigm, shares, names),
+    )
+
+
+def threshold_chart(records: Mapping[str, Record]) -> alt.LayerChart:
+    """Share of held-out bags whose relevant segment gets more attention than a threshold."""
+    rows: list[dict[str, Any]] = []
+    for name, record in records.items():
+        shares = 100 * threshold_curve(focus_and_prediction(record)[0], THRESHOLDS)
+        for threshold, share in zip(THRESHOLDS, band(shares.T), strict=True):
+            rows.append({"x": float(threshold), "paradigm": label(name), **share._asdict()})
+    return lines(
+        rows,
+        list(records),
+        x=alt.X("x:Q", title="threshold on a_z", scale=alt.Scale(domain=[0, 1])),
+        y=alt.Y("mean:Q", title="bags above the threshold, %", scale=alt.Scale(domain=[0, 100])),
+        width=400,
+        height=260,
+    ).properties(
+        description="Share of bags with more attention on the relevant segment than a threshold: "
+        + "; ".join(_half(records[name], name) for name in records)
+    )
+
+
+def _half(record: Record, name: str) -> str:
+    share = threshold_curve(focus_and_prediction(record)[0], np.array([0.5])).mean()
+    return f"{label(name)} {100 * share:.1f} % above 0.5"
+
+
+def _words(paradigm: str, shares: Array, names: list[str]) -> str:
+    i, j = np.unravel_index(shares.argmax(), shares.shape)
+    return (
+        f"{label(paradigm)}: share of bags in percent by attention on the relevant segment and "
+        f"probability of the true class, five by five cells. Both above 0.8 (SAIF): "
+        f"{cell(shares[-1, -1])} %. Fullest cell: attention {names[j]}, probability {names[i]}, "
+        f"with {cell(shares[i, j])} %."
+    )

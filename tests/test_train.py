@@ -1,0 +1,319 @@
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from foveate.bag import Bag
+from foveate.data import DATASETS
+from foveate.errors import FoveateError
+from foveate.maps import softmax
+from foveate.models.focus import FCAM, FixedFocus
+from foveate.models.nets import linear, mlp
+from foveate.paradigms import PARADIGMS, Hard, Hybrid, Marginal, Soft
+from foveate.plan import Plan
+from foveate.probes import read
+from foveate.randomness import generator
+from foveate.train import Training, fit
+
+TRAINABLE = [name for name in PARADIGMS.names() if name != "direct"]
+
+
+def bags(seeds, n=40, m=4, name="error-mode-1"):
+    data = DATASETS.get(name)()
+    return [data.load("train", n=n, m=m, seed=s) for s in seeds], [
+        data.load("test", n=30, m=m, seed=s) for s in seeds
+    ]
+
+
+def small_model():
+    return FCAM(mlp(2, 1, (5,)), mlp(2, 3, (6,)))
+
+
+def trained(seeds, paradigm="soft", build=small_model, data="error-mode-1", **plan):
+    train, test = bags(seeds, name=data)
+    plan = {"epochs": 6, "batch": 16, "lr": 0.05} | plan
+    return fit(build, train, test, paradigm, seeds=seeds, **plan)
+
+
+@pytest.mark.parametrize("name", TRAINABLE)
+def test_a_seed_in_a_stack_follows_the_path_it_takes_alone(name):
+    seeds = [3, 1, 4]
+    together = trained(seeds, name, dtype="float64", epochs=12)
+    for i, seed in enumerate(seeds):
+        alone = trained([seed], name, dtype="float64", epochs=12)
+        for key, value in together.values.items():
+            np.testing.assert_allclose(value[:, i], alone.values[key][:, 0], rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(
+            together.trained.flat[i], alone.trained.flat[0], rtol=1e-7, atol=1e-9
+        )
+
+
+def test_single_precision_follows_to_rounding_for_a_hundred_steps():
+    seeds = [0, 1, 2]
+    together = trained(seeds, epochs=34, lr=0.01, optimizer="sgd")  # 3 steps an epoch
+    for i, seed in enumerate(seeds):
+        alone = trained([seed], epochs=34, lr=0.01, optimizer="sgd")
+        gap = (together.trained.flat[i] - alone.trained.flat[0]).abs().max()
+        assert gap < 1e-4
+
+
+@pytest.mark.parametrize("name", TRAINABLE)
+def test_the_same_seeds_give_the_same_bits_twice(name):
+    first, second = trained([0, 1], name), trained([0, 1], name)
+    assert torch.equal(first.trained.flat, second.trained.flat)
+    for key, value in first.values.items():
+        np.testing.assert_array_equal(value, second.values[key])
+
+
+def test_the_loop_is_plain_gradient_descent():
+    """Three epochs against a loop written with torch.optim and the definition of the loss."""
+    train, test = bags([5])
+    plan = {"epochs": 3, "batch": 16, "lr": 0.01, "dtype": "float64"}
+    record = fit(small_model, train, test, "soft", seeds=[5], **plan)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(5)
+        model = small_model().double()
+    optimizer = torch.optim.Adam(model.parameters(), 0.01)
+    x, y = train[0].dense().double(), train[0].y
+    for epoch in range(3):
+        order = torch.randperm(40, generator=generator("order", 5, epoch))
+        for rows in order.split(16):
+            s = model.f(x[rows].flatten(0, 1)).view(len(rows), 4)
+            mixed = (s.softmax(1)[..., None] * x[rows]).sum(1)
+            loss = nn.functional.cross_entropy(model.g(mixed), y[rows])
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    expected = torch.cat([p.detach().flatten() for p in model.parameters()])
+    torch.testing.assert_close(record.trained.flat[0], expected)
+
+
+@pytest.mark.parametrize("name", ["soft", "hard-sampled", "em", "hybrid", "random"])
+@pytest.mark.parametrize("stop_after", [1, 4, 5])
+def test_resuming_gives_the_same_bits(name, stop_after, tmp_path):
+    train, test = bags([0, 1])
+    plan = Plan(epochs=7, batch=16, lr=0.05, validation=0.25, patience=3, save_seconds=0)
+    rule = PARADIGMS.get(name)()
+
+    def training():
+        return Training(small_model, train, test, rule, [0, 1], plan)
+
+    whole = training()
+    while not whole.done:
+        whole.run_epoch()
+    half = training()
+    for _ in range(stop_after):
+        half.run_epoch()
+    again = training()
+    again.restore(*half.snapshot())
+    while not again.done:
+        again.run_epoch()
+    a, b = whole.record(), again.record()
+    assert torch.equal(a.trained.flat, b.trained.flat)
+    assert a.meta["classifier_calls"] == b.meta["classifier_calls"]
+    for part in ("values", "final"):
+        for key, value in getattr(a, part).items():
+            np.testing.assert_array_equal(value, getattr(b, part)[key])
+
+
+def test_a_checkpoint_of_another_model_is_refused():
+    train, test = bags([0])
+    one = Training(small_model, train, test, "soft", [0], Plan(epochs=1))
+    one.run_epoch()
+    other = Training(lambda: FCAM(linear(2, 1), linear(2, 3)), train, test, "soft", [0], Plan())
+    with pytest.raises(FoveateError, match="another model"):
+        other.restore(*one.snapshot())
+
+
+def test_members_may_differ_in_paradigm_and_rate():
+    train, test = bags([0])
+    rules = [Soft(), Hard(), Marginal()]
+    mixed = fit(
+        small_model, train * 3, test * 3, rules, seeds=[0, 0, 0], epochs=4, batch=16,
+        lr=(0.05, 0.01, 0.02), dtype="float64",
+    )  # fmt: skip
+    for i, (rule, lr) in enumerate(zip(rules, (0.05, 0.01, 0.02), strict=True)):
+        alone = trained([0], rule, epochs=4, lr=lr, dtype="float64")
+        np.testing.assert_allclose(mixed.trained.flat[i], alone.trained.flat[0], rtol=1e-8)
+
+
+def test_the_hybrid_is_soft_then_hard_with_a_fresh_optimiser():
+    train, test = bags([0])
+    plan = {"epochs": 6, "batch": 16, "lr": 0.05, "dtype": "float64"}
+    hybrid = fit(small_model, train, test, Hybrid(switch=3), seeds=[0], **plan)
+    first = fit(small_model, train, test, Soft(), seeds=[0], **{**plan, "epochs": 3})
+    second = Training(small_model, train, test, Hard(), [0], Plan(**plan))
+    second.stack.flat = first.trained.flat.clone()
+    second.epoch, second.losses = 3, [torch.zeros(1, dtype=torch.float64)] * 3
+    while not second.done:
+        second.run_epoch()
+    torch.testing.assert_close(hybrid.trained.flat, second.stack.flat)
+
+
+def test_a_stopped_member_stands_still_while_others_go_on():
+    plan = {"lr": 0.1, "dtype": "float64"}
+    easy = trained([0, 1], epochs=30, stop_below=0.3, **plan)
+    losses = easy.final["losses"]
+    stopped = [int(np.argmax(row < 0.3)) if (row < 0.3).any() else None for row in losses]
+    assert any(stop is not None for stop in stopped)
+    for i, stop in enumerate(stopped):
+        if stop is not None:
+            assert (losses[i, stop:] == losses[i, stop]).all()
+            shorter = trained([i], epochs=stop + 1, **plan)
+            torch.testing.assert_close(easy.trained.flat[i], shorter.trained.flat[0])
+
+
+def test_patience_keeps_the_weights_of_the_best_validation_epoch():
+    train, test = bags([0], n=60)
+    plan = Plan(epochs=40, batch=15, lr=0.3, validation=0.5, patience=4)
+    training = Training(small_model, train, test, "soft", [0], plan)
+    seen = []
+    while not training.done:
+        before = training.stack.flat.clone()
+        training.run_epoch()
+        seen.append((float(training.best[0]), before))
+    assert training.epoch < 40
+    held_out = train[0].take(training.held_out[0])
+    model = training.stack.member(0)
+    assert float(read(model, held_out).loss.mean()) == pytest.approx(float(training.best[0]), 1e-5)
+    assert len(set(training.rows[0].tolist()) & set(training.held_out[0].tolist())) == 0
+
+
+def test_held_out_bags_do_not_change_training():
+    train, test = bags([0])
+    other = DATASETS.get("error-mode-1")().load("test", n=11, m=4, seed=99)
+    a = fit(small_model, train, test, seeds=[0], epochs=2, batch=16)
+    b = fit(small_model, train, other, seeds=[0], epochs=2, batch=16)
+    assert torch.equal(a.trained.flat, b.trained.flat)
+
+
+def test_relevance_never_reaches_a_loss():
+    train, test = bags([0])
+    blind = [Bag(bag.x, bag.y) for bag in train]
+    a = fit(small_model, train, test, "lvml", seeds=[0], epochs=2, batch=16)
+    b = fit(small_model, blind, test, "lvml", seeds=[0], epochs=2, batch=16)
+    assert torch.equal(a.trained.flat, b.trained.flat)
+
+
+def test_mosaics_from_a_bank_train_like_the_same_bags_written_out():
+    data = DATASETS.get("digits")()
+    shared = data.load("train", n=100, m=20, seed=0)  # 2,000 references to 1,257 images
+    test = data.load("test", n=20, m=20, seed=0)
+    dense = Bag(shared.dense(), shared.y, shared.z)
+
+    def build():
+        return FCAM(mlp(64, 1, (8,)), mlp(64, 3, (8,)))
+
+    plan = {"epochs": 3, "batch": 100, "dtype": "float64"}
+    for name in ("soft", "lvml"):
+        a = fit(build, shared, test, name, seeds=[0, 1], **plan)
+        b = fit(build, dense, test, name, seeds=[0, 1], **plan)
+        torch.testing.assert_close(a.trained.flat, b.trained.flat, rtol=1e-6, atol=1e-8)
+
+
+def test_padded_ragged_bags_train_like_the_short_ones():
+    chance = torch.Generator().manual_seed(0)
+    x, y = torch.randn(20, 3, 2, generator=chance), torch.randint(3, (20,), generator=chance)
+    junk = torch.full((20, 2, 2), 7.0)
+    mask = torch.tensor([True] * 3 + [False] * 2).expand(20, -1)
+    short, long = Bag(x, y), Bag(torch.cat([x, junk], 1), y, mask=mask)
+    for name in TRAINABLE:
+        a = fit(small_model, short, short, name, seeds=[0], epochs=3, batch=8, dtype="float64")
+        b = fit(small_model, long, long, name, seeds=[0], epochs=3, batch=8, dtype="float64")
+        torch.testing.assert_close(a.trained.flat, b.trained.flat)
+
+
+def test_convolutions_and_batch_normalisation_train_in_a_stack():
+    def build():
+        f = nn.Sequential(
+            nn.Conv2d(1, 3, 3), nn.BatchNorm2d(3), nn.ReLU(), nn.Flatten(), nn.Linear(108, 1)
+        )
+        return FCAM(f, mlp(64, 3, (8,)))
+
+    data = DATASETS.get("digits")()
+    train = [data.load("train", n=40, m=5, seed=s) for s in (0, 1)]
+    test = [data.load("test", n=20, m=5, seed=s) for s in (0, 1)]
+    plan = {"epochs": 2, "batch": 20, "dtype": "float64"}
+    both = fit(build, train, test, "soft", seeds=[0, 1], **plan)
+    for i in (0, 1):
+        alone = fit(build, train[i], test[i], "soft", seeds=[i], **plan)
+        torch.testing.assert_close(both.trained.flat[i], alone.trained.flat[0])
+        for name, value in both.trained.buffers.items():
+            torch.testing.assert_close(value[i], alone.trained.buffers[name][0])
+    moved = both.trained.buffers["f.1.running_mean"]
+    assert (moved.abs() > 1e-3).any()
+
+
+def test_batch_normalisation_under_vmap_equals_one_by_one():
+    def build():
+        f = nn.Sequential(nn.Linear(2, 4), nn.BatchNorm1d(4), nn.ReLU(), nn.Linear(4, 1))
+        return FCAM(f, linear(2, 3))
+
+    both = trained([0, 1], build=build, dtype="float64")
+    assert both.trained.together
+    for i in (0, 1):
+        alone = trained([i], build=build, dtype="float64")
+        torch.testing.assert_close(both.trained.flat[i], alone.trained.flat[0])
+        torch.testing.assert_close(
+            both.trained.buffers["f.1.running_var"][i], alone.trained.buffers["f.1.running_var"][0]
+        )
+
+
+def test_a_fixed_focus_trains_only_the_classifier():
+    train, test = bags([0])
+    builds = [lambda a=a: FixedFocus(linear(2, 3), a) for a in (0.25, 1.0)]
+    record = fit(builds, train * 2, test * 2, "soft", seeds=[0, 0], epochs=3, batch=16)
+    np.testing.assert_allclose(record.last("a_z"), [0.25, 1.0], atol=1e-6)
+    assert record.meta["parameters"] == 9
+
+
+def test_where_logits_do_not_fit_they_are_made_in_chunks(monkeypatch):
+    plain = trained([0, 1], "lvml", dtype="float64")
+    monkeypatch.setattr("foveate.train.LOGITS", 24)
+    chunked = trained([0, 1], "lvml", dtype="float64")
+    assert not chunked.trained.together
+    torch.testing.assert_close(plain.trained.flat, chunked.trained.flat)
+
+
+def test_the_direct_classifier_reads_the_whole_bag():
+    train, test = bags([0], n=60)
+    build = lambda: FCAM(linear(2, 1), mlp(8, 3, (64,)), "uniform")  # noqa: E731
+    record = fit(build, train, test, "direct", seeds=[0], epochs=60, batch=20, lr=0.01)
+    assert record.final["losses"][0, -1] < record.final["losses"][0, 0] / 4
+    assert (record.last("ft_alpha") == 0).all()
+
+
+def test_counts_of_classifier_calls():
+    train, _ = bags([0])
+    per_epoch = len(train[0])
+    calls = {
+        n: trained([0], n, epochs=5).meta["classifier_calls"][0] for n in ("soft", "hard", "em")
+    }
+    assert calls == {"soft": 5 * per_epoch, "hard": 20 * per_epoch, "em": 40 * per_epoch}
+    hybrid = trained([0], Hybrid(switch=0.8), epochs=5).meta["classifier_calls"][0]
+    assert hybrid == (4 + 4) * per_epoch
+
+
+def test_measures_at_the_start_are_those_of_the_untrained_model():
+    train, test = bags([0])
+    record = fit(small_model, train, test, "soft", seeds=[0], epochs=1)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        model = small_model()
+    x = test[0].dense()
+    alpha = softmax(model.f(x.flatten(0, 1)).view(30, 4)).detach()
+    a_z = float((alpha * test[0].z).sum(1).mean())
+    assert record.values["a_z"][0, 0] == pytest.approx(a_z, 1e-5)
+    assert record.t.tolist() == [0, 1]
+
+
+def test_sizes_that_do_not_fit_are_refused():
+    train, test = bags([0, 1])
+    with pytest.raises(FoveateError, match="3 members need"):
+        fit(small_model, train, test, seeds=[0, 1, 2])
+    with pytest.raises(FoveateError, match="as many values"):
+        fit(small_model, train, test, seeds=[0, 1], lr=(0.1, 0.2, 0.3))
+    with pytest.raises(FoveateError, match="Did you mean 'soft'"):
+        fit(small_model, train, test, "sofd", seeds=[0, 1])
+    with pytest.raises(FoveateError, match="same parameters"):
+        fit([small_model, lambda: FCAM(linear(2, 1), linear(2, 3))], train, test, seeds=[0, 1])
