@@ -67,3 +67,55 @@ def projection_by_bisection(s: Tensor, power: float) -> Tensor:
         total = float((s - middle).clamp_min(0).pow(power).sum())
         low, high = (middle, high) if total > 1 else (low, middle)
     return (s - (low + high) / 2).clamp_min(0).pow(power)
+
+
+def focus_true_loop(s, z, mask) -> bool:
+    """FT of one bag: the best relevant segment strictly above every other that exists."""
+    there = [j for j in range(len(s)) if mask[j]]
+    relevant = [s[j] for j in there if z[j]]
+    others = [s[j] for j in there if not z[j]]
+    return bool(relevant) and all(max(relevant) > score for score in others)
+
+
+def heat_map_loop(a_z, p_y, edges) -> list[list[float]]:
+    """Shares of the cells [e_i, e_{i+1}), the last one closed; rows follow the prediction score."""
+    cells = len(edges) - 1
+    share = [[0.0] * cells for _ in range(cells)]
+
+    def cell(value):
+        inside = [i for i in range(cells) if edges[i] <= value < edges[i + 1]]
+        return inside[0] if inside else cells - 1
+
+    for a, p in zip(a_z, p_y, strict=True):
+        share[cell(p)][cell(a)] += 1 / len(a_z)
+    return share
+
+
+def corner_distance_loop(alpha) -> float:
+    """The least Euclidean distance of attention from a corner of the simplex."""
+    return min(
+        math.sqrt(sum((a - (i == j)) ** 2 for i, a in enumerate(alpha))) for j in range(len(alpha))
+    )
+
+
+def entropy_bits_loop(alpha) -> float:
+    return -sum(a * math.log2(a) for a in alpha if a > 0)
+
+
+def mix_loop(alpha: Tensor, x: Tensor) -> Tensor:
+    return torch.stack(
+        [
+            sum((a[j] * bag[j] for j in range(1, len(bag))), a[0] * bag[0])
+            for a, bag in zip(alpha, x, strict=True)
+        ]
+    )
+
+
+def fixed_focus_loop(alpha: float, z, mask) -> list[float]:
+    """α shared among the relevant segments of one bag, 1 − α among the others that exist."""
+    relevant = sum(map(bool, z))
+    others = sum(m and not r for r, m in zip(z, mask, strict=True))
+    return [
+        (alpha / relevant if r else (1 - alpha) / others) if m else 0.0
+        for r, m in zip(z, mask, strict=True)
+    ]

@@ -48,9 +48,11 @@ class Bag:
             _must_fit("group", self.group, (n,))
         if self.y.is_floating_point() or (n and int(self.y.min()) < 0):
             raise FoveateError("y must hold whole numbers from 0 on, one per bag")
-        if self.mask is not None and not bool(self.mask.any(1).all()):
-            row = int((~self.mask.any(1)).nonzero()[0])
+        some = torch.ones(n, m, dtype=torch.bool).any(1) if self.mask is None else self.mask.any(1)
+        if not bool(some.all()):
+            row = int((~some).nonzero()[0])
             raise FoveateError(f"every bag needs a segment: bag {row} has none")
+        _must_point_into_the_bank(self.x)
         _must_be_finite(self.x)
 
     def __len__(self) -> int:
@@ -111,6 +113,10 @@ def pad(
     """
     if not bags:
         raise FoveateError("at least one bag is needed, got none")
+    for i, bag in enumerate(bags):
+        if bag.shape[1:] != bags[0].shape[1:]:
+            shapes = f"bag {i} has {tuple(bag.shape[1:])}, bag 0 {tuple(bags[0].shape[1:])}"
+            raise FoveateError(f"segments must have one shape: {shapes}")
     length = torch.tensor([len(bag) for bag in bags])
     place = torch.arange(max(1, int(length.max())))
     mask = place < length[:, None]
@@ -118,6 +124,11 @@ def pad(
     index = torch.where(mask, start[:, None] + place, 0)
     relevant = None
     if z is not None:
+        if len(z) != len(bags):
+            raise FoveateError(f"z must be given for all {len(bags)} bags, got {len(z)}")
+        for i, (own, count) in enumerate(zip(z, length.tolist(), strict=True)):
+            if len(own) != count:
+                raise FoveateError(f"z of bag {i} must name {count} segments, got {len(own)}")
         relevant = torch.zeros_like(mask)
         relevant[mask] = torch.cat(list(z)).bool()
     return Bag(Mosaics(torch.cat(list(bags)), index), y, relevant, mask, group)
@@ -126,6 +137,14 @@ def pad(
 def _must_fit(name: str, part: Tensor, shape: tuple[int, ...]) -> None:
     if tuple(part.shape) != shape:
         raise FoveateError(f"{name} must have shape {shape}, got {tuple(part.shape)}")
+
+
+def _must_point_into_the_bank(x: Segments) -> None:
+    if isinstance(x, Mosaics) and x.index.numel():
+        low, high = (int(end) for end in x.index.aminmax())
+        if low < 0 or high >= len(x.bank):
+            odd = low if low < 0 else high
+            raise FoveateError(f"index must point into the bank of {len(x.bank)} rows, got {odd}")
 
 
 def _must_be_finite(x: Segments) -> None:

@@ -97,8 +97,8 @@ def flow(
         if switch is not None:
             raise FoveateError("switch needs a focus that learns: leave out alpha or switch")
         return {paradigm: _fixed(paradigm, times, alpha, C) for paradigm in PARADIGMS}
-    curves = {
-        str(paradigm): _joint(paradigm, times, exact(paradigm, times, m, C), m, C)
+    curves: dict[str, Trajectory] = {
+        paradigm: _joint(paradigm, times, exact(paradigm, times, m, C), m, C)
         for paradigm in PARADIGMS
     }
     if switch is not None:
@@ -127,6 +127,10 @@ def best_switch(
     _check_size("C", C, "classes")
     _check_time("horizon", horizon)
 
+    # mu and nu wake after a time of about m C and grow with log t from there on
+    def switch_at(place: float) -> float:
+        return min(m * C * float(np.expm1(place)), horizon)
+
     def cost(place: float) -> float:
         mu, nu = hybrid([horizon], m, C, switch_at(place))
         match objective:
@@ -136,10 +140,6 @@ def best_switch(
                 return -float(nu[0])  # grows with alpha and does not saturate
             case _:
                 assert_never(objective)
-
-    # mu and nu wake after a time of about m C and grow with log t from there on
-    def switch_at(place: float) -> float:
-        return min(m * C * float(np.expm1(place)), horizon)
 
     places = np.linspace(0, np.log1p(horizon / (m * C)), 33)
     best = int(np.argmin([cost(place) for place in places]))

@@ -52,9 +52,9 @@ def focus_true(s: Array, z: Array, mask: Array | None = None) -> Array:
     Returns:
         Boolean, shape (…, n).
     """
-    others = ~z if mask is None else ~z & mask
-    best = np.where(z, s, -np.inf).max(-1)
-    return (best > np.where(others, s, -np.inf).max(-1)) & z.any(-1)
+    there = np.ones_like(z) if mask is None else mask
+    best = np.where(z & there, s, -np.inf).max(-1)
+    return (best > np.where(~z & there, s, -np.inf).max(-1)) & (z & there).any(-1)
 
 
 def saif(a_z: Array, p_y: Array, tau: float = 0.8) -> Array:
@@ -75,7 +75,8 @@ def heat_map(a_z: Array, p_y: Array, edges: Array = EDGES) -> Array:
     """Share of bags in each cell of (focus score, prediction score). [vr23] Fig. 1
 
     Cells are [e_i, e_{i+1}), the last one closed, so that the top right cell is SAIF. The edges are
-    fixed; the released script bins the range of the data (:func:`released_heat_map`).
+    fixed; the released script bins the range of the data (:func:`released_heat_map`). A score that
+    is not a number, as a training that blew up leaves it, lies in no cell.
 
     Returns:
         Shape (…, p cells, a cells): rows follow the prediction score, columns the focus score.
@@ -83,7 +84,7 @@ def heat_map(a_z: Array, p_y: Array, edges: Array = EDGES) -> Array:
     cells = len(edges) - 1
     column = np.clip(np.searchsorted(edges, a_z, side="right") - 1, 0, cells - 1)
     row = np.clip(np.searchsorted(edges, p_y, side="right") - 1, 0, cells - 1)
-    flat = row * cells + column
+    flat = np.where(np.isnan(a_z) | np.isnan(p_y), -1, row * cells + column)
     share = (flat[..., None] == np.arange(cells * cells)).mean(-2)
     return share.reshape(*share.shape[:-1], cells, cells)
 

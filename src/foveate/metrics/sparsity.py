@@ -30,5 +30,5 @@ def distance(alpha: Array) -> Array:
 
 def entropy_bits(alpha: Array) -> Array:
     r"""Ent, :math:`-\sum_j \alpha_j \log_2 \alpha_j`, in bits as published."""
-    safe = np.where(alpha > 0, alpha, 1.0)
+    safe = np.where(alpha == 0, 1.0, alpha)
     return -(safe * np.log2(safe)).sum(-1)

@@ -1,7 +1,7 @@
 """The gallery: kept bags, and what each paradigm looks at and says, in pictures and words."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from markupsafe import Markup
@@ -103,7 +103,7 @@ def _row(run: Run, records: Mapping[str, Record], sight: Sight, bag: int, kind: 
     names = class_names(run, first.final["log_p"].shape[-1])
     z = _own(first, "z", bag) if "z" in first.final else None
     mask = _own(first, "mask", bag) if "mask" in first.final else None
-    seen = Sight(sight.segments, sight.key, sight.low, sight.high, z=z, mask=mask)
+    seen = replace(sight, z=z, mask=mask)
     ringed = [f"segment {j + 1}" for j in seen.relevant]
     alone = f"Bag {bag}" + (f", relevant: {', '.join(ringed)}" if ringed else "")
     views = [_view(name, record, seen, bag, names, kind) for name, record in records.items()]

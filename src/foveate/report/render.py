@@ -9,7 +9,7 @@ import vl_convert
 
 from foveate.report.palette import INK
 
-__all__ = ["inline_svg", "theme", "to_png", "to_svg"]
+__all__ = ["inline_svg", "svg_to_png", "theme", "to_png", "to_svg"]
 
 SCALE = 2.0  # PNG pixels per unit, for print and dense screens
 
@@ -66,7 +66,12 @@ def to_svg(chart: alt.TopLevelMixin) -> str:
 
 def to_png(chart: alt.TopLevelMixin, scale: float = SCALE) -> bytes:
     """A chart as PNG."""
-    png: bytes = vl_convert.vegalite_to_png(_spec(chart), scale=scale)
+    return svg_to_png(to_svg(chart), scale)
+
+
+def svg_to_png(svg: str, scale: float = SCALE) -> bytes:
+    """An SVG document as PNG."""
+    png: bytes = vl_convert.svg_to_png(svg, scale=scale)
     return png
 
 

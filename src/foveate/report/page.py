@@ -1,0 +1,146 @@
+"""The page: one HTML file that needs no network, no script and no model."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from foveate.errors import FoveateError
+from foveate.record import Record, write_atomically
+from foveate.report.evidence import Outcome, outcomes
+from foveate.report.palette import colour, label
+from foveate.report.setup import run_names, setup_tables, unfinished
+from foveate.report.words import GLOSSARY, NO_RELEVANCE, listed, percent, seconds, summary
+from foveate.runs import Run
+
+__all__ = ["export_figures", "race_page", "write_report"]
+
+HERE = Path(__file__).parent
+FORMATS = ("svg", "png")
+
+
+def race_page(runs: Sequence[Run]) -> str:
+    """The report of one run, or of several side by side.
+
+    Args:
+        runs: What to show, in this order.
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    if not runs:
+        raise FoveateError("a report needs at least one run")
+    environment = Environment(
+        loader=FileSystemLoader(HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals.update(
+        percent=percent, seconds=seconds, label=label, colour=colour, listed=listed
+    )
+    names = run_names(runs)
+    records = [run.records() for run in runs]
+    ended = [o for name, own in zip(names, records, strict=True) for o in outcomes(name, own)]
+    sections = [
+        _section(run, name, own, f"run{i}")
+        for i, (run, name, own) in enumerate(zip(runs, names, records, strict=True))
+    ]
+    return environment.get_template("race.html").render(
+        style=Markup((HERE / "style.css").read_text()),
+        sections=sections,
+        outcomes=ended,
+        plane=_joint_plane(ended) if len(runs) > 1 else None,
+        glossary=GLOSSARY,
+        no_relevance=NO_RELEVANCE,
+    )
+
+
+def write_report(runs: Sequence[Run], path: Path) -> Path:
+    """Write the report, whole or not at all.
+
+    Args:
+        runs: What to show.
+        path: The HTML file.
+    """
+    page = race_page(runs).encode()
+    write_atomically(path, lambda file: file.write(page))
+    return path
+
+
+def export_figures(run: Run, folder: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
+    """Write every figure of a run as a file of its own, the gallery as one more.
+
+    Args:
+        run: The run.
+        folder: Where; made if need be.
+        formats: Of "svg" and "png".
+    """
+    from foveate.report.figures import figures
+    from foveate.report.gallery import gallery
+    from foveate.report.render import svg_to_png, to_svg
+    from foveate.report.sheet import gallery_sheet
+
+    for form in formats:
+        if form not in FORMATS:
+            raise FoveateError(f"figures can be written as {listed(FORMATS)}, got '{form}'")
+    records = run.records()
+    drawn = {name: to_svg(chart) for name, chart in figures(run, records).items()}
+    if rows := gallery(run, records):
+        drawn["gallery"] = gallery_sheet(rows)
+    folder = Path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FoveateError(f"cannot make the folder {folder}: {error.strerror}") from None
+    written = []
+    for name, svg in drawn.items():
+        for form in formats:
+            content = svg.encode() if form == "svg" else svg_to_png(svg)
+            written.append(folder / f"{name}.{form}")
+            write_atomically(written[-1], lambda file, content=content: file.write(content))
+    return written
+
+
+def _section(run: Run, name: str, records: Mapping[str, Record], prefix: str) -> dict[str, Any]:
+    """What the template shows of one run."""
+    from markupsafe import Markup
+
+    from foveate.report.figures import figures
+    from foveate.report.gallery import gallery
+    from foveate.report.render import inline_svg
+
+    drawn = {
+        key: Markup(inline_svg(chart, f"{prefix}-{key}"))
+        for key, chart in figures(run, records).items()
+    }
+    ended = outcomes(name, records)
+    return {
+        "name": name,
+        "prefix": prefix,
+        "title": run.manifest["label"],
+        "unfinished": unfinished(run, records),
+        "summary": summary(ended),
+        "outcomes": ended,
+        "focused": any(o.share("saif") is not None for o in ended),
+        "seeds": max((o.seeds for o in ended), default=0),
+        "plane": drawn.pop("plane", None),
+        "threshold": drawn.pop("threshold", None),
+        "heat_maps": [svg for key, svg in drawn.items() if key.startswith("heat-map-")],
+        "curves": [svg for key, svg in drawn.items() if key.startswith("curve-")],
+        "quadrants": [svg for key, svg in drawn.items() if key.startswith("quadrants-")],
+        "gallery": gallery(run, records, prefix),
+        "setup": setup_tables(run, records),
+        "command": run.manifest.get("command") or "",
+    }
+
+
+def _joint_plane(ended: Sequence[Outcome]) -> Any:
+    """The plane over all runs, where any of them knows its relevant segments."""
+    from markupsafe import Markup
+
+    from foveate.report.plane import plane
+    from foveate.report.render import inline_svg
+
+    focused = [o for o in ended if o.share("saif") is not None]
+    return Markup(inline_svg(plane(focused, name_runs=True), "all")) if focused else None
