@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from foveate.errors import FoveateError
 
-__all__ = ["Record", "save_arrays", "write_atomically"]
+__all__ = ["Record", "load_arrays", "save_arrays", "write_atomically"]
 
 Array = NDArray[Any]
 
@@ -53,25 +53,35 @@ class Record:
     @classmethod
     def load(cls, path: Path) -> "Record":
         """Read what :meth:`save` wrote; never a pickle."""
-        try:
-            with np.load(path, allow_pickle=False) as data:
-                arrays = {name: data[name] for name in data.files}
-            meta = json.loads(arrays.pop("meta").tobytes())
-            t = arrays.pop("t")
-        except FileNotFoundError:
-            raise FoveateError(f"there is no record at {path}") from None
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            raise FoveateError(f"{path} is not a whole record: {error}") from None
+        if not path.exists():
+            raise FoveateError(f"there is no record at {path}")
+        arrays = load_arrays(path)
         parts: dict[str, dict[str, Array]] = {"values": {}, "final": {}}
-        for name, value in arrays.items():
-            part, _, key = name.partition("/")
-            parts[part][key] = value
+        try:
+            meta = dict(json.loads(arrays.pop("meta").tobytes()))
+            t = arrays.pop("t")
+            for name, value in arrays.items():
+                part, _, key = name.partition("/")
+                parts[part][key] = value
+        except (ValueError, TypeError, KeyError) as error:
+            raise FoveateError(f"{path} is not a whole record: {error}") from None
         return cls(t, parts["values"], parts["final"], meta)
 
 
 def save_arrays(path: Path, arrays: Mapping[str, Array]) -> None:
     """Write named arrays as NPZ, whole or not at all."""
     write_atomically(path, lambda file: np.savez_compressed(file, **arrays))  # type: ignore[arg-type]
+
+
+def load_arrays(path: Path) -> dict[str, Array]:
+    """Read what :func:`save_arrays` wrote; never a pickle."""
+    try:
+        if not zipfile.is_zipfile(path):
+            raise ValueError("it is no NPZ file, or half of one")
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as data:
+            return {name: data[name] for name in data.files}
+    except Exception as error:  # damage shows anywhere: zip, zlib, NumPy's header, a huge shape
+        raise FoveateError(f"{path} is damaged: {' '.join(str(error).split())}") from None
 
 
 def write_atomically(path: Path, write: Any) -> None:
@@ -91,6 +101,8 @@ def write_atomically(path: Path, write: Any) -> None:
             os.fsync(file.fileno())
         os.chmod(name, 0o644)
         os.replace(name, path)
-    except BaseException:
+    except BaseException as error:
         Path(name).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise FoveateError(f"cannot write {path}: {error.strerror}") from None
         raise

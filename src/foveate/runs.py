@@ -23,14 +23,13 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from foveate.errors import FoveateError
-from foveate.record import Array, Record, write_atomically
+from foveate.record import Array, Record, load_arrays, write_atomically
 
 __all__ = ["Run", "create_run", "list_runs", "open_run", "runs_folder"]
 
 MANIFEST = "manifest.json"
+NEEDED = {"kind": str, "label": str, "status": str, "created": str, "parts": list, "config": dict}
 NAMED = ("foveate", "torch", "numpy", "scikit-learn")
 
 
@@ -79,8 +78,7 @@ class Run:
         path = self.path / "gallery.npz"
         if not path.exists():
             return {}
-        with np.load(path, allow_pickle=False) as data:
-            return {name: data[name] for name in data.files}
+        return load_arrays(path)
 
     def update(self, **changes: Any) -> "Run":
         """The run with some entries of its manifest changed, on disk too."""
@@ -107,7 +105,7 @@ def create_run(path: Path | None, kind: str, label: str, **entries: Any) -> Run:
         "kind": kind,
         "label": label,
         "status": "running",
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "created": datetime.now(UTC).isoformat(timespec="microseconds"),
         "versions": {"python": platform.python_version(), **_versions()},
         "commit": _commit(),
         **entries,
@@ -121,13 +119,15 @@ def create_run(path: Path | None, kind: str, label: str, **entries: Any) -> Run:
         fresh = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
     except OSError as error:
         raise FoveateError(f"cannot write in {target.parent}: {error.strerror}") from None
-    fresh.chmod(0o755)
-    Run(fresh, {}).update(**manifest)
     try:
+        fresh.chmod(0o755)
+        Run(fresh, {}).update(**manifest)
         os.replace(fresh, target)
-    except OSError as error:
+    except BaseException as error:
         shutil.rmtree(fresh, ignore_errors=True)
-        raise FoveateError(f"cannot make {target}: {error.strerror}") from None
+        if isinstance(error, OSError):
+            raise FoveateError(f"cannot make {target}: {error.strerror}") from None
+        raise
     return Run(target, manifest)
 
 
@@ -140,13 +140,13 @@ def open_run(path: Path | str) -> Run:
         raise FoveateError(f"there is no run directory {path}")
     try:
         manifest = json.loads((place / MANIFEST).read_text())
-        missing = {"kind", "label", "status", "created", "parts", "config"} - manifest.keys()
+        wrong = [key for key, kind in NEEDED.items() if not isinstance(manifest.get(key), kind)]
     except FileNotFoundError:
         raise FoveateError(f"{place} is not a run: it has no {MANIFEST}") from None
     except (ValueError, AttributeError, OSError) as error:
         raise FoveateError(f"{place / MANIFEST} is damaged: {error}") from None
-    if missing:
-        raise FoveateError(f"{place / MANIFEST} is damaged: it lacks {', '.join(sorted(missing))}")
+    if wrong:
+        raise FoveateError(f"{place / MANIFEST} is damaged: it lacks {', '.join(wrong)}")
     return Run(place, manifest)
 
 

@@ -87,9 +87,9 @@ def _registered(kind: str) -> list[tuple[str, str]]:
 
         return [(name, make().about) for name, make in DATASETS.items()]
     if kind == "experiments":
-        from foveate.experiments import EXPERIMENTS
+        from foveate.experiments.experiment import EXPERIMENTS
 
-        return list(EXPERIMENTS.items())
+        return [(name, kind.about) for name, kind in EXPERIMENTS.items()]
     from foveate.maps import MAPS
     from foveate.paradigms import PARADIGMS
 

@@ -70,12 +70,19 @@ class FCAM(AttentionModel):
 
     def attend(self, x: Segments, mask: Tensor | None, z: Tensor | None = None) -> Focus:
         if self.layer is None:
-            scored, h = each(self.f, x), x
+            scored, h = each(self._score, x), x
         else:
             joint = each(self._score_and_represent, x)
             scored, h = self._split(joint)
         s = _as_scores(scored)
         return Focus(s, self._to_alpha(s, mask), h)
+
+    def _score(self, rows: Tensor) -> Tensor:
+        """Scores of N segments, shape (N, 1)."""
+        s = self.f(rows)
+        if s.numel() != len(rows):
+            raise FoveateError(f"f must give one score a segment, got {s.numel() // len(rows)}")
+        return s.reshape(len(rows), 1)
 
     def _score_and_represent(self, rows: Tensor) -> Tensor:
         """Scores and φ of N segments side by side, shape (N, 1 + |φ|), in one pass through f."""
@@ -83,11 +90,11 @@ class FCAM(AttentionModel):
         layer = self.f.get_submodule(self.layer or "")
         hook = layer.register_forward_hook(lambda _module, _args, output: caught.append(output))
         try:
-            s = self.f(rows)
+            s = self._score(rows)
         finally:
             hook.remove()
         self._phi_shape = caught[0].shape[1:]
-        return torch.cat([s.reshape(len(rows), 1), caught[0].flatten(1)], 1)
+        return torch.cat([s, caught[0].flatten(1)], 1)
 
     def _split(self, joint: Segments) -> tuple[Segments, Segments]:
         values = joint.bank if isinstance(joint, Mosaics) else joint
@@ -131,4 +138,4 @@ def _as_scores(scored: Segments) -> Tensor:
     """Scores as one number a segment, shape (B, m)."""
     if isinstance(scored, Mosaics):
         return scored.bank.flatten().gather(0, scored.index.flatten()).view_as(scored.index)
-    return scored.flatten(1) if scored.dim() == 2 else scored.squeeze(-1)
+    return scored.squeeze(-1)

@@ -10,6 +10,7 @@ from foveate.metrics.focus import QUADRANTS
 from foveate.record import Record
 from foveate.report.evidence import band
 from foveate.report.palette import QUADRANT_COLOURS, colour, dash, label
+from foveate.report.render import with_rows
 
 __all__ = ["CURVES", "curve_chart", "lines", "quadrant_chart"]
 
@@ -46,14 +47,19 @@ def curve_chart(
         for t, share in zip(record.t[seen], band(factor * values[seen]), strict=True):
             rows.append({"x": float(t), "paradigm": label(paradigm), **share._asdict()})
     y = _percent("mean", CURVES[name]) if factor == 100 else _loss(rows)
-    chart = lines(rows, list(records), x=_epochs(records), y=y, width=WIDTH, height=HEIGHT)
+    extra: list[alt.Chart] = []
     if switch is not None and "hybrid" in records:
-        chart = alt.layer(chart, *_switch_mark(switch, float(records["hybrid"].t[-1])))
+        extra = _switch_mark(switch, float(records["hybrid"].t[-1]))
     ends = "; ".join(
         f"{label(k)} {factor * float(np.mean(r.last(name))):.{1 if factor == 100 else 3}f}"
         for k, r in records.items()
     )
-    return chart.properties(
+    return lines(
+        rows,
+        list(records),
+        _epochs(records),
+        y,
+        extra,
         width=WIDTH,
         height=HEIGHT,
         description=f"{CURVES[name]} over training, mean over seeds. At the end: {ends}.",
@@ -63,11 +69,10 @@ def curve_chart(
 def lines(
     rows: Sequence[Mapping[str, Any]],
     paradigms: Sequence[str],
-    *,
     x: alt.X,
     y: alt.Y,
-    width: int,
-    height: int,
+    extra: Sequence[alt.Chart] = (),
+    **properties: Any,
 ) -> alt.LayerChart:
     """A line a paradigm with a band around it.
 
@@ -76,28 +81,27 @@ def lines(
         paradigms: Their names, in the order of the legend.
         x: The horizontal axis.
         y: The vertical axis, of ``mean``.
-        width: Of the plot.
-        height: Of the plot.
+        extra: Further layers.
+        properties: Of the chart: width, height, description.
     """
     names = [label(p) for p in paradigms]
     legend = alt.Legend(columns=4, symbolType="stroke", symbolOpacity=1)
-    paint = alt.Color(
-        "paradigm:N",
-        scale=alt.Scale(domain=names, range=[colour(p) for p in paradigms]),
-        legend=legend,
-    )
+    colours = alt.Scale(domain=names, range=[colour(p) for p in paradigms])
+    paint = alt.Color("paradigm:N", scale=colours, legend=legend)
     dashes = alt.StrokeDash(
         "paradigm:N",
         scale=alt.Scale(domain=names, range=[list(dash(p)) for p in paradigms]),
         legend=legend,
     )
-    base = alt.Chart(alt.Data(values=list(rows)))
-    area = base.transform_filter("datum.low !== null").mark_area(opacity=0.17)
-    line = base.mark_line(strokeWidth=2.2, strokeCap="butt")
-    return alt.layer(
-        area.encode(x=x, y=alt.Y("low:Q"), y2="high:Q", fill=paint.copy()),
+    area = alt.Chart().transform_filter("datum.low !== null").mark_area(opacity=0.17)
+    line = alt.Chart().mark_line(strokeWidth=2.2, strokeCap="butt")
+    fill = alt.Fill("paradigm:N", scale=colours, legend=legend)
+    chart = alt.layer(
+        area.encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), fill=fill),
         line.encode(x=x, y=y, color=paint, strokeDash=dashes),
-    ).properties(width=width, height=height)
+        *extra,
+    ).properties(**properties)
+    return with_rows(chart, rows)
 
 
 def quadrant_chart(record: Record, paradigm: str) -> alt.Chart:
@@ -117,14 +121,14 @@ def quadrant_chart(record: Record, paradigm: str) -> alt.Chart:
         domain=list(QUADRANT_NAMES.values()), range=[QUADRANT_COLOURS[k] for k in QUADRANTS]
     )
     ends = "; ".join(f"{QUADRANT_NAMES[k]} {shares[k][-1]:.1f} %" for k in QUADRANTS)
-    return (
-        alt.Chart(alt.Data(values=rows))
+    chart = (
+        alt.Chart()
         .mark_area(stroke="white", strokeWidth=0.7)
         .encode(
             x=_epochs({paradigm: record}),
             y=_percent("share", "bags, %").stack(True),
             color=alt.Color("name:N", scale=scale, legend=alt.Legend(columns=2)),
-            order="order:Q",
+            order=alt.Order("order:Q"),
         )
         .properties(
             width=WIDTH - 10,
@@ -133,6 +137,7 @@ def quadrant_chart(record: Record, paradigm: str) -> alt.Chart:
             description=f"{label(paradigm)}: focus and answer over training. At the end: {ends}.",
         )
     )
+    return with_rows(chart, rows)
 
 
 def _epochs(records: Mapping[str, Record]) -> alt.X:
@@ -164,9 +169,11 @@ def _loss(rows: Sequence[Mapping[str, Any]]) -> alt.Y:
 def _switch_mark(switch: int, last: float) -> list[alt.Chart]:
     """A line at the switch, and words on the side of it that has room."""
     base = alt.Chart(alt.Data(values=[{"x": switch, "text": "hybrid turns hard"}]))
-    rule = base.mark_rule(color=colour("hybrid"), strokeWidth=1.5).encode(x="x:Q")
-    side = {"align": "right", "dx": -4} if switch > last / 2 else {"align": "left", "dx": 4}
+    rule = base.mark_rule(color=colour("hybrid"), strokeWidth=1.5).encode(x=alt.X("x:Q"))
+    side: dict[str, Any] = (
+        {"align": "right", "dx": -4} if switch > last / 2 else {"align": "left", "dx": 4}
+    )
     text = base.mark_text(baseline="bottom", fontSize=11, **side).encode(
-        x="x:Q", y=alt.value(HEIGHT - 4), text="text:N"
+        x=alt.X("x:Q"), y=alt.YValue(HEIGHT - 4), text=alt.Text("text:N")
     )
     return [rule, text]

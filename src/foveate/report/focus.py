@@ -1,6 +1,7 @@
 """Where the attention is at the end: the heat map of focus and prediction, the threshold curve."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import altair as alt
@@ -11,6 +12,7 @@ from foveate.record import Array, Record
 from foveate.report.curves import lines
 from foveate.report.evidence import band, focus_and_prediction
 from foveate.report.palette import INK, label
+from foveate.report.render import with_rows
 from foveate.report.words import cell
 
 __all__ = ["heat_map_chart", "mean_heat_map", "threshold_chart"]
@@ -33,32 +35,39 @@ def heat_map_chart(record: Record, paradigm: str) -> alt.LayerChart:
         paradigm: Its name.
     """
     shares = mean_heat_map(record)
-    names = [f"{low:g}–{high:g}" for low, high in zip(EDGES[:-1], EDGES[1:], strict=True)]
+    names = [f"{low:g}–{high:g}" for low, high in pairwise(EDGES)]
     cells = [
-        {"a": names[j], "p": names[i], "share": float(shares[i, j]), "text": cell(shares[i, j])}
-        for i in range(len(names))
-        for j in range(len(names))
+        {
+            "a": names[j],
+            "p": names[i],
+            "share": float(share),
+            "text": cell(share),
+            "ink": _ink(share),
+        }
+        for (i, j), share in np.ndenumerate(shares)
     ]
     axis = alt.Axis(labelAngle=0, ticks=False, domain=False, labelFontSize=11, labelOverlap=False)
     x = alt.X("a:O", sort=names, axis=axis, title="attention on the relevant segment, a_z")
     y = alt.Y("p:O", sort=names[::-1], axis=axis, title="probability of the true class")
-    base = alt.Chart(alt.Data(values=cells)).encode(x=x, y=y)
+    base = alt.Chart().encode(x=x, y=y)
     scale = alt.Scale(
         type="sqrt", domain=[0, 100], range=["#f7fbff", "#9ecae1", "#3182bd", "#08306b"]
     )
     ground = base.mark_rect(stroke="white", strokeWidth=1)
-    white = alt.condition(f"datum.share > {DARK}", alt.value("white"), alt.value(INK))
     corner = base.transform_filter(f"datum.a === '{names[-1]}' && datum.p === '{names[-1]}'")
-    return alt.layer(
-        ground.encode(color=alt.Color("share:Q", scale=scale, legend=None)),
+    chart = alt.layer(
+        ground.encode(fill=alt.Fill("share:Q", scale=scale, legend=None)),
         corner.mark_rect(fillOpacity=0, stroke="#D55E00", strokeWidth=3),
-        base.mark_text(fontSize=13).encode(text="text:N", color=white),
+        base.mark_text(fontSize=13).encode(
+            text=alt.Text("text:N"), color=alt.Color("ink:N", scale=None)
+        ),
     ).properties(
         width=CELL * len(names),
         height=CELL * len(names),
         title=alt.Title(label(paradigm), subtitle=f"SAIF {cell(shares[-1, -1])} % (outlined)"),
         description=_words(paradigm, shares, names),
     )
+    return with_rows(chart, cells)
 
 
 def threshold_chart(records: Mapping[str, Record]) -> alt.LayerChart:
@@ -71,19 +80,27 @@ def threshold_chart(records: Mapping[str, Record]) -> alt.LayerChart:
     return lines(
         rows,
         list(records),
-        x=alt.X("x:Q", title="threshold on a_z", scale=alt.Scale(domain=[0, 1])),
-        y=alt.Y("mean:Q", title="bags above the threshold, %", scale=alt.Scale(domain=[0, 100])),
-        width=400,
-        height=260,
-    ).properties(
+        alt.X(
+            "x:Q",
+            title="threshold on a_z",
+            scale=alt.Scale(domain=[0, 1]),
+            axis=alt.Axis(tickCount=5, format="~g"),
+        ),
+        alt.Y("mean:Q", title="bags above the threshold, %", scale=alt.Scale(domain=[0, 100])),
+        width=330,
+        height=230,
         description="Share of bags with more attention on the relevant segment than a threshold: "
-        + "; ".join(_half(records[name], name) for name in records)
+        + "; ".join(_half(records[name], name) for name in records),
     )
 
 
 def _half(record: Record, name: str) -> str:
     share = threshold_curve(focus_and_prediction(record)[0], np.array([0.5])).mean()
     return f"{label(name)} {100 * share:.1f} % above 0.5"
+
+
+def _ink(share: float) -> str:
+    return "white" if share > DARK else INK
 
 
 def _words(paradigm: str, shares: Array, names: list[str]) -> str:

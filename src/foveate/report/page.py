@@ -7,8 +7,8 @@ from typing import Any
 from foveate.errors import FoveateError
 from foveate.record import Record, write_atomically
 from foveate.report.evidence import Outcome, outcomes
+from foveate.report.manifest import run_names, setup_tables, unfinished
 from foveate.report.palette import colour, label
-from foveate.report.setup import run_names, setup_tables, unfinished
 from foveate.report.words import GLOSSARY, NO_RELEVANCE, listed, percent, seconds, summary
 from foveate.runs import Run
 
@@ -43,14 +43,13 @@ def race_page(runs: Sequence[Run]) -> str:
     records = [run.records() for run in runs]
     ended = [o for name, own in zip(names, records, strict=True) for o in outcomes(name, own)]
     sections = [
-        _section(run, name, own, f"run{i}")
-        for i, (run, name, own) in enumerate(zip(runs, names, records, strict=True))
+        _section(run, name, own, number)
+        for number, (run, name, own) in enumerate(zip(runs, names, records, strict=True), start=1)
     ]
     return environment.get_template("race.html").render(
         style=Markup((HERE / "style.css").read_text()),
         sections=sections,
-        outcomes=ended,
-        plane=_joint_plane(ended) if len(runs) > 1 else None,
+        plane=_joint_plane(ended, names) if len(runs) > 1 else None,
         glossary=GLOSSARY,
         no_relevance=NO_RELEVANCE,
     )
@@ -102,7 +101,7 @@ def export_figures(run: Run, folder: Path, formats: Sequence[str] = FORMATS) -> 
     return written
 
 
-def _section(run: Run, name: str, records: Mapping[str, Record], prefix: str) -> dict[str, Any]:
+def _section(run: Run, name: str, records: Mapping[str, Record], number: int) -> dict[str, Any]:
     """What the template shows of one run."""
     from markupsafe import Markup
 
@@ -110,6 +109,7 @@ def _section(run: Run, name: str, records: Mapping[str, Record], prefix: str) ->
     from foveate.report.gallery import gallery
     from foveate.report.render import inline_svg
 
+    prefix = f"run{number}"
     drawn = {
         key: Markup(inline_svg(chart, f"{prefix}-{key}"))
         for key, chart in figures(run, records).items()
@@ -117,6 +117,7 @@ def _section(run: Run, name: str, records: Mapping[str, Record], prefix: str) ->
     ended = outcomes(name, records)
     return {
         "name": name,
+        "number": number,
         "prefix": prefix,
         "title": run.manifest["label"],
         "unfinished": unfinished(run, records),
@@ -135,7 +136,7 @@ def _section(run: Run, name: str, records: Mapping[str, Record], prefix: str) ->
     }
 
 
-def _joint_plane(ended: Sequence[Outcome]) -> Any:
+def _joint_plane(ended: Sequence[Outcome], names: Sequence[str]) -> Any:
     """The plane over all runs, where any of them knows its relevant segments."""
     from markupsafe import Markup
 
@@ -143,4 +144,4 @@ def _joint_plane(ended: Sequence[Outcome]) -> Any:
     from foveate.report.render import inline_svg
 
     focused = [o for o in ended if o.share("saif") is not None]
-    return Markup(inline_svg(plane(focused, name_runs=True), "all")) if focused else None
+    return Markup(inline_svg(plane(focused, names), "all")) if focused else None

@@ -10,41 +10,42 @@ from foveate.metrics.intervals import Interval
 from foveate.report.evidence import Outcome
 from foveate.report.layout import spread
 from foveate.report.palette import colour, label, shape
+from foveate.report.render import with_rows
 from foveate.report.words import percent, seconds
 
 __all__ = ["plane"]
 
-WIDTH, LINE = 300, 36  # of the plot, and the height of one label beside it
+WIDTH, LINE = 262, 36  # of the plot, and the height of one label beside it
 LEAST_SPAN = 10.0  # percentage points an axis shows at least, lest noise look like a difference
 
 
-def plane(outcomes: Sequence[Outcome], *, name_runs: bool = False) -> alt.LayerChart:
+def plane(outcomes: Sequence[Outcome], runs: Sequence[str] = ()) -> alt.LayerChart:
     """Accuracy against SAIF with 95 % intervals; the area of a point is its cost.
 
     Labels stand in a column beside the plot, so that they never cover a point or each other.
 
     Args:
         outcomes: What is compared; all have a SAIF.
-        name_runs: Whether labels name the run too.
+        runs: Names of the runs, where there are several: labels say which one by its number.
     """
-    height = max(270, LINE * len(outcomes))
+    height = max(250, LINE * len(outcomes))
     across = _domain([o.summary["accuracy"] for o in outcomes])
     up = _domain([o.summary["saif"] for o in outcomes])
-    points = [_point(o, name_runs) for o in outcomes]
+    points = [_point(o, runs) for o in outcomes]
     per_unit = height / (up[1] - up[0])
     wanted = [(up[1] - point["saif"]) * per_unit for point in points]
     for point, at in zip(points, spread(wanted, LINE, height), strict=True):
         point["label_y"] = up[1] - at / per_unit
-    base = alt.Chart(alt.Data(values=points))
+    base = alt.Chart()
     x = _axis(alt.X, "accuracy", "Accuracy, %", across)
     y = _axis(alt.Y, "saif", "SAIF, %", up)
     leader = base.mark_rule(color="#9aa1a8", strokeWidth=1).encode(
-        x=x, y=y, x2=alt.value(WIDTH + 10), y2="label_y:Q"
+        x=x, y=y, x2=alt.X2Value(WIDTH + 10), y2=alt.Y2("label_y:Q")
     )
     bars = base.transform_filter("datum.saif_low !== null").mark_rule(strokeWidth=1.8)
     paint = alt.Color("colour:N", scale=None)
-    flat = bars.encode(x="accuracy_low:Q", x2="accuracy_high:Q", y=y, color=paint)
-    steep = bars.encode(x=x, y="saif_low:Q", y2="saif_high:Q", color=paint)
+    flat = bars.encode(x=alt.X("accuracy_low:Q"), x2=alt.X2("accuracy_high:Q"), y=y, color=paint)
+    steep = bars.encode(x=x, y=alt.Y("saif_low:Q"), y2=alt.Y2("saif_high:Q"), color=paint)
     dots = base.mark_point(filled=True, opacity=0.9, stroke="white", strokeWidth=1).encode(
         x=x,
         y=y,
@@ -53,21 +54,22 @@ def plane(outcomes: Sequence[Outcome], *, name_runs: bool = False) -> alt.LayerC
         size=alt.Size("cpu_seconds:Q", scale=alt.Scale(zero=True, range=[40, 420]), legend=None),
         order=alt.Order("cpu_seconds:Q", sort="descending"),  # small ones on top
     )
-    beside = base.encode(x=alt.value(WIDTH + 14), y="label_y:Q")
-    name = beside.mark_text(align="left", dy=-7, fontWeight="bold").encode(text="name:N")
-    cost = beside.mark_text(align="left", dy=9).encode(text="cost:N")
-    return alt.layer(leader, flat, steep, dots, name, cost).properties(
+    beside = base.encode(x=alt.XValue(WIDTH + 14), y=alt.Y("label_y:Q"))
+    name = beside.mark_text(align="left", dy=-7, fontWeight="bold").encode(text=alt.Text("name:N"))
+    cost = beside.mark_text(align="left", dy=9).encode(text=alt.Text("cost:N"))
+    chart = alt.layer(leader, flat, steep, dots, name, cost).properties(
         width=WIDTH, height=height, description=_words(outcomes)
     )
+    return with_rows(chart, points)
 
 
-def _point(outcome: Outcome, name_runs: bool) -> dict[str, Any]:
+def _point(outcome: Outcome, runs: Sequence[str]) -> dict[str, Any]:
     accuracy, saif = outcome.summary["accuracy"], outcome.summary["saif"]
     cost = outcome.summary["cpu_seconds"]
-    words = f"{seconds(cost)} CPU s"
+    name = label(outcome.paradigm)
     return {
-        "name": label(outcome.paradigm),
-        "cost": f"{outcome.run}, {words}" if name_runs else words,
+        "name": f"{name}, run {runs.index(outcome.run) + 1}" if runs else name,
+        "cost": f"{seconds(cost)} CPU s",
         "colour": colour(outcome.paradigm),
         "shape": shape(outcome.paradigm),
         "cpu_seconds": cost,

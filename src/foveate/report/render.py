@@ -1,6 +1,8 @@
 """Charts into SVG and PNG, without a browser; one theme for all of them."""
 
+import json
 import re
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -9,7 +11,7 @@ import vl_convert
 
 from foveate.report.palette import INK
 
-__all__ = ["inline_svg", "svg_to_png", "theme", "to_png", "to_svg"]
+__all__ = ["inline_svg", "svg_to_png", "theme", "to_png", "to_svg", "with_rows"]
 
 SCALE = 2.0  # PNG pixels per unit, for print and dense screens
 
@@ -58,9 +60,15 @@ def theme() -> dict[str, Any]:
     }
 
 
+def with_rows(chart: Any, rows: Sequence[Mapping[str, Any]]) -> Any:
+    """A chart with its data, given last: every step of building a chart copies what it has."""
+    chart.data = alt.Data(values=list(rows))
+    return chart
+
+
 def to_svg(chart: alt.TopLevelMixin) -> str:
     """A chart as an SVG document that needs nothing from outside."""
-    svg: str = vl_convert.vegalite_to_svg(_spec(chart))
+    svg: str = vl_convert.vegalite_to_svg(json.dumps(_spec(chart)))
     return svg
 
 

@@ -1,6 +1,7 @@
 """One bag as a small SVG: its segments, the attention drawn on them, the relevant one ringed.
 
-Attention is a tint and a frame whose opacity grows with alpha, from nothing at 0 to full at 1.
+Attention is a tint and a frame whose opacity is √alpha: nothing at 0, full at 1, and small shares,
+which linear opacity would hide, can still be seen.
 The ring is dashed in black on white, which shows on any ground.
 """
 
@@ -15,13 +16,13 @@ from PIL import Image
 
 from foveate.record import Array
 from foveate.report.layout import spread
-from foveate.report.palette import ATTENTION
+from foveate.report.palette import ATTENTION, INK
 
 __all__ = ["PRINTED", "Sight", "draw", "kind_of"]
 
 PRINTED = 0.1  # attention from which a segment carries its number
 CELL, GAP = 40.0, 8.0  # of a mosaic
-SIDE, MARGIN = 200.0, 16.0  # of a scatter and of bars
+SIDE, MARGIN = 200.0, 20.0  # of a scatter and of bars
 
 
 @dataclass(frozen=True)
@@ -114,13 +115,12 @@ def _mosaic(sight: Sight) -> tuple[float, float, str]:
 
 
 def _tint(x: float, y: float, tall: float, alpha: float) -> str:
-    if alpha < 0.005:
-        return ""
+    shown = sqrt(alpha)
     frame = (
         f'<rect x="{x:g}" y="{y:g}" width="{CELL:g}" height="{tall:g}" fill="{ATTENTION}" '
-        f'opacity="{0.4 * alpha:.3f}"/><rect x="{x + 1.5:g}" y="{y + 1.5:g}" width="{CELL - 3:g}" '
+        f'opacity="{0.4 * shown:.3f}"/><rect x="{x + 1.5:g}" y="{y + 1.5:g}" width="{CELL - 3:g}" '
         f'height="{tall - 3:g}" fill="none" stroke="{ATTENTION}" stroke-width="3" '
-        f'opacity="{alpha:.3f}"/>'
+        f'opacity="{shown:.3f}"/>'
     )
     return frame + (_number(x + CELL / 2, y + tall - 8, alpha) if alpha >= PRINTED else "")
 
@@ -128,8 +128,8 @@ def _tint(x: float, y: float, tall: float, alpha: float) -> str:
 def _number(x: float, y: float, alpha: float) -> str:
     """A value in white on a dark chip, which any image can carry."""
     return (
-        f'<rect x="{x - 14:g}" y="{y - 7:g}" width="28" height="14" rx="3" fill="#000" '
-        f'fill-opacity=".78"/><text x="{x:g}" y="{y + 4:g}" text-anchor="middle" '
+        f'<rect x="{x - 14:.1f}" y="{y - 7:.1f}" width="28" height="14" rx="3" fill="#000" '
+        f'fill-opacity=".78"/><text x="{x:.1f}" y="{y + 4:.1f}" text-anchor="middle" '
         f'font-size="11.5" fill="#fff">{alpha:.2f}</text>'
     )
 
@@ -161,18 +161,33 @@ def _scatter(sight: Sight) -> tuple[float, float, str]:
     at[:, 1] = SIDE - at[:, 1]
     body = f'<rect width="{SIDE:g}" height="{SIDE:g}" rx="4" fill="#fff" stroke="#b8bec4"/>'
     alpha = np.zeros(len(at)) if sight.alpha is None else sight.alpha
+    numbers = ""
+    for left in (True, False):
+        said = [j for j in sight.present if alpha[j] >= PRINTED and (at[j, 0] < SIDE / 2) == left]
+        leaders, chips = _column(at[said], alpha[said], left)
+        body, numbers = body + leaders, numbers + chips
     for j in sight.present:
         x, y = at[j]
         body += (
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{14 * sqrt(alpha[j]):.2f}" fill="{ATTENTION}" '
-            f'fill-opacity=".75"/><circle cx="{x:.1f}" cy="{y:.1f}" r="2.4" fill="#1b1f24"/>'
+            f'fill-opacity=".75"/><circle cx="{x:.1f}" cy="{y:.1f}" r="2.4" fill="{INK}"/>'
         )
-    body += "".join(_ring(at[j, 0] - 8, at[j, 1] - 8, 16, 16, 8) for j in sight.relevant)
-    said = [j for j in sight.present if alpha[j] >= PRINTED]
-    for j, y in zip(said, spread([at[j, 1] for j in said], 15, SIDE), strict=True):
-        side = 30 if at[j, 0] < SIDE / 2 else -30
-        body += _number(at[j, 0] + side, y, alpha[j])
-    return SIDE, SIDE, body
+    body += "".join(_ring(at[j, 0] - 16, at[j, 1] - 16, 32, 32, 16) for j in sight.relevant)
+    return SIDE, SIDE, body + numbers
+
+
+def _column(at: Array, alpha: Array, left: bool) -> tuple[str, str]:
+    """Leaders and values, one below the other on the inner side of the points they belong to."""
+    if not len(at):
+        return "", ""
+    x = at[:, 0].max() + 38 if left else at[:, 0].min() - 38
+    heights = spread(at[:, 1].tolist(), 15, SIDE)
+    leaders = "".join(
+        f'<line x1="{px:.1f}" y1="{py:.1f}" x2="{x:.1f}" y2="{y:.1f}" stroke="#5b6268"/>'
+        for (px, py), y in zip(at, heights, strict=True)
+    )
+    chips = (_number(x, y, weight) for y, weight in zip(heights, alpha, strict=True))
+    return leaders, "".join(chips)
 
 
 def _bars(sight: Sight) -> tuple[float, float, str]:
@@ -187,7 +202,7 @@ def _bars(sight: Sight) -> tuple[float, float, str]:
         x, tall = MARGIN + j * step, alpha[j] * room
         body += (
             f'<rect x="{x + 0.1 * step:.1f}" y="{foot:g}" width="{0.8 * step:.1f}" height="2" '
-            f'fill="#1b1f24"/><rect x="{x + 0.1 * step:.1f}" y="{foot - tall:.1f}" '
+            f'fill="{INK}"/><rect x="{x + 0.1 * step:.1f}" y="{foot - tall:.1f}" '
             f'width="{0.8 * step:.1f}" height="{tall:.1f}" fill="{ATTENTION}"/>'
         )
         if j in sight.relevant:

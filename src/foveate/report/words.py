@@ -36,7 +36,8 @@ GLOSSARY = (
     ("Classifier calls", "How often training ran the classifier on something, forward, per seed."),
 )
 
-_COUNTS = "No One Two Three Four Five Six Seven Eight Nine Ten Eleven Twelve".split()
+CLOSE = 10.0  # points of accuracy up to which paradigms are said to be near each other
+_COUNTS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
 
 
 def percent(value: Interval | None) -> str:
@@ -87,7 +88,8 @@ def summary(outcomes: Sequence[Outcome]) -> str:
         return _alone(outcomes[0])
     if not measured:
         return f"{_accuracies(outcomes)}. {NO_RELEVANCE}"
-    joint = "but" if _span(outcomes, "accuracy") < _span(measured, "ft") else "and"
+    close = _span(outcomes, "accuracy") <= min(CLOSE, _span(measured, "ft"))
+    joint = "but" if close and _span(measured, "ft") else "and"
     return f"{_accuracies(outcomes)}, {joint} {_focus(measured)}. {_leader(measured)}"
 
 
@@ -109,10 +111,9 @@ def _accuracies(outcomes: Sequence[Outcome]) -> str:
     who = f"{count} ways to train{same} end"
     if span == 0:
         return f"{who} at the same accuracy, {high} %"
-    if span > 10:
-        return f"{who} between {_which(outcomes, 'accuracy', low)} in accuracy" + (
-            f" and {_which(outcomes, 'accuracy', high)}"
-        )
+    if span > CLOSE:
+        least, most = _which(outcomes, "accuracy", low), _which(outcomes, "accuracy", high)
+        return f"{who} with accuracies between {least} and {most}"
     return f"{who} within {span:.1f} points of accuracy of each other ({low} to {high} %)"
 
 
@@ -136,19 +137,15 @@ def _leader(outcomes: Sequence[Outcome]) -> str:
         return f"All have the same SAIF, {high} %."
     if len(best) > 1:
         return f"{names} share the highest mean SAIF, {high} %."
-    least = best[0].summary["saif"].low
+    leads, least = f"{names} has the highest mean SAIF, {high} %", best[0].summary["saif"].low
     if least is None:
-        return (
-            f"{names} has the highest SAIF, {high} %; one seed cannot tell a difference from chance."
-        )
+        return f"{leads}; with one seed a difference cannot be told from chance."
     rivals = [o for o in outcomes if o is not best[0] and o.summary["saif"].high >= least]
     if not rivals:
-        return f"{names} has the highest mean SAIF, {high} %, and its 95 % interval is above all others."
+        return f"{leads}, and its 95 % interval is above all others."
     met = listed([label(o.paradigm) for o in rivals])
-    return (
-        f"{names} has the highest mean SAIF, {high} %, but its 95 % interval overlaps that of {met}: "
-        f"{best[0].seeds} seeds do not settle the order."
-    )
+    settle = f"{best[0].seeds} seeds do not settle the order"
+    return f"{leads}, but its 95 % interval overlaps that of {met}: {settle}."
 
 
 def _shown(outcome: Outcome, name: str) -> str:
@@ -168,4 +165,6 @@ def _span(outcomes: Sequence[Outcome], name: str) -> float:
 
 def _which(outcomes: Sequence[Outcome], name: str, value: str) -> str:
     """A value with those who have it: "70.9 % (Hard)"."""
-    return f"{value} % ({listed([label(o.paradigm) for o in outcomes if _shown(o, name) == value])})"
+    return (
+        f"{value} % ({listed([label(o.paradigm) for o in outcomes if _shown(o, name) == value])})"
+    )

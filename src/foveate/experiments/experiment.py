@@ -1,0 +1,77 @@
+"""What an experiment is: parts that leave records, criteria set beforehand, findings, figures."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from foveate.plan import Checked
+from foveate.record import Record
+from foveate.registry import Registry
+
+__all__ = ["EXPERIMENTS", "SCALES", "Experiment", "Finding", "Records", "Scale", "Verdict", "Work"]
+
+Scale = Literal["smoke", "small", "paper"]
+SCALES: tuple[Scale, ...] = ("smoke", "small", "paper")
+Verdict = Literal["holds", "holds in part", "does not hold"]
+Records = Mapping[str, Record]
+Work = Callable[[Path, Callable[[int, int], None]], Record]
+"""Does one part, given a file for its checkpoint and a call to report (done, total)."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What an experiment says of one claim.
+
+    Args:
+        claim: Its key, "vr23:C5".
+        verdict: Whether the criterion is met.
+        effect: What was measured, a number.
+        low: Lower end of the 95 % interval over seeds, None where nothing varies.
+        high: Upper end.
+        measure: What the number is, in words with its unit.
+        said: Where it holds and where it does not.
+        figure: Name of the experiment's figure that shows it.
+        deviation: What differs from the paper's set-up, and why.
+    """
+
+    claim: str
+    verdict: Verdict
+    effect: float
+    low: float | None
+    high: float | None
+    measure: str
+    said: str
+    figure: str
+    deviation: str = "none"
+
+
+class Experiment(ABC):
+    """One figure, table or group of claims: a class in a file of its own, registered by name.
+
+    Attributes:
+        about: One line for lists.
+        criteria: For each claim it serves, the criterion, written before any result was seen.
+        scales: Settings for each scale: "smoke" takes seconds, "small" suits two cores, "paper" is
+            the published size.
+    """
+
+    about: ClassVar[str]
+    criteria: ClassVar[Mapping[str, str]] = {}
+    scales: ClassVar[Mapping[Scale, Checked]]
+
+    @abstractmethod
+    def parts(self, use: Any) -> Mapping[str, Work]:
+        """The parts to run, in order; each can be resumed by itself."""
+
+    @abstractmethod
+    def findings(self, use: Any, records: Records) -> list[Finding]:
+        """What the records say of each claim in ``criteria``."""
+
+    @abstractmethod
+    def figures(self, use: Any, records: Records) -> Mapping[str, Any]:
+        """Altair charts by name, drawn from the records alone."""
+
+
+EXPERIMENTS: Registry[type[Experiment]] = Registry("experiment", package="foveate.experiments")

@@ -1,0 +1,116 @@
+"""Running experiments: in a run directory, a part at a time, resumable."""
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from foveate.errors import FoveateError
+from foveate.experiments.experiment import (
+    EXPERIMENTS,
+    SCALES,
+    Experiment,
+    Finding,
+    Scale,
+)
+from foveate.plan import Checked
+from foveate.record import write_atomically
+from foveate.runs import Run, create_run
+
+__all__ = ["findings_of", "of_run", "resume_experiment", "settings_for", "start_experiment"]
+
+Report = Callable[[str, int, int], None]
+FINDINGS = "findings.json"
+
+
+def settings_for(name: str, scale: str, changes: Mapping[str, Any]) -> Checked:
+    """An experiment's settings at a scale, with some of them changed.
+
+    Args:
+        name: The experiment.
+        scale: One of "smoke", "small", "paper".
+        changes: Fields to replace, checked like any other.
+    """
+    kind = EXPERIMENTS.get(name)
+    if scale not in SCALES:
+        raise FoveateError(f"scale must be one of {', '.join(SCALES)}, got '{scale}'")
+    usual = kind.scales[scale]
+    return type(usual)(**{**usual.model_dump(), **changes})
+
+
+def start_experiment(
+    name: str,
+    scale: Scale = "small",
+    changes: Mapping[str, Any] | None = None,
+    *,
+    out: Path | None = None,
+    report: Report | None = None,
+    command: str = "",
+) -> Run:
+    """Run an experiment in a new run directory.
+
+    Args:
+        name: A name in ``foveate list experiments``.
+        scale: How large.
+        changes: Settings to change.
+        out: The directory; None for a new one in the folder of runs.
+        report: Called as ``report(part, done, total)``.
+        command: The command that repeats it, for the manifest.
+    """
+    use = settings_for(name, scale, changes or {})
+    run = create_run(
+        out,
+        "experiment",
+        name,
+        parts=list(EXPERIMENTS.get(name)().parts(use)),
+        config={"experiment": name, "scale": scale, "settings": use.model_dump()},
+        command=command,
+        seconds=0.0,
+    )
+    return resume_experiment(run, report)
+
+
+def resume_experiment(run: Run, report: Report | None = None) -> Run:
+    """Do the parts that are not done yet, then write the findings."""
+    start = time.monotonic()
+    experiment, use = of_run(run)
+    for name, work in experiment.parts(use).items():
+        if not run.has(name):
+            folder = run.part(name)
+            checkpoint = folder / "checkpoint.safetensors"
+            record = work(checkpoint, _teller(report, name))
+            record.save(folder / "record.npz")
+            checkpoint.unlink(missing_ok=True)
+    found = [asdict(finding) for finding in experiment.findings(use, run.records())]
+    text = json.dumps(found, indent=2, ensure_ascii=False).encode()
+    write_atomically(run.path / FINDINGS, lambda file: file.write(text))
+    seconds = run.manifest["seconds"] + time.monotonic() - start
+    return run.update(status="done", seconds=seconds)
+
+
+def of_run(run: Run) -> tuple[Experiment, Checked]:
+    """The experiment a run is of, and its settings."""
+    config = run.manifest["config"]
+    try:
+        name, settings = config["experiment"], config["settings"]
+    except (KeyError, TypeError):
+        raise FoveateError(f"{run.path} is not a run of an experiment") from None
+    return EXPERIMENTS.get(name)(), settings_for(name, config["scale"], settings)
+
+
+def findings_of(run: Run) -> list[Finding]:
+    """The findings a finished run wrote."""
+    try:
+        return [Finding(**entry) for entry in json.loads((run.path / FINDINGS).read_text())]
+    except (OSError, ValueError, TypeError) as error:
+        raise FoveateError(f"{run.path} has no whole findings: {error}") from None
+
+
+def _teller(report: Report | None, part: str) -> Callable[[int, int], None]:
+    def tell(done: int, total: int) -> None:
+        if report is not None:
+            report(part, done, total)
+
+    return tell

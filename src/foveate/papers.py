@@ -1,0 +1,93 @@
+"""The papers that docstrings cite, and the claims they make, by key."""
+
+from typing import NamedTuple
+
+__all__ = ["CLAIMS", "PAPERS", "Paper"]
+
+
+class Paper(NamedTuple):
+    """A source.
+
+    Args:
+        title: Its title.
+        authors: Its authors.
+        where: Where it appeared.
+    """
+
+    title: str
+    authors: str
+    where: str
+
+
+PAPERS = {
+    "vr23": Paper(
+        "On the Learning Dynamics of Attention Networks",
+        "Vashisht and Ramaswamy",
+        "ECAI 2023, arXiv 2307.13421",
+    ),
+    "pvr22": Paper(
+        "On the Interpretability of Attention Networks",
+        "Pandey, Vashisht and Ramaswamy",
+        "ACML 2022, arXiv 2212.14776",
+    ),
+    "lu21": Paper(
+        "On the Dynamics of Training Attention Models",
+        "Lu, Mao and Nayak",
+        "ICLR 2021, arXiv 2011.10036",
+    ),
+    "snell21": Paper(
+        "Approximating How Single Head Attention Learns",
+        "Snell, Zhong, Klein and Steinhardt",
+        "arXiv 2103.07601",
+    ),
+    "blog21": Paper(
+        "Approximating How Single Head Attention Learns (blog post)",
+        "Snell, Zhong, Klein and Steinhardt",
+        "2021",
+    ),
+}
+
+CLAIMS = {
+    "vr23:C1": "Soft attention ends with confident predictions and an unconfident focus.",
+    "vr23:C2": "Hard attention ends with unconfident predictions and a focus that is confidently "
+    "right or confidently wrong.",
+    "vr23:C3": "LVML ends with confident predictions and a confident focus.",
+    "vr23:C5": "The soft fixed-focus loss goes to 0 already for moderate α.",
+    "vr23:C6": "The hard and LVML fixed-focus losses flatten above 0 for every α < 1.",
+    "vr23:C7": "The LVML fixed-focus loss falls fastest at first and ends below the hard one.",
+    "vr23:C8": "Loss curves for large α nearly coincide under soft attention, and do not under "
+    "hard attention and LVML.",
+    "vr23:C9": "The hard fixed-focus loss is almost flat at small α.",
+    "vr23:C10": "The incentive to improve the focus falls with α under soft attention and is "
+    "negligible near 1.",
+    "vr23:C11": "The incentive rises with α under hard attention and is tiny at small α.",
+    "vr23:C12": "The incentive falls with α under LVML but stays above 0.",
+    "vr23:C13": "Theorem 1: with a fixed focus the classifier follows eqs (1)–(3).",
+    "vr23:C14": "Theorem 2: classifier and focus together follow eqs (1)–(6).",
+    "vr23:C15": "In the flow LVML converges fastest, and hard attention ends with the largest ν.",
+    "vr23:C16": "The hybrid raises SAIF over soft attention at no cost in accuracy.",
+    "vr23:C17": "One-hot attention makes the three losses equal.",
+    "vr23:C18": "The LVML loss is never above the hard one (Jensen).",
+    "vr23:C19": "In the flow, soft attention improves the focus fastest at first and hard later.",
+    "vr23:C20": "All three flows end in the same direction, at different rates.",
+    "vr23:C21": "Switching deliberately beats choosing soft or hard at random each epoch.",
+    "pvr22:C2": "Error mode 1 exists: accuracy near 100 %, FT near 67–70 %.",
+    "pvr22:C3": "Error mode 2 exists: accuracy near 100 %, FT near 67–70 %.",
+    "pvr22:C4": "Error mode 3 exists: accuracy near 100 %, FT near 67–70 %.",
+    "pvr22:C5": "A direct classifier on the concatenated mosaic fits the training set and is near "
+    "chance on test.",
+    "pvr22:C9": "Where the focus is wrong but the model accurate, attention is mostly non-sparse.",
+    "pvr22:C10": "Error mode 1 converges more slowly than modes 2 and 3.",
+    "pvr22:C12": "Mode 2 admits no linear focus with FT = 1, modes 1 and 3 do; in mode 1 "
+    "f = x₁ + x₂ gives FT near 67 % at full accuracy.",
+    "lu21:C1": "The identity between score and embedding norm holds whatever the classifier.",
+    "lu21:C2": "With a fixed linear classifier attention converges to the topic word and the loss "
+    "to 0.",
+    "lu21:C3": "Low-capacity classifiers give attention a stronger signal: scores grow faster.",
+    "lu21:C4": "Mutual promotion: with keys or embeddings frozen the loss falls more slowly.",
+    "lu21:C5": "Mutual suppression: early in training a score can fall with its embedding norm.",
+    "lu21:C6": "On SST the highest-scored words become purer and the identity holds approximately.",
+    "blog21:B1": "From a uniform start the toy classifier learns β first, then p goes to 1.",
+    "blog21:B2": "From β₀ = 10, β₁ = −10 the attention p first falls.",
+    "blog21:B3": "β₀ = −K, β₁ = 3K, p = ½ has arbitrarily low loss with uniform attention.",
+}
