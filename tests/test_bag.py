@@ -115,7 +115,10 @@ def test_padding_keeps_every_row_in_its_place(lengths, seed):
         ({"bags": [torch.zeros(2, 3), torch.zeros(0, 3)]}, "bag 1 has none"),
         ({"y": torch.tensor([0])}, r"y must have shape \(2,\)"),
         ({"bags": [torch.zeros(2, 3), torch.zeros(1, 4)]}, "one shape: bag 1 has .4,., bag 0 .3,."),
-        ({"z": [torch.ones(1).bool(), torch.ones(2).bool()]}, "z of bag 0 must name 2 segments, got 1"),
+        (
+            {"z": [torch.ones(1).bool(), torch.ones(2).bool()]},
+            "z of bag 0 must name 2 segments, got 1",
+        ),
         ({"z": [torch.ones(2).bool()]}, "z must be given for all 2 bags, got 1"),
     ],
 )

@@ -28,9 +28,9 @@ def load_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Read what :func:`save_checkpoint` wrote."""
     try:
         tensors = load(path.read_bytes())
-        meta = json.loads(tensors.pop(META).numpy().tobytes())
+        meta = dict(json.loads(tensors.pop(META).numpy().tobytes()))
     except FileNotFoundError:
         raise FoveateError(f"there is no file {path}") from None
-    except (SafetensorError, KeyError, ValueError, OSError) as error:
+    except (SafetensorError, KeyError, TypeError, ValueError, OSError) as error:
         raise FoveateError(f"{path} is damaged: {error}") from None
     return tensors, meta

@@ -11,11 +11,14 @@ from cyclopts import App, CycloptsError
 __all__ = ["main"]
 
 COMMANDS = {
-    "race": "Train several paradigms on the same bags and compare where they look.",
-    "resume": "Go on with a run that was stopped; it ends as if it never had been.",
-    "runs": "List runs.",
-    "report": "Rebuild the report of a run, or compare several.",
-    "list": "List data sets, paradigms, maps or experiments.",
+    "race": ("races", "Train several paradigms on the same bags and compare where they look."),
+    "flow": ("experiments", "Exact learning dynamics: gradient flows in closed form."),
+    "run": ("experiments", "Run an experiment at a scale."),
+    "claims": ("experiments", "The ledger: every claim of the papers, checked."),
+    "resume": ("races", "Go on with a run that was stopped; it ends as if it never had been."),
+    "runs": ("races", "List runs."),
+    "report": ("races", "Rebuild the report of a run, or compare several."),
+    "list": ("races", "List data sets, paradigms, maps or experiments."),
 }
 
 app = App(
@@ -23,9 +26,10 @@ app = App(
     help="Attention that looks at the right thing: train it, measure it, understand it.",
     help_format="plaintext",
     version="foveate 0.1.0",
+    suppress_keyboard_interrupt=False,
 )
-for _name, _about in COMMANDS.items():
-    app.command(f"foveate.commands:{_name}_command", name=_name, help=_about)
+for _name, (_module, _about) in COMMANDS.items():
+    app.command(f"foveate.commands.{_module}:{_name}_command", name=_name, help=_about)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -34,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
-        _complain(" ".join(str(error).split()))
+        _complain(_sentence(error))
     except ValueError as error:
         from foveate.errors import FoveateError
 
@@ -46,6 +50,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "foveate: stopped; 'foveate resume' goes on from the last checkpoint", file=sys.stderr
         )
         raise SystemExit(130) from None
+
+
+def _sentence(error: CycloptsError) -> str:
+    """What went wrong, in one line; our own sentence where pydantic has wrapped it."""
+    for problem in getattr(error.__cause__, "errors", list)():
+        if "error" in problem.get("ctx", {}):
+            return str(problem["ctx"]["error"])
+    return " ".join(str(error).split())
 
 
 def _complain(sentence: str) -> None:

@@ -26,6 +26,14 @@ def _words(given: Any) -> Any:
     return tuple(word.strip() for part in parts for word in str(part).split(","))
 
 
+def _number(given: Any) -> Any:
+    """A number where there is one in the text: a command line has only text."""
+    try:
+        return float(given) if isinstance(given, str) else given
+    except ValueError:
+        return given
+
+
 Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
 
 
@@ -111,7 +119,7 @@ class Race(Checked):
     """Where segments are averaged: zeroth, or f's last hidden layer."""
     entropy: Annotated[float, Field(ge=0)] = 0.0
     """Weight of the entropy regulariser."""
-    switch: float | str = 0.8
+    switch: Annotated[float | str, BeforeValidator(_number)] = 0.8
     """Where the hybrid switches: a fraction, an epoch, or plateau."""
     equal_compute: bool = False
     """Give every paradigm the multiplications that soft attention needs for all epochs."""
@@ -134,6 +142,9 @@ class Race(Checked):
 class SettledRace(Race):
     """A race with nothing left open: what a manifest keeps and a resumed run reads."""
 
+    data: str
+    paradigms: Annotated[Words, Field(min_length=1)]
+    seeds: Annotated[int, Field(ge=1)]
     m: Annotated[int, Field(ge=2)]
     n: Annotated[int, Field(ge=1)]
     n_test: Annotated[int, Field(ge=1)]
@@ -142,6 +153,13 @@ class SettledRace(Race):
     batch: Annotated[int, Field(ge=1)]
     lr: Rate
     optimizer: str
+
+    @model_validator(mode="after")
+    def _both_sides_have_bags(self) -> Self:
+        if self.validation and not 0 < round(self.n * (1 - self.validation)) < self.n:
+            share = f"a validation share of {self.validation}"
+            raise ValueError(f"{share} leaves no bags on one side of {self.n}")
+        return self
 
     def plan(self, epochs: int) -> Plan:
         """The training plan of one paradigm."""

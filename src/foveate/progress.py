@@ -35,6 +35,7 @@ def progress_of(*, quiet: bool = False) -> Iterator[Callable[[str, int, int], No
         TimeRemainingColumn(),
     )
     console = Console(stderr=True)
+    console.quiet = not console.is_terminal
     with Progress(*columns, console=console) as bars:
         tasks: dict[str, TaskID] = {}
 

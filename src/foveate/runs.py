@@ -29,7 +29,13 @@ from foveate.record import Array, Record, load_arrays, write_atomically
 __all__ = ["Run", "create_run", "list_runs", "open_run", "runs_folder"]
 
 MANIFEST = "manifest.json"
-NEEDED = {"kind": str, "label": str, "status": str, "created": str, "parts": list, "config": dict}
+KINDS: dict[str, Any] = {
+    **dict.fromkeys(("kind", "label", "status", "created"), str),
+    **dict.fromkeys(("parts", "seeds"), list),
+    **dict.fromkeys(("config", "versions", "resolved", "sizes"), dict),
+    "seconds": (int, float),
+}
+OFTEN: dict[str, Any] = {"seeds": [], "versions": {}, "resolved": {}, "sizes": {}, "seconds": 0.0}
 NAMED = ("foveate", "torch", "numpy", "scikit-learn")
 
 
@@ -140,13 +146,14 @@ def open_run(path: Path | str) -> Run:
         raise FoveateError(f"there is no run directory {path}")
     try:
         manifest = json.loads((place / MANIFEST).read_text())
-        wrong = [key for key, kind in NEEDED.items() if not isinstance(manifest.get(key), kind)]
+        held = {**OFTEN, **manifest}
+        wrong = [key for key, kind in KINDS.items() if not isinstance(held.get(key), kind)]
     except FileNotFoundError:
         raise FoveateError(f"{place} is not a run: it has no {MANIFEST}") from None
-    except (ValueError, AttributeError, OSError) as error:
+    except (ValueError, TypeError, OSError) as error:
         raise FoveateError(f"{place / MANIFEST} is damaged: {error}") from None
     if wrong:
-        raise FoveateError(f"{place / MANIFEST} is damaged: it lacks {', '.join(wrong)}")
+        raise FoveateError(f"{place / MANIFEST} is damaged: it lacks a sound {wrong[0]}")
     return Run(place, manifest)
 
 

@@ -4,14 +4,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
+from foveate.experiments.experiment import Finding
+from foveate.experiments.ledger import Ledger
 from foveate.metrics.intervals import Interval
 from foveate.metrics.summary import SHARES, summarise
 from foveate.runs import Run
 
 __all__ = ["as_numbers", "print_race", "print_registered", "print_runs"]
+
+WIDE = 110  # columns that a race's table needs for one line a paradigm
 
 
 def as_numbers(run: Run) -> dict[str, Any]:
@@ -36,20 +42,24 @@ def print_race(run: Run) -> None:
     """The table of a race, and where its report is."""
     config = run.manifest["config"]
     title = f"{Path(config['data']).name}, m = {config['m']}, {config['seeds']} seeds"
+    console = Console(width=None if Console().is_terminal else WIDE)
+    narrow = console.width < WIDE
     table = Table(
-        title=title, caption="% of held-out bags: mean [95 % interval over seeds]; cost per seed"
+        title=escape(title),
+        caption="% of held-out bags: mean [95 % interval over seeds]; cost per seed",
+        box=box.SIMPLE_HEAD if narrow else box.HEAVY_HEAD,
+        padding=(0, 0) if narrow else (0, 1),
     )
-    table.add_column("paradigm")
+    table.add_column("paradigm", no_wrap=True)
     for heading in ("accuracy", "FT", "SAIF", "CPU s", "classifier calls", "epochs"):
-        table.add_column(heading, justify="right", no_wrap=True)
+        table.add_column(heading, justify="right", no_wrap=heading != "classifier calls")
     for name, record in run.records().items():
         summary = summarise(record)
-        shares = [_interval(summary.get(key)) for key in SHARES]
+        shares = [_interval(summary.get(key), "\n" if narrow else " ") for key in SHARES]
         cost = [f"{summary['cpu_seconds']:.2f}", f"{summary['classifier_calls']:,.0f}"]
         table.add_row(name, *shares, *cost, str(record.meta["epochs_run"]))
-    console = Console(width=None if Console().is_terminal else 110)
     console.print(table)
-    console.print(f"report: {run.path / 'report.html'}", soft_wrap=True, highlight=False)
+    print(f"report: {run.path / 'report.html'}")
 
 
 def print_runs(runs: Sequence[Run], folder: Path) -> None:
@@ -69,7 +79,9 @@ def print_runs(runs: Sequence[Run], folder: Path) -> None:
             ", ".join(manifest["parts"]),
         )
         seeds = str(len(manifest.get("seeds", [])))
-        table.add_row(*row, seeds, manifest["status"], manifest["created"][:16].replace("T", " "))
+        table.add_row(
+            *map(escape, row), seeds, manifest["status"], manifest["created"][:16].replace("T", " ")
+        )
     Console(width=None if Console().is_terminal else 140).print(table)
 
 
@@ -101,9 +113,43 @@ def _first_sentence(item: Any) -> str:
     return (item.__doc__ or "").strip().splitlines()[0]
 
 
-def _interval(value: Interval | None) -> str:
+def _interval(value: Interval | None, gap: str) -> str:
     if value is None:
         return "–"
     if value.low is None or value.high is None:
         return f"{value.mean:.1f}"
-    return f"{value.mean:.1f} [{value.low:.1f}, {value.high:.1f}]"
+    return f"{value.mean:.1f}{gap}[{value.low:.1f}, {value.high:.1f}]"
+
+
+def print_findings(findings: Sequence[Finding], scale: str) -> None:
+    """One row a claim that an experiment checked."""
+    table = Table(title=f"findings at {scale} scale", show_lines=True)
+    for heading in ("claim", "verdict", "measured", "found"):
+        table.add_column(heading, overflow="fold")
+    for found in findings:
+        table.add_row(found.claim, found.verdict, _effect(found), found.said)
+    _console().print(table)
+
+
+def print_ledger(ledger: Ledger, paper: str | None) -> None:
+    """One row a claim of the ledger, and where it comes from."""
+    table = Table(title=f"claims at {ledger.scale} scale")
+    for heading in ("claim", "statement", "verdict", "measured", "experiment"):
+        table.add_column(heading, overflow="fold")
+    for entry in ledger.of(paper):
+        found = entry.finding
+        verdict, effect = (found.verdict, _effect(found)) if found else ("not run", "–")
+        table.add_row(entry.claim, entry.statement, verdict, effect, entry.experiment)
+    _console().print(table)
+    if not ledger.runs:
+        print("as shipped; 'foveate claims --run' runs them here")
+
+
+def _effect(found: Finding) -> str:
+    if found.low is None or found.high is None:
+        return f"{found.effect:.4g}"
+    return f"{found.effect:.4g} [{found.low:.4g}, {found.high:.4g}]"
+
+
+def _console() -> Console:
+    return Console(width=None if Console().is_terminal else 140)

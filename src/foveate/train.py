@@ -1,7 +1,7 @@
 """The one training loop: ``fit(...) -> Record``, many seeds in one program."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,10 @@ from foveate.randomness import generator
 from foveate.record import Record
 from foveate.stack import Batch, Build, Pile, Stack
 
-__all__ = ["Training", "fit"]
+__all__ = ["Probe", "Training", "fit"]
+
+Probe = Callable[["Training"], Mapping[str, np.ndarray]]
+"""From a training as it stands to further quantities by name, each one row a member, (S, …)."""
 
 LOGITS = 2**24  # logits of one step held at a time: beyond, segments are classified in chunks
 
@@ -37,6 +40,7 @@ def fit(
     plan: Plan | None = None,
     checkpoint: Path | None = None,
     report: Callable[[int, int], None] | None = None,
+    probe: Probe | None = None,
     **settings: Any,
 ) -> Record:
     """Train one member per seed, all in one program, and measure them on held-out bags.
@@ -51,6 +55,8 @@ def fit(
         checkpoint: File to keep the state of the training in. If it is there, training goes on
             from it and ends with the same bits as if it had never stopped.
         report: Called as ``report(epochs done, epochs)``.
+        probe: Measures further quantities whenever the others are measured, before the first
+            epoch and after the last included; they are kept in ``record.values``.
         settings: Fields of :class:`~foveate.plan.Plan`, in place of ``plan`` or on top of it.
 
     Returns:
@@ -58,7 +64,7 @@ def fit(
         every held-out bag; the trained stack as ``record.trained``.
     """
     plan = Plan(**((plan.model_dump() if plan else {}) | settings))
-    training = Training(build, train, test, paradigm, seeds, plan)
+    training = Training(build, train, test, paradigm, seeds, plan, probe)
     if checkpoint is not None and checkpoint.exists():
         training.restore(*load_checkpoint(checkpoint))
     saved = time.monotonic()
@@ -83,9 +89,10 @@ class Training:
         paradigm: str | Paradigm | Sequence[Paradigm],
         seeds: Sequence[int],
         plan: Plan,
+        probe: Probe | None = None,
     ) -> None:
         size, dtype = len(seeds), getattr(torch, plan.dtype)
-        self.plan, self.seeds = plan, tuple(seeds)
+        self.plan, self.seeds, self.probe = plan, tuple(seeds), probe
         self.stack = Stack(build, seeds, dtype)
         self.train, self.test = Pile(train, size, dtype), Pile(test, size, dtype)
         self.rows, self.held_out = _split(self.train.n, self.seeds, plan.validation)
@@ -179,10 +186,9 @@ class Training:
 
     def _phases(self, epoch: int) -> list[Paradigm]:
         """The paradigm in force for each member, from what it has been through."""
-        past = torch.stack(self.losses[:epoch]).T.tolist() if epoch else [()] * len(self.seeds)
         return [
-            rule.phase(Progress(epoch, self.plan.epochs, seed, losses))
-            for rule, seed, losses in zip(self.paradigms, self.seeds, past, strict=True)
+            rule.phase(Progress(epoch, self.plan.epochs, seed, _Past(self.losses, epoch, i)))
+            for i, (rule, seed) in enumerate(zip(self.paradigms, self.seeds, strict=True))
         ]
 
     def _restart(self, phases: list[Paradigm]) -> None:
@@ -224,6 +230,8 @@ class Training:
         measured: dict[str, np.ndarray] = {"train_loss": self._last_loss().double().numpy()}
         for name, value in measure(self._reading(), self.test).items():
             measured[name] = value
+        if self.probe is not None:
+            measured |= self.probe(self)
         self.times.append(self.epoch)
         for name, value in measured.items():
             self.values.setdefault(name, []).append(value)
@@ -304,6 +312,22 @@ class Training:
             setattr(self, name, tensors[name])
         self.losses, self.times = list(tensors["losses"]), tensors["times"].tolist()
         self.epoch, self.cpu_seconds = meta["epoch"], meta["cpu_seconds"]
+
+
+class _Past(Sequence[float]):
+    """One member's training losses up to an epoch, looked up only if a schedule asks."""
+
+    def __init__(self, losses: list[Tensor], epoch: int, member: int) -> None:
+        self._losses, self._epoch, self._member = losses, epoch, member
+
+    def __len__(self) -> int:
+        return self._epoch
+
+    def __getitem__(self, at: Any) -> Any:
+        rows = range(self._epoch)[at]
+        if isinstance(rows, range):
+            return [float(self._losses[k][self._member]) for k in rows]
+        return float(self._losses[rows][self._member])
 
 
 def _mean_loss(model: AttentionModel, batch: Batch, phase: Paradigm) -> Tensor:

@@ -34,5 +34,5 @@ def digits() -> Dataset:
         foreground=(0, 1, 2),
         classes=("0", "1", "2"),
         about="8×8 handwritten digits; 0, 1, 2 are foreground, 3 to 9 background (no files needed)",
-        recipe=Recipe(m=20, n=2000, n_test=1000, net="mlp", epochs=60, batch=200, lr=1e-3),
+        recipe=Recipe(m=20, n=2000, n_test=1000, net="mlp", epochs=40, batch=200, lr=1e-3),
     )

@@ -3,6 +3,9 @@
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
 
 from foveate.bag import Bag
 from foveate.checkpoint import save_checkpoint
@@ -16,7 +19,7 @@ from foveate.models.focus import FCAM, AttentionModel
 from foveate.models.nets import NETS, direct, pair
 from foveate.paradigms import PARADIGMS, Hybrid, Paradigm, WithEntropy
 from foveate.plan import Race, SettledRace
-from foveate.record import save_arrays
+from foveate.record import Record, save_arrays
 from foveate.runs import Run, create_run
 from foveate.train import fit
 
@@ -24,6 +27,7 @@ __all__ = ["resume_race", "settle", "start_race"]
 
 Report = Callable[[str, int, int], None]
 RECIPE = ("m", "n", "n_test", "net", "epochs", "batch", "lr", "optimizer", "stop_below")
+CHECKPOINT = "checkpoint.safetensors"
 
 
 def settle(race: Race) -> SettledRace:
@@ -97,6 +101,8 @@ def start_race(
         command: The command that repeats it, for the manifest.
     """
     settled = settle(race)
+    bags = _load(settled)
+    _check(settled, bags)
     run = create_run(
         out,
         "race",
@@ -108,63 +114,88 @@ def start_race(
         resolved={},
         seconds=0.0,
     )
-    return resume_race(run, report)
+    return _go_on(run, settled, bags, report)
 
 
 def resume_race(run: Run, report: Report | None = None) -> Run:
     """Train what is not trained yet; a race that was killed ends as one that was not."""
-    start = time.monotonic()
     race = SettledRace(**run.manifest["config"])
+    return _go_on(run, race, _load(race), report)
+
+
+class _Bags(NamedTuple):
+    """The bags of all seeds, and the names of their classes."""
+
+    train: list[Bag]
+    test: list[Bag]
+    classes: tuple[str, ...]
+
+
+def _load(race: SettledRace) -> _Bags:
     data = _dataset(race)
     seeds = range(race.seeds)
     train = [data.load("train", n=race.n, m=race.m, seed=seed) for seed in seeds]
     test = [data.load("test", n=race.n_test, m=race.m, seed=seed) for seed in seeds]
+    return _Bags(train, test, data.classes)
+
+
+def _check(race: SettledRace, bags: _Bags) -> None:
+    """What cannot be built or paid for is said before anything is on disk."""
+    for name in race.paradigms:
+        rule, shape = _paradigm(race, name), bags.train[0].segment_shape
+        with torch.random.fork_rng(devices=[]):
+            _model(race, rule, shape, len(bags.classes))
+        _epochs(race, rule, shape, len(bags.classes))
+
+
+def _go_on(run: Run, race: SettledRace, bags: _Bags, report: Report | None) -> Run:
+    start = time.monotonic()
     for name in race.paradigms:
         if not run.has(name):
-            run = _train_part(run, race, name, train, test, len(data.classes), report)
+            run = _train_part(run, race, name, bags, report)
+        (run.part(name) / CHECKPOINT).unlink(missing_ok=True)
     if not (run.path / "gallery.npz").exists():
-        _save_gallery(run, test[0])
+        _save_gallery(run, bags.test[0])
     return run.update(
         status="done",
-        seconds=run.manifest["seconds"] + time.monotonic() - start,
+        seconds=(run.manifest.get("seconds") or 0.0) + time.monotonic() - start,
+        resolved={name: _resolved(record) for name, record in run.records().items()},
         sizes={
             "n": race.n,
             "n_test": race.n_test,
             "m": race.m,
-            "classes": list(data.classes),
-            "segment": list(train[0].segment_shape),
+            "classes": list(bags.classes),
+            "segment": list(bags.train[0].segment_shape),
         },
     )
 
 
-def _train_part(
-    run: Run,
-    race: SettledRace,
-    name: str,
-    train: list[Bag],
-    test: list[Bag],
-    classes: int,
-    report: Report | None,
-) -> Run:
+def _train_part(run: Run, race: SettledRace, name: str, bags: _Bags, report: Report | None) -> Run:
     """Train one paradigm and leave its weights and, last, its record."""
-    rule, shape = _paradigm(race, name), train[0].segment_shape
+    rule, shape = _paradigm(race, name), bags.train[0].segment_shape
+    classes = len(bags.classes)
     plan = race.plan(_epochs(race, rule, shape, classes))
     folder = run.part(name)
     record = fit(
         lambda: _model(race, rule, shape, classes),
-        train,
-        test,
+        bags.train,
+        bags.test,
         rule,
         seeds=range(race.seeds),
         plan=plan,
-        checkpoint=folder / "checkpoint.safetensors",
+        checkpoint=folder / CHECKPOINT,
         report=None if report is None else lambda done, total: report(name, done, total),
     )
     save_checkpoint(folder / "weights.safetensors", record.trained.tensors(), {"part": name})
     record.save(folder / "record.npz")
-    (folder / "checkpoint.safetensors").unlink(missing_ok=True)
-    settled = {"epochs": plan.epochs, "lr": plan.lr, "parameters": record.meta["parameters"]}
-    return run.update(resolved={**run.manifest["resolved"], name: settled})
+    so_far = run.manifest.get("resolved") or {}
+    return run.update(resolved={**so_far, name: _resolved(record)})
+
+
+def _resolved(record: Record) -> dict[str, Any]:
+    """What a part was trained with, in the end."""
+    plan = record.meta["plan"]
+    return {"epochs": plan["epochs"], "lr": plan["lr"], "parameters": record.meta["parameters"]}
 
 
 def _epochs(race: SettledRace, rule: Paradigm, shape: tuple[int, ...], classes: int) -> int:
@@ -172,8 +203,10 @@ def _epochs(race: SettledRace, rule: Paradigm, shape: tuple[int, ...], classes: 
     if not race.equal_compute:
         return race.epochs
     soft = PARADIGMS.get("soft")()
-    budget = training_cost(soft, _model(race, soft, shape, classes), shape, race.m, race.epochs)
-    return epochs_within(budget, rule, _model(race, rule, shape, classes), shape, race.m)
+    with torch.random.fork_rng(devices=[]):  # weights do not matter to the cost
+        of_soft, own = (_model(race, each, shape, classes) for each in (soft, rule))
+    budget = training_cost(soft, of_soft, shape, race.m, race.epochs)
+    return epochs_within(budget, rule, own, shape, race.m)
 
 
 def _save_gallery(run: Run, bag: Bag) -> None:

@@ -6,11 +6,11 @@ from typing import Any
 import altair as alt
 import numpy as np
 
+from foveate.figures.palette import QUADRANT_COLOURS, colour, dash, label
+from foveate.figures.render import with_rows
 from foveate.metrics.focus import QUADRANTS
 from foveate.record import Record
 from foveate.report.evidence import band
-from foveate.report.palette import QUADRANT_COLOURS, colour, dash, label
-from foveate.report.render import with_rows
 
 __all__ = ["CURVES", "curve_chart", "lines", "quadrant_chart"]
 
@@ -85,7 +85,9 @@ def lines(
         properties: Of the chart: width, height, description.
     """
     names = [label(p) for p in paradigms]
-    legend = alt.Legend(columns=4, symbolType="stroke", symbolOpacity=1)
+    # As many columns as fit above the plot: a wider legend would shrink it.
+    columns = int(min(4, max(1, WIDTH // (20 + 6.5 * max(map(len, names))))))
+    legend = alt.Legend(columns=columns, symbolType="stroke", symbolOpacity=1)
     colours = alt.Scale(domain=names, range=[colour(p) for p in paradigms])
     paint = alt.Color("paradigm:N", scale=colours, legend=legend)
     dashes = alt.StrokeDash(

@@ -7,12 +7,12 @@ from typing import Any
 import altair as alt
 import numpy as np
 
+from foveate.figures.palette import INK, label
+from foveate.figures.render import with_rows
 from foveate.metrics.focus import EDGES, heat_map, threshold_curve
 from foveate.record import Array, Record
 from foveate.report.curves import lines
 from foveate.report.evidence import band, focus_and_prediction
-from foveate.report.palette import INK, label
-from foveate.report.render import with_rows
 from foveate.report.words import cell
 
 __all__ = ["heat_map_chart", "mean_heat_map", "threshold_chart"]
@@ -107,7 +107,7 @@ def _words(paradigm: str, shares: Array, names: list[str]) -> str:
     i, j = np.unravel_index(shares.argmax(), shares.shape)
     return (
         f"{label(paradigm)}: share of bags in percent by attention on the relevant segment and "
-        f"probability of the true class, five by five cells. Both above 0.8 (SAIF): "
+        f"probability of the true class, five by five cells. Both at least 0.8 (SAIF): "
         f"{cell(shares[-1, -1])} %. Fullest cell: attention {names[j]}, probability {names[i]}, "
         f"with {cell(shares[i, j])} %."
     )

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from markupsafe import Markup
 
+from foveate.figures.palette import label
 from foveate.metrics.focus import focus_true
 from foveate.record import Array, Record
 from foveate.report.evidence import class_names
-from foveate.report.palette import label
 from foveate.report.segments import PRINTED, Sight, draw, kind_of
 from foveate.runs import Run
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from foveate.figures.palette import label
 from foveate.record import Record
-from foveate.report.palette import label
 from foveate.report.words import listed
 from foveate.runs import Run
 
@@ -32,10 +32,11 @@ def unfinished(run: Run, records: Mapping[str, Record]) -> str:
     return "" if run.done else "This run is not finished: its last words are not written yet."
 
 
-def setup_tables(run: Run, records: Mapping[str, Record]) -> list[Table]:
+def setup_tables(run: Run, name: str, records: Mapping[str, Record]) -> list[Table]:
     """Everything the manifest says of the run, in titled tables; what it lacks is left out."""
     manifest = run.manifest
     written = {
+        "directory": name,
         "created": manifest["created"],
         "commit": manifest.get("commit") or "not recorded",
         "status": manifest["status"],

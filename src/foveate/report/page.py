@@ -5,16 +5,16 @@ from pathlib import Path
 from typing import Any
 
 from foveate.errors import FoveateError
+from foveate.figures.palette import colour, label
 from foveate.record import Record, write_atomically
 from foveate.report.evidence import Outcome, outcomes
 from foveate.report.manifest import run_names, setup_tables, unfinished
-from foveate.report.palette import colour, label
-from foveate.report.words import GLOSSARY, NO_RELEVANCE, listed, percent, seconds, summary
+from foveate.report.templates import rendered
+from foveate.report.words import GLOSSARY, listed, percent, seconds, summary
 from foveate.runs import Run
 
 __all__ = ["export_figures", "race_page", "write_report"]
 
-HERE = Path(__file__).parent
 FORMATS = ("svg", "png")
 
 
@@ -24,21 +24,8 @@ def race_page(runs: Sequence[Run]) -> str:
     Args:
         runs: What to show, in this order.
     """
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    from markupsafe import Markup
-
     if not runs:
         raise FoveateError("a report needs at least one run")
-    environment = Environment(
-        loader=FileSystemLoader(HERE),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.globals.update(
-        percent=percent, seconds=seconds, label=label, colour=colour, listed=listed
-    )
     names = run_names(runs)
     records = [run.records() for run in runs]
     ended = [o for name, own in zip(names, records, strict=True) for o in outcomes(name, own)]
@@ -46,12 +33,17 @@ def race_page(runs: Sequence[Run]) -> str:
         _section(run, name, own, number)
         for number, (run, name, own) in enumerate(zip(runs, names, records, strict=True), start=1)
     ]
-    return environment.get_template("race.html").render(
-        style=Markup((HERE / "style.css").read_text()),
+    return rendered(
+        "race.html",
         sections=sections,
+        seeds=min((o.seeds for o in ended), default=0),
         plane=_joint_plane(ended, names) if len(runs) > 1 else None,
         glossary=GLOSSARY,
-        no_relevance=NO_RELEVANCE,
+        percent=percent,
+        seconds=seconds,
+        label=label,
+        colour=colour,
+        listed=listed,
     )
 
 
@@ -75,9 +67,9 @@ def export_figures(run: Run, folder: Path, formats: Sequence[str] = FORMATS) -> 
         folder: Where; made if need be.
         formats: Of "svg" and "png".
     """
+    from foveate.figures.render import svg_to_png, to_svg
     from foveate.report.figures import figures
     from foveate.report.gallery import gallery
-    from foveate.report.render import svg_to_png, to_svg
     from foveate.report.sheet import gallery_sheet
 
     for form in formats:
@@ -105,14 +97,14 @@ def _section(run: Run, name: str, records: Mapping[str, Record], number: int) ->
     """What the template shows of one run."""
     from markupsafe import Markup
 
+    from foveate.figures.render import inline_svg
     from foveate.report.figures import figures
     from foveate.report.gallery import gallery
-    from foveate.report.render import inline_svg
 
     prefix = f"run{number}"
     drawn = {
-        key: Markup(inline_svg(chart, f"{prefix}-{key}"))
-        for key, chart in figures(run, records).items()
+        key: Markup(inline_svg(chart, f"{prefix}-{place}"))
+        for place, (key, chart) in enumerate(figures(run, records).items())
     }
     ended = outcomes(name, records)
     return {
@@ -131,7 +123,7 @@ def _section(run: Run, name: str, records: Mapping[str, Record], number: int) ->
         "curves": [svg for key, svg in drawn.items() if key.startswith("curve-")],
         "quadrants": [svg for key, svg in drawn.items() if key.startswith("quadrants-")],
         "gallery": gallery(run, records, prefix),
-        "setup": setup_tables(run, records),
+        "setup": setup_tables(run, name, records),
         "command": run.manifest.get("command") or "",
     }
 
@@ -140,8 +132,8 @@ def _joint_plane(ended: Sequence[Outcome], names: Sequence[str]) -> Any:
     """The plane over all runs, where any of them knows its relevant segments."""
     from markupsafe import Markup
 
+    from foveate.figures.render import inline_svg
     from foveate.report.plane import plane
-    from foveate.report.render import inline_svg
 
     focused = [o for o in ended if o.share("saif") is not None]
     return Markup(inline_svg(plane(focused, names), "all")) if focused else None

@@ -6,11 +6,11 @@ from typing import Any
 import altair as alt
 import numpy as np
 
+from foveate.figures.layout import spread
+from foveate.figures.palette import colour, label, shape
+from foveate.figures.render import with_rows
 from foveate.metrics.intervals import Interval
 from foveate.report.evidence import Outcome
-from foveate.report.layout import spread
-from foveate.report.palette import colour, label, shape
-from foveate.report.render import with_rows
 from foveate.report.words import percent, seconds
 
 __all__ = ["plane"]

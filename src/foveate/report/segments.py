@@ -14,9 +14,9 @@ from math import ceil, sqrt
 import numpy as np
 from PIL import Image
 
+from foveate.figures.layout import spread
+from foveate.figures.palette import ATTENTION, INK
 from foveate.record import Array
-from foveate.report.layout import spread
-from foveate.report.palette import ATTENTION, INK
 
 __all__ = ["PRINTED", "Sight", "draw", "kind_of"]
 
@@ -101,10 +101,7 @@ def _mosaic(sight: Sight) -> tuple[float, float, str]:
     size = GAP + columns * (CELL + GAP), GAP + rows * (tall + GAP)
     if sight.alpha is None:
         images = "".join(
-            f'<image x="{x:g}" y="{y:g}" width="{CELL:g}" height="{tall:g}" '
-            f'preserveAspectRatio="none" image-rendering="pixelated" '
-            f'style="image-rendering:pixelated" href="{_png(sight.segments[j])}"/>'
-            for j, (x, y) in corners.items()
+            _image(x, y, CELL, tall, sight.segments[j]) for j, (x, y) in corners.items()
         )
         body = f'<g id="{escape(sight.key)}">{images}</g>'
     else:
@@ -142,15 +139,26 @@ def _ring(x: float, y: float, width: float, height: float, round_: float = 3.0) 
     return f'{box}stroke="#fff"/>{box}stroke="#000" stroke-dasharray="5 4"/>'
 
 
-def _png(segment: Array) -> str:
-    """A segment (c, h, w) or (h, w) as a data URI; numbers that are not bytes are stretched."""
-    pixels = segment if segment.ndim == 2 else np.moveaxis(segment, 0, -1).squeeze()
+def _image(x: float, y: float, width: float, height: float, segment: Array) -> str:
+    """A segment (c, h, w) or (h, w) with hard pixels; numbers that are not bytes are stretched."""
+    pixels = segment if segment.ndim == 2 else np.moveaxis(segment, 0, -1)
+    if pixels.shape[-1] == 1 and pixels.ndim == 3:
+        pixels = pixels[..., 0]
+    held = io.BytesIO()
+    Image.fromarray(_bytes(pixels)).save(held, "PNG", optimize=True)
+    source = base64.b64encode(held.getvalue()).decode()
+    return (
+        f'<image x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" '
+        f'preserveAspectRatio="none" image-rendering="pixelated" '
+        f'style="image-rendering:pixelated" href="data:image/png;base64,{source}"/>'
+    )
+
+
+def _bytes(pixels: Array) -> Array:
     if pixels.dtype != np.uint8:
         low, high = float(pixels.min()), float(pixels.max())
         pixels = (255 * (pixels - low) / ((high - low) or 1.0)).astype(np.uint8)
-    held = io.BytesIO()
-    Image.fromarray(np.ascontiguousarray(pixels)).save(held, "PNG", optimize=True)
-    return "data:image/png;base64," + base64.b64encode(held.getvalue()).decode()
+    return np.ascontiguousarray(pixels)
 
 
 def _scatter(sight: Sight) -> tuple[float, float, str]:
@@ -191,24 +199,23 @@ def _column(at: Array, alpha: Array, left: bool) -> tuple[str, str]:
 
 
 def _bars(sight: Sight) -> tuple[float, float, str]:
-    """A bar a segment, as high as its attention; the top of the frame is 1."""
+    """A bar a segment, as high as its attention; alone, a column of its numbers as greys."""
     height, m = SIDE / 2, len(sight.segments)
-    step = (SIDE - 2 * MARGIN) / m
-    alpha = np.zeros(m) if sight.alpha is None else sight.alpha
+    step, room = (SIDE - 2 * MARGIN) / m, height - 2 * MARGIN
+    left = [MARGIN + j * step for j in range(m)]
     body = f'<rect width="{SIDE:g}" height="{height:g}" rx="4" fill="#fff" stroke="#b8bec4"/>'
-    room = height - 2 * MARGIN
-    foot = height - MARGIN
-    for j in sight.present:
-        x, tall = MARGIN + j * step, alpha[j] * room
-        body += (
-            f'<rect x="{x + 0.1 * step:.1f}" y="{foot:g}" width="{0.8 * step:.1f}" height="2" '
-            f'fill="{INK}"/><rect x="{x + 0.1 * step:.1f}" y="{foot - tall:.1f}" '
-            f'width="{0.8 * step:.1f}" height="{tall:.1f}" fill="{ATTENTION}"/>'
+    if sight.alpha is None:
+        numbers = np.where(np.isin(np.arange(m), sight.present), sight.segments.reshape(m, -1).T, 0)
+        body += _image(MARGIN, MARGIN, m * step, room, numbers)
+    else:
+        bars = ((left[j] + 0.1 * step, sight.alpha[j] * room) for j in sight.present)
+        body += "".join(
+            f'<rect x="{x:.1f}" y="{height - MARGIN - tall:.1f}" width="{0.8 * step:.1f}" '
+            f'height="{tall + 2:.1f}" fill="{ATTENTION}"/>'
+            for x, tall in bars
         )
-        if j in sight.relevant:
-            body += _ring(x, MARGIN - 4, step, height - 2 * MARGIN + 8)
-    top = int(np.argmax(np.where(np.isin(np.arange(m), sight.present), alpha, -1.0)))
-    if alpha[top] >= PRINTED:
-        x = min(max(MARGIN + (top + 0.5) * step, 16), SIDE - 16)
-        body += _number(x, max(9.0, foot - alpha[top] * room - 8), alpha[top])
+    body += "".join(_ring(left[j], MARGIN - 4, step, room + 8) for j in sight.relevant)
+    if (alpha := sight.alpha) is not None:
+        top = max(sight.present, key=lambda j: float(alpha[j]))
+        body += _number(max(16.0, min(left[top] + step / 2, SIDE - 16)), 9.0, alpha[top])
     return SIDE, height, body

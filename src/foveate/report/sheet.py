@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from html import escape
 
+from foveate.figures.palette import INK, label
 from foveate.report.gallery import Row
-from foveate.report.palette import INK, label
 
 __all__ = ["gallery_sheet"]
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from foveate.figures.palette import label
 from foveate.metrics.intervals import Interval
 from foveate.report.evidence import Outcome
-from foveate.report.palette import label
 
 __all__ = ["GLOSSARY", "NO_RELEVANCE", "cell", "listed", "percent", "seconds", "summary"]
 
@@ -99,8 +99,8 @@ def _alone(outcome: Outcome) -> str:
         return f"{said}. {NO_RELEVANCE}"
     return (
         f"{said}, and its attention is strongest on the right segment for {_shown(outcome, 'ft')} %"
-        f" of held-out bags. For {_shown(outcome, 'saif')} % of them it is right with at least 0.8 "
-        f"of its attention there (SAIF)."
+        f" of held-out bags. For {_shown(outcome, 'saif')} % of them both the attention there and "
+        f"the probability of the true class are at least 0.8 (SAIF)."
     )
 
 

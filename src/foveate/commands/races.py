@@ -1,4 +1,4 @@
-"""What the commands do: read the arguments, call the library, print."""
+"""Commands around races and runs."""
 
 import json
 import shlex
@@ -68,11 +68,18 @@ def resume_command(
         Print the numbers as JSON.
     """
     from foveate.experiments.race import resume_race
+    from foveate.experiments.runner import resume_experiment
 
     opened = open_run(run)
+    is_race = opened.manifest["kind"] == "race"
     with progress_of(quiet=as_json) as report:
-        finished = resume_race(opened, report)
-    _finish(finished, as_json=as_json)
+        finished = resume_race(opened, report) if is_race else resume_experiment(opened, report)
+    if is_race:
+        _finish(finished, as_json=as_json)
+    else:
+        from foveate.commands.experiments import finish_experiment
+
+        finish_experiment(finished, as_json=as_json)
 
 
 def runs_command(folder: Path | None = None, /) -> None:
@@ -109,6 +116,10 @@ def report_command(
     if not runs:
         raise FoveateError("which run? 'foveate runs' lists them")
     opened = [open_run(run) for run in runs]
+    if any(run.manifest["kind"] != "race" for run in opened):
+        from foveate.commands.experiments import report_experiments
+
+        return report_experiments(opened, out, figures)
     page = out or (opened[0].path if len(opened) == 1 else Path()) / "report.html"
     write_report(opened, page)
     print(page)

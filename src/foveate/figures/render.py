@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 import vl_convert
 
-from foveate.report.palette import INK
+from foveate.figures.palette import INK
 
 __all__ = ["inline_svg", "svg_to_png", "theme", "to_png", "to_svg", "with_rows"]
 
@@ -68,8 +68,7 @@ def with_rows(chart: Any, rows: Sequence[Mapping[str, Any]]) -> Any:
 
 def to_svg(chart: alt.TopLevelMixin) -> str:
     """A chart as an SVG document that needs nothing from outside."""
-    svg: str = vl_convert.vegalite_to_svg(json.dumps(_spec(chart)))
-    return svg
+    return _drawn(_spec(chart))
 
 
 def to_png(chart: alt.TopLevelMixin, scale: float = SCALE) -> bytes:
@@ -90,9 +89,10 @@ def inline_svg(chart: alt.TopLevelMixin, prefix: str) -> str:
         chart: The chart; its ``description`` becomes the text that stands for the picture.
         prefix: What its ids begin with, different for every picture of a page.
     """
-    svg = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', to_svg(chart))
+    spec = _spec(chart)
+    svg = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', _drawn(spec))
     svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", svg)
-    words = escape(_spec(chart).get("description", ""))
+    words = escape(spec.get("description", ""))
     return svg.replace("<svg ", f'<svg role="img" aria-label="{words}" ', 1)
 
 
@@ -100,3 +100,8 @@ def _spec(chart: alt.TopLevelMixin) -> dict[str, Any]:
     # Validation against the schema would take longer than drawing; the tests validate.
     spec: dict[str, Any] = chart.to_dict(validate=False)
     return {**spec, "config": theme()}
+
+
+def _drawn(spec: dict[str, Any]) -> str:
+    svg: str = vl_convert.vegalite_to_svg(json.dumps(spec))
+    return svg

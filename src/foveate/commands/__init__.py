@@ -1,0 +1,1 @@
+"""What the commands do: read the arguments, call the library, print."""

@@ -1,0 +1,133 @@
+"""Sentences of film reviews with their sentiment: the Stanford Sentiment Treebank.
+
+[lu21] Sec. 5: whole sentences, not the treebank's phrases, as bags of words without punctuation.
+Letters are made small, which the paper does not mention and its traced sentence shows.
+"""
+
+import string
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from foveate.bag import Bag
+from foveate.data.hub import locate
+from foveate.data.topic_words import sentences
+from foveate.errors import FoveateError
+
+__all__ = ["UNKNOWN", "Corpus", "clean", "load_sst"]
+
+HUB_ID = "stanfordnlp/sst"
+SPLITS = ("train", "validation", "test")
+NEUTRAL = 2
+UNKNOWN = 0  # the id of every word that no training sentence has; its key and embedding never move
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Labelled sentences over one vocabulary.
+
+    Args:
+        words: The words by id; id 0 stands for all that training does not have.
+        train: Training sentences as bags of word ids.
+        validation: Sentences to stop by.
+        test: Held-out sentences.
+        tone: Sentiment of each training sentence, −1, 0 or 1, shape (n,).
+    """
+
+    words: tuple[str, ...]
+    train: Bag
+    validation: Bag
+    test: Bag
+    tone: NDArray[np.int64]
+
+    def ids(self, text: str) -> list[int]:
+        """The word ids of a sentence."""
+        place = {word: i for i, word in enumerate(self.words)}
+        return [place.get(word, UNKNOWN) for word in clean(text.split())]
+
+
+def clean(tokens: list[str]) -> list[str]:
+    """Small letters, punctuation stripped from the ends of each token, empty tokens left out.
+
+    Example:
+        >>> clean(["A", "well-made", "``", "thriller", "''", "does", "n't", "."])
+        ['a', 'well-made', 'thriller', 'does', "n't"]
+    """
+    return [word for token in tokens if (word := token.lower().strip(string.punctuation))]
+
+
+def load_sst(classes: Literal[2, 5]) -> Corpus:
+    """SST-2 (6,920 / 872 / 1,821 sentences, neutral ones left out) or SST-5 (all).
+
+    Args:
+        classes: 2 for negative and positive, 5 for very negative to very positive.
+    """
+    return _read(locate("sst", HUB_ID), classes)
+
+
+@cache
+def _read(folder: Path, classes: int) -> Corpus:
+    texts: dict[str, list[list[str]]] = {}
+    labels: dict[str, NDArray[np.int64]] = {}
+    for split in SPLITS:
+        rows, label = _split(folder, split)
+        keep = np.flatnonzero(label != NEUTRAL) if classes == 2 else np.arange(len(label))
+        keep = np.array([i for i in keep if rows[i]])  # a bag needs a word
+        texts[split], labels[split] = [rows[i] for i in keep], label[keep]
+    # Frequent words come first, and equally frequent ones in the order of the alphabet.
+    counts = Counter(word for text in texts["train"] for word in text)
+    words = ("", *sorted(counts, key=lambda word: (-counts[word], word)))
+    place = {word: i for i, word in enumerate(words)}
+    bags = {
+        split: _bag(
+            [[place.get(word, UNKNOWN) for word in text] for text in texts[split]],
+            labels[split] if classes == 5 else (labels[split] > NEUTRAL).astype(np.int64),
+            len(words),
+        )
+        for split in SPLITS
+    }
+    return Corpus(words=words, tone=np.sign(labels["train"] - NEUTRAL), **bags)
+
+
+def _split(folder: Path, split: str) -> tuple[list[list[str]], NDArray[np.int64]]:
+    """The cleaned words and the label 0 … 4 of every sentence of a split."""
+    import pyarrow.parquet as pq
+
+    columns = ["tokens", "label"]
+    files = [
+        file
+        for file in sorted(folder.rglob(f"{split}-*.parquet"))
+        if set(columns) <= set(pq.read_schema(file).names)
+    ]
+    if not files:
+        raise FoveateError(f"{folder} has no {split} file with the columns tokens and label")
+    tables = [pq.read_table(file, columns=columns) for file in files]
+    tokens = [row for table in tables for row in table.column("tokens").to_pylist()]
+    label = np.concatenate([table.column("label").to_numpy() for table in tables])
+    return [clean(_listed(row)) for row in tokens], _graded(label)
+
+
+def _listed(tokens: Any) -> list[str]:
+    """A list of tokens; the hub's own copy joins them by bars."""
+    return tokens.split("|") if isinstance(tokens, str) else list(tokens)
+
+
+def _graded(label: NDArray[Any]) -> NDArray[np.int64]:
+    """Labels 0 … 4; the hub's own copy has shares in [0, 1], cut at .2, .4, .6 and .8."""
+    if np.issubdtype(label.dtype, np.floating):
+        return np.searchsorted([0.2, 0.4, 0.6, 0.8], np.round(label, 5))
+    return label.astype(np.int64)
+
+
+def _bag(rows: list[list[int]], y: NDArray[np.int64], words: int) -> Bag:
+    length = torch.tensor([len(row) for row in rows])
+    mask = torch.arange(int(length.max())) < length[:, None]
+    index = torch.full(mask.shape, UNKNOWN)
+    index[mask] = torch.tensor([word for row in rows for word in row])
+    return sentences(index, words, torch.from_numpy(y), None, mask)

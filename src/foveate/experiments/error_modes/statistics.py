@@ -1,0 +1,83 @@
+"""Small statistics over starts: differences, ranks, and predictions that are tested on others."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foveate.metrics.intervals import Interval
+
+__all__ = ["auc", "difference", "foretold", "mean_of_means"]
+
+Array = NDArray[Any]
+DRAWS = 2000
+
+
+def difference(a: Array, b: Array) -> Interval:
+    """Mean of ``a`` minus mean of ``b``, two samples, with its 95 % bootstrap interval.
+
+    Example:
+        >>> difference(np.array([3.0, 3.0]), np.array([1.0, 1.0]))
+        Interval(mean=2.0, low=2.0, high=2.0)
+    """
+    return _resampled([a, b], lambda parts: parts[0].mean(-1) - parts[1].mean(-1))
+
+
+def mean_of_means(groups: Sequence[Array]) -> Interval:
+    """The mean of the groups' means, members resampled within each group."""
+    return _resampled(groups, lambda parts: np.mean([part.mean(-1) for part in parts], 0))
+
+
+def auc(score: Array, positive: Array) -> Interval:
+    """Chance that a positive scores above a negative, ties counting half, with its interval.
+
+    Args:
+        score: The predictor, shape (S,).
+        positive: Boolean, shape (S,). Both kinds must be there.
+
+    Example:
+        >>> auc(np.array([0.1, 0.4, 0.4, 0.9]), np.array([False, False, True, True])).mean
+        0.875
+    """
+    return _resampled([score[positive], score[~positive]], lambda parts: _ranked(*parts))
+
+
+def _ranked(above: Array, below: Array) -> Array:
+    """Mean over pairs of [a > b] + [a = b]/2, along the last axis."""
+    edges = np.sort(below, -1)
+    wins = np.empty(above.shape[:-1])
+    for i in np.ndindex(wins.shape):
+        left = np.searchsorted(edges[i], above[i], "left")
+        right = np.searchsorted(edges[i], above[i], "right")
+        wins[i] = (left + right).mean() / 2 / edges.shape[-1]
+    return wins
+
+
+def _resampled(groups: Sequence[Array], statistic: Any) -> Interval:
+    value = float(statistic([np.asarray(group, dtype=float) for group in groups]))
+    if any(len(group) < 2 for group in groups):
+        return Interval(value, None, None)
+    chance = np.random.default_rng(0)
+    again = [group[chance.integers(len(group), size=(DRAWS, len(group)))] for group in groups]
+    low, high = np.quantile(statistic([part.astype(float) for part in again]), [0.025, 0.975])
+    return Interval(value, float(low), float(high))
+
+
+def foretold(features: Array, positive: Array, folds: int = 5) -> Array:
+    """The log-odds that a logistic regression, fitted to the other folds, gives to each member.
+
+    Args:
+        features: Shape (S, F).
+        positive: Boolean, shape (S,), with at least ``folds`` of each kind.
+        folds: Parts of the cross-validation.
+    """
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+    parts = StratifiedKFold(folds, shuffle=True, random_state=0)
+    odds: Array = cross_val_predict(model, features, positive, cv=parts, method="decision_function")
+    return odds

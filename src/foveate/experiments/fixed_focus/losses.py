@@ -1,0 +1,136 @@
+"""The claims about fixed-focus losses, C5 to C9, checked on every data set. [vr23] Sec. 3.1"""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foveate.dynamics.vr23 import PARADIGMS
+from foveate.experiments.experiment import Records
+from foveate.experiments.fixed_focus.checks import Check, Judged, largest, smallest
+from foveate.experiments.fixed_focus.curves import (
+    SETS,
+    alphas_of,
+    curve,
+    limit,
+    moment,
+    start_of,
+)
+from foveate.record import Record
+
+__all__ = ["RULES"]
+
+Array = NDArray[np.float64]
+
+
+def _loss(record: Record, paradigm: str, share: float = 1.0, rates: str = "equal") -> Array:
+    """Losses after a share of the training in units of log C, shape (A, S)."""
+    values = curve(record, "set_loss", paradigm, rates)
+    return values[moment(record, share)] / start_of(record)
+
+
+def _soft_vanishes(sets: Records) -> Judged:
+    rows, checks = {}, []
+    for name, record in sets.items():
+        rows[name] = _loss(record, "soft")[alphas_of(record) >= 0.6].max(0)
+        share = float(rows[name].mean())
+        checks.append(Check(share < 0.05, f"{SETS[name]}: {share:.1%} of log C is left"))
+    measure = "largest soft loss at the end over α ≥ .6, share of log C, worst data set"
+    return Judged(checks, largest(rows), measure, "losses")
+
+
+def _others_flatten(sets: Records) -> Judged:
+    rows, checks = {}, []
+    for name, record in sets.items():
+        some = alphas_of(record) < 1
+        ratios, shares = [], []
+        for paradigm in ("hard", "lvml"):
+            start, late, end = (_loss(record, paradigm, s)[some] for s in (0.0, 0.75, 1.0))
+            floor = limit(paradigm, alphas_of(record)[some], record.meta["classes"])
+            ratios.append((end * start_of(record) / floor[:, None]).min(0))
+            shares.append(((late - end).mean(1) / (start - end).mean(1)).max())
+        rows[name] = np.min(ratios, 0)
+        least, last = float(rows[name].mean()), float(max(shares))
+        checks += [
+            Check(least > 0.5, f"{SETS[name]}: at least {least:.2f} of the limit remain"),
+            Check(
+                last < 0.1, f"{SETS[name]}: the last quarter brings up to {last:.1%} of the fall"
+            ),
+        ]
+    measure = "loss at the end over its limit, smallest over hard, LVML and α < 1, worst data set"
+    return Judged(checks, smallest(rows), measure, "losses")
+
+
+def _early_lead(record: Record, rates: str = "equal") -> Array:
+    """How far LVML is below the lower of the others after a tenth, in log C, shape (A', S)."""
+    soft, hard, lvml = (_loss(record, p, 0.1, rates) for p in PARADIGMS)
+    return (np.minimum(soft, hard) - lvml)[alphas_of(record) < 1]
+
+
+def _marginal_leads(sets: Records) -> Judged:
+    rows, checks, extra = {}, [], []
+    for name, record in sets.items():
+        lead = _early_lead(record)
+        rows[name] = lead.mean(0)
+        ahead = lead.mean(1) > 0.01
+        lower = (_loss(record, "hard") - _loss(record, "lvml"))[alphas_of(record) < 1].mean(1)
+        word = f"{SETS[name]}: lowest early for {ahead.sum()} of {len(ahead)} α"
+        checks += [
+            Check(bool(ahead.mean() >= 0.75), f"{word}, mean lead {lead.mean():+.1%} of log C"),
+            Check(
+                bool((lower > 0).all()),
+                f"{SETS[name]}: at the end {lower.min():+.1%} of log C or more below hard",
+            ),
+        ]
+        own = _early_lead(record, "authors").mean(1) > 0.01
+        extra.append(f"{SETS[name]} {own.sum()} of {len(own)}")
+    measure = "LVML's lead over the better other after a tenth, mean over α < 1, log C, worst set"
+    said = f" At the authors' rates it is lowest early for: {', '.join(extra)} α."
+    return Judged(checks, smallest(rows), measure, "loss-profile", said)
+
+
+def _large_alphas_coincide(sets: Records) -> Judged:
+    rows, checks = {}, []
+    for name, record in sets.items():
+        pair = [record.meta["alphas"].index(alpha) for alpha in (0.8, 1.0)]
+        for paradigm in PARADIGMS:
+            values = curve(record, "set_loss", paradigm)[moment(record, 0.5) :][:, pair]
+            gap = np.abs(values[:, 0] - values[:, 1]).mean(0) / start_of(record)
+            mean = float(gap.mean())
+            met = mean < 0.02 if paradigm == "soft" else mean > 0.05
+            checks.append(Check(met, f"{SETS[name]}, {paradigm}: {mean:.1%} of log C apart"))
+            if paradigm == "soft":
+                rows[name] = gap
+    measure = "distance of the soft loss curves of α = .8 and 1, second half, log C, worst data set"
+    return Judged(checks, largest(rows), measure, "losses")
+
+
+def _fall(record: Record, share: float, rates: str = "equal") -> Array:
+    """By what share of its start the hard loss at α = .2 has fallen, shape (S,)."""
+    at = record.meta["alphas"].index(0.2)
+    start, now = (_loss(record, "hard", s, rates)[at] for s in (0.0, share))
+    return np.asarray((start - now) / start)
+
+
+def _hard_is_flat(sets: Records) -> Judged:
+    rows, checks, extra = {}, [], []
+    for name, record in sets.items():
+        rows[name] = _fall(record, 0.5)
+        share = float(rows[name].mean())
+        checks.append(Check(share < 0.1, f"{SETS[name]}: it falls by {share:.1%}"))
+        extra.append(f"{SETS[name]} {_fall(record, 0.5, 'authors').mean():.1%}")
+    measure = "fall of the hard loss at α = .2 in the first half, share of its start, worst set"
+    said = (
+        " No classifier that is uniform on the background can bring more than 20 % there. "
+        f"At the authors' rates: {', '.join(extra)}."
+    )
+    return Judged(checks, largest(rows), measure, "losses", said)
+
+
+RULES: Mapping[str, Callable[[Records], Judged]] = {
+    "vr23:C5": _soft_vanishes,
+    "vr23:C6": _others_flatten,
+    "vr23:C7": _marginal_leads,
+    "vr23:C8": _large_alphas_coincide,
+    "vr23:C9": _hard_is_flat,
+}

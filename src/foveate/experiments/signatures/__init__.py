@@ -1,0 +1,200 @@
+"""The signatures of the paradigms on real images, and what a deliberate switch is worth. [vr23]"""
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from foveate.data import DATASETS
+from foveate.experiments.experiment import (
+    EXPERIMENTS,
+    Experiment,
+    Finding,
+    Records,
+    Scale,
+    Verdict,
+    Work,
+)
+from foveate.metrics.focus import attention_on
+from foveate.metrics.intervals import Interval, bootstrap
+from foveate.models.focus import FCAM
+from foveate.models.nets import pair
+from foveate.plan import Checked, Plan
+from foveate.record import Array, Record
+from foveate.train import fit
+
+__all__ = ["SignatureSettings", "Signatures", "confidence"]
+
+RULES = ("soft", "hard", "lvml", "hybrid", "random")
+DEVIATION = (
+    "mosaics of 8×8 digits with multilayer perceptrons, Adam 1e-3, instead of CIFAR-10 with "
+    "convolutional networks; test mosaics from images never trained on; fixed heat-map edges and "
+    "each paradigm's own inference"
+)
+
+
+class SignatureSettings(Checked):
+    """Mosaics of digits of two lengths, the same model under five ways to train."""
+
+    seeds: int = 10
+    lengths: tuple[int, ...] = (5, 20)  # [vr23] Table 1 has both
+    n: int = 2000
+    n_test: int = 1000
+    epochs: int = 40
+    batch: int = 200
+    lr: float = 1e-3
+
+
+@EXPERIMENTS.register("signatures")
+class Signatures(Experiment):
+    """Where confidence sits at the end of training; the hybrid against soft and against chance."""
+
+    about = "how confident focus and prediction end, by paradigm; what the hybrid is worth"
+    criteria: ClassVar[Mapping[str, str]] = {
+        "vr23:C1": "For every m: under soft attention at least 80 % of held-out bags have a "
+        "probability of the true class of .8 or more, and the share of bags with a middling focus "
+        "(.2 ≤ a_z < .8) is above hard attention's, with an interval over seeds that excludes 0.",
+        "vr23:C2": "For every m: under hard attention fewer than 10 % of bags have a middling "
+        "focus, and the share of confident predictions (p ≥ .8) is below soft attention's, with "
+        "an interval that excludes 0.",
+        "vr23:C3": "For every m: under LVML at least 80 % of bags have p ≥ .8, and the share with "
+        "a middling focus is below soft attention's, with an interval that excludes 0.",
+        "vr23:C16": "For every m: SAIF of the hybrid minus SAIF of soft attention is above 0 with "
+        "an interval over paired seeds that excludes 0, and accuracy falls by less than 1 point.",
+        "vr23:C21": "For every m: SAIF of the hybrid minus SAIF of random epochs, with equal "
+        "numbers of epochs and paired seeds, is above 0 with an interval that excludes 0.",
+    }
+    scales: ClassVar[Mapping[Scale, Checked]] = {
+        "smoke": SignatureSettings(seeds=2, lengths=(5,), n=100, n_test=50, epochs=2),
+        "small": SignatureSettings(),
+        "paper": SignatureSettings(seeds=30, n=10_000, n_test=10_000, epochs=150),
+    }
+
+    def parts(self, use: SignatureSettings) -> Mapping[str, Work]:
+        return {
+            f"{rule}-m{m}": partial(_train, use, rule, m) for m in use.lengths for rule in RULES
+        }
+
+    def findings(self, use: SignatureSettings, records: Records) -> list[Finding]:
+        return [
+            _signature(use, records, "vr23:C1", "soft", "hard", confident=True, above=True),
+            _hard_signature(use, records),
+            _signature(use, records, "vr23:C3", "lvml", "soft", confident=True, above=False),
+            _gain(use, records, "vr23:C16", "soft"),
+            _gain(use, records, "vr23:C21", "random"),
+        ]
+
+    def figures(self, use: SignatureSettings, records: Records) -> Mapping[str, Any]:
+        from foveate.experiments.signatures.figures import signature_figures
+
+        return signature_figures(use.lengths, records)
+
+
+def _train(use: SignatureSettings, rule: str, m: int, checkpoint: Path, tell: Any) -> Record:
+    data, seeds = DATASETS.get("digits")(), range(use.seeds)
+    train = [data.load("train", n=use.n, m=m, seed=seed) for seed in seeds]
+    test = [data.load("test", n=use.n_test, m=m, seed=seed) for seed in seeds]
+
+    def build() -> FCAM:
+        f, g, layer = pair("mlp", train[0].segment_shape, len(data.classes))
+        return FCAM(f, g, layer=layer)
+
+    plan = Plan(epochs=use.epochs, batch=use.batch, lr=use.lr)
+    return fit(build, train, test, rule, seeds=seeds, plan=plan, checkpoint=checkpoint, report=tell)
+
+
+def confidence(record: Record) -> tuple[Array, Array]:
+    """Focus score a_z and probability of the true class for every seed and bag, (S, n) each."""
+    final = record.final
+    a_z = attention_on(final["alpha"], final["z"])
+    y = np.broadcast_to(final["y"], final["log_p"].shape[:2])
+    return a_z, np.exp(np.take_along_axis(final["log_p"], y[..., None], -1)[..., 0])
+
+
+def _middling(record: Record) -> Array:
+    a_z, _ = confidence(record)
+    return ((a_z >= 0.2) & (a_z < 0.8)).mean(1)
+
+
+def _sure(record: Record) -> Array:
+    return (confidence(record)[1] >= 0.8).mean(1)
+
+
+def _verdict(parts: list[bool]) -> Verdict:
+    return "holds" if all(parts) else "holds in part" if any(parts) else "does not hold"
+
+
+def _excludes_zero(interval: Interval, above: bool) -> bool:
+    end = interval.low if above else interval.high
+    return end is not None and (end > 0 if above else end < 0)
+
+
+def _signature(
+    use: SignatureSettings,
+    records: Records,
+    claim: str,
+    rule: str,
+    other: str,
+    *,
+    confident: bool,
+    above: bool,
+) -> Finding:
+    """Confident predictions, and more or fewer middling focuses than under another paradigm."""
+    parts, words, effects = [], [], []
+    for m in use.lengths:
+        own, theirs = records[f"{rule}-m{m}"], records[f"{other}-m{m}"]
+        sure = float(_sure(own).mean())
+        gap = bootstrap(100 * (_middling(own) - _middling(theirs)))
+        parts += [(sure >= 0.8) == confident, _excludes_zero(gap, above)]
+        effects.append(gap)
+        words.append(
+            f"m = {m}: {100 * sure:.0f} % of bags predicted with p ≥ .8, middling focus in "
+            f"{100 * _middling(own).mean():.1f} % ({rule}) and "
+            f"{100 * _middling(theirs).mean():.1f} % ({other})"
+        )
+    return _finding(
+        claim, parts, effects[-1], words, f"middling focus, {rule} minus {other}, points"
+    )
+
+
+def _hard_signature(use: SignatureSettings, records: Records) -> Finding:
+    parts, words, effects = [], [], []
+    for m in use.lengths:
+        hard, soft = records[f"hard-m{m}"], records[f"soft-m{m}"]
+        middling = float(_middling(hard).mean())
+        gap = bootstrap(100 * (_sure(hard) - _sure(soft)))
+        parts += [middling < 0.1, _excludes_zero(gap, above=False)]
+        effects.append(gap)
+        words.append(
+            f"m = {m}: middling focus in {100 * middling:.1f} % of bags; predictions with p ≥ .8 "
+            f"in {100 * _sure(hard).mean():.1f} % (hard), {100 * _sure(soft).mean():.1f} % (soft)"
+        )
+    return _finding("vr23:C2", parts, effects[-1], words, "p ≥ .8, hard minus soft, points")
+
+
+def _gain(use: SignatureSettings, records: Records, claim: str, other: str) -> Finding:
+    """SAIF of the hybrid over another way to train, on the same seeds."""
+    parts, words, effects = [], [], []
+    for m in use.lengths:
+        hybrid, theirs = records[f"hybrid-m{m}"], records[f"{other}-m{m}"]
+        gain = bootstrap(100 * (hybrid.last("saif") - theirs.last("saif")))
+        lost = bootstrap(100 * (hybrid.last("accuracy") - theirs.last("accuracy")))
+        parts.append(_excludes_zero(gain, above=True))
+        if other == "soft":
+            parts.append(lost.mean > -1)
+        effects.append(gain)
+        words.append(
+            f"m = {m}: SAIF {gain.mean:+.1f} points [{gain.low}, {gain.high}], accuracy "
+            f"{lost.mean:+.1f}".replace("None", "–")
+        )
+    return _finding(claim, parts, effects[-1], words, f"SAIF, hybrid minus {other}, points")
+
+
+def _finding(
+    claim: str, parts: list[bool], effect: Interval, words: list[str], measure: str
+) -> Finding:
+    figure = "heat-maps" if claim in ("vr23:C1", "vr23:C2", "vr23:C3") else "gains"
+    said = "; ".join(words) + ". The effect given is that of the longest bags."
+    return Finding(claim, _verdict(parts), *effect, measure, said, figure, DEVIATION)

@@ -1,0 +1,367 @@
+r"""Full-batch gradient descent of word attention, on sentences kept as counts of words.
+
+Why not the one loop of :mod:`foveate.train`: it is made for mini-batches in a new order every
+epoch, and looks up an embedding for every word of every sentence. Here each step sees the same
+sentences, so that they can be counted once. With the counts N (sentences × words),
+:math:`W = e^{s}\,[\,A\nu + b,\ 1\,]` and :math:`R = N W`, the first layer A, b of the classifier
+reads :math:`R_{\cdot 1}/R_{\cdot 2}`: it is affine and attention sums to 1, so it may come before
+the sum as well as after. A step is two sparse products of the width of that layer, and the
+gradients of the tables, of rank one or J, are never formed. Five thousand steps of the published
+task cost 10 times less than in the one loop; the tests hold the two against each other.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.func import functional_call
+
+from foveate.bag import Bag
+from foveate.checkpoint import load_checkpoint, save_checkpoint
+from foveate.models.topic import WordAttention
+from foveate.record import Record
+from foveate.segments import Mosaics
+from foveate.stack import Stack
+
+__all__ = ["Descent", "Measure", "Sentences", "descend"]
+
+Array = NDArray[Any]
+Measure = Callable[["Descent"], Mapping[str, Array]]
+SAVE_SECONDS = 5.0
+
+
+class Sentences:
+    """Sentences of S members as counts of words, one block of a sparse matrix to a member.
+
+    Args:
+        bags: One set of equally many sentences to a member; the bank is the vocabulary.
+        dtype: Number type of the counts.
+    """
+
+    def __init__(self, bags: Sequence[Bag], dtype: torch.dtype = torch.float32) -> None:
+        self.y = torch.stack([bag.y for bag in bags])
+        classes = int(self.y.max()) + 1
+        self.others = (self.y[:, None] != torch.arange(classes)[:, None]).to(dtype)
+        marked = all(bag.z is not None for bag in bags)
+        self.topic = torch.stack([_topic(bag) for bag in bags]) if marked else None
+        self.by_sentence, self.by_word = _counts(bags, dtype)
+
+    def sums(self, table: Tensor) -> Tensor:
+        """Sum of the rows of a table over each sentence's words, (S, W, h) → (S, n, h)."""
+        return (self.by_sentence @ table.flatten(0, 1)).unflatten(0, self.y.shape)
+
+    def spread(self, rows: Tensor) -> Tensor:
+        """Sum over each word's sentences, the transpose of :meth:`sums`, (S, n, h) → (S, W, h)."""
+        return (self.by_word @ rows.flatten(0, 1)).unflatten(0, (len(rows), -1))
+
+
+class Descent:
+    """S models as they go down the mean loss over all their sentences.
+
+    Args:
+        build: Makes an untrained :class:`~foveate.models.topic.WordAttention`.
+        train: The sentences of each member.
+        seeds: One per member; decides its initial weights, as in :func:`foveate.train.fit`.
+        lr: Learning rate.
+        by_loss: Divide the step by the member's own loss: the same path, walked in rescaled time.
+        dtype: Number type.
+    """
+
+    def __init__(
+        self,
+        build: Callable[[], WordAttention],
+        train: Sequence[Bag],
+        *,
+        seeds: Sequence[int],
+        lr: float,
+        by_loss: bool = False,
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        self.stack = Stack(build, seeds, dtype)
+        self.lr, self.by_loss, self.dtype = lr, by_loss, dtype
+        self.state = {name: value.clone() for name, value in self.stack.tensors().items()}
+        self.trained = {name for name, _ in self.stack.model.named_parameters()}
+        self.train = Sentences(train, dtype)
+        self.active = torch.ones(len(seeds), dtype=dtype)
+        self.rest = self.stack.model.g[1:]  # type: ignore[index]  # the classifier is a chain
+        self._of_rest = [name for name in self.state if _layer(name) > 0]
+
+    @property
+    def scores(self) -> Tensor:
+        """The score of every word, shape (S, W)."""
+        return (self.state["keys"] @ self.state["query"][..., None]).squeeze(-1)
+
+    @property
+    def norms(self) -> Tensor:
+        """The embedding norm of every word, shape (S, W)."""
+        return self.state["embeddings"].norm(dim=-1)
+
+    @torch.no_grad()
+    def step(self) -> Tensor:
+        """One step of every active member; returns the losses before it, shape (S,)."""
+        s, first = self.scores.requires_grad_(), self._first().requires_grad_()
+        names = [name for name in self._of_rest if name in self.trained]
+        leaves = [s, first, *(self.state[name].requires_grad_() for name in names)]
+        with torch.enable_grad():
+            loss = self._losses(self.logits(self.train, s, first), self.train)
+            grads = torch.autograd.grad(loss.sum(), leaves)
+        loss = loss.detach()
+        rate = self.lr * self.active / (loss if self.by_loss else 1)
+        d_s, d_first, *others = (g * rate.reshape(-1, *[1] * (g.dim() - 1)) for g in grads)
+        for name, change in zip(names, others, strict=True):
+            self.state[name] = self.state[name].detach() - change
+        self._move_tables(d_s, d_first)
+        return loss
+
+    def _move_tables(self, d_s: Tensor, d_first: Tensor) -> None:
+        """Chain rule through scores and first layer; what is read is read before it moves."""
+        state = self.state
+        changes = {
+            "query": (state["keys"].mT @ d_s[..., None]).squeeze(-1)
+            if "query" in self.trained
+            else None,
+            "g.0.weight": d_first.mT @ state["embeddings"]
+            if "g.0.weight" in self.trained
+            else None,
+            "g.0.bias": d_first.sum(1) if "g.0.bias" in self.trained else None,
+        }
+        if "keys" in self.trained:
+            state["keys"].baddbmm_(d_s[..., None], state["query"][:, None], alpha=-1)
+        if "embeddings" in self.trained:
+            state["embeddings"].baddbmm_(d_first, state["g.0.weight"], alpha=-1)
+        for name, change in changes.items():
+            if change is not None:
+                state[name] -= change
+
+    def _first(self) -> Tensor:
+        """The classifier's first layer on every embedding, shape (S, W, h)."""
+        out = self.state["embeddings"] @ self.state["g.0.weight"].mT
+        return out + self.state["g.0.bias"][:, None] if "g.0.bias" in self.state else out
+
+    def logits(self, text: Sentences, s: Tensor, first: Tensor) -> Tensor:
+        """Logits of every sentence, shape (S, n, J).
+
+        Args:
+            text: The sentences.
+            s: Scores, shape (S, W).
+            first: First layer on the words, shape (S, W, h).
+        """
+        context: Tensor = _Context.apply(s, first, text)  # type: ignore[no-untyped-call]
+        if not len(self.rest):
+            return context
+        parts = [
+            functional_call(
+                self.rest, {n.removeprefix("g."): self.state[n][i] for n in self._of_rest}, one
+            )
+            for i, one in enumerate(context)
+        ]
+        return torch.stack(parts)
+
+    @staticmethod
+    def _losses(logits: Tensor, text: Sentences) -> Tensor:
+        r"""Mean cross-entropy of each member, :math:`\log(1 + \sum_{k\ne y} e^{c_k - c_y})`, (S,).
+
+        In this form it and its gradient keep their digits however small they get.
+        """
+        c = logits.mT.contiguous()  # sums over a short last axis are slow
+        ahead = (c - c.gather(1, text.y[:, None])).exp() * text.others
+        return ahead.sum(1).log1p().mean(1)
+
+    @torch.no_grad()
+    def read(self, text: Sentences) -> dict[str, Array]:
+        """Loss, accuracy and, where it is marked, attention on the topic word, each (S,)."""
+        s = self.scores
+        logits = self.logits(text, s, self._first())
+        values = {
+            "loss": self._losses(logits, text),
+            "accuracy": (logits.argmax(-1) == text.y).double().mean(1),
+        }
+        if text.topic is not None:
+            e = (s - s.amax(1, keepdim=True)).exp()
+            all_words = text.sums(e[..., None]).squeeze(-1)
+            values["a_z"] = (e.gather(1, text.topic) / all_words).mean(1)
+        return {name: value.double().numpy() for name, value in values.items()}
+
+
+def descend(
+    descent: Descent,
+    measure: Measure,
+    *,
+    epochs: int,
+    every: int,
+    patience: int | None = None,
+    checkpoint: Path | None = None,
+    tell: Callable[[int, int], None] | None = None,
+    save_seconds: float = SAVE_SECONDS,
+) -> Record:
+    """Run a descent to its end, or on from a checkpoint, to the same bits either way.
+
+    Args:
+        descent: What goes down; fresh.
+        measure: What to record of it, arrays with a leading axis of members.
+        epochs: Steps.
+        every: Steps between measurements.
+        patience: Hold a member after so many steps without a lower ``validation_loss``, which is
+            looked at when it is measured.
+        checkpoint: File to keep the state in.
+        tell: Called as ``tell(done, epochs)`` at every measurement.
+        save_seconds: Time between checkpoints.
+
+    Returns:
+        The measurements over time, and ``losses`` (S, epochs): the loss before every step.
+    """
+    log = _Log(descent, epochs)
+    if checkpoint is not None and checkpoint.exists():
+        log.restore(*load_checkpoint(checkpoint))
+    else:
+        log.append(measure(descent), patience)
+    saved = time.monotonic()
+    while log.epoch < epochs and bool(descent.active.any()):
+        start = time.process_time()
+        log.losses[log.epoch] = descent.step()
+        log.epoch += 1
+        if log.epoch % every == 0 or log.epoch == epochs:
+            log.append(measure(descent), patience)
+            if tell is not None:
+                tell(log.epoch, epochs)
+        log.cpu_seconds += time.process_time() - start
+        if checkpoint is not None and time.monotonic() - saved >= save_seconds:
+            save_checkpoint(checkpoint, *log.snapshot())
+            saved = time.monotonic()
+    return log.record()
+
+
+class _Log:
+    """What a descent has left so far, and all that its coming steps depend on."""
+
+    def __init__(self, descent: Descent, epochs: int) -> None:
+        size = len(descent.active)
+        self.descent = descent
+        self.epoch, self.cpu_seconds = 0, 0.0
+        self.losses = torch.zeros(epochs, size, dtype=descent.dtype)
+        self.best = torch.full((size,), torch.inf, dtype=torch.float64)
+        self.best_at = torch.zeros(size, dtype=torch.long)
+        self.times: list[int] = []
+        self.values: dict[str, list[Array]] = {}
+
+    def append(self, measured: Mapping[str, Array], patience: int | None) -> None:
+        self.times.append(self.epoch)
+        for name, value in measured.items():
+            self.values.setdefault(name, []).append(value)
+        if patience is None:
+            return
+        loss = torch.from_numpy(measured["validation_loss"])
+        better = loss < self.best
+        self.best = torch.where(better, loss, self.best)
+        self.best_at = torch.where(better, self.epoch, self.best_at)
+        self.descent.active *= self.epoch - self.best_at < patience
+
+    def snapshot(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        tensors = {
+            **{f"state/{k}": v for k, v in self.descent.state.items()},
+            **{f"values/{k}": torch.from_numpy(np.stack(v)) for k, v in self.values.items()},
+            **{k: getattr(self, k) for k in ("losses", "best", "best_at")},
+            "active": self.descent.active,
+            "times": torch.tensor(self.times),
+        }
+        return tensors, {"epoch": self.epoch, "cpu_seconds": self.cpu_seconds}
+
+    def restore(self, tensors: dict[str, Tensor], meta: dict[str, Any]) -> None:
+        for name, value in tensors.items():
+            part, _, key = name.partition("/")
+            if part == "state":
+                self.descent.state[key] = value
+            elif part == "values":
+                self.values[key] = list(value.numpy())
+        self.losses, self.best, self.best_at = (tensors[k] for k in ("losses", "best", "best_at"))
+        self.descent.active, self.times = tensors["active"], tensors["times"].tolist()
+        self.epoch, self.cpu_seconds = meta["epoch"], meta["cpu_seconds"]
+
+    def record(self) -> Record:
+        values = {name: np.stack(rows) for name, rows in self.values.items()}
+        final = {"losses": self.losses[: self.epoch].T.double().numpy()}
+        meta = {
+            "seeds": list(self.descent.stack.seeds),
+            "epochs_run": self.epoch,
+            "cpu_seconds": self.cpu_seconds,
+            "lr": self.descent.lr,
+        }
+        self.descent.stack.load(self.descent.state)
+        return Record(np.array(self.times), values, final, meta, trained=self.descent.stack)
+
+
+class _Context(torch.autograd.Function):
+    r"""The first layer on each sentence's context, :math:`c = \sum_w \alpha_w F_w`, (S, n, h).
+
+    With :math:`R = N e^s [F, 1]` it is :math:`c = R_1/R_2`. Back come, from G = dL/dc,
+    :math:`M = N^\top [G, -G^\top c] / R_2`, :math:`dF = e^s M_1` and
+    :math:`ds = e^s (F^\top M_1 + M_2)`; written out, since autograd's own way takes twice as long.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, s: Tensor, first: Tensor, text: Sentences) -> Tensor:
+        # One shift for all sentences of a member: scores 80 apart do not occur.
+        e = (s - s.amax(1, keepdim=True)).exp_()[..., None]
+        sums = text.sums(torch.cat([e * first, e], -1))
+        total = sums[..., -1:]
+        c = sums[..., :-1] / total
+        ctx.text = text
+        ctx.save_for_backward(e, first, total, c)
+        return c
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
+        e, first, total, c = ctx.saved_tensors
+        inner = torch.linalg.vecdot(grads[0], c)[..., None]
+        back = ctx.text.spread(torch.cat([grads[0], -inner], -1) / total)
+        d_first = back[..., :-1] * e
+        d_s = torch.linalg.vecdot(d_first, first) + (back[..., -1:] * e).squeeze(-1)
+        return d_s, d_first, None
+
+
+def _layer(name: str) -> int:
+    """The place in the classifier's chain that a parameter belongs to; −1 for the tables."""
+    part, _, inner = name.partition(".")
+    return int(inner.split(".")[0]) if part == "g" else -1
+
+
+def _topic(bag: Bag) -> Tensor:
+    """The id of each sentence's topic word, shape (n,)."""
+    index = bag.x.index if isinstance(bag.x, Mosaics) else bag.x
+    return index[bag.z]
+
+
+def _counts(bags: Sequence[Bag], dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """How often each word stands in each sentence, blocks on a diagonal, and the transpose."""
+    import scipy.sparse as sp
+
+    blocks = []
+    for bag in bags:
+        assert isinstance(bag.x, Mosaics)
+        here = torch.ones(bag.shape, dtype=torch.bool) if bag.mask is None else bag.mask
+        row, _ = here.nonzero(as_tuple=True)
+        shape = (len(bag), len(bag.x.bank))
+        ones = np.ones(len(row))
+        blocks.append(sp.coo_array((ones, (row.numpy(), bag.x.index[here].numpy())), shape))
+    whole = sp.block_diag(blocks, format="csr")
+    return _as_torch(whole, dtype), _as_torch(whole.T.tocsr(), dtype)
+
+
+def _as_torch(matrix: Any, dtype: torch.dtype) -> Tensor:
+    import warnings
+
+    matrix.sum_duplicates()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
+        return torch.sparse_csr_tensor(
+            torch.from_numpy(matrix.indptr.astype(np.int32)),  # as MKL wants them: no copies later
+            torch.from_numpy(matrix.indices.astype(np.int32)),
+            torch.from_numpy(matrix.data).to(dtype),
+            matrix.shape,
+            check_invariants=True,
+        )

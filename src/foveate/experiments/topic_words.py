@@ -1,0 +1,301 @@
+"""Topic words: score and embedding norm rise together, on made-up sentences and on SST. [lu21]"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import torch
+from pydantic import Field
+
+from foveate.data.hub import locate
+from foveate.data.sst import HUB_ID, UNKNOWN, Corpus, load_sst
+from foveate.data.topic_words import topic_words
+from foveate.errors import FoveateError
+from foveate.experiments.experiment import EXPERIMENTS, Experiment, Finding, Records, Scale, Work
+from foveate.experiments.topic_descent import Array, Descent, Sentences, descend
+from foveate.models.topic import Classifier, WordAttention, classifier
+from foveate.plan import Checked
+from foveate.record import Record
+from foveate.segments import Mosaics
+
+__all__ = ["FOLLOWED", "SST", "TOP", "TRACED", "TopicWords", "TopicWordsSettings", "word_facts"]
+
+Count = Annotated[int, Field(ge=1)]
+Rate = Annotated[float, Field(gt=0)]
+
+TOP = 100  # highest-scored words looked at on SST. [lu21] Sec. 5
+FOLLOWED = ("powerful", "stupid", "solid", "suffers", "mess")  # [lu21] Sec. 5
+TRACED = "a powerful sequel and one of the best films of the year"  # [lu21] Sec. 5
+
+
+class TopicWordsSettings(Checked):
+    """Sizes of the task and lengths of the descents."""
+
+    seeds: Count = 10  # the paper shows single runs
+    n: Count = 3999  # [lu21] Sec. 5
+    n_test: Count = 1000  # the paper has none; accuracy and attention are read on these
+    m: Count = 20  # [lu21] Sec. 5: other words in a sentence
+    topics: Annotated[int, Field(ge=2)] = 4  # [lu21] Sec. 5
+    per_topic: Count = 2  # [lu21] Sec. 5
+    others: Count = 5000  # [lu21] Sec. 5
+    lr: Rate = 0.1  # [lu21] Sec. 5
+    epochs: Count = 5000  # [lu21] Sec. 5
+    ablation_epochs: Count = 6000  # [lu21] Sec. 5
+    ablation_sd: Rate = 0.1  # [lu21] Sec. 5: embeddings at the start of the ablations
+    limit_epochs: Count = 2000  # ours: steps divided by the loss, far beyond the paper's time
+    every: Count = 50
+    """Epochs between measurements."""
+    sst_seeds: Annotated[int, Field(ge=0)] = 3
+    """Trainings on SST; 0 leaves it out."""
+    sst_epochs: Count = 100_000  # an upper bound; the paper stops by validation loss alone
+    sst_lr_fc: Rate = 0.1  # [lu21] Sec. 5
+    sst_lr_tc: Rate = 0.1  # [lu21] Sec. 5
+    sst_patience: Count = 2000  # [lu21] Sec. 5, in epochs
+    sst_every: Count = 100
+    """Epochs between measurements on SST, and looks at its validation loss."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """How a model of the made-up task differs from the usual one."""
+
+    kind: Classifier
+    frozen: tuple[str, ...] = ("query",)
+    ablation: bool = False
+    limit: bool = False
+
+
+MADE = {
+    "fc": Made("fc"),
+    "tc": Made("tc"),
+    "tl": Made("tl"),
+    "fc-query": Made("fc", frozen=()),
+    "fc-limit": Made("fc", limit=True),
+    "full": Made("tc", ablation=True),
+    "kf": Made("tc", ("query", "keys"), ablation=True),
+    "ef": Made("tc", ("query", "embeddings"), ablation=True),
+}
+
+
+@dataclass(frozen=True)
+class Real:
+    """A setting on SST: its classes, classifier and embedding size. [lu21] Sec. 5"""
+
+    classes: Literal[2, 5]
+    kind: Classifier
+    embedding: int
+
+
+SST = {
+    "sst2-fc": Real(2, "fc", 200),
+    "sst2-tc": Real(2, "tc", 100),
+    "sst5-fc": Real(5, "fc", 200),
+    "sst5-tc": Real(5, "tc", 100),
+}
+
+
+@EXPERIMENTS.register("topic-words")
+class TopicWords(Experiment):
+    """The score–embedding-norm identity, what it brings about, and how far SST follows it."""
+
+    about = "the identity between a topic word's score and embedding norm, on made-up text and SST"
+    criteria: Mapping[str, str] = {
+        "lu21:C1": "With the query held, for each of FC, TC and TL and in every seed: the relative "
+        "gap between ‖ν_t‖ and the norm the identity gives from the score is below 1 % for all "
+        "topic words at the end, and below 2 % at every measurement once the score exceeds .1. "
+        "Holds for all three classifiers, in part for some. (With a trained query the gap is "
+        "measured and reported.)",
+        "lu21:C2": "FC, in every seed: (a) gradient descent as published ends with a training loss "
+        "below .05, and attention on the topic word (held-out sentences) is higher at the end than "
+        "half-way; (b) since the approach is logarithmic in time, the same path is walked on with "
+        "steps divided by the loss, and there attention ends above .95 with a loss below .05. "
+        "Holds with both; in part with (a), or with attention above .5 in (b).",
+        "lu21:C3": "The topic words' mean score, averaged over all epochs, is higher with FC than "
+        "with TL and higher with TC than with TL, each with the 95 % interval of the difference "
+        "over seeds above 0. Holds with both, in part with one.",
+        "lu21:C4": "TC with embeddings N(0, .1²): epochs until the training loss is half of what "
+        "it was at the start; with keys frozen (KF) and with embeddings frozen (EF) it takes more "
+        "than in the full model, in every seed (never counts as one more than all epochs). Holds "
+        "for both ablations, in part for one.",
+        "lu21:C5": "In the full model of C4, within the first quarter of training, some topic word "
+        "has a measurement at which its score is at least .005 below its start and its norm at "
+        "least 1 % below its start. Holds if so in at least half of the seeds, in part if in any.",
+        "lu21:C6": "On SST-2 and SST-5 with FC and TC, means over seeds: the purity |p⁺ − p⁻| of "
+        f"the {TOP} highest-scored words, on average, is at least .05 higher at the end than at "
+        "the first measurement after the start; and the median relative gap of the identity over "
+        "these words at the end is below 10 %. Holds with both in all four settings, in part with "
+        "both in some or with one of the two in all; not met where SST's files are not there.",
+    }
+    scales: Mapping[Scale, TopicWordsSettings] = {
+        "smoke": TopicWordsSettings(
+            seeds=2,
+            n=160,
+            n_test=80,
+            m=4,
+            others=60,
+            epochs=60,
+            ablation_epochs=60,
+            limit_epochs=60,
+            every=5,
+            sst_seeds=0,
+        ),
+        "small": TopicWordsSettings(
+            seeds=3,
+            sst_seeds=2,
+            sst_epochs=1000,
+            sst_lr_fc=1.0,  # ten of the paper's epochs in one
+            sst_lr_tc=4.0,  # forty in one
+            sst_every=20,
+        ),
+        "paper": TopicWordsSettings(),
+    }
+
+    def parts(self, use: TopicWordsSettings) -> Mapping[str, Work]:
+        made = {name: partial(_made_part, use, how) for name, how in MADE.items()}
+        real = {name: partial(_sst_part, use, how) for name, how in SST.items()}
+        return {**made, **real} if use.sst_seeds and _sst_is_here() else made
+
+    def findings(self, use: TopicWordsSettings, records: Records) -> list[Finding]:
+        from foveate.experiments.topic_findings import topic_findings
+
+        return topic_findings(use, records)
+
+    def figures(self, use: TopicWordsSettings, records: Records) -> Mapping[str, Any]:
+        from foveate.experiments.topic_figures import topic_figures
+
+        return topic_figures(use, records)
+
+
+def _sst_is_here() -> bool:
+    try:
+        return locate("sst", HUB_ID).is_dir()
+    except FoveateError:
+        return False
+
+
+def _made_part(
+    use: TopicWordsSettings, how: Made, checkpoint: Path, tell: Callable[[int, int], None]
+) -> Record:
+    """Train one kind of model on the made-up sentences, a set of them for every seed."""
+    sizes = {"m": use.m, "topics": use.topics, "per_topic": use.per_topic, "others": use.others}
+    topic = use.topics * use.per_topic
+    dtype = torch.float64 if how.limit else torch.float32
+    test = Sentences(
+        [topic_words("test", n=use.n_test, seed=i, **sizes) for i in range(use.seeds)], dtype
+    )
+    descent = Descent(
+        lambda: WordAttention(
+            topic + use.others,
+            classifier(how.kind, 10, use.topics),  # [lu21] Sec. 5: key, embedding and query of 10
+            frozen=how.frozen,
+            embedding_sd=use.ablation_sd if how.ablation else 1e-6,  # [lu21] Sec. 5
+            query_sd=0.3,  # [lu21] Sec. 5
+        ),
+        [topic_words("train", n=use.n, seed=i, **sizes) for i in range(use.seeds)],
+        seeds=range(use.seeds),
+        lr=use.lr,
+        by_loss=how.limit,
+        dtype=dtype,
+    )
+
+    def measure(now: Descent) -> dict[str, Array]:
+        held_out = now.read(test)
+        return {
+            "loss": now.read(now.train)["loss"],
+            "accuracy": held_out["accuracy"],
+            "a_z": held_out["a_z"],
+            "s": now.scores[:, :topic].double().numpy(),
+            "norm": now.norms[:, :topic].double().numpy(),
+            "q_norm": now.state["query"].norm(dim=-1).double().numpy(),
+        }
+
+    epochs = use.limit_epochs if how.limit else use.ablation_epochs if how.ablation else use.epochs
+    return descend(
+        descent, measure, epochs=epochs, every=use.every, checkpoint=checkpoint, tell=tell
+    )
+
+
+def word_facts(corpus: Corpus) -> tuple[Array, Array, Array]:
+    """Sentences that hold each word, its purity, and the other words of such a sentence, all (W,).
+
+    Purity is |p⁺ − p⁻|, shares of positive and negative sentences among those with the word; m is
+    their mean length less one. Words of no training sentence get 0. [lu21] Sec. 5
+    """
+    bag = corpus.train
+    assert isinstance(bag.x, Mosaics)
+    assert bag.mask is not None
+    held = np.zeros((4, len(corpus.words)))  # sentences, positive, negative, summed length
+    for row, mask, tone in zip(bag.x.index.numpy(), bag.mask.numpy(), corpus.tone, strict=True):
+        held[:, np.unique(row[mask])] += np.array([[1], [tone > 0], [tone < 0], [mask.sum()]])
+    count = np.maximum(held[0], 1)
+    return held[0], np.abs(held[1] - held[2]) / count, np.maximum(held[3] / count - 1, 0)
+
+
+def _sst_part(
+    use: TopicWordsSettings, how: Real, checkpoint: Path, tell: Callable[[int, int], None]
+) -> Record:
+    """Train on SST and follow its highest-scored words, five words, and one sentence."""
+    corpus = load_sst(how.classes)
+    count, purity, others = word_facts(corpus)
+    place = {word: i for i, word in enumerate(corpus.words)}
+    followed, traced = [place[word] for word in FOLLOWED], corpus.ids(TRACED)
+    descent = Descent(
+        lambda: WordAttention(
+            len(corpus.words),
+            classifier(how.kind, how.embedding, how.classes),
+            embedding=how.embedding,
+        ),
+        [corpus.train] * use.sst_seeds,
+        seeds=range(use.sst_seeds),
+        lr=use.sst_lr_fc if how.kind == "fc" else use.sst_lr_tc,
+    )
+    validation = Sentences([corpus.validation] * use.sst_seeds)
+
+    def measure(now: Descent) -> dict[str, Array]:
+        s, norm = now.scores.double().numpy(), now.norms.double().numpy()
+        ranked = np.argsort(-np.delete(s, UNKNOWN, 1), axis=1, kind="stable")
+        top = ranked[:, :TOP] + (ranked[:, :TOP] >= UNKNOWN)
+        held_out = now.read(validation)
+        return {
+            "loss": now.read(now.train)["loss"],
+            "validation_loss": held_out["loss"],
+            "accuracy": held_out["accuracy"],
+            "top": top,
+            "top_s": np.take_along_axis(s, top, 1),
+            "top_norm": np.take_along_axis(norm, top, 1),
+            "top_purity": purity[top],
+            "top_count": count[top],
+            "top_m": others[top],
+            "s": s[:, followed],
+            "norm": norm[:, followed],
+            "alpha": now.scores[:, traced].softmax(-1).double().numpy(),
+            "q_norm": now.state["query"].norm(dim=-1).double().numpy(),
+        }
+
+    record = descend(
+        descent,
+        measure,
+        epochs=use.sst_epochs,
+        every=use.sst_every,
+        patience=use.sst_patience,
+        checkpoint=checkpoint,
+        tell=tell,
+    )
+    facts = {
+        "vocabulary": len(corpus.words) - 1,
+        "traced": [corpus.words[i] for i in traced],
+        "followed": {
+            word: _about(i, count, purity, others) for word, i in place.items() if word in FOLLOWED
+        },
+        "top_words": [[corpus.words[i] for i in row] for row in record.values["top"][-1]],
+    }
+    return replace(record, meta={**record.meta, **facts})
+
+
+def _about(word: int, *facts: Array) -> dict[str, float]:
+    return dict(
+        zip(("sentences", "purity", "m"), (float(fact[word]) for fact in facts), strict=True)
+    )

@@ -1,0 +1,1 @@
+"""Charts: one palette, one theme, SVG and PNG without a browser."""

@@ -1,0 +1,28 @@
+"""A record, or several, as one picture for a notebook or a file."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from foveate.record import Record
+
+__all__ = ["plot"]
+
+
+def plot(records: Record | Mapping[str, Record]) -> Any:
+    """Accuracy, FT, SAIF and training loss over the epochs, side by side, with their spread.
+
+    Args:
+        records: A record, or one per paradigm by name.
+
+    Returns:
+        An altair chart: a notebook shows it, ``chart.save("figure.svg")`` writes it.
+    """
+    import altair as alt
+
+    from foveate.figures.render import theme
+    from foveate.report.curves import CURVES, curve_chart
+
+    named = {"record": records} if isinstance(records, Record) else dict(records)
+    shown = [k for k in CURVES if all(k in record.values for record in named.values())]
+    chart = alt.hconcat(*(curve_chart(named, name) for name in shown))
+    return chart.properties(config=alt.Config(**theme()))

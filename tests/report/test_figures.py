@@ -1,0 +1,200 @@
+import re
+import struct
+from collections import Counter
+
+import altair as alt
+import numpy as np
+import pytest
+
+from foveate.errors import FoveateError
+from foveate.figures.layout import spread
+from foveate.figures.palette import colour, dash, label, shape
+from foveate.figures.render import inline_svg, to_png, to_svg
+from foveate.metrics.focus import QUADRANTS, threshold_curve
+from foveate.metrics.intervals import bootstrap
+from foveate.metrics.summary import summarise
+from foveate.report import export_figures
+from foveate.report.evidence import focus_and_prediction, outcomes, switch_epoch
+from foveate.report.figures import figures
+from foveate.report.plane import plane
+
+PARTS = ("soft", "hard", "lvml", "hybrid")
+NAMES = {
+    "plane",
+    "threshold",
+    *(f"heat-map-{p}" for p in PARTS),
+    *(f"quadrants-{p}" for p in PARTS),
+    *(f"curve-{q}" for q in ("accuracy", "ft", "saif", "train_loss")),
+}
+
+
+def size_of(svg):
+    return tuple(round(float(v)) for v in re.search(r'width="(\S+)" height="(\S+)"', svg).groups())
+
+
+def rows_of(chart):
+    spec = chart.to_dict()
+    return next(iter(spec["datasets"].values())) if "datasets" in spec else spec["data"]["values"]
+
+
+def test_every_figure_is_valid_and_legible_in_size(race):
+    charts = figures(race)
+    assert set(charts) == NAMES
+    for name, chart in charts.items():
+        chart.to_dict(validate=True)
+        width, _ = size_of(to_svg(chart))
+        assert 280 <= width <= 480, name
+
+
+def test_figures_without_relevance_are_the_two_that_need_none(make_run):
+    assert set(figures(make_run(z=False))) == {"curve-accuracy", "curve-train_loss"}
+    assert figures(make_run("none", finished=())) == {}
+
+
+def test_the_plane_shows_means_intervals_and_cost(race):
+    rows = {row["name"]: row for row in rows_of(figures(race)["plane"])}
+    for name, record in race.records().items():
+        summary, row = summarise(record), rows[label(name)]
+        for k in ("accuracy", "saif"):
+            assert [row[k], row[f"{k}_low"], row[f"{k}_high"]] == pytest.approx(list(summary[k]))
+        assert row["cpu_seconds"] == pytest.approx(summary["cpu_seconds"])
+        assert row["cost"] == f"{summary['cpu_seconds']:.2g} CPU s"
+        assert row["colour"] == colour(name)
+
+
+def test_labels_of_the_plane_never_meet_even_if_the_points_do(make_run):
+    record = make_run(parts=("soft",)).record("soft")
+    many = outcomes("r", {f"p{k}": record for k in range(9)})
+    chart = plane(many)
+    spec = chart.to_dict()
+    heights = sorted(row["label_y"] for row in rows_of(chart))
+    low, high = spec["layer"][0]["encoding"]["y"]["scale"]["domain"]
+    pixels = np.diff(heights) * spec["height"] / (high - low)
+    assert pixels.min() >= 36 - 1e-9
+    assert low <= heights[0]
+    assert heights[-1] <= high
+
+
+def test_axes_of_the_plane_span_ten_points_and_stay_within_percent(make_run):
+    spec = plane(outcomes("r", make_run(parts=("soft",), members=1).records())).to_dict()
+    for channel in ("x", "y"):
+        encoding = spec["layer"][0]["encoding"][channel]
+        low, high = encoding["scale"]["domain"]
+        assert high - low >= 10
+        ticks = encoding["axis"]["values"]
+        assert len(ticks) >= 3
+        assert ticks[0] >= 0
+        assert ticks[-1] <= 100
+
+
+def test_curves_are_means_with_their_intervals(race):
+    charts = figures(race)
+    for name, factor in (("accuracy", 100), ("saif", 100), ("train_loss", 1)):
+        rows = rows_of(charts[f"curve-{name}"])
+        for part, record in race.records().items():
+            own = {row["x"]: row for row in rows if row["paradigm"] == label(part)}
+            seen = [
+                t
+                for t, v in zip(record.t, record.values[name], strict=True)
+                if not np.isnan(v).any()
+            ]
+            assert sorted(own) == seen
+            for t in seen:
+                expected = bootstrap(factor * record.values[name][t], draws=1000)
+                assert own[t]["mean"] == pytest.approx(expected.mean)
+                assert [own[t]["low"], own[t]["high"]] == pytest.approx(
+                    [expected.low, expected.high]
+                )
+
+
+def test_quadrants_fill_the_whole(race):
+    chart = figures(race)["quadrants-hard"]
+    total = Counter()
+    for row in rows_of(chart):
+        total[row["x"]] += row["share"]
+    assert list(total.values()) == pytest.approx([100.0] * 5)
+    ends = [row["share"] for row in rows_of(chart) if row["x"] == 4]
+    record = race.record("hard")
+    assert ends == pytest.approx([100 * record.last(k).mean() for k in QUADRANTS])
+
+
+def test_the_threshold_curve_is_the_share_of_bags_above(race):
+    rows = rows_of(figures(race)["threshold"])
+    a_z, _ = focus_and_prediction(race.record("lvml"))
+    for row in (row for row in rows if row["paradigm"] == "LVML"):
+        expected = 100 * np.mean([[a > row["x"] for a in bags] for bags in a_z])
+        assert row["mean"] == pytest.approx(expected)
+    assert threshold_curve(a_z, np.array([1.0])).max() == 0
+
+
+@pytest.mark.parametrize(
+    ("switch", "epoch"), [(0.5, 2), (3, 3), (0.0, None), (9, None), ("plateau", None)]
+)
+def test_the_switch_is_shown_where_it_is_known(make_run, switch, epoch):
+    run = make_run("one", ("hybrid",), manifest={"config": {"switch": switch}})
+    assert switch_epoch(run, run.records()) == epoch
+    shown = "hybrid turns hard" in to_svg(figures(run)["curve-ft"])
+    assert shown == (epoch is not None)
+
+
+def test_inlined_pictures_keep_their_ids_apart():
+    data = alt.Data(values=[{"a": 1, "b": 2}])
+    chart = alt.Chart(data, description='a "b" <c>').mark_line(clip=True).encode(x="a:Q", y="b:Q")
+    first, second = inline_svg(chart, "one"), inline_svg(chart, "two")
+    ids = [set(re.findall(r'\bid="([^"]+)"', svg)) for svg in (first, second)]
+    assert ids[0]
+    assert not ids[0] & ids[1]
+    assert set(re.findall(r"url\(#([^)]+)\)", first)) == ids[0]
+    assert 'aria-label="a &quot;b&quot; &lt;c&gt;"' in first
+
+
+def test_export_writes_every_figure_in_every_format(race, tmp_path):
+    written = export_figures(race, tmp_path / "out")
+    names = NAMES | {"gallery"}
+    assert {p.name for p in written} == {f"{n}.{form}" for n in names for form in ("svg", "png")}
+    assert set(written) == set((tmp_path / "out").iterdir())
+    for name in names:
+        svg = (tmp_path / "out" / f"{name}.svg").read_text()
+        png = (tmp_path / "out" / f"{name}.png").read_bytes()
+        assert svg.startswith("<svg")
+        assert png[:8] == b"\x89PNG\r\n\x1a\n"
+        assert struct.unpack(">II", png[16:24]) == pytest.approx(
+            [2 * side for side in size_of(svg)], abs=2
+        )
+
+
+def test_export_of_one_format_and_of_none_that_is_known(make_run, tmp_path):
+    run = make_run("one", ("soft",), z=False)
+    only = export_figures(run, tmp_path / "svg", ("svg",))
+    assert [p.name for p in only] == ["curve-accuracy.svg", "curve-train_loss.svg", "gallery.svg"]
+    with pytest.raises(FoveateError, match="svg and png, got 'gif'"):
+        export_figures(run, tmp_path, ("gif",))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FoveateError, match="cannot make the folder"):
+        export_figures(run, tmp_path / "file" / "x")
+
+
+def test_a_chart_as_png(points):
+    png = to_png(figures(points)["plane"], scale=1.0)
+    assert struct.unpack(">II", png[16:24]) == size_of(to_svg(figures(points)["plane"]))
+
+
+def test_paradigms_look_the_same_everywhere_and_different_from_each_other():
+    known = ("soft", "hard", "lvml", "hybrid", "ours", "logit", "em", "direct", "random")
+    assert len({colour(p) for p in known}) == len(known)
+    assert len({(tuple(dash(p)), shape(p)) for p in PARTS}) == len(PARTS)
+    assert colour("soft") == "#0072B2"
+    assert colour("lvml") == "#009E73"
+    assert colour("never heard of") == colour("never heard of")
+    assert (label("lvml"), label("soft"), label("mine")) == ("LVML", "Soft", "Mine")
+
+
+@pytest.mark.parametrize(
+    "wanted", [[5.0], [50.0, 50.0, 50.0], [99.0, 98.0, 97.0, 1.0], [0.0, 100.0, 50.0, 51.0, 52.0]]
+)
+def test_spread_keeps_order_distance_and_room(wanted):
+    placed = spread(wanted, 20.0, 100.0)
+    assert np.diff(sorted(placed)).min(initial=20.0) >= 20.0 - 1e-9
+    assert min(placed) >= 10.0 - 1e-9
+    assert max(placed) <= 90.0 + 1e-9
+    assert np.array_equal(np.argsort(placed, kind="stable"), np.argsort(wanted, kind="stable"))

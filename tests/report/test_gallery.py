@@ -1,0 +1,170 @@
+import base64
+import io
+import re
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from foveate.report.gallery import gallery, verdict
+from foveate.report.segments import kind_of
+from foveate.report.sheet import gallery_sheet
+from foveate.runs import Run
+
+from .conftest import drawn_segments
+from .reading import read_html
+
+
+def printed(svg: str) -> list[str]:
+    return [t.text for t in read_html(svg).all("text")]
+
+
+@pytest.mark.parametrize("mask", [False, True])
+def test_words_agree_with_the_arrays(make_run, mask):
+    run = make_run("one", ("soft", "hard", "lvml", "hybrid"), mask=mask)
+    records = run.records()
+    seen = set()
+    for row in gallery(run, records):
+        for view in row.views:
+            final = records[view.paradigm].final
+            p = [float(np.exp(v)) for v in final["log_p"][0, row.bag]]
+            said, truth = p.index(max(p)), int(final["y"][0, row.bag])
+            relevant = int(np.flatnonzero(final["z"][0, row.bag])[0])
+            present = final["mask"][0, row.bag] if mask else np.ones(6, bool)
+            s = final["s"][0, row.bag]
+            looks = all(s[relevant] > s[j] for j in range(6) if j != relevant and present[j])
+            name = ["cat", "dog", "emu"][said]
+            assert view.says == f"{name} ({100 * p[said]:.1f} %)"
+            expected = (
+                "right, looks at the right segment" if looks else "right for the wrong reason"
+            )
+            assert view.verdict == (expected if said == truth else "wrong")
+            assert (view.right, view.focused) == (said == truth, looks)
+            seen.add(view.verdict)
+        assert row.truth == ["cat", "dog", "emu"][int(records["soft"].final["y"][0, row.bag])]
+    assert len(seen) > 1
+
+
+def test_verdicts():
+    assert verdict(True, True) == "right, looks at the right segment"
+    assert verdict(True, False) == "right for the wrong reason"
+    assert verdict(True, False, even=True) == "right, without any focus"
+    assert verdict(True, None) == "right"
+    assert verdict(False, True) == verdict(False, False) == verdict(False, None) == "wrong"
+
+
+@pytest.mark.parametrize("kind", ["grey", "rgb"])
+def test_images_are_the_segments_pixel_by_pixel_and_kept_once(make_run, kind):
+    run = make_run(kind=kind)
+    rows = gallery(run, run.records(), "here")
+    for row, own in zip(rows, run.gallery()["segments"], strict=True):
+        images = read_html(row.picture).all("image")
+        assert len(images) == 6
+        for image, segment in zip(images, own, strict=True):
+            raw = base64.b64decode(image.attrs["href"].removeprefix("data:image/png;base64,"))
+            pixels = np.asarray(Image.open(io.BytesIO(raw)))
+            assert np.array_equal(pixels, np.moveaxis(segment, 0, -1).squeeze())
+            assert "pixelated" in image.attrs["style"]
+        for view in row.views:
+            assert f'href="#here-bag-{row.bag}"' in view.picture
+            assert "<image" not in view.picture
+
+
+def test_twenty_segments_make_four_rows_of_five(make_run):
+    run = make_run(m=20)
+    images = read_html(gallery(run, run.records())[0].picture).all("image")
+    assert len({i.attrs["x"] for i in images}) == 5
+    assert len({i.attrs["y"] for i in images}) == 4
+
+
+@pytest.mark.parametrize("kind", ["grey", "point"])
+def test_values_from_a_tenth_are_printed_and_no_others(make_run, kind):
+    run = make_run(kind=kind)
+    records = run.records()
+    for row in gallery(run, records):
+        for view in row.views:
+            alpha = records[view.paradigm].final["alpha"][0, row.bag]
+            assert sorted(printed(view.picture)) == sorted(f"{a:.2f}" for a in alpha if a >= 0.1)
+        assert printed(row.picture) == []
+
+
+def test_opacity_of_the_frames_is_the_root_of_attention(make_run):
+    run = make_run()
+    records = run.records()
+    row = gallery(run, records)[0]
+    frames = [
+        r for r in read_html(row.views[0].picture).all("rect") if r.attrs.get("stroke") == "#ff7a00"
+    ]
+    alpha = records["soft"].final["alpha"][0, row.bag]
+    assert [float(f.attrs["opacity"]) for f in frames] == pytest.approx(np.sqrt(alpha), abs=1e-3)
+
+
+def test_area_of_a_disc_is_its_attention(make_run):
+    run = make_run(kind="point")
+    records = run.records()
+    row = gallery(run, records)[0]
+    discs = [
+        c for c in read_html(row.views[1].picture).all("circle") if c.attrs["fill"] == "#ff7a00"
+    ]
+    area = np.array([float(c.attrs["r"]) ** 2 for c in discs])
+    assert area / 14**2 == pytest.approx(records["hybrid"].final["alpha"][0, row.bag], abs=1e-2)
+
+
+def test_vectors_are_bars_as_high_as_their_attention(make_run):
+    run = make_run(kind="vector")
+    record = run.record("soft")
+    row = gallery(run, {"soft": record})[0]
+    bars = [r for r in read_html(row.views[0].picture).all("rect") if r.attrs["fill"] == "#ff7a00"]
+    alpha = record.final["alpha"][0, row.bag]
+    assert [float(b.attrs["height"]) for b in bars] == pytest.approx(60 * alpha + 2, abs=0.06)
+    assert printed(row.views[0].picture) == [f"{alpha.max():.2f}"]
+    raw = read_html(row.picture).all("image")[0].attrs["href"].partition(",")[2]
+    pixels = np.asarray(Image.open(io.BytesIO(base64.b64decode(raw))))
+    own = run.gallery()["segments"][0].T
+    assert np.array_equal(pixels, (255 * (own - own.min()) / np.ptp(own)).astype(np.uint8))
+
+
+def test_absent_segments_are_not_drawn_and_the_relevant_one_is_ringed(make_run):
+    run = make_run(mask=True)
+    record = run.record("soft")
+    for row in gallery(run, run.records()):
+        tree = read_html(row.picture)
+        assert len(tree.all("image")) == int(record.final["mask"][0, row.bag].sum())
+        dashed = [r for r in tree.all("rect") if "stroke-dasharray" in r.attrs]
+        j = int(np.flatnonzero(record.final["z"][0, row.bag])[0])
+        assert len(dashed) == 1
+        corner = (8 + (j % 3) * 48 - 4, 8 + (j // 3) * 48 - 4)
+        assert (float(dashed[0].attrs["x"]), float(dashed[0].attrs["y"])) == corner
+        words = tree.all("svg")[0].attrs["aria-label"]
+        assert words == f"Bag {row.bag}, relevant: segment {j + 1}"
+
+
+@pytest.mark.parametrize("kind", ["grey", "rgb", "point", "vector"])
+def test_every_kind_stands_alone_as_a_sheet(make_run, kind):
+    run = make_run(kind=kind, manifest={"sizes": {"classes": ["<cat>", "a&b", "emu"]}})
+    sheet = gallery_sheet(gallery(run, run.records()))
+    tree = read_html(sheet)
+    assert not tree.all("cat")
+    assert len(tree.all("svg")) == 1 + 3 * 3
+    for text in ("The bag", "Hybrid", "Bag 11"):
+        assert text in tree.text
+    assert set(re.findall(r'href="#([^"]+)"', sheet)) <= {n.attrs.get("id") for n in tree.walk()}
+
+
+def test_kinds():
+    assert [kind_of(drawn_segments(k, 2, 3)) for k in ("grey", "rgb", "point", "vector")] == [
+        "image",
+        "image",
+        "point",
+        "vector",
+    ]
+    assert kind_of(np.zeros((2, 3))) == "vector"
+    assert kind_of(np.zeros((2, 3, 8, 8))) == "image"
+
+
+def test_no_gallery_no_rows(make_run):
+    run = make_run(finished=("soft",))
+    assert gallery(run, run.records()) == []
+    whole = make_run("whole")
+    np.savez(whole.path / "gallery.npz", rows=np.array([], int), segments=np.zeros((0, 6, 2)))
+    assert gallery(Run(whole.path, whole.manifest), whole.records()) == []

@@ -1,0 +1,100 @@
+import pytest
+
+from foveate.metrics.intervals import Interval
+from foveate.report.evidence import Outcome
+from foveate.report.words import NO_RELEVANCE, listed, percent, summary
+
+
+def ended(paradigm, accuracy, ft=None, saif=None, spread=1.0, seeds=3):
+    def share(mean):
+        if seeds == 1:
+            return Interval(mean, None, None)
+        return Interval(mean, mean - spread, mean + spread)
+
+    told = {"accuracy": share(accuracy), "cpu_seconds": 1.0, "classifier_calls": 10.0}
+    if ft is not None:
+        told |= {"ft": share(ft), "saif": share(saif)}
+    return Outcome("run", paradigm, told, 4, seeds)
+
+
+def test_near_accuracies_and_far_focus():
+    said = summary(
+        [
+            ended("soft", 98.0, 85.7, 62.5),
+            ended("hard", 97.91, 70.9, 65.9),
+            ended("lvml", 98.6, 76, 70),
+        ]
+    )
+    assert said == (
+        "Three ways to train the same model end within 0.7 points of accuracy of each other "
+        "(97.9 to 98.6 %), but their attention is strongest on the right segment for between "
+        "70.9 % (Hard) and 85.7 % (Soft) of held-out bags. LVML has the highest mean SAIF, 70.0 %, "
+        "and its 95 % interval is above all others."
+    )
+
+
+def test_overlapping_intervals_are_not_a_win():
+    said = summary(
+        [ended("soft", 90, 80, 60, 5), ended("hard", 90, 80, 52, 1), ended("lvml", 90, 80, 66, 5)]
+    )
+    assert said == (
+        "Three ways to train the same model end at the same accuracy, 90.0 %, and their attention "
+        "is strongest on the right segment for the same share of held-out bags, 80.0 %. LVML has "
+        "the highest mean SAIF, 66.0 %, but its 95 % interval overlaps that of Soft: 3 seeds do "
+        "not settle the order."
+    )
+
+
+def test_far_accuracies_are_not_called_near():
+    said = summary(
+        [ended("soft", 100, 100, 96), ended("hard", 55.3, 33.3, 33.3), ended("em", 100, 100, 96.04)]
+    )
+    assert said == (
+        "Three ways to train the same model end with accuracies between 55.3 % (Hard) and 100.0 % "
+        "(Soft and EM), and their attention is strongest on the right segment for between 33.3 % "
+        "(Hard) and 100.0 % (Soft and EM) of held-out bags. Soft and EM share the highest mean "
+        "SAIF, 96.0 %."
+    )
+
+
+def test_focus_that_differs_less_than_accuracy_is_no_contrast():
+    said = summary([ended("soft", 98, 80, 60), ended("hard", 90, 79, 60)])
+    assert "8.0 points of accuracy of each other (90.0 to 98.0 %), and their attention" in said
+    assert said.endswith("All have the same SAIF, 60.0 %.")
+
+
+def test_one_seed_claims_nothing():
+    said = summary([ended("soft", 98, 80, 60, seeds=1), ended("lvml", 98, 90, 70, seeds=1)])
+    assert said.endswith(
+        "LVML has the highest mean SAIF, 70.0 %; with one seed a difference cannot be told from "
+        "chance."
+    )
+
+
+def test_one_paradigm_none_and_no_relevance():
+    assert summary([ended("lvml", 98, 80, 60)]) == (
+        "LVML ends with an accuracy of 98.0 %, and its attention is strongest on the right segment "
+        "for 80.0 % of held-out bags. For 60.0 % of them both the attention there and the "
+        "probability of the true class are at least 0.8 (SAIF)."
+    )
+    assert summary([ended("soft", 98)]) == f"Soft ends with an accuracy of 98.0 %. {NO_RELEVANCE}"
+    both = summary([ended("soft", 98), ended("hard", 97)])
+    assert both.startswith("Two ways to train the same model end within 1.0 points of accuracy")
+    assert both.endswith(NO_RELEVANCE)
+    assert summary([]).startswith("No paradigm has been trained")
+
+
+def test_the_direct_classifier_is_not_called_the_same_model():
+    said = summary([ended("soft", 98, 80, 60), ended("direct", 40, 5, 0)])
+    assert said.startswith("Two ways to train end with accuracies between 40.0 % (Direct)")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"), [(["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")]
+)
+def test_lists(words, said):
+    assert listed(words) == said
+
+
+def test_percent_without_a_value():
+    assert percent(None) == "–"
