@@ -62,7 +62,7 @@ def test_a_failure_halfway_leaves_the_old_checkpoint(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(record.os, "fsync", full)
-    with pytest.raises(FoveateError, match="cannot write .*: No space left on device"):
+    with pytest.raises(FoveateError, match=r"cannot write .*: No space left on device"):
         save_checkpoint(tmp_path / "a", {"w": torch.zeros(2)}, {"epoch": 2})
     loaded, meta = load_checkpoint(tmp_path / "a")
     assert (loaded["w"].tolist(), meta) == ([1, 1], {"epoch": 1})
@@ -70,9 +70,9 @@ def test_a_failure_halfway_leaves_the_old_checkpoint(tmp_path, monkeypatch):
 
 
 def test_no_checkpoint_at_all(tmp_path):
-    with pytest.raises(FoveateError, match="there is no file .*nowhere"):
+    with pytest.raises(FoveateError, match=r"there is no file .*nowhere"):
         load_checkpoint(tmp_path / "nowhere")
-    with pytest.raises(FoveateError, match="is damaged"):
+    with pytest.raises(FoveateError, match=r"is damaged"):
         load_checkpoint(tmp_path)
 
 
@@ -82,7 +82,7 @@ def test_a_part_of_a_checkpoint_is_refused(tmp_path):
     whole = path.read_bytes()
     for cut in range(0, len(whole), 13):
         path.write_bytes(whole[:cut])
-        with pytest.raises(FoveateError, match="a is damaged") as caught:
+        with pytest.raises(FoveateError, match=r"a is damaged") as caught:
             load_checkpoint(path)
         assert "\n" not in str(caught.value)
 
@@ -91,10 +91,10 @@ def test_a_file_of_weights_without_our_meta_is_refused(tmp_path):
     from safetensors.torch import save_file
 
     save_file({"w": torch.ones(2)}, tmp_path / "a")
-    with pytest.raises(FoveateError, match="a is damaged"):
+    with pytest.raises(FoveateError, match=r"a is damaged"):
         load_checkpoint(tmp_path / "a")
     save_file({"meta.json": torch.tensor(list(b"[1]"), dtype=torch.uint8)}, tmp_path / "a")
-    with pytest.raises(FoveateError, match="a is damaged"):
+    with pytest.raises(FoveateError, match=r"a is damaged"):
         load_checkpoint(tmp_path / "a")
 
 
@@ -102,7 +102,7 @@ def test_a_file_of_weights_without_our_meta_is_refused(tmp_path):
 def test_junk_is_refused(tmp_path_factory, junk):
     path = tmp_path_factory.getbasetemp() / "junk"
     path.write_bytes(junk)
-    with pytest.raises(FoveateError, match="junk is damaged"):
+    with pytest.raises(FoveateError, match=r"junk is damaged"):
         load_checkpoint(path)
 
 

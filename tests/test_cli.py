@@ -114,7 +114,9 @@ def test_a_race_prints_a_table_and_leaves_a_run(finished):
     assert lines[-1] == f"report: {folder / 'report.html'}"
     assert err.splitlines() == [f"{name}: 2 epochs done" for name in FOUR]
     expected = {"manifest.json", "gallery.npz", "report.html"}
-    expected |= {f"{name}/{file}" for name in FOUR for file in ("record.npz", "weights.safetensors")}
+    expected |= {
+        f"{name}/{file}" for name in FOUR for file in ("record.npz", "weights.safetensors")
+    }
     assert contents(folder).keys() == expected
     assert open_run(folder).done
 
@@ -346,7 +348,12 @@ def test_maps_and_regulariser_reach_the_training(here):
     run = open_run(answer["run"])
     assert (run.record("soft").final["alpha"] == 0).any()  # softmax would leave none
     config = run.manifest["config"]
-    assert [config[k] for k in ("map", "entropy", "net", "layer")] == ["sparsemax", 0.1, "mlp", "last"]
+    assert [config[k] for k in ("map", "entropy", "net", "layer")] == [
+        "sparsemax",
+        0.1,
+        "mlp",
+        "last",
+    ]
 
 
 def images(path, labels=6, per_label=12, bad=None):
@@ -468,7 +475,10 @@ def test_pixels_that_are_not_numbers_are_found(here):
     ("text", "sentence"),
     [
         ("seeds = 2\nepoch = 3\n", "unknown setting 'epoch'. Did you mean 'epochs'?"),
-        ("equal-comptue = true\n", "unknown setting 'equal_comptue'. Did you mean 'equal_compute'?"),
+        (
+            "equal-comptue = true\n",
+            "unknown setting 'equal_comptue'. Did you mean 'equal_compute'?",
+        ),
         ("seeds = \n", "race.toml is not TOML: "),
         ("seeds = 2\nseeds = 3\n", "race.toml is not TOML: "),
         ("epochs = 'many'\n", "epochs: input should be a valid integer"),

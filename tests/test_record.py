@@ -51,7 +51,7 @@ def test_what_is_saved_is_read_bit_for_bit(tmp_path):
 
 def test_the_last_measurement():
     assert (record().last("loss") == record().values["loss"][-1]).all()
-    with pytest.raises(FoveateError, match="has no 'los'; it has loss, by/cell"):
+    with pytest.raises(FoveateError, match=r"has no 'los'; it has loss, by/cell"):
         record().last("los")
 
 
@@ -95,15 +95,15 @@ def test_what_is_no_record_is_refused_in_a_sentence(tmp_path, content):
 
 def test_a_pickle_is_not_opened(tmp_path):
     (tmp_path / "a.npz").write_bytes(npz(t=T, meta=META, **{"final/a": np.array([print])}))
-    with pytest.raises(FoveateError, match="a.npz is damaged: .*allow_pickle=False"):
+    with pytest.raises(FoveateError, match=r"a.npz is damaged: .*allow_pickle=False"):
         Record.load(tmp_path / "a.npz")
 
 
 def test_no_record_at_all(tmp_path):
-    with pytest.raises(FoveateError, match="there is no record at .*a.npz"):
+    with pytest.raises(FoveateError, match=r"there is no record at .*a.npz"):
         Record.load(tmp_path / "a.npz")
     (tmp_path / "folder").mkdir()
-    with pytest.raises(FoveateError, match="folder is damaged"):
+    with pytest.raises(FoveateError, match=r"folder is damaged"):
         Record.load(tmp_path / "folder")
 
 
@@ -115,7 +115,7 @@ def test_damage_anywhere_is_noticed(tmp_path):
     refused = 0
     for cut in range(0, len(whole) - 1, 7):
         path.write_bytes(whole[:cut])
-        with pytest.raises(FoveateError, match="is damaged"):
+        with pytest.raises(FoveateError, match=r"is damaged"):
             Record.load(path)
     for place in range(len(whole)):
         damaged = bytearray(whole)
@@ -143,7 +143,7 @@ def test_writing_is_whole_or_not_at_all(tmp_path):
         assert path.read_bytes() == b"old"  # what is there stays until the new is whole
         raise RuntimeError("the power went")
 
-    with pytest.raises(RuntimeError, match="the power went"):
+    with pytest.raises(RuntimeError, match=r"the power went"):
         write_atomically(path, halfway)
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["a.txt"]
@@ -162,18 +162,18 @@ def test_an_interrupt_halfway_leaves_no_temporary(tmp_path):
 
 def test_where_nothing_can_be_written(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
-    with pytest.raises(FoveateError, match="cannot write in .*file"):
+    with pytest.raises(FoveateError, match=r"cannot write in .*file"):
         write_atomically(tmp_path / "file" / "a", lambda file: None)
-    with pytest.raises(FoveateError, match="cannot write in .*nowhere"):
+    with pytest.raises(FoveateError, match=r"cannot write in .*nowhere"):
         record().save(tmp_path / "nowhere" / "a.npz")
     (tmp_path / "folder").mkdir()
-    with pytest.raises(FoveateError, match="cannot write .*folder"):
+    with pytest.raises(FoveateError, match=r"cannot write .*folder"):
         write_atomically(tmp_path / "folder", lambda file: file.write(b"x"))
 
     def full(file):
         raise OSError(28, "No space left on device")
 
-    with pytest.raises(FoveateError, match="cannot write .*a.npz: No space left on device"):
+    with pytest.raises(FoveateError, match=r"cannot write .*a.npz: No space left on device"):
         write_atomically(tmp_path / "a.npz", full)
     assert sorted(os.listdir(tmp_path)) == ["file", "folder"]
 

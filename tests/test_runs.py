@@ -59,7 +59,7 @@ def test_a_place_of_ones_own(tmp_path):
 
 def test_a_folder_with_something_in_it_is_refused(tmp_path):
     run = new(tmp_path / "mine")
-    with pytest.raises(FoveateError, match="mine is not empty: go on with 'foveate resume'"):
+    with pytest.raises(FoveateError, match=r"mine is not empty: go on with 'foveate resume'"):
         new(run.path)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.txt").write_text("dear")
@@ -73,17 +73,17 @@ def test_a_folder_with_something_in_it_is_refused(tmp_path):
 
 def test_where_no_run_can_be_made(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
-    with pytest.raises(FoveateError, match="cannot make the folder .*file"):
+    with pytest.raises(FoveateError, match=r"cannot make the folder .*file"):
         new(tmp_path / "file" / "runs" / "mine")
     monkeypatch.setenv("FOVEATE_RUNS", str(tmp_path / "file"))
-    with pytest.raises(FoveateError, match="cannot make the folder .*file"):
+    with pytest.raises(FoveateError, match=r"cannot make the folder .*file"):
         new()
 
     def refuse(*args, **kwargs):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(runs.tempfile, "mkdtemp", refuse)
-    with pytest.raises(FoveateError, match="cannot write in .*: Permission denied"):
+    with pytest.raises(FoveateError, match=r"cannot write in .*: Permission denied"):
         new(tmp_path / "mine")
     assert files(tmp_path) == ["file"]
 
@@ -117,7 +117,7 @@ def test_parts_come_in_the_order_of_the_manifest():
         assert run.has(name)
     assert list(run.records()) == ["soft", "hard"]
     assert [float(r.last("loss")[0]) for r in run.records().values()] == [1.0, 2.0]
-    with pytest.raises(FoveateError, match="there is no record at .*lvml"):
+    with pytest.raises(FoveateError, match=r"there is no record at .*lvml"):
         run.record("lvml")
 
 
@@ -196,7 +196,7 @@ def test_a_manifest_may_go_without_the_rest(key):
 def test_no_run_at_all(tmp_path):
     (tmp_path / "file").write_text("")
     for place in (tmp_path / "nowhere", tmp_path / "file", "nowhere"):
-        with pytest.raises(FoveateError, match="there is no run directory .*(nowhere|file)"):
+        with pytest.raises(FoveateError, match=r"there is no run directory .*(nowhere|file)"):
             open_run(place)
 
 

@@ -137,6 +137,8 @@ class Race(Checked):
     """Epochs without a lower validation loss before a seed stops."""
     stop_below: float | None = None
     """Training loss at which a seed stops."""
+    save_seconds: float = 5.0
+    """Time between checkpoints."""
 
 
 class SettledRace(Race):
@@ -163,7 +165,7 @@ class SettledRace(Race):
 
     def plan(self, epochs: int) -> Plan:
         """The training plan of one paradigm."""
-        names = ("batch", "lr", "optimizer", "validation", "patience", "stop_below")
+        names = ("batch", "lr", "optimizer", "validation", "patience", "stop_below", "save_seconds")
         return Plan(epochs=epochs, **{name: getattr(self, name) for name in names})
 
 

@@ -87,17 +87,17 @@ def test_scores_come_with_or_without_an_axis_of_their_own():
     net, x = model(), bags()
     flat = FCAM(nn.Sequential(net.f, nn.Flatten(0)), net.g)
     bank = Mosaics(x[0], torch.tensor([[0, 1, 2, 3, 4, 4], [4, 3, 2, 1, 0, 1]]))
-    for given in (x, bank):
-        torch.testing.assert_close(flat.attend(given, None).alpha, net.attend(given, None).alpha)
+    for form in (x, bank):
+        torch.testing.assert_close(flat.attend(form, None).alpha, net.attend(form, None).alpha)
 
 
 @pytest.mark.parametrize("layer", [None, "hidden1"])
 def test_a_focus_network_gives_one_score_a_segment(layer):
     net = built(lambda: FCAM(mlp(3, 2, (4,)), mlp(3, 4), layer=layer))
     shared = Mosaics(bags()[0], torch.zeros(2, 4, dtype=torch.long))
-    for given in (bags(), shared):
+    for form in (bags(), shared):
         with pytest.raises(FoveateError, match="one score a segment, got 2"):
-            net.attend(given, None)
+            net.attend(form, None)
 
 
 @settings(max_examples=15)

@@ -1,4 +1,5 @@
 import math
+from itertools import pairwise
 
 import pytest
 import torch
@@ -28,7 +29,7 @@ def conv(a, b, size=3):
 
 
 def fc(*widths):
-    return sum(a * b + b for a, b in zip(widths, widths[1:], strict=False))
+    return sum(a * b + b for a, b in pairwise(widths))
 
 
 @pytest.mark.parametrize(
@@ -61,11 +62,11 @@ def test_the_focus_of_vr23_has_no_biases_and_xavier_weights(classes):
 def test_pvr22_networks_have_the_layers_of_the_paper():
     f, g, layer = built(lambda: pair("pvr22", CIFAR, 3))
     widths = (3, 32, 64, 64, 128, 256, 256)
-    convolutions = sum(conv(a, b) for a, b in zip(widths, widths[1:], strict=False))
+    convolutions = sum(conv(a, b) for a, b in pairwise(widths))
     norms = 2 * (32 + 64 + 256)  # behind the first, third and fifth
     assert parameters(f) == convolutions + norms + fc(256, 64, 32, 10, 1) == 1_034_997
     widths = (3, 128, 128, 256, 256, 512, 512)
-    convolutions = sum(conv(a, b) for a, b in zip(widths, widths[1:], strict=False))
+    convolutions = sum(conv(a, b) for a, b in pairwise(widths))
     assert parameters(g) == convolutions + 2 * sum(widths[1:]) + fc(512, 128, 3) == 4_646_019
     assert layer is None
     x = torch.zeros(2, *CIFAR)

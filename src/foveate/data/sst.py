@@ -6,6 +6,7 @@ Letters are made small, which the paper does not mention and its traced sentence
 
 import string
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -20,7 +21,10 @@ from foveate.data.hub import locate
 from foveate.data.topic_words import sentences
 from foveate.errors import FoveateError
 
-__all__ = ["UNKNOWN", "Corpus", "clean", "load_sst"]
+__all__ = ["HUB_ID", "SPLITS", "UNKNOWN", "Corpus", "Texts", "clean", "load_sst", "make_corpus"]
+
+Texts = tuple[list[list[str]], NDArray[np.int64]]
+"""Cleaned words and the label of every sentence."""
 
 HUB_ID = "stanfordnlp/sst"
 SPLITS = ("train", "validation", "test")
@@ -72,30 +76,37 @@ def load_sst(classes: Literal[2, 5]) -> Corpus:
 
 
 @cache
-def _read(folder: Path, classes: int) -> Corpus:
-    texts: dict[str, list[list[str]]] = {}
-    labels: dict[str, NDArray[np.int64]] = {}
-    for split in SPLITS:
-        rows, label = _split(folder, split)
-        keep = np.flatnonzero(label != NEUTRAL) if classes == 2 else np.arange(len(label))
-        keep = np.array([i for i in keep if rows[i]])  # a bag needs a word
-        texts[split], labels[split] = [rows[i] for i in keep], label[keep]
+def _read(folder: Path, classes: Literal[2, 5]) -> Corpus:
+    return make_corpus({split: _split(folder, split) for split in SPLITS}, classes)
+
+
+def make_corpus(texts: Mapping[str, Texts], classes: Literal[2, 5]) -> Corpus:
+    """Sentences as bags over the words of the training sentences.
+
+    Args:
+        texts: Words and labels 0 … 4 of the sentences of each split; wordless ones are left out.
+        classes: 2 for negative and positive without the neutral sentences, or 5.
+    """
+    chosen: dict[str, Texts] = {}
+    for split, (rows, label) in texts.items():
+        keep = [i for i in range(len(label)) if rows[i] and (classes == 5 or label[i] != NEUTRAL)]
+        chosen[split] = [rows[i] for i in keep], label[keep]
     # Frequent words come first, and equally frequent ones in the order of the alphabet.
-    counts = Counter(word for text in texts["train"] for word in text)
+    counts = Counter(word for row in chosen["train"][0] for word in row)
     words = ("", *sorted(counts, key=lambda word: (-counts[word], word)))
     place = {word: i for i, word in enumerate(words)}
     bags = {
         split: _bag(
-            [[place.get(word, UNKNOWN) for word in text] for text in texts[split]],
-            labels[split] if classes == 5 else (labels[split] > NEUTRAL).astype(np.int64),
+            [[place.get(word, UNKNOWN) for word in row] for row in rows],
+            label if classes == 5 else (label > NEUTRAL).astype(np.int64),
             len(words),
         )
-        for split in SPLITS
+        for split, (rows, label) in chosen.items()
     }
-    return Corpus(words=words, tone=np.sign(labels["train"] - NEUTRAL), **bags)
+    return Corpus(words=words, tone=np.sign(chosen["train"][1] - NEUTRAL), **bags)
 
 
-def _split(folder: Path, split: str) -> tuple[list[list[str]], NDArray[np.int64]]:
+def _split(folder: Path, split: str) -> Texts:
     """The cleaned words and the label 0 … 4 of every sentence of a split."""
     import pyarrow.parquet as pq
 

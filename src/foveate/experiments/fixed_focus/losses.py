@@ -58,7 +58,7 @@ def _others_flatten(sets: Records) -> Judged:
             ),
         ]
     measure = "loss at the end over its limit, smallest over hard, LVML and α < 1, worst data set"
-    return Judged(checks, smallest(rows), measure, "losses")
+    return Judged(checks, smallest(rows), measure, "loss-profile")
 
 
 def _early_lead(record: Record, rates: str = "equal") -> Array:

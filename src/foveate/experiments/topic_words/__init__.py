@@ -1,34 +1,29 @@
 """Topic words: score and embedding norm rise together, on made-up sentences and on SST. [lu21]"""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar
 
-import numpy as np
 import torch
 from pydantic import Field
 
 from foveate.data.hub import locate
-from foveate.data.sst import HUB_ID, UNKNOWN, Corpus, load_sst
+from foveate.data.sst import HUB_ID
 from foveate.data.topic_words import topic_words
 from foveate.errors import FoveateError
 from foveate.experiments.experiment import EXPERIMENTS, Experiment, Finding, Records, Scale, Work
-from foveate.experiments.topic_descent import Array, Descent, Sentences, descend
+from foveate.experiments.topic_words.descent import Array, Descent, Sentences, descend
+from foveate.experiments.topic_words.reviews import REVIEWS, TOP, Reading, Reviews, review_part
 from foveate.models.topic import Classifier, WordAttention, classifier
 from foveate.plan import Checked
 from foveate.record import Record
-from foveate.segments import Mosaics
 
-__all__ = ["FOLLOWED", "SST", "TOP", "TRACED", "TopicWords", "TopicWordsSettings", "word_facts"]
+__all__ = ["MADE", "Made", "TopicWords", "TopicWordsSettings"]
 
 Count = Annotated[int, Field(ge=1)]
 Rate = Annotated[float, Field(gt=0)]
-
-TOP = 100  # highest-scored words looked at on SST. [lu21] Sec. 5
-FOLLOWED = ("powerful", "stupid", "solid", "suffers", "mess")  # [lu21] Sec. 5
-TRACED = "a powerful sequel and one of the best films of the year"  # [lu21] Sec. 5
 
 
 class TopicWordsSettings(Checked):
@@ -50,10 +45,12 @@ class TopicWordsSettings(Checked):
     """Epochs between measurements."""
     sst_seeds: Annotated[int, Field(ge=0)] = 3
     """Trainings on SST; 0 leaves it out."""
+    sst_made_up: bool = False
+    """Sentences of our own in place of SST, to try the course out without its files."""
     sst_epochs: Count = 100_000  # an upper bound; the paper stops by validation loss alone
     sst_lr_fc: Rate = 0.1  # [lu21] Sec. 5
     sst_lr_tc: Rate = 0.1  # [lu21] Sec. 5
-    sst_patience: Count = 2000  # [lu21] Sec. 5, in epochs
+    sst_patience: Rate = 200.0  # [lu21] Sec. 5: 2,000 epochs at .1, as learning rate × epochs
     sst_every: Count = 100
     """Epochs between measurements on SST, and looks at its validation loss."""
 
@@ -80,29 +77,12 @@ MADE = {
 }
 
 
-@dataclass(frozen=True)
-class Real:
-    """A setting on SST: its classes, classifier and embedding size. [lu21] Sec. 5"""
-
-    classes: Literal[2, 5]
-    kind: Classifier
-    embedding: int
-
-
-SST = {
-    "sst2-fc": Real(2, "fc", 200),
-    "sst2-tc": Real(2, "tc", 100),
-    "sst5-fc": Real(5, "fc", 200),
-    "sst5-tc": Real(5, "tc", 100),
-}
-
-
 @EXPERIMENTS.register("topic-words")
 class TopicWords(Experiment):
     """The score–embedding-norm identity, what it brings about, and how far SST follows it."""
 
     about = "the identity between a topic word's score and embedding norm, on made-up text and SST"
-    criteria: Mapping[str, str] = {
+    criteria: ClassVar[Mapping[str, str]] = {
         "lu21:C1": "With the query held, for each of FC, TC and TL and in every seed: the relative "
         "gap between ‖ν_t‖ and the norm the identity gives from the score is below 1 % for all "
         "topic words at the end, and below 2 % at every measurement once the score exceeds .1. "
@@ -129,7 +109,7 @@ class TopicWords(Experiment):
         "these words at the end is below 10 %. Holds with both in all four settings, in part with "
         "both in some or with one of the two in all; not met where SST's files are not there.",
     }
-    scales: Mapping[Scale, TopicWordsSettings] = {
+    scales: ClassVar[Mapping[Scale, Checked]] = {
         "smoke": TopicWordsSettings(
             seeds=2,
             n=160,
@@ -140,33 +120,43 @@ class TopicWords(Experiment):
             ablation_epochs=60,
             limit_epochs=60,
             every=5,
-            sst_seeds=0,
+            sst_seeds=2,
+            sst_made_up=True,
+            sst_epochs=20,
+            sst_every=5,
         ),
         "small": TopicWordsSettings(
             seeds=3,
-            sst_seeds=2,
-            sst_epochs=1000,
-            sst_lr_fc=1.0,  # ten of the paper's epochs in one
+            sst_epochs=1200,
+            sst_lr_fc=1.0,  # ten of the paper's epochs in one: larger steps along the same flow
             sst_lr_tc=4.0,  # forty in one
-            sst_every=20,
+            sst_every=10,
         ),
         "paper": TopicWordsSettings(),
     }
 
     def parts(self, use: TopicWordsSettings) -> Mapping[str, Work]:
         made = {name: partial(_made_part, use, how) for name, how in MADE.items()}
-        real = {name: partial(_sst_part, use, how) for name, how in SST.items()}
-        return {**made, **real} if use.sst_seeds and _sst_is_here() else made
+        if not use.sst_seeds or not (use.sst_made_up or _sst_is_here()):
+            return made
+        real = {n: partial(review_part, how, _reading(use, how)) for n, how in REVIEWS.items()}
+        return {**made, **real}
 
     def findings(self, use: TopicWordsSettings, records: Records) -> list[Finding]:
-        from foveate.experiments.topic_findings import topic_findings
+        from foveate.experiments.topic_words.findings import topic_findings
 
         return topic_findings(use, records)
 
     def figures(self, use: TopicWordsSettings, records: Records) -> Mapping[str, Any]:
-        from foveate.experiments.topic_figures import topic_figures
+        from foveate.experiments.topic_words.figures import topic_figures
 
         return topic_figures(use, records)
+
+
+def _reading(use: TopicWordsSettings, how: Reviews) -> Reading:
+    lr = use.sst_lr_fc if how.kind == "fc" else use.sst_lr_tc
+    patience = max(1, round(use.sst_patience / lr))
+    return Reading(use.sst_seeds, lr, use.sst_epochs, patience, use.sst_every, use.sst_made_up)
 
 
 def _sst_is_here() -> bool:
@@ -215,87 +205,4 @@ def _made_part(
     epochs = use.limit_epochs if how.limit else use.ablation_epochs if how.ablation else use.epochs
     return descend(
         descent, measure, epochs=epochs, every=use.every, checkpoint=checkpoint, tell=tell
-    )
-
-
-def word_facts(corpus: Corpus) -> tuple[Array, Array, Array]:
-    """Sentences that hold each word, its purity, and the other words of such a sentence, all (W,).
-
-    Purity is |p⁺ − p⁻|, shares of positive and negative sentences among those with the word; m is
-    their mean length less one. Words of no training sentence get 0. [lu21] Sec. 5
-    """
-    bag = corpus.train
-    assert isinstance(bag.x, Mosaics)
-    assert bag.mask is not None
-    held = np.zeros((4, len(corpus.words)))  # sentences, positive, negative, summed length
-    for row, mask, tone in zip(bag.x.index.numpy(), bag.mask.numpy(), corpus.tone, strict=True):
-        held[:, np.unique(row[mask])] += np.array([[1], [tone > 0], [tone < 0], [mask.sum()]])
-    count = np.maximum(held[0], 1)
-    return held[0], np.abs(held[1] - held[2]) / count, np.maximum(held[3] / count - 1, 0)
-
-
-def _sst_part(
-    use: TopicWordsSettings, how: Real, checkpoint: Path, tell: Callable[[int, int], None]
-) -> Record:
-    """Train on SST and follow its highest-scored words, five words, and one sentence."""
-    corpus = load_sst(how.classes)
-    count, purity, others = word_facts(corpus)
-    place = {word: i for i, word in enumerate(corpus.words)}
-    followed, traced = [place[word] for word in FOLLOWED], corpus.ids(TRACED)
-    descent = Descent(
-        lambda: WordAttention(
-            len(corpus.words),
-            classifier(how.kind, how.embedding, how.classes),
-            embedding=how.embedding,
-        ),
-        [corpus.train] * use.sst_seeds,
-        seeds=range(use.sst_seeds),
-        lr=use.sst_lr_fc if how.kind == "fc" else use.sst_lr_tc,
-    )
-    validation = Sentences([corpus.validation] * use.sst_seeds)
-
-    def measure(now: Descent) -> dict[str, Array]:
-        s, norm = now.scores.double().numpy(), now.norms.double().numpy()
-        ranked = np.argsort(-np.delete(s, UNKNOWN, 1), axis=1, kind="stable")
-        top = ranked[:, :TOP] + (ranked[:, :TOP] >= UNKNOWN)
-        held_out = now.read(validation)
-        return {
-            "loss": now.read(now.train)["loss"],
-            "validation_loss": held_out["loss"],
-            "accuracy": held_out["accuracy"],
-            "top": top,
-            "top_s": np.take_along_axis(s, top, 1),
-            "top_norm": np.take_along_axis(norm, top, 1),
-            "top_purity": purity[top],
-            "top_count": count[top],
-            "top_m": others[top],
-            "s": s[:, followed],
-            "norm": norm[:, followed],
-            "alpha": now.scores[:, traced].softmax(-1).double().numpy(),
-            "q_norm": now.state["query"].norm(dim=-1).double().numpy(),
-        }
-
-    record = descend(
-        descent,
-        measure,
-        epochs=use.sst_epochs,
-        every=use.sst_every,
-        patience=use.sst_patience,
-        checkpoint=checkpoint,
-        tell=tell,
-    )
-    facts = {
-        "vocabulary": len(corpus.words) - 1,
-        "traced": [corpus.words[i] for i in traced],
-        "followed": {
-            word: _about(i, count, purity, others) for word, i in place.items() if word in FOLLOWED
-        },
-        "top_words": [[corpus.words[i] for i in row] for row in record.values["top"][-1]],
-    }
-    return replace(record, meta={**record.meta, **facts})
-
-
-def _about(word: int, *facts: Array) -> dict[str, float]:
-    return dict(
-        zip(("sentences", "purity", "m"), (float(fact[word]) for fact in facts), strict=True)
     )

@@ -151,7 +151,7 @@ class Descent:
             s: Scores, shape (S, W).
             first: First layer on the words, shape (S, W, h).
         """
-        context: Tensor = _Context.apply(s, first, text)  # type: ignore[no-untyped-call]
+        context: Tensor = _Context.apply(s, first, text)
         if not len(self.rest):
             return context
         parts = [
