@@ -53,4 +53,5 @@ if __name__ == "__main__":
     epochs = parser.parse_args().epochs
     measure("error-mode-1", ["soft"], 4, 1)  # warm-up
     measure("error-mode-1", ["soft"], 64, epochs)
+    measure("error-mode-1", ["soft"], 256, max(1, epochs // 4))
     measure("digits", ["soft", "hard", "lvml", "hybrid"], 10, epochs)

@@ -26,9 +26,7 @@ def training_cost(
         m: Segments per bag.
         epochs: Passes over the bags.
     """
-    focus_cost, classify_cost = _per_segment(rule, model, shape, m)
-    calls = [rule.phase(Progress(epoch, epochs)).calls(m) for epoch in range(epochs)]
-    return epochs * m * focus_cost + sum(calls) * classify_cost
+    return _total(rule, _per_segment(rule, model, shape, m), m, epochs)
 
 
 def epochs_within(
@@ -38,14 +36,20 @@ def epochs_within(
     inner = rule.paradigm if isinstance(rule, WithEntropy) else rule
     if isinstance(inner, Hybrid) and inner.switch == "plateau":
         raise FoveateError("equal compute needs a switch known beforehand, got 'plateau'")
+    costs = _per_segment(rule, model, shape, m)
     low, high = 1, 2
-    while training_cost(rule, model, shape, m, high) <= budget:
+    while _total(rule, costs, m, high) <= budget:
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        fits = training_cost(rule, model, shape, m, middle) <= budget
+        fits = _total(rule, costs, m, middle) <= budget
         low, high = (middle, high) if fits else (low, middle)
     return low
+
+
+def _total(rule: Paradigm, costs: tuple[float, float], m: int, epochs: int) -> float:
+    calls = [rule.phase(Progress(epoch, epochs)).calls(m) for epoch in range(epochs)]
+    return epochs * m * costs[0] + sum(calls) * costs[1]
 
 
 @torch.no_grad()

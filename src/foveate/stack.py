@@ -215,23 +215,15 @@ class Pile:
         self.n, self.m = sets[0].shape
         self.size, self.shared = size, len(sets) == 1
         self.segment_shape = sets[0].segment_shape
-        self.bank, self.rows = _pool([bag.x for bag in sets], dtype)
+        self._source = _source([bag.x for bag in sets], dtype)
         self.y = torch.stack([bag.y for bag in sets])
         self.z = _joined([bag.z for bag in sets], "z")
         self.mask = _mask(sets)
 
     @property
     def reuses(self) -> bool:
-        """Whether the bank is smaller than the bags that are cut from it."""
-        return self._bank_length < self.n * self.m
-
-    @property
-    def _owned(self) -> bool:
-        return self.bank.dim() == len(self.segment_shape) + 2
-
-    @property
-    def _bank_length(self) -> int:
-        return self.bank.shape[1] if self._owned else self.bank.shape[0]
+        """Whether there is a bank that is smaller than the bags cut from it."""
+        return isinstance(self._source, _Banks) and self._source.length < self.n * self.m
 
     def batch(
         self,
@@ -240,6 +232,7 @@ class Pile:
         aux: Tensor | None = None,
         *,
         whole: bool = True,
+        with_z: bool = True,
     ) -> Batch:
         """The bags at ``rows`` of each member.
 
@@ -248,22 +241,48 @@ class Pile:
             members: Whose bags; None for all.
             aux: Handed on.
             whole: Whether a bank smaller than the batch is handed on whole with an index.
+            with_z: Whether the relevance is handed on.
         """
         who = torch.arange(self.size) if members is None else members
-        at = (torch.zeros_like(who) if self.shared else who)[:, None]
-        pick = [None if part is None else part[at, rows] for part in (self.y, self.z, self.mask)]
-        return Batch(self._segments(at, rows, who, whole), pick[0], pick[1], pick[2], aux)  # type: ignore[arg-type]
+        sets = torch.zeros_like(who) if self.shared else who
+        at = sets[:, None]
+        x = self._source.segments(sets, rows, whole)
+        z = self.z[at, rows] if with_z and self.z is not None else None
+        mask = None if self.mask is None else self.mask[at, rows]
+        return Batch(x, self.y[at, rows], z, mask, aux)
 
-    def _segments(self, at: Tensor, rows: Tensor, who: Tensor, whole: bool) -> Segments:
-        index = self.rows[at, rows]
-        own, length = self._owned, self._bank_length
-        if whole and length < index[0].numel():
-            bank = self.bank[who] if own else self.bank.expand(len(who), *self.bank.shape)
-            return Mosaics(bank, index)
-        if own:
-            index = index + length * who[:, None, None]
-        flat = self.bank.flatten(0, 1) if own else self.bank
-        return flat.index_select(0, index.flatten()).unflatten(0, index.shape)
+
+class _Dense:
+    """Segments written out, one set of bags after another, shape (sets, n, m, *)."""
+
+    def __init__(self, sets: list[Tensor], dtype: torch.dtype) -> None:
+        self.x = _typed(torch.stack(sets), dtype)
+
+    def segments(self, sets: Tensor, rows: Tensor, whole: bool) -> Tensor:
+        flat = self.x.flatten(0, 1)
+        picked = (rows + self.x.shape[1] * sets[:, None]).flatten()
+        return flat.index_select(0, picked).unflatten(0, rows.shape)
+
+
+class _Banks:
+    """A bank for all sets, or one each, and the index of every bag."""
+
+    def __init__(self, sets: list[Mosaics], dtype: torch.dtype) -> None:
+        self.index = torch.stack([x.index for x in sets])
+        self.own = not all(x.bank is sets[0].bank for x in sets)
+        self.length = max(len(x.bank) for x in sets)
+        banks = [_lengthened(x.bank, self.length) for x in (sets if self.own else sets[:1])]
+        self.bank = _typed(torch.stack(banks), dtype)
+
+    def segments(self, sets: Tensor, rows: Tensor, whole: bool) -> Segments:
+        index = self.index[sets[:, None], rows]
+        if whole and self.length < index[0].numel():
+            everyone = not self.own or len(sets) == len(self.bank)
+            bank = self.bank if everyone else self.bank[sets]
+            return Mosaics(bank.expand(len(sets), *bank.shape[1:]), index)
+        banks = sets if self.own else torch.zeros_like(sets)
+        picked = (index + self.length * banks[:, None, None]).flatten()
+        return self.bank.flatten(0, 1).index_select(0, picked).unflatten(0, index.shape)
 
 
 _CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.RNNBase)
@@ -280,26 +299,20 @@ def _flattened(model: nn.Module) -> Tensor:
     return torch.cat([p.detach().flatten() for p in model.parameters()])
 
 
-def _pool(sets: list[Segments], dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """A bank, one for all or with a leading axis of sets, and the index of each set's segments."""
+def _source(sets: list[Segments], dtype: torch.dtype) -> _Dense | _Banks:
+    if all(isinstance(x, Tensor) and not isinstance(x, Mosaics) for x in sets):
+        return _Dense([x for x in sets if isinstance(x, Tensor)], dtype)
+    if not all(isinstance(x, Mosaics) for x in sets):
+        raise FoveateError("the bags of all members must be written out, or all refer to a bank")
+    return _Banks([x for x in sets if isinstance(x, Mosaics)], dtype)
 
-    def typed(x: Tensor) -> Tensor:
-        # Bytes of a small bank become numbers once; of a large one, where they are used.
-        small = x.numel() <= SMALL_BANK or dtype != torch.float32
-        return as_input(x).to(dtype) if small else x
 
-    pairs = []
-    for x in sets:
-        if isinstance(x, Mosaics):
-            pairs.append((x.bank, x.index))
-        else:
-            pairs.append((x.flatten(0, 1), torch.arange(x.shape[0] * x.shape[1]).view(x.shape[:2])))
-    index = torch.stack([index for _, index in pairs])
-    if all(bank is pairs[0][0] for bank, _ in pairs):
-        return typed(pairs[0][0]), index
-    longest = max(len(bank) for bank, _ in pairs)
-    banks = [_lengthened(bank, longest) for bank, _ in pairs]
-    return typed(torch.stack(banks)), index
+def _typed(x: Tensor, dtype: torch.dtype) -> Tensor:
+    """Bytes of a small set become numbers once; of a large one, where they are used."""
+    if x.dtype != torch.uint8 and not x.is_floating_point():
+        return x  # names of things, such as words
+    small = x.numel() <= SMALL_BANK or dtype != torch.float32
+    return as_input(x).to(dtype) if small else x
 
 
 def _lengthened(bank: Tensor, length: int) -> Tensor:

@@ -151,6 +151,7 @@ class Training:
                 who,
                 None if given is None else given.gather(1, _as_index(here, given)),
                 whole=not self.stack.mixes_rows,
+                with_z=self.stack.model.needs_z,
             )
             losses[members], grad[members] = self.stack.gradients(
                 _mean_loss, batch, phase, members=who

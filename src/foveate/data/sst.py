@@ -132,7 +132,7 @@ def _listed(tokens: Any) -> list[str]:
 def _graded(label: NDArray[Any]) -> NDArray[np.int64]:
     """Labels 0 … 4; the hub's own copy has shares in [0, 1], cut at .2, .4, .6 and .8."""
     if np.issubdtype(label.dtype, np.floating):
-        return np.searchsorted([0.2, 0.4, 0.6, 0.8], np.round(label, 5))
+        return np.searchsorted([0.2, 0.4, 0.6, 0.8], label.astype(np.float64).round(5))
     return label.astype(np.int64)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from foveate.experiments.error_modes import BOXES, DIRECT_SETS, ErrorModeSettings
 from foveate.experiments.error_modes.foresight import foresee
 from foveate.experiments.error_modes.outcome import (
     ACCURATE,
@@ -12,18 +13,17 @@ from foveate.experiments.error_modes.outcome import (
     fell,
 )
 from foveate.experiments.error_modes.statistics import difference, mean_of_means
-from foveate.experiments.error_modes import BOXES, DIRECT_SETS, ErrorModeSettings
 from foveate.experiments.experiment import Finding, Records, Verdict
 from foveate.metrics.focus import QUADRANTS
 from foveate.metrics.intervals import Interval, bootstrap
 from foveate.record import Array, Record
 
-__all__ = ["direct_name", "error_mode_findings"]
+__all__ = ["LEAST_BAGS", "direct_name", "error_mode_findings"]
 
 CLAIM = {1: "pvr22:C2", 2: "pvr22:C3", 3: "pvr22:C4"}
 BAND = (0.55, 0.80)  # of FT from the authors' weights
 NEAR_CHANCE = 0.15
-LEAST_BAGS = 10
+LEAST_BAGS = 10  # of one kind, below which a model says nothing of it
 FTPT, FFPT = QUADRANTS.index("ftpt"), QUADRANTS.index("ffpt")
 
 
@@ -99,12 +99,13 @@ def _median(values: Array) -> str:
 def _direct(use: ErrorModeSettings, records: Records) -> Finding:
     most = use.direct_n[0]
     met, above, said = [], [], []
-    for name in DIRECT_SETS:
+    for name in use.direct_sets:
         record = records[f"direct-{name}-{most}"]
         chance = 1 / record.meta["classes"]
         train, test = (record.final[f"{k}_accuracy"] for k in ("train", "test"))
-        met.append(bool(train.mean() >= ACCURATE and test.mean() <= chance + NEAR_CHANCE))
-        above.append(test - chance)
+        if name in DIRECT_SETS:
+            met.append(bool(train.mean() >= ACCURATE and test.mean() <= chance + NEAR_CHANCE))
+            above.append(test - chance)
         told = [_trained_on(records[f"direct-{name}-{n}"], n) for n in use.direct_n]
         said.append(f"{direct_name(name)} (chance {chance:.2f}): {'; '.join(told)}")
     effect = mean_of_means(above)
@@ -120,7 +121,8 @@ def _direct(use: ErrorModeSettings, records: Records) -> Finding:
         + f". Criterion met on {_listed(DIRECT_SETS, met)}.",
         figure="direct",
         deviation="The paper names neither data set nor network: here one hidden layer of 256 "
-        "units on nine concatenated segments, Adam.",
+        "units on nine concatenated segments, Adam. Its own mosaics of CIFAR images are tried at "
+        "paper scale only, beside the criterion.",
     )
 
 
@@ -211,8 +213,8 @@ def _speed(records: Records) -> Finding:
         high=slower.high,
         measure="epochs to accuracy .95, mode 1 minus the slower of modes 2 and 3, random starts "
         "that fell into the mode",
-        said=f"Mean epochs to accuracy .95 of trainings that fell into the mode, {'; '.join(said)}. "
-        f"Mode 1 is slower than: {'; '.join(slow) if slow else 'none'}.",
+        said=f"Mean epochs to accuracy .95 of trainings that fell, {'; '.join(said)}. Mode 1 is "
+        f"slower than: {'; '.join(slow) if slow else 'none'}.",
         figure="convergence",
         deviation="Mode 3 is trained with Adam, the others with SGD, as published: epochs compare "
         "optimisers too.",
@@ -240,7 +242,7 @@ def _linear(records: Records) -> Finding:
         low=None,
         high=None,
         measure="exact FT of f = x₁ + x₂ in mode 1",
-        said=f"Best linear margin: {margin[0]:.2f} in mode 1, {margin[1]:.2f} in mode 2, "
+        said=f"Best linear margin: {margin[0]:.2f} in mode 1, {abs(margin[1]):.2f} in mode 2, "
         f"{margin[2]:.2f} in mode 3; the best FT of any direction is {best[0]:.3f}, "
         f"{best[1]:.3f}, {best[2]:.3f}. f = x₁ + x₂ in mode 1: FT {ft:.3f} (classes {by_class}), "
         f"and a linear g on its attended points is {accuracy.mean:.4f} accurate{ends}.",

@@ -44,10 +44,10 @@ class Foresight(NamedTuple):
 
 
 def foresee(boxes: Boxes, record: Record, m: int) -> Foresight:
-    """What foretells which of a record's starts fall.
+    r"""What foretells which of a record's starts fall.
 
     A low FT of the initial focus; a low initial score of the class that ends neglected, against the
-    background, :math:`w_0 \\cdot (\\bar x_c - \\bar x_0)`; and logistic regressions on the initial
+    background, :math:`w_0 \cdot (\bar x_c - \bar x_0)`; and logistic regressions on the initial
     weights, fitted to four fifths of the starts and tested on the others.
 
     Args:
@@ -63,7 +63,7 @@ def foresee(boxes: Boxes, record: Record, m: int) -> Foresight:
     gap = w @ (_middle(boxes.foreground[neglected]) - _middle(boxes.background))
     power = {
         "a low initial FT": auc(-exact_ft(boxes, w, m).mean(1), down),
-        "a low initial score of that class": auc(-gap, down),
+        "a low initial score of the missed class": auc(-gap, down),
         "regression on f's weights": auc(foretold(_features(w), down), down),
     }
     if "g_w0" in record.final:

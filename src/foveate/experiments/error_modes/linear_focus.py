@@ -60,8 +60,8 @@ def exact_ft(boxes: Boxes, w: Array, m: int) -> Array:
         Shape (W, k); FT[f] is its mean over the k classes, drawn evenly. [pvr22] Sec. 3.2
     """
     w = np.asarray(w, dtype=float)
-    nothing = ~w.any(1)
-    w = np.where(nothing[:, None], 1.0, w)
+    nothing = (w == 0).all(1, keepdims=True)
+    w = np.where(nothing, 1.0, w)
     node, weight = np.polynomial.legendre.leggauss(m)
     background = _breaks(boxes.background, w)
     result = []
@@ -74,7 +74,7 @@ def exact_ft(boxes: Boxes, w: Array, m: int) -> Array:
         above = score_cdf(boxes.background, w, flat) ** (m - 1)
         value = (_density(own, flat) * above).reshape(s.shape)
         result.append((value * weight * half).sum((1, 2)))
-    return np.where(nothing[:, None], 0.0, np.clip(np.stack(result, 1), 0, 1))
+    return np.where(nothing, 0.0, np.clip(np.stack(result, 1), 0, 1))
 
 
 def score_cdf(box: Box, w: Array, s: Array) -> Array:

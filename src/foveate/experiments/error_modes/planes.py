@@ -13,17 +13,19 @@ import numpy as np
 import torch
 
 from foveate.data.error_modes import Boxes, points
+from foveate.experiments.error_modes.colours import (
+    BACKGROUND_COLOUR,
+    CLASS_COLOURS,
+    CLASS_SHAPES,
+)
 from foveate.experiments.error_modes.outcome import CELLS, accurate, fell, window
 from foveate.figures.palette import QUADRANT_COLOURS
 from foveate.figures.render import with_rows
 from foveate.randomness import generator
 from foveate.record import Array, Record
 
-__all__ = ["CLASS_COLOURS", "Member", "examples", "mode_figure", "tiles"]
+__all__ = ["Member", "examples", "mode_figure", "tiles"]
 
-# Okabe and Ito, one colour and one shape a class; the background is grey.
-CLASS_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9")
-CLASS_SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
 BACKGROUND = "background"
 QUADRANT_WORDS = {
     "ftpt": "both right",
@@ -31,7 +33,7 @@ QUADRANT_WORDS = {
     "ftpf": "wrong, looking at it",
     "ffpf": "both wrong",
 }
-WIDTH, HEIGHT = 222, 200
+WIDTH, HEIGHT = 214, 200
 LEVELS = 8
 
 
@@ -44,20 +46,18 @@ class Member(NamedTuple):
 
 
 def examples(own: Record, random: Record) -> list[Member]:
-    """The authors' start, the most usual start that fell, and the best that did not."""
+    """The authors' start, the most usual start that fell, and the most usual that did not."""
     shown = [Member("From the authors' weights", own, 0)]
-    down = np.flatnonzero(fell(random))
-    if len(down):
-        ft = random.last("ft")[down]
-        usual = down[np.abs(ft - np.median(ft)).argmin()]
-        title = f"Random start {random.meta['seeds'][usual]}: fell"
-        shown.append(Member(title, random, int(usual)))
-    other = np.flatnonzero(~fell(random))
-    if len(other):
-        best = other[(random.last("ft") + accurate(random))[other].argmax()]
-        good = accurate(random)[best]
-        title = f"Random start {random.meta['seeds'][best]}: {'focused' if good else 'failed'}"
-        shown.append(Member(title, random, int(best)))
+    good = accurate(random) & ~fell(random)
+    kinds = {"fell": fell(random), "focused": good}
+    if not good.any():
+        kinds["failed"] = ~accurate(random)
+    for word, chosen in kinds.items():
+        rows = np.flatnonzero(chosen)
+        if len(rows):
+            ft = random.last("ft")[rows]
+            row = int(rows[np.abs(ft - np.median(ft)).argmin()])
+            shown.append(Member(f"Random start {random.meta['seeds'][row]}: {word}", random, row))
     return shown
 
 
@@ -113,7 +113,7 @@ def tiles(level: Array, frame: Sequence[float]) -> list[dict[str, Any]]:
     return rows
 
 
-def _focus_panel(boxes: Boxes, member: Member) -> alt.LayerChart:
+def _focus_panel(boxes: Boxes, member: Member) -> Any:
     """Base points of each class over the focus score."""
     frame = window(boxes)
     w = member.record.final["f_w"][member.row]
@@ -130,15 +130,15 @@ def _focus_panel(boxes: Boxes, member: Member) -> alt.LayerChart:
     chance = generator("error-modes", "base points")
     x = points(boxes, torch.from_numpy(kinds), chance).numpy()
     rows = [
-        {"x": float(a), "y": float(b), "class": _class_name(k), "hollow": False}
-        for (a, b), k in zip(x, kinds, strict=True)
+        {"x": float(a), "y": float(b), "class": _class_name(k), "hollow": k < 0}
+        for (a, b), k in zip(x, kinds.tolist(), strict=True)
     ]
     return alt.layer(ground, _dots(boxes, rows, frame)).properties(
         width=WIDTH, height=HEIGHT, title=alt.Title(member.title, subtitle=_ends(member))
     )
 
 
-def _classifier_panel(boxes: Boxes, member: Member) -> alt.LayerChart:
+def _classifier_panel(boxes: Boxes, member: Member) -> Any:
     """Attended points over the regions in which g gives each class."""
     frame, final, i = window(boxes), member.record.final, member.row
     tints = alt.Scale(
@@ -171,11 +171,11 @@ def _ground(rects: list[dict[str, Any]], frame: Sequence[float], fill: alt.Fill)
 
 def _dots(
     boxes: Boxes, rows: list[dict[str, Any]], frame: Sequence[float], legend: bool = True
-) -> alt.LayerChart:
+) -> Any:
     """Points by class, hollow where a row says so."""
     k = len(boxes.foreground)
     names = [_class_name(c) for c in range(k)] + [BACKGROUND]
-    colours = alt.Scale(domain=names, range=[*CLASS_COLOURS[:k], "#4b5258"])
+    colours = alt.Scale(domain=names, range=[*CLASS_COLOURS[:k], BACKGROUND_COLOUR])
     shapes = alt.Scale(domain=names, range=[*CLASS_SHAPES[:k], "stroke"])
     key = alt.Legend(columns=k + 1, symbolSize=90, symbolStrokeWidth=1.5) if legend else None
     x, y = _axes(frame)
@@ -206,11 +206,15 @@ def _quadrant_panel(member: Member) -> alt.Chart:
         domain=list(QUADRANT_WORDS.values()),
         range=[QUADRANT_COLOURS[name] for name in QUADRANT_WORDS],
     )
-    chart = alt.Chart().mark_area(stroke="white", strokeWidth=0.4).encode(
-        x=alt.X("t:Q", title="epoch", scale=alt.Scale(nice=False)),
-        y=alt.Y("share:Q", title="held-out bags, %", scale=alt.Scale(domain=[0, 100])),
-        color=alt.Color("what:N", scale=scale, legend=alt.Legend(columns=4, labelLimit=200)),
-        order="order:O",
+    chart = (
+        alt.Chart()
+        .mark_area(stroke="white", strokeWidth=0.4)
+        .encode(
+            x=alt.X("t:Q", title="epoch", scale=alt.Scale(nice=False)),
+            y=alt.Y("share:Q", title="held-out bags, %", scale=alt.Scale(domain=[0, 100])),
+            color=alt.Color("what:N", scale=scale, legend=alt.Legend(columns=4, labelLimit=200)),
+            order="order:O",
+        )
     )
     return with_rows(chart.properties(width=WIDTH, height=130), rows)
 
@@ -218,8 +222,12 @@ def _quadrant_panel(member: Member) -> alt.Chart:
 def _axes(frame: Sequence[float]) -> tuple[alt.X, alt.Y]:
     left, right, low, high = frame
     axis = alt.Axis(grid=False, tickCount=5, titlePadding=2)
-    x = alt.X("x:Q", title="x₁", axis=axis, scale=alt.Scale(domain=[left, right], nice=False, zero=False))
-    y = alt.Y("y:Q", title="x₂", axis=axis, scale=alt.Scale(domain=[low, high], nice=False, zero=False))
+    x = alt.X(
+        "x:Q", title="x1", axis=axis, scale=alt.Scale(domain=[left, right], nice=False, zero=False)
+    )
+    y = alt.Y(
+        "y:Q", title="x2", axis=axis, scale=alt.Scale(domain=[low, high], nice=False, zero=False)
+    )
     return x, y
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from foveate.metrics.intervals import Interval
 
-__all__ = ["auc", "difference", "foretold", "mean_of_means"]
+__all__ = ["as_row", "auc", "difference", "foretold", "mean_of_means"]
 
 Array = NDArray[Any]
 DRAWS = 2000
@@ -62,6 +62,16 @@ def _resampled(groups: Sequence[Array], statistic: Any) -> Interval:
     again = [group[chance.integers(len(group), size=(DRAWS, len(group)))] for group in groups]
     low, high = np.quantile(statistic([part.astype(float) for part in again]), [0.025, 0.975])
     return Interval(value, float(low), float(high))
+
+
+def as_row(value: Interval) -> dict[str, float]:
+    """``mean``, ``low`` and ``high`` for a chart; an interval that is not there has no width."""
+    low, high = value.low, value.high
+    return {
+        "mean": value.mean,
+        "low": value.mean if low is None else low,
+        "high": value.mean if high is None else high,
+    }
 
 
 def foretold(features: Array, positive: Array, folds: int = 5) -> Array:

@@ -74,6 +74,7 @@ class FixedFocusSettings(Checked):
     orthogonal_batch: Count = 256
     orthogonal_lr: Rate = OWN_RATE
     orthogonal_momentum: Annotated[float, Field(ge=0, lt=1)] = 0.9
+    orthogonal_points: Count = 50  # measurements over a training
     steps: Steps = (4.0, 2.0, 1.0)  # of gradient descent against Theorem 1; ours
     until: Rate = 250.0  # where LVML at α = 1 has come down from 3 to .1 nats; ours
     n: Count = 10_000  # [vr23] Fig. 2 and 3
@@ -112,6 +113,7 @@ class FixedFocusCurves(Experiment):
             orthogonal_batch=40,
             orthogonal_lr=50.0,
             orthogonal_momentum=0.0,
+            orthogonal_points=5,
             steps=(8.0, 4.0),
             until=40.0,
             n=60,
@@ -128,11 +130,12 @@ class FixedFocusCurves(Experiment):
             orthogonal_batch=400,
             orthogonal_lr=4.0,
             orthogonal_momentum=0.0,
-            n=1000,
-            batch=128,
+            n=800,
+            batch=100,
             cifar10_net="mlp",
             cifar10_side=8,
             n_test=100,
+            points=20,
         ),
         "paper": FixedFocusSettings(),
     }
@@ -181,7 +184,7 @@ def _theorem(use: FixedFocusSettings, checkpoint: Path, tell: Tell) -> Record:
         optimizer="sgd",
         momentum=0.0,
         dtype="float64",
-        every=max(1, epochs // use.points),
+        every=max(1, epochs // use.orthogonal_points),
     )
     g, bag = partial(zero_linear, CLASSES), population(CLASSES, SEGMENTS)
     lines = list(product(AUTHORS["orthogonal"], use.steps))
@@ -206,7 +209,7 @@ def _orthogonal(use: FixedFocusSettings, checkpoint: Path, tell: Tell) -> Record
         batch=use.orthogonal_batch,
         optimizer="sgd",
         momentum=use.orthogonal_momentum,
-        every=max(1, use.orthogonal_epochs // use.points),
+        every=max(1, use.orthogonal_epochs // use.orthogonal_points),
     )
     g, rates = partial(zero_linear, CLASSES), _rates("orthogonal", use.orthogonal_lr)
     record = train_fixed(

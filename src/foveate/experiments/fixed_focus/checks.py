@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 from foveate.experiments.experiment import Finding, Verdict
 from foveate.metrics.intervals import bootstrap
 
-__all__ = ["Check", "Judged", "finding", "largest", "smallest"]
+__all__ = ["Check", "Judged", "finding", "held_to", "largest", "smallest"]
 
 Array = NDArray[np.float64]
+
+SIDES = {"Met": True, "Not met": False}
 
 
 class Check(NamedTuple):
@@ -35,7 +37,8 @@ def finding(claim: str, judged: Judged, deviation: str) -> Finding:
     """All checks met: it holds; some: it holds in part; none: it does not hold."""
     met = [check.met for check in judged.checks]
     verdict: Verdict = "holds" if all(met) else "holds in part" if any(met) else "does not hold"
-    said = ". ".join(("Yes, " if check.met else "No, ") + check.said for check in judged.checks)
+    sides = {word: [c.said for c in judged.checks if c.met == met] for word, met in SIDES.items()}
+    said = ". ".join(f"{word}: {'; '.join(parts)}" for word, parts in sides.items() if parts)
     mean, low, high = bootstrap(judged.effect)
     return Finding(
         claim,
@@ -48,6 +51,21 @@ def finding(claim: str, judged: Judged, deviation: str) -> Finding:
         judged.figure,
         deviation,
     )
+
+
+def held_to(values: Array, bound: float, *, below: bool, said: str) -> Check:
+    """A check of a mean over seeds against a bound, which tells when seeds leave it open.
+
+    Args:
+        values: One number a seed, shape (S,).
+        bound: What the mean is held to.
+        below: Whether it must lie below, else above.
+        said: The numbers in words.
+    """
+    mean, low, high = bootstrap(values)
+    if low is not None and high is not None and low < bound < high:
+        said += f" (a close call: the 95 % interval, {low:.3g} to {high:.3g}, holds the bound)"
+    return Check(mean < bound if below else mean > bound, said)
 
 
 def largest(rows: Mapping[str, Array]) -> Array:

@@ -31,8 +31,14 @@ Rows = list[dict[str, Any]]
 
 WIDTH, HEIGHT = 215, 150
 DRAWS = 500  # resamples of a band: enough to place its edge to the pixel
-RAMP = ("#FCA636", "#E16462", "#B12A90", "#6A00A8", "#0D0887")  # plasma: lightness falls with α
+# Plasma without its ends: lightness falls with α, and black dashes show on the darkest line.
+RAMP = ("#FDB42F", "#ED7953", "#CC4778", "#9C179E", "#5C01A6")
 RATES = {"equal": "equal learning rates", "authors": "the authors' learning rates"}
+HEADS = {
+    "set_loss": "Training loss",
+    "incentive": "Incentive −dL/dα",
+    "difference": "The paper's finite difference of the incentive",
+}
 TITLES = {
     "set_loss": "training loss, nats",
     "incentive": "incentive −dL/dα, nats",
@@ -65,12 +71,11 @@ def ramp(count: int) -> list[str]:
 
 def _curves(sets: Records, name: str, rates: str) -> alt.VConcatChart:
     """A row of panels a data set, a panel a paradigm, a line an alpha."""
-    rows = [
-        alt.hconcat(
-            *(_panel(data, record, name, paradigm, rates) for paradigm in PARADIGMS), spacing=12
-        ).resolve_scale(y="shared")
-        for data, record in sets.items()
-    ]
+    rows = []
+    for data, record in sets.items():
+        ends = _ends(np.stack([curve(record, name, p, rates) for p in PARADIGMS]))
+        panels = [_panel(data, record, name, paradigm, rates, ends) for paradigm in PARADIGMS]
+        rows.append(alt.hconcat(*panels, spacing=14))
     dashes = {
         "set_loss": "Dashed: the closed form of Theorem 1.",
         "incentive": "Dashed: the closed form of Theorem 1.",
@@ -80,11 +85,16 @@ def _curves(sets: Records, name: str, rates: str) -> alt.VConcatChart:
         *rows,
         spacing=14,
         title=alt.Title(
-            f"{TITLES[name].split(',')[0].capitalize()} under a focus held at α, {RATES[rates]}",
+            f"{HEADS[name]} under a focus held at α, {RATES[rates]}",
             subtitle=f"Mean over seeds with its 95 % interval. {dashes}",
         ),
         description=_in_words(sets, name, rates),
     )
+
+
+def _ends(values: Array) -> list[float]:
+    """The ends of an axis for values, 0 included, with no tick at its very top."""
+    return [min(0.0, 1.03 * float(values.min())), 1.03 * float(values.max())]
 
 
 def _in_words(sets: Records, name: str, rates: str) -> str:
@@ -102,7 +112,9 @@ def _in_words(sets: Records, name: str, rates: str) -> str:
     return f"{TITLES[name]} over the training at {RATES[rates]}. At the end: {ends}."
 
 
-def _panel(data: str, record: Record, name: str, paradigm: str, rates: str) -> alt.LayerChart:
+def _panel(
+    data: str, record: Record, name: str, paradigm: str, rates: str, ends: list[float]
+) -> alt.LayerChart:
     values, alphas = curve(record, name, paradigm, rates), alphas_of(record)
     timed = data == "orthogonal" and rates == "equal"
     lr = record.meta["rates"][rates][paradigm]
@@ -122,11 +134,14 @@ def _panel(data: str, record: Record, name: str, paradigm: str, rates: str) -> a
         "x:Q",
         title="time t" if timed else "epochs",
         scale=alt.Scale(domain=[0, float(x[-1])], nice=False),
-        axis=alt.Axis(tickCount=5, grid=False),
+        axis=alt.Axis(tickCount=5, grid=False, format="~g", labelFlush=False),
     )
-    first = paradigm == PARADIGMS[0]
-    up = alt.Axis(tickCount=5, labels=first, ticks=first)
-    y = alt.Y("mean:Q", title=TITLES[name] if first else None, axis=up)
+    y = alt.Y(
+        "mean:Q",
+        title=TITLES[name] if paradigm == PARADIGMS[0] else None,
+        axis=alt.Axis(tickCount=5, minExtent=24),
+        scale=alt.Scale(domain=ends, nice=False),
+    )
     title = f"{SETS[data]}, {label(paradigm)}"
     layers = _lines(across, y, [f"{alpha:g}" for alpha in alphas])
     return with_rows(
@@ -136,7 +151,9 @@ def _panel(data: str, record: Record, name: str, paradigm: str, rates: str) -> a
 
 def _lines(across: alt.X, y: alt.Y, names: Sequence[str]) -> list[alt.Chart]:
     scale = alt.Scale(domain=list(names), range=ramp(len(names)))
-    legend = alt.Legend(title="α", symbolType="stroke", columns=len(names), titleFontSize=13)
+    legend = alt.Legend(
+        title="α =", symbolType="stroke", symbolOpacity=1, columns=len(names), titleOrient="left"
+    )
     paint = alt.Color("name:N", scale=scale, legend=legend)
     thin = alt.value([4, 3])
     return [
@@ -148,7 +165,7 @@ def _lines(across: alt.X, y: alt.Y, names: Sequence[str]) -> list[alt.Chart]:
         ),
         alt.Chart()
         .transform_filter("isValid(datum.mean)")
-        .mark_line(strokeWidth=2)
+        .mark_line(strokeWidth=2.6)
         .encode(x=across, y=y, color=paint),
         alt.Chart()
         .transform_filter("isValid(datum.theory)")
@@ -157,12 +174,18 @@ def _lines(across: alt.X, y: alt.Y, names: Sequence[str]) -> list[alt.Chart]:
     ]
 
 
-def _banded(x: Array, values: Array, names: Sequence[str], **same: Any) -> Iterator[dict[str, Any]]:
+def _banded(x: Array, values: Array, names: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Rows of mean and interval over seeds from values (T, K, S), one name for each of K."""
     for k, name in enumerate(names):
         for i, at in enumerate(x):
             mean, low, high = bootstrap(values[i, k], draws=DRAWS)
-            yield {"x": float(at), "mean": mean, "low": low, "high": high, "name": name, **same}
+            ends = {"low": _neat(low), "high": _neat(high)}
+            yield {"x": float(at), "mean": _neat(mean), **ends, "name": name}
+
+
+def _neat(value: float | None) -> float | None:
+    """To six digits after the point: a zero that rounding left at −1e-9 starts no axis below 0."""
+    return None if value is None else round(value, 6) + 0.0
 
 
 def _closed(record: Record, name: str, paradigm: Any, lr: float) -> Array:
@@ -190,7 +213,13 @@ def _profile(rows: Rows, title: str, y: str | None, alphas: Array) -> alt.LayerC
         scale=alt.Scale(domain=[float(alphas[0]) - 0.03, float(alphas[-1]) + 0.03], nice=False),
     )
     dashes = alt.Scale(domain=names, range=[list(dash(p)) for p in PARADIGMS])
-    up = alt.Y("mean:Q", title=y, axis=alt.Axis(tickCount=5))
+    ends = _ends(np.array([row["mean"] for row in rows] + [row.get("limit", 0.0) for row in rows]))
+    up = alt.Y(
+        "mean:Q",
+        title=y,
+        axis=alt.Axis(tickCount=5, minExtent=24),
+        scale=alt.Scale(domain=ends, nice=False),
+    )
     layers = [
         alt.Chart()
         .mark_line(strokeWidth=2)
@@ -234,7 +263,7 @@ def _loss_profile(sets: Records) -> alt.VConcatChart:
             _profile(early, f"{titled}a tenth of the way", TITLES["set_loss"], alphas),
             _profile(end, f"{titled}the end", None, alphas),
         ]
-        rows.append(alt.hconcat(*panels, spacing=24).resolve_scale(y="shared"))
+        rows.append(alt.hconcat(*panels, spacing=24))
     words = "; ".join(
         f"{SETS[d]}: " + ", ".join(f"{label(p)} {_mean_loss(r, p):.3g}" for p in PARADIGMS)
         for d, r in sets.items()
@@ -328,10 +357,14 @@ def _error_lines(rows: Rows, x: str, y: str, title: str, logs: bool) -> alt.Laye
     names = [label(p) for p in PARADIGMS]
     scale = alt.Scale(type="log", nice=False) if logs else alt.Scale(nice=False)
     ticks: dict[str, Any] = (
-        {"values": sorted({row["x"] for row in rows}), "format": "~g"} if logs else {"tickCount": 6}
+        {"values": sorted({row["x"] for row in rows}), "format": "~g"}
+        if logs
+        else {"tickCount": 6, "format": "~g"}
     )
     across = alt.X("x:Q", title=x, scale=scale, axis=alt.Axis(grid=False, **ticks))
-    up = alt.Y("y:Q", title=y, scale=alt.Scale(type="log") if logs else alt.Scale(zero=True))
+    height = alt.Scale(type="log", nice=False, padding=8) if logs else alt.Scale(zero=True)
+    decades: dict[str, Any] = {"values": [0.1, 0.2, 0.5, 1, 2, 5, 10, 20], "format": "~g"}
+    up = alt.Y("y:Q", title=y, scale=height, axis=alt.Axis(**(decades if logs else {})))
     legend = alt.Legend(symbolType="stroke", columns=3)
     paint = alt.Color(
         "name:N", scale=alt.Scale(domain=names, range=[colour(p) for p in PARADIGMS]), legend=legend

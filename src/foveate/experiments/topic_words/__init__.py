@@ -14,11 +14,12 @@ from foveate.data.sst import HUB_ID
 from foveate.data.topic_words import topic_words
 from foveate.errors import FoveateError
 from foveate.experiments.experiment import EXPERIMENTS, Experiment, Finding, Records, Scale, Work
-from foveate.experiments.topic_words.descent import Array, Descent, Sentences, descend
+from foveate.experiments.topic_words.descent import Descent, descend
 from foveate.experiments.topic_words.reviews import REVIEWS, TOP, Reading, Reviews, review_part
+from foveate.experiments.topic_words.sentences import Sentences
 from foveate.models.topic import Classifier, WordAttention, classifier
 from foveate.plan import Checked
-from foveate.record import Record
+from foveate.record import Array, Record
 
 __all__ = ["MADE", "Made", "TopicWords", "TopicWordsSettings"]
 

@@ -17,47 +17,20 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.func import functional_call
 
 from foveate.bag import Bag
 from foveate.checkpoint import load_checkpoint, save_checkpoint
+from foveate.experiments.topic_words.sentences import Sentences
 from foveate.models.topic import WordAttention
-from foveate.record import Record
-from foveate.segments import Mosaics
+from foveate.record import Array, Record
 from foveate.stack import Stack
 
-__all__ = ["Descent", "Measure", "Sentences", "descend"]
+__all__ = ["Descent", "Measure", "cross_entropy", "descend"]
 
-Array = NDArray[Any]
 Measure = Callable[["Descent"], Mapping[str, Array]]
 SAVE_SECONDS = 5.0
-
-
-class Sentences:
-    """Sentences of S members as counts of words, one block of a sparse matrix to a member.
-
-    Args:
-        bags: One set of equally many sentences to a member; the bank is the vocabulary.
-        dtype: Number type of the counts.
-    """
-
-    def __init__(self, bags: Sequence[Bag], dtype: torch.dtype = torch.float32) -> None:
-        self.y = torch.stack([bag.y for bag in bags])
-        classes = int(self.y.max()) + 1
-        self.others = (self.y[:, None] != torch.arange(classes)[:, None]).to(dtype)
-        marked = all(bag.z is not None for bag in bags)
-        self.topic = torch.stack([_topic(bag) for bag in bags]) if marked else None
-        self.by_sentence, self.by_word = _counts(bags, dtype)
-
-    def sums(self, table: Tensor) -> Tensor:
-        """Sum of the rows of a table over each sentence's words, (S, W, h) → (S, n, h)."""
-        return (self.by_sentence @ table.flatten(0, 1)).unflatten(0, self.y.shape)
-
-    def spread(self, rows: Tensor) -> Tensor:
-        """Sum over each word's sentences, the transpose of :meth:`sums`, (S, n, h) → (S, W, h)."""
-        return (self.by_word @ rows.flatten(0, 1)).unflatten(0, (len(rows), -1))
 
 
 class Descent:
@@ -104,18 +77,19 @@ class Descent:
     @torch.no_grad()
     def step(self) -> Tensor:
         """One step of every active member; returns the losses before it, shape (S,)."""
-        s, first = self.scores.requires_grad_(), self._first().requires_grad_()
-        names = [name for name in self._of_rest if name in self.trained]
-        leaves = [s, first, *(self.state[name].requires_grad_() for name in names)]
+        contexts = self.train.contexts(self.scores, self._first())
+        leaves = {name: self.state[name] for name in self._of_rest}
         with torch.enable_grad():
-            loss = self._losses(self.logits(self.train, s, first), self.train)
-            grads = torch.autograd.grad(loss.sum(), leaves)
-        loss = loss.detach()
+            c = contexts.c.requires_grad_(bool(leaves))
+            inputs = [c, *(leaf.requires_grad_() for leaf in leaves.values())]
+            logits = self._rest(c)
+        loss, back = cross_entropy(logits.detach(), self.train.y)
+        grads = torch.autograd.grad(logits, inputs, back) if leaves else (back,)
         rate = self.lr * self.active / (loss if self.by_loss else 1)
-        d_s, d_first, *others = (g * rate.reshape(-1, *[1] * (g.dim() - 1)) for g in grads)
-        for name, change in zip(names, others, strict=True):
+        d_c, *others = (g * rate.reshape(-1, *[1] * (g.dim() - 1)) for g in grads)
+        for name, change in zip(leaves, others, strict=True):
             self.state[name] = self.state[name].detach() - change
-        self._move_tables(d_s, d_first)
+        self._move_tables(*self.train.back(contexts, d_c))
         return loss
 
     def _move_tables(self, d_s: Tensor, d_first: Tensor) -> None:
@@ -131,7 +105,7 @@ class Descent:
             "g.0.bias": d_first.sum(1) if "g.0.bias" in self.trained else None,
         }
         if "keys" in self.trained:
-            state["keys"].baddbmm_(d_s[..., None], state["query"][:, None], alpha=-1)
+            state["keys"].addcmul_(d_s[..., None], state["query"][:, None], value=-1)
         if "embeddings" in self.trained:
             state["embeddings"].baddbmm_(d_first, state["g.0.weight"], alpha=-1)
         for name, change in changes.items():
@@ -143,49 +117,48 @@ class Descent:
         out = self.state["embeddings"] @ self.state["g.0.weight"].mT
         return out + self.state["g.0.bias"][:, None] if "g.0.bias" in self.state else out
 
-    def logits(self, text: Sentences, s: Tensor, first: Tensor) -> Tensor:
-        """Logits of every sentence, shape (S, n, J).
-
-        Args:
-            text: The sentences.
-            s: Scores, shape (S, W).
-            first: First layer on the words, shape (S, W, h).
-        """
-        context: Tensor = _Context.apply(s, first, text)
+    def _rest(self, c: Tensor) -> Tensor:
+        """The classifier's other layers on what its first made of the contexts, (S, n, J)."""
         if not len(self.rest):
-            return context
-        parts = [
-            functional_call(
-                self.rest, {n.removeprefix("g."): self.state[n][i] for n in self._of_rest}, one
-            )
-            for i, one in enumerate(context)
+            return c
+        own = [
+            {name.removeprefix("g."): self.state[name][i] for name in self._of_rest}
+            for i in range(len(c))
         ]
-        return torch.stack(parts)
-
-    @staticmethod
-    def _losses(logits: Tensor, text: Sentences) -> Tensor:
-        r"""Mean cross-entropy of each member, :math:`\log(1 + \sum_{k\ne y} e^{c_k - c_y})`, (S,).
-
-        In this form it and its gradient keep their digits however small they get.
-        """
-        c = logits.mT.contiguous()  # sums over a short last axis are slow
-        ahead = (c - c.gather(1, text.y[:, None])).exp() * text.others
-        return ahead.sum(1).log1p().mean(1)
+        return torch.stack([functional_call(self.rest, *pair) for pair in zip(own, c, strict=True)])
 
     @torch.no_grad()
     def read(self, text: Sentences) -> dict[str, Array]:
         """Loss, accuracy and, where it is marked, attention on the topic word, each (S,)."""
-        s = self.scores
-        logits = self.logits(text, s, self._first())
+        contexts = text.contexts(self.scores, self._first())
+        logits = self._rest(contexts.c)
         values = {
-            "loss": self._losses(logits, text),
+            "loss": cross_entropy(logits, text.y)[0],
             "accuracy": (logits.argmax(-1) == text.y).double().mean(1),
         }
         if text.topic is not None:
-            e = (s - s.amax(1, keepdim=True)).exp()
-            all_words = text.sums(e[..., None]).squeeze(-1)
-            values["a_z"] = (e.gather(1, text.topic) / all_words).mean(1)
+            weight = contexts.e.squeeze(-1).gather(1, text.topic)
+            values["a_z"] = (weight / contexts.total.squeeze(-1)).mean(1)
         return {name: value.double().numpy() for name, value in values.items()}
+
+
+def cross_entropy(logits: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    r"""Each member's mean of :math:`\log(1 + \sum_{k\ne y} e^{c_k - c_y})`, and its gradient.
+
+    In this form both keep their digits however small they get.
+
+    Args:
+        logits: Shape (S, n, J).
+        y: Labels, shape (S, n).
+
+    Returns:
+        The means (S,), and the gradient of their sum with respect to the logits, (S, n, J).
+    """
+    c, at = logits.mT.contiguous(), y[:, None]  # sums over a short last axis are slow
+    ahead = (c - c.gather(1, at)).exp_().scatter_(1, at, 0.0)
+    total = ahead.sum(1, keepdim=True)
+    grad = ahead.scatter_(1, at, -total).div_((1 + total) * y.shape[1])
+    return total.log1p().mean((1, 2)), grad.mT
 
 
 def descend(
@@ -295,73 +268,7 @@ class _Log:
         return Record(np.array(self.times), values, final, meta, trained=self.descent.stack)
 
 
-class _Context(torch.autograd.Function):
-    r"""The first layer on each sentence's context, :math:`c = \sum_w \alpha_w F_w`, (S, n, h).
-
-    With :math:`R = N e^s [F, 1]` it is :math:`c = R_1/R_2`. Back come, from G = dL/dc,
-    :math:`M = N^\top [G, -G^\top c] / R_2`, :math:`dF = e^s M_1` and
-    :math:`ds = e^s (F^\top M_1 + M_2)`; written out, since autograd's own way takes twice as long.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, s: Tensor, first: Tensor, text: Sentences) -> Tensor:
-        # One shift for all sentences of a member: scores 80 apart do not occur.
-        e = (s - s.amax(1, keepdim=True)).exp_()[..., None]
-        sums = text.sums(torch.cat([e * first, e], -1))
-        total = sums[..., -1:]
-        c = sums[..., :-1] / total
-        ctx.text = text
-        ctx.save_for_backward(e, first, total, c)
-        return c
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
-        e, first, total, c = ctx.saved_tensors
-        inner = torch.linalg.vecdot(grads[0], c)[..., None]
-        back = ctx.text.spread(torch.cat([grads[0], -inner], -1) / total)
-        d_first = back[..., :-1] * e
-        d_s = torch.linalg.vecdot(d_first, first) + (back[..., -1:] * e).squeeze(-1)
-        return d_s, d_first, None
-
-
 def _layer(name: str) -> int:
     """The place in the classifier's chain that a parameter belongs to; −1 for the tables."""
     part, _, inner = name.partition(".")
     return int(inner.split(".")[0]) if part == "g" else -1
-
-
-def _topic(bag: Bag) -> Tensor:
-    """The id of each sentence's topic word, shape (n,)."""
-    index = bag.x.index if isinstance(bag.x, Mosaics) else bag.x
-    return index[bag.z]
-
-
-def _counts(bags: Sequence[Bag], dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """How often each word stands in each sentence, blocks on a diagonal, and the transpose."""
-    import scipy.sparse as sp
-
-    blocks = []
-    for bag in bags:
-        assert isinstance(bag.x, Mosaics)
-        here = torch.ones(bag.shape, dtype=torch.bool) if bag.mask is None else bag.mask
-        row, _ = here.nonzero(as_tuple=True)
-        shape = (len(bag), len(bag.x.bank))
-        ones = np.ones(len(row))
-        blocks.append(sp.coo_array((ones, (row.numpy(), bag.x.index[here].numpy())), shape))
-    whole = sp.block_diag(blocks, format="csr")
-    return _as_torch(whole, dtype), _as_torch(whole.T.tocsr(), dtype)
-
-
-def _as_torch(matrix: Any, dtype: torch.dtype) -> Tensor:
-    import warnings
-
-    matrix.sum_duplicates()
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
-        return torch.sparse_csr_tensor(
-            torch.from_numpy(matrix.indptr.astype(np.int32)),  # as MKL wants them: no copies later
-            torch.from_numpy(matrix.indices.astype(np.int32)),
-            torch.from_numpy(matrix.data).to(dtype),
-            matrix.shape,
-            check_invariants=True,
-        )

@@ -8,9 +8,10 @@ from typing import Literal
 import numpy as np
 
 from foveate.data.sst import SPLITS, UNKNOWN, Corpus, Texts, load_sst, make_corpus
-from foveate.experiments.topic_words.descent import Array, Descent, Measure, Sentences, descend
+from foveate.experiments.topic_words.descent import Descent, Measure, descend
+from foveate.experiments.topic_words.sentences import Sentences
 from foveate.models.topic import Classifier, WordAttention, classifier
-from foveate.record import Record
+from foveate.record import Array, Record
 from foveate.segments import Mosaics
 
 __all__ = [
@@ -102,7 +103,7 @@ def review_part(
 
 
 def _measure(corpus: Corpus, seeds: int) -> Measure:
-    """What is recorded: losses, the highest-scored words, the followed ones, the traced sentence."""
+    """What is recorded: losses, highest-scored words, followed words, the traced sentence."""
     count, purity, others = word_facts(corpus)
     followed = [corpus.ids(word)[0] for word in FOLLOWED]
     traced = corpus.ids(TRACED)

@@ -1,0 +1,31 @@
+"""How classes, modes and fates look, everywhere in this experiment.
+
+Colours are those of Okabe and Ito, told apart by most colour-blind readers; shapes and dashes say
+the same once more.
+"""
+
+__all__ = [
+    "BACKGROUND_COLOUR",
+    "CLASS_COLOURS",
+    "CLASS_SHAPES",
+    "END_COLOURS",
+    "END_SHAPES",
+    "MODE_COLOURS",
+    "MODE_DASHES",
+    "MODE_SHAPES",
+]
+
+CLASS_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9")
+CLASS_SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
+BACKGROUND_COLOUR = "#4b5258"
+
+MODE_COLOURS = {"mode 1": "#0072B2", "mode 2": "#D55E00", "mode 3": "#009E73"}
+MODE_DASHES = ([1, 0], [8, 3], [2, 2])
+MODE_SHAPES = ("circle", "square", "triangle-up")
+
+END_COLOURS = {
+    "accurate and focused": "#0072B2",
+    "accurate, looking elsewhere": "#E69F00",
+    "not accurate": "#4D4D4D",
+}
+END_SHAPES = ("circle", "triangle-up", "cross")
