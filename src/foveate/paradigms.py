@@ -320,7 +320,9 @@ class Direct(Paradigm):
         return -_of_label(self.log_prob(alpha, x, g), y)
 
     def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
-        return log_softmax(g(dense(x)))
+        rows = dense(x)
+        there = (alpha > 0).to(rows.dtype)  # attention is uniform, so only padding has none
+        return log_softmax(g(rows * there.reshape(*there.shape, *[1] * (rows.dim() - 2))))
 
     def calls(self, m: int) -> int:
         return 1

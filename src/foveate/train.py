@@ -304,7 +304,8 @@ class Training:
             part, _, key = name.partition("/")
             if key:
                 parts[part][key] = value
-        if tensors["flat"].shape != self.stack.flat.shape:
+        wanted = {k: tuple(v.shape) for k, v in self._weights().items()}
+        if any(k not in tensors or tuple(tensors[k].shape) != v for k, v in wanted.items()):
             raise FoveateError("the checkpoint is of another model or another number of seeds")
         self.stack.flat, self.stack.buffers = tensors["flat"], parts["buffers"]
         self.optimizer.state, self.kept = parts["optimizer"], parts["kept"]

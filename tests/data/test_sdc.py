@@ -63,7 +63,7 @@ def test_every_segment_is_a_draw_of_its_own() -> None:
 
 def test_generators_are_stable_and_apart() -> None:
     # The number pins the data of every release.
-    assert generator("digits", "train", 0).initial_seed() == 10317211403139959296
+    assert generator("digits", "train", 0).initial_seed() == 3114534800206573327
     parts = [(name, split, seed) for name in "ab" for split in "cd" for seed in range(200)]
     assert len({generator(*part).initial_seed() for part in parts}) == len(parts)
     assert generator("a", 1).initial_seed() != generator("a1").initial_seed()

@@ -1,13 +1,13 @@
 """Commands around learning dynamics: flows, experiments, the ledger of claims."""
 
 import json
-import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from foveate.commands.repeat import this_command
 from foveate.errors import FoveateError
 from foveate.papers import PAPERS
 from foveate.progress import progress_of
@@ -107,7 +107,7 @@ def run_command(
     from foveate.experiments.runner import start_experiment
 
     changes = dict(_change(text) for text in set) | ({} if seeds is None else {"seeds": seeds})
-    command = shlex.join(["foveate", *sys.argv[1:]])
+    command = this_command()
     with progress_of(quiet=as_json) as report:
         run = start_experiment(name, scale, changes, out=out, report=report, command=command)
     finish_experiment(run, as_json=as_json)

@@ -1,14 +1,13 @@
 """Commands around races and runs."""
 
 import json
-import shlex
-import sys
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from foveate.commands.repeat import this_command
 from foveate.errors import FoveateError
 from foveate.plan import Race
 from foveate.progress import progress_of
@@ -49,7 +48,7 @@ def race_command(
     from_file = _read_toml(config) if config else {}
     named = {"data": data} if data else {}
     settings = Race(**{**from_file, **given, **named})
-    command = shlex.join(["foveate", *sys.argv[1:]])
+    command = this_command()
     with progress_of(quiet=as_json) as report:
         run = start_race(settings, out=out, report=report, command=command)
     _finish(run, as_json=as_json)

@@ -131,7 +131,8 @@ class FixedFocus(AttentionModel):
         outside = 1 - inside if mask is None else mask.to(self.alpha.dtype) * (1 - inside)
         on = self.alpha * inside / inside.sum(1, keepdim=True).clamp_min(1)
         off = (1 - self.alpha) * outside / outside.sum(1, keepdim=True).clamp_min(1)
-        return Focus(inside, on + off, x)
+        given = on + off  # less than 1 where a bag has only relevant segments, or none
+        return Focus(inside, given / given.sum(1, keepdim=True), x)
 
 
 def _as_scores(scored: Segments) -> Tensor:

@@ -152,7 +152,8 @@ def foresight(use: ErrorModeSettings, records: Records) -> Any:
         width=480,
         height=max(60, 54 * len(names)),
         title="What in the initial weights foretells a fall into the mode",
-        description="; ".join(f"{r['mode']}, {r['what']}: {r['mean']:.2f}" for r in rows),
+        description="How well initial weights foretell a fall into the mode (AUC): "
+        + "; ".join(f"{r['mode']}, {r['what']}: {r['mean']:.2f}" for r in rows),
     )
     return with_rows(chart, rows)
 

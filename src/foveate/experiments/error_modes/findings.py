@@ -165,7 +165,7 @@ def _sparsity(records: Records) -> Finding:
         verdict: Verdict = "holds"
     else:
         verdict = "holds in part" if any(spread_ok) else "does not hold"
-    effect = mean_of_means(shares) if shares else Interval(float("nan"), None, None)
+    effect = mean_of_means(shares) if shares else Interval(0.0, None, None)
     return Finding(
         claim="pvr22:C9",
         verdict=verdict,
@@ -202,7 +202,7 @@ def _speed(records: Records) -> Finding:
         met += [gap is not None and (gap.low or 0) > 0 for gap in gaps]
         if group == "starts":
             slower = min((g for g in gaps if g is not None), key=lambda g: g.mean, default=None)
-    slower = slower or Interval(float("nan"), None, None)
+    slower = slower or Interval(0.0, None, None)  # nothing to compare, as `said` tells
     names = ("mode 2, random", "mode 3, random", "mode 2, authors'", "mode 3, authors'")
     slow = [name for name, good in zip(names, met, strict=True) if good]
     return Finding(

@@ -20,7 +20,6 @@ from foveate.experiments.error_modes.colours import (
 )
 from foveate.experiments.error_modes.outcome import CELLS, accurate, fell, window
 from foveate.figures.palette import QUADRANT_COLOURS
-from foveate.figures.render import with_rows
 from foveate.randomness import generator
 from foveate.record import Array, Record
 
@@ -35,6 +34,7 @@ QUADRANT_WORDS = {
 }
 WIDTH, HEIGHT = 214, 200
 LEVELS = 8
+MOMENTS = 76  # at most, of a training
 
 
 class Member(NamedTuple):
@@ -70,15 +70,16 @@ def mode_figure(mode: int, boxes: Boxes, own: Record, random: Record) -> alt.VCo
         own: Trainings from the authors' weights.
         random: Trainings from random starts.
     """
-    shown = examples(own, random)
+    shown, store = examples(own, random), _Store()
+    base = store.keep(_base_points(boxes))
     rows = [
-        alt.hconcat(*(_focus_panel(boxes, member) for member in shown)),
-        alt.hconcat(*(_classifier_panel(boxes, member) for member in shown)),
-        alt.hconcat(*(_quadrant_panel(member) for member in shown)),
+        alt.hconcat(*(_focus_panel(boxes, member, base, store) for member in shown)),
+        alt.hconcat(*(_classifier_panel(boxes, member, store) for member in shown)),
+        alt.hconcat(*(_quadrant_panel(member, store) for member in shown)),
     ]
     shared = [row.resolve_scale(color="shared", shape="shared", fill="shared") for row in rows]
     ends = "; ".join(f"{member.title}: {_ends(member)}" for member in shown)
-    return (
+    chart = (
         alt.vconcat(*shared, spacing=18)
         .resolve_scale(color="independent", shape="independent", fill="independent")
         .properties(
@@ -91,6 +92,20 @@ def mode_figure(mode: int, boxes: Boxes, own: Record, random: Record) -> alt.VCo
             f"regions with attended points, quadrants over training. {ends}.",
         )
     )
+    chart.datasets = store.sets
+    return chart
+
+
+class _Store:
+    """Rows by name, told to the chart once: panels are copied many times while it is built."""
+
+    def __init__(self) -> None:
+        self.sets: dict[str, list[dict[str, Any]]] = {}
+
+    def keep(self, rows: list[dict[str, Any]]) -> alt.NamedData:
+        name = f"rows-{len(self.sets)}"
+        self.sets[name] = rows
+        return alt.NamedData(name=name)
 
 
 def tiles(level: Array, frame: Sequence[float]) -> list[dict[str, Any]]:
@@ -113,7 +128,18 @@ def tiles(level: Array, frame: Sequence[float]) -> list[dict[str, Any]]:
     return rows
 
 
-def _focus_panel(boxes: Boxes, member: Member) -> Any:
+def _base_points(boxes: Boxes) -> list[dict[str, Any]]:
+    """Some points of every class, and more of the background."""
+    kinds = np.repeat(np.arange(-1, len(boxes.foreground)), 30)
+    kinds = np.concatenate([kinds, np.full(60, -1)])
+    x = points(boxes, torch.from_numpy(kinds), generator("error-modes", "base points")).tolist()
+    return [
+        {"x": a, "y": b, "class": _class_name(k), "hollow": k < 0}
+        for (a, b), k in zip(x, kinds.tolist(), strict=True)
+    ]
+
+
+def _focus_panel(boxes: Boxes, member: Member, base: alt.NamedData, store: _Store) -> Any:
     """Base points of each class over the focus score."""
     frame = window(boxes)
     w = member.record.final["f_w"][member.row]
@@ -124,21 +150,14 @@ def _focus_panel(boxes: Boxes, member: Member) -> Any:
     span = score.max() - score.min() or 1.0
     level = np.minimum((LEVELS * (score - score.min()) / span).astype(int), LEVELS - 1)
     greys = alt.Scale(domain=[0, LEVELS - 1], range=["#ffffff", "#8d949b"])
-    ground = _ground(tiles(level, frame), frame, alt.Fill("level:Q", scale=greys, legend=None))
-    kinds = np.repeat(np.arange(-1, len(boxes.foreground)), 30)
-    kinds = np.concatenate([kinds, np.full(60, -1)])
-    chance = generator("error-modes", "base points")
-    x = points(boxes, torch.from_numpy(kinds), chance).numpy()
-    rows = [
-        {"x": float(a), "y": float(b), "class": _class_name(k), "hollow": k < 0}
-        for (a, b), k in zip(x, kinds.tolist(), strict=True)
-    ]
-    return alt.layer(ground, _dots(boxes, rows, frame)).properties(
+    fill = alt.Fill("level:Q", scale=greys, legend=None)
+    ground = _ground(store.keep(tiles(level, frame)), frame, fill)
+    return alt.layer(ground, _dots(boxes, base, frame)).properties(
         width=WIDTH, height=HEIGHT, title=alt.Title(member.title, subtitle=_ends(member))
     )
 
 
-def _classifier_panel(boxes: Boxes, member: Member) -> Any:
+def _classifier_panel(boxes: Boxes, member: Member, store: _Store) -> Any:
     """Attended points over the regions in which g gives each class."""
     frame, final, i = window(boxes), member.record.final, member.row
     tints = alt.Scale(
@@ -146,14 +165,14 @@ def _classifier_panel(boxes: Boxes, member: Member) -> Any:
         range=[_tint(colour) for colour in CLASS_COLOURS[: len(boxes.foreground)]],
     )
     fill = alt.Fill("level:N", scale=tints, legend=None)
-    ground = _ground(tiles(final["region"][i], frame), frame, fill)
+    ground = _ground(store.keep(tiles(final["region"][i], frame)), frame, fill)
     rows = [
         {"x": float(a), "y": float(b), "class": _class_name(k), "hollow": not seen}
         for (a, b), k, seen in zip(
             final["point"][i], final["label"][i], final["focused"][i], strict=True
         )
     ]
-    dots = _dots(boxes, rows, frame, legend=False)
+    dots = _dots(boxes, store.keep(rows), frame, legend=False)
     return alt.layer(ground, dots).properties(width=WIDTH, height=HEIGHT)
 
 
@@ -163,15 +182,13 @@ def _tint(colour: str, share: float = 0.24) -> str:
     return "#" + "".join(f"{round(255 + share * (part - 255)):02x}" for part in parts)
 
 
-def _ground(rects: list[dict[str, Any]], frame: Sequence[float], fill: alt.Fill) -> alt.Chart:
+def _ground(rects: alt.NamedData, frame: Sequence[float], fill: alt.Fill) -> alt.Chart:
     x, y = _axes(frame)
-    chart = alt.Chart().mark_rect(fillOpacity=1, strokeWidth=0, clip=True)
-    return with_rows(chart.encode(x=x, x2="x2:Q", y=y, y2="y2:Q", fill=fill), rects)
+    chart = alt.Chart(rects).mark_rect(fillOpacity=1, strokeWidth=0, clip=True)
+    return chart.encode(x=x, x2="x2:Q", y=y, y2="y2:Q", fill=fill)
 
 
-def _dots(
-    boxes: Boxes, rows: list[dict[str, Any]], frame: Sequence[float], legend: bool = True
-) -> Any:
+def _dots(boxes: Boxes, rows: alt.NamedData, frame: Sequence[float], legend: bool = True) -> Any:
     """Points by class, hollow where a row says so."""
     k = len(boxes.foreground)
     names = [_class_name(c) for c in range(k)] + [BACKGROUND]
@@ -191,23 +208,24 @@ def _dots(
         )
         for hollow in (False, True)
     ]
-    return with_rows(alt.layer(*layers), rows)
+    return alt.layer(*layers, data=rows)
 
 
-def _quadrant_panel(member: Member) -> alt.Chart:
+def _quadrant_panel(member: Member, store: _Store) -> alt.Chart:
     """Shares of focus right or wrong and prediction right or wrong over training. [pvr22] Fig. 5"""
     record, i = member.record, member.row
+    keep = np.unique(np.linspace(0, len(record.t) - 1, MOMENTS).round().astype(int))
     rows = [
         {"t": int(t), "share": 100 * float(share), "what": words, "order": order}
         for order, (name, words) in enumerate(QUADRANT_WORDS.items())
-        for t, share in zip(record.t, record.values[name][:, i], strict=True)
+        for t, share in zip(record.t[keep], record.values[name][keep, i], strict=True)
     ]
     scale = alt.Scale(
         domain=list(QUADRANT_WORDS.values()),
         range=[QUADRANT_COLOURS[name] for name in QUADRANT_WORDS],
     )
-    chart = (
-        alt.Chart()
+    return (
+        alt.Chart(store.keep(rows))
         .mark_area(stroke="white", strokeWidth=0.4)
         .encode(
             x=alt.X("t:Q", title="epoch", scale=alt.Scale(nice=False)),
@@ -215,8 +233,8 @@ def _quadrant_panel(member: Member) -> alt.Chart:
             color=alt.Color("what:N", scale=scale, legend=alt.Legend(columns=4, labelLimit=200)),
             order="order:O",
         )
+        .properties(width=WIDTH, height=130)
     )
-    return with_rows(chart.properties(width=WIDTH, height=130), rows)
 
 
 def _axes(frame: Sequence[float]) -> tuple[alt.X, alt.Y]:

@@ -57,12 +57,12 @@ def band(values: Array) -> tuple[Array, Array, Array]:
     return values.mean(1), low, high
 
 
-def paint(names: Sequence[str], legend: bool = True) -> alt.Color:
+def paint(names: Sequence[str], legend: bool = True, columns: int = 5) -> alt.Color:
     """The colours of ``name``, with a legend in the order given."""
     return alt.Color(
         "name:N",
         scale=alt.Scale(domain=list(names), range=[COLOURS[name] for name in names]),
-        legend=alt.Legend(columns=4, symbolType="stroke", symbolOpacity=1, labelLimit=220)
+        legend=alt.Legend(columns=columns, symbolType="stroke", symbolOpacity=1, labelLimit=220)
         if legend
         else None,
     )
@@ -72,7 +72,7 @@ def curve_chart(
     series: Series,
     *,
     x: str,
-    y: str | None,
+    y: str,
     width: int,
     height: int,
     title: str = "",
@@ -81,6 +81,7 @@ def curve_chart(
     domain: tuple[float, float] | None = None,
     rule: float | None = None,
     legend: bool = True,
+    shade: float = 0.18,
     description: str = "",
 ) -> Any:
     """Means over seeds with a band of their 95 % interval.
@@ -97,6 +98,7 @@ def curve_chart(
         domain: Range of the vertical axis.
         rule: Where to draw a horizontal line.
         legend: Whether names are shown.
+        shade: Opacity of the bands.
         description: The text that stands for the picture.
     """
     rows = []
@@ -105,16 +107,24 @@ def curve_chart(
         for at, mean, low, high in zip(t[shown], *band(values[shown]), strict=True):
             ends = {"mean": float(mean), "low": float(low), "high": float(high)}
             rows.append({"x": float(at), "name": name, **ends})
-    across = alt.X("x:Q", title=x, scale=alt.Scale(type="log" if log_x else "linear", nice=False))
+    across = alt.X(
+        "x:Q",
+        title=x,
+        scale=alt.Scale(type="log" if log_x else "linear", nice=False),
+        axis=alt.Axis(tickCount=max(3, width // 80)),
+    )
     kind = alt.Scale(type="log" if log_y else "linear")
     if domain is not None:
         kind = alt.Scale(domain=list(domain))
-    up = alt.Y("mean:Q", title=y, scale=kind)
+    few = alt.Axis(tickCount=max(3, height // 40))
+    up = alt.Y("mean:Q", title=y, scale=kind, axis=few)
     colours = paint(list(series), legend)
     area = (
         alt.Chart()
-        .mark_area(opacity=0.18, clip=True)
-        .encode(x=across, y=alt.Y("low:Q", scale=kind, title=y), y2="high:Q", color=colours)
+        .mark_area(opacity=shade, clip=True)
+        .encode(
+            x=across, y=alt.Y("low:Q", scale=kind, title=y, axis=few), y2="high:Q", color=colours
+        )
     )
     line = alt.Chart().mark_line(strokeWidth=2.2, clip=True).encode(x=across, y=up, color=colours)
     layers: list[Any] = [with_rows(area, rows), with_rows(line, rows)]

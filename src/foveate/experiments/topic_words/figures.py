@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["topic_figures"]
 
 NAMES = {"fc": "FC", "tc": "TC", "tl": "TL", "fc-query": "FC, query trained"}
+PROLONGED = "step divided by the loss"
+SHOWN = 1e-20  # losses below are left out: attention has long been near 1
 ABLATIONS = {"full": "full model", "kf": "keys frozen (KF)", "ef": "embeddings frozen (EF)"}
 
 
@@ -41,26 +43,7 @@ def topic_figures(use: "TopicWordsSettings", records: Records) -> Mapping[str, A
 def _identity(use: "TopicWordsSettings", records: Records) -> Any:
     """Measured against theory, and the gap between them over training."""
     points = {name: _points(records, name) for name in NAMES}
-    across = max(0.5, 1.05 * max(row["x"] for rows in points.values() for row in rows))
-    up = max(0.5, 1.05 * max(row["y"] for rows in points.values() for row in rows))
-    grid = np.linspace(0, across, 80)
-    theory = [
-        {"x": float(s), "y": float(y)}
-        for s, y in zip(grid, embedding_norm(grid, use.m, 1.0), strict=True)
-        if y <= up
-    ]
-    panels: list[Any] = []
-    for name, title in NAMES.items():
-        x = alt.X("x:Q", title="score s", scale=alt.Scale(domain=[0, across], nice=False))
-        label = "‖q‖ ‖ν‖, from its start" if not panels else None
-        y = alt.Y("y:Q", title=label, scale=alt.Scale(domain=[0, up], nice=False))
-        dots = alt.Chart().mark_point(size=9, filled=True, opacity=0.5, clip=True)
-        curve = alt.Chart().mark_line(color=INK, strokeDash=[5, 4], strokeWidth=1.6, clip=True)
-        layers = (
-            with_rows(dots.encode(x=x, y=y, color=alt.value(COLOURS[title])), points[name]),
-            with_rows(curve.encode(x=x, y=y), theory),
-        )
-        panels.append(alt.layer(*layers).properties(width=172, height=172, title=title))
+    panels = [_against_theory(use.m, points[name], title) for name, title in NAMES.items()]
     gaps = {
         title: (records[name].t, 100 * identity_gap(records[name], use.m).max(-1))
         for name, title in NAMES.items()
@@ -74,11 +57,29 @@ def _identity(use: "TopicWordsSettings", records: Records) -> Any:
         height=180,
         rule=1.0,
     )
-    return alt.vconcat(alt.hconcat(*panels, spacing=14), below).properties(
+    chart = alt.vconcat(alt.hconcat(*panels, spacing=14), below).resolve_scale(color="independent")
+    return chart.properties(
         description="Score against embedding norm of every topic word with the identity as a "
         "dashed curve, for three classifiers and for a trained query; below, the largest relative "
         "gap over training, with the criterion of 1 % as a line."
     )
+
+
+def _against_theory(m: int, points: list[dict[str, float]], title: str) -> Any:
+    """The points of one kind of model and the curve of the identity."""
+    across, up = (max(0.1, 1.05 * max(row[key] for row in points)) for key in "xy")
+    grid = np.linspace(0, across, 80)
+    norm = embedding_norm(grid, m, 1.0)
+    theory = [{"x": float(s), "y": float(y)} for s, y in zip(grid, norm, strict=True) if y <= up]
+    x = alt.X("x:Q", title="score s", scale=alt.Scale(domain=[0, across], nice=False))
+    y = alt.Y("y:Q", title="|q|·|ν| gained", scale=alt.Scale(domain=[0, up], nice=False))
+    dots = alt.Chart().mark_point(size=9, filled=True, opacity=0.5, clip=True)
+    curve = alt.Chart().mark_line(color=INK, strokeDash=[5, 4], strokeWidth=1.6, clip=True)
+    layers = (
+        with_rows(dots.encode(x=x, y=y, color=alt.value(COLOURS[title])), points),
+        with_rows(curve.encode(x=x, y=y), theory),
+    )
+    return alt.layer(*layers).properties(width=150, height=160, title=title)
 
 
 def _points(records: Records, name: str) -> list[dict[str, float]]:
@@ -122,9 +123,10 @@ def _convergence(records: Records) -> Any:
             "seed": k,
             "i": i,
         }
-        for name, r in ((published, plain), ("step divided by the loss", limit))
+        for name, r in ((published, plain), (PROLONGED, limit))
         for i in kept(len(r.t))
         for k in range(r.values["loss"].shape[1])
+        if r.values["loss"][i, k] >= SHOWN
     ]
     path = (
         alt.Chart()
@@ -134,15 +136,13 @@ def _convergence(records: Records) -> Any:
                 "x:Q",
                 title="training loss, nats (falling to the right)",
                 scale=alt.Scale(type="log", reverse=True, nice=False),
-                axis=alt.Axis(format="~e", tickCount=6),
+                axis=alt.Axis(format="~e", tickCount=5),
             ),
             y=alt.Y("y:Q", title="attention on the topic word", scale=alt.Scale(domain=[0, 1])),
-            color=paint([published, "step divided by the loss"]),
+            color=paint([published, PROLONGED], columns=1),
             strokeDash=alt.StrokeDash(
                 "name:N",
-                scale=alt.Scale(
-                    domain=[published, "step divided by the loss"], range=[[1, 0], [5, 3]]
-                ),
+                scale=alt.Scale(domain=[published, PROLONGED], range=[[1, 0], [5, 3]]),
                 legend=None,
             ),
             detail="seed:N",
@@ -200,24 +200,28 @@ def _suppression(records: Records) -> Any:
     full = records["full"]
     falls = fallen(full)
     early = np.flatnonzero(full.t <= full.t[-1] / 4)
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "x": float(full.t[i]),
             "s": float(full.values["s"][i, k, w]),
-            "norm": float(full.values["norm"][i, k, w]),
+            "norm": float(full.values["norm"][i, k, w] / full.values["norm"][0, k, w]),
             "name": "falls at first" if falls[k, w] else "rises",
             "word": f"{k}.{w}",
         }
         for i in early
         for k, w in np.ndindex(falls.shape)
     ]
+    lowest = min(row["s"] for row in rows)
     panels = []
-    for key, title in (("s", "score s"), ("norm", "embedding norm ‖ν‖")):
-        line = alt.Chart().mark_line(strokeWidth=1.4, opacity=0.8, clip=True)
+    for key, title, low, high in (
+        ("s", "score s (cut off above)", 1.3 * lowest, max(-3 * lowest, 1e-3)),
+        ("norm", "|ν| over its start (cut off above)", min(r["norm"] for r in rows) - 0.02, 1.3),
+    ):
+        line = alt.Chart().mark_line(strokeWidth=1.6, opacity=0.8, clip=True)
         panels.append(
             line.encode(
                 x=alt.X("x:Q", title="epoch", scale=alt.Scale(nice=False)),
-                y=alt.Y(f"{key}:Q", title=title, scale=alt.Scale(zero=False)),
+                y=alt.Y(f"{key}:Q", title=title, scale=alt.Scale(domain=[low, high], nice=False)),
                 color=paint(["falls at first", "rises"]),
                 detail="word:N",
             ).properties(width=350, height=240)

@@ -14,7 +14,7 @@ from foveate.record import Array, Record
 if TYPE_CHECKING:
     from foveate.experiments.topic_words import TopicWordsSettings
 
-__all__ = ["epochs_to_half", "fallen", "identity_gap", "sst_gap", "topic_findings"]
+__all__ = ["epochs_to_half", "fallen", "identity_gap", "sst_gap", "sst_theory", "topic_findings"]
 
 CLASSIFIERS = ("fc", "tc", "tl")
 NO_SST = (
@@ -184,11 +184,19 @@ def _dips(record: Record) -> Array:
     return (record.values["s"] <= record.values["s"][0] - 0.005).any(0)
 
 
-def sst_gap(record: Record, at: int = -1) -> Array:
-    """Relative gap of the identity for the highest-scored words of a measurement, (S, words)."""
-    value = {name: rows[at] for name, rows in record.values.items()}
-    theory = embedding_norm(value["top_s"], value["top_m"], value["q_norm"][:, None])
-    return relative_gap(value["top_norm"], theory)
+def sst_theory(record: Record) -> Array:
+    """Norms that the identity gives to the highest-scored words at the end, (S, words)."""
+    q_norm = record.last("q_norm")[:, None]
+    return embedding_norm(record.last("top_s"), record.last("top_m"), q_norm)
+
+
+def sst_gap(record: Record) -> Array:
+    """Relative gap of the identity for the highest-scored words at the end, (S, words)."""
+    return relative_gap(record.last("top_norm"), sst_theory(record))
+
+
+def _above_theory(record: Record) -> float:
+    return float((record.last("top_norm") > sst_theory(record)).mean())
 
 
 def _sst(use: "TopicWordsSettings", records: Records) -> Finding:
@@ -204,6 +212,9 @@ def _sst(use: "TopicWordsSettings", records: Records) -> Finding:
         verdict = "holds"
     elif any(both) or all(purer) or all(near):
         verdict = "holds in part"
+    above = np.mean([_above_theory(record) for record in here.values()])
+    met = [REVIEWS[name].label for name, ok in zip(here, both, strict=True) if ok]
+    where = f"Both parts of the criterion are met in {', '.join(met) or 'no setting'}."
     made_up = any(record.meta["made_up"] for record in here.values())
     stand_in = "On made-up sentences in place of SST, which say nothing of it. " if made_up else ""
     told = "; ".join(
@@ -217,7 +228,8 @@ def _sst(use: "TopicWordsSettings", records: Records) -> Finding:
         verdict,
         *bootstrap(np.mean(list(rise.values()), 0)),
         "rise in mean purity of the 100 highest-scored words, mean over settings",
-        f"{stand_in}{told}. {_traced(here)}",
+        f"{stand_in}{where} {told}. Norms lie above the identity for {_percent(above)} of the "
+        f"words. {_traced(here)}",
         "sst",
         f"learning rate {use.sst_lr_fc:g} (FC) and {use.sst_lr_tc:g} (TC) in place of .1 and as "
         "many times fewer epochs, the same patience in learning rate × epochs; embeddings start at "
@@ -265,4 +277,4 @@ def _mean(values: Array) -> str:
 
 def _percent(share: float | Array) -> str:
     value = 100 * float(share)
-    return f"{value:.2g} %" if value < 10 else f"{value:.0f} %"
+    return f"{value:.2g} %" if value < 1 else f"{value:.1f} %"

@@ -6,9 +6,9 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from foveate.dynamics.lu21 import embedding_norm
 from foveate.experiments.experiment import Records
 from foveate.experiments.topic_words.curves import curve_chart, paint
+from foveate.experiments.topic_words.findings import sst_theory
 from foveate.experiments.topic_words.reviews import FOLLOWED, REVIEWS
 from foveate.figures.palette import INK
 from foveate.figures.render import with_rows
@@ -36,25 +36,22 @@ def _sst(records: Records) -> Any:
         x=TIME,
         y="mean purity of the 100 highest-scored words",
         log_x=True,
+        domain=_around([values for _, values in purity.values()]),
         width=340,
         height=270,
     )
     rows: list[dict[str, Any]] = []
     for name, label in labels.items():
-        last = {key: value[-1, 0] for key, value in records[name].values.items()}
-        theory = embedding_norm(last["top_s"], last["top_m"], last["q_norm"])
-        rows += [
-            {"x": float(a), "y": float(b), "name": label}
-            for a, b in zip(theory, last["top_norm"], strict=True)
-        ]
+        pairs = zip(sst_theory(records[name])[0], records[name].last("top_norm")[0], strict=True)
+        rows += [{"x": float(a), "y": float(b), "name": label} for a, b in pairs]
     most = 1.05 * max(max(row["x"], row["y"]) for row in rows)
     scale = alt.Scale(domain=[0, most], nice=False)
     dots = (
         alt.Chart()
         .mark_point(size=22, filled=True, opacity=0.55)
         .encode(
-            x=alt.X("x:Q", title="‖ν‖ by the identity", scale=scale),
-            y=alt.Y("y:Q", title="‖ν‖ measured", scale=scale),
+            x=alt.X("x:Q", title="|ν| by the identity", scale=scale),
+            y=alt.Y("y:Q", title="|ν| measured", scale=scale),
             color=paint(list(labels.values())),
         )
     )
@@ -84,7 +81,7 @@ def _traced(records: Records) -> Any:
             curve_chart(
                 series,
                 x=TIME,
-                y="attention" if len(panels) % 2 == 0 else None,
+                y="attention",
                 title=how.label,
                 width=340,
                 height=150,
@@ -106,7 +103,8 @@ def _followed(records: Records) -> Any:
             curve_chart(
                 series,
                 x=TIME,
-                y="score s" if len(panels) % 2 == 0 else None,
+                y="score s",
+                shade=0.08,
                 title=how.label,
                 width=340,
                 height=150,
@@ -120,6 +118,12 @@ def _followed(records: Records) -> Any:
 def _square(panels: Sequence[Any]) -> Any:
     rows = [alt.hconcat(*panels[i : i + 2]) for i in range(0, len(panels), 2)]
     return alt.vconcat(*rows).resolve_scale(color="shared")
+
+
+def _around(values: Sequence[Array]) -> tuple[float, float]:
+    """A range of twentieths that holds all values."""
+    low, high = min(map(np.min, values)), max(map(np.max, values))
+    return np.floor(20 * low - 0.01) / 20, np.ceil(20 * high + 0.01) / 20
 
 
 def _time(records: Records, name: str) -> Array:

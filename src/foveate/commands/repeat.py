@@ -1,0 +1,18 @@
+"""The command that repeats a run."""
+
+import shlex
+import sys
+
+__all__ = ["this_command"]
+
+
+def this_command() -> str:
+    """The command line as it was given, less ``--out``: a run directory is used once."""
+    words = iter(sys.argv[1:])
+    kept = []
+    for word in words:
+        if word == "--out":
+            next(words, None)
+        elif not word.startswith("--out="):
+            kept.append(word)
+    return shlex.join(["foveate", *kept])

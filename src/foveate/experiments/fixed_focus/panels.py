@@ -1,0 +1,60 @@
+"""What the figures of fixed focus share: sizes, titles, and bands over seeds."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["HEIGHT", "TITLES", "WIDTH", "banded", "ends_of", "headed", "intervals"]
+
+Array = NDArray[np.float64]
+
+WIDTH, HEIGHT = 215, 150
+DRAWS = 500  # resamples of a band: enough to place its edge to the pixel
+TITLES = {
+    "set_loss": "training loss, nats",
+    "incentive": "incentive −dL/dα, nats",
+    "difference": "L(α) − L(α + .01), nats",
+}
+
+
+def headed(text: str) -> alt.Title:
+    """A panel's title, flush with its plot so that the titles of a row stand level."""
+    return alt.Title(text, frame="group", fontSize=13)
+
+
+def ends_of(values: Array) -> list[float]:
+    """The ends of an axis for values, 0 included, with no tick at its very top."""
+    return [min(0.0, 1.03 * float(values.min())), 1.03 * float(values.max())]
+
+
+def intervals(values: Array) -> tuple[Array, Array]:
+    """The ends of the bootstrap interval over the last axis, for all rows at once.
+
+    Args:
+        values: One number a seed, shape (…, S).
+
+    Returns:
+        Each of shape (…): what :func:`~foveate.metrics.intervals.bootstrap` gives a row.
+    """
+    seeds = values.shape[-1]
+    picks = np.random.default_rng(0).integers(seeds, size=(DRAWS, seeds))
+    low, high = np.quantile(values[..., picks].mean(-1), [0.025, 0.975], axis=-1)
+    return low, high
+
+
+def banded(x: Array, values: Array, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Rows of mean and interval over seeds from values (T, K, S), one name for each of K."""
+    mean, (low, high) = values.mean(2), intervals(values)
+    alone = values.shape[2] == 1
+    for k, name in enumerate(names):
+        for i, at in enumerate(x):
+            ends = {} if alone else {"low": _neat(low[i, k]), "high": _neat(high[i, k])}
+            yield {"x": float(at), "mean": _neat(mean[i, k]), **ends, "name": name}
+
+
+def _neat(value: float) -> float:
+    """To six digits after the point, so that a page is small and no zero is −1e-9."""
+    return round(float(value), 6) + 0.0
