@@ -53,6 +53,8 @@ class Gain(NamedTuple):
 def improvement(z: Tensor, mask: Tensor | None, dtype: torch.dtype) -> Tensor:
     r"""How attention moves with alpha, :math:`d a_j/d\alpha = z_j/|z| - (1-z_j)/(m-|z|)`.
 
+    A bag whose segments are all relevant, or none, has nowhere to move attention to.
+
     Args:
         z: Relevance, boolean, shape (B, m).
         mask: True where a segment exists, shape (B, m).
@@ -60,8 +62,9 @@ def improvement(z: Tensor, mask: Tensor | None, dtype: torch.dtype) -> Tensor:
     """
     inside = z.to(dtype)
     outside = (1 - inside) if mask is None else (1 - inside) * mask.to(dtype)
-    on = inside / inside.sum(1, keepdim=True).clamp_min(1)
-    return on - outside / outside.sum(1, keepdim=True).clamp_min(1)
+    near, far = inside.sum(1, keepdim=True), outside.sum(1, keepdim=True)
+    way = inside / near.clamp_min(1) - outside / far.clamp_min(1)
+    return way * ((near > 0) & (far > 0))
 
 
 def incentives(

@@ -23,12 +23,15 @@ class Foresight(NamedTuple):
     Args:
         neglected: The class (from 0) on which models that fell have the lowest FT; None if unknown.
         left: Their mean FT on it.
+        rates: Share of falls among starts that score that class below the background at first (box
+            centre against box centre), and among the others; NaN where there are none.
         power: For each predictor, the chance that a start that falls ranks above one that does not
             (AUC: .5 is chance, 1 is certainty), with its interval over starts.
     """
 
     neglected: int | None
     left: float
+    rates: tuple[float, float]
     power: Mapping[str, Interval]
 
     @property
@@ -38,8 +41,9 @@ class Foresight(NamedTuple):
             return "Too few starts of one kind to say what foretells it."
         told = ", ".join(f"{name} {_words(power)}" for name, power in self.power.items())
         return (
-            f"Models that fell miss class {self.neglected + 1} most (FT {self.left:.2f} on it). "
-            f"What foretells a fall (AUC): {told}."
+            f"Models that fell miss class {self.neglected + 1} most (FT {self.left:.2f} on it): of "
+            f"starts whose focus scores it below the background {100 * self.rates[0]:.0f} % fall, "
+            f"of the others {100 * self.rates[1]:.0f} %. What foretells a fall (AUC): {told}."
         )
 
 
@@ -57,7 +61,7 @@ def foresee(boxes: Boxes, record: Record, m: int) -> Foresight:
     """
     down, w = fell(record), record.final["f_w0"].astype(float)
     if min(down.sum(), (~down).sum()) < LEAST:
-        return Foresight(None, float("nan"), {})
+        return Foresight(None, np.nan, (np.nan, np.nan), {})
     by_class = exact_ft(boxes, record.final["f_w"][down], m).mean(0)
     neglected = int(by_class.argmin())
     gap = w @ (_middle(boxes.foreground[neglected]) - _middle(boxes.background))
@@ -70,7 +74,8 @@ def foresee(boxes: Boxes, record: Record, m: int) -> Foresight:
         g = [record.final[k].reshape(len(w), -1) for k in ("g_w0", "g_b0")]
         both = np.concatenate([_features(w), *g], 1)
         power["regression on f's and g's weights"] = auc(foretold(both, down), down)
-    return Foresight(neglected, float(by_class[neglected]), power)
+    rates = (_share(down[gap < 0]), _share(down[gap >= 0]))
+    return Foresight(neglected, float(by_class[neglected]), rates, power)
 
 
 def angle(w: Array) -> Array:
@@ -82,6 +87,10 @@ def _features(w: Array) -> Array:
     """The weights, their direction and their size, shape (S, 5)."""
     size = np.linalg.norm(w, axis=1, keepdims=True)
     return np.concatenate([w, w / size, size], 1)
+
+
+def _share(chosen: Array) -> float:
+    return float(chosen.mean()) if len(chosen) else np.nan
 
 
 def _middle(box: Box) -> Array:

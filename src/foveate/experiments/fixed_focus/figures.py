@@ -71,8 +71,8 @@ def _curves(sets: Records, name: str, rates: str) -> alt.VConcatChart:
     for data, record in sets.items():
         shown = [curve(record, name, p, rates) for p in PARADIGMS]
         if name == "difference":
-            shown += [STEP * curve(record, "incentive", p, rates) for p in PARADIGMS]
-        ends = ends_of(np.stack(shown))
+            shown += [STEP * curve(record, "incentive", p, rates).mean(2) for p in PARADIGMS]
+        ends = ends_of(np.concatenate([values.ravel() for values in shown]))
         panels = [_panel(data, record, name, paradigm, rates, ends) for paradigm in PARADIGMS]
         rows.append(alt.hconcat(*panels, spacing=14))
     dashes = {

@@ -128,6 +128,7 @@ class TopicWords(Experiment):
         ),
         "small": TopicWordsSettings(
             seeds=3,
+            sst_seeds=2,
             sst_epochs=1200,
             sst_lr_fc=1.0,  # ten of the paper's epochs in one: larger steps along the same flow
             sst_lr_tc=4.0,  # forty in one
@@ -204,6 +205,6 @@ def _made_part(
         }
 
     epochs = use.limit_epochs if how.limit else use.ablation_epochs if how.ablation else use.epochs
-    return descend(
-        descent, measure, epochs=epochs, every=use.every, checkpoint=checkpoint, tell=tell
-    )
+    # With steps divided by the loss much happens between two of them.
+    every = max(1, use.every // 10) if how.limit else use.every
+    return descend(descent, measure, epochs=epochs, every=every, checkpoint=checkpoint, tell=tell)

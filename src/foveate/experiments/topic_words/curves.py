@@ -10,7 +10,7 @@ from foveate.figures.palette import INK
 from foveate.figures.render import with_rows
 from foveate.record import Array
 
-__all__ = ["COLOURS", "Series", "band", "curve_chart", "kept", "paint"]
+__all__ = ["COLOURS", "Series", "band", "curve_chart", "heading", "kept", "paint"]
 
 COLOURS = {
     "FC": "#0072B2",
@@ -66,6 +66,11 @@ def paint(names: Sequence[str], legend: bool = True, columns: int = 5) -> alt.Co
         if legend
         else None,
     )
+
+
+def heading(title: str) -> alt.TitleParams:
+    """A title that stands level with those of its neighbours, whatever their axes."""
+    return alt.TitleParams(title, frame="group", anchor="start")
 
 
 def curve_chart(
@@ -132,5 +137,5 @@ def curve_chart(
         mark = alt.Chart().mark_rule(color=INK, strokeDash=[3, 3]).encode(y="mean:Q")
         layers.append(with_rows(mark, [{"mean": rule}]))
     return alt.layer(*layers).properties(
-        width=width, height=height, title=title, description=description
+        width=width, height=height, title=heading(title), description=description
     )

@@ -8,7 +8,7 @@ import numpy as np
 
 from foveate.dynamics.lu21 import embedding_norm
 from foveate.experiments.experiment import Records
-from foveate.experiments.topic_words.curves import COLOURS, curve_chart, kept, paint
+from foveate.experiments.topic_words.curves import COLOURS, curve_chart, heading, kept, paint
 from foveate.experiments.topic_words.findings import fallen, identity_gap
 from foveate.experiments.topic_words.review_figures import review_figures
 from foveate.experiments.topic_words.reviews import REVIEWS
@@ -79,7 +79,7 @@ def _against_theory(m: int, points: list[dict[str, float]], title: str) -> Any:
         with_rows(dots.encode(x=x, y=y, color=alt.value(COLOURS[title])), points),
         with_rows(curve.encode(x=x, y=y), theory),
     )
-    return alt.layer(*layers).properties(width=150, height=160, title=title)
+    return alt.layer(*layers).properties(width=150, height=160, title=heading(title))
 
 
 def _points(records: Records, name: str) -> list[dict[str, float]]:

@@ -137,6 +137,10 @@ def _promotion(records: Records) -> Finding:
         )
         return f"{label} {when} (final loss {end[name]})"
 
+    def times(name: str) -> str:
+        least = "at least " if (half[name] > epochs).any() else ""
+        return f"{least}{ratio[name].mean():.2f} times"
+
     return Finding(
         "lu21:C4",
         _verdict([bool((ratio[name] > 1).all()) for name in ("kf", "ef")]),
@@ -144,7 +148,7 @@ def _promotion(records: Records) -> Finding:
         "epochs to half the initial loss, the faster ablation over the full model",
         f"Epochs to half the initial loss: {told('full', 'full model')}, "
         f"{told('kf', 'keys frozen')}, {told('ef', 'embeddings frozen')}. Over the full model: KF "
-        f"{ratio['kf'].mean():.2f} times, EF {ratio['ef'].mean():.2f} times.",
+        f"{times('kf')}, EF {times('ef')}.",
         "ablations",
     )
 
@@ -212,7 +216,7 @@ def _sst(use: "TopicWordsSettings", records: Records) -> Finding:
         verdict = "holds"
     elif any(both) or all(purer) or all(near):
         verdict = "holds in part"
-    above = np.mean([_above_theory(record) for record in here.values()])
+    above = float(np.mean([_above_theory(record) for record in here.values()]))
     met = [REVIEWS[name].label for name, ok in zip(here, both, strict=True) if ok]
     where = f"Both parts of the criterion are met in {', '.join(met) or 'no setting'}."
     made_up = any(record.meta["made_up"] for record in here.values())
