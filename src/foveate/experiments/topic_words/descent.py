@@ -2,12 +2,12 @@ r"""Full-batch gradient descent of word attention, on sentences kept as counts o
 
 Why not the one loop of :mod:`foveate.train`: it is made for mini-batches in a new order every
 epoch, and looks up an embedding for every word of every sentence. Here each step sees the same
-sentences, so that they can be counted once. With the counts N (sentences × words),
-:math:`R = N e^{s}\,[\,A\nu + b,\ 1\,]`, the first layer A, b of the classifier
-reads :math:`R_{\cdot 1}/R_{\cdot 2}`: it is affine and attention sums to 1, so it may come before
-the sum as well as after. A step is two sparse products of the width of that layer, and the
-gradients of the tables, of rank one or J, are never formed. Five thousand steps of the published
-task cost 10 times less than in the one loop; the tests hold the two against each other.
+sentences, so that they can be counted once. With the counts N (sentences × words) and
+:math:`R = N e^{s}\,[\,A\nu + b,\ 1\,]`, the first layer A, b of the classifier makes
+:math:`R_1/R_2` of the contexts: it is affine and attention sums to 1, so it may come before the sum
+as well as after. A step is two sparse products of the width of that layer, and the gradients of the
+tables, which are of low rank, are never formed. Five thousand steps of the published task cost 10
+times less than in the one loop; the tests hold the two against each other.
 """
 
 import time
