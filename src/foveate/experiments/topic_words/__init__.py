@@ -108,7 +108,7 @@ class TopicWords(Experiment):
         f"the {TOP} highest-scored words, on average, is at least .05 higher at the end than at "
         "the first measurement after the start; and the median relative gap of the identity over "
         "these words at the end is below 10 %. Holds with both in all four settings, in part with "
-        "both in some or with one of the two in all; not met where SST's files are not there.",
+        "both in some or with one of the two in all; no finding where SST's files are not there.",
     }
     scales: ClassVar[Mapping[Scale, Checked]] = {
         "smoke": TopicWordsSettings(

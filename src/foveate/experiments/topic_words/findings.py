@@ -222,7 +222,8 @@ def _sst(use: "TopicWordsSettings", records: Records) -> Finding:
     made_up = any(record.meta["made_up"] for record in here.values())
     stand_in = "On made-up sentences in place of SST, which say nothing of it. " if made_up else ""
     told = "; ".join(
-        f"{REVIEWS[name].label}: purity {_mean(purity[name][1])} → {_mean(purity[name][-1])}, "
+        f"{REVIEWS[name].label}: purity {_mean(purity[name][1])} → {_mean(purity[name][-1])} "
+        f"(lowest {_mean(purity[name][1:].mean(1).min())}), "
         f"median gap {_percent(gap[name].mean())}, "
         f"validation accuracy {_mean(here[name].last('accuracy'))}"
         for name in here
