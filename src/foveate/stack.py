@@ -135,7 +135,7 @@ class Stack:
 
     def _call(self, task: Task, row: Tensor, buffers: dict[str, Tensor], *inputs: Any) -> Any:
         state = {f"model.{k}": v for k, v in (self.unflatten(row) | buffers).items()}
-        return functional_call(self._bound, state, (task, *inputs))
+        return functional_call(self._bound, state, (task, *inputs), tie_weights=False)
 
     def _one(
         self, task: Task, i: int, row: Tensor, buffers: dict[str, Tensor], args: tuple[Any, ...]
@@ -249,7 +249,7 @@ class Pile:
         x = self._source.segments(sets, rows, whole)
         z = self.z[at, rows] if with_z and self.z is not None else None
         mask = None if self.mask is None else self.mask[at, rows]
-        return Batch(x, self.y[at, rows], z, mask, aux)
+        return Batch(x, self.y[sets].gather(1, rows), z, mask, aux)
 
 
 class _Dense:

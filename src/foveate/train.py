@@ -144,21 +144,29 @@ class Training:
         losses = torch.zeros(len(self.seeds), dtype=self.stack.dtype)
         grad = torch.zeros_like(self.stack.flat)
         for phase, members in groups.items():
-            who = None if len(members) == len(self.seeds) else members
-            here, given = places[members], aux[phase]
-            batch = self.train.batch(
-                self.rows[members].gather(1, here),
-                who,
-                None if given is None else given.gather(1, _as_index(here, given)),
-                whole=not self.stack.mixes_rows,
-                with_z=self.stack.model.needs_z,
-            )
-            losses[members], grad[members] = self.stack.gradients(
-                _mean_loss, batch, phase, members=who
-            )
+            if len(members) == len(self.seeds):  # the usual case, without copies
+                losses, grad = self._gradients(phase, places, aux[phase])
+            else:
+                part = self._gradients(phase, places, aux[phase], members)
+                losses[members], grad[members] = part
         active = None if bool(self.active.all()) else self.active.nonzero()[:, 0]
         self.optimizer.step(self.stack.flat, grad, active)
         return losses
+
+    def _gradients(
+        self, phase: Paradigm, places: Tensor, aux: Tensor | None, members: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Mean loss and gradient of some members on the bags at their places in the epoch."""
+        rows = self.rows if members is None else self.rows[members]
+        here = places if members is None else places[members]
+        batch = self.train.batch(
+            rows.gather(1, here),
+            members,
+            None if aux is None else aux.gather(1, _as_index(here, aux)),
+            whole=not self.stack.mixes_rows,
+            with_z=self.stack.model.needs_z,
+        )
+        return self.stack.gradients(_mean_loss, batch, phase, members=members)
 
     def _order(self, i: int) -> Tensor:
         """The order of member i's training bags in this epoch, which its seed alone decides."""
