@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo test lint types tests bench clean
+.PHONY: demo test lint types tests bench ledger clean
 
 demo: $(READY)          ## the main job: race four paradigms on digits mosaics, end with a report
 	$(BIN)/foveate race digits
@@ -23,6 +23,10 @@ tests: $(READY)
 
 bench: $(READY)
 	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
+
+ledger: $(READY)        ## run every claim at small scale; renew the shipped results and the docs
+	$(BIN)/foveate claims --run --report --docs docs/papers
+	cp $${FOVEATE_RUNS:-runs}/claims-small/claims.json src/foveate/results/claims.json
 
 $(READY): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

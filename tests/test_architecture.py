@@ -19,7 +19,7 @@ LADDER = [
     {"errors", "registry", "randomness", "papers", "plan"},
     {"segments"},
     {"bag", "record"},
-    {"maps", "data", "metrics", "dynamics", "runs", "checkpoint", "figures"},
+    {"maps", "likelihood", "data", "metrics", "dynamics", "runs", "checkpoint", "figures"},
     {"models", "paradigms"},
     {"stack", "optim", "cost"},
     {"probes"},

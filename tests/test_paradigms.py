@@ -8,6 +8,7 @@ from torch import nn
 
 import oracles
 from foveate.errors import FoveateError
+from foveate.likelihood import entropy, label_log_prob
 from foveate.maps import softmax
 from foveate.paradigms import (
     EM,
@@ -21,8 +22,6 @@ from foveate.paradigms import (
     SampledHard,
     Soft,
     WithEntropy,
-    entropy,
-    label_log_prob,
 )
 from foveate.segments import Mosaics
 

@@ -12,12 +12,12 @@ from typing import ClassVar
 
 import torch
 from torch import Tensor
-from torch.utils.checkpoint import checkpoint
 
 from foveate.errors import FoveateError
+from foveate.likelihood import entropy, label_log_prob, log_weights, of_label
 from foveate.maps import log_softmax
 from foveate.registry import Registry
-from foveate.segments import Mosaics, Network, Segments, dense, each, mix, select
+from foveate.segments import Network, Segments, dense, each, mix, select
 
 __all__ = [
     "EM",
@@ -33,8 +33,6 @@ __all__ = [
     "SampledHard",
     "Soft",
     "WithEntropy",
-    "entropy",
-    "label_log_prob",
 ]
 
 PARADIGMS: Registry[Callable[..., "Paradigm"]] = Registry("paradigm")
@@ -97,7 +95,7 @@ class Soft(Paradigm):
     per_segment: ClassVar[bool] = False
 
     def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
-        return -_of_label(self.log_prob(alpha, x, g), y)
+        return -of_label(self.log_prob(alpha, x, g), y)
 
     def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
         return log_softmax(g(mix(alpha, x)))
@@ -143,7 +141,7 @@ class Marginal(Paradigm):
     chunk: int | None = None
 
     def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
-        return -torch.logsumexp(_log(alpha) + label_log_prob(x, g, y, self.chunk), 1)
+        return -torch.logsumexp(log_weights(alpha) + label_log_prob(x, g, y, self.chunk), 1)
 
     def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
         p = each(lambda rows: log_softmax(g(rows)).exp(), x)
@@ -163,7 +161,7 @@ class LogitAverage(Paradigm):
     """
 
     def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
-        return -_of_label(self.log_prob(alpha, x, g), y)
+        return -of_label(self.log_prob(alpha, x, g), y)
 
     def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
         return log_softmax(mix(alpha, each(g, x)))
@@ -187,13 +185,13 @@ class EM(Paradigm):
     chunk: int | None = None
 
     def remember(self, alpha: Tensor, x: Segments, g: Network, y: Tensor) -> Tensor:
-        joint = _log(alpha) + label_log_prob(x, g, y, self.chunk)
+        joint = log_weights(alpha) + label_log_prob(x, g, y, self.chunk)
         return joint.softmax(1)
 
     def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
         """``aux`` holds the responsibilities, shape (B, m); without them they are computed here."""
         gamma = self.remember(alpha, x, g, y).detach() if aux is None else aux
-        joint = _log(alpha) + label_log_prob(x, g, y, self.chunk)
+        joint = log_weights(alpha) + label_log_prob(x, g, y, self.chunk)
         return -(gamma * joint.masked_fill(gamma == 0, 0.0)).sum(1)
 
     def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
@@ -229,8 +227,8 @@ class SampledHard(Paradigm):
         # Rounding can leave the last edge below the draw; the last segment with weight is meant.
         last = (alpha.detach() > 0).long().mul(torch.arange(alpha.shape[1])).amax(1, keepdim=True)
         picks = torch.minimum(picks, last)
-        first, second = (-_of_label(log_softmax(g(select(x, j))), y) for j in picks.unbind(1))
-        log_alpha = _log(alpha.gather(1, picks))
+        first, second = (-of_label(log_softmax(g(select(x, j))), y) for j in picks.unbind(1))
+        log_alpha = log_weights(alpha.gather(1, picks))
         advantage = (first - second).detach()
         score = advantage * (log_alpha[:, 0] - log_alpha[:, 1]) / 2
         return (first + second) / 2 + score - score.detach()
@@ -317,7 +315,7 @@ class Direct(Paradigm):
     whole_bag: ClassVar[bool] = True
 
     def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
-        return -_of_label(self.log_prob(alpha, x, g), y)
+        return -of_label(self.log_prob(alpha, x, g), y)
 
     def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
         rows = dense(x)
@@ -366,53 +364,3 @@ class WithEntropy(Paradigm):
     def phase(self, progress: Progress) -> Paradigm:
         inner = self.paradigm.phase(progress)
         return self if inner is self.paradigm else WithEntropy(inner, self.weight)
-
-
-def entropy(alpha: Tensor) -> Tensor:
-    r"""Entropy of attention in nats, :math:`-\sum_j \alpha_j \log \alpha_j`, shape (B,)."""
-    seen = alpha > 0
-    return -(alpha * alpha.where(seen, 1.0).log()).sum(1)
-
-
-def label_log_prob(x: Segments, g: Network, y: Tensor, chunk: int | None = None) -> Tensor:
-    r""":math:`\log \sigma_y(g(x_j))` of the bag's own label for each of its segments, shape (B, m).
-
-    Args:
-        x: Segments of B bags.
-        g: The classifier.
-        y: Labels, shape (B,).
-        chunk: How many segments to classify at a time. The logits of a chunk are made, reduced to
-            one number a segment, and made again on the way back, so that memory does not grow with
-            C·m. None classifies all at once.
-    """
-    if isinstance(x, Mosaics) and chunk is None:
-        scored = each(lambda rows: log_softmax(g(rows)), x)
-        if isinstance(scored, Mosaics):
-            log_p, index = scored
-            cell = index * log_p.shape[1] + y[:, None]
-            return log_p.flatten().gather(0, cell.flatten()).view_as(index)
-        return scored.gather(2, y[:, None, None].expand(-1, scored.shape[1], 1)).squeeze(2)
-    rows = dense(x)
-    label = y[:, None].expand(rows.shape[:2]).flatten()
-    flat = rows.flatten(0, 1)
-
-    def classified(part: Tensor, of: Tensor) -> Tensor:
-        return _of_label(log_softmax(g(part)), of)
-
-    if chunk is None or len(flat) <= chunk:
-        return classified(flat, label).unflatten(0, rows.shape[:2])
-    parts = [
-        checkpoint(classified, part, of, use_reentrant=False)
-        for part, of in zip(flat.split(chunk), label.split(chunk), strict=True)
-    ]
-    return torch.cat(parts).unflatten(0, rows.shape[:2])
-
-
-def _of_label(log_p: Tensor, y: Tensor) -> Tensor:
-    return log_p.gather(1, y[:, None]).squeeze(1)
-
-
-def _log(alpha: Tensor) -> Tensor:
-    """log α with −∞, and no gradient, where the weight is exactly zero."""
-    seen = alpha > 0
-    return alpha.where(seen, 1.0).log().masked_fill(~seen, -torch.inf)

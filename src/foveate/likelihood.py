@@ -1,0 +1,61 @@
+"""Log-probabilities of labels over segments, and logarithms of attention that stay finite."""
+
+import torch
+from torch import Tensor
+from torch.utils.checkpoint import checkpoint
+
+from foveate.maps import log_softmax
+from foveate.segments import Mosaics, Network, Segments, dense, each
+
+__all__ = ["entropy", "label_log_prob", "log_weights", "of_label"]
+
+
+def entropy(alpha: Tensor) -> Tensor:
+    r"""Entropy of attention in nats, :math:`-\sum_j \alpha_j \log \alpha_j`, shape (B,)."""
+    seen = alpha > 0
+    return -(alpha * alpha.where(seen, 1.0).log()).sum(1)
+
+
+def label_log_prob(x: Segments, g: Network, y: Tensor, chunk: int | None = None) -> Tensor:
+    r""":math:`\log \sigma_y(g(x_j))` of the bag's own label for each of its segments, shape (B, m).
+
+    Args:
+        x: Segments of B bags.
+        g: The classifier.
+        y: Labels, shape (B,).
+        chunk: How many segments to classify at a time. The logits of a chunk are made, reduced to
+            one number a segment, and made again on the way back, so that memory does not grow with
+            C·m. None classifies all at once.
+    """
+    if isinstance(x, Mosaics) and chunk is None:
+        scored = each(lambda rows: log_softmax(g(rows)), x)
+        if isinstance(scored, Mosaics):
+            log_p, index = scored
+            cell = index * log_p.shape[1] + y[:, None]
+            return log_p.flatten().gather(0, cell.flatten()).view_as(index)
+        return scored.gather(2, y[:, None, None].expand(-1, scored.shape[1], 1)).squeeze(2)
+    rows = dense(x)
+    label = y[:, None].expand(rows.shape[:2]).flatten()
+    flat = rows.flatten(0, 1)
+
+    def classified(part: Tensor, of: Tensor) -> Tensor:
+        return of_label(log_softmax(g(part)), of)
+
+    if chunk is None or len(flat) <= chunk:
+        return classified(flat, label).unflatten(0, rows.shape[:2])
+    parts = [
+        checkpoint(classified, part, of, use_reentrant=False)
+        for part, of in zip(flat.split(chunk), label.split(chunk), strict=True)
+    ]
+    return torch.cat(parts).unflatten(0, rows.shape[:2])
+
+
+def of_label(log_p: Tensor, y: Tensor) -> Tensor:
+    """The entry of each row's label, from (B, C) to (B,)."""
+    return log_p.gather(1, y[:, None]).squeeze(1)
+
+
+def log_weights(alpha: Tensor) -> Tensor:
+    """log α with −∞, and no gradient, where the weight is exactly zero."""
+    seen = alpha > 0
+    return alpha.where(seen, 1.0).log().masked_fill(~seen, -torch.inf)
