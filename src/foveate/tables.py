@@ -59,6 +59,8 @@ def print_race(run: Run) -> None:
         cost = [f"{summary['cpu_seconds']:.2f}", f"{summary['classifier_calls']:,.0f}"]
         table.add_row(name, *shares, *cost, str(record.meta["epochs_run"]))
     console.print(table)
+    if budget := run.manifest.get("sizes", {}).get("budget"):
+        print(f"equal compute: at most {budget:,.0f} multiplications of f and g per training bag")
     print(f"report: {run.path / 'report.html'}")
 
 

@@ -149,7 +149,7 @@ def _check(race: SettledRace, bags: _Bags) -> None:
 
 
 def _go_on(run: Run, race: SettledRace, bags: _Bags, report: Report | None) -> Run:
-    start = time.monotonic()
+    start, shape = time.monotonic(), bags.train[0].segment_shape
     for name in race.paradigms:
         if not run.has(name):
             run = _train_part(run, race, name, bags, report)
@@ -165,7 +165,8 @@ def _go_on(run: Run, race: SettledRace, bags: _Bags, report: Report | None) -> R
             "n_test": race.n_test,
             "m": race.m,
             "classes": list(bags.classes),
-            "segment": list(bags.train[0].segment_shape),
+            "segment": list(shape),
+            **({"budget": _budget(race, shape, len(bags.classes))} if race.equal_compute else {}),
         },
     )
 
@@ -202,11 +203,17 @@ def _epochs(race: SettledRace, rule: Paradigm, shape: tuple[int, ...], classes: 
     """The epochs of one paradigm: all, or as many as soft attention's cost pays for."""
     if not race.equal_compute:
         return race.epochs
-    soft = PARADIGMS.get("soft")()
     with torch.random.fork_rng(devices=[]):  # weights do not matter to the cost
-        of_soft, own = (_model(race, each, shape, classes) for each in (soft, rule))
-    budget = training_cost(soft, of_soft, shape, race.m, race.epochs)
-    return epochs_within(budget, rule, own, shape, race.m)
+        model = _model(race, rule, shape, classes)
+    return epochs_within(_budget(race, shape, classes), rule, model, shape, race.m)
+
+
+def _budget(race: SettledRace, shape: tuple[int, ...], classes: int) -> float:
+    """Multiplications per training bag that soft attention needs for all its epochs."""
+    soft = PARADIGMS.get("soft")()
+    with torch.random.fork_rng(devices=[]):
+        model = _model(race, soft, shape, classes)
+    return training_cost(soft, model, shape, race.m, race.epochs)
 
 
 def _save_gallery(run: Run, bag: Bag) -> None:

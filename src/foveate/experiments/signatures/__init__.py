@@ -185,11 +185,14 @@ def _gain(use: SignatureSettings, records: Records, claim: str, other: str) -> F
         if other == "soft":
             parts.append(lost.mean > -1)
         effects.append(gain)
-        words.append(
-            f"m = {m}: SAIF {gain.mean:+.1f} points [{gain.low}, {gain.high}], accuracy "
-            f"{lost.mean:+.1f}".replace("None", "–")
-        )
+        words.append(f"m = {m}: SAIF {_points(gain)} points, accuracy {lost.mean:+.1f}")
     return _finding(claim, parts, effects[-1], words, f"SAIF, hybrid minus {other}, points")
+
+
+def _points(value: Interval) -> str:
+    if value.low is None or value.high is None:
+        return f"{value.mean:+.1f}"
+    return f"{value.mean:+.1f} [{value.low:+.1f}, {value.high:+.1f}]"
 
 
 def _finding(

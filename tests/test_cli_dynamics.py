@@ -1,0 +1,149 @@
+"""The commands around learning dynamics: flow, run, claims."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from foveate.cli import main
+from foveate.dynamics import vr23
+from foveate.papers import CLAIMS
+from foveate.runs import open_run
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FOVEATE_RUNS", raising=False)
+
+
+def as_json(capsys, *arguments):
+    main([*arguments, "--json"])
+    return json.loads(capsys.readouterr().out)
+
+
+def test_flow_gives_the_exact_solution(capsys):
+    found = as_json(capsys, "flow", "vr23", "--m", "20", "--classes", "20", "--until", "1000")
+    assert list(found) == ["t", "soft", "hard", "lvml"]
+    assert len(found["t"]) == 200
+    expected = {"soft": (6.31401, 5.54314), "hard": (5.75676, 6.81206), "lvml": (6.32938, 6.16296)}
+    for name, (mu, nu) in expected.items():
+        assert list(found[name]) == ["mu", "nu", "alpha", "beta", "loss"]
+        assert found[name]["mu"][-1] == pytest.approx(mu, abs=1e-5)
+        assert found[name]["nu"][-1] == pytest.approx(nu, abs=1e-5)
+
+
+def test_a_fixed_focus_has_no_nu(capsys):
+    found = as_json(capsys, "flow", "--alpha", "0.4", "--points", "5", "--until", "50")
+    assert found["soft"]["nu"] is None
+    assert found["hard"]["alpha"] == [0.4] * 5
+    exact = vr23.exact_fixed("lvml", np.array(found["t"]), 0.4, 20)
+    np.testing.assert_allclose(found["lvml"]["mu"], exact)
+
+
+def test_a_switch_adds_the_hybrid(capsys):
+    found = as_json(capsys, "flow", "--switch", "400", "--points", "11")
+    before = [t <= 400 for t in found["t"]]
+    for t, soft, hybrid in zip(before, found["soft"]["nu"], found["hybrid"]["nu"], strict=True):
+        assert (soft == pytest.approx(hybrid)) == t
+
+
+def test_flow_draws_and_tells_the_best_switch(capsys, tmp_path):
+    main(["flow", "--out", "picture.png"])
+    assert (tmp_path / "picture.png").read_bytes()[:4] == b"\x89PNG"
+    assert "switches at t = 651" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["flow", "--m", "1"], "m must be from 2"),
+        (["flow", "--classes", "1"], "C must be from 2"),
+        (["flow", "--until", "-1"], "until must be a time above 0"),
+        (["flow", "--alpha", "1.5"], "alpha must lie between 0 and 1"),
+        (["flow", "--points", "0"], "points must be at least 2"),
+        (["flow", "--switch", "-2"], "switch must be a time"),
+        (["flow", "--out", "picture.gif"], "must end in .svg or .png"),
+        (["run", "flow"], "Did you mean 'flows'?"),
+        (["run", "flows", "--set", "points"], "--set takes key=value"),
+        (["run", "flows", "--set", "pionts=3"], "Did you mean 'points'?"),
+        (["run", "flows", "--seeds", "3"], "unknown setting 'seeds'"),
+        (["claims", "--paper", "vr24"], "paper must be one of vr23"),
+        (["resume", "nowhere"], "there is no run directory nowhere"),
+    ],
+)
+def test_bad_input_is_one_sentence(arguments, sentence, capsys, tmp_path):
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    said = capsys.readouterr().err
+    assert stopped.value.code == 2
+    assert said.startswith("foveate: ")
+    assert sentence in said
+    assert "Traceback" not in said
+    assert not list(tmp_path.glob("runs/*"))
+
+
+def test_run_leaves_findings_and_a_page(capsys, tmp_path):
+    found = as_json(capsys, "run", "toy-classifier", "--scale", "smoke", "--set", "points=50")
+    run = open_run(found["run"])
+    assert run.manifest["config"]["settings"]["points"] == 50
+    assert {f["claim"] for f in found["findings"]} == {"blog21:B1", "blog21:B2", "blog21:B3"}
+    page = (run.path / "report.html").read_text()
+    assert page.count('role="img"') == 3
+    assert "<script" not in page
+
+
+def test_claims_run_once_and_then_are_read(capsys, tmp_path):
+    arguments = ["claims", "--paper", "blog21", "--scale", "smoke"]
+    first = as_json(capsys, *arguments, "--run", "--report", "--docs", "papers")
+    assert [e["claim"] for e in first["claims"]] == ["blog21:B1", "blog21:B2", "blog21:B3"]
+    manifest = tmp_path / "runs/claims-smoke/toy-classifier/manifest.json"
+    stamp = manifest.stat().st_mtime_ns
+    again = as_json(capsys, *arguments, "--run")
+    assert again == first
+    assert manifest.stat().st_mtime_ns == stamp
+    assert "*Criterion.*" in (tmp_path / "papers/blog21.md").read_text()
+    assert (tmp_path / "runs/claims-smoke/claims.html").read_text().count("<article") == 3
+
+
+def test_the_shipped_ledger_has_a_verdict_for_every_claim(capsys):
+    ledger = as_json(capsys, "claims")
+    assert [e["claim"] for e in ledger["claims"]] == list(CLAIMS)
+    assert all(e["finding"] for e in ledger["claims"])
+    assert ledger["scale"] == "small"
+
+
+def test_a_killed_experiment_resumes_to_the_same_records(tmp_path):
+    code = "from foveate.cli import main; main()"
+    sizes = ["--set", "n=300", "--set", "epochs=6", "--set", "lengths=[5]", "--scale", "smoke"]
+
+    def start(*arguments):
+        return subprocess.Popen(
+            [sys.executable, "-c", code, *arguments],
+            cwd=tmp_path,
+            env=os.environ | {"OMP_NUM_THREADS": "1"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+
+    whole = start("run", "signatures", *sizes, "--out", "whole")
+    doomed = start("run", "signatures", *sizes, "--out", "killed")
+    begun, waited = tmp_path / "killed/hard-m5", time.monotonic()
+    while not begun.exists() and time.monotonic() - waited < 100:
+        time.sleep(0.01)
+    doomed.send_signal(signal.SIGKILL)
+    doomed.communicate()
+    again = start("resume", "killed")
+    for process in (whole, again):
+        _, err = process.communicate(timeout=150)
+        assert process.returncode == 0, err.decode()
+    a, b = open_run(tmp_path / "whole").records(), open_run(tmp_path / "killed").records()
+    assert list(a) == list(b)
+    for part, record in a.items():
+        for key, value in record.final.items():
+            np.testing.assert_array_equal(value, b[part].final[key])
