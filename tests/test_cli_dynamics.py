@@ -147,3 +147,25 @@ def test_a_killed_experiment_resumes_to_the_same_records(tmp_path):
     for part, record in a.items():
         for key, value in record.final.items():
             np.testing.assert_array_equal(value, b[part].final[key])
+
+
+def test_experiments_side_by_side_equal_one_alone(tmp_path):
+    from foveate.experiments.lanes import run_side_by_side
+    from foveate.experiments.runner import findings_of, start_experiment
+
+    told = []
+    places = {name: tmp_path / "both" / name for name in ("flows", "toy-classifier")}
+    places["flows"].parent.mkdir()
+    run_side_by_side(places, "smoke", lambda *words: told.append(words), lanes=2)
+    assert ("toy-classifier", 2, 2) in told
+    alone = start_experiment("toy-classifier", "smoke", out=tmp_path / "alone")
+    assert findings_of(open_run(places["toy-classifier"])) == findings_of(alone)
+
+
+def test_an_experiment_that_fails_beside_others_is_named(tmp_path):
+    from foveate.errors import FoveateError
+    from foveate.experiments.lanes import run_side_by_side
+
+    places = {"flows": tmp_path / "flows", "no-such": tmp_path / "other"}
+    with pytest.raises(FoveateError, match="experiment 'no-such' failed: unknown experiment"):
+        run_side_by_side(places, "smoke", None, lanes=2)

@@ -9,6 +9,7 @@ from typing import Any
 
 from foveate.errors import FoveateError
 from foveate.experiments.experiment import EXPERIMENTS, Finding
+from foveate.experiments.lanes import run_side_by_side
 from foveate.experiments.runner import findings_of, resume_experiment, start_experiment
 from foveate.papers import CLAIMS
 from foveate.record import write_atomically
@@ -63,27 +64,38 @@ def folder(scale: str) -> Path:
 
 def run_ledger(scale: str, paper: str | None, report: Report | None = None) -> Ledger:
     """Run, or finish, the experiments behind the claims; what is done is not done again."""
-    for name in _experiments(paper):
-        place = folder(scale) / name
-        if (place / "manifest.json").exists():
-            run = open_run(place)
-            if not run.done:
-                resume_experiment(run, _prefixed(report, name))
-        else:
-            command = f"foveate run {name} --scale {scale}"
-            start_experiment(
-                name,
-                scale,  # type: ignore[arg-type]
-                out=place,
-                report=_prefixed(report, name),
-                command=command,
-            )
+    places = {name: folder(scale) / name for name in _experiments(paper)}
+    todo = {name: place for name, place in places.items() if not _is_done(place)}
+    if len(todo) == 1:
+        [(name, place)] = todo.items()
+        _run_here(name, scale, place, report)
+    elif todo:
+        run_side_by_side(todo, scale, report)
     ledger = ledger_at(scale)
     if ledger is None:
         raise FoveateError(f"no experiment serves the claims of '{paper}'")
     text = (json.dumps(ledger.as_json(), indent=1, ensure_ascii=False) + "\n").encode()
     write_atomically(folder(scale) / "claims.json", lambda file: file.write(text))
     return ledger
+
+
+def _is_done(place: Path) -> bool:
+    return (place / "manifest.json").exists() and open_run(place).done
+
+
+def _run_here(name: str, scale: str, place: Path, report: Report | None) -> None:
+    """Run one experiment in this process, with its parts as they go."""
+    if (place / "manifest.json").exists():
+        resume_experiment(open_run(place), _prefixed(report, name))
+        return
+    command = f"foveate run {name} --scale {scale}"
+    start_experiment(
+        name,
+        scale,  # type: ignore[arg-type]
+        out=place,
+        report=_prefixed(report, name),
+        command=command,
+    )
 
 
 def ledger_at(scale: str) -> Ledger | None:
