@@ -71,10 +71,10 @@ def _figure(entry: Entry, charts: dict[str, Any], seen: dict[tuple[str, str], st
 def _lead(ledger: Ledger, paper: str | None) -> str:
     entries = ledger.of(paper)
     counts = Counter(e.finding.verdict if e.finding else "not run" for e in entries)
-    words = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+    words = ", ".join(f"{verdict}: {count}" for verdict, count in counts.most_common())
     return (
         f"{len(entries)} claims, each an executable check whose criterion was written before its "
-        f"result was seen. At {ledger.scale} scale: {words}."
+        f"result was seen. At {ledger.scale} scale {words}."
     )
 
 
