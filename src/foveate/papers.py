@@ -87,6 +87,32 @@ CLAIMS = {
     "lu21:C4": "Mutual promotion: with keys or embeddings frozen the loss falls more slowly.",
     "lu21:C5": "Mutual suppression: early in training a score can fall with its embedding norm.",
     "lu21:C6": "On SST the highest-scored words become purer and the identity holds approximately.",
+    "snell21:C1": "Attention agrees with word knowledge learnt under uniform attention, "
+    "A(α, β_uf), far above chance.",
+    "snell21:C2": "Word knowledge under uniform attention agrees with the bag-of-words proxy, "
+    "A(β_uf, β_px), far above chance.",
+    "snell21:C3": "Gradient influence agrees with word knowledge, A(Δ, β_uf), far above chance.",
+    "snell21:C4": "Attention agrees with the word knowledge of its own model, A(α, β), far above "
+    "chance.",
+    "snell21:C5": "Copying permutations of 40 words sometimes fails; copying 40 words drawn from "
+    "60 is always learnt.",
+    "snell21:C6": "Copying a mixture of two sets of permutations sometimes fails too.",
+    "snell21:C7": "Eight heads with bad initial weights fail, one good head among them is enough, "
+    "and eight random heads almost always learn.",
+    "snell21:C8": "At initialisation ∂γ_{i,o}/∂τ tends to 2(C_{i,o} − mean_o C_{i,o}) as d → ∞ for "
+    "the logits γ = We; for θ = σ(We) divided by |O|.",
+    "snell21:C9": "The count table of IBM Model 1 equals the proxy's table C.",
+    "snell21:C10": "The proxy equals logistic regression on bags of words.",
+    "snell21:C11": "Under uniform attention word knowledge is local early in training, and not "
+    "asymptotically.",
+    "snell21:C12": "A fixed permutation of the input is not learnt where copying it is.",
+    "snell21:C13": "Optimal attention can leave out the position with the largest β: "
+    "γ₁ = (0, 0, 0), γ₂ = (0, −10, 5), γ₃ = (0, 5, −10) gives α = (0, ½, ½).",
+    "snell21:C14": "With word knowledge frozen, attention does not learn.",
+    "snell21:C15": "Optimal attention is a convex problem, and its solution agrees with β.",
+    "snell21:C16": "SMS spam is an outlier: attention differs much from seed to seed.",
+    "snell21:C17": "A(α, β_uf(τ)) first rises and then falls as training goes on.",
+    "snell21:C18": "The picture is the same on training data, and with BLEU in ξ.",
     "blog21:B1": "From a uniform start the toy classifier learns β first, then p goes to 1.",
     "blog21:B2": "From β₀ = 10, β₁ = −10 the attention p first falls.",
     "blog21:B3": "β₀ = −K, β₁ = 3K, p = ½ has arbitrarily low loss with uniform attention.",

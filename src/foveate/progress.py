@@ -29,7 +29,6 @@ def progress_of(*, quiet: bool = False) -> Iterator[Callable[[str, int, int], No
         TextColumn("{task.description:>12}"),
         BarColumn(bar_width=30),
         MofNCompleteColumn(),
-        TextColumn("epochs"),
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
@@ -44,6 +43,6 @@ def progress_of(*, quiet: bool = False) -> Iterator[Callable[[str, int, int], No
                 tasks[part] = bars.add_task(part, total=total)
             bars.update(tasks[part], completed=done)
             if done == total and not console.is_terminal and not quiet:
-                print(f"{part}: {total} epochs done", file=sys.stderr)
+                print(f"{part}: {total} of {total} done", file=sys.stderr)
 
         yield report

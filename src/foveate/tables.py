@@ -135,13 +135,14 @@ def print_findings(findings: Sequence[Finding], scale: str) -> None:
 
 def print_ledger(ledger: Ledger, paper: str | None) -> None:
     """One row a claim of the ledger, and where it comes from."""
-    table = Table(title=f"claims at {ledger.scale} scale")
-    for heading in ("claim", "statement", "verdict", "measured", "experiment"):
+    table = Table(title=f"claims at {ledger.scale} scale or larger")
+    for heading in ("claim", "statement", "verdict", "measured", "experiment", "scale"):
         table.add_column(heading, overflow="fold")
     for entry in ledger.of(paper):
         found = entry.finding
         verdict, effect = (found.verdict, _effect(found)) if found else ("not run", "–")
-        table.add_row(entry.claim, entry.statement, verdict, effect, entry.experiment)
+        scale = (entry.scale or "–") if found else "–"
+        table.add_row(entry.claim, entry.statement, verdict, effect, entry.experiment, scale)
     _console().print(table)
     if not ledger.runs:
         print("as shipped; 'foveate claims --run' runs them here")

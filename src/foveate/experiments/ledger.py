@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from foveate.errors import FoveateError
-from foveate.experiments.experiment import EXPERIMENTS, Finding
+from foveate.experiments.experiment import EXPERIMENTS, SCALES, Finding
 from foveate.experiments.lanes import run_side_by_side
 from foveate.experiments.runner import findings_of, resume_experiment, start_experiment
 from foveate.papers import CLAIMS
@@ -22,24 +22,28 @@ Report = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Entry:
-    """One claim: what it says, how it is judged, by which experiment, and the finding if any."""
+    """One claim: what it says, how it is judged, by which experiment, and the finding if any.
+
+    The scale is that of the run behind the finding.
+    """
 
     claim: str
     statement: str
     experiment: str
     criterion: str
     finding: Finding | None
+    scale: str | None = None
 
 
 @dataclass(frozen=True)
 class Ledger:
-    """All claims at one scale.
+    """All claims at one scale, or above it where an experiment was run at a larger one.
 
     Args:
-        scale: The scale of the runs behind it.
+        scale: The least scale of the runs behind it.
         entries: One per claim, in the order of the papers.
         runs: The run behind each experiment, where it is on this machine.
-        versions: Versions and commit of the runs, by experiment.
+        versions: Versions, commit, scale and seconds of the runs, by experiment.
     """
 
     scale: str
@@ -64,8 +68,8 @@ def folder(scale: str) -> Path:
 
 def run_ledger(scale: str, paper: str | None, report: Report | None = None) -> Ledger:
     """Run, or finish, the experiments behind the claims; what is done is not done again."""
-    places = {name: folder(scale) / name for name in _experiments(paper)}
-    todo = {name: place for name, place in places.items() if not _is_done(place)}
+    missing = [name for name in _experiments(paper) if _largest(name, scale) is None]
+    todo = {name: folder(scale) / name for name in missing}
     if len(todo) == 1:
         [(name, place)] = todo.items()
         _run_here(name, scale, place, report)
@@ -79,8 +83,16 @@ def run_ledger(scale: str, paper: str | None, report: Report | None = None) -> L
     return ledger
 
 
-def _is_done(place: Path) -> bool:
-    return (place / "manifest.json").exists() and open_run(place).done
+def _largest(name: str, scale: str) -> Run | None:
+    """The finished run of an experiment at this scale or, better, at a larger one."""
+    if scale not in SCALES:
+        raise FoveateError(f"scale must be one of {', '.join(SCALES)}, got '{scale}'")
+    wanted = SCALES[1:] if scale == "small" else (scale,)  # a smoke ledger is for trying out
+    for own in reversed(wanted):
+        place = folder(own) / name
+        if (place / "manifest.json").exists() and (run := open_run(place)).done:
+            return run
+    return None
 
 
 def _run_here(name: str, scale: str, place: Path, report: Report | None) -> None:
@@ -100,17 +112,19 @@ def _run_here(name: str, scale: str, place: Path, report: Report | None) -> None
 
 def ledger_at(scale: str) -> Ledger | None:
     """The ledger of the runs on this machine, None where there are none."""
-    places = {name: folder(scale) / name for name in EXPERIMENTS.names()}
-    runs = {n: open_run(p) for n, p in places.items() if (p / "manifest.json").exists()}
-    runs = {name: run for name, run in runs.items() if run.done}
+    found = {name: _largest(name, scale) for name in EXPERIMENTS.names()}
+    runs = {name: run for name, run in found.items() if run is not None}
     if not runs:
         return None
-    found = {f.claim: f for run in runs.values() for f in findings_of(run)}
-    versions = {
-        n: {"versions": r.manifest["versions"], "commit": r.manifest["commit"]}
-        for n, r in runs.items()
-    }
-    return Ledger(scale, _entries(found), runs, versions)
+    findings = {f.claim: f for run in runs.values() for f in findings_of(run)}
+    versions = {name: _origin(run) for name, run in runs.items()}
+    return Ledger(scale, _entries(findings, versions), runs, versions)
+
+
+def _origin(run: Run) -> dict[str, Any]:
+    """Where numbers come from, as the ledger keeps it."""
+    kept = {key: run.manifest[key] for key in ("versions", "commit", "seconds")}
+    return {**kept, "scale": run.manifest["config"]["scale"]}
 
 
 def shipped_ledger() -> Ledger:
@@ -118,17 +132,25 @@ def shipped_ledger() -> Ledger:
     text = resources.files("foveate").joinpath("results/claims.json").read_text()
     stored = json.loads(text)
     found = {e["claim"]: Finding(**e["finding"]) for e in stored["claims"] if e["finding"]}
-    return Ledger(stored["scale"], _entries(found), {}, stored["versions"])
+    return Ledger(stored["scale"], _entries(found, stored["versions"]), {}, stored["versions"])
 
 
-def _entries(found: Mapping[str, Finding]) -> tuple[Entry, ...]:
+def _entries(
+    found: Mapping[str, Finding], versions: Mapping[str, Mapping[str, Any]]
+) -> tuple[Entry, ...]:
     served = {
         claim: (name, criterion)
         for name, kind in EXPERIMENTS.items()
         for claim, criterion in kind.criteria.items()
     }
     return tuple(
-        Entry(claim, statement, *served[claim], found.get(claim))
+        Entry(
+            claim,
+            statement,
+            *served[claim],
+            found.get(claim),
+            versions.get(served[claim][0], {}).get("scale"),
+        )
         for claim, statement in CLAIMS.items()
         if claim in served
     )

@@ -63,13 +63,13 @@ def setup_rows(run: Run) -> dict[str, str]:
 def claim_view(entry: Entry, run: Run | None, figure: Any = None) -> dict[str, Any]:
     """What the template shows of one claim."""
     found = entry.finding
-    scale = f" --scale {run.manifest['config']['scale']}" if run else ""
+    own = run.manifest.get("command") if run else None
     return {
         "anchor": entry.claim.replace(":", "-"),
         "number": entry.claim.split(":")[1],
         "statement": entry.statement,
         "criterion": entry.criterion,
-        "command": f"foveate run {entry.experiment}{scale}",
+        "command": own or f"foveate run {entry.experiment}",
         "verdict": found.verdict if found else "not run",
         "mood": MOODS[found.verdict] if found else "none",
         "effect": effect_words(found) if found else "",
