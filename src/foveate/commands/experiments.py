@@ -85,6 +85,8 @@ def run_command(
     seeds: int | None = None,
     set: Annotated[tuple[str, ...], Parameter(name="--set", negative="")] = (),
     out: Path | None = None,
+    workers: int = 1,
+    cluster: str | None = None,
     as_json: Json = False,
 ) -> None:
     """Run an experiment at a scale.
@@ -101,15 +103,23 @@ def run_command(
         A setting to change, as key=value; may be repeated.
     out
         The run directory; a new one under runs/ unless given.
+    workers
+        Processes to use on this machine; 1 is this process.
+    cluster
+        Address of a running Dask scheduler, tcp://host:8786.
     as_json
         Print the findings as JSON.
     """
+    from foveate.engine import Engine
     from foveate.experiments.runner import start_experiment
 
     changes = dict(_change(text) for text in set) | ({} if seeds is None else {"seeds": seeds})
     command = this_command()
+    engine = Engine(workers, cluster)
     with progress_of(quiet=as_json) as report:
-        run = start_experiment(name, scale, changes, out=out, report=report, command=command)
+        run = start_experiment(
+            name, scale, changes, out=out, report=report, command=command, engine=engine
+        )
     finish_experiment(run, as_json=as_json)
 
 

@@ -25,6 +25,8 @@ def race_command(
     race: Flags = None,
     config: Path | None = None,
     out: Path | None = None,
+    workers: int = 1,
+    cluster: str | None = None,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> None:
     """Train several paradigms on the same bags and compare where they look.
@@ -39,9 +41,14 @@ def race_command(
         A TOML file with the same settings; flags win over it.
     out
         The run directory; a new one under runs/ unless given.
+    workers
+        Processes to use on this machine; 1 is this process.
+    cluster
+        Address of a running Dask scheduler, tcp://host:8786.
     as_json
         Print the numbers as JSON.
     """
+    from foveate.engine import Engine
     from foveate.experiments.race import start_race
 
     given = {name: getattr(race, name) for name in race.model_fields_set} if race else {}
@@ -49,13 +56,19 @@ def race_command(
     named = {"data": data} if data else {}
     settings = Race(**{**from_file, **given, **named})
     command = this_command()
+    engine = Engine(workers, cluster)
     with progress_of(quiet=as_json) as report:
-        run = start_race(settings, out=out, report=report, command=command)
+        run = start_race(settings, out=out, report=report, command=command, engine=engine)
     _finish(run, as_json=as_json)
 
 
 def resume_command(
-    run: Path, /, *, as_json: Annotated[bool, Parameter(name="--json", negative="")] = False
+    run: Path,
+    /,
+    *,
+    workers: int = 1,
+    cluster: str | None = None,
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> None:
     """Go on with a run that was stopped; it ends as if it never had been.
 
@@ -63,16 +76,22 @@ def resume_command(
     ----------
     run
         The run directory, or its name under runs/.
+    workers
+        Processes to use on this machine; 1 is this process.
+    cluster
+        Address of a running Dask scheduler, tcp://host:8786.
     as_json
         Print the numbers as JSON.
     """
+    from foveate.engine import Engine
     from foveate.experiments.race import resume_race
     from foveate.experiments.runner import resume_experiment
 
-    opened = open_run(run)
+    opened, engine = open_run(run), Engine(workers, cluster)
     is_race = opened.manifest["kind"] == "race"
+    go_on = resume_race if is_race else resume_experiment
     with progress_of(quiet=as_json) as report:
-        finished = resume_race(opened, report) if is_race else resume_experiment(opened, report)
+        finished = go_on(opened, report, engine)
     if is_race:
         _finish(finished, as_json=as_json)
     else:

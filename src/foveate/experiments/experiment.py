@@ -55,11 +55,13 @@ class Experiment(ABC):
         criteria: For each claim it serves, the criterion, written before any result was seen.
         scales: Settings for each scale: "smoke" takes seconds, "small" suits two cores, "paper" is
             the published size.
+        needs: For a part that reads the record of others, their names; all others are independent.
     """
 
     about: ClassVar[str]
     criteria: ClassVar[Mapping[str, str]] = {}
     scales: ClassVar[Mapping[Scale, Checked]]
+    needs: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     @abstractmethod
     def parts(self, use: Any) -> Mapping[str, Work]:

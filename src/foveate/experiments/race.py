@@ -1,7 +1,8 @@
 """The paradigm race: the same model, trained in several ways, on the same bags."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ from foveate.checkpoint import save_checkpoint
 from foveate.cost import epochs_within, training_cost
 from foveate.data import DATASETS, Dataset
 from foveate.data.images import from_path
+from foveate.engine import Engine, Job, execute
 from foveate.errors import FoveateError
 from foveate.experiments.gallery import pick_gallery
 from foveate.maps import MAPS
@@ -23,11 +25,12 @@ from foveate.record import Record, save_arrays
 from foveate.runs import Run, create_run
 from foveate.train import fit
 
-__all__ = ["resume_race", "settle", "start_race"]
+__all__ = ["do_part", "resume_race", "settle", "start_race"]
 
 Report = Callable[[str, int, int], None]
 RECIPE = ("m", "n", "n_test", "net", "epochs", "batch", "lr", "optimizer", "stop_below")
 CHECKPOINT = "checkpoint.safetensors"
+HERE = Engine()
 
 
 def settle(race: Race) -> SettledRace:
@@ -90,7 +93,12 @@ def _model(
 
 
 def start_race(
-    race: Race, *, out: Path | None = None, report: Report | None = None, command: str = ""
+    race: Race,
+    *,
+    out: Path | None = None,
+    report: Report | None = None,
+    command: str = "",
+    engine: Engine = HERE,
 ) -> Run:
     """Run a race in a new run directory.
 
@@ -99,10 +107,10 @@ def start_race(
         out: The directory; None for a new one in the folder of runs.
         report: Called as ``report(paradigm, epochs done, epochs)``.
         command: The command that repeats it, for the manifest.
+        engine: Where its paradigms are trained.
     """
     settled = settle(race)
-    bags = _load(settled)
-    _check(settled, bags)
+    _check(settled, _load(settled))
     run = create_run(
         out,
         "race",
@@ -114,13 +122,7 @@ def start_race(
         resolved={},
         seconds=0.0,
     )
-    return _go_on(run, settled, bags, report)
-
-
-def resume_race(run: Run, report: Report | None = None) -> Run:
-    """Train what is not trained yet; a race that was killed ends as one that was not."""
-    race = SettledRace(**run.manifest["config"])
-    return _go_on(run, race, _load(race), report)
+    return resume_race(run, report, engine)
 
 
 class _Bags(NamedTuple):
@@ -131,6 +133,7 @@ class _Bags(NamedTuple):
     classes: tuple[str, ...]
 
 
+@lru_cache(maxsize=1)  # the paradigms of a race share their bags
 def _load(race: SettledRace) -> _Bags:
     data = _dataset(race)
     seeds = range(race.seeds)
@@ -148,12 +151,16 @@ def _check(race: SettledRace, bags: _Bags) -> None:
         _epochs(race, rule, shape, len(bags.classes))
 
 
-def _go_on(run: Run, race: SettledRace, bags: _Bags, report: Report | None) -> Run:
-    start, shape = time.monotonic(), bags.train[0].segment_shape
+def resume_race(run: Run, report: Report | None = None, engine: Engine = HERE) -> Run:
+    """Train what is not trained yet; a race that was killed ends as one that was not."""
+    race, start = SettledRace(**run.manifest["config"]), time.monotonic()
+    given = {"config": run.manifest["config"]}
+    missing = [name for name in race.paradigms if not run.has(name)]
+    execute([Job(name, f"{__name__}:do_part", given) for name in missing], run.path, engine, report)
     for name in race.paradigms:
-        if not run.has(name):
-            run = _train_part(run, race, name, bags, report)
         (run.part(name) / CHECKPOINT).unlink(missing_ok=True)
+    bags = _load(race)
+    shape = bags.train[0].segment_shape
     if not (run.path / "gallery.npz").exists():
         _save_gallery(run, bags.test[0])
     return run.update(
@@ -171,12 +178,16 @@ def _go_on(run: Run, race: SettledRace, bags: _Bags, report: Report | None) -> R
     )
 
 
-def _train_part(run: Run, race: SettledRace, name: str, bags: _Bags, report: Report | None) -> Run:
-    """Train one paradigm and leave its weights and, last, its record."""
-    rule, shape = _paradigm(race, name), bags.train[0].segment_shape
-    classes = len(bags.classes)
+def do_part(
+    folder: Path, name: str, *, config: Mapping[str, Any], tell: Callable[[int, int], None]
+) -> None:
+    """Train one paradigm; leave its weights and, last, its record in ``folder / name``."""
+    race = SettledRace(**config)
+    bags, rule = _load(race), _paradigm(race, name)
+    shape, classes = bags.train[0].segment_shape, len(bags.classes)
     plan = race.plan(_epochs(race, rule, shape, classes))
-    folder = run.part(name)
+    place = folder / name
+    place.mkdir(parents=True, exist_ok=True)
     record = fit(
         lambda: _model(race, rule, shape, classes),
         bags.train,
@@ -184,13 +195,11 @@ def _train_part(run: Run, race: SettledRace, name: str, bags: _Bags, report: Rep
         rule,
         seeds=range(race.seeds),
         plan=plan,
-        checkpoint=folder / CHECKPOINT,
-        report=None if report is None else lambda done, total: report(name, done, total),
+        checkpoint=place / CHECKPOINT,
+        report=tell,
     )
-    save_checkpoint(folder / "weights.safetensors", record.trained.tensors(), {"part": name})
-    record.save(folder / "record.npz")
-    so_far = run.manifest.get("resolved") or {}
-    return run.update(resolved={**so_far, name: _resolved(record)})
+    save_checkpoint(place / "weights.safetensors", record.trained.tensors(), {"part": name})
+    record.save(place / "record.npz")
 
 
 def _resolved(record: Record) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from foveate.engine import Engine, Job, execute
 from foveate.errors import FoveateError
 from foveate.experiments.experiment import (
     EXPERIMENTS,
@@ -19,10 +20,18 @@ from foveate.plan import Checked
 from foveate.record import write_atomically
 from foveate.runs import Run, create_run
 
-__all__ = ["findings_of", "of_run", "resume_experiment", "settings_for", "start_experiment"]
+__all__ = [
+    "do_part",
+    "findings_of",
+    "of_run",
+    "resume_experiment",
+    "settings_for",
+    "start_experiment",
+]
 
 Report = Callable[[str, int, int], None]
 FINDINGS = "findings.json"
+HERE = Engine()
 
 
 def settings_for(name: str, scale: str, changes: Mapping[str, Any]) -> Checked:
@@ -48,6 +57,7 @@ def start_experiment(
     out: Path | None = None,
     report: Report | None = None,
     command: str = "",
+    engine: Engine = HERE,
 ) -> Run:
     """Run an experiment in a new run directory.
 
@@ -58,6 +68,7 @@ def start_experiment(
         out: The directory; None for a new one in the folder of runs.
         report: Called as ``report(part, done, total)``.
         command: The command that repeats it, for the manifest.
+        engine: Where its parts execute.
     """
     use = settings_for(name, scale, changes or {})
     run = create_run(
@@ -69,20 +80,20 @@ def start_experiment(
         command=command,
         seconds=0.0,
     )
-    return resume_experiment(run, report)
+    return resume_experiment(run, report, engine)
 
 
-def resume_experiment(run: Run, report: Report | None = None) -> Run:
+def resume_experiment(run: Run, report: Report | None = None, engine: Engine = HERE) -> Run:
     """Do the parts that are not done yet, then write the findings."""
     start = time.monotonic()
     experiment, use = of_run(run)
-    for name, work in experiment.parts(use).items():
-        if not run.has(name):
-            folder = run.part(name)
-            checkpoint = folder / "checkpoint.safetensors"
-            record = work(checkpoint, _teller(report, name))
-            record.save(folder / "record.npz")
-            checkpoint.unlink(missing_ok=True)
+    target, given = f"{__name__}:do_part", {"config": run.manifest["config"]}
+    jobs = [
+        Job(name, target, given, experiment.needs.get(name, ()))
+        for name in experiment.parts(use)
+        if not run.has(name)
+    ]
+    execute(jobs, run.path, engine, report)
     found = [asdict(finding) for finding in experiment.findings(use, run.records())]
     text = json.dumps(found, indent=2, ensure_ascii=False).encode()
     write_atomically(run.path / FINDINGS, lambda file: file.write(text))
@@ -90,14 +101,29 @@ def resume_experiment(run: Run, report: Report | None = None) -> Run:
     return run.update(status="done", seconds=seconds)
 
 
+def do_part(
+    folder: Path, name: str, *, config: Mapping[str, Any], tell: Callable[[int, int], None]
+) -> None:
+    """Do one part of an experiment and leave its record in ``folder / name``."""
+    place = folder / name
+    place.mkdir(parents=True, exist_ok=True)
+    checkpoint = place / "checkpoint.safetensors"
+    experiment, use = _configured(config)
+    experiment.parts(use)[name](checkpoint, tell).save(place / "record.npz")
+    checkpoint.unlink(missing_ok=True)
+
+
 def of_run(run: Run) -> tuple[Experiment, Checked]:
     """The experiment a run is of, and its settings."""
-    config = run.manifest["config"]
     try:
-        name, settings = config["experiment"], config["settings"]
+        return _configured(run.manifest["config"])
     except (KeyError, TypeError):
         raise FoveateError(f"{run.path} is not a run of an experiment") from None
-    return EXPERIMENTS.get(name)(), settings_for(name, config["scale"], settings)
+
+
+def _configured(config: Mapping[str, Any]) -> tuple[Experiment, Checked]:
+    name = config["experiment"]
+    return EXPERIMENTS.get(name)(), settings_for(name, config["scale"], config["settings"])
 
 
 def findings_of(run: Run) -> list[Finding]:
@@ -106,11 +132,3 @@ def findings_of(run: Run) -> list[Finding]:
         return [Finding(**entry) for entry in json.loads((run.path / FINDINGS).read_text())]
     except (OSError, ValueError, TypeError) as error:
         raise FoveateError(f"{run.path} has no whole findings: {error}") from None
-
-
-def _teller(report: Report | None, part: str) -> Callable[[int, int], None]:
-    def tell(done: int, total: int) -> None:
-        if report is not None:
-            report(part, done, total)
-
-    return tell

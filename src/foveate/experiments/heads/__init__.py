@@ -85,6 +85,8 @@ class Heads(Experiment):
         "paper": HeadsSettings(),
     }
 
+    needs: ClassVar[Mapping[str, tuple[str, ...]]] = dict.fromkeys(SCENARIOS, ("search",))
+
     def parts(self, use: HeadsSettings) -> Mapping[str, Work]:
         found: Work = partial(_search_part, use)
         return {"search": found} | {name: partial(_part, use, name) for name in SCENARIOS}
