@@ -48,7 +48,8 @@ def test_the_hub_is_asked_once_for_parquet_files(
     fake = SimpleNamespace(snapshot_download=snapshot_download)
     monkeypatch.setitem(sys.modules, "huggingface_hub", fake)
     assert hub.locate("a", "someone/a") == hub.locate("a", "someone/a") == tmp_path
-    assert asked == [("someone/a", {"repo_type": "dataset", "allow_patterns": "*.parquet"})]
+    wanted = {"repo_type": "dataset", "allow_patterns": ["*.parquet", "*.jsonl"]}
+    assert asked == [("someone/a", wanted)]
 
 
 def test_being_offline_is_the_same_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,4 +34,6 @@ def locate(name: str, hub_id: str) -> Path:
 def _download(hub_id: str) -> Path:
     from huggingface_hub import snapshot_download
 
-    return Path(snapshot_download(hub_id, repo_type="dataset", allow_patterns=["*.parquet", "*.jsonl"]))
+    return Path(
+        snapshot_download(hub_id, repo_type="dataset", allow_patterns=["*.parquet", "*.jsonl"])
+    )
