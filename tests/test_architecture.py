@@ -17,13 +17,14 @@ ROOT = Path(foveate.__file__).parent
 # Each may import what stands on its own line or on a line above, nothing below.
 LADDER = [
     {"errors", "registry", "randomness", "papers", "plan"},
-    {"segments"},
+    {"segments", "tokens"},
     {"bag", "record"},
-    {"maps", "likelihood", "data", "metrics", "dynamics", "runs", "checkpoint", "figures"},
+    {"maps", "likelihood", "data", "metrics", "dynamics", "runs", "checkpoint", "figures"}
+    | {"words", "corpora"},
     {"models", "paradigms"},
     {"stack", "optim", "cost"},
-    {"probes"},
-    {"train"},
+    {"probes", "lexical", "features"},
+    {"train", "steps", "engine"},
     {"experiments"},
     {"report"},
     {"progress", "tables", "commands", "cli"},
