@@ -1,0 +1,68 @@
+"""Rows of different lengths, one behind the other: row r is ``values[start[r]:start[r + 1]]``."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foveate.errors import FoveateError
+
+__all__ = ["alike", "check_numbers", "maxima", "padded", "top"]
+
+Array = NDArray[Any]
+
+CELLS = 1 << 16  # values of rows looked at together: few enough for the cache
+
+
+def check_numbers(*arrays: Array) -> None:
+    """See that no value is nan, which has no place in an order."""
+    for values in arrays:
+        if (bad := np.isnan(values)).any():
+            raise FoveateError(f"value {int(bad.argmax())} is not a number")
+
+
+def maxima(values: Array, start: Array) -> tuple[Array, Array]:
+    """Places of all values that are the largest of their row, and of the first in each row.
+
+    Args:
+        values: Rows behind one another, shape (N,).
+        start: Where each row begins, and N at the end, shape (R + 1,).
+
+    Returns:
+        Places (K,) with K ≥ R, and (R,).
+    """
+    check_numbers(values)
+    peak = np.maximum.reduceat(values, start[:-1])
+    places = np.flatnonzero(values == np.repeat(peak, np.diff(start)))
+    return places, places[np.searchsorted(places, start[:-1])]
+
+
+def top(values: Array, start: Array) -> Array:
+    """The position of each row's largest value, the first of several, shape (R,).
+
+    Example:
+        >>> top(np.array([1.0, 3.0, 3.0, 7.0]), np.array([0, 3, 4]))
+        array([1, 0])
+    """
+    return maxima(values, start)[1] - start[:-1]
+
+
+def alike(lengths: Array, rows: Array) -> Iterator[Array]:
+    """``rows`` in groups of like length, longest first, each of at most CELLS padded values."""
+    order = rows[np.argsort(-lengths[rows], kind="stable")]
+    done = 0
+    while done < len(order):
+        step = max(1, CELLS // int(lengths[order[done]]))
+        yield order[done : done + step]
+        done += step
+
+
+def padded(values: Array, start: Array, rows: Array) -> Array:
+    """A group of rows, longest first, as a matrix filled up with nan, which sorts last."""
+    lengths = np.diff(start)[rows]
+    real = np.arange(lengths[0]) < lengths[:, None]
+    matrix = np.full(real.shape, np.nan)
+    begin = np.cumsum(lengths) - lengths
+    matrix[real] = values[np.arange(lengths.sum()) + np.repeat(start[rows] - begin, lengths)]
+    return matrix
