@@ -11,10 +11,11 @@ from torch import Tensor
 
 from foveate.errors import FoveateError
 from foveate.models.seq2seq import Seq2Seq
-from foveate.tokens import END, PAD, START
+from foveate.tokens import END, PAD, START, Tokens, batches
 
-__all__ = ["Said", "beam_search", "greedy"]
+__all__ = ["Said", "beam_search", "greedy", "translate"]
 
+SIZE = 32  # sentences decoded together
 NEVER = (PAD, START)  # no translation holds these
 
 
@@ -103,6 +104,26 @@ def beam_search(
             break
     # topk sorts, so the first hypothesis is the best
     return Said(_until_end(words[:, 0, 1:]), score[:, 0])
+
+
+def translate(model: Seq2Seq, source: Tokens, *, most: int, width: int = 5) -> list[list[int]]:
+    """Translations of many sentences, in their order; greedy with width 1.
+
+    Args:
+        model: The model.
+        source: Sentences.
+        most: At most so many words to a translation, END included.
+        width: Hypotheses to a sentence, ranked by length (see :func:`beam_search`).
+    """
+    said: list[list[int]] = []
+    order = batches(source.lengths, SIZE, None)
+    for rows in order:
+        x, mask = source.padded(rows)
+        if width == 1:
+            said += greedy(model, x, mask, most=most).words
+        else:
+            said += beam_search(model, x, mask, most=most, width=width).words
+    return [said[place] for place in torch.cat(order).argsort().tolist()]
 
 
 def _log_prob(logits: Tensor) -> Tensor:

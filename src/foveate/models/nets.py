@@ -5,7 +5,7 @@ from itertools import pairwise
 from math import prod
 from typing import NamedTuple
 
-from torch import nn
+from torch import Tensor, nn
 
 from foveate.errors import FoveateError
 from foveate.registry import Registry
@@ -25,9 +25,18 @@ Builder = Callable[..., Pair]
 NETS: Registry[Builder] = Registry("net")
 
 
+class Linear(nn.Linear):
+    """An affine map that computes a single output along rows that lie side by side in memory."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.out_features == 1 and x.stride(0) < x.stride(1):
+            return (self.weight @ x.mT + self.bias).reshape(-1, 1)
+        return super().forward(x)
+
+
 def linear(inputs: int, outputs: int) -> nn.Module:
     """An affine map on flattened segments."""
-    return nn.Sequential(nn.Flatten(), nn.Linear(inputs, outputs))
+    return nn.Sequential(nn.Flatten(), Linear(inputs, outputs))
 
 
 def mlp(
