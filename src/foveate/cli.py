@@ -13,8 +13,12 @@ __all__ = ["main"]
 COMMANDS = {
     "race": ("races", "Train several paradigms on the same bags and compare where they look."),
     "flow": ("experiments", "Exact learning dynamics: gradient flows in closed form."),
+    "encode": ("encode", "Run a frozen encoder over images and keep their features."),
     "run": ("experiments", "Run an experiment at a scale."),
     "claims": ("experiments", "The ledger: every claim of the papers, checked."),
+    "diagnose": ("words", "Say before any training whether attention is likely to be learnt."),
+    "align": ("align", "Align the words of sentence pairs, by IBM Model 1 or by attention."),
+    "read": ("words", "Train a reader on labelled texts and show what it looks at."),
     "resume": ("races", "Go on with a run that was stopped; it ends as if it never had been."),
     "runs": ("races", "List runs."),
     "report": ("races", "Rebuild the report of a run, or compare several."),

@@ -27,7 +27,7 @@ def label_log_prob(x: Segments, g: Network, y: Tensor, chunk: int | None = None)
             one number a segment, and made again on the way back, so that memory does not grow with
             C·m. None classifies all at once.
     """
-    if isinstance(x, Mosaics) and chunk is None:
+    if chunk is None:
         scored = each(lambda rows: log_softmax(g(rows)), x)
         if isinstance(scored, Mosaics):
             log_p, index = scored
@@ -41,7 +41,7 @@ def label_log_prob(x: Segments, g: Network, y: Tensor, chunk: int | None = None)
     def classified(part: Tensor, of: Tensor) -> Tensor:
         return of_label(log_softmax(g(part)), of)
 
-    if chunk is None or len(flat) <= chunk:
+    if len(flat) <= chunk:
         return classified(flat, label).unflatten(0, rows.shape[:2])
     parts = [
         checkpoint(classified, part, of, use_reentrant=False)

@@ -6,6 +6,8 @@ without any segment is all zero. All of them run under ``torch.func``.
 """
 
 from collections.abc import Callable
+from math import log
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -34,8 +36,36 @@ def _short(x: Tensor) -> bool:
 
 
 def log_softmax(x: Tensor) -> Tensor:
-    """``torch.log_softmax`` over the last axis; three times as fast on a CPU for short rows."""
-    return x.mT.log_softmax(-2).mT if _short(x) else x.log_softmax(-1)
+    """``torch.log_softmax`` over the last axis; several times as fast on a CPU for short rows."""
+    return _ShortLogSoftmax.apply(x) if _short(x) else x.log_softmax(-1)
+
+
+class _ShortLogSoftmax(torch.autograd.Function):
+    """Runs along columns, and its gradient has no numbers below the smallest normal one.
+
+    Gradients of unlikely classes fall below it late in a training, and processors take a hundred
+    times as long over them; here they are zero. The gradient lies in memory as rows, like ``x``.
+    """
+
+    @staticmethod
+    def forward(x: Tensor) -> Tensor:
+        return x.mT.log_softmax(-2).mT
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor], output: Tensor) -> None:
+        ctx.save_for_backward(output)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        (log_p,) = ctx.saved_tensors
+        least = log(4096 * torch.finfo(grad.dtype).tiny)  # some room for a mean over bags
+        p = torch.threshold(log_p.mT, least, -torch.inf).exp()
+        columns = grad.mT.contiguous()
+        return (columns - p * columns.sum(-2, keepdim=True)).mT.contiguous()
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int], x: Tensor) -> tuple[Tensor, int]:
+        return _ShortLogSoftmax.apply(x.movedim(in_dims[0], 0)), 0
 
 
 def _plain_softmax(x: Tensor) -> Tensor:

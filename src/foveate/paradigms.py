@@ -67,6 +67,10 @@ class Paradigm(ABC):
     def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
         """Log-probabilities of the classes by this paradigm's inference, shape (B, C)."""
 
+    def read(self, alpha: Tensor, x: Segments, g: Network, y: Tensor) -> tuple[Tensor, Tensor]:
+        """`log_prob` and `loss` of the same bags."""
+        return self.log_prob(alpha, x, g), self.loss(alpha, x, g, y)
+
     @abstractmethod
     def calls(self, m: int) -> int:
         """Classifier calls that one bag of m segments costs in one epoch of training."""
@@ -84,18 +88,26 @@ class Paradigm(ABC):
         return self
 
 
+class _Predictive(Paradigm):
+    """A paradigm whose loss is minus the log-probability that its own inference gives the label."""
+
+    def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
+        return self.read(alpha, x, g, y)[1]
+
+    def read(self, alpha: Tensor, x: Segments, g: Network, y: Tensor) -> tuple[Tensor, Tensor]:
+        log_p = self.log_prob(alpha, x, g)
+        return log_p, -of_label(log_p, y)
+
+
 @PARADIGMS.register("soft")
 @dataclass(frozen=True)
-class Soft(Paradigm):
+class Soft(_Predictive):
     r"""Soft attention: g reads the mixture of segments.
 
     :math:`\ell = -\log \sigma_y(g(\sum_j \alpha_j x_j))`. [vr23] Sec. 2.3
     """
 
     per_segment: ClassVar[bool] = False
-
-    def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
-        return -of_label(self.log_prob(alpha, x, g), y)
 
     def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
         return log_softmax(g(mix(alpha, x)))
@@ -153,15 +165,12 @@ class Marginal(Paradigm):
 
 @PARADIGMS.register("logit")
 @dataclass(frozen=True)
-class LogitAverage(Paradigm):
+class LogitAverage(_Predictive):
     r"""Averaged logits: g reads every segment, and its logits are mixed.
 
     :math:`\ell = -\log \sigma_y(\sum_j \alpha_j g(x_j))`. The released HateXplain script calls this
     LVML; it is not.
     """
-
-    def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
-        return -of_label(self.log_prob(alpha, x, g), y)
 
     def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
         return log_softmax(mix(alpha, each(g, x)))
@@ -308,14 +317,11 @@ class RandomEpochs(Hybrid):
 
 @PARADIGMS.register("direct")
 @dataclass(frozen=True)
-class Direct(Paradigm):
+class Direct(_Predictive):
     """No attention at all: g reads the concatenated bag. A baseline. [pvr22] Sec. 3.1"""
 
     per_segment: ClassVar[bool] = False
     whole_bag: ClassVar[bool] = True
-
-    def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
-        return -of_label(self.log_prob(alpha, x, g), y)
 
     def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
         rows = dense(x)
@@ -350,6 +356,10 @@ class WithEntropy(Paradigm):
 
     def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
         return self.paradigm.log_prob(alpha, x, g)
+
+    def read(self, alpha: Tensor, x: Segments, g: Network, y: Tensor) -> tuple[Tensor, Tensor]:
+        log_p, loss = self.paradigm.read(alpha, x, g, y)
+        return log_p, loss + self.weight * entropy(alpha)
 
     def remember(self, alpha: Tensor, x: Segments, g: Network, y: Tensor) -> Tensor:
         return self.paradigm.remember(alpha, x, g, y)

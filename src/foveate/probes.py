@@ -1,7 +1,8 @@
 """Probes: trained models and bags in, arrays out."""
 
+from collections.abc import Sequence
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -80,7 +81,7 @@ def read_stack(
     for here in rows.split(outer, 1):
         batch = pile.batch(here, members)
         parts.append(stack.run(_reading, batch, paradigm.objective(), at_once, members=members))
-    return Reading(*(torch.cat(part, 1) for part in zip(*parts, strict=True)))
+    return Reading(*(_joined(part, 1) for part in zip(*parts, strict=True)))
 
 
 def _reading(model: AttentionModel, batch: Batch, rule: Paradigm, at_once: int) -> Reading:
@@ -90,11 +91,15 @@ def _reading(model: AttentionModel, batch: Batch, rule: Paradigm, at_once: int) 
     if rule.per_segment:  # classify each segment once, for the prediction and for the loss
         h, g = each(model.g, h), _same
     read_off = []
-    for part in torch.arange(len(batch.y)).split(at_once):
-        alpha, own = focus.alpha[part], take(h, part)
-        read_off.append((rule.log_prob(alpha, own, g), rule.loss(alpha, own, g, batch.y[part])))
-    log_p, loss = (torch.cat(column) for column in zip(*read_off, strict=True))
+    for start in range(0, len(batch.y), at_once):
+        part = slice(start, start + at_once)
+        read_off.append(rule.read(focus.alpha[part], take(h, part), g, batch.y[part]))
+    log_p, loss = (_joined(column, 0) for column in zip(*read_off, strict=True))
     return Reading(focus.s, focus.alpha, log_p, loss)
+
+
+def _joined(parts: Sequence[Tensor], axis: int) -> Tensor:
+    return parts[0] if len(parts) == 1 else torch.cat(list(parts), axis)
 
 
 def _same(rows: Tensor) -> Tensor:
@@ -106,7 +111,9 @@ def measure(reading: Reading, pile: Pile) -> dict[str, Array]:
 
     Measures of focus need the relevant segments z; without them only the others are given.
     """
-    s, alpha, log_p, loss = (part.double().numpy() for part in reading)
+    s, own = _apart(reading.s), _apart(reading.alpha)  # only compared: their precision will do
+    alpha, log_p = _apart(reading.alpha.double()), _apart(reading.log_p.double())
+    loss = reading.loss.double().numpy()
     correct = log_p.argmax(-1) == pile.y.numpy()
     values = {
         "loss": loss.mean(-1),
@@ -116,18 +123,23 @@ def measure(reading: Reading, pile: Pile) -> dict[str, Array]:
         "ent": entropy_bits(alpha).mean(-1),
     }
     if pile.z is not None:
-        z, mask = pile.z.numpy(), None if pile.mask is None else pile.mask.numpy()
+        z, mask = _apart(pile.z), None if pile.mask is None else _apart(pile.mask)
         p_y = label_probability(log_p, pile.y.numpy())
         a_z = attention_on(alpha, z)
         focused = focus_true(s, z, mask)
         values |= {
             "ft": focused.mean(-1),
-            "ft_alpha": focus_true(alpha, z, mask).mean(-1),
+            "ft_alpha": focus_true(own, z, mask).mean(-1),
             "saif": saif(a_z, p_y),
             "a_z": a_z.mean(-1),
             **quadrants(focused, correct),
         }
     return values
+
+
+def _apart(values: Tensor) -> NDArray[Any]:
+    """An array (S, n, m) whose segments lie apart in memory: sums over them run along the bags."""
+    return values.mT.contiguous().mT.numpy()
 
 
 def label_probability(log_p: Array, y: NDArray[np.int64]) -> Array:

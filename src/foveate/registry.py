@@ -18,8 +18,8 @@ class Registry(Generic[T]):
 
     Args:
         kind: What the objects are, for messages ("paradigm").
-        package: A package whose modules register themselves on import. Every file dropped into it
-            is found without being listed anywhere.
+        package: A package, or several, whose modules register themselves on import. Every file
+            dropped into it is found without being listed anywhere.
 
     Example:
         >>> shapes: Registry[type] = Registry("shape")
@@ -30,9 +30,9 @@ class Registry(Generic[T]):
         foveate.errors.FoveateError: unknown shape 'sqare'. Did you mean 'square'?
     """
 
-    def __init__(self, kind: str, package: str | None = None) -> None:
+    def __init__(self, kind: str, package: str | tuple[str, ...] = ()) -> None:
         self.kind = kind
-        self._package = package
+        self._packages = (package,) if isinstance(package, str) else package
         self._items: dict[str, T] = {}
 
     def register(self, name: str) -> Callable[[T], T]:
@@ -70,9 +70,8 @@ class Registry(Generic[T]):
         return name in self._items
 
     def _discover(self) -> None:
-        if self._package is None:
-            return
-        package = importlib.import_module(self._package)
-        for module in sorted(info.name for info in pkgutil.iter_modules(package.__path__)):
-            importlib.import_module(f"{self._package}.{module}")
-        self._package = None
+        for name in self._packages:
+            package = importlib.import_module(name)
+            for module in sorted(info.name for info in pkgutil.iter_modules(package.__path__)):
+                importlib.import_module(f"{name}.{module}")
+        self._packages = ()

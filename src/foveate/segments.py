@@ -2,6 +2,8 @@
 
 Segments come as a tensor ``(B, m, *)`` or as :class:`Mosaics`, where many bags are cut from one
 bank and a row of the bank is stored, and sent through a network, once however many bags hold it.
+The tensor may lie in memory in any order; with the bags side by side (the first stride is the
+smallest) segments of a few numbers are read fastest.
 """
 
 from collections.abc import Callable
@@ -53,6 +55,12 @@ def each(network: Network, x: Segments) -> Segments:
     if isinstance(x, Mosaics) and len(x.bank) < x.index.numel():
         return Mosaics(_through(network, x.bank), x.index)
     rows = x.bank[x.index] if isinstance(x, Mosaics) else x
+    if rows.stride(0) < rows.stride(1):  # as they lie, without a copy
+        return _written_out(network, rows.transpose(0, 1)).transpose(0, 1)
+    return _written_out(network, rows)
+
+
+def _written_out(network: Network, rows: Tensor) -> Tensor:
     return _through(network, rows.flatten(0, 1)).unflatten(0, rows.shape[:2])
 
 
@@ -62,7 +70,7 @@ def _through(network: Network, rows: Tensor) -> Tensor:
     return torch.cat([network(as_input(part)) for part in rows.split(ROWS)])
 
 
-def take(x: Segments, rows: Tensor) -> Segments:
+def take(x: Segments, rows: Tensor | slice) -> Segments:
     """The segments of the bags at ``rows``."""
     return Mosaics(x.bank, x.index[rows]) if isinstance(x, Mosaics) else x[rows]
 
@@ -70,7 +78,17 @@ def take(x: Segments, rows: Tensor) -> Segments:
 def mix(alpha: Tensor, x: Segments) -> Tensor:
     r"""The attended segment :math:`\tilde x = \sum_j \alpha_j x_j`, shape (B, *). [pvr22] 3.2"""
     rows = dense(x)
-    return torch.einsum("bm,bmd->bd", alpha, rows.flatten(2)).unflatten(1, rows.shape[2:] or (1,))
+    flat, shape = rows.flatten(2), rows.shape[2:] or (1,)
+    if flat.stride(0) == 1:
+        return _mix_side_by_side(alpha, flat).unflatten(1, shape)
+    return torch.einsum("bm,bmd->bd", alpha, flat).unflatten(1, shape)
+
+
+def _mix_side_by_side(alpha: Tensor, rows: Tensor) -> Tensor:
+    mixed = (alpha.mT * rows.transpose(0, 2)).sum(1)
+    # Made one row and two-dimensional again, it is the same, but its gradient is brought into the
+    # same order in memory, whatever network is behind it.
+    return mixed.flatten().unflatten(0, mixed.shape).mT
 
 
 def select(x: Segments, j: Tensor) -> Tensor:

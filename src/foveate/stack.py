@@ -20,6 +20,7 @@ Build = Callable[[], AttentionModel]
 Task = Callable[..., Any]
 
 SMALL_BANK = 2**26  # numbers: 256 MB in single precision
+NARROW = 16  # numbers of a segment: below, no kernel runs well along it
 
 
 class Batch(NamedTuple):
@@ -245,11 +246,11 @@ class Pile:
         """
         who = torch.arange(self.size) if members is None else members
         sets = torch.zeros_like(who) if self.shared else who
-        at = sets[:, None]
-        x = self._source.segments(sets, rows, whole)
-        z = self.z[at, rows] if with_z and self.z is not None else None
-        mask = None if self.mask is None else self.mask[at, rows]
-        return Batch(x, self.y[sets].gather(1, rows), z, mask, aux)
+        at = rows + self.n * sets[:, None]
+        x = self._source.segments(sets, at, whole)
+        z = _picked(self.z, at) if with_z and self.z is not None else None
+        mask = None if self.mask is None else _picked(self.mask, at)
+        return Batch(x, _picked(self.y, at), z, mask, aux)
 
 
 class _Dense:
@@ -258,10 +259,8 @@ class _Dense:
     def __init__(self, sets: list[Tensor], dtype: torch.dtype) -> None:
         self.x = _typed(torch.stack(sets), dtype)
 
-    def segments(self, sets: Tensor, rows: Tensor, whole: bool) -> Tensor:
-        flat = self.x.flatten(0, 1)
-        picked = (rows + self.x.shape[1] * sets[:, None]).flatten()
-        return flat.index_select(0, picked).unflatten(0, rows.shape)
+    def segments(self, sets: Tensor, at: Tensor, whole: bool) -> Tensor:
+        return _laid_out(_picked(self.x, at))
 
 
 class _Banks:
@@ -274,15 +273,14 @@ class _Banks:
         banks = [_lengthened(x.bank, self.length) for x in (sets if self.own else sets[:1])]
         self.bank = _typed(torch.stack(banks), dtype)
 
-    def segments(self, sets: Tensor, rows: Tensor, whole: bool) -> Segments:
-        index = self.index[sets[:, None], rows]
+    def segments(self, sets: Tensor, at: Tensor, whole: bool) -> Segments:
+        index = _picked(self.index, at)
         if whole and self.length < index[0].numel():
             everyone = not self.own or len(sets) == len(self.bank)
             bank = self.bank if everyone else self.bank[sets]
             return Mosaics(bank.expand(len(sets), *bank.shape[1:]), index)
         banks = sets if self.own else torch.zeros_like(sets)
-        picked = (index + self.length * banks[:, None, None]).flatten()
-        return self.bank.flatten(0, 1).index_select(0, picked).unflatten(0, index.shape)
+        return _laid_out(_picked(self.bank, index + self.length * banks[:, None, None]))
 
 
 _CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.RNNBase)
@@ -313,6 +311,19 @@ def _typed(x: Tensor, dtype: torch.dtype) -> Tensor:
         return x  # names of things, such as words
     small = x.numel() <= SMALL_BANK or dtype != torch.float32
     return as_input(x).to(dtype) if small else x
+
+
+def _picked(sets: Tensor, at: Tensor) -> Tensor:
+    """Rows of all sets (sets, n, *), counted through, at places (S, …): shape (S, …, *)."""
+    return sets.flatten(0, 1).index_select(0, at.flatten()).unflatten(0, at.shape)
+
+
+def _laid_out(x: Tensor) -> Tensor:
+    """Segments (S, B, m, *), those of a few numbers with the bags side by side in memory."""
+    if x.dim() == 3 or x.shape[3:].numel() >= NARROW:
+        return x
+    turned = (0, *reversed(range(1, x.dim())))
+    return x.permute(turned).contiguous().permute(turned)
 
 
 def _lengthened(bank: Tensor, length: int) -> Tensor:

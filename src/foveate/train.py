@@ -125,6 +125,7 @@ class Training:
         groups = _grouped(phases, self.active)
         aux = {phase: self._aux(phase, members) for phase, members in groups.items()}
         total = torch.zeros(len(self.seeds), dtype=self.stack.dtype)
+        self.stack.model.train()
         for places in order.split(self.plan.batch, 1):
             total += self._step(places, groups, aux) * places.shape[1]
         self.losses.append(torch.where(self.active, total / order.shape[1], self._last_loss()))
@@ -140,15 +141,15 @@ class Training:
         self, places: Tensor, groups: dict[Paradigm, Tensor], aux: dict[Paradigm, Tensor | None]
     ) -> Tensor:
         """One gradient step of all active members; returns their mean losses, shape (S,)."""
-        self.stack.model.train()
+        phase, members = next(iter(groups.items()))
+        if len(members) == len(self.seeds):  # the usual case, without copies
+            losses, grad = self._gradients(phase, places, aux[phase])
+            self.optimizer.step(self.stack.flat, grad)
+            return losses
         losses = torch.zeros(len(self.seeds), dtype=self.stack.dtype)
         grad = torch.zeros_like(self.stack.flat)
         for phase, members in groups.items():
-            if len(members) == len(self.seeds):  # the usual case, without copies
-                losses, grad = self._gradients(phase, places, aux[phase])
-            else:
-                part = self._gradients(phase, places, aux[phase], members)
-                losses[members], grad[members] = part
+            losses[members], grad[members] = self._gradients(phase, places, aux[phase], members)
         active = None if bool(self.active.all()) else self.active.nonzero()[:, 0]
         self.optimizer.step(self.stack.flat, grad, active)
         return losses
@@ -248,6 +249,8 @@ class Training:
     def _reading(self) -> Reading:
         phases = self._phases(max(0, self.epoch - 1))
         groups = _grouped(phases, torch.ones_like(self.active))
+        if len(groups) == 1:  # the usual case, without copies
+            return read_stack(self.stack, self.test, phases[0])
         readings = [read_stack(self.stack, self.test, rule, who) for rule, who in groups.items()]
         back = torch.cat(list(groups.values())).argsort()
         return Reading(*(torch.cat(part)[back] for part in zip(*readings, strict=True)))
@@ -369,8 +372,8 @@ def _split(n: int, seeds: tuple[int, ...], share: float) -> tuple[Tensor, Tensor
 def _grouped(phases: list[Paradigm], active: Tensor) -> dict[Paradigm, Tensor]:
     """Members by the paradigm they are in; those that stopped are in none."""
     groups: dict[Paradigm, list[int]] = {}
-    for i, phase in enumerate(phases):
-        if active[i]:
+    for i, (phase, goes_on) in enumerate(zip(phases, active.tolist(), strict=True)):
+        if goes_on:
             groups.setdefault(phase, []).append(i)
     return {phase: torch.tensor(members) for phase, members in groups.items()}
 

@@ -30,7 +30,7 @@ def numerals(n):
 
 
 @cache
-def copies(kind, n=600, length=12):
+def copies(kind, n=400, length=12):
     x, y = copying(kind, n, generator("copies", kind), length)
     names = numerals(word_count(kind, length) + 4)
     return diagnose(rows(x), rows(y), (names, names))
@@ -133,7 +133,7 @@ def test_permutations_look_alike_everywhere():
 def test_a_mixture_of_permutations_has_a_table_but_nothing_within_a_sentence():
     found = copies("mixture")
     assert found.verdict == "unlikely"
-    assert found.table == pytest.approx(0.5, abs=0.05)  # ρ is 2 within a set and 0 without
+    assert found.table == pytest.approx(0.5, abs=0.1)  # ρ is 2 within a set and 0 without
     assert (found.information, found.lift) == (0, 0)
     assert "all of them tell the same" in found.reason
 
@@ -184,9 +184,9 @@ def noise(n, seed, labels=2):
     return Tokens.of(texts), label_targets(torch.from_numpy(rng.integers(labels, size=n)))
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_frequent_words_alone_are_no_information(seed):
-    found = diagnose(*noise(1500, seed), (numerals(300), ["a", "b"]))
+    found = diagnose(*noise(900, seed), (numerals(300), ["a", "b"]))
     assert found.verdict == "unlikely"
     assert abs(found.z) < 4
     assert found.without > 0.85

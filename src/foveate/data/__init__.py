@@ -4,13 +4,16 @@ A data set is a function ``load(split, n, m, seed) -> Bag``. The seed alone deci
 and test never share a base image.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from foveate.bag import Bag
 from foveate.errors import FoveateError
 from foveate.registry import Registry
+
+if TYPE_CHECKING:
+    from foveate.data.bank import Bank
 
 __all__ = ["DATASETS", "Dataset", "Loader", "Recipe", "Split", "load"]
 
@@ -48,6 +51,8 @@ class Dataset:
         classes: Names of the C classes.
         load: The loader.
         recipe: Usual sizes and training.
+        banks: Reads the base images that bags are cut from, where they are images: "train" and
+            "test" by an official split, else "all".
     """
 
     name: str
@@ -55,9 +60,12 @@ class Dataset:
     classes: tuple[str, ...]
     load: Loader
     recipe: Recipe
+    banks: "Callable[[], Mapping[str, Bank]] | None" = None
 
 
-DATASETS: Registry[Callable[[], Dataset]] = Registry("data set", package="foveate.data")
+DATASETS: Registry[Callable[[], Dataset]] = Registry(
+    "data set", package=("foveate.data", "foveate.features")
+)
 
 
 def load(

@@ -1,6 +1,7 @@
 """Banks: the base images, or feature vectors, that mosaics are cut from."""
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from torch import Tensor
 from foveate.data import Split
 from foveate.errors import FoveateError
 
-__all__ = ["Bank", "split_rows", "whole_numbers"]
+__all__ = ["Bank", "must_be_classes", "split_rows", "whole_numbers"]
 
 TRAIN_SHARE = 0.7  # of the base images, where no official split exists
 
@@ -96,3 +97,25 @@ on, got 1.5
             f"{where}, row {row}: labels must be whole numbers from 0 on, got {got!r}"
         )
     return values.astype(np.int64)
+
+
+def must_be_classes(labels: NDArray[np.int64], names: Sequence[str], where: str) -> None:
+    """Labels must be among the classes, where these are known by name.
+
+    Args:
+        labels: Whole numbers from 0 on, shape (N,).
+        names: Names of the classes; none where they are not known.
+        where: File and column, for the message.
+
+    Example:
+        >>> must_be_classes(np.array([0, 2]), ("cat", "dog"), "a.parquet, column 'label'")
+        Traceback (most recent call last):
+        foveate.errors.FoveateError: a.parquet, column 'label', row 1: labels must be below 2, the \
+number of classes, got 2
+    """
+    if names and (labels >= len(names)).any():
+        row = int(np.argmax(labels >= len(names)))
+        raise FoveateError(
+            f"{where}, row {row}: labels must be below {len(names)}, the number of classes, "
+            f"got {labels[row]}"
+        )

@@ -2,7 +2,7 @@
 
 from foveate.data import DATASETS, Dataset, Recipe
 from foveate.data.hub import locate
-from foveate.data.images import image_dataset, read_split
+from foveate.data.images import image_dataset, read_banks, read_split
 
 __all__ = ["cifar10"]
 
@@ -16,6 +16,7 @@ def cifar10() -> Dataset:
     return image_dataset(
         "cifar10",
         lambda split, seed: read_split(locate("cifar10", "uoft-cs/cifar10"), split, seed),
+        banks=lambda: read_banks(locate("cifar10", "uoft-cs/cifar10")),
         foreground=(0, 1, 2),
         classes=("airplane", "automobile", "bird"),
         about="32×32 photographs; airplane, automobile, bird are foreground, 7 classes background",

@@ -7,7 +7,7 @@ import numpy as np
 from foveate.bag import Bag
 from foveate.data import DATASETS, Dataset, Recipe, Split
 from foveate.data.hub import locate
-from foveate.data.images import mosaics, read_split
+from foveate.data.images import mosaics, read_banks, read_split
 from foveate.data.parquet import read_column, split_files
 from foveate.errors import FoveateError
 from foveate.randomness import generator
@@ -69,6 +69,7 @@ def cifar100() -> Dataset:
         about="32×32 photographs; 50 classes of animals and people are foreground, 50 background",
         classes=CLASSES,
         load=_load,
+        banks=lambda: read_banks(locate("cifar100", "uoft-cs/cifar100"), "fine_label"),
         recipe=Recipe(
             m=5,  # [vr23] Table 1, which also has 20
             n=30_000,  # [vr23] Table 1

@@ -31,6 +31,7 @@ def digits() -> Dataset:
     return image_dataset(
         "digits",
         _source,
+        banks=lambda: {"all": _bank()},
         foreground=(0, 1, 2),
         classes=("0", "1", "2"),
         about="8×8 handwritten digits; 0, 1, 2 are foreground, 3 to 9 background (no files needed)",

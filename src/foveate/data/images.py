@@ -4,7 +4,7 @@ Base images are split before mosaics are cut, so that no image is in both train 
 papers' released code cuts both from the training images.)
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from torch import Tensor
 from foveate.bag import Bag
 from foveate.data import Dataset, Recipe, Split
 from foveate.data.bank import Bank, split_rows
+from foveate.data.encoded import read_features, read_manifest
 from foveate.data.npz import read_npz
 from foveate.data.parquet import read_parquet, split_files
 from foveate.data.sdc import BACKGROUND, sdc
@@ -23,7 +24,7 @@ from foveate.errors import FoveateError
 from foveate.randomness import generator
 from foveate.segments import Mosaics
 
-__all__ = ["Source", "from_path", "image_dataset", "mosaics", "read_split"]
+__all__ = ["Source", "from_path", "image_dataset", "mosaics", "read_banks", "read_split"]
 
 UNUSED = -2
 
@@ -75,6 +76,7 @@ def image_dataset(
     classes: tuple[str, ...],
     about: str,
     recipe: Recipe,
+    banks: Callable[[], Mapping[str, Bank]] | None = None,
 ) -> Dataset:
     """A data set of mosaics; nothing is read before its loader is called.
 
@@ -86,20 +88,21 @@ def image_dataset(
         classes: Names of the k classes.
         about: One line for lists.
         recipe: Usual sizes and training.
+        banks: Reads all base images, by official split or together.
     """
 
     def load(split: Split, *, n: int, m: int, seed: int) -> Bag:
         bank, chance = source(split, seed), generator(name, split, seed)
         return mosaics(bank, foreground, background, n=n, m=m, generator=chance)
 
-    return Dataset(name, about, classes, load, recipe)
+    return Dataset(name, about, classes, load, recipe, banks)
 
 
 def read_split(path: Path, split: Split, seed: int, label: str | None = None) -> Bank:
     """The base images of a split: the official one, else 70 to 30 as the seed decides.
 
     Args:
-        path: A folder of Parquet files, one such file, or an NPZ file.
+        path: A folder of Parquet files, one such file, an NPZ file, or one of encoded images.
         split: Which side.
         seed: Decides the sides where the files do not; the official bank is one object for all.
         label: Name of the labels, where it is not the usual one.
@@ -111,10 +114,24 @@ def read_split(path: Path, split: Split, seed: int, label: str | None = None) ->
         if split in files:
             return read_parquet(files[split], label)
         bank = read_parquet(files["all"], label)
+    elif read_manifest(path) is not None:
+        if label is not None:
+            raise FoveateError(f"{path} has its labels already, got --label {label}")
+        return read_features(path, split, seed)
     else:
         bank = read_npz(path, label)
     chance = generator(path.resolve().name, "base images", seed)
     return bank.take(split_rows(bank, split, chance))
+
+
+def read_banks(path: Path, label: str | None = None) -> dict[str, Bank]:
+    """All base images: "train" and "test" by an official split, else "all".
+
+    Args:
+        path: A folder of Parquet files, or one such file.
+        label: Name of the labels, where it is not the usual one.
+    """
+    return {split: read_parquet(files, label) for split, files in split_files(path).items()}
 
 
 def from_path(
@@ -126,7 +143,8 @@ def from_path(
     """A data set of mosaics cut from a user's own images, read and checked at once.
 
     Args:
-        path: A folder of Parquet files in the hub's layout, or an NPZ file with X and y.
+        path: A folder of Parquet files in the hub's layout, an NPZ file with X and y, or what
+            ``foveate encode`` made of either, from which the same mosaics are cut.
         label: Name of the column or array of labels, where it is not ``label`` or ``y``.
         foreground: The labels that become classes 0 … k−1.
         background: The labels of the background; None for all others.
@@ -138,9 +156,8 @@ def from_path(
         raise FoveateError(f"{path}: train and test images must have one shape, got {shapes}")
     for split, bank in (("train", train), ("test", test)):
         _kinds(bank, foreground, background, f"the {split} split of {path}")
-    name = path.resolve().stem if path.is_file() else path.resolve().name
     return image_dataset(
-        name,
+        _name(path),
         lambda split, seed: read_split(path, split, seed, label),
         foreground=foreground,
         background=background,
@@ -148,6 +165,13 @@ def from_path(
         about=f"mosaics cut from {path.name}",
         recipe=_recipe(tuple(train.x.shape[1:])),
     )
+
+
+def _name(path: Path) -> str:
+    """What a path's data set is called; encoded images are called as the images were."""
+    if path.is_file() and (manifest := read_manifest(path)) is not None:
+        return str(manifest["images"]["name"]).removesuffix(".npz").removesuffix(".parquet")
+    return path.resolve().stem if path.is_file() else path.resolve().name
 
 
 def _recipe(shape: tuple[int, ...]) -> Recipe:

@@ -2,7 +2,7 @@
 
 from foveate.data import DATASETS, Dataset, Recipe
 from foveate.data.hub import locate
-from foveate.data.images import image_dataset, read_split
+from foveate.data.images import image_dataset, read_banks, read_split
 
 __all__ = ["mnist"]
 
@@ -13,6 +13,7 @@ def mnist() -> Dataset:
     return image_dataset(
         "mnist",
         lambda split, seed: read_split(locate("mnist", "ylecun/mnist"), split, seed),
+        banks=lambda: read_banks(locate("mnist", "ylecun/mnist")),
         foreground=(0, 1, 2),
         classes=("0", "1", "2"),
         about="28×28 handwritten digits; 0, 1, 2 are foreground, 3 to 9 background",

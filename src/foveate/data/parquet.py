@@ -4,6 +4,7 @@ import io
 import json
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,20 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from foveate.data.bank import Bank, whole_numbers
+from foveate.data.bank import Bank, must_be_classes, whole_numbers
 from foveate.data.cache import fingerprint, kept
 from foveate.errors import FoveateError
 
-__all__ = ["read_column", "read_parquet", "split_files"]
+__all__ = [
+    "columns_of",
+    "count_rows",
+    "decoded_images",
+    "label_names",
+    "pixels",
+    "read_column",
+    "read_parquet",
+    "split_files",
+]
 
 IMAGE_COLUMNS = ("image", "img")
 GREY, COLOUR = ("1", "L", "LA"), ("P", "PA", "RGB", "RGBA", "RGBX", "CMYK", "YCbCr", "HSV", "LAB")
@@ -70,14 +80,40 @@ def read_column(files: Sequence[Path], column: str) -> NDArray[np.int64]:
     parts = []
     for file in files:
         table = _open(file)
-        if column not in table.schema_arrow.names:
+        if column not in columns_of(file):
             raise FoveateError(
                 f"{file} has no label column '{column}'; --label chooses one of its columns: "
-                f"{', '.join(table.schema_arrow.names)}"
+                f"{', '.join(columns_of(file))}"
             )
-        values = table.read(columns=[column]).column(0).to_numpy()
-        parts.append(whole_numbers(values, f"{file}, column '{column}'"))
+        with _whole(file):
+            values = table.read(columns=[column]).column(0).to_numpy()
+        where = f"{file}, column '{column}'"
+        parts.append(whole_numbers(values, where))
+        must_be_classes(parts[-1], label_names(file, column), where)
     return np.concatenate(parts)
+
+
+def decoded_images(files: Sequence[Path], start: int = 0) -> Iterator[NDArray[np.uint8]]:
+    """The images of some files in order, of any sizes, from row ``start`` of them all on.
+
+    Returns:
+        One image after another, (H, W) if grey and (H, W, 3) if coloured.
+    """
+    for file in files:
+        rows = count_rows(file)
+        if start < rows:
+            yield from _decoded(file, _image_column(file), start)
+        start = max(0, start - rows)
+
+
+def count_rows(file: Path) -> int:
+    """How many rows a file has."""
+    return int(_open(file).metadata.num_rows)
+
+
+def columns_of(file: Path) -> list[str]:
+    """The names of a file's columns."""
+    return list(_open(file).schema_arrow.names)
 
 
 @lru_cache(maxsize=8)
@@ -87,28 +123,36 @@ def _read(files: tuple[Path, ...], label: str, stamp: object) -> Bank:
     if not len(y):
         raise FoveateError(f"{files[0]} holds no images")
     x = kept((stamp, columns), len(y), lambda: _stack(files, columns))
-    return Bank(torch.from_numpy(x), torch.from_numpy(y), _label_names(files[0], label))
+    return Bank(torch.from_numpy(x), torch.from_numpy(y), label_names(files[0], label))
 
 
 def _open(file: Path) -> Any:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
+    with _whole(file):
         return pq.ParquetFile(file)
+
+
+@contextmanager
+def _whole(file: Path) -> Iterator[None]:
+    """What Arrow says of a file that is cut or damaged, in one sentence."""
+    import pyarrow as pa
+
+    try:
+        yield
     except (OSError, pa.ArrowException):
         raise FoveateError(f"{file} is not a whole Parquet file") from None
 
 
 def _image_column(file: Path) -> str:
-    names = _open(file).schema_arrow.names
+    names = columns_of(file)
     for column in IMAGE_COLUMNS:
         if column in names:
             return column
     raise FoveateError(f"{file} has no column 'image' or 'img'; its columns are {', '.join(names)}")
 
 
-def _label_names(file: Path, label: str) -> tuple[str, ...]:
+def label_names(file: Path, label: str) -> tuple[str, ...]:
     """Names that the hub's own metadata gives to the labels."""
     metadata = _open(file).schema_arrow.metadata or {}
     try:
@@ -139,34 +183,48 @@ def _size(image: NDArray[np.uint8]) -> str:
     return f"{image.shape[0]}×{image.shape[1]}"
 
 
-def _decoded(file: Path, column: str) -> Iterator[NDArray[np.uint8]]:
-    """Images of a file in order, (H, W) if grey and (H, W, 3) if coloured.
+def _decoded(file: Path, column: str, start: int = 0) -> Iterator[NDArray[np.uint8]]:
+    """Images of a file in order from a row on, (H, W) if grey and (H, W, 3) if coloured.
 
     One thread: with small images Pillow is bound by the interpreter's lock, and threads add to it.
     """
+    from PIL import Image
+
+    Image.init()
+    formats = list(Image.ID)
+    for row, raw in enumerate(_cells(file, column, start), start):
+        try:
+            image, form = pixels(raw, formats)
+        except Exception as error:  # Pillow's readers raise many kinds
+            raise FoveateError(f"{file}, row {row}: not an image ({error})") from None
+        if form != formats[0]:  # trying the last one's format first halves the time
+            formats = [form, *Image.ID]
+        yield image
+
+
+def _cells(file: Path, column: str, start: int) -> Iterator[bytes | None]:
+    """The image files in a column, from a row on."""
     import pyarrow as pa
     import pyarrow.compute as pc
-    from PIL import Image
 
     table = _open(file)
     kind = table.schema_arrow.field(column).type
     if not (pa.types.is_struct(kind) and kind.get_field_index("bytes") >= 0):
         raise FoveateError(f"{file}, column '{column}': must be a struct with 'bytes', got {kind}")
-    Image.init()
-    formats, row = list(Image.ID), 0
-    for batch in table.iter_batches(batch_size=1024, columns=[column]):
-        for raw in pc.struct_field(batch.column(0), "bytes").to_pylist():
-            try:
-                image, form = _pixels(raw, formats)
-            except Exception as error:  # Pillow's readers raise many kinds
-                raise FoveateError(f"{file}, row {row}: not an image ({error})") from None
-            if form != formats[0]:  # trying the last one's format first halves the time
-                formats = [form, *Image.ID]
-            yield image
-            row += 1
+    with _whole(file):
+        for batch in table.iter_batches(batch_size=1024, columns=[column]):
+            cells = pc.struct_field(batch.column(0), "bytes")
+            yield from cells[start:].to_pylist()
+            start = max(0, start - len(cells))
 
 
-def _pixels(raw: bytes | None, formats: list[str]) -> tuple[NDArray[np.uint8], str]:
+def pixels(raw: bytes | None, formats: list[str]) -> tuple[NDArray[np.uint8], str]:
+    """An encoded image as bytes, (H, W) if grey and (H, W, 3) if coloured, and its format.
+
+    Args:
+        raw: The image file.
+        formats: Pillow's names of the formats to try, in order.
+    """
     from PIL import Image
 
     if raw is None:

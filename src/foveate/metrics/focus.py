@@ -36,7 +36,7 @@ def attention_on(alpha: Array, z: Array) -> Array:
     Returns:
         Shape (…, n).
     """
-    return np.minimum((alpha * z).sum(-1), 1.0)
+    return np.minimum(np.einsum("...m,...m->...", alpha, z), 1.0)
 
 
 def focus_true(s: Array, z: Array, mask: Array | None = None) -> Array:
@@ -52,9 +52,8 @@ def focus_true(s: Array, z: Array, mask: Array | None = None) -> Array:
     Returns:
         Boolean, shape (…, n).
     """
-    there = np.ones_like(z) if mask is None else mask
-    best = np.where(z & there, s, -np.inf).max(-1)
-    return (best > np.where(~z & there, s, -np.inf).max(-1)) & (z & there).any(-1)
+    relevant, other = (z, ~z) if mask is None else (z & mask, ~z & mask)
+    return np.where(relevant, s, -np.inf).max(-1) > np.where(other, s, -np.inf).max(-1)
 
 
 def saif(a_z: Array, p_y: Array, tau: float = 0.8) -> Array:

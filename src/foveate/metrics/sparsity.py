@@ -24,11 +24,11 @@ def distance(alpha: Array) -> Array:
     The nearest corner is the one of the largest weight, so that
     :math:`\|\alpha - e_j\|^2 = \|\alpha\|^2 - 2\alpha_j + 1` is taken there.
     """
-    squared = (alpha**2).sum(-1) - 2 * alpha.max(-1) + 1
+    squared = np.einsum("...m,...m->...", alpha, alpha) - 2 * alpha.max(-1) + 1
     return np.sqrt(np.maximum(squared, 0.0))
 
 
 def entropy_bits(alpha: Array) -> Array:
     r"""Ent, :math:`-\sum_j \alpha_j \log_2 \alpha_j`, in bits as published."""
     safe = np.where(alpha == 0, 1.0, alpha)
-    return -(safe * np.log2(safe)).sum(-1)
+    return -np.einsum("...m,...m->...", safe, np.log2(safe))

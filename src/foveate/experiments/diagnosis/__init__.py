@@ -1,0 +1,99 @@
+"""Diagnosis: does what is said before training rank copy tasks by how they are then learnt?"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from foveate.experiments.diagnosis.training import Condition, condition_course, predicted
+from foveate.experiments.experiment import EXPERIMENTS, Experiment, Finding, Records, Scale, Work
+from foveate.plan import Checked
+from foveate.record import Record
+from foveate.steps import follow
+
+__all__ = ["Diagnosed", "DiagnosisSettings", "conditions"]
+
+Count = Annotated[int, Field(ge=1)]
+
+
+class DiagnosisSettings(Checked):
+    """Sizes of the tasks and lengths of the trainings."""
+
+    seeds: Count = 20  # [snell21] Figure 2
+    length: Annotated[int, Field(ge=2)] = 40  # [snell21] Sec. 3.3
+    words: tuple[int, ...] = (41, 42, 45, 50, 60, 80)
+    """Numbers of words that sequences are drawn from; 60 is the paper's."""
+    d: Count = 256  # [snell21] A.8
+    batch: Count = 128  # released code; the paper is silent
+    held_out: Count = 50  # released code
+    lr: Annotated[float, Field(gt=0)] = 1e-3  # released code
+    steps: Count = 200  # [snell21] Figure 2
+    every: Count = 10  # released code
+    learnt: Annotated[float, Field(gt=0, le=1)] = 0.95  # [snell21] 5.2, for heads
+    diagnosed: Annotated[int, Field(ge=30)] = 2000  # ours: sequences that the diagnosis reads
+
+
+@EXPERIMENTS.register("diagnosis")
+class Diagnosed(Experiment):
+    """Copy tasks from no word knowledge to much, each diagnosed, then trained."""
+
+    about = "the diagnosis against the truth: copy tasks ranked by what co-occurrence promises"
+    scales: ClassVar[Mapping[Scale, Checked]] = {
+        "smoke": DiagnosisSettings(
+            seeds=2,
+            length=6,
+            words=(9,),
+            d=16,
+            batch=16,
+            held_out=8,
+            lr=5e-3,
+            steps=20,
+            diagnosed=200,
+        ),
+        "small": DiagnosisSettings(
+            seeds=6,
+            length=20,
+            words=(21, 22, 25, 30, 40),
+            d=64,
+            batch=32,
+            lr=3e-3,
+            steps=250,
+            every=5,
+        ),
+        "paper": DiagnosisSettings(),
+    }
+
+    def parts(self, use: DiagnosisSettings) -> Mapping[str, Work]:
+        return {c.name: partial(_part, use, c) for c in conditions(use)}
+
+    def findings(self, use: DiagnosisSettings, records: Records) -> list[Finding]:
+        return []  # no claim of the paper's; the figures carry it
+
+    def figures(self, use: DiagnosisSettings, records: Records) -> Mapping[str, Any]:
+        from foveate.experiments.diagnosis.figures import diagnosis_figures
+
+        return diagnosis_figures(use, records)
+
+
+def conditions(use: DiagnosisSettings) -> list[Condition]:
+    """Permutations, the mixture of two sets of them, and draws from ever more words."""
+    L = use.length
+    return [
+        Condition("permutation", L, L),
+        Condition("mixture", L, L, sets=2),
+        *(Condition(f"{L}-of-{n}", L, n) for n in use.words),
+    ]
+
+
+def _part(
+    use: DiagnosisSettings, task: Condition, checkpoint: Path, tell: Callable[[int, int], None]
+) -> Record:
+    """Diagnose one condition, then train every seed until it has learnt."""
+    at = np.unique([*range(0, use.steps + 1, use.every), use.steps]).tolist()
+    members = [partial(condition_course, use, task, seed) for seed in range(use.seeds)]
+    record = follow(members, at, checkpoint=checkpoint, report=tell)
+    final, said = predicted(task, use.diagnosed)
+    return Record(record.t, record.values, final, {"condition": task.name, "said": said})

@@ -1,0 +1,344 @@
+"""align, diagnose and read as a user types them: what they write, and how they refuse."""
+
+import contextlib
+import csv
+import io
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from foveate.cli import main
+from foveate.corpora import load_pairs, load_texts
+from foveate.corpora.copying import copying
+from foveate.metrics.alignment import alignment_scores, pharaoh, read_pharaoh
+from foveate.randomness import generator
+from foveate.words.ibm1 import fit_ibm1
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def call(*arguments):
+    """Exit code, output and error stream of a command."""
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main([str(a) for a in arguments])
+        except SystemExit as end:
+            code = end.code or 0
+    return code, out.getvalue(), err.getvalue()
+
+
+def succeed(*arguments):
+    code, out, err = call(*arguments)
+    assert code == 0, err
+    return out
+
+
+def complain(folder, *arguments):
+    """The sentence of a command that must fail, and leave nothing behind."""
+    before = {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+    code, out, err = call(*arguments)
+    assert (code, out) == (2, ""), (out, err)
+    (line,) = err.splitlines()
+    assert line.startswith("foveate: ")
+    assert {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()} == before
+    return line.removeprefix("foveate: ")
+
+
+@pytest.fixture
+def pairs(here):
+    """Made-up sentences in two files, and their gold links."""
+    data = load_pairs("made-up", train=120)
+    sides = (data.train.source, data.source_vocabulary), (data.train.target, data.target_vocabulary)
+    for (tokens, vocabulary), name in zip(sides, ("s.txt", "t.txt"), strict=True):
+        lines = (" ".join(vocabulary.decode(tokens[i])).title() for i in range(120))
+        (here / name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    sure, _ = data.train.links.sets(120)
+    (here / "gold.txt").write_text("".join(f"{pharaoh(links)}\n" for links in sure))
+    return data.train
+
+
+@pytest.fixture
+def texts(here):
+    """Keyword sentences as CSV."""
+    data = load_texts("keywords", train=160)
+    with (here / "texts.csv").open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["text", "label"])
+        for i in range(160):
+            words = " ".join(f"w{word}" for word in data.vocabulary.decode(data.train[i])[:12])
+            label = data.classes[int("w1" in words.split())]
+            rows.writerow([words, label])
+    return here / "texts.csv"
+
+
+@pytest.mark.parametrize("iterations", [1, 3])
+def test_align_writes_what_model_1_says(pairs, here, iterations):
+    out = succeed("align", "s.txt", "t.txt", "--out", "a.txt", "--iterations", iterations)
+    assert out == "120 pairs: a.txt\n"
+    model = fit_ibm1(pairs.source, pairs.target, iterations=iterations)
+    assert read_pharaoh(here / "a.txt") == model.align(pairs.source, pairs.target)
+
+
+def test_align_scores_against_gold(pairs, here):
+    out = succeed("align", "s.txt", "t.txt", "--out", "a.txt", "--gold", "gold.txt")
+    scores = alignment_scores(read_pharaoh(here / "a.txt"), read_pharaoh(here / "gold.txt"))
+    for name, value in zip(("AER", "precision", "recall"), scores[:3], strict=True):
+        assert f"{name:<9} {value:.3f} [" in out
+
+
+def test_possible_links_count_as_such(here):
+    (here / "s.txt").write_text("a b\nb a\n")
+    (here / "t.txt").write_text("x y\ny x\n")
+    (here / "gold.txt").write_text("0-0 1?1\n0-0 1-1?\n")
+    out = succeed("align", "s.txt", "t.txt", "--out", "a.txt", "--gold", "gold.txt")
+    found = read_pharaoh(here / "a.txt")
+    wanted = alignment_scores(found, [{(0, 0)}] * 2, [{(1, 1)}] * 2)
+    assert f"AER       {wanted.aer:.3f}" in out
+    assert f"recall    {wanted.recall:.3f}" in out
+
+
+def test_symmetry_keeps_what_both_ways_say(pairs, here):
+    links = {}
+    for how in ("none", "intersection", "grow"):
+        succeed("align", "s.txt", "t.txt", "--out", "a.txt", "--symmetrise", how)
+        links[how] = read_pharaoh(here / "a.txt")
+    for one, both, grown in zip(*links.values(), strict=True):
+        assert both <= one
+        assert both <= grown
+    assert links["intersection"] != links["none"]
+
+
+def test_align_shows_matrices(pairs, here):
+    out = succeed(
+        "align", "s.txt", "t.txt", "--out", "a.txt", "--report", "a.html", "--gold", "gold.txt"
+    )
+    assert out.endswith("page: a.html\n")
+    page = (here / "a.html").read_text()
+    assert "iteration 5 of 5" in page
+    assert page.count("<table class=") == 12
+    assert 'class="sure found"' in page
+
+
+def test_align_by_attention(pairs, here):
+    flags = ("--method", "attention", "--steps", "30", "--report", "a.html")
+    out = succeed("align", "s.txt", "t.txt", "--out", "a.txt", *flags)
+    assert out.splitlines()[0] == "120 pairs: a.txt"
+    for i, links in enumerate(read_pharaoh(here / "a.txt")):
+        assert sorted(t for _, t in links) == list(range(int(pairs.target.lengths[i])))
+        assert all(place < int(pairs.source.lengths[i]) for place, _ in links)
+    page = (here / "a.html").read_text()
+    assert "step 30 of 30" in page
+    assert "&lt;unk" not in page  # words are shown as they were written
+
+
+def test_attention_is_warned_of_where_nothing_can_be_learnt(here):
+    x, _ = copying("permutation", 40, generator("cli"), 5)
+    lines = "".join(" ".join(map(str, row)) + "\n" for row in x.tolist())
+    (here / "s.txt").write_text(lines)
+    flags = ("--method", "attention", "--steps", "1", "--out", "a.txt")
+    code, _, err = call("align", "s.txt", "s.txt", *flags)
+    assert code == 0
+    assert err.splitlines() == [
+        "Attention is unlikely to be learnt. No word tells more of the output than the others of "
+        "its sentence do: to one who counts words, all positions look alike."
+    ]
+
+
+def test_diagnose_texts(texts, here):
+    out = succeed("diagnose", texts)
+    assert out.startswith("Attention is likely to be learnt.")
+    assert "words: w1 → with" in out
+    assert out.endswith("page: diagnosis.html\n")
+    assert "Will attention be learnt on texts.csv?" in (here / "diagnosis.html").read_text()
+
+
+def test_diagnose_pairs_as_json(pairs, here):
+    found = json.loads(succeed("diagnose", "s.txt", "t.txt", "--json"))
+    assert found["verdict"] == "likely"
+    assert found["sentences"] == 120
+    assert len(found["control"]) == 20
+    assert found["information"] > max(found["control"])
+    assert not list(here.glob("*.html"))
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_diagnose_reads_tables_by_columns(pairs, here, form):
+    sides = [(here / name).read_text().splitlines() for name in ("s.txt", "t.txt")]
+    columns = {"english": sides[0], "other": sides[1]}
+    path = here / f"pairs.{form}"
+    if form == "parquet":
+        pq.write_table(pa.table(columns), path)
+    else:
+        rows = ({"english": a, "other": b} for a, b in zip(*sides, strict=True))
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    flags = ("--source", "english", "--target", "other", "--json")
+    assert json.loads(succeed("diagnose", path, *flags))["verdict"] == "likely"
+
+
+def test_diagnose_says_unlikely_of_permutations(here):
+    x, _ = copying("permutation", 60, generator("cli"), 6)
+    lines = "".join(" ".join(map(str, row)) + "\n" for row in x.tolist())
+    (here / "s.txt").write_text(lines)
+    assert succeed("diagnose", "s.txt", "s.txt").startswith("Attention is unlikely to be learnt.")
+
+
+def test_read_trains_and_writes_a_page(texts, here):
+    flags = ("--steps", "30", "--d", "8", "--embedding", "8", "--shown", "4")
+    out = succeed("read", texts, *flags)
+    assert out.splitlines()[0].startswith("step 30 of 30: ")
+    page = (here / "texts.html").read_text()
+    assert page.count("<article") == 4
+    assert "What a reader looks at in texts.csv" in page
+    assert "truly <bdi>with</bdi>" in page
+    assert "truly <bdi>without</bdi>" in page
+
+
+def test_users_words_are_shown_as_written_and_escaped(here):
+    rng = np.random.default_rng(0)
+    words = ["<script>alert(1)</script>", "fine", "bad", "“so”", "😀"]
+    rows = []
+    for i in range(60):
+        some = [words[k] for k in rng.integers(5, size=6)] + [f"once{i}"]
+        rows.append({"text": " ".join(some), "label": "</script>" if i % 2 else "<b>"})
+    (here / "x.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    succeed("read", "x.jsonl", "--steps", "1", "--d", "4", "--embedding", "4", "--out", "x.html")
+    page = (here / "x.html").read_text()
+    assert "<script>alert" not in page
+    assert "<b>" not in page
+    assert page.count("</script>") == 2
+    assert "once" in page
+    succeed("diagnose", "x.jsonl", "--out", "d.html")
+    assert "<script" not in (here / "d.html").read_text()
+
+
+def table(*rows):
+    return "".join(",".join(row) + "\n" for row in (("text", "label"), *rows))
+
+
+GOOD = [("a good film", "pos"), ("a bad film", "neg")] * 20
+
+
+@pytest.mark.parametrize("command", ["diagnose", "read"])
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (table(*GOOD, ("", "pos")), "x.csv, line 42: the text is empty"),
+        (table(*GOOD, ("film", "")), "x.csv, line 42: the label is missing"),
+        (table(*[(t, "pos") for t, _ in GOOD]), "x.csv: two classes are needed, all labels"),
+        (table(*GOOD).encode() + b"caf\xe9,pos\n", "x.csv, line 42: must be UTF-8, got the byte"),
+        ("words,mark\na,b\n", "x.csv"),
+        ("", "x.csv, line 1: must name the columns, is empty"),
+    ],
+)
+def test_bad_texts_are_named_by_file_line_and_reason(here, command, content, said):
+    data = content if isinstance(content, bytes) else content.encode()
+    (here / "x.csv").write_bytes(data)
+    assert said in complain(here, command, "x.csv", "--out", "out.html")
+
+
+@pytest.mark.parametrize("command", ["diagnose", "read"])
+def test_an_unknown_label_is_named(here, command):
+    (here / "x.csv").write_text(table(*GOOD, ("so so", "meh")))
+    said = complain(here, command, "x.csv", "--classes", "neg,pos", "--out", "out.html")
+    assert said == "x.csv, line 42: label 'meh' is none of neg, pos"
+
+
+@pytest.mark.parametrize("command", ["align", "diagnose"])
+@pytest.mark.parametrize(
+    ("source", "target", "said"),
+    [
+        ("a b\nc\nd\n", "x\ny\n", "s.txt has 3 lines and t.txt 2: line 3 has no partner"),
+        ("a b\n\nd\n", "x\ny\nz\n", "s.txt, line 2: the text is empty"),
+        ("a b\nc\nd\n", "x\ny\n \n", "t.txt, line 3: the text is empty"),
+        ("", "", "s.txt and t.txt are empty"),
+        (b"a\n\xff\xfe\n", b"x\ny\n", "s.txt, line 2: must be UTF-8, got the byte 0xff"),
+    ],
+)
+def test_bad_pairs_are_named_by_file_line_and_reason(here, command, source, target, said):
+    for name, content in (("s.txt", source), ("t.txt", target)):
+        (here / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert complain(here, command, "s.txt", "t.txt", "--out", "out") == said
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("0_1", "gold.txt, line 3: links must be pairs like 0-1, or 0?1 if possible, got '0_1'"),
+        ("0-99", "gold.txt, line 3: link 0-99 lies outside a pair of"),
+    ],
+)
+def test_bad_gold_is_named(pairs, here, line, said):
+    lines = (here / "gold.txt").read_text().splitlines()
+    lines[2] = line
+    (here / "gold.txt").write_text("\n".join(lines))
+    arguments = ("align", "s.txt", "t.txt", "--out", "a.txt", "--gold", "gold.txt")
+    assert complain(here, *arguments).startswith(said)
+    (here / "gold.txt").write_text("0-0\n")
+    assert "must have a line for each of 120 pairs, has 1" in complain(here, *arguments)
+    (here / "gold.txt").write_text("0-0\n" * 121)
+    assert "line 121: there are only 120 pairs" in complain(here, *arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("align", "s.txt", "t.txt"), "--out"),
+        (("align", "s.txt", "t.txt", "--out", "no/a.txt"), "there is no folder no"),
+        (("align", "s.txt", "t.txt", "--out", "."), "it is a folder"),
+        (("align", "s.txt", "no.txt", "--out", "a.txt"), "there is no file no.txt"),
+        (("align", "s.txt", "t.txt", "--out", "a", "--iterations", "0"), "iterations must be at"),
+        (("align", "s.txt", "t.txt", "--out", "a", "--method", "magic"), "magic"),
+        (("diagnose", "s.txt"), "a table must end in .csv"),
+        (("diagnose", "s.txt", "t.txt", "--label", "y"), "labelled texts or sentence pairs"),
+        (("diagnose", "s.txt", "t.txt", "--source", "y"), "name columns of a table"),
+        (("read", "texts.csv", "--steps", "0"), "steps must be at least 1, got 0"),
+        (("read", "texts.csv", "--share", "1"), "share must be between 0 and 1, got 1"),
+        (("read", "texts.csv", "--text", "nope"), "texts.csv has no column 'nope'"),
+        (("read", "texts.csv", "--classes", "a"), "--classes takes different names"),
+        (("read", "texts.csv", "--lr", "0"), "lr must be above 0, got 0"),
+    ],
+)
+def test_bad_arguments_are_one_sentence(pairs, texts, here, arguments, said):
+    assert said in complain(here, *arguments)
+
+
+def test_three_classes_can_be_diagnosed_but_not_read(here):
+    rows = [("good one", "a"), ("bad one", "b"), ("so one", "c")] * 30
+    (here / "x.csv").write_text(table(*rows))
+    assert json.loads(succeed("diagnose", "x.csv", "--json"))["verdict"] == "likely"
+    said = complain(here, "read", "x.csv")
+    assert said == "x.csv: a reader tells two classes apart, there are 3: a, b, c"
+
+
+def test_too_few_sentences_are_said(here):
+    (here / "x.csv").write_text(table(*GOOD[:10]))
+    assert complain(here, "diagnose", "x.csv") == "30 sentences are needed at least, got 10"
+
+
+def test_an_interrupted_page_leaves_the_old_one(texts, here, monkeypatch):
+    (here / "old.html").write_text("old")
+    monkeypatch.setattr("foveate.report.diagnosis.rendered", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        main(["diagnose", str(texts), "--out", "old.html"])
+    assert (here / "old.html").read_text() == "old"
+    assert {p.name for p in here.iterdir()} == {"old.html", "texts.csv"}
+
+
+@pytest.mark.data
+def test_imdb_promises_attention(here):
+    import os
+    from pathlib import Path
+
+    (path,) = (Path(os.environ["FOVEATE_DATA"]) / "imdb").glob("train*.parquet")
+    found = json.loads(succeed("diagnose", path, "--json"))
+    assert found["verdict"] == "likely"
+    assert found["without"] < 0.1
+    assert {"bad", "worst", "waste", "awful"} <= {c["word"] for c in found["words"]}
