@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from foveate.maps import log_softmax
+from foveate.maps import label_log_softmax, log_softmax
 from foveate.segments import Mosaics, Network, Segments, dense, each
 
 __all__ = ["entropy", "label_log_prob", "log_weights", "of_label"]
@@ -27,7 +27,7 @@ def label_log_prob(x: Segments, g: Network, y: Tensor, chunk: int | None = None)
             one number a segment, and made again on the way back, so that memory does not grow with
             C·m. None classifies all at once.
     """
-    if chunk is None:
+    if isinstance(x, Mosaics) and chunk is None:
         scored = each(lambda rows: log_softmax(g(rows)), x)
         if isinstance(scored, Mosaics):
             log_p, index = scored
@@ -35,19 +35,24 @@ def label_log_prob(x: Segments, g: Network, y: Tensor, chunk: int | None = None)
             return log_p.flatten().gather(0, cell.flatten()).view_as(index)
         return scored.gather(2, y[:, None, None].expand(-1, scored.shape[1], 1)).squeeze(2)
     rows = dense(x)
-    label = y[:, None].expand(rows.shape[:2]).flatten()
-    flat = rows.flatten(0, 1)
+    if rows.stride(0) < rows.stride(1):  # bags lie side by side: go through them as they lie
+        return _written_out(rows.transpose(0, 1), g, y.expand(rows.shape[1], -1), chunk).mT
+    return _written_out(rows, g, y[:, None].expand(rows.shape[:2]), chunk)
+
+
+def _written_out(rows: Tensor, g: Network, y: Tensor, chunk: int | None) -> Tensor:
+    flat, label = rows.flatten(0, 1), y.flatten()
 
     def classified(part: Tensor, of: Tensor) -> Tensor:
-        return of_label(log_softmax(g(part)), of)
+        return label_log_softmax(g(part), of)
 
-    if len(flat) <= chunk:
-        return classified(flat, label).unflatten(0, rows.shape[:2])
+    if chunk is None or len(flat) <= chunk:
+        return classified(flat, label).view(y.shape)
     parts = [
         checkpoint(classified, part, of, use_reentrant=False)
         for part, of in zip(flat.split(chunk), label.split(chunk), strict=True)
     ]
-    return torch.cat(parts).unflatten(0, rows.shape[:2])
+    return torch.cat(parts).view(y.shape)
 
 
 def of_label(log_p: Tensor, y: Tensor) -> Tensor:

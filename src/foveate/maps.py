@@ -18,6 +18,7 @@ __all__ = [
     "MAPS",
     "AttentionMap",
     "entmax15",
+    "label_log_softmax",
     "log_softmax",
     "softmax",
     "sparsemax",
@@ -36,36 +37,50 @@ def _short(x: Tensor) -> bool:
 
 
 def log_softmax(x: Tensor) -> Tensor:
-    """``torch.log_softmax`` over the last axis; several times as fast on a CPU for short rows."""
-    return _ShortLogSoftmax.apply(x) if _short(x) else x.log_softmax(-1)
+    """``torch.log_softmax`` over the last axis; three times as fast on a CPU for short rows."""
+    return x.mT.log_softmax(-2).mT if _short(x) else x.log_softmax(-1)
 
 
-class _ShortLogSoftmax(torch.autograd.Function):
-    """Runs along columns, and its gradient has no numbers below the smallest normal one.
+def label_log_softmax(x: Tensor, y: Tensor) -> Tensor:
+    """The entry of each row's label in ``log_softmax``, from (…, N, C) and (…, N) to (…, N)."""
+    if _short(x):
+        return _LabelLogSoftmax.apply(x, y)[0]
+    return x.log_softmax(-1).gather(-1, y.unsqueeze(-1)).squeeze(-1)
 
-    Gradients of unlikely classes fall below it late in a training, and processors take a hundred
-    times as long over them; here they are zero. The gradient lies in memory as rows, like ``x``.
+
+class _LabelLogSoftmax(torch.autograd.Function):
+    """Runs along columns, and back without numbers below the smallest normal one.
+
+    Late in a training the gradients of unlikely classes are that small, and processors take a
+    hundred times as long over such numbers. Here they are zero.
     """
 
     @staticmethod
-    def forward(x: Tensor) -> Tensor:
-        return x.mT.log_softmax(-2).mT
+    def forward(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        log_p = x.mT.log_softmax(-2)
+        return log_p.gather(-2, y.unsqueeze(-2)).squeeze(-2), log_p
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor], output: Tensor) -> None:
-        ctx.save_for_backward(output)
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+        ctx.mark_non_differentiable(output[1])
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(inputs[1], output[1])
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Tensor:
-        (log_p,) = ctx.saved_tensors
-        least = log(4096 * torch.finfo(grad.dtype).tiny)  # some room for a mean over bags
-        p = torch.threshold(log_p.mT, least, -torch.inf).exp()
-        columns = grad.mT.contiguous()
-        return (columns - p * columns.sum(-2, keepdim=True)).mT.contiguous()
+    def backward(ctx: Any, grad: Tensor, _: None) -> tuple[Tensor, None]:
+        y, log_p = ctx.saved_tensors
+        least = log(4096 * torch.finfo(log_p.dtype).tiny)  # with room for the mean over bags
+        grad = grad.unsqueeze(-2)
+        back = torch.threshold(log_p, least, -torch.inf).exp_().mul_(-grad)
+        return back.scatter_add_(-2, y.unsqueeze(-2), grad).mT.contiguous(), None
 
     @staticmethod
-    def vmap(info: Any, in_dims: tuple[int], x: Tensor) -> tuple[Tensor, int]:
-        return _ShortLogSoftmax.apply(x.movedim(in_dims[0], 0)), 0
+    def vmap(info: Any, in_dims: tuple[Any, ...], *inputs: Tensor) -> Any:
+        x, y = (
+            part.expand(info.batch_size, *part.shape) if axis is None else part.movedim(axis, 0)
+            for part, axis in zip(inputs, in_dims, strict=True)
+        )
+        return _LabelLogSoftmax.apply(x, y), (0, 0)
 
 
 def _plain_softmax(x: Tensor) -> Tensor:

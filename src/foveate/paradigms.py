@@ -15,7 +15,7 @@ from torch import Tensor
 
 from foveate.errors import FoveateError
 from foveate.likelihood import entropy, label_log_prob, log_weights, of_label
-from foveate.maps import log_softmax
+from foveate.maps import label_log_softmax, log_softmax
 from foveate.registry import Registry
 from foveate.segments import Network, Segments, dense, each, mix, select
 
@@ -91,8 +91,15 @@ class Paradigm(ABC):
 class _Predictive(Paradigm):
     """A paradigm whose loss is minus the log-probability that its own inference gives the label."""
 
+    @abstractmethod
+    def logits(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
+        """Logits of the classes, shape (B, C)."""
+
     def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
-        return self.read(alpha, x, g, y)[1]
+        return -label_log_softmax(self.logits(alpha, x, g), y)
+
+    def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
+        return log_softmax(self.logits(alpha, x, g))
 
     def read(self, alpha: Tensor, x: Segments, g: Network, y: Tensor) -> tuple[Tensor, Tensor]:
         log_p = self.log_prob(alpha, x, g)
@@ -109,8 +116,8 @@ class Soft(_Predictive):
 
     per_segment: ClassVar[bool] = False
 
-    def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
-        return log_softmax(g(mix(alpha, x)))
+    def logits(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
+        return g(mix(alpha, x))
 
     def calls(self, m: int) -> int:
         return 1
@@ -172,8 +179,8 @@ class LogitAverage(_Predictive):
     LVML; it is not.
     """
 
-    def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
-        return log_softmax(mix(alpha, each(g, x)))
+    def logits(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
+        return mix(alpha, each(g, x))
 
     def calls(self, m: int) -> int:
         return m
@@ -236,7 +243,7 @@ class SampledHard(Paradigm):
         # Rounding can leave the last edge below the draw; the last segment with weight is meant.
         last = (alpha.detach() > 0).long().mul(torch.arange(alpha.shape[1])).amax(1, keepdim=True)
         picks = torch.minimum(picks, last)
-        first, second = (-of_label(log_softmax(g(select(x, j))), y) for j in picks.unbind(1))
+        first, second = (-label_log_softmax(g(select(x, j)), y) for j in picks.unbind(1))
         log_alpha = log_weights(alpha.gather(1, picks))
         advantage = (first - second).detach()
         score = advantage * (log_alpha[:, 0] - log_alpha[:, 1]) / 2
@@ -323,10 +330,10 @@ class Direct(_Predictive):
     per_segment: ClassVar[bool] = False
     whole_bag: ClassVar[bool] = True
 
-    def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
+    def logits(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
         rows = dense(x)
         there = (alpha > 0).to(rows.dtype)  # attention is uniform, so only padding has none
-        return log_softmax(g(rows * there.reshape(*there.shape, *[1] * (rows.dim() - 2))))
+        return g(rows * there.reshape(*there.shape, *[1] * (rows.dim() - 2)))
 
     def calls(self, m: int) -> int:
         return 1

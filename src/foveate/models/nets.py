@@ -8,6 +8,7 @@ from typing import NamedTuple
 from torch import Tensor, nn
 
 from foveate.errors import FoveateError
+from foveate.models.layers import Layers
 from foveate.registry import Registry
 
 __all__ = ["NETS", "Pair", "direct", "linear", "mlp", "pair"]
@@ -48,7 +49,7 @@ def mlp(
         >>> [name for name, _ in mlp(2, 1, (8, 8)).named_children()]
         ['flat', 'linear1', 'hidden1', 'linear2', 'hidden2', 'out']
     """
-    net = nn.Sequential()
+    net = Layers()
     net.add_module("flat", nn.Flatten())
     for k, width in enumerate(hidden, 1):
         net.add_module(f"linear{k}", nn.Linear(inputs, width, bias=bias))
