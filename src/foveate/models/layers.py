@@ -48,11 +48,11 @@ class _Chain(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> tuple[Tensor | None, ...]:
-        split = 1 + 2 * len(grads)
-        parameters, hidden = ctx.saved_tensors[1:split], ctx.saved_tensors[split:]
-        weights, biases = parameters[::2], parameters[1::2]
-        below, d, found = (ctx.saved_tensors[0], *hidden), grads[-1], []
-        for k in reversed(range(len(grads))):
+        x, *kept = ctx.saved_tensors
+        depth = len(grads)
+        weights, biases = kept[: 2 * depth : 2], kept[1 : 2 * depth : 2]
+        below, d, found = (x, *kept[2 * depth :]), grads[-1], []
+        for k in reversed(range(depth)):
             found += [None if biases[k] is None else d.sum(-2), _outer(d, below[k])]
             if k:
                 d = torch.ops.aten.threshold_backward(d @ weights[k], below[k], 0)
