@@ -567,6 +567,14 @@ def test_an_interrupt_says_how_to_go_on(monkeypatch):
     assert err == "foveate: stopped; 'foveate resume' goes on from the last checkpoint\n"
 
 
+def test_an_interrupt_promises_no_resume_where_there_is_none(monkeypatch):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("foveate.commands.races.list_runs", interrupted)
+    assert call("runs") == (130, "", "foveate: stopped\n")
+
+
 def test_a_mistake_of_ours_is_not_hidden(monkeypatch):
     def wrong(*args, **kwargs):
         raise ValueError("not the user's")

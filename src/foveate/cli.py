@@ -25,6 +25,8 @@ COMMANDS = {
     "list": ("races", "List data sets, paradigms, maps or experiments."),
 }
 
+RESUMABLE = {"race", "run", "resume", "fit"}
+
 app = App(
     name="foveate",
     help="Attention that looks at the right thing: train it, measure it, understand it.",
@@ -50,9 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             raise
         _complain(str(error))
     except KeyboardInterrupt:
-        print(
-            "foveate: stopped; 'foveate resume' goes on from the last checkpoint", file=sys.stderr
-        )
+        resumable = tokens and tokens[0] in RESUMABLE
+        advice = "; 'foveate resume' goes on from the last checkpoint" if resumable else ""
+        print(f"foveate: stopped{advice}", file=sys.stderr)
         raise SystemExit(130) from None
 
 

@@ -11,8 +11,9 @@ import torch
 from torch import Tensor
 
 from foveate.errors import FoveateError
+from foveate.randomness import generator as named
 
-__all__ = ["END", "MARKS", "PAD", "START", "UNKNOWN", "Tokens", "Vocabulary", "batches"]
+__all__ = ["END", "MARKS", "PAD", "START", "UNKNOWN", "Epochs", "Tokens", "Vocabulary", "batches"]
 
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
 MARKS = ("<pad>", "<unk>", "<s>", "</s>")
@@ -174,6 +175,35 @@ def batches(lengths: Tensor, size: int, generator: torch.Generator | None) -> li
 
 
 POOL = 100  # batches sorted together
+
+
+class Epochs:
+    """The rows of every step, which name and step alone decide: epoch after epoch, each shuffled.
+
+    A training can therefore go on from any step.
+
+    Args:
+        lengths: Number of tokens of each text, shape (n,) or (n, k), as for :func:`batches`.
+        size: Texts to a step.
+        name: What the order is named by.
+    """
+
+    def __init__(self, lengths: Tensor, size: int, *name: str | int) -> None:
+        self.lengths, self.size, self.name = lengths, size, name
+        self._epoch, self._order = -1, list[Tensor]()
+
+    @property
+    def per_epoch(self) -> int:
+        """Steps that go once through the texts."""
+        return -(-len(self.lengths) // self.size)
+
+    def rows(self, step: int) -> Tensor:
+        """The texts of step 1, 2, …"""
+        epoch, place = divmod(step - 1, self.per_epoch)
+        if epoch != self._epoch:
+            self._order = batches(self.lengths, self.size, named(*self.name, epoch))
+            self._epoch = epoch
+        return self._order[place]
 
 
 def _by_columns(lengths: Tensor) -> Tensor:

@@ -25,10 +25,9 @@ from foveate.experiments.agreement.reading import (
 )
 from foveate.experiments.agreement.stream import Batches
 from foveate.experiments.agreement.texts import cut, prepared
-from foveate.experiments.agreement.vectors import read_vectors
 from foveate.figures.render import to_svg
 from foveate.record import Record
-from foveate.tokens import Tokens, Vocabulary
+from foveate.tokens import Tokens
 
 SMOKE = Agreement.scales["smoke"]
 STEPS = np.array([0, 100, 400])
@@ -100,22 +99,6 @@ def test_cutting_nothing_is_nothing():
     tokens = Tokens.of([[4, 5], [6]])
     assert cut(tokens, None) is tokens
     assert cut(tokens, 9).ids.tolist() == [4, 5, 6]
-
-
-def test_vectors_come_from_the_file_and_errors_name_the_line(tmp_path):
-    vocabulary, file = Vocabulary(["a", "b"]), tmp_path / "vectors.txt"
-    file.write_text("a 1 2\nz 9 9\n")
-    found = read_vectors(file, vocabulary, 2)
-    assert found[4].tolist() == [1, 2]
-    assert found[5].tolist() != [9, 9]
-    file.write_text("z 9\nb 1\n")
-    with pytest.raises(FoveateError, match="line 2: 2 numbers must follow the word, got 1"):
-        read_vectors(file, vocabulary, 2)
-    file.write_text("b 1 x\n")
-    with pytest.raises(FoveateError, match="line 1: a word must be followed by numbers"):
-        read_vectors(file, vocabulary, 2)
-    with pytest.raises(FoveateError, match="cannot be read"):
-        read_vectors(tmp_path / "none", vocabulary, 2)
 
 
 def test_without_data_the_toy_stands_in(monkeypatch):

@@ -56,12 +56,12 @@ def pairs_of(*lengths):
 
 def test_an_epoch_has_every_pair_once_and_the_step_alone_decides_it(data):
     stream = PairStream(data.train, 8, "test", 0)
-    first = [stream.at(step).rows for step in range(1, stream.per_epoch + 1)]
+    first = [stream.at(step).rows for step in range(1, stream.epochs.per_epoch + 1)]
     assert torch.cat(first).sort().values.tolist() == list(range(50))
     again = PairStream(data.train, 8, "test", 0)
-    late = again.at(stream.per_epoch + 3).rows
+    late = again.at(stream.epochs.per_epoch + 3).rows
     assert torch.equal(again.at(2).rows, first[1])
-    assert torch.equal(stream.at(stream.per_epoch + 3).rows, late)
+    assert torch.equal(stream.at(stream.epochs.per_epoch + 3).rows, late)
     assert not torch.equal(PairStream(data.train, 8, "test", 1).at(1).rows, first[0])
 
 

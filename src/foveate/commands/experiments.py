@@ -179,10 +179,11 @@ def finish_experiment(run: Run, *, as_json: bool) -> None:
 
     page = write_experiment_page(run, run.path / "report.html")
     if as_json:
-        found = [finding.__dict__ for finding in findings_of(run)]
-        print(json.dumps({"run": str(run.path), "findings": found}, ensure_ascii=False))
+        all_found = [finding.__dict__ for finding in findings_of(run)]
+        print(json.dumps({"run": str(run.path), "findings": all_found}, ensure_ascii=False))
     else:
-        print_findings(findings_of(run), run.manifest["config"]["scale"])
+        if found := findings_of(run):  # an experiment may serve no claim
+            print_findings(found, run.manifest["config"]["scale"])
         print(f"report: {page}")
 
 

@@ -9,12 +9,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from foveate.corpora.glove import glove
 from foveate.experiments.agreement.comparing import by_set, compare, random_levels
 from foveate.experiments.agreement.stream import Batches
-from foveate.experiments.agreement.vectors import read_vectors
 from foveate.lexical.texts import TextProbes, influence, probe_texts, word_evidence
 from foveate.models.proxy import Proxy
 from foveate.models.reader import Attention, Reader, signed
+from foveate.randomness import generator
 from foveate.record import Array, Record
 from foveate.steps import Course, built, follow
 
@@ -186,7 +187,9 @@ class Stages:
     def _vectors(self) -> Tensor | None:
         if self.use.vectors is None:
             return None
-        return read_vectors(Path(self.use.vectors), self.texts.vocabulary, self.use.embedding)
+        words = self.texts.vocabulary
+        chance = generator("vectors", len(words))
+        return glove(self.use.vectors, words, self.use.embedding, generator=chance)
 
     def _ended(self, _seed: int, model: Reader) -> dict[str, Array]:
         probes = self.probe(model)

@@ -1,15 +1,14 @@
-"""Batches of a training that can go on from any step."""
+"""Labelled texts, batch by batch."""
 
 from torch import Tensor
 
-from foveate.randomness import generator
-from foveate.tokens import Tokens, batches
+from foveate.tokens import Epochs, Tokens
 
 __all__ = ["Batches"]
 
 
 class Batches:
-    """The batch of every step, which name, seed and step alone decide: epochs in random order.
+    """Texts and labels of every step, in an order that ``name`` and the step alone decide.
 
     Args:
         tokens: Texts to learn from.
@@ -19,20 +18,10 @@ class Batches:
     """
 
     def __init__(self, tokens: Tokens, y: Tensor, size: int, *name: str | int) -> None:
-        self.tokens, self.y, self.size, self.name = tokens, y, size, name
-        self._epoch, self._order = -1, list[Tensor]()
-
-    @property
-    def per_epoch(self) -> int:
-        """Steps that go once through the texts."""
-        return -(-len(self.tokens) // self.size)
+        self.tokens, self.y = tokens, y
+        self.epochs = Epochs(tokens.lengths, size, "order", *name)
 
     def at(self, step: int) -> tuple[Tensor, Tensor, Tensor]:
         """Ids, mask and labels of step 1, 2, …"""
-        epoch, place = divmod(step - 1, self.per_epoch)
-        if epoch != self._epoch:
-            chance = generator("order", *self.name, epoch)
-            self._order = batches(self.tokens.lengths, self.size, chance)
-            self._epoch = epoch
-        rows = self._order[place]
+        rows = self.epochs.rows(step)
         return *self.tokens.padded(rows), self.y[rows]

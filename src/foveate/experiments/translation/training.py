@@ -15,7 +15,7 @@ from foveate.models.seq2seq import Attention, Readout, Seq2Seq, shifted
 from foveate.randomness import generator
 from foveate.record import Array
 from foveate.steps import Course, built
-from foveate.tokens import Tokens, Vocabulary, batches
+from foveate.tokens import Epochs, Tokens, Vocabulary
 
 __all__ = [
     "PairStream",
@@ -120,22 +120,12 @@ class PairStream:
     """
 
     def __init__(self, pairs: Pairs, size: int, *name: str | int) -> None:
-        self.source, self.target, self.lengths = pairs.source, ended(pairs.target), pairs.lengths
-        self.size, self.name = size, name
-        self._epoch, self._order = -1, list[Tensor]()
-
-    @property
-    def per_epoch(self) -> int:
-        """Steps that go once through the pairs."""
-        return -(-len(self.source) // self.size)
+        self.source, self.target = pairs.source, ended(pairs.target)
+        self.epochs = Epochs(pairs.lengths, size, "order of pairs", *name)
 
     def at(self, step: int) -> PairBatch:
         """The batch of step 1, 2, …"""
-        epoch, place = divmod(step - 1, self.per_epoch)
-        if epoch != self._epoch:
-            chance = generator("order of pairs", *self.name, epoch)
-            self._order, self._epoch = batches(self.lengths, self.size, chance), epoch
-        return PairBatch.of(self.source, self.target, self._order[place])
+        return PairBatch.of(self.source, self.target, self.epochs.rows(step))
 
 
 def translation_loss(model: Seq2Seq, batch: PairBatch, chance: torch.Generator | None) -> Tensor:
