@@ -17,16 +17,18 @@ ROOT = Path(foveate.__file__).parent
 # Each may import what stands on its own line or on a line above, nothing below.
 LADDER = [
     {"errors", "registry", "randomness", "papers", "plan"},
-    {"segments", "tokens"},
+    {"segments", "standard", "tokens"},
     {"bag", "record"},
     {"maps", "likelihood", "data", "metrics", "dynamics", "runs", "checkpoint", "figures"}
-    | {"words", "corpora"},
+    | {"words", "corpora", "io"},
     {"models", "paradigms"},
     {"stack", "optim", "cost"},
-    {"probes", "lexical", "features"},
+    {"probes", "evidence", "lexical", "features"},
     {"train", "steps", "engine"},
-    {"experiments"},
+    {"trust", "estimator"},
+    {"experiments", "own"},
     {"report"},
+    {"lab"},
     {"progress", "tables", "commands", "cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LADDER) for name in names}

@@ -12,9 +12,16 @@ __all__ = ["main"]
 
 COMMANDS = {
     "race": ("races", "Train several paradigms on the same bags and compare where they look."),
+    "check": ("check", "Describe your own bags and say what is wrong with them."),
+    "fit": ("own", "Fit your own labelled bags and choose how."),
+    "predict": ("own", "Classify new bags with a fitted model."),
+    "explain": ("own", "Show what a fitted model looks at in new bags, and what it reads there."),
+    "export": ("own", "Write a fitted model as ONNX."),
+    "trust": ("trust", "Say whether the attention of a run can be trusted, and for which classes."),
     "flow": ("experiments", "Exact learning dynamics: gradient flows in closed form."),
     "encode": ("encode", "Run a frozen encoder over images and keep their features."),
     "run": ("experiments", "Run an experiment at a scale."),
+    "reproduce": ("reproduce", "Run published tables again, measured beside published."),
     "claims": ("experiments", "The ledger: every claim of the papers, checked."),
     "diagnose": ("words", "Say before any training whether attention is likely to be learnt."),
     "align": ("align", "Align the words of sentence pairs, by IBM Model 1 or by attention."),
@@ -22,6 +29,7 @@ COMMANDS = {
     "resume": ("races", "Go on with a run that was stopped; it ends as if it never had been."),
     "runs": ("races", "List runs."),
     "report": ("races", "Rebuild the report of a run, or compare several."),
+    "lab": ("lab", "See attention learn, in the browser."),
     "list": ("races", "List data sets, paradigms, maps or experiments."),
 }
 

@@ -2,10 +2,9 @@
 
 import torch
 from torch import Tensor
-from torch.utils.checkpoint import checkpoint
 
 from foveate.maps import label_log_softmax, log_softmax
-from foveate.segments import Mosaics, Network, Segments, dense, each
+from foveate.segments import Mosaics, Network, Segments, again, as_input, dense, each, rows_at
 
 __all__ = ["entropy", "label_log_prob", "log_weights", "of_label"]
 
@@ -27,10 +26,12 @@ def label_log_prob(x: Segments, g: Network, y: Tensor, chunk: int | None = None)
             one number a segment, and made again on the way back, so that memory does not grow with
             C·m. None classifies all at once.
     """
+    if isinstance(x, Mosaics) and x.chunk is not None:
+        return _from_bank(x, g, y, min(x.chunk, chunk or x.chunk))
     if isinstance(x, Mosaics) and chunk is None:
         scored = each(lambda rows: log_softmax(g(rows)), x)
         if isinstance(scored, Mosaics):
-            log_p, index = scored
+            log_p, index = scored.bank, scored.index
             cell = index * log_p.shape[1] + y[:, None]
             return log_p.flatten().gather(0, cell.flatten()).view_as(index)
         return scored.gather(2, y[:, None, None].expand(-1, scored.shape[1], 1)).squeeze(2)
@@ -48,11 +49,19 @@ def _written_out(rows: Tensor, g: Network, y: Tensor, chunk: int | None) -> Tens
 
     if chunk is None or len(flat) <= chunk:
         return classified(flat, label).view(y.shape)
-    parts = [
-        checkpoint(classified, part, of, use_reentrant=False)
-        for part, of in zip(flat.split(chunk), label.split(chunk), strict=True)
-    ]
-    return torch.cat(parts).view(y.shape)
+    parts = zip(flat.split(chunk), label.split(chunk), strict=True)
+    return torch.cat([again(classified, part, of) for part, of in parts]).view(y.shape)
+
+
+def _from_bank(x: Mosaics, g: Network, y: Tensor, chunk: int) -> Tensor:
+    """The same for segments that are taken from the bank a chunk at a time."""
+
+    def classified(at: Tensor, of: Tensor) -> Tensor:
+        return label_log_softmax(g(as_input(rows_at(x.bank, at))), of)
+
+    at, label = x.index.flatten(), y[:, None].expand(x.index.shape).flatten()
+    parts = zip(at.split(chunk), label.split(chunk), strict=True)
+    return torch.cat([again(classified, *part) for part in parts]).view(x.index.shape)
 
 
 def of_label(log_p: Tensor, y: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ any other; that is what the papers' three inference rules are.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import torch
@@ -32,7 +32,9 @@ __all__ = [
     "RandomEpochs",
     "SampledHard",
     "Soft",
+    "WithClassWeights",
     "WithEntropy",
+    "WithFocus",
 ]
 
 PARADIGMS: Registry[Callable[..., "Paradigm"]] = Registry("paradigm")
@@ -58,6 +60,7 @@ class Paradigm(ABC):
     per_segment: ClassVar[bool] = True  # whether g reads single segments only, never a mixture
     whole_bag: ClassVar[bool] = False  # whether g reads bags (B, m, *) instead of segments
     fresh_optimizer: ClassVar[bool] = False  # whether a new phase starts a new optimiser
+    needs_z: ClassVar[bool] = False  # whether known relevance adds to the loss, by `told`
 
     @abstractmethod
     def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
@@ -77,6 +80,10 @@ class Paradigm(ABC):
 
     def remember(self, alpha: Tensor, x: Segments, g: Network, y: Tensor) -> Tensor:
         """What `loss` gets as `aux` during the coming epoch, where ``recalls`` is set."""
+        raise NotImplementedError
+
+    def told(self, alpha: Tensor, z: Tensor | None) -> Tensor:
+        """What known relevance z (B, m) adds to the loss of each bag, where ``needs_z`` is set."""
         raise NotImplementedError
 
     def objective(self) -> "Paradigm":
@@ -339,8 +346,52 @@ class Direct(_Predictive):
         return 1
 
 
+class _Around(Paradigm):
+    """Another paradigm with its loss changed; its inference and its schedule stay."""
+
+    paradigm: Paradigm
+
+    def __post_init__(self) -> None:
+        for name in ("draws", "recalls", "per_segment", "whole_bag", "fresh_optimizer"):
+            object.__setattr__(self, name, getattr(self.paradigm, name))
+        object.__setattr__(self, "needs_z", type(self).needs_z or self.paradigm.needs_z)
+
+    @abstractmethod
+    def changed(self, loss: Tensor, alpha: Tensor, y: Tensor) -> Tensor:
+        """The loss of each bag, from that of the paradigm inside, shape (B,)."""
+
+    def around(self, paradigm: Paradigm) -> Paradigm:
+        """The same change around another paradigm."""
+        return self if paradigm is self.paradigm else replace(self, paradigm=paradigm)  # type: ignore[type-var]
+
+    def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
+        return self.changed(self.paradigm.loss(alpha, x, g, y, aux), alpha, y)
+
+    def told(self, alpha: Tensor, z: Tensor | None) -> Tensor:
+        return self.paradigm.told(alpha, z)
+
+    def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
+        return self.paradigm.log_prob(alpha, x, g)
+
+    def read(self, alpha: Tensor, x: Segments, g: Network, y: Tensor) -> tuple[Tensor, Tensor]:
+        log_p, loss = self.paradigm.read(alpha, x, g, y)
+        return log_p, self.changed(loss, alpha, y)
+
+    def remember(self, alpha: Tensor, x: Segments, g: Network, y: Tensor) -> Tensor:
+        return self.paradigm.remember(alpha, x, g, y)
+
+    def calls(self, m: int) -> int:
+        return self.paradigm.calls(m)
+
+    def objective(self) -> Paradigm:
+        return self.around(self.paradigm.objective())
+
+    def phase(self, progress: Progress) -> Paradigm:
+        return self.around(self.paradigm.phase(progress))
+
+
 @dataclass(frozen=True)
-class WithEntropy(Paradigm):
+class WithEntropy(_Around):
     r"""Any paradigm with the entropy of its attention added to the loss.
 
     :math:`\ell + \lambda\,\mathrm{Ent}(\alpha)`, in nats, as in the text; the released code weighs
@@ -354,30 +405,48 @@ class WithEntropy(Paradigm):
     paradigm: Paradigm
     weight: float = 0.005
 
-    def __post_init__(self) -> None:
-        for name in ("draws", "recalls", "per_segment", "whole_bag", "fresh_optimizer"):
-            object.__setattr__(self, name, getattr(self.paradigm, name))
+    def changed(self, loss: Tensor, alpha: Tensor, y: Tensor) -> Tensor:
+        return loss + self.weight * entropy(alpha)
 
-    def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
-        return self.paradigm.loss(alpha, x, g, y, aux) + self.weight * entropy(alpha)
 
-    def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
-        return self.paradigm.log_prob(alpha, x, g)
+@dataclass(frozen=True)
+class WithClassWeights(_Around):
+    r"""Any paradigm with the loss of a bag weighed by its class, :math:`w_y \ell`.
 
-    def read(self, alpha: Tensor, x: Segments, g: Network, y: Tensor) -> tuple[Tensor, Tensor]:
-        log_p, loss = self.paradigm.read(alpha, x, g, y)
-        return log_p, loss + self.weight * entropy(alpha)
+    Args:
+        paradigm: What is weighed.
+        weights: One a class, w_0 … w_{C−1}.
+    """
 
-    def remember(self, alpha: Tensor, x: Segments, g: Network, y: Tensor) -> Tensor:
-        return self.paradigm.remember(alpha, x, g, y)
+    paradigm: Paradigm
+    weights: tuple[float, ...]
 
-    def calls(self, m: int) -> int:
-        return self.paradigm.calls(m)
+    def changed(self, loss: Tensor, alpha: Tensor, y: Tensor) -> Tensor:
+        return loss * torch.tensor(self.weights, dtype=loss.dtype)[y]
 
-    def objective(self) -> Paradigm:
-        inner = self.paradigm.objective()
-        return self if inner is self.paradigm else WithEntropy(inner, self.weight)
 
-    def phase(self, progress: Progress) -> Paradigm:
-        inner = self.paradigm.phase(progress)
-        return self if inner is self.paradigm else WithEntropy(inner, self.weight)
+@dataclass(frozen=True)
+class WithFocus(_Around):
+    r"""Any paradigm with known relevant segments supervised. Reads z, by name.
+
+    :math:`\ell - \lambda \log \sum_{j \in z} \alpha_j` for bags that have a relevant segment;
+    a bag without one counts as a bag of which nothing is known. Where a map gives the relevant
+    segments exactly nothing, no gradient can pull attention there.
+
+    Args:
+        paradigm: What is supervised.
+        weight: λ.
+    """
+
+    needs_z: ClassVar[bool] = True
+    paradigm: Paradigm
+    weight: float = 1.0
+
+    def changed(self, loss: Tensor, alpha: Tensor, y: Tensor) -> Tensor:
+        return loss
+
+    def told(self, alpha: Tensor, z: Tensor | None) -> Tensor:
+        if z is None:
+            raise FoveateError("supervising the focus needs bags whose relevant segments are known")
+        mass = (alpha * z).sum(1).clamp_min(torch.finfo(alpha.dtype).tiny)
+        return -self.weight * torch.where(z.any(1), mass.log(), 0.0)

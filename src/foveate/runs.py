@@ -26,7 +26,7 @@ from typing import Any
 from foveate.errors import FoveateError
 from foveate.record import Array, Record, load_arrays, write_atomically
 
-__all__ = ["Run", "create_run", "list_runs", "open_run", "runs_folder"]
+__all__ = ["Run", "cache_directory", "create_run", "list_runs", "open_run", "runs_folder"]
 
 MANIFEST = "manifest.json"
 KINDS: dict[str, Any] = {
@@ -96,6 +96,13 @@ class Run:
 def runs_folder() -> Path:
     """Where runs go unless told otherwise: ``$FOVEATE_RUNS``, else ``runs`` here."""
     return Path(os.environ.get("FOVEATE_RUNS", "runs"))
+
+
+def cache_directory() -> Path:
+    """``$FOVEATE_CACHE``, else ``foveate`` in the user's cache directory."""
+    if own := os.environ.get("FOVEATE_CACHE"):
+        return Path(own)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "foveate"
 
 
 def create_run(path: Path | None, kind: str, label: str, **entries: Any) -> Run:

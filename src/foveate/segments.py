@@ -2,6 +2,8 @@
 
 Segments come as a tensor ``(B, m, *)`` or as :class:`Mosaics`, where many bags are cut from one
 bank and a row of the bank is stored, and sent through a network, once however many bags hold it.
+Bags too large to be written out are Mosaics that name a chunk: segments are taken from the bank a
+chunk at a time, and taken again on the way back, so that memory does not grow with the bag.
 The tensor may lie in memory in any order; with the bags side by side (the first stride is the
 smallest) segments of a few numbers are read fastest.
 """
@@ -11,8 +13,21 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.utils.checkpoint import checkpoint
 
-__all__ = ["Mosaics", "Network", "Segments", "as_input", "dense", "each", "mix", "select", "take"]
+__all__ = [
+    "Mosaics",
+    "Network",
+    "Segments",
+    "again",
+    "as_input",
+    "dense",
+    "each",
+    "mix",
+    "rows_at",
+    "select",
+    "take",
+]
 
 Network = Callable[[Tensor], Tensor]
 
@@ -25,10 +40,12 @@ class Mosaics(NamedTuple):
     Args:
         bank: Unique segments, shape (N, *). Bytes are images and become floats when used.
         index: Rows of the bank, shape (B, m).
+        chunk: How many segments are read at a time; None for all.
     """
 
     bank: Tensor
     index: Tensor  # type: ignore[assignment]  # hides tuple.index, which no one wants here
+    chunk: int | None = None
 
 
 Segments = Tensor | Mosaics
@@ -53,7 +70,9 @@ def each(network: Network, x: Segments) -> Segments:
         The outputs, shape (B, m, *), or a bank of outputs with the same index.
     """
     if isinstance(x, Mosaics) and len(x.bank) < x.index.numel():
-        return Mosaics(_through(network, x.bank), x.index)
+        return Mosaics(_through(network, x.bank, x.chunk), x.index)
+    if isinstance(x, Mosaics) and x.chunk is not None:
+        return _from_bank(network, x, x.chunk)
     rows = x.bank[x.index] if isinstance(x, Mosaics) else x
     if rows.stride(0) < rows.stride(1):  # as they lie, without a copy
         return _written_out(network, rows.transpose(0, 1)).transpose(0, 1)
@@ -64,24 +83,63 @@ def _written_out(network: Network, rows: Tensor) -> Tensor:
     return _through(network, rows.flatten(0, 1)).unflatten(0, rows.shape[:2])
 
 
-def _through(network: Network, rows: Tensor) -> Tensor:
-    if torch.is_grad_enabled() or len(rows) <= ROWS:
+def _through(network: Network, rows: Tensor, chunk: int | None = None) -> Tensor:
+    if chunk is None and (torch.is_grad_enabled() or len(rows) <= ROWS):
         return network(as_input(rows))
-    return torch.cat([network(as_input(part)) for part in rows.split(ROWS)])
+    return torch.cat(
+        [again(lambda own: network(as_input(own)), part) for part in rows.split(chunk or ROWS)]
+    )
+
+
+def _from_bank(network: Network, x: Mosaics, chunk: int) -> Tensor:
+    """Outputs (B, m, *) of segments that are taken from the bank a chunk at a time."""
+    parts = [
+        again(lambda at: network(as_input(rows_at(x.bank, at))), part)
+        for part in x.index.flatten().split(chunk)
+    ]
+    return torch.cat(parts).unflatten(0, x.index.shape)
+
+
+def rows_at(bank: Tensor, at: Tensor) -> Tensor:
+    """Rows of a bank at places of any shape; without a copy where they lie in order."""
+    first, count = int(at.flatten()[0]), at.numel()
+    if int(at.flatten()[-1]) == first + count - 1 and bool((at.flatten().diff() == 1).all()):
+        return bank[first : first + count].unflatten(0, at.shape)
+    return bank[at]
+
+
+def again(function: Callable[..., Tensor], *inputs: Tensor) -> Tensor:
+    """``function(*inputs)``, made again on the way back instead of kept until then."""
+    if not torch.is_grad_enabled():
+        return function(*inputs)
+    made: Tensor = checkpoint(function, *inputs, use_reentrant=False, preserve_rng_state=False)
+    return made
 
 
 def take(x: Segments, rows: Tensor | slice) -> Segments:
     """The segments of the bags at ``rows``."""
-    return Mosaics(x.bank, x.index[rows]) if isinstance(x, Mosaics) else x[rows]
+    return x._replace(index=x.index[rows]) if isinstance(x, Mosaics) else x[rows]
 
 
 def mix(alpha: Tensor, x: Segments) -> Tensor:
     r"""The attended segment :math:`\tilde x = \sum_j \alpha_j x_j`, shape (B, *). [pvr22] 3.2"""
+    if isinstance(x, Mosaics) and x.chunk is not None:
+        return _mix_in_chunks(alpha, x, x.chunk)
     rows = dense(x)
     flat, shape = rows.flatten(2), rows.shape[2:] or (1,)
     if flat.stride(0) == 1:
         return _mix_side_by_side(alpha, flat).unflatten(1, shape)
     return torch.einsum("bm,bmd->bd", alpha, flat).unflatten(1, shape)
+
+
+def _mix_in_chunks(alpha: Tensor, x: Mosaics, chunk: int) -> Tensor:
+    def mixed(weight: Tensor, at: Tensor) -> Tensor:
+        return torch.einsum("bm,bmd->bd", weight, as_input(rows_at(x.bank, at)).flatten(2))
+
+    columns = max(1, chunk // x.index.shape[0])
+    parts = zip(alpha.split(columns, 1), x.index.split(columns, 1), strict=True)
+    total = torch.stack([again(mixed, weight, at) for weight, at in parts]).sum(0)
+    return total.unflatten(1, x.bank.shape[1:] or (1,))
 
 
 def _mix_side_by_side(alpha: Tensor, rows: Tensor) -> Tensor:

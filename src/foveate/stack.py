@@ -218,6 +218,7 @@ class Pile:
         self.size, self.shared = size, len(sets) == 1
         self.segment_shape = sets[0].segment_shape
         self._source = _source([bag.x for bag in sets], dtype)
+        self.chunk: int | None = None
         self.y = torch.stack([bag.y for bag in sets])
         self.z = _joined([bag.z for bag in sets], "z")
         self.mask = _mask(sets)
@@ -226,6 +227,12 @@ class Pile:
     def reuses(self) -> bool:
         """Whether there is a bank that is smaller than the bags cut from it."""
         return isinstance(self._source, _Banks) and self._source.length < self.n * self.m
+
+    def in_chunks(self, chunk: int) -> None:
+        """Hand on no segments written out, but the bank, to be read a chunk at a time."""
+        self.chunk = chunk
+        if isinstance(self._source, _Dense):
+            self._source = self._source.as_banks()
 
     def batch(
         self,
@@ -248,7 +255,7 @@ class Pile:
         who = torch.arange(self.size) if members is None else members
         sets = torch.zeros_like(who) if self.shared else who
         at = rows + self.n * sets[:, None]
-        x = self._source.segments(sets, at, whole)
+        x = self._source.segments(sets, at, whole, self.chunk)
         z = _picked(self.z, at) if with_z and self.z is not None else None
         mask = None if self.mask is None else _picked(self.mask, at)
         return Batch(x, _picked(self.y, at), z, mask, aux)
@@ -258,10 +265,16 @@ class _Dense:
     """Segments written out, one set of bags after another, shape (sets, n, m, *)."""
 
     def __init__(self, sets: list[Tensor], dtype: torch.dtype) -> None:
-        self.x = _typed(torch.stack(sets), dtype)
+        self.x = _typed(_stack(sets), dtype)
 
-    def segments(self, sets: Tensor, at: Tensor, whole: bool) -> Tensor:
+    def segments(self, sets: Tensor, at: Tensor, whole: bool, chunk: int | None) -> Segments:
         return _laid_out(_picked(self.x, at))
+
+    def as_banks(self) -> "_Banks":
+        """The same bags, each segment a row of a bank."""
+        n, m = self.x.shape[1:3]
+        index = torch.arange(n * m).view(n, m)
+        return _Banks([Mosaics(own.flatten(0, 1), index) for own in self.x], self.x.dtype)
 
 
 class _Banks:
@@ -272,15 +285,17 @@ class _Banks:
         self.own = not all(x.bank is sets[0].bank for x in sets)
         self.length = max(len(x.bank) for x in sets)
         banks = [_lengthened(x.bank, self.length) for x in (sets if self.own else sets[:1])]
-        self.bank = _typed(torch.stack(banks), dtype)
+        self.bank = _typed(_stack(banks), dtype)
 
-    def segments(self, sets: Tensor, at: Tensor, whole: bool) -> Segments:
+    def segments(self, sets: Tensor, at: Tensor, whole: bool, chunk: int | None) -> Segments:
         index = _picked(self.index, at)
-        if whole and self.length < index[0].numel():
+        if chunk is not None or (whole and self.length < index[0].numel()):
             everyone = not self.own or len(sets) == len(self.bank)
             bank = self.bank if everyone else self.bank[sets]
-            return Mosaics(bank.expand(len(sets), *bank.shape[1:]), index)
+            return Mosaics(bank.expand(len(sets), *bank.shape[1:]), index, chunk)
         banks = sets if self.own else torch.zeros_like(sets)
+        if whole and not self.bank.is_floating_point() and self.bank.dtype != torch.uint8:
+            return _once_each(self.bank, banks, index)
         return _laid_out(_picked(self.bank, index + self.length * banks[:, None, None]))
 
 
@@ -316,6 +331,11 @@ def _source(sets: list[Segments], dtype: torch.dtype) -> _Dense | _Banks:
     return _Banks([x for x in sets if isinstance(x, Mosaics)], dtype)
 
 
+def _stack(parts: list[Tensor]) -> Tensor:
+    """``torch.stack``, without a copy of a single part."""
+    return parts[0][None] if len(parts) == 1 else torch.stack(parts)
+
+
 def _typed(x: Tensor, dtype: torch.dtype) -> Tensor:
     """Bytes of a small set become numbers once; of a large one, where they are used."""
     if x.dtype != torch.uint8 and not x.is_floating_point():
@@ -329,6 +349,14 @@ def _picked(sets: Tensor, at: Tensor) -> Tensor:
     return sets.flatten(0, 1).index_select(0, at.flatten()).unflatten(0, at.shape)
 
 
+def _once_each(bank: Tensor, banks: Tensor, index: Tensor) -> Mosaics:
+    """Bags of words (S, B, m) with a bank of the words that occur in them: most occur again."""
+    found = [own.unique(return_inverse=True) for own in index]
+    length = max(len(rows) for rows, _ in found)
+    rows = torch.stack([_lengthened(rows, length) for rows, _ in found])
+    return Mosaics(bank[banks[:, None], rows], torch.stack([place for _, place in found]))
+
+
 def _laid_out(x: Tensor) -> Tensor:
     """Segments (S, B, m, *), those of a few numbers with the bags side by side in memory."""
     if x.dim() == 3 or x.shape[3:].numel() >= NARROW:
@@ -339,6 +367,8 @@ def _laid_out(x: Tensor) -> Tensor:
 
 def _lengthened(bank: Tensor, length: int) -> Tensor:
     """Banks of unequal length get rows that no index names."""
+    if len(bank) == length:
+        return bank
     return torch.cat([bank, bank[:1].expand(length - len(bank), *bank.shape[1:])])
 
 

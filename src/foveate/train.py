@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from foveate.plan import Plan
 from foveate.probes import Reading, measure, read_stack
 from foveate.randomness import generator
 from foveate.record import Record
+from foveate.segments import Mosaics
 from foveate.stack import Batch, Build, Pile, Stack
 
 __all__ = ["Probe", "Training", "fit"]
@@ -28,6 +30,8 @@ Probe = Callable[["Training"], Mapping[str, np.ndarray]]
 """From a training as it stands to further quantities by name, each one row a member, (S, …)."""
 
 LOGITS = 2**24  # logits of one step held at a time: beyond, segments are classified in chunks
+NUMBERS = 2**25  # of a member's segments in one step, written out: beyond, chunks of the bank
+CHUNK = 2**22  # numbers of the segments of such a chunk: 16 MB in single precision
 
 
 def fit(
@@ -165,8 +169,10 @@ class Training:
             members,
             None if aux is None else aux.gather(1, _as_index(here, aux)),
             whole=not self.stack.mixes_rows,
-            with_z=self.stack.model.needs_z,
+            with_z=self.stack.model.needs_z or phase.needs_z,
         )
+        if self.train.chunk is not None:
+            batch = _without_empty_columns(batch, phase.recalls)
         return self.stack.gradients(_mean_loss, batch, phase, members=members)
 
     def _order(self, i: int) -> Tensor:
@@ -263,15 +269,19 @@ class Training:
         return {"flat": self.stack.flat.clone(), **buffers}
 
     def _bounded(self, paradigms: list[Paradigm]) -> list[Paradigm]:
-        """Where the logits of one step would not fit, classify in chunks, member after member."""
+        """Where the segments or logits of a step would not fit, go in chunks, member by member."""
+        segments = min(self.plan.batch, self.rows.shape[1]) * self.train.m
+        width = max(1, prod(self.train.segment_shape))
+        if segments * width > NUMBERS and not self.stack.mixes_rows:
+            self.stack.together = False
+            for pile in (self.train, self.test):
+                pile.in_chunks(max(1, CHUNK // width))
         one = self.train.batch(self.rows[:, :1])
-        classes = self.stack.run(_width, one, paradigms[0])[0]
-        needed = len(self.seeds) * self.plan.batch * self.train.m * int(classes)
-        if needed <= LOGITS:
+        classes = int(self.stack.run(_width, one, paradigms[0])[0])
+        if len(self.seeds) * self.plan.batch * self.train.m * classes <= LOGITS:
             return paradigms
         self.stack.together = False
-        chunk = max(1, LOGITS // int(classes))
-        return [_in_chunks(rule, chunk) for rule in paradigms]
+        return [_in_chunks(rule, max(1, LOGITS // classes)) for rule in paradigms]
 
     def record(self) -> Record:
         """All measurements so far, and every held-out bag as it is read now."""
@@ -345,7 +355,22 @@ class _Past(Sequence[float]):
 
 def _mean_loss(model: AttentionModel, batch: Batch, phase: Paradigm) -> Tensor:
     focus = model.attend(batch.x, batch.mask, batch.z)
-    return phase.loss(focus.alpha, focus.h, model.g, batch.y, batch.aux).mean()
+    loss = phase.loss(focus.alpha, focus.h, model.g, batch.y, batch.aux)
+    return (loss + phase.told(focus.alpha, batch.z) if phase.needs_z else loss).mean()
+
+
+def _without_empty_columns(batch: Batch, recalls: bool) -> Batch:
+    """A batch of bags in chunks, less the columns that none of its bags has a segment in."""
+    if batch.mask is None or not isinstance(batch.x, Mosaics):
+        return batch
+    used = slice(0, int(batch.mask.flatten(0, 1).any(0).nonzero()[-1]) + 1)
+    return Batch(
+        batch.x._replace(index=batch.x.index[..., used]),
+        batch.y,
+        None if batch.z is None else batch.z[..., used],
+        batch.mask[..., used],
+        batch.aux[..., used] if recalls and batch.aux is not None else batch.aux,
+    )
 
 
 def _memory(model: AttentionModel, batch: Batch, phase: Paradigm) -> Tensor:
@@ -389,7 +414,13 @@ def _per_member(given: Any, size: int) -> list[Any]:
 
 
 def _in_chunks(rule: Paradigm, chunk: int) -> Paradigm:
-    return replace(rule, chunk=chunk) if getattr(rule, "chunk", 0) is None else rule  # type: ignore[type-var]
+    """The rule, and those within it, with segments classified in chunks."""
+    parts: dict[str, Any] = {"chunk": chunk} if getattr(rule, "chunk", 0) is None else {}
+    if isinstance(inner := getattr(rule, "paradigm", None), Paradigm):
+        parts["paradigm"] = _in_chunks(inner, chunk)
+    if isinstance(phases := getattr(rule, "phases", None), tuple):
+        parts["phases"] = tuple(_in_chunks(phase, chunk) for phase in phases)
+    return replace(rule, **parts) if parts else rule  # type: ignore[type-var]
 
 
 def _as_index(places: Tensor, given: Tensor) -> Tensor:

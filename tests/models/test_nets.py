@@ -168,10 +168,12 @@ def test_what_does_not_fit(name, shape, layer, sentence):
 
 @pytest.mark.parametrize("name", NETS.names())
 def test_every_pair_scores_and_classifies(name):
-    shape = CIFAR if name in ("vr23", "pvr22") else (2,)
+    words = name == "hatexplain-1"  # of which segments are the ids
+    shape = CIFAR if name in ("vr23", "pvr22") else (6,) if words else (2,)
     f, g, layer = built(lambda: pair(name, shape, 4))
     model = FCAM(f, g, layer=layer).eval()
     x = torch.randn(2, 3, *shape, generator=torch.Generator().manual_seed(0))
+    x = torch.arange(6).view(2, 3) if words else x
     focus = model.attend(x, None)
     assert len(set(focus.s.flatten().tolist())) == 6  # each segment has a score of its own
     assert g(dense(focus.h)[:, 0]).shape == (2, 4)

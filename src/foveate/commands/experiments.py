@@ -15,6 +15,7 @@ from foveate.record import write_atomically
 from foveate.runs import Run
 
 __all__ = [
+    "changed_setting",
     "claims_command",
     "finish_experiment",
     "flow_command",
@@ -113,7 +114,9 @@ def run_command(
     from foveate.engine import Engine
     from foveate.experiments.runner import start_experiment
 
-    changes = dict(_change(text) for text in set) | ({} if seeds is None else {"seeds": seeds})
+    changes = dict(changed_setting(text) for text in set) | (
+        {} if seeds is None else {"seeds": seeds}
+    )
     command = this_command()
     engine = Engine(workers, cluster)
     with progress_of(quiet=as_json) as report:
@@ -209,7 +212,8 @@ def report_experiments(runs: list[Run], out: Path | None, figures: Path | None) 
                     print(path)
 
 
-def _change(text: str) -> tuple[str, Any]:
+def changed_setting(text: str) -> tuple[str, Any]:
+    """A setting and its value from ``key=value``."""
     key, sign, value = text.partition("=")
     if not sign:
         raise FoveateError(f"--set takes key=value, got '{text}'")

@@ -88,6 +88,8 @@ def resume_command(
     from foveate.experiments.runner import resume_experiment
 
     opened, engine = open_run(run), Engine(workers, cluster)
+    if opened.manifest["kind"] == "fit":
+        return _resume_fit(opened, as_json=as_json)
     is_race = opened.manifest["kind"] == "race"
     go_on = resume_race if is_race else resume_experiment
     with progress_of(quiet=as_json) as report:
@@ -134,6 +136,11 @@ def report_command(
     if not runs:
         raise FoveateError("which run? 'foveate runs' lists them")
     opened = [open_run(run) for run in runs]
+    if len(opened) == 1 and opened[0].manifest["kind"] == "fit":
+        from foveate.report.own import write_fit_report
+
+        print(write_fit_report(opened[0], out or opened[0].path / "report.html"))
+        return
     if any(run.manifest["kind"] != "race" for run in opened):
         from foveate.commands.experiments import report_experiments
 
@@ -159,6 +166,15 @@ def list_command(kind: Literal["datasets", "paradigms", "maps", "experiments"], 
     from foveate.tables import print_registered
 
     print_registered(kind)
+
+
+def _resume_fit(run: Run, *, as_json: bool) -> None:
+    from foveate.commands.own import finish_fit
+    from foveate.own.fitting import resume_fit
+
+    with progress_of(quiet=as_json) as report:
+        finished = resume_fit(run, report)
+    finish_fit(finished, as_json=as_json)
 
 
 def _finish(run: Run, *, as_json: bool) -> None:

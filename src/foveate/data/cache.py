@@ -1,7 +1,6 @@
 """Decoded images kept on disk, so that a data set is decoded once and not at every start."""
 
 import hashlib
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,17 +10,11 @@ from numpy.typing import NDArray
 
 from foveate.errors import FoveateError
 from foveate.record import write_atomically
+from foveate.runs import cache_directory
 
 __all__ = ["cache_directory", "fingerprint", "kept"]
 
 VERSION = 1  # goes up when decoding changes, so that older arrays are not read
-
-
-def cache_directory() -> Path:
-    """``$FOVEATE_CACHE``, else ``foveate`` in the user's cache directory."""
-    if own := os.environ.get("FOVEATE_CACHE"):
-        return Path(own)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "foveate"
 
 
 def fingerprint(files: Sequence[Path]) -> tuple[tuple[str, int, int], ...]:

@@ -25,6 +25,7 @@ __all__ = [
     "pixels",
     "read_column",
     "read_parquet",
+    "read_rows",
     "split_files",
 ]
 
@@ -91,6 +92,22 @@ def read_column(files: Sequence[Path], column: str) -> NDArray[np.int64]:
         parts.append(whole_numbers(values, where))
         must_be_classes(parts[-1], label_names(file, column), where)
     return np.concatenate(parts)
+
+
+def read_rows(file: Path, columns: Sequence[str]) -> list[dict[str, Any]]:
+    """The rows of a file as Python objects, for columns of lists and structs.
+
+    Args:
+        file: The file.
+        columns: Columns to read, all of which must be there.
+    """
+    if missing := [column for column in columns if column not in columns_of(file)]:
+        raise FoveateError(
+            f"{file} has no column '{missing[0]}'; its columns are {', '.join(columns_of(file))}"
+        )
+    with _whole(file):
+        rows: list[dict[str, Any]] = _open(file).read(columns=list(columns)).to_pylist()
+    return rows
 
 
 def decoded_images(files: Sequence[Path], start: int = 0) -> Iterator[NDArray[np.uint8]]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 
 from foveate.bag import Bag
-from foveate.checkpoint import save_checkpoint
+from foveate.checkpoint import load_checkpoint, save_checkpoint
 from foveate.cost import epochs_within, training_cost
 from foveate.data import DATASETS, Dataset
 from foveate.data.images import from_path
@@ -23,9 +23,10 @@ from foveate.paradigms import PARADIGMS, Hybrid, Paradigm, WithEntropy
 from foveate.plan import Race, SettledRace
 from foveate.record import Record, save_arrays
 from foveate.runs import Run, create_run
+from foveate.stack import Stack
 from foveate.train import fit
 
-__all__ = ["do_part", "resume_race", "settle", "start_race"]
+__all__ = ["do_part", "reopen", "resume_race", "settle", "start_race"]
 
 Report = Callable[[str, int, int], None]
 RECIPE = ("m", "n", "n_test", "net", "epochs", "batch", "lr", "optimizer", "stop_below")
@@ -227,3 +228,18 @@ def _budget(race: SettledRace, shape: tuple[int, ...], classes: int) -> float:
 
 def _save_gallery(run: Run, bag: Bag) -> None:
     save_arrays(run.path / "gallery.npz", pick_gallery(run.records(), bag))
+
+
+def reopen(run: Run, name: str) -> tuple[Stack, list[Bag]]:
+    """The trained members of one part, and the held-out bags of each, to be read again.
+
+    Args:
+        run: A race.
+        name: A finished part of it.
+    """
+    race = SettledRace(**run.manifest["config"])
+    bags, rule = _load(race), _paradigm(race, name)
+    shape, classes = bags.train[0].segment_shape, len(bags.classes)
+    stack = Stack(lambda: _model(race, rule, shape, classes), range(race.seeds))
+    stack.load(load_checkpoint(run.path / name / "weights.safetensors")[0])
+    return stack, bags.test

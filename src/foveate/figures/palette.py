@@ -7,10 +7,21 @@ readers. Dash and shape say the same once more, so that a grey print can be read
 from collections.abc import Sequence
 from zlib import crc32
 
-__all__ = ["ATTENTION", "INK", "QUADRANT_COLOURS", "colour", "dash", "label", "shape"]
+__all__ = [
+    "AGAINST",
+    "ATTENTION",
+    "FOR",
+    "INK",
+    "QUADRANT_COLOURS",
+    "colour",
+    "dash",
+    "label",
+    "shape",
+]
 
 INK = "#1b1f24"
 ATTENTION = "#ff7a00"  # on segments: bright enough for dark images and for light ones
+FOR, AGAINST = "#0072B2", "#D55E00"  # evidence by its sign; shape or hatch says it once more
 
 # From the bottom of the stack to its top; neighbours differ in lightness, not in hue alone.
 QUADRANT_COLOURS = {"ftpt": "#0072B2", "ffpt": "#E69F00", "ftpf": "#BFE1F6", "ffpf": "#4D4D4D"}

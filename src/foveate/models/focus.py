@@ -79,10 +79,10 @@ class FCAM(AttentionModel):
 
     def _score(self, rows: Tensor) -> Tensor:
         """Scores of N segments, shape (N, 1)."""
-        s = self.f(rows)
-        if s.numel() != len(rows):
-            raise FoveateError(f"f must give one score a segment, got {s.numel() // len(rows)}")
-        return s.reshape(len(rows), 1)
+        s, n = self.f(rows), rows.shape[0]  # not len(rows), which an exporter takes for a constant
+        if s.numel() != n:
+            raise FoveateError(f"f must give one score a segment, got {s.numel() // n}")
+        return s.reshape(n, 1)
 
     def _score_and_represent(self, rows: Tensor) -> Tensor:
         """Scores and φ of N segments side by side, shape (N, 1 + |φ|), in one pass through f."""

@@ -11,7 +11,9 @@ from foveate.errors import FoveateError
 from foveate.models.layers import Layers
 from foveate.registry import Registry
 
-__all__ = ["NETS", "Pair", "direct", "linear", "mlp", "pair"]
+__all__ = ["NETS", "ROOM", "Pair", "direct", "linear", "mlp", "pair"]
+
+ROOM = 2**15  # words that a table of word vectors has room for where their number is not said
 
 
 class Pair(NamedTuple):
@@ -168,6 +170,20 @@ def _pvr22(shape: tuple[int, ...], classes: int, last: bool) -> Pair:
         f,
         nn.Sequential(*blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(), *_dense((512, 128, classes))),
     )
+
+
+@NETS.register("hatexplain-1")
+def _hatexplain_1(shape: tuple[int, ...], classes: int, last: bool) -> Pair:
+    """Word vectors of 100 numbers, f 100-200-1 and g 100-200-k on them. [vr23] Sec. 5
+
+    Segments are word ids, of shape (); a shape (W,) says how many words there are. What is averaged
+    is the word vector, since ids cannot be, or f's hidden layer.
+    """
+    f = nn.Sequential()
+    f.add_module("words", nn.Embedding(shape[0] if shape else ROOM, 100))
+    f.add_module("score", mlp(100, 1, (200,)))
+    g = mlp(200 if last else 100, classes, (200,))
+    return Pair(f, g, "score.hidden1" if last else "words")
 
 
 def _conv(a: int, b: int, size: int, *, pool: bool, bias: bool = True) -> list[nn.Module]:

@@ -15,7 +15,7 @@ from foveate.metrics.focus import EDGES, heat_map
 from foveate.metrics.intervals import bootstrap
 from foveate.record import Record
 
-__all__ = ["signature_figures"]
+__all__ = ["heat_map_chart", "signature_figures"]
 
 
 def signature_figures(lengths: Sequence[int], records: Records) -> Mapping[str, Any]:
@@ -27,7 +27,7 @@ def signature_figures(lengths: Sequence[int], records: Records) -> Mapping[str, 
     """
     rows = [
         alt.hconcat(
-            *(_heat_map(records[f"{rule}-m{m}"], f"{label(rule)}, m = {m}") for rule in RULES)
+            *(heat_map_chart(records[f"{rule}-m{m}"], f"{label(rule)}, m = {m}") for rule in RULES)
         )
         for m in lengths
     ]
@@ -37,7 +37,8 @@ def signature_figures(lengths: Sequence[int], records: Records) -> Mapping[str, 
     return {"heat-maps": maps, "gains": _gains(lengths, records)}
 
 
-def _heat_map(record: Record, title: str) -> alt.LayerChart:
+def heat_map_chart(record: Record, title: str) -> alt.LayerChart:
+    """Share of held-out bags by focus score and by probability of the true class. [vr23] Fig. 1"""
     share = 100 * heat_map(*confidence(record)).mean(0)
     cells = len(EDGES) - 1
     names = [f"{a:.1f}–{b:.1f}" for a, b in pairwise(EDGES)]

@@ -1,0 +1,248 @@
+"""Commands around a user's own bags: fit, predict, explain, export."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from foveate.commands.repeat import this_command
+from foveate.commands.words import must_be_writable
+from foveate.errors import FoveateError
+from foveate.io.columns import Columns
+from foveate.own.settings import FitSettings
+from foveate.progress import progress_of
+from foveate.runs import Run
+
+if TYPE_CHECKING:
+    from foveate.io.collection import Collection
+    from foveate.own.fitted import Fitted
+
+__all__ = ["explain_command", "export_command", "finish_fit", "fit_command", "predict_command"]
+
+Flags = Annotated[FitSettings | None, Parameter(name="*")]
+ColumnFlags = Annotated[Columns | None, Parameter(name="*")]
+Json = Annotated[bool, Parameter(name="--json", negative="")]
+KNOWN_IN_TRAINING = {"label", "relevance", "group", "split"}  # new data may do without
+
+
+def fit_command(
+    data: Path,
+    /,
+    *,
+    settings: Flags = None,
+    columns: ColumnFlags = None,
+    out: Path | None = None,
+    as_json: Json = False,
+) -> None:
+    """Fit your own labelled bags: race paradigms, choose on validation bags, test, report.
+
+    Parameters
+    ----------
+    data
+        A table (CSV, JSON lines, Parquet), NPZ, HDF5, a folder of bags, texts or images.
+    settings
+        How to fit, each a flag.
+    columns
+        What the columns are.
+    out
+        The run directory; a new one under runs/ unless given.
+    as_json
+        Print the numbers as JSON.
+    """
+    from foveate.own.fitting import fit_own
+    from foveate.own.origin import Origin
+
+    origin = Origin(data, _given(columns))
+    with progress_of(quiet=as_json) as report:
+        collection = origin.read(labelled=True, report=report)
+        run = fit_own(
+            collection, settings, out, origin=origin, report=report, command=this_command()
+        )
+    finish_fit(run, as_json=as_json)
+
+
+def predict_command(
+    run: Path,
+    data: Path,
+    /,
+    *,
+    out: Path,
+    columns: ColumnFlags = None,
+    paradigm: str | None = None,
+) -> None:
+    """Classify new bags, labelled or not, with calibrated probabilities.
+
+    Parameters
+    ----------
+    run
+        A finished fit: its directory, or its name under runs/.
+    data
+        Bags laid out like those it was fitted on.
+    out
+        The table to write, .csv or .parquet: one row a bag.
+    columns
+        What the columns are, where they differ from the fit's.
+    paradigm
+        Which of the fit's paradigms; the chosen one unless given.
+    """
+    from foveate.own.predicting import answer, bags_table, check_format, write_table
+
+    check_format(out)
+    must_be_writable(out)
+    with progress_of(quiet=True) as report:
+        fitted, collection = _loaded(run, data, columns, paradigm, report)
+        table = bags_table(fitted, collection, answer(fitted, collection, report))
+    write_table(out, table)
+    print(f"{len(collection)} bags, {fitted.name}: {out}")
+
+
+def explain_command(
+    run: Path,
+    data: Path,
+    /,
+    *,
+    out: Path,
+    page: Path | None = None,
+    shown: int = 20,
+    columns: ColumnFlags = None,
+    paradigm: str | None = None,
+) -> None:
+    """Say for every segment how much it was looked at, and for which class it speaks.
+
+    Parameters
+    ----------
+    run
+        A finished fit: its directory, or its name under runs/.
+    data
+        Bags laid out like those it was fitted on.
+    out
+        The table to write, .csv or .parquet: one row a segment.
+    page
+        A page to write as well, with the bags drawn.
+    shown
+        How many bags the page shows.
+    columns
+        What the columns are, where they differ from the fit's.
+    paradigm
+        Which of the fit's paradigms; the chosen one unless given.
+    """
+    from foveate.own.predicting import answer, check_format, segments_table, write_table
+
+    check_format(out)
+    must_be_writable(out, page)
+    if shown < 1:
+        raise FoveateError(f"--shown must be at least 1, got {shown}")
+    with progress_of(quiet=True) as report:
+        fitted, collection = _loaded(run, data, columns, paradigm, report)
+        found = answer(fitted, collection, report)
+    write_table(out, segments_table(fitted, collection, found))
+    print(f"{len(collection)} bags, {fitted.name}: {out}")
+    if page is not None:
+        from foveate.own.shown import shown_bags
+        from foveate.report.explain import write_explain_page
+
+        rows = range(min(shown, len(collection)))
+        bags = shown_bags(fitted, collection, found.bag, found.explained, rows)
+        write_explain_page(
+            page,
+            bags,
+            fitted.classes,
+            paradigm=fitted.name,
+            total=len(collection),
+            source=data.name,
+            columns=fitted.preparation.columns,
+            command=this_command(),
+        )
+        print(f"page: {page}")
+
+
+def export_command(run: Path, /, *, onnx: Path, paradigm: str | None = None) -> None:
+    """Write a fitted model as ONNX: segments in, probabilities, attention and evidence out.
+
+    Parameters
+    ----------
+    run
+        A finished fit: its directory, or its name under runs/.
+    onnx
+        The file to write.
+    paradigm
+        Which of the fit's paradigms; the chosen one unless given.
+    """
+    from foveate.own.export import export_onnx
+    from foveate.own.fitted import load_fitted
+
+    must_be_writable(onnx)
+    worst = export_onnx(load_fitted(run, paradigm), onnx)
+    print(f"{onnx}: within {worst:.1e} of the library, in onnxruntime")
+
+
+def finish_fit(run: Run, *, as_json: bool) -> None:
+    """The report on disk, the table on the screen."""
+    from foveate.report.own import write_fit_report
+
+    write_fit_report(run, run.path / "report.html")
+    if as_json:
+        kept = ("chosen", "rule", "scores", "sizes")
+        print(json.dumps({"run": str(run.path), **{name: run.manifest[name] for name in kept}}))
+    else:
+        _print_fit(run)
+
+
+def _given(columns: Columns | None) -> dict[str, Any]:
+    """Flags that were given, as keywords of ``read_bags``."""
+    return {} if columns is None else {k: getattr(columns, k) for k in columns.model_fields_set}
+
+
+def _loaded(
+    run: Path, data: Path, columns: Columns | None, paradigm: str | None, report: Any
+) -> "tuple[Fitted, Collection]":
+    """The models, and new bags read as those of the fit were, but for flags that are given."""
+    from foveate.own.fitted import load_fitted
+    from foveate.own.origin import Origin
+
+    fitted = load_fitted(run, paradigm)
+    origin = fitted.run.manifest["data"].get("origin") or {"columns": {}}
+    given = _given(columns)
+    new = Origin(data, {**origin["columns"], **given})
+    keywords = {"classes": fitted.classes, "report": report}
+    try:
+        return fitted, new.read(labelled=True if "label" in given else None, **keywords)
+    except FoveateError as error:
+        if given.keys() & KNOWN_IN_TRAINING or "has no column" not in str(error):
+            raise
+    return fitted, new.read(labelled=False, **keywords)
+
+
+def _print_fit(run: Run) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    manifest = run.manifest
+    table = Table(title=f"{manifest['label']}: {manifest['sizes']['bags']} bags")
+    table.add_column("paradigm")
+    headings = {
+        "balanced_accuracy": "balanced accuracy, %",
+        "auroc": "AUROC",
+        "log_loss": "log loss",
+    }
+    for heading in headings.values():
+        table.add_column(f"{heading}\nvalidation", justify="right")
+        table.add_column(f"{heading}\ntest [95 %]", justify="right")
+    for name, own in manifest["scores"].items():
+        cells = []
+        for key in headings:
+            factor, places = (100, 1) if key == "balanced_accuracy" else (1, 3)
+            cells.append(f"{factor * own['validation'][key][0]:.{places}f}")
+            cells.append(_interval(own["test"][key], factor, places))
+        table.add_row(f"{name} *" if name == manifest["chosen"] else name, *cells)
+    Console(width=None if Console().is_terminal else 140).print(table)
+    print(f"* {manifest['chosen']} is chosen: {manifest['rule']}")
+    print(f"report: {run.path / 'report.html'}")
+
+
+def _interval(value: Any, factor: int, places: int) -> str:
+    mean, low, high = value
+    if low is None:
+        return f"{factor * mean:.{places}f}"
+    return f"{factor * mean:.{places}f} [{factor * low:.{places}f}, {factor * high:.{places}f}]"

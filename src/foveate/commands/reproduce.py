@@ -1,0 +1,132 @@
+"""The command that runs published tables again."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from foveate.commands.experiments import changed_setting
+from foveate.commands.repeat import this_command
+from foveate.errors import FoveateError
+from foveate.progress import progress_of
+
+__all__ = ["reproduce_command"]
+
+Flag = Annotated[bool, Parameter(negative="")]
+
+
+def reproduce_command(
+    table: Literal["table1", "table2", "captions", "all"] = "all",
+    /,
+    *,
+    scale: Literal["smoke", "small", "paper"] = "small",
+    seeds: int | None = None,
+    set: Annotated[tuple[str, ...], Parameter(name="--set", negative="")] = (),
+    label: str = "",
+    workers: int = 1,
+    cluster: str | None = None,
+    estimate: Flag = False,
+    stored: Flag = False,
+    results: Path | None = None,
+    docs: Path | None = None,
+    out: Path | None = None,
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> None:
+    """Run published tables again, and show published and measured numbers side by side.
+
+    Parameters
+    ----------
+    table
+        table1 (vr23), table2 (pvr22), captions, or all of them.
+    scale
+        small suits two cores, paper is the published size; smoke only tries the machinery.
+    seeds
+        How many seeds, in place of the scale's own number.
+    set
+        A setting to change, as key=value; may be repeated. Needs one table and a label.
+    label
+        What the changed table is called where its numbers are kept.
+    workers
+        Processes to use on this machine; 1 is this process.
+    cluster
+        Address of a running Dask scheduler, tcp://host:8786.
+    estimate
+        Only say how long it would take.
+    stored
+        Run nothing: show the results that came with the package.
+    results
+        A folder to keep the numbers in, a JSON file a table.
+    docs
+        A folder to write results.md to, from the kept results.
+    out
+        The page; reproduce.html unless given.
+    as_json
+        Print the numbers as JSON.
+    """
+    from foveate.engine import Engine
+    from foveate.experiments.reproduction import TABLES, store, stored_results
+    from foveate.report.reproduce import took, write_results
+
+    names = TABLES if table == "all" else (table,)
+    if set and (len(names) > 1 or not label):
+        raise FoveateError("--set changes one table under a name of its own: add --label NAME")
+    changes = dict(changed_setting(text) for text in set)
+    if stored:
+        found = [r for r in stored_results(results) if r["table"] in names]
+        if not found:
+            raise FoveateError(f"no results of {', '.join(names)} are stored")
+    else:
+        found = []
+        if estimate or scale == "paper":
+            found = _estimates(names, scale, seeds)
+            for own in found:
+                about = took(own["seconds"]) if "seconds" in own else "no time: it cannot be run"
+                print(
+                    f"{own['table']} at {scale} scale: about {about} on one core", file=sys.stderr
+                )
+        if not estimate:
+            how = {"changes": changes, "label": label, "engine": Engine(workers, cluster)}
+            found = _run(names, scale, seeds, how, quiet=as_json)
+        if results is not None:
+            for own in found:
+                print(store(own, results), file=sys.stderr)
+    if docs is not None:
+        kept = found if stored else stored_results(results)
+        print(write_results(kept, docs), file=sys.stderr)
+    if as_json:
+        print(json.dumps(found, ensure_ascii=False))
+    elif not estimate:
+        print(f"page: {_page(found, out or Path('reproduce.html'))}")
+
+
+def _estimates(names: tuple[str, ...], scale: Any, seeds: int | None) -> list[dict[str, Any]]:
+    from foveate.experiments.reproduction import estimate
+
+    with progress_of(quiet=True) as report:
+        return [estimate(name, scale, seeds, report) for name in names]
+
+
+def _run(
+    names: tuple[str, ...], scale: Any, seeds: int | None, how: dict[str, Any], *, quiet: bool
+) -> list[dict[str, Any]]:
+    from foveate.experiments.reproduction import reproduce
+
+    command = this_command()
+    with progress_of(quiet=quiet) as report:
+        return [
+            reproduce(name, scale, seeds, report=report, command=command, **how) for name in names
+        ]
+
+
+def _page(found: list[dict[str, Any]], path: Path) -> Path:
+    """The page, with the figures of the runs that are on this machine."""
+    from foveate.experiments.reproduction import charts_of
+    from foveate.record import write_atomically
+    from foveate.report.reproduce import reproduction_page
+
+    whole = [own for own in found if "cells" in own]
+    page = reproduction_page(whole, charts_of(whole)).encode()
+    write_atomically(path, lambda file: file.write(page))
+    return path

@@ -1,0 +1,193 @@
+"""The command that says whether the attention of a run can be trusted."""
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+from cyclopts import Parameter
+
+from foveate.commands.repeat import this_command
+from foveate.errors import FoveateError
+from foveate.io.columns import Columns
+from foveate.progress import progress_of
+from foveate.record import write_atomically
+from foveate.runs import Run, open_run
+
+if TYPE_CHECKING:
+    from foveate.bag import Bag
+    from foveate.io.collection import Collection
+    from foveate.trust.examine import Trust
+
+__all__ = ["trust_command"]
+
+ColumnFlags = Annotated[Columns | None, Parameter(name="*")]
+Json = Annotated[bool, Parameter(name="--json", negative="")]
+
+
+class _Given(NamedTuple):
+    """What is examined: models of one paradigm, and labelled bags for them."""
+
+    name: str
+    stack: Any
+    bags: Any
+    classes: Sequence[str]
+    known: Any = None
+
+
+def trust_command(
+    run: Path,
+    /,
+    *,
+    data: Path | None = None,
+    columns: ColumnFlags = None,
+    paradigm: str | None = None,
+    absent: str | None = None,
+    relevant: int | None = None,
+    as_json: Json = False,
+) -> None:
+    """Say whether the attention of trained models can be trusted, and for which classes.
+
+    Parameters
+    ----------
+    run
+        A race or a fit: its directory, or its name under runs/.
+    data
+        Labelled bags that a fit has not seen; its own test bags unless given.
+    columns
+        What the columns of --data are, where they differ from the fit's.
+    paradigm
+        Which of the run's paradigms; all unless given.
+    absent
+        Classes that mean that nothing is there (such as "normal"), parted by commas.
+    relevant
+        How many segments of a bag may be evidence; found from known relevance, else 1.
+    as_json
+        Print everything as JSON.
+    """
+    opened = open_run(run)
+    kind = opened.manifest["kind"]
+    if kind not in ("race", "fit"):
+        raise FoveateError(
+            f"trust is for a race or a fit, and {opened.path} is a run of kind {kind}"
+        )
+    if not opened.done:
+        raise FoveateError(f"{opened.path} is not finished: 'foveate resume' goes on with it")
+    if kind == "race" and data is not None:
+        raise FoveateError("--data is for a fit; a race is examined on its own held-out bags")
+    names = _paradigms(opened, paradigm)
+    nothing = tuple(word.strip() for word in absent.split(",")) if absent else ()
+    found = []
+    with progress_of(quiet=True) as report:
+        report("examining", 0, len(names))
+        sets = _race(opened, names) if kind == "race" else _fit(opened, names, data, columns)
+        for given in sets:
+            found.append(_examined(given, nothing, relevant))
+            report("examining", len(found), len(names))
+    _write(opened, found, data)
+    if as_json:
+        print(json.dumps([trust.to_json() for trust in found], ensure_ascii=False))
+    else:
+        _print(opened, found)
+
+
+def _paradigms(run: Run, wanted: str | None) -> list[str]:
+    """The parts to examine; the one that a fit chose comes first."""
+    parts = [name for name in run.manifest["parts"] if name != "direct"]
+    if wanted is None:
+        return sorted(parts, key=lambda name: name != run.manifest.get("chosen"))
+    if wanted not in parts:
+        raise FoveateError(f"{run.path} has no paradigm '{wanted}'; it has {', '.join(parts)}")
+    return [wanted]
+
+
+def _race(run: Run, names: list[str]) -> Iterator[_Given]:
+    from foveate.experiments.race import reopen
+
+    classes = run.manifest["sizes"]["classes"]
+    for name in names:
+        stack, bags = reopen(run, name)
+        yield _Given(name, stack, bags, classes)
+
+
+def _fit(
+    run: Run, names: list[str], data: Path | None, columns: Columns | None
+) -> Iterator[_Given]:
+    from foveate.own.fitted import load_fitted
+
+    collection = _held_out(run) if data is None else _new(run, data, columns)
+    known = None if collection.known is None else collection.known.numpy()
+    bag: Bag | None = None
+    for name in names:
+        fitted = load_fitted(run.path, name)
+        bag = fitted.bags(collection) if bag is None else bag
+        yield _Given(name, fitted.stack, bag, fitted.classes, known)
+
+
+def _held_out(run: Run) -> "Collection":
+    """The test bags of a fit, read again from where they came."""
+    from foveate.own.origin import fingerprint, read_again
+
+    kept = run.manifest["data"]
+    whole = read_again(kept.get("origin"), run.name)
+    if fingerprint(whole) != kept["fingerprint"]:
+        raise FoveateError(
+            f"{kept['source']} is not what it was when {run.name} was fitted: give --data"
+        )
+    test = set(json.loads((run.path / "split.json").read_text())["test"])
+    return whole.take([i for i, name in enumerate(whole.ids) if name in test])
+
+
+def _new(run: Run, data: Path, columns: Columns | None) -> "Collection":
+    """New labelled bags, read as those of the fit were, but for flags that are given."""
+    from foveate.own.origin import Origin
+
+    kept = (run.manifest["data"].get("origin") or {"columns": {}})["columns"]
+    given = {} if columns is None else {k: getattr(columns, k) for k in columns.model_fields_set}
+    classes = run.manifest["classes"]
+    return Origin(data, {**kept, **given}).read(labelled=True, classes=classes)
+
+
+def _examined(given: _Given, absent: tuple[str, ...], relevant: int | None) -> "Trust":
+    from foveate.trust.examine import examine
+
+    name, stack, bags, classes, known = given
+    return examine(
+        stack, name, bags, classes, known=known, absent=absent, relevant=relevant, name=name
+    )
+
+
+def _write(run: Run, found: "list[Trust]", data: Path | None) -> None:
+    """The numbers and the page, each whole or not at all."""
+    from foveate.report.trust import write_trust_page
+
+    source = "its held-out bags" if data is None else data.name
+    kept = {"source": source, "command": this_command(), "found": [t.to_json() for t in found]}
+    text = json.dumps(kept, ensure_ascii=False, indent=1, allow_nan=False).encode()
+    write_atomically(run.path / "trust.json", lambda file: file.write(text))
+    write_trust_page(run.path / "trust.html", kept, name=Path(run.manifest["label"]).name)
+
+
+def _print(run: Run, found: "list[Trust]") -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title=f"can the attention of {escape(run.name)} be trusted?", show_lines=True)
+    for heading in ("paradigm", "class", "verdict", "accuracy, %", "FT, estimated %", "measured %"):
+        table.add_column(heading, justify="right" if "%" in heading else "left")
+    for trust in found:
+        for own in trust.by_class:
+            numbers = [own["accuracy"], own["estimate"], own["measured"] and own["measured"].mean]
+            cells = [
+                "–" if value is None or math.isnan(value) else f"{100 * value:.0f}"
+                for value in numbers
+            ]
+            table.add_row(trust.paradigm, escape(own["name"]), own["verdict"]["grade"], *cells)
+    Console(width=None if Console().is_terminal else 140).print(table)
+    for trust in found:
+        print(f"{trust.paradigm}: {trust.verdict.grade}. {trust.verdict.said}")
+        for line in (*trust.verdict.why, *(f"next: {step}" for step in trust.verdict.next)):
+            print(f"  - {line}")
+    print(f"page: {run.path / 'trust.html'}")

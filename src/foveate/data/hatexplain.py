@@ -1,0 +1,228 @@
+"""HateXplain: posts as bags of words, the words that annotators marked as the relevant ones.
+
+Real hate speech: nothing here prints a post. [vr23] Sec. 5
+
+Segments are word ids: the bank of a bag is the vocabulary and its index is the posts, as in
+:mod:`foveate.data.topic_words`. Train and test share words, as languages do, and a bag has several
+relevant segments, or none where nobody marked any.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from foveate.bag import Bag
+from foveate.data import DATASETS, Dataset, Recipe, Split, check_sizes
+from foveate.data.cache import fingerprint
+from foveate.data.hub import locate
+from foveate.data.parquet import read_rows
+from foveate.data.topic_words import sentences
+from foveate.errors import FoveateError
+from foveate.randomness import generator
+
+__all__ = ["CLASSES", "UNKNOWN", "Judge", "Post", "Posts", "as_bag", "hatexplain", "read_posts"]
+
+Judge = Literal["majority", "first"]
+CLASSES = ("hatespeech", "normal", "offensive")
+UNKNOWN = 0  # the id of every word that no training post has
+COLUMNS = ("id", "annotators", "rationales", "post_tokens")
+WIDEST = 64  # tokens; of 19,229 posts of the official splits a handful are longer
+
+
+class Post(NamedTuple):
+    """One post.
+
+    Args:
+        name: Its id in the data set.
+        words: Its tokens.
+        label: 0 … 2, see :data:`CLASSES`.
+        marked: Whether each token is part of the rationale.
+    """
+
+    name: str
+    words: tuple[str, ...]
+    label: int
+    marked: tuple[bool, ...]
+
+
+@dataclass(frozen=True)
+class Posts:
+    """The posts of the official splits under one way to judge them.
+
+    Args:
+        splits: Posts by split.
+        words: The vocabulary, of the training posts alone; id 0 stands for all other words. (The
+            released code takes it from all splits.)
+        notes: What in the files is not as it should be, and what was done about it, by post.
+    """
+
+    splits: Mapping[str, tuple[Post, ...]]
+    words: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    def cut_at(self, m: int) -> tuple[str, ...]:
+        """The posts that lose tokens where m are the most of a post, one note each."""
+        return tuple(
+            f"post {post.name} has {len(post.words)} tokens; those behind the first {m} are cut off"
+            for own in self.splits.values()
+            for post in own
+            if len(post.words) > m
+        )
+
+
+def read_posts(folder: Path, judge: Judge = "majority") -> Posts:
+    """The posts of a folder in the hub's layout; read once in a process.
+
+    Args:
+        folder: Files ``train-*.parquet``, ``test-*.parquet`` and, where there is one,
+            ``validation-*.parquet``. Posts that no majority decided (``undecided-*.parquet``) are
+            in no official split and are not read.
+        judge: "majority": the label of most annotators, and the tokens that at least half of the
+            rationales mark; "first": the first label and the first rationale, as in the released
+            code. A rationale cannot be traced to its annotator, so these two may be of two people.
+    """
+    files = {split: sorted(folder.rglob(f"{split}-*.parquet")) for split in _SPLITS}
+    for split in ("train", "test"):
+        if not files[split]:
+            raise FoveateError(f"{folder} has no file {split}-*.parquet")
+    every = [file for part in files.values() for file in part]
+    return _read(tuple((split, tuple(part)) for split, part in files.items()), judge,
+                 fingerprint(every))  # fmt: skip
+
+
+def as_bag(posts: Sequence[Post], words: Sequence[str], m: int) -> Bag:
+    """Posts as bags of word ids with z on the rationale.
+
+    Args:
+        posts: At least one.
+        words: The vocabulary.
+        m: Most tokens of a post; what stands behind is cut off.
+
+    Example:
+        >>> post = Post("a", ("good", "bad", "new"), 0, (False, True, False))
+        >>> bag = as_bag([post], ("", "bad", "good"), 4)
+        >>> bag.x.index.tolist(), bag.z.tolist()
+        ([[2, 1, 0, 0]], [[False, True, False, False]])
+    """
+    place = {word: i for i, word in enumerate(words)}
+    index = np.zeros((len(posts), m), np.int64)
+    z, mask = np.zeros(index.shape, bool), np.zeros(index.shape, bool)
+    for row, post in enumerate(posts):
+        ids = [place.get(word, UNKNOWN) for word in post.words[:m]]
+        index[row, : len(ids)], mask[row, : len(ids)] = ids, True
+        z[row, : len(ids)] = post.marked[:m]
+    y = torch.tensor([post.label for post in posts])
+    return sentences(torch.from_numpy(index), len(words), y, torch.from_numpy(z),
+                     torch.from_numpy(mask))  # fmt: skip
+
+
+_SPLITS = ("train", "validation", "test")
+
+
+@lru_cache(maxsize=4)
+def _read(files: tuple[tuple[str, tuple[Path, ...]], ...], judge: Judge, stamp: object) -> Posts:
+    notes: list[str] = []
+    splits = {}
+    for split, part in files:
+        rows = [(file, k, row) for file in part for k, row in enumerate(read_rows(file, COLUMNS))]
+        splits[split] = tuple(_judged(f"{file}, row {k}", row, judge, notes)
+                              for file, k, row in rows)  # fmt: skip
+    counts = Counter(word for post in splits["train"] for word in post.words)
+    # Frequent words come first, and equally frequent ones in the order of the alphabet.
+    words = ("", *sorted(counts, key=lambda word: (-counts[word], word)))
+    return Posts(splits, words, tuple(notes))
+
+
+def _judged(where: str, row: Mapping[str, Any], judge: Judge, notes: list[str]) -> Post:
+    """A row of the file as a post; what is odd about its rationales goes to the notes."""
+    name, words = str(row["id"]), tuple(row["post_tokens"] or ())
+    if not words:
+        raise FoveateError(f"{where}, post {name}: must have a token, got none")
+    label = _label(f"{where}, post {name}", (row["annotators"] or {}).get("label"), judge)
+    marks = [
+        _fitted(f"post {name}: rationale {k}", rationale, len(words), notes)
+        for k, rationale in enumerate(row["rationales"] or (), 1)
+    ]
+    if not marks:
+        return Post(name, words, label, (False,) * len(words))
+    used = np.array(marks[:1] if judge == "first" else marks)
+    return Post(name, words, label, tuple((2 * used.sum(0) >= len(used)).tolist()))
+
+
+def _label(where: str, labels: Sequence[int] | None, judge: Judge) -> int:
+    if not labels:
+        raise FoveateError(f"{where}: must have a label, got none")
+    for label in labels:
+        if label not in range(len(CLASSES)):
+            known = ", ".join(f"{k} {name}" for k, name in enumerate(CLASSES))
+            raise FoveateError(f"{where}: labels must be {known}, got {label}")
+    if judge == "first":
+        return int(labels[0])
+    (label, count), *others = Counter(labels).most_common()
+    if others and others[0][1] == count:
+        raise FoveateError(f"{where}: must have a majority label, got {list(labels)}")
+    return int(label)
+
+
+def _fitted(
+    where: str, rationale: Sequence[int], length: int, notes: list[str]
+) -> NDArray[np.bool_]:
+    """A rationale as one mark a token; marks behind the last token are of nothing and go."""
+    marks = np.asarray(rationale, dtype=np.int64)
+    if not np.isin(marks, (0, 1)).all():
+        odd = marks[~np.isin(marks, (0, 1))][0]
+        raise FoveateError(f"{where}: marks must be 0 or 1, got {odd}")
+    if len(marks) != length:
+        done = "the rest is cut off" if len(marks) > length else "tokens without one are unmarked"
+        notes.append(f"{where} has {len(marks)} marks for {length} tokens; {done}")
+    fitted = np.zeros(length, bool)
+    fitted[: len(marks)] = marks[:length] == 1
+    return fitted
+
+
+def _load(judge: Judge, split: Split, *, n: int, m: int, seed: int) -> Bag:
+    """All posts of a split in the order of the file, or n of them that the seed chooses."""
+    check_sizes(m, n)
+    posts = read_posts(locate("hatexplain", "Hate-speech-CNERG/hatexplain"), judge)
+    own = posts.splits[split]
+    if n > len(own):
+        raise FoveateError(f"hatexplain has {len(own):,} {split} posts, got n = {n:,}")
+    if n < len(own):
+        chosen = torch.randperm(len(own), generator=generator("hatexplain", split, seed))[:n]
+        own = tuple(own[k] for k in chosen.sort().values.tolist())
+    return as_bag(own, posts.words, m)
+
+
+def hatexplain(judge: Judge) -> Dataset:
+    """The data set; its splits are the official ones, so the seed only chooses among posts.
+
+    Args:
+        judge: Whose label and rationale, see :func:`read_posts`.
+    """
+    whose = "most annotators" if judge == "majority" else "the first annotator"
+    return Dataset(
+        name="hatexplain" if judge == "majority" else "hatexplain-first",
+        about=f"posts as bags of words, label and rationale of {whose}: hate, normal, offensive",
+        classes=CLASSES,
+        load=partial(_load, judge),
+        recipe=Recipe(
+            m=WIDEST,
+            n=15_383,  # the official splits
+            n_test=1_924,
+            net="hatexplain-1",
+            epochs=10,  # [vr23] has SGD for 550 epochs; Adam is past its best after ten
+            batch=256,  # [vr23] is silent
+            lr=1e-3,
+        ),
+    )
+
+
+DATASETS.register("hatexplain")(partial(hatexplain, "majority"))
+DATASETS.register("hatexplain-first")(partial(hatexplain, "first"))

@@ -1,0 +1,204 @@
+"""Reproductions: published tables run again, resumable, their results in a form that is kept."""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from foveate.engine import Engine
+from foveate.errors import FoveateError
+from foveate.experiments.experiment import EXPERIMENTS, Scale
+from foveate.experiments.ledger import folder
+from foveate.experiments.published import PUBLISHED, TITLES, Reproduction
+from foveate.experiments.runner import (
+    findings_of,
+    of_run,
+    resume_experiment,
+    settings_for,
+    start_experiment,
+)
+from foveate.plan import Checked
+from foveate.record import write_atomically
+from foveate.runs import Run, open_run, runs_folder
+
+__all__ = ["TABLES", "Result", "charts_of", "estimate", "reproduce", "store", "stored_results"]
+
+Report = Callable[[str, int, int], None]
+Result = dict[str, Any]
+TABLES = tuple(TITLES)
+HERE = Engine()
+
+
+def reproduce(
+    table: str,
+    scale: Scale = "small",
+    seeds: int | None = None,
+    *,
+    changes: Mapping[str, Any] | None = None,
+    label: str = "",
+    report: Report | None = None,
+    command: str = "",
+    engine: Engine = HERE,
+) -> Result:
+    """Run a table, or what is left of it, and give its numbers as they are kept.
+
+    Groups whose data is not here are left out and say why. A whole table with its own seeds is run
+    where the ledger looks for it, so that neither repeats the other.
+
+    Args:
+        table: A name in :data:`TABLES`.
+        scale: How large.
+        seeds: How many seeds, in place of the scale's own.
+        changes: Further settings to change.
+        label: What the changed table is called; it is kept beside the unchanged one.
+        report: Called as ``report(part, done, total)``.
+        command: The command that repeats it, for the manifest.
+        engine: Where its parts execute.
+    """
+    if not re.fullmatch(r"[\w-]*", label):
+        raise FoveateError(f"a label is letters, digits and dashes, got '{label}'")
+    own = dict(changes or {}) | ({} if seeds is None else {"seeds": seeds})
+    wanted = _wanted(table, scale, own)
+    if isinstance(wanted, str):
+        return _absent(table, scale, wanted)
+    _, use, absent = wanted
+    if absent and not _parts(table, use):
+        return {**_absent(table, scale, ""), "absent": absent}
+    place = _place(table, scale, use, whole=not own and not absent)
+    tell = None if report is None else lambda part, a, b: report(f"{table}: {part}", a, b)
+    if (place / "manifest.json").exists():
+        run = open_run(place)
+        run = run if run.done else resume_experiment(run, tell, engine)
+    else:
+        given = use.model_dump()
+        run = start_experiment(
+            table, scale, given, out=place, report=tell, command=command, engine=engine
+        )
+    return {**_result(table, run, absent), "label": label}
+
+
+def estimate(
+    table: str, scale: Scale, seeds: int | None = None, report: Report | None = None
+) -> Result:
+    """Seconds on one core that a table would take, from a step of each of its parts."""
+    wanted = _wanted(table, scale, {} if seeds is None else {"seeds": seeds})
+    if isinstance(wanted, str):
+        return _absent(table, scale, wanted)
+    kind, use, absent = wanted
+    seconds = kind.seconds(use, report) if _parts(table, use) else 0.0
+    return {"table": table, "scale": scale, "seconds": seconds, "absent": absent}
+
+
+def charts_of(results: list[Result]) -> dict[str, Mapping[str, Any]]:
+    """The figures of the runs behind some results, by table, where these are on this machine."""
+    charts = {}
+    for result in results:
+        place = Path(result.get("run", ""))
+        if (place / "manifest.json").exists() and (run := open_run(place)).done:
+            experiment, use = of_run(run)
+            charts[result["table"]] = experiment.figures(use, run.records())
+    return charts
+
+
+def store(result: Result, place: Path) -> Path:
+    """Write a result as ``TABLE-SCALE[-LABEL].json``, an estimate as ``…-estimate.json``."""
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FoveateError(f"cannot make the folder {place}: {error.strerror}") from None
+    ending = "" if "cells" in result else "-estimate"
+    label = f"-{result['label']}" if result.get("label") else ""
+    path = place / f"{result['table']}-{result['scale']}{label}{ending}.json"
+    kept = {k: v for k, v in result.items() if k != "run"}  # a path of this machine
+    text = (json.dumps(kept, indent=1, ensure_ascii=False) + "\n").encode()
+    write_atomically(path, lambda file: file.write(text))
+    return path
+
+
+def stored_results(place: Path | None = None) -> list[Result]:
+    """The results kept in a folder, table by table; those of the package unless given."""
+    source = resources.files("foveate").joinpath("results") if place is None else place
+    if not source.is_dir():
+        raise FoveateError(f"there is no folder of results at {source}")
+    files = sorted((path for path in source.iterdir()), key=lambda path: path.name)
+    return [
+        _whole(path.read_text("utf-8"), str(path))
+        for table in TABLES
+        for path in files
+        if path.name.startswith(f"{table}-") and path.name.endswith(".json")
+    ]
+
+
+def _whole(text: str, path: str) -> Result:
+    try:
+        result = json.loads(text)
+        if not {"table", "scale"} <= result.keys() or not {"cells", "seconds"} & result.keys():
+            raise ValueError("it lacks the table, its scale or its numbers")
+    except (ValueError, AttributeError) as error:
+        raise FoveateError(f"{path} is no stored result: {error}") from None
+    return dict(result)
+
+
+def _wanted(
+    table: str, scale: Scale, changes: Mapping[str, Any]
+) -> tuple[Reproduction, Any, dict[str, str]] | str:
+    """The experiment, its settings for what is here, and what is not; or why there is none."""
+    if table not in TABLES:
+        raise FoveateError(f"table must be one of {', '.join(TABLES)} or all, got '{table}'")
+    if table not in EXPERIMENTS:
+        return "no experiment of this version measures it"
+    kind = EXPERIMENTS.get(table)
+    if not issubclass(kind, Reproduction):
+        return "its experiment gives no numbers to compare"
+    if (seeds := changes.get("seeds", 1)) < 1:
+        raise FoveateError(f"seeds must be at least 1, got {seeds}")
+    use = settings_for(table, scale, changes)
+    experiment = kind()
+    return (experiment, *experiment.runnable(use))
+
+
+def _parts(table: str, use: Checked) -> list[str]:
+    return list(EXPERIMENTS.get(table)().parts(use))
+
+
+def _place(table: str, scale: str, use: Checked, whole: bool) -> Path:
+    if whole:
+        return folder(scale) / table
+    text = json.dumps(use.model_dump(), sort_keys=True)
+    key = hashlib.sha256(text.encode()).hexdigest()[:8]
+    return runs_folder() / f"reproduce-{scale}" / f"{table}-{key}"
+
+
+def _result(table: str, run: Run, absent: Mapping[str, str]) -> Result:
+    experiment, use = of_run(run)
+    assert isinstance(experiment, Reproduction)
+    records = run.records()
+    kept = ("created", "versions", "commit", "seconds", "command", "config")
+    return {
+        "table": table,
+        "scale": run.manifest["config"]["scale"],
+        "cells": [cell._asdict() for cell in experiment.cells(use, records)],
+        "absent": dict(absent),
+        "differs": experiment.differs(use, records),
+        "findings": [
+            {"claim": f.claim, "verdict": f.verdict, "said": f.said} for f in findings_of(run)
+        ],
+        "manifest": {key: run.manifest.get(key) for key in kept},
+        "run": str(run.path),
+    }
+
+
+def _absent(table: str, scale: str, why: str) -> Result:
+    groups = dict.fromkeys(group for group, _, _ in PUBLISHED[table])
+    return {
+        "table": table,
+        "scale": scale,
+        "cells": [],
+        "absent": dict.fromkeys(groups, why),
+        "differs": [],
+        "findings": [],
+        "manifest": {},
+    }

@@ -1,0 +1,43 @@
+"""Figures of the first table: SAIF and accuracy beside the published ones, and heat maps."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+
+from foveate.experiments.beside import beside
+from foveate.experiments.experiment import Records
+from foveate.experiments.published import PUBLISHED, Cell
+from foveate.experiments.signatures.figures import heat_map_chart
+from foveate.experiments.table1 import Table1Settings
+from foveate.experiments.table1.rows import ROWS
+from foveate.figures.palette import label
+
+__all__ = ["table1_figures"]
+
+MAPPED = ("soft", "hard", "lvml", "hybrid")  # [vr23] Figure 1, and the hybrid
+
+
+def table1_figures(
+    use: Table1Settings, records: Records, cells: Sequence[Cell]
+) -> Mapping[str, Any]:
+    """The charts by name: ``saif``, ``accuracy`` and, for mosaics, ``heat-maps``."""
+    known = PUBLISHED["table1"]
+    charts = {
+        "saif": beside(cells, known, "SAIF %"),
+        "accuracy": beside(cells, known, "accuracy %"),
+    }
+    if use.images:
+        rows = [
+            alt.hconcat(
+                *(
+                    heat_map_chart(records[f"{row}-{rule}"], f"{label(rule)}, {ROWS[row].group}")
+                    for rule in MAPPED
+                )
+            )
+            for row in use.images
+        ]
+        charts["heat-maps"] = alt.vconcat(*rows).properties(
+            description="Share of held-out bags by focus score and probability of the true class."
+        )
+    return charts

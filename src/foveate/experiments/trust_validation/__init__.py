@@ -1,0 +1,62 @@
+"""Trust, validated: does the label-free score rank models by where they truly look?"""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from foveate.experiments.experiment import EXPERIMENTS, Experiment, Finding, Records, Scale, Work
+from foveate.experiments.trust_validation.sets import CONDITIONS, SETS, Condition
+from foveate.experiments.trust_validation.training import train_and_examine
+from foveate.plan import Checked
+
+__all__ = ["TrustValidation", "ValidationSettings", "conditions"]
+
+Count = Annotated[int, Field(ge=1)]
+
+
+class ValidationSettings(Checked):
+    """Which sets, how many seeds of each condition, and how much training."""
+
+    sets: tuple[str, ...] = tuple(SETS)
+    """Names of sets; those of MNIST need its files."""
+    ways: Annotated[int, Field(ge=1, le=len(CONDITIONS))] = len(CONDITIONS)
+    """How many of the ways to train."""
+    seeds: Annotated[int, Field(ge=2)] = 4
+    n: Count = 2000
+    """Training bags at most."""
+    n_test: Count = 500
+    epochs: Annotated[float, Field(gt=0)] = 1.0
+    """Share of the usual epochs."""
+
+
+@EXPERIMENTS.register("trust-validation")
+class TrustValidation(Experiment):
+    """Models of many kinds, each examined without its relevance and then with it."""
+
+    about = "the label-free trust score and detector against the truth, on sets not designed on"
+    scales: ClassVar[Mapping[Scale, Checked]] = {
+        "smoke": ValidationSettings(
+            sets=("error-mode-1", "orthogonal"), ways=1, seeds=2, n=200, n_test=60, epochs=0.05
+        ),
+        "small": ValidationSettings(),
+        "paper": ValidationSettings(seeds=10, n_test=1000),
+    }
+
+    def parts(self, use: ValidationSettings) -> Mapping[str, Work]:
+        return {c.name: partial(train_and_examine, use, c) for c in conditions(use)}
+
+    def findings(self, use: ValidationSettings, records: Records) -> list[Finding]:
+        return []  # no claim of a paper's; the figures carry it
+
+    def figures(self, use: ValidationSettings, records: Records) -> Mapping[str, Any]:
+        from foveate.experiments.trust_validation.figures import validation_figures
+
+        return validation_figures(records)
+
+
+def conditions(use: ValidationSettings) -> list[Condition]:
+    """Every set trained in every way."""
+    ways = CONDITIONS[: use.ways]
+    return [Condition(name, paradigm, map) for name in use.sets for paradigm, map in ways]

@@ -1,0 +1,170 @@
+"""How well the label-free score ranks models by FT, and what the detector finds and misses."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from foveate.experiments.experiment import Records
+from foveate.metrics.intervals import Interval
+from foveate.metrics.ranks import spearman
+from foveate.record import Array, Record
+from foveate.trust.modes import ACCURATE, MODES, UNIFORM, detect, score
+
+__all__ = ["Detection", "Row", "by_set", "confusion", "markdown", "ranking", "role_of"]
+
+DRAWS = 2000
+AWAY = 0.25  # mean place of the evidence among the scores, 0 lowest, below which f avoids it
+
+
+class Detection(NamedTuple):
+    """Classes that a detector calls astray, against those that are.
+
+    A class of a model is astray where the model is accurate on it and FT is below one half.
+    """
+
+    found: int
+    missed: int
+    false: int
+
+    @property
+    def precision(self) -> float:
+        """Share of what it calls astray that is; nan where it calls nothing so."""
+        return self.found / (self.found + self.false) if self.found + self.false else float("nan")
+
+    @property
+    def recall(self) -> float:
+        """Share of what is astray that it finds; nan where nothing is."""
+        called = self.found + self.missed
+        return self.found / called if called else float("nan")
+
+
+class Row(NamedTuple):
+    """One line of the validation: a set of models, ρ, error and detection."""
+
+    name: str
+    models: int
+    low: float
+    high: float
+    rho: Interval
+    error: float
+    detection: Detection
+    lead: Detection
+
+
+def role_of(records: Records, role: str) -> dict[str, Record]:
+    """The records of the design sets, or of the validation sets."""
+    return {name: r for name, r in records.items() if r.meta["role"] == role}
+
+
+def by_set(records: Records) -> dict[str, dict[str, Record]]:
+    """The records of each set."""
+    sets: dict[str, dict[str, Record]] = {}
+    for name, record in records.items():
+        sets.setdefault(record.meta["set"], {})[name] = record
+    return sets
+
+
+def ranking(records: Records, name: str) -> Row:
+    """Spearman's ρ of score and FT over models, with an interval by bootstrap over conditions.
+
+    Seeds of a condition are alike, so whole conditions are drawn.
+    """
+    parts = list(records.values())
+    said = np.stack([score(_marks(r)) for r in parts])
+    true = np.stack([_ft(r) for r in parts])
+    picks = np.random.default_rng(0).integers(len(parts), size=(DRAWS, len(parts)))
+    drawn = spearman(said[picks].reshape(DRAWS, -1), true[picks].reshape(DRAWS, -1))
+    drawn = drawn[~np.isnan(drawn)]
+    ends = np.quantile(drawn, [0.025, 0.975]) if len(parts) > 1 and len(drawn) else (None, None)
+    low, high = (None if end is None else float(end) for end in ends)
+    rho = float(spearman(said.ravel(), true.ravel()))
+    return Row(
+        name,
+        said.size,
+        float(true.min()),
+        float(true.max()),
+        Interval(rho, low, high),
+        float(np.abs(said - true).mean()),
+        _detection(parts, lambda r: detect(_marks(r)) > 0),
+        _detection(parts, lambda r: r.final["unattended"] >= 0.5),
+    )
+
+
+def confusion(records: Records) -> Array:
+    """Classes by true mode (rows) and detected mode (columns), 0 for none, shape (4, 4).
+
+    By the truth a class is astray where FT is below one half at an accuracy of .8 or more; then in
+    mode 3 where attention is nearly uniform, in mode 2 where f ranks its evidence in the lowest
+    quarter, else in mode 1.
+    """
+    counts = np.zeros((len(MODES) + 1,) * 2, int)
+    for record in records.values():
+        final = record.final
+        kind = np.where(final["rank"] < AWAY, 2, 1)
+        kind = np.where(final["entropy"] >= UNIFORM, 3, kind)
+        np.add.at(counts, (np.where(_astray(record), kind, 0), detect(_marks(record))), 1)
+    return counts
+
+
+def markdown(records: Records) -> str:
+    """The validation as a table of Markdown, for the guide."""
+    lines = [
+        "| set | models | FT | Spearman's ρ [95 %] | mean error | detector: precision, recall | "
+        "lead alone: precision, recall |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for role in ("design", "validation"):
+        own = role_of(records, role)
+        if own:
+            rows = [ranking(part, name) for name, part in by_set(own).items()]
+            lines += [_line(row) for row in rows]
+            lines.append(_line(ranking(own, f"**all {role} sets**")))
+    return "\n".join(lines)
+
+
+def _line(row: Row) -> str:
+    found, lead = row.detection, row.lead
+    spread = "" if row.rho.low is None else f" [{row.rho.low:.2f}, {row.rho.high:.2f}]"
+    cells = [
+        row.name,
+        str(row.models),
+        f"{100 * row.low:.0f}–{100 * row.high:.0f} %",
+        f"{row.rho.mean:.2f}{spread}",
+        f"{row.error:.3f}",
+        _share(found),
+        _share(lead),
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _share(found: Detection) -> str:
+    called, there = found.found + found.false, found.found + found.missed
+    return f"{found.found} of {called}, {found.found} of {there}"
+
+
+def _marks(record: Record) -> dict[str, Array]:
+    return dict(record.final)
+
+
+def _ft(record: Record) -> Array:
+    """FT of every member over all bags, shape (S,)."""
+    weight: Mapping[str, Any] = record.final
+    mean: Array = (weight["ft"] * weight["bags"]).sum(1) / weight["bags"].sum(1)
+    return mean
+
+
+def _astray(record: Record) -> Array:
+    astray: Array = (record.final["accuracy"] >= ACCURATE) & (record.final["ft"] < 0.5)
+    return astray
+
+
+def _detection(parts: list[Record], called: Callable[[Record], Array]) -> Detection:
+    found = missed = false = 0
+    for record in parts:
+        says = called(record) & (record.final["accuracy"] >= ACCURATE)
+        is_so = _astray(record)
+        found += int((says & is_so).sum())
+        missed += int((~says & is_so).sum())
+        false += int((says & ~is_so).sum())
+    return Detection(found, missed, false)

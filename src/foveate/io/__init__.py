@@ -1,0 +1,22 @@
+"""A user's own files as bags: found out by what is at a path, with errors that name the row.
+
+Names are imported when they are first used, so that commands can show their flags at once.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["Collection", "read_bags"]
+
+HOMES = {"Collection": "foveate.io.collection", "read_bags": "foveate.io.reading"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in HOMES:
+        raise AttributeError(f"module 'foveate.io' has no attribute '{name}'")
+    return getattr(import_module(HOMES[name]), name)
+
+
+if TYPE_CHECKING:
+    from foveate.io.collection import Collection
+    from foveate.io.reading import read_bags

@@ -1,0 +1,196 @@
+"""Bags as arrays, one for each bag: lists from Python, and what other readers found."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from foveate.errors import FoveateError
+from foveate.io.cells import flags, names, single
+from foveate.io.collection import Collection, Kind, Where, collect
+
+__all__ = ["from_arrays", "load_plain", "marks", "places_of", "segments_of"]
+
+Array = NDArray[Any]
+
+
+def from_arrays(
+    bags: Sequence[ArrayLike],
+    y: Sequence[Any] | Array | None = None,
+    *,
+    ids: Sequence[str] | None = None,
+    relevance: Sequence[ArrayLike | None] | None = None,
+    groups: Sequence[Any] | Array | None = None,
+    split: Sequence[Any] | None = None,
+    places: Sequence[ArrayLike] | None = None,
+    columns: Sequence[str] | None = None,
+    classes: Sequence[str] | None = None,
+    source: str = "arrays",
+    where: Where | None = None,
+) -> Collection:
+    """Ragged arrays as a collection.
+
+    Args:
+        bags: Segments of each bag, numbers (m_i, d), or images in bytes (m_i, C, H, W) or
+            (m_i, H, W, C).
+        y: Labels, numbers or names, shape (n,).
+        ids: Names of the bags; their numbers unless given.
+        relevance: Relevance of each bag's segments, (m_i,), or None where unknown.
+        groups: Groups, numbers or names, shape (n,).
+        split: Name of each bag's split.
+        places: Coordinates of each bag's segments, (m_i, k).
+        columns: Names of a segment's numbers.
+        classes: The classes there may be, in order.
+        source: What the arrays are, for messages.
+        where: From a bag's number to its place, for messages.
+
+    Example:
+        >>> own = from_arrays([np.ones((2, 3)), np.zeros((1, 3))], ["sick", "well"])
+        >>> own.classes, own.bag.mask.tolist(), own.columns
+        (('sick', 'well'), [[True, True], [True, False]], ('x0', 'x1', 'x2'))
+    """
+    at = where or (lambda bag: f"{source}, bag {bag}")
+    if not len(bags):
+        raise FoveateError(f"{source}: at least one bag is needed, got none")
+    _must_be_as_many(
+        len(bags),
+        source,
+        y=y,
+        ids=ids,
+        relevance=relevance,
+        groups=groups,
+        split=split,
+        places=places,
+    )
+    parts = [segments_of(np.asarray(bag), at(i), columns) for i, bag in enumerate(bags)]
+    wide = parts[0].shape[1] if parts[0].dim() == 2 else 0
+    lengths = [len(part) for part in parts]
+    own_places = None if places is None else _all_places(places, lengths, at)
+    kind: Kind = "image" if parts[0].dtype == torch.uint8 else "features"
+    if kind == "features" and own_places is not None and own_places[0].shape[1] == 1:
+        kind = "series"
+    return collect(
+        parts,
+        [str(i) for i in range(len(bags))] if ids is None else [str(name) for name in ids],
+        at,
+        source=source,
+        labels=_named(y, "label", at),
+        classes=classes,
+        relevance=None if relevance is None else _all_marks(relevance, lengths, at),
+        groups=_named(groups, "group", at),
+        split=_named(split, "split", at),
+        columns=columns or [f"x{k}" for k in range(wide)],
+        kind=kind,
+        places=own_places,
+    )
+
+
+def _must_be_as_many(n: int, source: str, **parts: Any) -> None:
+    for name, given in parts.items():
+        if given is not None and len(given) != n:
+            raise FoveateError(
+                f"{source}: {name} must have one entry for each of {n} bags, got {len(given)}"
+            )
+
+
+def _all_places(places: Sequence[ArrayLike], lengths: Sequence[int], where: Where) -> list[Tensor]:
+    return [
+        places_of(np.asarray(own), length, f"{where(i)}, coords")
+        for i, (own, length) in enumerate(zip(places, lengths, strict=True))
+    ]
+
+
+def _all_marks(
+    relevance: Sequence[ArrayLike | None], lengths: Sequence[int], where: Where
+) -> list[Tensor | None]:
+    return [
+        None if own is None else marks(np.asarray(own), length, where(i))
+        for i, (own, length) in enumerate(zip(relevance, lengths, strict=True))
+    ]
+
+
+def _named(values: Sequence[Any] | Array | None, what: str, where: Where) -> list[str] | None:
+    if values is None:
+        return None
+    cells = values.tolist() if hasattr(values, "tolist") else list(values)
+    codes, called = names(cells, lambda bag: f"{where(bag)}: the {what}")
+    return [called[code] for code in codes]
+
+
+def segments_of(x: Array, place: str, columns: Sequence[str] | None = None) -> Tensor:
+    """Segments of one bag: numbers (m, d) in single precision, or images in bytes (m, 3, H, W).
+
+    Args:
+        x: What was read; one axis is a segment of one number each.
+        place: Where from.
+        columns: Names of the numbers, for messages.
+    """
+    if x.dtype.kind not in "biuf":
+        raise FoveateError(f"{place}: segments must be numbers, got {x.dtype}")
+    if x.ndim in (3, 4) and x.dtype == np.uint8:
+        return _pictures(x, place)
+    if x.ndim and not len(x):
+        raise FoveateError(f"{place}: a bag needs a segment, this one has none")
+    x = x[:, None] if x.ndim == 1 else x
+    if x.ndim != 2:
+        raise FoveateError(f"{place}: must have shape (segments, numbers), got {x.shape}")
+    if columns and len(columns) != x.shape[1]:
+        raise FoveateError(
+            f"{place}: a segment must have the {len(columns)} numbers {', '.join(columns)}, got "
+            f"{x.shape[1]}"
+        )
+
+    def cell(row: int, number: int) -> str:
+        called = f"'{columns[number]}'" if columns else number
+        return f"{place}, row {row}, column {called}"
+
+    return torch.from_numpy(single(x, cell))
+
+
+def _pictures(x: Array, place: str) -> Tensor:
+    """Images in bytes, channels first; a grey one fills all three channels."""
+    x = x[:, None] if x.ndim == 3 else x
+    if x.shape[-1] in (1, 3) and x.shape[1] not in (1, 3):
+        x = np.moveaxis(x, -1, 1)
+    if x.shape[1] not in (1, 3):
+        raise FoveateError(f"{place}: images must have one or three channels, got {x.shape}")
+    return torch.from_numpy(np.ascontiguousarray(np.repeat(x, 3 // x.shape[1], axis=1)))
+
+
+def marks(z: Array, length: int, place: str) -> Tensor:
+    """Relevance of one bag's segments, boolean (m,): whole numbers above 0 are relevant."""
+    if z.size != length:
+        raise FoveateError(f"{place}: relevance must name {length} segments, got {z.size}")
+    found = flags(z.ravel().tolist(), lambda row: f"{place}, row {row}")
+    if (found < 0).any():
+        raise FoveateError(f"{place}, row {int(np.argmax(found < 0))}: relevance is missing")
+    return torch.from_numpy(found > 0)
+
+
+def places_of(places: Array, length: int, place: str) -> Tensor:
+    """Coordinates of one bag's segments, (m, k)."""
+    if len(places) != length:
+        raise FoveateError(f"{place}: must place {length} segments, got {len(places)}")
+    return segments_of(places if places.dtype != np.uint8 else places.astype(np.int64), place)
+
+
+def load_plain(path: Path) -> Array:
+    """An array from a .npy file; never a pickle."""
+    if not path.exists():
+        raise FoveateError(f"there is no file {path}")
+    if not path.stat().st_size:
+        raise FoveateError(f"{path} is empty")
+    try:
+        with path.open("rb") as file:
+            return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
+    except Exception as error:  # a damaged header fails in as many ways as there are bytes
+        if "Object arrays" in str(error):
+            raise FoveateError(
+                f"{path} must hold plain numbers: it holds a pickle, which is never loaded"
+            ) from None
+        said = " ".join(str(error).split())
+        raise FoveateError(f"{path} is not a whole .npy file: {said}") from None

@@ -1,0 +1,188 @@
+"""Texts with rationales in the layout of the ERASER benchmark."""
+
+import json
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+from sys import intern
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from foveate.corpora.rules import given_words
+from foveate.corpora.tables import column_names, lines, rows, where
+from foveate.errors import FoveateError
+from foveate.io.cells import name_of
+from foveate.io.collection import Collection, collect
+from foveate.io.columnar import split_of
+from foveate.io.columns import Columns, Report
+
+__all__ = ["is_eraser", "read_eraser"]
+
+FIELDS = ("annotation_id", "classification", "evidences", "docids", "document")
+DOCUMENTS = "docs.jsonl"
+
+Sentences = list[list[str]]
+
+
+class _Annotation(NamedTuple):
+    """One bag: where it stands, its name, label, documents, and rationales."""
+
+    place: str
+    name: str
+    label: str | None
+    documents: dict[str, Sentences]
+    evidences: list[Any] | None
+    split: str | None
+
+
+def is_eraser(path: Path) -> bool:
+    """Whether there are annotations with evidences at a path: a file, or a folder of them."""
+    return any("evidences" in column_names(file) for file in _files(path))
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_file():
+        return [path] if path.suffix == ".jsonl" else []
+    return [f for f in sorted(path.glob("*.jsonl")) if f.name != DOCUMENTS and f.stat().st_size]
+
+
+def read_eraser(
+    path: Path,
+    columns: Columns,
+    classes: Sequence[str] | None = None,
+    labelled: bool | None = None,
+    report: Report | None = None,
+) -> Collection:
+    """Bags of annotated documents; words are segments, or sentences with ``tokens=False``.
+
+    ``train.jsonl``, ``val.jsonl``, ``test.jsonl`` have a line for each bag: ``annotation_id``,
+    ``classification``, and ``evidences``, groups of spans from ``start_token`` up to, without,
+    ``end_token``; documents are ``docs/DOCID``, rows of ``docs.jsonl``, or ``document`` in the line
+    itself, with a sentence on every line and spaces between words. A segment is relevant if any
+    span of any group touches it. Bags over the same documents form a group. Without ``evidences``
+    relevance is unknown. The query is not part of the bag.
+
+    Args:
+        path: The folder, or one file of annotations.
+        columns: ``tokens`` chooses words or sentences.
+        classes: The classes there may be, in order.
+        labelled: Whether there must be labels; False leaves them out.
+        report: Told of the annotations read.
+    """
+    read = _annotations(path, report)
+    bags, words, relevance = list[Tensor](), list[str](), list[Tensor | None]()
+    for own in read:
+        z = None if own.evidences is None else _marked(own)
+        if columns.tokens is False:
+            sentences = [s for document in own.documents.values() for s in document]
+            z = z if z is None else torch.stack([p.any() for p in z.split([*map(len, sentences)])])
+            segments = [" ".join(sentence) for sentence in sentences]
+        else:
+            segments = [intern(w) for doc in own.documents.values() for s in doc for w in s]
+        bags.append(torch.zeros(len(segments), 1, dtype=torch.long))
+        words += segments
+        relevance.append(z)
+    labels = [own.label for own in read]
+    if labelled is False or (labelled is None and not any(labels)):
+        labels = []
+    for own, label in zip(read, labels, strict=False):
+        if label is None:
+            raise FoveateError(f"{own.place}: the classification is missing")
+    split = [own.split for own in read]
+    return collect(
+        bags,
+        [own.name for own in read],
+        lambda bag: read[bag].place,
+        source=str(path),
+        labels=[str(label) for label in labels] or None,
+        classes=classes,
+        relevance=relevance,
+        groups=[", ".join(own.documents) for own in read],
+        split=[str(name) for name in split] if all(split) else None,
+        kind="text",
+        words=words,
+    )
+
+
+def _annotations(path: Path, report: Report | None) -> list[_Annotation]:
+    files = _files(path)
+    library = _Library(path if path.is_dir() else path.parent)
+    read: list[_Annotation] = []
+    for done, file in enumerate(files, 1):
+        split = split_of(file) if path.is_dir() else None
+        for number, (name, label, evidences, docids, document) in rows(file, FIELDS):
+            place = where(file, number)
+            called = name_of(name)
+            if called is None:
+                raise FoveateError(f"{place}: the annotation_id is missing")
+            if not isinstance(evidences, list | None):
+                raise FoveateError(f"{place}: evidences must be a list, got {evidences!r}")
+            groups = [_listed(g, place) for g in evidences] if evidences is not None else None
+            if document is not None:
+                documents = {called: _sentences(document, place)}
+            else:
+                named = docids or [e.get("docid") for group in groups or [] for e in group]
+                wanted = dict.fromkeys(str(doc) for doc in named if doc is not None)
+                documents = {doc: library.read(doc, place) for doc in wanted or [called]}
+            read.append(_Annotation(place, called, name_of(label), documents, groups, split))
+        if report:
+            report("files", done, len(files))
+    return read
+
+
+def _listed(group: Any, place: str) -> list[dict[str, Any]]:
+    spans = group if isinstance(group, list) else [group]
+    if not all(isinstance(span, dict) for span in spans):
+        raise FoveateError(f"{place}: evidences must be groups of spans, got {group!r}")
+    return spans
+
+
+class _Library:
+    """Documents of a folder, each read once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._held: dict[str, Sentences] = {}
+        if (folder / DOCUMENTS).exists():
+            for number, (name, text) in rows(folder / DOCUMENTS, ["docid", "document"]):
+                place = where(folder / DOCUMENTS, number)
+                self._held[str(name)] = _sentences(text, place)
+
+    def read(self, name: str, place: str) -> Sentences:
+        if name not in self._held:
+            file = self.folder / "docs" / name
+            inside = self.folder / "docs" in file.parents and ".." not in file.parts
+            if not inside or not file.is_file():
+                raise FoveateError(f"{place}: there is no document {file}")
+            self._held[name] = _sentences("\n".join(lines(file)), str(file))
+        return self._held[name]
+
+
+def _sentences(text: Any, place: str) -> Sentences:
+    if not isinstance(text, str):
+        raise FoveateError(f"{place}: a document must be a text, got {json.dumps(text)[:40]}")
+    found = [words for line in text.split("\n") if (words := given_words(line))]
+    if not found:
+        raise FoveateError(f"{place}: the document is empty")
+    return found
+
+
+def _marked(own: _Annotation) -> Tensor:
+    """Words that any span touches, (m,)."""
+    lengths = {name: sum(map(len, document)) for name, document in own.documents.items()}
+    begin, z = dict[str, int](), torch.zeros(sum(lengths.values()), dtype=torch.bool)
+    for name in lengths:
+        begin[name] = sum(lengths[other] for other in begin)
+    for span in chain.from_iterable(own.evidences or []):
+        name = str(span.get("docid") if span.get("docid") is not None else next(iter(lengths)))
+        start, end = span.get("start_token"), span.get("end_token")
+        whole = isinstance(start, int) and isinstance(end, int)
+        if name not in lengths or not whole or not 0 <= start < end <= lengths[name]:
+            raise FoveateError(
+                f"{own.place}: a span must lie within the {lengths.get(name, 0)} words of document "
+                f"'{name}', got {start} to {end}"
+            )
+        z[begin[name] + start : begin[name] + end] = True
+    return z

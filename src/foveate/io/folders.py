@@ -1,0 +1,107 @@
+"""Folders with one .npy file per bag, as torchmil keeps them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from foveate.errors import FoveateError
+from foveate.io.arrays import from_arrays, load_plain
+from foveate.io.cells import name_of
+from foveate.io.collection import Collection
+from foveate.io.columns import Columns, Report
+from foveate.io.sheet import read_sheet
+
+__all__ = ["feature_folder", "read_folders"]
+
+MARKS = ("inst_labels", "patch_labels", "relevance")
+PLACES = ("coords", "places")
+
+
+def feature_folder(path: Path) -> Path | None:
+    """The folder of a data set that holds features: ``features``, one within it, or itself."""
+    inside = path / "features"
+    deeper = sorted(f for f in inside.glob("*") if f.is_dir() and any(f.glob("*.npy")))
+    if len(deeper) > 1 and not any(inside.glob("*.npy")):
+        listed = " or ".join(str(folder) for folder in deeper)
+        raise FoveateError(f"{inside} holds several kinds of features: give one, {listed}")
+    return next((f for f in (inside, *deeper, path) if any(f.glob("*.npy"))), None)
+
+
+def read_folders(
+    path: Path,
+    columns: Columns,
+    classes: Sequence[str] | None = None,
+    labelled: bool | None = None,
+    report: Report | None = None,
+) -> Collection:
+    """Bags of a folder in torchmil's layout, in the order of their names.
+
+    ``features/NAME.npy`` is (m, d); ``labels/NAME.npy`` one label; ``inst_labels`` (or
+    ``patch_labels``) (m,), above 0 where relevant; ``coords`` (m, k). A bag without a file of
+    relevance has unknown relevance. In place of ``labels`` a table may name bag and label (and
+    group and split); without either the bags are unlabelled. Pickles are refused.
+
+    Args:
+        path: The folder.
+        columns: Names of the table's columns.
+        classes: The classes there may be, in order.
+        labelled: Whether there must be labels; False leaves them out.
+        report: Told of the bags read.
+    """
+    features = feature_folder(path)
+    if features is None:
+        raise FoveateError(f"{path} holds no .npy files of features")
+    files = sorted(features.glob("*.npy"))
+    keys = [(file.stem, file.name) for file in files]
+    around = (path, path.parent, path.parent.parent) if features == path else (path,)
+    beside = read_sheet(path, columns, labelled)
+    labels = None if labelled is False else _labels(_first(around, ("labels",)), files)
+    if labels is None and beside is not None:
+        labels = beside.of(keys, "label")
+    if labelled and labels is None:
+        raise FoveateError(f"{path} has neither a folder 'labels' nor a table with labels")
+    marked, placed = (_first(around, names) for names in (MARKS, PLACES))
+    bags = []
+    for done, file in enumerate(files, 1):
+        bags.append(load_plain(file))
+        if report:
+            report("bags", done, len(files))
+    return from_arrays(
+        bags,
+        labels,
+        ids=[file.stem for file in files],
+        relevance=None if marked is None else [_optional(marked / f.name) for f in files],
+        groups=beside.of(keys, "group") if beside else None,
+        split=beside.of(keys, "split") if beside else None,
+        places=None if placed is None else [load_plain(placed / f.name) for f in files],
+        classes=classes,
+        source=str(path),
+        where=lambda bag: str(files[bag]),
+    )
+
+
+def _first(folders: Sequence[Path], names: Sequence[str]) -> Path | None:
+    return next((f / name for f in folders for name in names if (f / name).is_dir()), None)
+
+
+def _optional(file: Path) -> NDArray[Any] | None:
+    return load_plain(file) if file.exists() else None
+
+
+def _labels(folder: Path | None, files: Sequence[Path]) -> list[str] | None:
+    """One label from each file of a folder; an array of any shape that holds one value."""
+    if folder is None:
+        return None
+    labels = []
+    for file in files:
+        value = load_plain(folder / file.name)
+        if value.size != 1:
+            raise FoveateError(
+                f"{folder / file.name} must hold one label, got an array of shape {value.shape}"
+            )
+        if (name := name_of(value.reshape(-1).tolist()[0])) is None:
+            raise FoveateError(f"{folder / file.name}: the label is missing")
+        labels.append(name)
+    return labels

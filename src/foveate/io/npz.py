@@ -1,0 +1,184 @@
+"""NPZ files of bags: padded to one length, or one below the other."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foveate.errors import FoveateError
+from foveate.io.arrays import from_arrays
+from foveate.io.collection import Collection
+from foveate.io.columns import GROUP, RELEVANCE, Columns, column
+from foveate.record import load_arrays
+
+__all__ = ["read_npz_bags"]
+
+Array = NDArray[Any]
+
+
+def read_npz_bags(
+    path: Path,
+    columns: Columns,
+    classes: Sequence[str] | None = None,
+    labelled: bool | None = None,
+) -> Collection:
+    """Bags of an NPZ file, in one of two layouts; never a pickle.
+
+    Padded: ``x`` (n, m, …), with ``mask`` (n, m) where bags differ in length. Ragged: ``x`` (N, …)
+    with ``bag`` (N,), which bag a row is in, or ``offsets`` (n + 1,), where bags begin and end.
+    ``y`` is (n,), in the order of the bags' numbers or of ``ids``; with ``bag`` it may be (N,).
+    Optional are ``z`` or ``relevance`` and ``coords`` of every segment, ``known`` (n,), ``group``,
+    ``split`` and ``ids`` of every bag, and ``columns``, the names of a segment's numbers.
+
+    Args:
+        path: The file.
+        columns: Other names of arrays: bag, label, relevance, group, split.
+        classes: The classes there may be, in order.
+        labelled: Whether there must be labels; False leaves them out.
+    """
+    if path.stat().st_size == 0:
+        raise FoveateError(f"{path} is empty")
+    stored = load_arrays(path)
+
+    def find(given: str | None, *usual: str) -> Array | None:
+        name = column(path, list(stored), given, usual, needed=labelled is not False)
+        return None if name is None else stored[name]
+
+    x = find(None, "x", "features")
+    if x is None:
+        raise FoveateError(f"{path} has no array 'x' of segments: it holds {', '.join(stored)}")
+    y = find(columns.said("label"), "y", "label", "labels")
+    if labelled and y is None:
+        raise FoveateError(f"{path} has no array 'y' of labels: it holds {', '.join(stored)}")
+    layout = _layout(path, x, stored, find(columns.said("bag"), "bag"))
+    relevance = layout.cut(find(columns.relevance, *RELEVANCE, "z"), "relevance")
+    if relevance is not None and (known := layout.of_bags(find(None, "known"), "known")):
+        relevance = [z if told else None for z, told in zip(relevance, known, strict=True)]
+    return from_arrays(
+        layout.cut(x, "x") or [],
+        None if labelled is False else layout.of_bags(y, "y"),
+        ids=layout.ids,
+        relevance=relevance,
+        groups=layout.of_bags(find(columns.group, *GROUP), "group"),
+        split=layout.of_bags(find(columns.split, "split"), "split"),
+        places=layout.cut(find(None, "coords", "places"), "coords"),
+        columns=[str(name) for name in stored["columns"]] if "columns" in stored else None,
+        classes=classes,
+        source=str(path),
+        where=lambda bag: f"{path}, bag '{layout.ids[bag]}'",
+    )
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Which rows of the arrays are a bag's.
+
+    Args:
+        path: The file.
+        lead: The axes that arrays of segments begin with: (n, m), or (N,).
+        rows: Rows of each bag, once these axes are one.
+        ids: Names of the bags.
+    """
+
+    path: Path
+    lead: tuple[int, ...]
+    rows: list[Array]
+    ids: list[str]
+
+    def cut(self, array: Array | None, name: str) -> list[Any] | None:
+        """What an array says of each bag's segments."""
+        if array is None:
+            return None
+        axes = len(self.lead)
+        if array.shape[:axes] != self.lead:
+            raise FoveateError(
+                f"{self.path}: {name} must begin with the axes {self.lead}, got {array.shape}"
+            )
+        flat = array.reshape(-1, *array.shape[axes:])
+        return [flat[rows] for rows in self.rows]
+
+    def of_bags(self, array: Array | None, name: str) -> list[Any] | None:
+        """What an array says of each bag: one entry a bag, or one a row that is the same in all."""
+        if array is None:
+            return None
+        array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+        if array.ndim == 1 and len(array) == len(self.rows):
+            return list(array.tolist())
+        if array.shape != self.lead:
+            raise FoveateError(
+                f"{self.path}: {name} must have one entry for each of {len(self.rows)} bags, got "
+                f"shape {array.shape}"
+            )
+        flat = array.ravel()
+        for rows, called in zip(self.rows, self.ids, strict=True):
+            odd = flat[rows] != flat[rows[0]]
+            if odd.any():
+                row = int(rows[odd.argmax()])
+                raise FoveateError(
+                    f"{self.path}, array '{name}', row {row}: must be one for all rows of bag "
+                    f"'{called}', got {flat[row]!r} after {flat[rows[0]]!r}"
+                )
+        return [flat[rows[0]].item() for rows in self.rows]
+
+
+def _layout(path: Path, x: Array, stored: dict[str, Array], bag: Array | None) -> _Layout:
+    ids = [str(name) for name in stored["ids"].tolist()] if "ids" in stored else None
+    if bag is not None:
+        return _by_name(path, x, bag, ids)
+    if "offsets" in stored:
+        return _by_offset(path, x, stored["offsets"], ids)
+    if x.ndim < 3:
+        raise FoveateError(
+            f"{path}: x must have shape (bags, segments, numbers), or come with an array 'bag' or "
+            f"'offsets'; it has shape {x.shape}"
+        )
+    n, m = x.shape[:2]
+    mask = stored.get("mask", np.ones((n, m), bool))
+    if mask.shape != (n, m) or mask.dtype.kind not in "biu":
+        raise FoveateError(
+            f"{path}: mask must be true or false for each of {n} × {m} segments, got {mask.dtype} "
+            f"of shape {mask.shape}"
+        )
+    rows = [i * m + np.flatnonzero(own) for i, own in enumerate(mask)]
+    return _Layout(path, (n, m), rows, _called(path, ids, n))
+
+
+def _by_name(path: Path, x: Array, bag: Array, ids: list[str] | None) -> _Layout:
+    if bag.shape != x.shape[:1] or bag.dtype.kind not in "biuUS":
+        raise FoveateError(
+            f"{path}: bag must name a bag for each of {len(x)} rows of x, got {bag.dtype} of shape "
+            f"{bag.shape}"
+        )
+    called, codes = np.unique(bag, return_inverse=True)
+    order = np.argsort(codes, kind="stable")
+    rows = np.split(order, np.cumsum(np.bincount(codes))[:-1])
+    own = [str(name) for name in called.tolist()]
+    if ids is None or bag.dtype.kind in "biu":
+        return _Layout(path, x.shape[:1], rows, _called(path, ids or own, len(own)))
+    by_name = dict(zip(own, rows, strict=True))
+    if sorted(ids) != sorted(own):
+        odd = sorted({*ids} ^ {*own})[:1] or ["a name that comes twice"]
+        raise FoveateError(f"{path}: ids must name each bag once, differ by '{odd[0]}'")
+    return _Layout(path, x.shape[:1], [by_name[name] for name in ids], ids)
+
+
+def _by_offset(path: Path, x: Array, offsets: Array, ids: list[str] | None) -> _Layout:
+    good = offsets.ndim == 1 and len(offsets) > 1 and offsets.dtype.kind in "iu"
+    if not good or offsets[0] != 0 or offsets[-1] != len(x) or (np.diff(offsets) < 0).any():
+        raise FoveateError(
+            f"{path}: offsets must be whole numbers that rise from 0 to the {len(x)} rows of x, "
+            f"got {offsets.tolist()[:8]}"
+        )
+    ends = offsets.tolist()
+    rows = [np.arange(begin, end) for begin, end in pairwise(ends)]
+    return _Layout(path, x.shape[:1], rows, _called(path, ids, len(rows)))
+
+
+def _called(path: Path, ids: list[str] | None, n: int) -> list[str]:
+    if ids is not None and len(ids) != n:
+        raise FoveateError(f"{path}: ids must name {n} bags, got {len(ids)}")
+    return ids or [str(i) for i in range(n)]

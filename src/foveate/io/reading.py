@@ -1,0 +1,116 @@
+"""A user's files, whatever they are: found out by what is at the path."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from foveate.errors import FoveateError
+from foveate.io import hdf5
+from foveate.io import tiles as images
+from foveate.io.collection import Collection
+from foveate.io.columnar import is_table
+from foveate.io.columns import Columns, Report
+from foveate.io.eraser import is_eraser, read_eraser
+from foveate.io.folders import feature_folder, read_folders
+from foveate.io.npz import read_npz_bags
+from foveate.io.tables import read_tables
+
+__all__ = ["read_bags"]
+
+KNOWN = (
+    "a table (CSV, TSV, JSON lines, Parquet), NPZ, a folder of .npy or HDF5 files, texts with "
+    "rationales (docs/ and .jsonl), or a folder of images"
+)
+
+
+def read_bags(
+    path: Path | str,
+    *,
+    bag: str = "bag",
+    label: str = "label",
+    segment: Sequence[str] | None = None,
+    text: str | None = None,
+    relevance: str | None = None,
+    group: str | None = None,
+    places: Sequence[str] = (),
+    tiles: int | None = None,
+    split: str | None = None,
+    tokens: bool | None = None,
+    classes: Sequence[str] | None = None,
+    labelled: bool | None = None,
+    report: Report | None = None,
+) -> Collection:
+    """A user's bags, in any layout that docs/guide/own-data.md describes.
+
+    Args:
+        path: A file or a folder.
+        bag: Column that names the bag of a row.
+        label: Column of labels.
+        segment: Columns that make a segment; all others that hold numbers unless given.
+        text: Column of texts.
+        relevance: Column of relevance; an empty cell means unknown for its bag.
+        group: Column of groups.
+        places: Columns of coordinates.
+        tiles: Pixels a side of the tiles that images are cut into.
+        split: Column of splits.
+        tokens: Cut texts into words, or not; as the table is laid out unless given.
+        classes: The classes there may be, in order, such as those of a trained model.
+        labelled: Whether there must be labels; False leaves them out; None takes what there is.
+        report: Told of a part by name, what is done of it, and how much there is.
+    """
+    given: dict[str, Any] = {
+        "bag": bag,
+        "label": label,
+        "segment": segment,
+        "text": text,
+        "relevance": relevance,
+        "group": group,
+        "places": places,
+        "tiles": tiles,
+        "split": split,
+        "tokens": tokens,
+    }
+    columns, path = Columns(**given), Path(path)
+    if not path.exists():
+        raise FoveateError(f"there is nothing at {path}")
+    return (_of_file if path.is_file() else _of_folder)(path, columns, classes, labelled, report)
+
+
+def _of_file(
+    path: Path,
+    columns: Columns,
+    classes: Sequence[str] | None,
+    labelled: bool | None,
+    report: Report | None,
+) -> Collection:
+    suffix = path.suffix.lower()
+    if suffix == ".npz":
+        return read_npz_bags(path, columns, classes, labelled)
+    if suffix in hdf5.SUFFIXES:
+        return hdf5.read_hdf5(path, columns, classes, labelled, report)
+    if suffix in images.SUFFIXES:
+        return images.read_tiles(path, columns, classes, labelled, report)
+    if is_table(path):
+        read = read_eraser if is_eraser(path) else read_tables
+        return read(path, columns, classes, labelled, report)
+    raise FoveateError(f"{path} is none of what is read: {KNOWN}")
+
+
+def _of_folder(
+    path: Path,
+    columns: Columns,
+    classes: Sequence[str] | None,
+    labelled: bool | None,
+    report: Report | None,
+) -> Collection:
+    if feature_folder(path) is not None:
+        return read_folders(path, columns, classes, labelled, report)
+    if hdf5.hdf5_files(path):
+        return hdf5.read_hdf5(path, columns, classes, labelled, report)
+    if is_eraser(path):
+        return read_eraser(path, columns, classes, labelled, report)
+    if images.image_files(path):
+        return images.read_tiles(path, columns, classes, labelled, report)
+    if any(is_table(file) for file in path.iterdir() if file.is_file()):
+        return read_tables(path, columns, classes, labelled, report)
+    raise FoveateError(f"{path} holds none of what is read: {KNOWN}")

@@ -1,0 +1,107 @@
+"""Columns of numbers that look wrong: constant, giving the label away, or of extreme scale."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Suspect", "suspects"]
+
+FINE = 1e-4  # spread over size below which few of the seven digits of 32 bits are left
+LARGE = 1e6
+CHANCE = 1e-4  # of classes falling apart by luck, over all columns
+FEWEST = 10  # rows below which a row number proves nothing
+
+Numbers = NDArray[np.float32]
+
+
+class Suspect(NamedTuple):
+    """Columns with one fault; an error if no model should be fitted to them."""
+
+    columns: NDArray[np.int64]
+    error: bool
+    what: str
+
+
+def suspects(x: Numbers, lengths: NDArray[np.int64], y: NDArray[np.int64] | None) -> list[Suspect]:
+    """Faults of columns, found from their least and largest values in bags and in classes.
+
+    Args:
+        x: All segments, bag after bag, shape (N, d).
+        lengths: Segments of each bag, shape (n,).
+        y: Labels, shape (n,), where there are some.
+    """
+    start = np.cumsum(lengths) - lengths
+    low, high = np.minimum.reduceat(x, start), np.maximum.reduceat(x, start)  # (n, d)
+    least, most = low.min(0).astype(np.float64), high.max(0).astype(np.float64)
+    constant = least == most
+    size = np.maximum(np.abs(least), np.abs(most))
+    found = [
+        (constant, False, "one number throughout: nothing can be learnt from it"),
+        (_row_number(x, least, most), False, "the number of the row, by its looks"),
+        (size > LARGE, False, f"numbers above {LARGE:,.0f} in size"),
+        (
+            ~constant & (most - least < FINE * size),
+            False,
+            f"a spread below {FINE:g} of the size: 32 bits keep few of the digits",
+        ),
+    ]
+    of_bag = (low == high).all(0) & ~constant
+    if y is not None and of_bag.any() and (lengths > 1).any():
+        copies, apart = _given_away(low, y, of_bag)
+        found.insert(1, (copies, True, "the label under another name: one number per class"))
+        said = "label given away: one number per bag, and those of the classes do not overlap"
+        found.insert(2, (apart & ~copies, False, said))
+    return [
+        Suspect(np.flatnonzero(which), error, what) for which, error, what in found if which.any()
+    ]
+
+
+def _row_number(
+    x: Numbers, least: NDArray[np.float64], most: NDArray[np.float64]
+) -> NDArray[np.bool_]:
+    """Columns that hold as many whole numbers in a row as there are rows, in any order."""
+    n = len(x)
+    which = (most - least == n - 1) & (n >= FEWEST)
+    for column in np.flatnonzero(which):
+        ranked = np.sort(x[:, column].astype(np.float64))
+        which[column] = bool((np.diff(ranked) == 1).all())
+    return which
+
+
+def _given_away(
+    values: Numbers, y: NDArray[np.int64], of_bag: NDArray[np.bool_]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Of columns with one number per bag: copies of the label, and those that part the classes.
+
+    Args:
+        values: The number of each bag, shape (n, d).
+        y: Labels, shape (n,).
+        of_bag: Columns to look at, shape (d,).
+    """
+    none = np.zeros_like(of_bag)
+    counts = np.bincount(y)
+    counts = counts[counts > 0]
+    if len(counts) < 2:
+        return none, none
+    order = np.argsort(y, kind="stable")
+    start = np.cumsum(counts) - counts
+    low, high = (f.reduceat(values[order], start) for f in (np.minimum, np.maximum))  # (C, d)
+    by_low = np.argsort(low, axis=0, kind="stable")
+    low, high = (np.take_along_axis(part, by_low, 0) for part in (low, high))
+    apart = of_bag & (low[1:] > high[:-1]).all(0)
+    copies = apart & (low == high).all(0) if counts.min() > 1 else none
+    return copies, apart if _luck(counts.tolist()) * values.shape[1] < CHANCE else none
+
+
+def _luck(counts: Sequence[int]) -> float:
+    r"""Chance that classes fall apart by luck, :math:`C! \prod_c n_c! / n!`.
+
+    Example:
+        >>> _luck([2, 2])  # two of six ways to order four bags
+        0.333...
+    """
+    ways = math.lgamma(sum(counts) + 1) - sum(math.lgamma(k + 1) for k in counts)
+    return math.exp(math.lgamma(len(counts) + 1) - ways)

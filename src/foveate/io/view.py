@@ -1,0 +1,92 @@
+"""A collection's segments without padding, and a number for what each bag holds."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from foveate.io.collection import Collection
+from foveate.segments import Mosaics
+
+__all__ = ["View", "content"]
+
+ROWS = 1 << 16  # rows hashed at a time
+
+
+class View:
+    """A collection's segments without padding, bag after bag."""
+
+    def __init__(self, collection: Collection) -> None:
+        self.own = collection
+        bag = collection.bag
+        n, m = bag.shape
+        mask = torch.ones(n, m, dtype=torch.bool) if bag.mask is None else bag.mask
+        self.mask = mask.numpy()
+        self.lengths = self.mask.sum(1)
+        self.start = np.cumsum(self.lengths) - self.lengths
+        self.y = bag.y.numpy()
+
+    def flat(self, per_segment: torch.Tensor) -> NDArray[Any]:
+        """What is known of every segment, from (n, m) to (N,)."""
+        return per_segment.numpy()[self.mask]
+
+    def rows(self) -> NDArray[np.int64]:
+        """Row of the bank of every segment, (N,)."""
+        x = self.own.bag.x
+        if isinstance(x, Mosaics):
+            return self.flat(x.index)
+        return np.flatnonzero(self.mask)
+
+    def bank(self) -> NDArray[Any]:
+        """The rows that these point to."""
+        x = self.own.bag.x
+        return (x.bank if isinstance(x, Mosaics) else x.flatten(0, 1)).numpy()
+
+    def segments(self) -> NDArray[Any]:
+        """All segments, (N, *), without a copy where the bank is just that."""
+        rows, bank = self.rows(), self.bank()
+        whole = len(rows) == len(bank) and bool((rows == np.arange(len(rows))).all())
+        return bank if whole else bank[rows]
+
+    def class_counts(self) -> dict[str, int]:
+        """Bags of each class."""
+        counts = np.bincount(self.y, minlength=len(self.own.classes))
+        return dict(zip(self.own.classes, counts.tolist(), strict=False))
+
+    def names(self, which: NDArray[np.int64]) -> list[str]:
+        """Names of some bags."""
+        return [self.own.ids[i] for i in which]
+
+
+def content(view: View) -> NDArray[np.uint64]:
+    """A number for the content of every bag, (n,); order counts in texts and series only."""
+    rows = _row_hashes(view)[view.rows()]
+    if view.own.kind in ("text", "series"):
+        place = np.arange(len(rows)) - np.repeat(view.start, view.lengths)
+        rows = rows + _mixed(place.astype(np.uint64))
+    return _mixed(np.add.reduceat(_mixed(rows), view.start) + view.lengths.astype(np.uint64))
+
+
+def _row_hashes(view: View) -> NDArray[np.uint64]:
+    """A number for the content of every row of the bank, (N,)."""
+    if view.own.words is not None:
+        number: dict[str, int] = {}
+        codes = [number.setdefault(word, len(number)) for word in view.own.words]
+        return _mixed(np.array(codes, np.uint64))
+    bank = view.bank()
+    flat = np.ascontiguousarray(bank.reshape(len(bank), -1))
+    words = flat.view(np.uint32 if flat.dtype.itemsize == 4 else np.uint8)
+    factors = _mixed(np.arange(1, words.shape[1] + 1, dtype=np.uint64)) | np.uint64(1)
+    hashes = np.empty(len(words), np.uint64)
+    for begin in range(0, len(words), ROWS):
+        hashes[begin : begin + ROWS] = words[begin : begin + ROWS].astype(np.uint64) @ factors
+    return _mixed(hashes)
+
+
+def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Numbers whose every bit depends on every bit of the given ones (splitmix64)."""
+    x = x + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))

@@ -1,0 +1,88 @@
+r"""Attention over words that have looked at each other: self-attention, then focus and classify.
+
+"HateXplain-2" of [vr23] Sec. 5: one layer of self-attention with two heads stands before f.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from foveate.errors import FoveateError
+from foveate.maps import softmax
+from foveate.models.focus import AttentionModel, Focus
+from foveate.models.nets import mlp
+from foveate.segments import Mosaics, Segments
+
+__all__ = ["Contextual", "SelfAttention"]
+
+
+class SelfAttention(nn.Module):
+    r"""Every segment becomes a mixture of all that exist, without a word on where they stand.
+
+    :math:`h_i = W_o\,[\textstyle\sum_j a^k_{ij} V^k e_j]_{k}`,
+    :math:`a^k_{i\cdot} = \mathrm{softmax}(\langle Q^k e_i, K^k e_j\rangle / \sqrt{d/K})`.
+
+    Args:
+        width: Numbers d of a segment.
+        heads: Heads K, among which d is shared.
+    """
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        if width % heads:
+            raise FoveateError(f"{heads} heads must share {width} numbers evenly")
+        self.heads = heads
+        self.into = nn.Linear(width, 3 * width)
+        self.out = nn.Linear(width, width)
+
+    def forward(self, e: Tensor, mask: Tensor | None) -> Tensor:
+        """Segments (B, m, d) to contextual ones (B, m, d); those not in ``mask`` are not seen."""
+        q, k, v = (
+            part.unflatten(2, (self.heads, -1)).transpose(1, 2)
+            for part in self.into(e).chunk(3, dim=2)
+        )
+        likeness = q @ k.mT / q.shape[-1] ** 0.5
+        if mask is not None:
+            likeness = likeness.masked_fill(~mask[:, None, None, :], -torch.inf)
+        return self.out((likeness.softmax(3) @ v).transpose(1, 2).flatten(2))
+
+
+class Contextual(AttentionModel):
+    r"""Words, self-attention, then f and g on the contextual vector :math:`\phi_j = h_j`.
+
+    [vr23] Sec. 5, HateXplain-2: word vectors of 100 numbers, 2 heads, f 100-50-1; g is that of
+    HateXplain-1, 100-200-k. The paper names no residual connection and no normalisation, and here
+    there is none.
+
+    Args:
+        words: Number of words W; segments are their ids.
+        classes: Number of classes C.
+        width: Numbers of a word vector.
+        heads: Heads of the self-attention.
+        hidden: Hidden units of f and of g.
+    """
+
+    def __init__(
+        self,
+        words: int,
+        classes: int,
+        width: int = 100,
+        heads: int = 2,
+        hidden: tuple[int, int] = (50, 200),
+    ) -> None:
+        super().__init__()
+        self.words = nn.Embedding(words, width)
+        self.context = SelfAttention(width, heads)
+        self.f = mlp(width, 1, hidden[:1])
+        self.g = mlp(width, classes, hidden[1:])
+
+    def attend(self, x: Segments, mask: Tensor | None, z: Tensor | None = None) -> Focus:
+        h = self.context(self._vectors(x), mask)
+        s = self.f(h.flatten(0, 1)).view(h.shape[:2])
+        return Focus(s, softmax(s, mask), h)
+
+    def _vectors(self, x: Segments) -> Tensor:
+        """Word vectors, shape (B, m, d); a word that recurs is looked up once."""
+        if not isinstance(x, Mosaics):
+            return self.words(x)
+        rows = self.words(x.bank).index_select(0, x.index.flatten())
+        return rows.unflatten(0, x.index.shape)

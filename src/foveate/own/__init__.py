@@ -1,0 +1,1 @@
+"""A user's own bags: fitted, predicted, explained and exported."""

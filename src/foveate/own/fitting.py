@@ -1,0 +1,258 @@
+"""Fit a user's bags: paradigms raced on training bags, one chosen on validation bags.
+
+The run directory is of kind "fit": ``preparation.safetensors`` (scales or vocabulary),
+``split.json`` (names of the bags of each part), a folder a paradigm with its record and weights,
+``gallery.npz`` (test bags to look at) and the manifest, which has the numbers and the choice.
+"""
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from foveate.bag import Bag
+from foveate.checkpoint import save_checkpoint
+from foveate.errors import FoveateError
+from foveate.estimator import balanced, training_rule, usual_epochs
+from foveate.evidence import explain
+from foveate.io.collection import Collection
+from foveate.own.fitted import PREPARATION, WEIGHTS, Fitted, build_model, load_fitted
+from foveate.own.origin import Origin, fingerprint, read_again
+from foveate.own.prepare import Preparation
+from foveate.own.scores import calibrated, mean_probability, scores, temperature
+from foveate.own.settings import FitSettings
+from foveate.own.shown import pick_shown, save_shown
+from foveate.own.splitting import PARTS, Split, split_bags
+from foveate.plan import Plan
+from foveate.record import Record, write_atomically
+from foveate.runs import Run, create_run
+from foveate.train import fit
+
+__all__ = ["RULE", "fit_own", "resume_fit"]
+
+CHECKPOINT = "checkpoint.safetensors"
+RULE = (
+    "the paradigm with the highest balanced accuracy on the validation bags, probabilities "
+    "averaged over seeds; among equals the lowest log loss; test bags play no part"
+)
+Report = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class _Work:
+    """All that is fixed before training, made again alike when a run is resumed."""
+
+    settings: FitSettings
+    collection: Collection
+    split: Split
+    preparation: Preparation
+    parts: Mapping[str, Bag]
+
+    @property
+    def epochs(self) -> int:
+        return self.settings.epochs or usual_epochs(len(self.parts["train"]), self.settings.batch)
+
+
+def fit_own(
+    collection: Collection,
+    settings: FitSettings | None = None,
+    out: Path | None = None,
+    *,
+    origin: Origin | None = None,
+    report: Report | None = None,
+    command: str = "",
+) -> Run:
+    """Fit bags in a new run directory.
+
+    Args:
+        collection: Labelled bags.
+        settings: How.
+        out: The directory; None for a new one in the folder of runs.
+        origin: Where the bags were read from, so that the run can be resumed.
+        report: Called as ``report(paradigm, epochs done, epochs)``.
+        command: The command that repeats it, for the manifest.
+    """
+    work = _prepared(collection, settings or FitSettings(), report)
+    run = create_run(
+        out,
+        "fit",
+        Path(collection.source).name or "bags",
+        parts=list(work.settings.paradigms),
+        config=work.settings.model_dump(),
+        seeds=list(range(work.settings.seeds)),
+        command=command,
+        data={
+            "source": collection.source,
+            "kind": collection.kind,
+            "fingerprint": fingerprint(collection),
+            "origin": None if origin is None else origin.as_json(),
+        },
+        classes=list(collection.classes),
+        columns=list(collection.columns),
+        sizes=_sizes(work),
+        rule=RULE,
+        resolved={},
+        seconds=0.0,
+    )
+    return _go_on(run, work, report)
+
+
+def resume_fit(run: Run, report: Report | None = None, collection: Collection | None = None) -> Run:
+    """Train what is not trained yet; a fit that was killed ends as one that was not.
+
+    Args:
+        run: A run of kind "fit".
+        report: Called as ``report(paradigm, epochs done, epochs)``.
+        collection: The same bags; None reads them again from where they came.
+    """
+    kept = run.manifest["data"]
+    bags = read_again(kept.get("origin"), run.name, report) if collection is None else collection
+    if fingerprint(bags) != kept["fingerprint"]:
+        raise FoveateError(f"{kept['source']} is not what it was when {run.name} was started")
+    return _go_on(run, _prepared(bags, FitSettings(**run.manifest["config"]), report), report)
+
+
+def _prepared(collection: Collection, settings: FitSettings, report: Report | None) -> _Work:
+    """What cannot be split, prepared or built is said before anything is on disk."""
+    split = split_bags(collection, settings.split_seed)
+    if settings.supervise_focus and (
+        collection.known is None or not bool(collection.known[split.train].any())
+    ):
+        raise FoveateError(
+            f"{collection.source}: --supervise-focus needs training bags whose relevance is known"
+        )
+    preparation = Preparation.learn(collection, split.train, settings)
+    whole = preparation.apply(collection, report)
+    parts = {part: whole.take(split.rows(part)) for part in PARTS}
+    parts["validation"] = _measurable(parts["validation"])
+    work = _Work(settings, collection, split, preparation, parts)
+    for name in settings.paradigms:
+        training_rule(name)
+    with torch.random.fork_rng(devices=[]):
+        build_model(preparation, settings)
+    return work
+
+
+def _measurable(bag: Bag) -> Bag:
+    """Held-out bags without relevance, unless all have a relevant segment to be looked at."""
+    sure = bag.z is not None and bool(bag.z.any(1).all())
+    return bag if sure else replace(bag, z=None)
+
+
+def _go_on(run: Run, work: _Work, report: Report | None) -> Run:
+    start = time.monotonic()
+    work.preparation.save(run.path / PREPARATION)
+    names = {p: [work.collection.ids[i] for i in work.split.rows(p).tolist()] for p in PARTS}
+    text = json.dumps({"how": work.split.how, **names}, ensure_ascii=False, indent=1)
+    write_atomically(run.path / "split.json", lambda file: file.write(text.encode()))
+    for name in work.settings.paradigms:
+        if not run.has(name):
+            _train(run, name, work, report)
+        (run.part(name) / CHECKPOINT).unlink(missing_ok=True)
+    numbers = {name: _numbers(record, work) for name, record in run.records().items()}
+    chosen = _choose(numbers)
+    run = run.update(
+        status="done",
+        seconds=(run.manifest.get("seconds") or 0.0) + time.monotonic() - start,
+        chosen=chosen,
+        scores=numbers,
+        resolved={
+            name: {
+                "epochs": work.epochs,
+                "lr": work.settings.lr,
+                "parameters": r.meta["parameters"],
+            }
+            for name, r in run.records().items()
+        },
+    )
+    if not (run.path / "gallery.npz").exists():
+        _keep_gallery(run, load_fitted(run.path), work)
+    return run
+
+
+def _train(run: Run, name: str, work: _Work, report: Report | None) -> None:
+    """Train one paradigm; leave its weights and, last, its record."""
+    settings, place, train = work.settings, run.part(name), work.parts["train"]
+    kind = None if settings.class_weight == "none" else settings.class_weight
+    weights = balanced(train.y.numpy(), len(work.preparation.classes), kind)
+    record = fit(
+        lambda: build_model(work.preparation, settings),
+        train,
+        work.parts["validation"],
+        training_rule(name, weights, settings.supervise_focus),
+        seeds=range(settings.seeds),
+        plan=Plan(
+            epochs=work.epochs,
+            batch=settings.batch,
+            lr=settings.lr,
+            save_seconds=settings.save_seconds,
+        ),
+        checkpoint=place / CHECKPOINT,
+        report=None if report is None else lambda done, total: report(name, done, total),
+    )
+    log_p = explain(record.trained, work.parts["test"], training_rule(name)).log_p
+    held_out = {"test_log_p": log_p, "test_y": work.parts["test"].y.numpy()}
+    save_checkpoint(place / WEIGHTS, record.trained.tensors(), {"part": name})
+    replace(record, final={**record.final, **held_out}).save(place / "record.npz")
+
+
+def _numbers(record: Record, work: _Work) -> dict[str, Any]:
+    """The temperature, found on validation bags, and all measures of both held-out parts."""
+    final, found = record.final, {}
+    y, p = final["y"][0], mean_probability(final["log_p"])
+    t = temperature(p, y)
+    for part, own, labels in (
+        ("validation", p, y),
+        ("test", mean_probability(final["test_log_p"]), final["test_y"]),
+    ):
+        group = work.parts[part].group
+        numbers = scores(calibrated(own, t), labels, None if group is None else group.numpy())
+        found[part] = {name: list(value) for name, value in numbers.items()}
+    accuracy = [float(np.mean(row.argmax(1) == final["test_y"])) for row in final["test_log_p"]]
+    return {"temperature": t, **found, "test_accuracy_of_seeds": accuracy}
+
+
+def _choose(numbers: Mapping[str, Mapping[str, Any]]) -> str:
+    """The paradigm that :data:`RULE` means."""
+
+    def rank(name: str) -> tuple[float, float]:
+        own = numbers[name]["validation"]
+        return -own["balanced_accuracy"][0], own["log_loss"][0]
+
+    return min(numbers, key=rank)
+
+
+def _keep_gallery(run: Run, fitted: Fitted, work: _Work) -> None:
+    test: Tensor = work.split.test
+    shown = pick_shown(fitted, work.collection.take(test), work.parts["test"])
+    save_shown(run.path / "gallery.npz", shown)
+
+
+def _sizes(work: _Work) -> dict[str, Any]:
+    bag = work.collection.bag
+    counts = {
+        part: {
+            name: int((work.parts[part].y == c).sum())
+            for c, name in enumerate(work.preparation.classes)
+        }
+        for part in PARTS
+    }
+    lengths = [bag.m] if bag.mask is None else bag.mask.sum(1).tolist()
+    return {
+        "bags": len(bag),
+        "segments": int(sum(lengths)) if bag.mask is not None else len(bag) * bag.m,
+        "shortest": min(lengths),
+        "longest": max(lengths),
+        "segment": list(work.preparation.width),
+        "groups": None if bag.group is None else int(bag.group.unique().numel()),
+        "split": work.split.how,
+        "parts": {part: len(work.parts[part]) for part in PARTS},
+        "bags of class": counts,
+        "classes": list(work.preparation.classes),
+    }

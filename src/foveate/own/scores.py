@@ -1,0 +1,153 @@
+"""How well bags are classified: balanced accuracy, AUROC, log loss, calibration; with intervals."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foveate.metrics.intervals import Interval
+
+__all__ = [
+    "MEASURES",
+    "calibrated",
+    "calibration_error",
+    "mean_probability",
+    "scores",
+    "temperature",
+]
+
+Array = NDArray[Any]
+DRAWS = 1000
+BINS = 10
+MEASURES = ("balanced_accuracy", "accuracy", "auroc", "log_loss", "calibration_error")
+
+
+def mean_probability(log_p: Array) -> Array:
+    """Probabilities averaged over members, from log-probabilities (S, n, C) to (n, C)."""
+    p: Array = np.exp(np.asarray(log_p, np.float64)).mean(0)
+    return p / p.sum(1, keepdims=True)
+
+
+def calibrated(p: Array, temperature: float) -> Array:
+    r"""Probabilities at a temperature, :math:`p_c^{1/T} / \sum_k p_k^{1/T}`, shape (n, C).
+
+    Example:
+        >>> calibrated(np.array([[0.8, 0.2]]), 0.5).round(3).tolist()
+        [[0.941, 0.059]]
+    """
+    logits = np.log(np.maximum(p, np.finfo(float).tiny)) / temperature
+    powers = np.exp(logits - logits.max(1, keepdims=True))
+    scaled: Array = powers / powers.sum(1, keepdims=True)
+    return scaled
+
+
+def temperature(p: Array, y: Array) -> float:
+    r"""The temperature under which labels are most likely, given a weak belief in 1.
+
+    Minimises :math:`-\sum_i \log p_i(y_i; T) + \tfrac12 (\log T)^2`; without the second term the
+    temperature of a model that makes no mistake would fall to 0.
+
+    Args:
+        p: Probabilities on validation bags, shape (n, C).
+        y: Their labels, shape (n,).
+    """
+    from scipy.optimize import minimize_scalar
+
+    def cost(log_t: float) -> float:
+        return float(len(y) * _log_loss(calibrated(p, np.exp(log_t)), y).mean() + log_t**2 / 2)
+
+    best = minimize_scalar(cost, bounds=(-3.0, 3.0), method="bounded", options={"xatol": 1e-6})
+    return float(np.exp(best.x))
+
+
+def scores(p: Array, y: Array, group: Array | None = None, *, seed: int = 0) -> dict[str, Interval]:
+    """All of :data:`MEASURES`, each with a 95 % interval by bootstrap over bags, groups whole.
+
+    Args:
+        p: Probabilities, shape (n, C).
+        y: Labels, shape (n,).
+        group: Groups, shape (n,).
+        seed: Decides the resamples.
+    """
+    weights = np.vstack([np.ones(len(y)), _resampled(len(y), group, seed)])
+    found = {
+        "balanced_accuracy": _balanced_accuracy(p, y, weights),
+        "accuracy": _mean(p.argmax(1) == y, weights),
+        "auroc": _auroc(p, y, weights),
+        "log_loss": _mean(_log_loss(p, y), weights),
+    }
+    intervals = {name: _interval(values) for name, values in found.items()}
+    return {**intervals, "calibration_error": Interval(calibration_error(p, y), None, None)}
+
+
+def calibration_error(p: Array, y: Array, bins: int = BINS) -> float:
+    r"""Expected calibration error, :math:`\sum_b \frac{n_b}{n} |\mathrm{acc}_b - \mathrm{conf}_b|`.
+
+    Bags are sorted into bins of equal width by the probability of the class they are given.
+    """
+    sure, right = p.max(1), p.argmax(1) == y
+    place = np.minimum((sure * bins).astype(int), bins - 1)
+    gaps = [abs(right[place == b].mean() - sure[place == b].mean()) * (place == b).mean()
+            for b in np.unique(place)]  # fmt: skip
+    return float(sum(gaps))
+
+
+def _resampled(n: int, group: Array | None, seed: int) -> Array:
+    """How often each bag is drawn, shape (draws, n)."""
+    _, place = (None, np.arange(n)) if group is None else np.unique(group, return_inverse=True)
+    many = int(place.max()) + 1
+    picks = np.random.default_rng(seed).integers(many, size=(DRAWS, many))
+    counts = np.zeros((DRAWS, many))
+    np.add.at(counts, (np.arange(DRAWS)[:, None], picks), 1)
+    return counts[:, place]
+
+
+def _interval(values: Array) -> Interval:
+    """The first value is that of all bags, the others those of resamples."""
+    drawn = values[1:][np.isfinite(values[1:])]
+    if not len(drawn) or not np.isfinite(values[0]):
+        return Interval(float(values[0]), None, None)
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    return Interval(float(values[0]), float(low), float(high))
+
+
+def _mean(values: Array, weights: Array) -> Array:
+    mean: Array = weights @ values.astype(float) / weights.sum(1)
+    return mean
+
+
+def _log_loss(p: Array, y: Array) -> Array:
+    own = p[np.arange(len(y)), y]
+    loss: Array = -np.log(np.maximum(own, 1e-12))
+    return loss
+
+
+def _balanced_accuracy(p: Array, y: Array, weights: Array) -> Array:
+    """The mean over classes of the share that is right; classes not drawn are left out."""
+    right = (p.argmax(1) == y).astype(float)
+    members = y[:, None] == np.arange(p.shape[1])
+    drawn, hits = weights @ members, weights @ (members * right[:, None])
+    share = np.divide(hits, drawn, out=np.full_like(hits, np.nan), where=drawn > 0)
+    mean: Array = np.nanmean(share, 1)
+    return mean
+
+
+def _auroc(p: Array, y: Array, weights: Array) -> Array:
+    """The mean over classes of one against the rest; of two classes, the one area there is."""
+    classes = [c for c in np.unique(y) if p.shape[1] > 2 or c == 1]
+    areas = [_area(p[:, c], y == c, weights) for c in classes if (y == c).any() and (y != c).any()]
+    if not areas:
+        return np.full(len(weights), np.nan)
+    mean: Array = np.mean(areas, 0)
+    return mean
+
+
+def _area(score: Array, positive: Array, weights: Array) -> Array:
+    """Probability that a positive scores above a negative, ties counting half."""
+    order = np.argsort(score, kind="stable")
+    starts = np.flatnonzero(np.r_[True, np.diff(score[order]) > 0])
+    up = np.add.reduceat((weights * positive)[:, order], starts, axis=1)
+    down = np.add.reduceat((weights * ~positive)[:, order], starts, axis=1)
+    wins = (up * (down.cumsum(1) - down / 2)).sum(1)
+    pairs = up.sum(1) * down.sum(1)
+    return np.divide(wins, pairs, out=np.full(len(wins), np.nan), where=pairs > 0)

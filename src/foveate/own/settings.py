@@ -1,0 +1,46 @@
+"""Settings of a fit: every field is a flag of ``foveate fit`` and an entry of its manifest."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from foveate.plan import Checked, Rate, Words
+
+__all__ = ["FitSettings"]
+
+
+class FitSettings(Checked):
+    """How a user's bags are fitted."""
+
+    paradigms: Annotated[Words, Field(min_length=1)] = ("soft", "hard", "lvml", "hybrid")
+    """Ways to train, raced on the same bags."""
+    seeds: Annotated[int, Field(ge=1)] = 3
+    """Models of each, whose probabilities are averaged."""
+    epochs: Annotated[int, Field(ge=1)] | None = None
+    """Passes over the training bags; as many as make 1,500 steps, from 20 to 300, unless given."""
+    batch: Annotated[int, Field(ge=1)] = 32
+    """Bags per step."""
+    lr: Rate = 1e-3
+    """Learning rate of Adam."""
+    net: str | None = None
+    """Networks for f and g; by what a segment is unless given."""
+    map: str = "softmax"
+    """How scores become attention."""
+    layer: str = "zeroth"
+    """Where segments are averaged: zeroth, or f's last hidden layer."""
+    class_weight: Literal["balanced", "none"] = "balanced"
+    """Weigh bags by the rarity of their class, or not."""
+    standardise: bool = True
+    """Standardise columns by their mean and spread over the training bags."""
+    supervise_focus: Annotated[float, Field(ge=0)] = 0.0
+    """Weight of −log attention on segments known to be relevant."""
+    null_segment: bool = False
+    """Give every bag a learnt segment to rest on where there is no evidence."""
+    encoder: str = "auto"
+    """Frozen encoder of image tiles: a name, none, or auto: where its weights are found."""
+    least: Annotated[int, Field(ge=1)] = 2
+    """Words seen less often in training are unknown."""
+    split_seed: Annotated[int, Field(ge=0)] = 0
+    """Decides which bags are held out."""
+    save_seconds: Annotated[float, Field(ge=0)] = 5.0
+    """Time between checkpoints."""

@@ -1,0 +1,124 @@
+"""Training, validation and test parts of bags: by group, with classes kept in proportion."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from foveate.errors import FoveateError
+from foveate.io.collection import Collection
+
+__all__ = ["PARTS", "Split", "split_bags"]
+
+PARTS = ("train", "validation", "test")
+FOLDS = 5  # one is the test part, one the validation part
+NAMES = {
+    "train": "train", "training": "train",
+    "validation": "validation", "valid": "validation", "val": "validation", "dev": "validation",
+    "test": "test", "testing": "test",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Split:
+    """Rows of the bags of each part, and how they were found."""
+
+    train: Tensor
+    validation: Tensor
+    test: Tensor
+    how: str
+
+    def rows(self, part: str) -> Tensor:
+        """The rows of one of :data:`PARTS`."""
+        found: Tensor = getattr(self, part)
+        return found
+
+
+def split_bags(collection: Collection, seed: int = 0) -> Split:
+    """The parts of labelled bags; a split that the data name wins over one that is drawn.
+
+    Drawn parts hold 3/5, 1/5 and 1/5 of the bags; bags of one group are in one part, and classes
+    are kept in proportion as far as groups allow. Where the data name no validation part, a quarter
+    of the training bags is drawn for it.
+
+    Args:
+        collection: Labelled bags.
+        seed: Decides what is drawn.
+    """
+    if not collection.labelled:
+        raise FoveateError(f"{collection.source} has no labels to learn from")
+    if len(collection.classes) < 2:
+        raise FoveateError(f"{collection.source} must have two classes, got {collection.classes}")
+    named = _named(collection)
+    if named is not None:
+        split = _from_names(collection, named, seed)
+    else:
+        folds = _folds(collection, torch.arange(len(collection)), FOLDS, seed)
+        rest = torch.cat(folds[2:]).sort().values
+        by = "group and class" if collection.bag.group is not None else "class"
+        split = Split(rest, folds[1], folds[0], f"drawn, by {by}")
+    _must_hold(collection, split)
+    return split
+
+
+def _named(collection: Collection) -> NDArray[np.str_] | None:
+    if collection.split is None:
+        return None
+    for i, name in enumerate(collection.split):
+        if name.strip().lower() not in NAMES:
+            told = f"one of train, validation, test; got '{name}'"
+            raise FoveateError(
+                f"{collection.source}: the split of bag {collection.ids[i]} is {told}"
+            )
+    return np.array([NAMES[name.strip().lower()] for name in collection.split])
+
+
+def _from_names(collection: Collection, names: NDArray[np.str_], seed: int) -> Split:
+    train, validation, test = (torch.from_numpy(np.flatnonzero(names == part)) for part in PARTS)
+    how = "as the data say"
+    if not len(test):
+        raise FoveateError(f"{collection.source}: the split names no test bags")
+    if not len(train):
+        raise FoveateError(f"{collection.source}: the split names no training bags")
+    if not len(validation):
+        folds = _folds(collection, train, FOLDS - 1, seed)
+        train, validation = torch.cat(folds[1:]).sort().values, folds[0]
+        how = "test part as the data say, validation part drawn"
+    return Split(train, validation, test, how)
+
+
+def _folds(collection: Collection, rows: Tensor, folds: int, seed: int) -> list[Tensor]:
+    """Rows in folds of like size and classes, groups whole."""
+    from sklearn.model_selection import StratifiedGroupKFold
+
+    group = collection.bag.group
+    y = collection.bag.y[rows].numpy()
+    groups = np.arange(len(rows)) if group is None else group[rows].numpy()
+    counts = np.bincount(y, minlength=len(collection.classes))
+    if counts.min() < folds:
+        few = collection.classes[int(counts.argmin())]
+        raise FoveateError(
+            f"{collection.source}: every class needs {folds} bags to be split, class '{few}' has "
+            f"{counts.min()}"
+        )
+    if len(np.unique(groups)) < folds:
+        raise FoveateError(
+            f"{collection.source}: {folds} groups are needed to split by group, got "
+            f"{len(np.unique(groups))}"
+        )
+    cut = StratifiedGroupKFold(folds, shuffle=True, random_state=seed).split(y, y, groups)
+    return [rows[torch.from_numpy(np.sort(held))] for _, held in cut]
+
+
+def _must_hold(collection: Collection, split: Split) -> None:
+    for part in PARTS:
+        seen = set(collection.bag.y[split.rows(part)].tolist())
+        lacking = [name for c, name in enumerate(collection.classes) if c not in seen]
+        if part == "train" and lacking:
+            raise FoveateError(
+                f"{collection.source}: no training bag has the class '{lacking[0]}' ({split.how})"
+            )
+        if not seen:
+            raise FoveateError(f"{collection.source}: the {part} part has no bags ({split.how})")

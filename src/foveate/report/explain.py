@@ -1,0 +1,73 @@
+"""The page of ``foveate explain``: bags with what a fitted model looks at and reads there."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from foveate.errors import FoveateError
+from foveate.figures.palette import AGAINST, FOR, label
+from foveate.own.shown import ShownBag
+from foveate.record import write_atomically
+from foveate.report.panels import bag_view
+from foveate.report.templates import rendered
+
+__all__ = ["explain_page", "write_explain_page"]
+
+
+def write_explain_page(
+    path: Path,
+    bags: Sequence[ShownBag],
+    classes: Sequence[str],
+    *,
+    paradigm: str,
+    total: int,
+    source: str,
+    columns: Sequence[str] = (),
+    command: str = "",
+) -> Path:
+    """Write the page, whole or not at all; it needs no network. See :func:`explain_page`."""
+    page = explain_page(
+        bags, classes, paradigm=paradigm, total=total, source=source, columns=columns,
+        command=command,
+    )  # fmt: skip
+    write_atomically(path, lambda file: file.write(page.encode()))
+    return path
+
+
+def explain_page(
+    bags: Sequence[ShownBag],
+    classes: Sequence[str],
+    *,
+    paradigm: str,
+    total: int,
+    source: str,
+    columns: Sequence[str] = (),
+    command: str = "",
+) -> str:
+    """Bags with attention and signed evidence per class.
+
+    Args:
+        bags: What to show, one at least.
+        classes: Names of the classes.
+        paradigm: How the model was trained and is read.
+        total: How many bags were read.
+        source: Where they come from.
+        columns: Names of a segment's numbers.
+        command: The command that repeats it.
+    """
+    if not bags:
+        raise FoveateError("a page of bags needs a bag")
+    views = [bag_view(bag, classes, columns, f"bag-{k}") for k, bag in enumerate(bags)]
+    shown = f"The first {len(bags)} of {total} bags" if len(bags) < total else f"{total} bags"
+    return rendered(
+        "explain.html",
+        title=f"What a fitted model looks at in {source}",
+        lead=f"{shown}, read by a model trained with {label(paradigm)} attention: where it looks, "
+        "and for which class each segment speaks.",
+        bags=views,
+        kind="features" if "ranked" in views[0] else bags[0].kind,
+        classes=list(classes),
+        relevant=any(bag.z is not None for bag in bags),
+        command=command,
+        for_=FOR,
+        against=AGAINST,
+    )

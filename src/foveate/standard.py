@@ -1,0 +1,46 @@
+"""Standardised columns: the mean and the spread of the training segments, kept with a model."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+__all__ = ["Standard"]
+
+ROWS = 2**16  # segments summed at a time: no copy of a large bank is made
+
+
+@dataclass(frozen=True)
+class Standard:
+    """What is subtracted from, and divides, each number of a segment.
+
+    Args:
+        mean: Shape of a segment.
+        scale: Standard deviations, 1 where a column is constant; shape of a segment.
+
+    Example:
+        >>> Standard.of(torch.tensor([[1.0, 5.0], [3.0, 5.0]])).apply(torch.tensor([[4.0, 6.0]]))
+        tensor([[2., 1.]])
+    """
+
+    mean: Tensor
+    scale: Tensor
+
+    @classmethod
+    def of(cls, rows: Tensor, at: Tensor | None = None) -> "Standard":
+        """The mean and the standard deviation of the segments ``rows`` (N, *).
+
+        Args:
+            rows: Segments.
+            at: Which of them count, shape (k,); None for all.
+        """
+        at = torch.arange(len(rows)) if at is None else at
+        mean = sum(rows[part].double().sum(0) for part in at.split(ROWS)) / len(at)
+        square = sum((rows[part].double() - mean).square().sum(0) for part in at.split(ROWS))
+        scale = torch.as_tensor(square / len(at)).sqrt()
+        flat = scale <= 1e-12 * (1 + torch.as_tensor(mean).abs())
+        return cls(torch.as_tensor(mean).float(), scale.masked_fill(flat, 1.0).float())
+
+    def apply(self, rows: Tensor) -> Tensor:
+        """Segments with their columns standardised, shape (N, *)."""
+        return (rows.float() - self.mean) / self.scale

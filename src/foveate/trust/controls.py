@@ -1,0 +1,87 @@
+"""Controls: do seeds attend alike, and what do unattended segments still tell?"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from foveate.bag import Bag
+from foveate.metrics.ranks import from_the_top, spearman
+from foveate.trust.evidence import masks
+from foveate.trust.subject import Sight
+
+__all__ = ["left_over", "seed_agreement"]
+
+Array = NDArray[Any]
+
+
+def seed_agreement(sight: Sight, there: Array) -> tuple[Array, Array]:
+    """How alike members attend on the same bags: each with all others, shape (S, n) twice.
+
+    The first is the share of other members with the same top segment, the second the mean
+    Spearman correlation of attention with theirs. nan where there is one member.
+
+    Args:
+        sight: All members on one set of bags.
+        there: Where segments exist, shape (n, m).
+    """
+    size, n, _ = sight.alpha.shape
+    if size < 2:
+        return np.full((size, n), np.nan), np.full((size, n), np.nan)
+    order = from_the_top(sight.alpha, sight.s, np.broadcast_to(there, sight.alpha.shape))
+    top = order[..., 0]
+    same = (top[:, None] == top[None]).sum(1) - 1.0
+    total, counted = np.zeros((size, n)), np.zeros((size, n))
+    for i in range(size):
+        for j in range(i):
+            rho = spearman(sight.s[i], sight.s[j], there)
+            known = ~np.isnan(rho)
+            for k in (i, j):
+                total[k] += np.where(known, rho, 0.0)
+                counted[k] += known
+    mean = np.divide(total, counted, out=np.full((size, n), np.nan), where=counted > 0)
+    return same / (size - 1), mean
+
+
+def left_over(bags: Sequence[Bag], alpha: Array, *, folds: int = 3, width: int = 32) -> Array:
+    """How well a fresh probe reads the label off what was not attended, shape (S,).
+
+    Segments are averaged with weights 1 − α; a logistic regression on at most ``width`` principal
+    components is cross-validated. nan where a class has fewer bags than folds, and for words, whose
+    numbers are names.
+
+    Args:
+        bags: One set for all members, or one each.
+        alpha: Attention, shape (S, n, m).
+        folds: Folds of the cross-validation.
+        width: Most components.
+    """
+    from sklearn.decomposition import PCA
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import StratifiedKFold, cross_val_score
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    found = []
+    there = np.broadcast_to(masks(bags), alpha.shape)
+    for i, own in enumerate(alpha):
+        bag = bags[0] if len(bags) == 1 else bags[i]
+        y = bag.y.numpy()
+        counts = np.bincount(y)
+        x = bag.dense()
+        few = len(counts[counts > 0]) < 2 or counts[counts > 0].min() < folds
+        if few or not x.is_floating_point():
+            found.append(float("nan"))
+            continue
+        weight = torch.from_numpy(np.where(there[i], 1 - own, 0.0))
+        weight /= weight.sum(1, keepdim=True).clamp_min(1e-12)
+        features = torch.einsum("nm,nmd->nd", weight, x.flatten(2).double()).numpy()
+        parts = min(width, features.shape[1], len(y) * (folds - 1) // folds - 1)
+        model = make_pipeline(
+            PCA(parts, svd_solver="full"), StandardScaler(), LogisticRegression(max_iter=500)
+        )
+        split = StratifiedKFold(folds, shuffle=True, random_state=0)
+        found.append(float(cross_val_score(model, features, y, cv=split).mean()))
+    return np.array(found)

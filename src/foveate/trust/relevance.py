@@ -1,0 +1,136 @@
+"""Where relevance is known: how well attention finds it, with intervals over bags or groups."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foveate.bag import Bag
+from foveate.errors import FoveateError
+from foveate.metrics.focus import attention_on, focus_true
+from foveate.metrics.localisation import (
+    average_precision,
+    best_k,
+    froc,
+    marked,
+    over_bags,
+    overlap,
+    pointing_game,
+    pooled,
+    segment_auroc,
+    top_k,
+)
+from foveate.trust.evidence import masks
+from foveate.trust.subject import Sight
+
+__all__ = ["THRESHOLD", "bag_values", "known_bags", "summarised", "usual_count"]
+
+Array = NDArray[Any]
+THRESHOLD = 0.5  # of attention: above it a segment is marked; ERASER's
+TAU = 0.8  # [vr23] Sec. 2.4: SAIF asks both scores to be at least so high
+
+
+def known_bags(bags: Sequence[Bag], known: Any = None) -> Array:
+    """Which bags have known relevance and a relevant segment, shape (1 or S, n).
+
+    Args:
+        bags: One set for all members, or one each.
+        known: Boolean, shape (n,); None where z of every bag is known, if any is.
+    """
+    n = len(bags[0])
+    if any(bag.z is None for bag in bags):
+        return np.zeros((len(bags), n), bool)
+    given = np.ones(n, bool) if known is None else np.asarray(known, dtype=bool)
+    if given.shape != (n,):
+        raise FoveateError(f"known must say yes or no for each of {n} bags, got {given.shape}")
+    there = masks(bags)
+    return (
+        np.stack([(np.asarray(bag.z) & own).any(1) for bag, own in zip(bags, there, strict=True)])
+        & given
+    )
+
+
+def usual_count(bags: Sequence[Bag], known: Array) -> int:
+    """How many relevant segments bags have where that is known (the median), else 1."""
+    if not known.any():
+        return 1
+    counts = [
+        (np.asarray(bag.z) & there)[own].sum(1)
+        for bag, there, own in zip(bags, masks(bags), known, strict=True)
+    ]
+    return max(1, int(np.median(np.concatenate(counts))))
+
+
+def bag_values(sight: Sight, bags: Sequence[Bag], known: Array) -> dict[str, Array]:
+    """Every measure of localisation, one number a member and bag (S, n), nan where not known.
+
+    ``ft`` and ``saif`` are FT by attention and SAIF; ``f1`` and ``iou`` mark segments with
+    attention of at least .5, ``f1_best_k`` and ``iou_best_k`` the best one number of top segments.
+    """
+    shape = sight.alpha.shape
+    there = np.broadcast_to(masks(bags), shape)
+    z = np.broadcast_to(np.stack([np.asarray(bag.z) for bag in bags]), shape) & there
+    y = np.broadcast_to(np.stack([bag.y.numpy() for bag in bags]), shape[:2])
+    seen = np.broadcast_to(known, shape[:2])
+    a_z = attention_on(sight.alpha, z)
+    p_y = np.take_along_axis(sight.p, y[..., None], -1)[..., 0]
+    hidden = np.where(seen[..., None], z, False)
+    k = [best_k(*(part[i][seen[i]] for part in (sight.alpha, z, there))) for i in range(shape[0])]
+    tops = np.stack([top_k(sight.alpha[i], k[i], there[i]) for i in range(shape[0])])
+    by_threshold = overlap(marked(sight.alpha, THRESHOLD, there), z, there)
+    by_count = overlap(tops, z, there)
+    values = {
+        "ft": focus_true(sight.alpha, z, there),
+        "pointing_game": pointing_game(sight.alpha, z, there),
+        "segment_auroc": segment_auroc(sight.s, z, there),
+        "average_precision": average_precision(sight.s, z, there),
+        "froc": froc(sight.s, hidden, there & seen[..., None]),
+        "relevance_mass": a_z,
+        "saif": (a_z >= TAU) & (p_y >= TAU),
+        "f1": by_threshold.f1,
+        "iou": by_threshold.iou,
+        "f1_best_k": by_count.f1,
+        "iou_best_k": by_count.iou,
+    }
+    return {name: np.where(seen, value, np.nan) for name, value in values.items()}
+
+
+def summarised(
+    values: dict[str, Array], sight: Sight, bags: Sequence[Bag], known: Array, classes: int
+) -> dict[str, Any]:
+    """Means with intervals, whole and by class; AUROC and average precision pooled as well.
+
+    Where members read the same bags, a bag counts once, by its mean over members.
+    """
+    size, n = sight.alpha.shape[:2]
+    shared = len(bags) == 1
+    y = np.broadcast_to(np.stack([bag.y.numpy() for bag in bags]), (size, n))
+    groups = [bag.group for bag in bags]
+    group = (
+        np.stack([g.numpy() for g in groups if g is not None]) if groups[0] is not None else None
+    )
+    labels = y[0] if shared else y.ravel()
+    drawn = None if group is None else group[0] if shared else group.ravel()
+
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        flat = value.mean(0) if shared else value.ravel()
+        own = [labels == c for c in range(classes)]
+        found[name] = {
+            "all": over_bags(flat, drawn)._asdict(),
+            "classes": [
+                over_bags(flat[of], None if drawn is None else drawn[of])._asdict() for of in own
+            ],
+        }
+    there = np.broadcast_to(masks(bags), sight.s.shape)
+    z = np.broadcast_to(np.stack([np.asarray(bag.z) for bag in bags]), sight.s.shape)
+    seen = np.broadcast_to(known, (size, n))
+    for measure in (segment_auroc, average_precision):
+        parts = [
+            pooled(measure, sight.s[i][seen[i]], z[i][seen[i]], there[i][seen[i]])
+            for i in range(size)
+        ]
+        found[measure.__name__]["pooled"] = float(np.mean(parts))
+    found["bags"] = int(seen[0].sum() if shared else seen.sum())
+    return found

@@ -1,0 +1,165 @@
+"""What is examined: models that read bags, and read them again with segments hidden."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from foveate.bag import Bag
+from foveate.errors import FoveateError
+from foveate.maps import MAPS, uniform
+from foveate.models.focus import FCAM, AttentionModel, Focus
+from foveate.paradigms import PARADIGMS, Paradigm, Soft
+from foveate.probes import ELEMENTS
+from foveate.segments import Network, Segments, dense, each
+from foveate.stack import Batch, Pile, Stack
+
+__all__ = ["Sight", "Stacked", "Subject", "as_subject"]
+
+Array = NDArray[Any]
+
+
+class Sight(NamedTuple):
+    """What S models make of n bags of at most m segments.
+
+    Args:
+        s: What attention grows with, comparable between bags, shape (S, n, m).
+        alpha: Attention, shape (S, n, m).
+        p: Class probabilities by the models' own inference, shape (S, n, C).
+        mixed: The same with the classifier reading the mixture of segments, shape (S, n, C).
+        even: The models' own inference with the same attention on every segment, (S, n, C).
+        each: Class probabilities of every segment by itself, shape (S, n, m, C).
+    """
+
+    s: Array
+    alpha: Array
+    p: Array
+    mixed: Array
+    even: Array
+    each: Array
+
+
+class Subject(ABC):
+    """S models that read the same kind of bags: the contract of all evidence."""
+
+    size: int
+
+    @abstractmethod
+    def look(self, bags: Sequence[Bag]) -> Sight:
+        """Read bags, one set for all members or one set each."""
+
+    @abstractmethod
+    def reread(self, bags: Sequence[Bag], keep: Array) -> Array:
+        """Class probabilities with only some segments there.
+
+        Args:
+            bags: One set for all members, or one each.
+            keep: True where a segment stays, shape (S, K, n, m); each bag keeps one at least.
+
+        Returns:
+            Shape (S, K, n, C).
+        """
+
+
+def as_subject(
+    models: "Subject | Stack | AttentionModel | Sequence[AttentionModel]", paradigm: str | Paradigm
+) -> Subject:
+    """Anything that can be examined, as a :class:`Subject`."""
+    if isinstance(models, Subject):
+        return models
+    rule = PARADIGMS.get(paradigm)() if isinstance(paradigm, str) else paradigm
+    if isinstance(models, Stack):
+        return Stacked(models, rule)
+    several = [models] if isinstance(models, AttentionModel) else list(models)
+    if not several:
+        raise FoveateError("at least one model is needed, got none")
+    dtype = next((p.dtype for p in several[0].parameters()), torch.float32)
+    builds = [lambda model=model: model for model in several]
+    return Stacked(Stack(builds, range(len(several)), dtype), rule)
+
+
+class Stacked(Subject):
+    """Models with a focus and a classifier, many as one program.
+
+    Args:
+        stack: The models.
+        paradigm: Whose inference is their own.
+    """
+
+    def __init__(self, stack: Stack, paradigm: Paradigm) -> None:
+        if paradigm.whole_bag:
+            raise FoveateError("a classifier of whole bags has no attention to be examined")
+        self.stack, self.paradigm, self.size = stack, paradigm, len(stack)
+
+    def look(self, bags: Sequence[Bag]) -> Sight:
+        parts = self._in_parts(bags, None, _look)
+        return Sight(*(np.concatenate(part, 1) for part in zip(*parts, strict=True)))
+
+    def reread(self, bags: Sequence[Bag], keep: Array) -> Array:
+        parts = self._in_parts(bags, torch.from_numpy(np.ascontiguousarray(keep)), _reread)
+        return np.concatenate([part[0] for part in parts], 2)
+
+    @torch.no_grad()
+    def _in_parts(self, bags: Sequence[Bag], keep: Tensor | None, task: Any) -> list[list[Array]]:
+        """Run a task over a bounded number of bags at a time."""
+        self.stack.model.eval()
+        pile = Pile(bags[0] if len(bags) == 1 else bags, self.size, self.stack.dtype)
+        at_once = max(1, ELEMENTS // (self.size * pile.m * max(1, prod(pile.segment_shape))))
+        rows = torch.arange(pile.n).expand(self.size, -1)
+        parts = []
+        for here in rows.split(at_once, 1):
+            batch = pile.batch(here)
+            shown = None if keep is None else keep[:, :, here[0]]
+            found = self.stack.run(task, batch, shown, self.paradigm)
+            several = found if isinstance(found, tuple) else (found,)
+            parts.append([value.double().numpy() for value in several])
+        return parts
+
+
+def _look(model: AttentionModel, batch: Batch, _: None, rule: Paradigm) -> tuple[Tensor, ...]:
+    focus = model.attend(batch.x, batch.mask, batch.z)
+    h, g = _read_by(model, focus, rule)
+    alone = dense(h if rule.per_segment else each(model.g, focus.h))
+    return (
+        _strength(model, focus.s),
+        focus.alpha,
+        rule.log_prob(focus.alpha, h, g).exp(),
+        Soft().log_prob(focus.alpha, focus.h, model.g).exp(),
+        rule.log_prob(uniform(focus.s, batch.mask), h, g).exp(),
+        alone.softmax(-1),
+    )
+
+
+def _reread(model: AttentionModel, batch: Batch, keep: Tensor, rule: Paradigm) -> Tensor:
+    whole = model.attend(batch.x, batch.mask, batch.z)
+    h, g = _read_by(model, whole, rule)
+    read = []
+    for shown in keep.unbind(0):
+        mask = shown if batch.mask is None else shown & batch.mask
+        if isinstance(model, FCAM):  # a segment's score and representation are its own
+            alpha = MAPS.get(model.map)(whole.s, mask)
+            read.append(rule.log_prob(alpha, h, g).exp())
+        else:
+            focus = model.attend(batch.x, mask, batch.z)
+            read.append(rule.log_prob(focus.alpha, *_read_by(model, focus, rule)).exp())
+    return torch.stack(read)
+
+
+def _read_by(model: AttentionModel, focus: Focus, rule: Paradigm) -> tuple[Segments, Network]:
+    """What an inference reads: segments already classified, where it reads nothing else."""
+    return (each(model.g, focus.h), _same) if rule.per_segment else (focus.h, model.g)
+
+
+def _same(rows: Tensor) -> Tensor:
+    return rows
+
+
+def _strength(model: AttentionModel, s: Tensor) -> Tensor:
+    """What attention grows with: the score, or its square under the spherical map."""
+    inside = getattr(model, "model", model)  # what a model with a null segment wraps
+    return s.square() if getattr(inside, "map", None) == "spherical" else s

@@ -1,0 +1,455 @@
+"""Tables of bags: what is read, and what is said of what cannot be read."""
+
+import csv
+import gzip
+import json
+import time
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from foveate.errors import FoveateError
+from foveate.io import read_bags
+
+HEADER = ["bag", "label", "a", "b", "relevance", "group", "px", "py", "note"]
+ROWS = [
+    ["s2", "sick", 0.5, 1, 1, "p1", 0, 0, "x"],
+    ["s1", "well", -1.25, 2, 0, "p2", 0, 8, "y"],
+    ["s2", "sick", 0.1, 3, 0, "p1", 8, 0, "z"],
+    ["s3", "sick", 1e-30, 4, "", "p1", 8, 8, "w"],
+]
+FORMS = ["csv", "tsv", "csv.gz", "jsonl", "parquet"]
+
+
+def write(path, header=HEADER, rows=ROWS):
+    """The same table in any form; an empty cell is missing."""
+    cells = [[None if cell == "" else cell for cell in row] for row in rows]
+    if path.name.endswith(".parquet"):
+        pq.write_table(
+            pa.table(dict(zip(header, map(list, zip(*cells, strict=True)), strict=True))), path
+        )
+    elif path.name.endswith(".jsonl"):
+        lines = [json.dumps(dict(zip(header, row, strict=True))) for row in cells]
+        path.write_text("\n".join(lines) + "\n")
+    else:
+        start = gzip.open if path.suffix == ".gz" else open
+        with start(path, "wt", newline="") as file:
+            tab = "\t" if path.suffix == ".tsv" else ","
+            csv.writer(file, delimiter=tab).writerows([header, *rows])
+    return path
+
+
+def contents(own):
+    """Segments of each bag without padding, by plain loops."""
+    bag = own.bag
+    return [
+        [bag.x.bank[int(j)].tolist() for j, there in zip(row, mask, strict=True) if there]
+        for row, mask in zip(bag.x.index, bag.mask, strict=True)
+    ]
+
+
+def single(values):
+    return np.array(values, np.float32).tolist()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_gives_the_same_bags(tmp_path, form):
+    own = read_bags(write(tmp_path / f"t.{form}"), places=("px", "py"))
+    assert own.ids == ("s2", "s1", "s3")
+    assert own.classes == ("sick", "well")
+    assert own.columns == ("a", "b")
+    assert own.kind == "features"
+    assert own.labelled
+    assert own.bag.y.tolist() == [0, 1, 0]
+    assert contents(own) == [
+        single([[0.5, 1], [0.1, 3]]),
+        single([[-1.25, 2]]),
+        single([[1e-30, 4]]),
+    ]
+    assert own.bag.z.tolist() == [[True, False], [False, False], [False, False]]
+    assert own.known.tolist() == [True, True, False]
+    assert own.groups == ("p1", "p2")
+    assert own.bag.group.tolist() == [0, 1, 0]
+    assert own.places.tolist() == [[0, 0], [8, 0], [0, 8], [8, 8]]
+    assert own.split is None
+    assert own.words is None
+    assert own.source == str(tmp_path / f"t.{form}")
+
+
+def test_ragged_is_padded_is_one_by_one(tmp_path):
+    own = read_bags(write(tmp_path / "t.csv"))
+    dense, mask = own.bag.dense(), own.bag.mask
+    padded = [dense[i][mask[i]].tolist() for i in range(3)]
+    alone = [contents(own.take([i]))[0] for i in range(3)]
+    assert padded == contents(own) == alone
+    back = own.take(torch.tensor([2, 0]))
+    assert back.ids == ("s3", "s2")
+    assert contents(back) == [contents(own)[2], contents(own)[0]]
+    assert back.known.tolist() == [False, True]
+    assert own.take(own.bag.y == 0).ids == ("s2", "s3") == own.take(slice(0, 3, 2)).ids
+    assert own.take(np.array([True, False, True])).ids == ("s2", "s3")
+    assert len(own.take([])) == 0
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [
+        (["10", "9", "2"], ("2", "9", "10")),
+        (["b", "10", "9"], ("10", "9", "b")),
+        ([1, 0, 1], ("0", "1")),
+    ],
+)
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_classes_are_in_order(tmp_path, form, labels, classes):
+    rows = [[f"s{i}", label, 1.0] for i, label in enumerate(labels)]
+    own = read_bags(write(tmp_path / f"t.{form}", ["bag", "label", "a"], rows))
+    assert own.classes == classes
+    assert [own.classes[y] for y in own.bag.y] == [str(label) for label in labels]
+
+
+def test_given_classes_fix_the_order_and_refuse_others(tmp_path):
+    path = write(tmp_path / "t.csv")
+    own = read_bags(path, classes=("well", "dead", "sick"))
+    assert own.classes == ("well", "dead", "sick")
+    assert own.bag.y.tolist() == [2, 0, 2]
+    with pytest.raises(
+        FoveateError, match=r"t.csv, line 3: 'well' is none of the classes sick, dead"
+    ):
+        read_bags(path, classes=("sick", "dead"))
+
+
+def test_labels_are_optional_unless_wanted(tmp_path):
+    path = write(tmp_path / "t.csv", ["bag", "a"], [["s", 1], ["s", 2]])
+    own = read_bags(path)
+    assert (own.labelled, own.classes, own.bag.y.tolist()) == (False, (), [0])
+    with pytest.raises(FoveateError, match="has no column 'label'"):
+        read_bags(path, labelled=True)
+    with pytest.raises(FoveateError, match="has no column 'diagnosis'"):
+        read_bags(path, label="diagnosis")
+    assert not read_bags(path, label="diagnosis", relevance="z", labelled=False).labelled
+    whole = write(tmp_path / "u.csv")
+    left_out = read_bags(whole, labelled=False)
+    assert not left_out.labelled
+    assert left_out.columns == ("a", "b", "px", "py")
+    empty = write(tmp_path / "e.csv", ["bag", "label", "a"], [["s", "", 1], ["t", "", 2]])
+    assert not read_bags(empty).labelled
+
+
+def test_named_columns_win(tmp_path):
+    header = ["slide", "label", "y", "a", "b", "group"]
+    path = write(tmp_path / "t.csv", header, [["s", "u", "v", 1, 2, 3], ["t", "u", "w", 4, 5, 6]])
+    own = read_bags(path, bag="slide", label="y", segment=("b", "group"))
+    assert own.columns == ("b", "group")
+    assert own.classes == ("v", "w")
+    assert own.bag.group is None
+    assert contents(own) == [[[2, 3]], [[5, 6]]]
+
+
+def test_lists_in_cells_are_wide_columns(tmp_path):
+    rows = [["s", 0, [1.0, 2.0], 3.0], ["s", 0, [4.0, 5.0], 6.0]]
+    for form in ("jsonl", "parquet"):
+        own = read_bags(write(tmp_path / f"t.{form}", ["bag", "label", "v", "w"], rows))
+        assert own.columns == ("v[0]", "v[1]", "w")
+        assert contents(own) == [[[1, 2, 3], [4, 5, 6]]]
+        short = write(
+            tmp_path / f"s.{form}", ["bag", "label", "v"], [["s", 0, [1.0, 2.0]], ["s", 0, [4.0]]]
+        )
+        with pytest.raises(FoveateError, match=r"(line|row) 2, column 'v': must hold 2 numbers"):
+            read_bags(short)
+
+
+def test_one_row_per_bag_is_cut_into_words(tmp_path):
+    rows = [["a", "pos", "Good film!", "1 0 0"], ["b", "neg", "Bad.", ""]]
+    own = read_bags(write(tmp_path / "t.csv", ["bag", "label", "text", "relevance"], rows))
+    assert own.kind == "text"
+    assert own.words == ("good", "film", "!", "bad", ".")
+    assert own.bag.x.bank.tolist() == [[0]] * 5
+    assert own.bag.x.bank.dtype == torch.int64
+    assert own.bag.mask.sum(1).tolist() == [3, 2]
+    assert own.bag.z[0].tolist() == [True, False, False]
+    assert own.known.tolist() == [True, False]
+    assert own.columns == ()
+
+
+def test_tokens_given_as_lists_are_kept(tmp_path):
+    rows = [["a", 0, ["Good", "film"], [0, 1]], ["b", 1, ["No"], None]]
+    for form in ("jsonl", "parquet"):
+        own = read_bags(write(tmp_path / f"t.{form}", ["bag", "label", "text", "relevance"], rows))
+        assert own.words == ("Good", "film", "No")
+        assert own.bag.z.tolist() == [[False, True], [False, False]]
+        assert own.known.tolist() == [True, False]
+
+
+def test_texts_without_a_bag_column_are_bags_by_line(tmp_path):
+    own = read_bags(write(tmp_path / "t.csv", ["text", "label"], [["a b", 0], ["c", 1]]))
+    assert own.ids == ("2", "3")
+    assert own.words == ("a", "b", "c")
+
+
+def test_lines_of_several_files_have_names_of_their_own(tmp_path):
+    for split, rows in (("train", [["a b", 0], ["c", 1]]), ("test", [["d", 1], ["e", 0]])):
+        write(tmp_path / f"{split}.csv", ["text", "label"], rows)
+    own = read_bags(tmp_path)
+    assert own.ids == ("test.csv:2", "test.csv:3", "train.csv:2", "train.csv:3")
+    assert own.split == ("test", "test", "train", "train")
+    assert own.words == ("d", "e", "a", "b", "c")
+
+
+def test_many_rows_per_bag_are_sentences(tmp_path):
+    rows = [["d1", 0, "One here.", 1], ["d2", 1, "Two.", 0], ["d1", 0, "Three", 0]]
+    path = write(tmp_path / "t.csv", ["bag", "label", "text", "relevance"], rows)
+    own = read_bags(path)
+    assert own.words == ("One here.", "Three", "Two.")
+    assert own.bag.z.tolist() == [[True, False], [False, False]]
+    with pytest.raises(FoveateError, match=r"line 4: .* bag 'd1' has more"):
+        read_bags(path, tokens=True)
+    whole = write(tmp_path / "u.csv", ["bag", "label", "text"], [["d1", 0, "One here."]])
+    assert read_bags(whole, tokens=False).words == ("One here.",)
+
+
+def test_windows_in_time_are_a_series(tmp_path):
+    rows = [["s", 0, 0, 5, 1.0], ["s", 0, 5, 10, 2.0]]
+    own = read_bags(
+        write(tmp_path / "t.csv", ["bag", "label", "start", "end", "v"], rows),
+        places=("start", "end"),
+    )
+    assert own.kind == "series"
+    assert own.places.tolist() == [[0, 5], [5, 10]]
+    assert own.columns == ("v",)
+
+
+def test_splits_come_from_a_column_or_from_files(tmp_path):
+    rows = [["a", 0, 1.0, "train"], ["b", 1, 2.0, "test"], ["a", 0, 3.0, "train"]]
+    own = read_bags(write(tmp_path / "t.csv", ["bag", "label", "v", "split"], rows))
+    assert own.split == ("train", "test")
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    write(folder / "train-0.csv", ["bag", "label", "v"], [["a", 0, 1.0]])
+    write(folder / "train-1.csv", ["bag", "label", "v"], [["a", 0, 3.0]])
+    write(folder / "test.csv", ["bag", "label", "v"], [["a", 1, 2.0]])
+    own = read_bags(folder)
+    assert sorted(zip(own.ids, own.split, contents(own), strict=True)) == [
+        ("a", "test", [[2.0]]),
+        ("a", "train", [[1.0], [3.0]]),
+    ]
+    assert own.take([0]).split == own.split[:1]
+    (folder / "test.csv").unlink()
+    alone = read_bags(folder)
+    assert (alone.split, alone.ids, contents(alone)) == (None, ("a",), [[[1.0], [3.0]]])
+    write(folder / "others.csv", ["bag", "label", "v"], [["a", 1, 2.0]])
+    with pytest.raises(FoveateError, match="holds several tables"):
+        read_bags(folder)
+
+
+def bad(change=None, row=None, column=None, value=None):
+    """The table with one cell changed."""
+    rows = [[*own] for own in ROWS]
+    if row is not None:
+        rows[row][HEADER.index(column)] = value
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("row", "column", "value", "said"),
+    [
+        (1, "b", "nan", r"line 3, column 'b': must be finite, got nan"),
+        (1, "b", "-inf", r"line 3, column 'b': must be finite, got -inf"),
+        (1, "b", "1e39", r"line 3, column 'b': must be at most 3.403e\+38 in size, got 1e\+39"),
+        (1, "b", "", r"line 3, column 'b': is missing"),
+        (2, "a", "cat", r"line 4, column 'a': must be a number, got 'cat'"),
+        (2, "a", "1_0", r"line 4, column 'a': must be a number, got '1_0'"),
+        (2, "label", "", r"line 4, column 'label': is missing"),
+        (
+            2,
+            "label",
+            "well",
+            r"'label': must be one for all rows of bag 's2', got 'well' after 'sick' in line 2",
+        ),
+        (2, "group", "p9", r"line 4, column 'group': must be one for all rows of bag 's2'"),
+        (0, "bag", "", r"line 2, column 'bag': is missing"),
+        (
+            2,
+            "relevance",
+            "0.5",
+            r"line 4, column 'relevance': relevance must be a whole number .* got '0.5'",
+        ),
+        (2, "relevance", "-1", r"column 'relevance': relevance must be a whole number .* got '-1'"),
+        (
+            2,
+            "relevance",
+            "yes",
+            r"column 'relevance': relevance must be a whole number .* got 'yes'",
+        ),
+    ],
+)
+def test_a_bad_cell_is_named(tmp_path, row, column, value, said):
+    path = write(tmp_path / "t.csv", rows=bad(None, row, column, value))
+    with pytest.raises(FoveateError, match=said) as caught:
+        read_bags(path)
+    assert str(caught.value).startswith(f"{path}, line ")
+    assert "\n" not in str(caught.value)
+
+
+def test_row_17_of_parquet_is_named(tmp_path):
+    rows = [["s", 0, 1.0, float(i)] for i in range(30)]
+    rows[16][3] = rows[20][3] = float("nan")
+    path = write(tmp_path / "t.parquet", ["bag", "label", "a", "b"], rows)
+    with pytest.raises(FoveateError) as caught:
+        read_bags(path)
+    assert str(caught.value) == (
+        f"{path}, row 17, column 'b': must be finite, got nan (the first of 2 such cells)"
+    )
+    rows[16][3] = None
+    with pytest.raises(FoveateError, match=r"row 17, column 'b': is missing"):
+        read_bags(write(path, ["bag", "label", "a", "b"], rows))
+
+
+def test_a_cut_parquet_file_is_named(tmp_path):
+    path = write(tmp_path / "t.parquet")
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(FoveateError, match=r"t.parquet is not a whole Parquet file"):
+        read_bags(path)
+
+
+def test_damage_in_the_middle_of_a_parquet_file_is_named(tmp_path):
+    rows = [["s", 0, float(i)] for i in range(5000)]
+    path = write(tmp_path / "t.parquet", ["bag", "label", "a"], rows)
+    raw = bytearray(path.read_bytes())
+    raw[4:600] = b"\xff" * 596
+    path.write_bytes(raw)
+    with pytest.raises(FoveateError, match=r"t.parquet"):
+        read_bags(path)
+
+
+def test_files_that_hold_no_table_are_named(tmp_path):
+    for name, text, said in (
+        ("a.csv", "", "line 1: must name the columns, is empty"),
+        ("b.csv", "bag,label,a\n", "has no rows"),
+        ("c.csv", "bag,label,a\ns,0\n", "line 2: must have 3 columns as line 1 has, got 2"),
+        ("d.jsonl", '{"bag": 1\n', "line 1: not JSON"),
+        ("e.csv", "bag,label,c\ns,0,red\n", "has no column of numbers"),
+        ("f.csv", "label,a\n0,1\n", "has no column 'bag'"),
+        ("g.txt", "x", "is none of what is read"),
+    ):
+        (tmp_path / name).write_text(text)
+        with pytest.raises(FoveateError, match=said):
+            read_bags(tmp_path / name)
+    with pytest.raises(FoveateError, match="there is nothing at"):
+        read_bags(tmp_path / "missing.csv")
+
+
+def test_unknown_columns_bring_a_hint(tmp_path):
+    path = write(tmp_path / "t.csv")
+    for given_name in (
+        {"relevance": "relevence"},
+        {"segment": ("relevence",)},
+        {"places": ("relevence",)},
+    ):
+        with pytest.raises(
+            FoveateError, match=r"no column 'relevence'. Did you mean 'relevance'\?"
+        ):
+            read_bags(path, **given_name)
+    with pytest.raises(FoveateError, match=r"column 'label': is the bag, label"):
+        read_bags(path, segment=("a", "label"))
+    with pytest.raises(FoveateError, match=r"give --text or --segment, not both"):
+        read_bags(path, segment=("a",), text="note")
+    with pytest.raises(FoveateError, match=r"column 'note': places must be numbers"):
+        read_bags(path, places=("note",))
+
+
+def test_texts_that_are_none_are_named(tmp_path):
+    header = ["bag", "label", "text"]
+    path = write(tmp_path / "t.csv", header, [["a", 0, "word"], ["b", 1, ""]])
+    with pytest.raises(FoveateError, match=r"line 3, column 'text': the text is empty"):
+        read_bags(path)
+    with pytest.raises(FoveateError, match=r"line 3, column 'text': the text is empty"):
+        read_bags(path, tokens=False)
+    marked = write(tmp_path / "m.csv", [*header, "relevance"], [["a", 0, "two words", "1"]])
+    with pytest.raises(
+        FoveateError, match=r"line 2, column 'relevance': must mark the 2 words of the text, got 1"
+    ):
+        read_bags(marked)
+
+
+@st.composite
+def tables(draw):
+    wide = draw(st.integers(1, 3))
+    number = st.floats(-1e30, 1e30, width=64)
+    bags = draw(
+        st.lists(
+            st.lists(st.lists(number, min_size=wide, max_size=wide), min_size=1, max_size=4),
+            min_size=1,
+            max_size=5,
+        )
+    )
+    flags = [
+        draw(st.none() | st.lists(st.booleans(), min_size=len(bag), max_size=len(bag)))
+        for bag in bags
+    ]
+    order = draw(st.permutations([(i, j) for i, bag in enumerate(bags) for j in range(len(bag))]))
+    return bags, flags, order
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(table=tables(), form=st.sampled_from(["csv", "parquet"]))
+def test_any_ragged_table_comes_back(tmp_path, table, form):
+    bags, marks, order = table
+    wide = len(bags[0][0])
+    header = ["bag", "label", "relevance", *(f"c{k}" for k in range(wide))]
+    rows = [
+        [f"b{i}", i % 2, "" if marks[i] is None else int(marks[i][j]), *bags[i][j]]
+        for i, j in order
+    ]
+    path = tmp_path / f"t.{form}"
+    if form == "parquet":
+        columns = [[None if c == "" else c for c in column] for column in zip(*rows, strict=True)]
+        columns[2] = pa.array(columns[2], pa.int64())
+        pq.write_table(pa.table(dict(zip(header, columns, strict=True))), path)
+    else:
+        write(path, header, rows)
+    own = read_bags(path)
+    seen = list(dict.fromkeys(i for i, _ in order))
+    assert own.ids == tuple(f"b{i}" for i in seen)
+    assert [own.classes[y] for y in own.bag.y] == [str(i % 2) for i in seen]
+    places = [[j for k, j in order if k == i] for i in seen]
+    wanted = [
+        single([bags[i][j] for j in own_rows]) for i, own_rows in zip(seen, places, strict=True)
+    ]
+    assert contents(own) == wanted
+    if any(mark is not None for mark in marks):
+        assert own.known.tolist() == [marks[i] is not None for i in seen]
+        for i, z, own_rows in zip(seen, own.bag.z, places, strict=True):
+            marked = [bool(marks[i] and marks[i][j]) for j in own_rows]
+            assert z.tolist() == marked + [False] * (own.bag.m - len(marked))
+    else:
+        assert own.known is None
+        assert own.bag.z is None
+
+
+def test_a_hundred_thousand_rows_take_seconds(tmp_path):
+    rng = np.random.default_rng(0)
+    n, path = 100_000, tmp_path / "t.csv"
+    bag = rng.integers(0, 500, n)
+    values = rng.integers(-(10**6), 10**6, (n, 4)) / 2**10
+    text = "\n".join(
+        f"b{b},{b % 3},{v[0]!r},{v[1]!r},{v[2]!r},{v[3]!r}"
+        for b, v in zip(bag, values.tolist(), strict=True)
+    )
+    path.write_text(f"bag,label,a,b,c,d\n{text}\n")
+    reports = []
+    begin = time.process_time()
+    own = read_bags(path, report=lambda *report: reports.append(report))
+    assert time.process_time() - begin < 6
+    assert len(own) == 500
+    names = [f"b{b}" for b in bag]
+    assert [own.ids.index(name) for name in dict.fromkeys(names)] == list(range(500))
+    row = own.ids.index("b7")
+    wanted = values[bag == 7].astype(np.float32)
+    assert np.array_equal(own.bag.x.bank[own.bag.x.index[row][own.bag.mask[row]]].numpy(), wanted)
+    assert reports[-1] == ("rows", n, n)
+    assert [done for _, done, _ in reports] == sorted(done for _, done, _ in reports)

@@ -1,0 +1,70 @@
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from foveate.errors import FoveateError
+from foveate.own.splitting import PARTS, split_bags
+
+from .made import numbers
+
+
+@given(st.integers(20, 90), st.integers(0, 5), st.booleans())
+def test_parts_are_disjoint_whole_stratified_and_keep_groups(n, seed, groups):
+    collection = numbers(n, groups=groups)
+    split = split_bags(collection, seed)
+    rows = [split.rows(part) for part in PARTS]
+    assert sorted(torch.cat(rows).tolist()) == list(range(n))
+    if groups:
+        held = [set(collection.bag.group[part].tolist()) for part in rows]
+        assert not held[0] & held[1]
+        assert not held[0] & held[2]
+        assert not held[1] & held[2]
+    else:
+        assert [
+            abs(len(part) - n * share) <= 2
+            for part, share in zip(rows, (0.6, 0.2, 0.2), strict=True)
+        ] == [True] * 3
+    shares = [float(collection.bag.y[part].double().mean()) for part in rows]
+    assert max(abs(share - 1 / 3) for share in shares) < 0.35
+
+
+def test_the_seed_decides():
+    a, b, c = (split_bags(numbers(), seed).test.tolist() for seed in (0, 0, 1))
+    assert a == b != c
+
+
+def test_a_named_split_wins():
+    split = split_bags(numbers(split=["Train", "val", "test", "train"] * 15))
+    assert split.train.tolist() == [i for i in range(60) if i % 4 in (0, 3)]
+    assert split.validation.tolist() == list(range(1, 60, 4))
+    assert split.test.tolist() == list(range(2, 60, 4))
+    assert split.how == "as the data say"
+
+
+def test_without_validation_bags_some_are_drawn_from_training():
+    names = ["train" if i < 40 else "test" for i in range(60)]
+    split = split_bags(numbers(split=names))
+    assert split.test.tolist() == list(range(40, 60))
+    assert sorted([*split.train.tolist(), *split.validation.tolist()]) == list(range(40))
+    assert len(split.validation) == 10
+
+
+@pytest.mark.parametrize(
+    ("names", "sentence"),
+    [
+        (
+            ["train", "tset"] * 30,
+            "the split of bag bag 1 is one of train, validation, test; got 'tset'",
+        ),
+        (["train"] * 60, "names no test bags"),
+        (["test"] * 60, "names no training bags"),
+        (
+            ["test" if i % 3 == 2 else ("train", "val")[i % 2] for i in range(60)],
+            "no training bag has the class 'yes'",
+        ),
+    ],
+)
+def test_splits_that_cannot_be(names, sentence):
+    with pytest.raises(FoveateError, match=sentence):
+        split_bags(numbers(split=names))

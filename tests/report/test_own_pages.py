@@ -1,0 +1,120 @@
+import numpy as np
+import pytest
+
+from foveate.errors import FoveateError
+from foveate.own.shown import ShownBag, load_shown, save_shown
+from foveate.report.explain import explain_page
+from foveate.report.panels import bag_view
+
+CLASSES = ("no", "<b>yes</b>")
+
+
+def shown(kind="features", m=5, classes=2, **parts):
+    chance = np.random.default_rng(0)
+    alpha = chance.dirichlet(np.ones(m))
+    evidence = chance.normal(size=(m, classes))
+    evidence -= evidence.mean(1, keepdims=True)
+    p = np.full(classes, 0.1)
+    p[1] = 1 - 0.1 * (classes - 1)
+    return ShownBag("a<i>&", kind, p, 1, alpha, evidence, **parts)
+
+
+def test_ranked_segments_carry_their_numbers():
+    bag = shown(values=np.zeros((5, 2)), z=np.arange(5) == 3)
+    rows = bag_view(bag, CLASSES, (), "k")["ranked"]["rows"]
+    order = np.argsort(-bag.alpha)
+    assert [row["segment"] for row in rows] == order.tolist()
+    largest = np.abs(bag.evidence).max()
+    for row, j in zip(rows, order, strict=True):
+        assert row["alpha"] == bag.alpha[j]
+        assert row["relevant"] == (j == 3)
+        assert row["evidence"] == [(bag.evidence[j, 1], bag.evidence[j, 1] / largest)]
+
+
+def test_only_the_first_are_ranked_and_the_rest_is_summed():
+    bag = shown(m=40, values=np.zeros((40, 2)))
+    ranked = bag_view(bag, CLASSES, (), "k")["ranked"]
+    assert ranked["left_out"] == 28
+    assert ranked["rest"] == pytest.approx(np.sort(bag.alpha)[:28].sum())
+
+
+def test_words_are_shaded_by_root_attention_and_relative_evidence():
+    bag = shown("text", m=3, words=("a", "<script>", "c"))
+    views = bag_view(bag, CLASSES, (), "k")["texts"]["views"]
+    assert [view["kind"] for view in views] == ["look", "sign"]
+    assert views[0]["levels"] == np.rint(100 * np.sqrt(bag.alpha)).astype(int).tolist()
+    largest = np.abs(bag.evidence).max()
+    assert views[1]["levels"] == np.rint(100 * bag.evidence[:, 1] / largest).astype(int).tolist()
+    page = explain_page([bag], CLASSES, paradigm="soft", total=1, source="x<y>.csv")
+    assert "<script>" not in page.partition("</style>")[2]
+    assert "&lt;script&gt;" in page
+    assert "<b>yes</b>" not in page
+    assert "a&lt;i&gt;&amp;" in page
+
+
+def test_of_many_classes_the_most_probable_and_the_true_one_are_shown():
+    bag = shown(classes=7, values=np.zeros((5, 2)))
+    p = np.array([0.3, 0.0, 0.2, 0.1, 0.15, 0.05, 0.2])
+    bag = ShownBag("a", "features", p, 1, bag.alpha, bag.evidence, values=bag.values)
+    names = [f"c{k}" for k in range(7)]
+    assert bag_view(bag, names, (), "k")["asked"] == ["c0", "c2", "c6", "c1"]
+
+
+def test_tiles_lie_where_they_were_cut_and_are_never_smoothed():
+    places = np.array([[0, 0, 4, 4], [4, 0, 4, 4], [0, 4, 4, 4]])
+    tiles = np.zeros((3, 3, 4, 4), np.uint8)
+    bag = shown("image", m=3, values=tiles, places=places, z=np.array([False, True, False]))
+    panels = dict(bag_view(bag, CLASSES, (), "k")["panels"])
+    assert list(panels) == ["the image", "attention", f"evidence for {CLASSES[1]}"]
+    for svg in panels.values():
+        assert 'viewBox="0 0 8 8"' in svg
+        assert "stroke-dasharray" in svg  # the relevant tile
+    assert "image-rendering:pixelated" in panels["the image"]
+    assert "blur" not in "".join(panels.values())
+    signed = panels[f"evidence for {CLASSES[1]}"]
+    shares = bag.evidence[:, 1] / np.abs(bag.evidence).max()
+    for (x, y, _, _), alpha, e in zip(places, bag.alpha, shares, strict=True):
+        box = f'<rect x="{x}" y="{y}" width="4" height="4" fill='
+        assert f'{box}"#ff7a00" opacity="{0.45 * np.sqrt(alpha):.3f}"' in panels["attention"]
+        paint = "#0072B2" if e > 0 else "#D55E00"
+        assert f'{box}"{paint}" opacity="{0.7 * abs(e):.3f}"' in signed
+
+
+def test_windows_are_as_wide_as_their_times_and_as_high_as_their_evidence():
+    places = np.array([[0.0, 10.0], [10.0, 30.0], [30.0, 40.0]])
+    bag = shown("series", m=3, values=np.arange(6.0).reshape(3, 2), places=places)
+    (first, _), (_, signed) = bag_view(bag, CLASSES, ("a", "b"), "k")["panels"]
+    assert first == "attention on a, b (each from its lowest to its highest value)"
+    e = bag.evidence[:, 1] / np.abs(bag.evidence).max()
+    step = (600 - 28) / 40
+    for (a, b), share in zip(places, e, strict=True):
+        tall = abs(share) * 61
+        top = 65 - tall if share > 0 else 65
+        left, wide = 14 + a * step + 0.5, (b - a) * step - 1
+        box = f'x="{left:.1f}" y="{top:.1f}" width="{wide:.1f}" height="{tall:.1f}"'
+        assert box in signed
+
+
+@pytest.mark.parametrize("kind", ["features", "text", "image", "series"])
+def test_kept_bags_come_back_as_they_were(tmp_path, kind):
+    parts = {
+        "features": {"values": np.ones((5, 2)), "z": np.arange(5) == 1},
+        "text": {"words": ("a", "b", "c", "d", "e"), "null": 0.25},
+        "image": {"values": np.ones((5, 3, 2, 2), np.uint8), "places": np.zeros((5, 4))},
+        "series": {"values": np.ones((5, 1)), "places": np.arange(10.0).reshape(5, 2)},
+    }[kind]
+    before = [shown(kind, **parts), shown(kind, m=5, **parts)]
+    save_shown(tmp_path / "gallery.npz", before)
+    after = load_shown(tmp_path / "gallery.npz")
+    for a, b in zip(before, after, strict=True):
+        assert {k for k, v in vars(a).items() if v is None} == {
+            k for k, v in vars(b).items() if v is None
+        }
+        for name, value in vars(a).items():
+            np.testing.assert_array_equal(value, getattr(b, name))
+    assert load_shown(tmp_path / "none.npz") == []
+
+
+def test_a_page_needs_a_bag():
+    with pytest.raises(FoveateError, match="needs a bag"):
+        explain_page([], CLASSES, paradigm="soft", total=0, source="x")

@@ -1,0 +1,214 @@
+"""Published and measured side by side: the page, the docs, what is kept and what is not run."""
+
+import json
+import sys
+
+import pytest
+
+from foveate.cli import main
+from foveate.errors import FoveateError
+from foveate.experiments.published import PUBLISHED, Reproduction
+from foveate.experiments.reproduction import estimate, reproduce, store, stored_results
+from foveate.experiments.table2 import Table2
+from foveate.report.reproduce import as_markdown, reproduction_page, write_results
+from foveate.runs import open_run
+
+from .reading import read_html
+
+NASTY = "<script>alert('1')</script>"
+
+
+def cell(group, name, measure, mean, low=None, high=None, setting="frozen features"):
+    return {
+        "group": group,
+        "name": name,
+        "measure": measure,
+        "setting": setting,
+        "mean": mean,
+        "low": low,
+        "high": high,
+        "seeds": 4,
+    }
+
+
+def result(**changes):
+    cells = [
+        cell("CIFAR10 m=5", "soft", "SAIF %", 40.04, 38.96, 41.2),
+        cell("CIFAR10 m=5", "soft", "accuracy %", 75.3),
+        cell("CIFAR10 m=5", "oracle", "SAIF %", 88.0, 88.0, 88.0),
+        cell("CIFAR10 m=5", "soft", "calls of g, millions", 0.048),
+    ]
+    manifest = {
+        "created": "2024-01-01",
+        "versions": {"torch": "2"},
+        "commit": None,
+        "seconds": 660.0,
+        "command": "foveate reproduce table1",
+        "config": {"scale": "small", "settings": {"seeds": 4}},
+    }
+    return {
+        "table": "table1",
+        "scale": "small",
+        "cells": cells,
+        "absent": {"HateXplain-1": f"no files {NASTY}"},
+        "differs": [f"Another network {NASTY}."],
+        "findings": [{"claim": "vr23:C4", "verdict": "holds in part", "said": "so so"}],
+        "manifest": manifest,
+        "label": "",
+        **changes,
+    }
+
+
+def lines(page):
+    """The cells of every row of numbers, by name, under their group."""
+    found, group = {}, ""
+    (table,) = [t for t in page.all("table") if t.attrs.get("class") == "numbers"]
+    for row in table.all("tr")[2:]:
+        if row.attrs.get("class") == "group":
+            group = row.text
+        elif len(row.children) > 1:
+            found[group, row.children[0].text] = [c.text for c in row.children[1:]]
+    return found
+
+
+def test_the_page_shows_published_measured_interval_and_difference():
+    page = read_html(reproduction_page([result()], {}))
+    found = lines(page)
+    own = "CIFAR10 m=5 frozen features, 4 seeds"
+    saif, accuracy = ["37.1", "40.0 [39.0, 41.2]", "+2.9"], ["75.3", "75.3", "+0.0"]
+    assert found[own, "Soft"] == [*saif, *accuracy, "0.048"]
+    assert found[own, "Oracle"] == ["–", "88.0", "–", "–", "–", "–", "–"]
+    assert found["HateXplain-1", "LVML"] == ["22.6", "–", "–", "54.6", "–", "–", "–"]
+
+
+def test_what_was_not_run_says_why_and_nothing_is_run_that_a_file_says():
+    text = reproduction_page([result()], {})
+    page = read_html(text)
+    assert not page.all("script")
+    assert f"not run here no files {NASTY}" in page.text
+    assert f"Another network {NASTY}." in page.text
+    assert "11 min" in page.text
+    assert "vr23:C4 holds in part so so" in page.text
+
+
+def test_docs_are_made_of_the_stored_numbers(tmp_path):
+    later = {"table": "table1", "scale": "paper", "seconds": 36_000.0, "absent": {}}
+    for own in (result(), later):
+        store(own, tmp_path)
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "table1-paper-estimate.json",
+        "table1-small.json",
+    ]
+    kept = stored_results(tmp_path)
+    assert kept == [later, result()]
+    text = as_markdown(kept)
+    saif, accuracy = "40.0 [39.0, 41.2]; published 37.1 (+2.9)", "75.3; published 75.3 (+0.0)"
+    assert f"| Soft | {saif} | {accuracy} | 0.048 |" in text
+    assert "It took 11 min: `foveate reproduce table1`." in text
+    assert "`foveate reproduce table1 --scale paper` would take about 10 h on one core" in text
+    assert write_results(kept, tmp_path / "docs").read_text() == text
+
+
+def test_a_changed_table_is_kept_beside_the_unchanged_one(tmp_path):
+    for own in (result(), result(label="two-hours")):
+        store(own, tmp_path)
+    kept = stored_results(tmp_path)
+    assert [own["label"] for own in kept] == ["two-hours", ""]
+    assert "scale: small, changed: two-hours" in as_markdown(kept)
+
+
+def test_damaged_results_are_named(tmp_path):
+    for text in ("{", "[]", '{"table": "table1", "scale": "small"}'):
+        (tmp_path / "table1-small.json").write_text(text)
+        with pytest.raises(FoveateError, match=r"table1-small\.json is no stored result"):
+            stored_results(tmp_path)
+
+
+def test_results_that_come_with_the_package_can_be_shown():
+    for own in stored_results():
+        if "cells" in own:
+            assert own["manifest"]["config"]["settings"]
+            groups = {group for group, _, _ in PUBLISHED[own["table"]]}
+            assert {c["group"] for c in own["cells"]} | set(own["absent"]) >= groups
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FOVEATE_RUNS", raising=False)
+    monkeypatch.delenv("FOVEATE_DATA", raising=False)
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    return tmp_path
+
+
+def test_a_table_of_which_nothing_can_be_run_says_so(here):
+    found = reproduce("table1", "small")
+    assert found["cells"] == []
+    assert set(found["absent"]) == {group for group, _, _ in PUBLISHED["table1"]}
+    assert "set FOVEATE_DATA" in found["absent"]["HateXplain-2"]
+    assert not (here / "runs").exists()
+    assert estimate("table1", "paper")["seconds"] == 0
+
+
+def test_captions_may_not_be_there_yet(here, monkeypatch):
+    monkeypatch.setattr("foveate.experiments.reproduction.EXPERIMENTS", {})
+    found = reproduce("captions")
+    assert set(found["absent"]) == {"MSCOCO", "Alignment with boxes"}
+    assert "no experiment of this version measures it" in found["absent"]["MSCOCO"]
+
+
+def test_mistakes_are_sentences(here):
+    with pytest.raises(FoveateError, match="table must be one of table1, table2, captions or all"):
+        reproduce("table3")
+    with pytest.raises(FoveateError, match="seeds must be at least 1, got 0"):
+        reproduce("table2", "smoke", 0)
+    with pytest.raises(FoveateError, match="there is no folder of results at nowhere"):
+        stored_results(here.relative_to(here) / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ["all", "--set", "m=5", "--label", "a"],
+            "--set changes one table under a name of its own",
+        ),
+        (["table2", "--set", "m=5"], "--set changes one table under a name of its own"),
+        (["table2", "--label", "../a"], "a label is letters, digits and dashes, got '../a'"),
+        (["table2", "--stored", "--results", "."], "no results of table2 are stored"),
+        (["table2", "--scale", "smoke", "--set", "k=5", "--label", "a"], "unknown setting 'k'"),
+    ],
+)
+def test_the_command_complains_in_one_sentence(here, capsys, words, said):
+    with pytest.raises(SystemExit) as end:
+        main(["reproduce", *words])
+    err = capsys.readouterr().err
+    assert end.value.code == 2
+    assert said in err
+    assert err.count("\n") == 1
+    assert not list(here.iterdir())
+
+
+def test_the_command_runs_keeps_and_goes_on(here, capsys, monkeypatch):
+    def call(*words):
+        main(["reproduce", "table2", "--scale", "smoke", "--seeds", "1", *words])
+        return capsys.readouterr()
+
+    monkeypatch.setattr(Table2, "figures", lambda *_: {})  # drawn in tests/experiments
+    said = call("--results", "kept")
+    assert "page: reproduce.html" in said.out
+    assert "points-oracle-last" in said.err
+    (place,) = (here / "runs" / "reproduce-smoke").iterdir()
+    kept = json.loads((here / "kept" / "table2-smoke.json").read_text())
+    assert {c["seeds"] for c in kept["cells"]} == {1}
+    assert kept["manifest"]["config"]["settings"]["seeds"] == 1
+    assert str(here) not in json.dumps(kept)
+    run = open_run(place)
+    (place / "points-hard-last" / "record.npz").unlink()
+    run.update(status="running")
+    again = json.loads(call("--json").out)
+    assert [c for c in again[0]["cells"] if "CPU" not in c["measure"]] == [
+        c for c in kept["cells"] if "CPU" not in c["measure"]
+    ]
+    assert (place / "points-hard-last" / "record.npz").exists()
+    assert issubclass(Table2, Reproduction)

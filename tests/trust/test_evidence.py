@@ -1,0 +1,277 @@
+"""Evidence against plain loops over bags, each read again by the library's usual reader."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from scipy.integrate import trapezoid
+
+from foveate.bag import Bag, pad
+from foveate.maps import MAPS
+from foveate.metrics.agreement import fair_agreement
+from foveate.models.focus import FCAM, AttentionModel
+from foveate.models.nets import pair
+from foveate.paradigms import PARADIGMS
+from foveate.probes import read
+from foveate.segments import Mosaics
+from foveate.trust.controls import left_over, seed_agreement
+from foveate.trust.evidence import SHARES, evidence_of, relative_entropy
+from foveate.trust.marks import aversion, marks_of, separation
+from foveate.trust.modes import detect, estimate, reading, score
+from foveate.trust.subject import Sight, as_subject
+
+RULES = ("soft", "hard", "lvml", "logit")
+C = 3
+
+
+class Plain(AttentionModel):
+    """A model that is not known to score segments one by one, so that it is asked every time."""
+
+    def __init__(self, inside):
+        super().__init__()
+        self.inside = inside
+
+    @property
+    def g(self):
+        return self.inside.g
+
+    def attend(self, x, mask, z=None):
+        return self.inside.attend(x, mask, z)
+
+
+def model(map="softmax", seed=0, net="mlp", width=4):
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        f, g, _ = pair(net, (width,), C)
+    with torch.no_grad():
+        for p in f.parameters():
+            p.mul_(4)
+    return FCAM(f, g, map).double()
+
+
+@pytest.fixture
+def ragged(chance):
+    lengths = torch.randint(1, 8, (25,), generator=chance).tolist()
+    rows = [torch.randn(k, 4, generator=chance, dtype=torch.float64) for k in lengths]
+    y = torch.arange(25) % C
+    return pad(rows, y)
+
+
+@pytest.mark.parametrize("map", MAPS.names())
+@pytest.mark.parametrize("rule", RULES)
+def test_reading_again_is_reading_a_masked_bag(ragged, rule, map, chance):
+    keep = (torch.rand(2, 3, *ragged.shape, generator=chance) < 0.6) & ragged.mask
+    lost = ~keep.any(-1)
+    keep[..., 0] |= lost  # place 0 exists in every bag
+    members = [model(map, 0), model(map, 1)]
+    got = as_subject(members, rule).reread([ragged], keep.numpy())
+    asked = as_subject([Plain(m) for m in members], rule).reread([ragged], keep.numpy())
+    for i, own in enumerate(members):
+        for k in range(3):
+            wanted = read(own, replace(ragged, mask=keep[i, k]), rule).log_p.exp()
+            np.testing.assert_allclose(got[i, k], wanted, atol=1e-12)
+    np.testing.assert_allclose(got, asked, atol=1e-12)
+
+
+def test_a_look_is_the_usual_reading(ragged):
+    own = model("spherical")
+    seen = as_subject(own, "lvml").look([ragged])
+    usual = read(own, ragged, "lvml")
+    np.testing.assert_allclose(seen.p[0], usual.log_p.exp())
+    np.testing.assert_allclose(seen.alpha[0], usual.alpha)
+    np.testing.assert_allclose(seen.s[0], usual.s**2)  # what spherical attention grows with
+    np.testing.assert_allclose(seen.mixed[0], read(own, ragged, "soft").log_p.exp())
+    flat = FCAM(own.f, own.g, "uniform")
+    np.testing.assert_allclose(seen.even[0], read(flat, ragged, "lvml").log_p.exp())
+    j = 2
+    has = ragged.mask[:, j]
+    alone = own.g(ragged.dense()[has, j]).softmax(-1).detach()
+    np.testing.assert_allclose(seen.each[0][has.numpy(), j], alone)
+
+
+def test_members_may_have_bags_of_their_own(ragged):
+    members, other = [model(seed=0), model(seed=1)], ragged.take(torch.arange(24, -1, -1))
+    both = as_subject(members, "soft").look([ragged, other])
+    for i, bag in enumerate((ragged, other)):
+        alone = as_subject(members[i], "soft").look([bag])
+        for mine, twin in zip(both, alone, strict=True):
+            np.testing.assert_allclose(mine[i], twin[0], atol=1e-12)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_hidden_segments_against_loops(ragged, rule):
+    own, ragged = model(), ragged.take(slice(0, 7))
+    found = evidence_of(as_subject(own, rule), [ragged])
+    for i in range(len(ragged)):
+        bag = ragged.take(torch.tensor([i]))
+        whole = read(own, bag, rule)
+        answer = int(whole.log_p.argmax())
+        order = whole.alpha[0].argsort(descending=True).tolist()
+        order = [j for j in order if bag.mask[0, j]]
+        p = float(whole.log_p[0, answer].exp())
+        kept, removed = [], []
+        for share in SHARES:
+            k = max(1, int(np.ceil(round(share * len(order), 9))))
+            kept.append(_with(own, bag, order[:k], rule, answer))
+            gone = min(k, len(order) - 1)
+            removed.append(_with(own, bag, order[gone:], rule, answer))
+        np.testing.assert_allclose(found.curves.kept[0, i], kept, atol=1e-10)
+        np.testing.assert_allclose(found.curves.removed[0, i], removed, atol=1e-10)
+        usual = [SHARES.index(q) for q in (0.01, 0.05, 0.1, 0.2, 0.5)]
+        assert found.sufficiency[0, i] == pytest.approx(p - np.mean([kept[k] for k in usual]))
+        falls = p - np.mean([removed[k] for k in usual])
+        assert found.comprehensiveness[0, i] == pytest.approx(falls)
+        area = trapezoid([p, *removed], [0, *SHARES]) / SHARES[-1]
+        assert found.deletion()[0, i] == pytest.approx(area)
+        area = trapezoid([*kept, p], [*SHARES, 1.0]) / (1 - SHARES[0])
+        assert found.insertion()[0, i] == pytest.approx(area)
+
+
+def _with(own, bag, kept, rule, answer):
+    mask = torch.zeros_like(bag.mask)
+    mask[0, kept] = True
+    return float(read(own, replace(bag, mask=mask), rule).log_p[0, answer].exp())
+
+
+def test_what_is_said_of_segments_against_loops(ragged):
+    own = model()
+    subject = as_subject(own, "soft")
+    found, seen = evidence_of(subject, [ragged]), subject.look([ragged])
+    for i in range(len(ragged)):
+        there = np.flatnonzero(ragged.mask[i])
+        alpha, each, y = seen.alpha[0, i, there], seen.each[0, i, there], int(ragged.y[i])
+        top = each[alpha.argmax()]
+        assert found.top_right[0, i] == (top.argmax() == y)
+        assert found.gap[0, i] == pytest.approx(np.abs(seen.mixed[0, i] - top).sum() / 2)
+        np.testing.assert_allclose(found.attended[0, i], alpha @ each)
+        agreed = fair_agreement(alpha, np.log(each[:, y]), np.array([0, len(there)]))
+        assert found.agreement[0, i] == pytest.approx(agreed[0])
+        scores = np.sort(seen.s[0, i, there])[::-1]
+        assert found.first[0, i] == scores[0]
+        assert found.last[0, i] == scores[-1]
+        if len(there) < 2:
+            assert np.isnan(found.second[0, i])
+            assert np.isnan(found.unattended[0, i]).all()
+            continue
+        assert found.second[0, i] == scores[1]
+        rest = (1 - alpha) @ each / (1 - alpha).sum()
+        np.testing.assert_allclose(found.unattended[0, i], rest)
+        entropy = -(alpha * np.log(alpha)).sum() / np.log(len(there))
+        assert found.entropy[0, i] == pytest.approx(entropy)
+
+
+def test_marks_against_loops(ragged):
+    found = evidence_of(as_subject(model(), "lvml"), [ragged])
+    marks = marks_of(found, C)
+    y = ragged.y.numpy()
+    for c in range(C):
+        of = y == c
+        assert marks["accuracy"][0, c] == pytest.approx(found.right[0, of].mean())
+        assert marks["unattended"][0, c] == pytest.approx(np.nanmean(found.unattended[0, ~of, c]))
+        wins = [
+            np.sign(a - b)
+            for a in found.first[0, of]
+            for b in found.second[0, ~of]
+            if not np.isnan(b)
+        ]
+        assert separation(found, 0, c) == pytest.approx(np.mean(wins))
+        wins = [np.sign(b - a) for a in found.last[0, of] for b in found.last[0, ~of]]
+        assert aversion(found, 0, c) == pytest.approx(np.mean(wins))
+        said = (found.said_by_top[0, ~of] == c).mean()
+        assert marks["falsely"][0, c] == pytest.approx(said)
+
+
+def test_random_scores_separate_by_one_half():
+    """The top of m draws lies above the second of m others with probability 3/4 or so."""
+    rng = np.random.default_rng(0)
+    n, m = 4000, 9
+    s = np.sort(rng.normal(size=(1, n, m)), -1)
+    y = np.arange(n)[None] % 2
+    blank = evidence_of(as_subject(model(), "soft"), [_some_bag()])
+    found = blank._replace(y=y, first=s[..., -1], second=s[..., -2])
+    exact = 2 * (1 - (m - 1) / (2 * (2 * m - 1))) - 1
+    assert separation(found, 0, 0) == pytest.approx(exact, abs=0.02)
+
+
+def _some_bag():
+    return Bag(torch.zeros(2, 2, 4, dtype=torch.float64), torch.tensor([0, 1]))
+
+
+def test_the_score_is_the_formula():
+    marks = {
+        "separation": np.array([[1.0, 0.5, -0.2]]),
+        "top": np.array([[1.0, 0.9, 0.8]]),
+        "bags": np.array([[10.0, 20.0, 10.0]]),
+        "accuracy": np.array([[1.0, 0.9, 0.9]]),
+        "entropy": np.array([[0.1, 0.95, 0.2]]),
+        "aversion": np.array([[0.0, 0.0, 0.9]]),
+    }
+    r = (0.9 - 1 / 3) / (2 / 3)
+    assert reading(marks)[0] == pytest.approx(r)
+    np.testing.assert_allclose(estimate(marks)[0], [r**0.5, 0.5 * r**0.5, 0.0])
+    assert score(marks)[0] == pytest.approx(r**0.5 * (10 + 10) / 40)
+    assert score(marks, absent=(2,))[0] == pytest.approx(r**0.5 * 20 / 30)
+    assert detect(marks).tolist() == [[0, 0, 2]]
+    low = {**marks, "separation": np.array([[0.1, 0.1, 0.1]])}
+    assert detect(low).tolist() == [[1, 3, 2]]
+    unsure = {**low, "accuracy": np.array([[0.5, 0.5, 0.5]])}
+    assert detect(unsure).tolist() == [[0, 0, 0]]
+
+
+def test_the_score_grows_with_its_parts():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        marks = {
+            "separation": rng.uniform(-1, 1, (1, 4)),
+            "top": rng.uniform(0, 0.9, (1, 4)),
+            "bags": np.ones((1, 4)),
+        }
+        for name in ("separation", "top"):
+            more = {**marks, name: marks[name] + 0.1}
+            assert score(more)[0] >= score(marks)[0]
+        assert 0 <= score(marks)[0] <= 1
+
+
+def test_seeds_agree_as_pairs_do(ragged):
+    members = [model(seed=i) for i in range(3)]
+    seen = as_subject(members, "soft").look([ragged])
+    same, rho = seed_agreement(seen, ragged.mask.numpy())
+    tops = seen.alpha.argmax(-1)
+    for i in range(3):
+        others = [j for j in range(3) if j != i]
+        np.testing.assert_allclose(same[i], np.mean([tops[i] == tops[j] for j in others], 0))
+    assert np.nanmax(np.abs(rho)) <= 1
+    one = Sight(*(part[:1] for part in seen))
+    assert np.isnan(seed_agreement(one, ragged.mask.numpy())[0]).all()
+
+
+def test_relative_entropy_of_uniform_attention_is_one(ragged):
+    there = ragged.mask.numpy()
+    flat = there / there.sum(1, keepdims=True)
+    found = relative_entropy(flat, there)
+    several = there.sum(1) > 1
+    np.testing.assert_allclose(found[several], 1)
+    assert np.isnan(found[~several]).all()
+
+
+def test_a_probe_reads_what_is_left_and_no_more(chance):
+    y = torch.arange(120) % 2
+    x = 0.3 * torch.randn(120, 5, 3, generator=chance)
+    x[:, 0, 0] += 4.0 * y
+    bag = Bag(x, y)
+    looks = np.zeros((2, 120, 5))
+    looks[0, :, 0] = 1  # all of the evidence is attended
+    looks[1, :, 4] = 1  # none of it
+    found = left_over([bag], looks)
+    assert found[0] < 0.65
+    assert found[1] > 0.95
+    words = Bag(Mosaics(torch.zeros(4, 1, dtype=torch.long), torch.zeros(6, 2).long()), y[:6])
+    assert np.isnan(left_over([words], np.full((1, 6, 2), 0.5))).all()
+
+
+def test_every_paradigm_that_attends_can_be_examined(ragged):
+    for name in PARADIGMS.names():
+        if name != "direct":
+            found = evidence_of(as_subject(model(), name), [ragged])
+            assert np.isfinite(found.p).all()

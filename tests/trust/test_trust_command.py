@@ -1,0 +1,123 @@
+"""The command on a real race and a real fit, its files, its page, and its refusals."""
+
+import json
+
+import numpy as np
+import pytest
+
+from foveate.cli import main
+from foveate.data import DATASETS
+from foveate.experiments.race import start_race
+from foveate.own.fitting import fit_own
+from foveate.own.origin import Origin
+from foveate.own.settings import FitSettings
+from foveate.plan import Race
+from foveate.report.trust import trust_page
+from foveate.trust.examine import examine
+
+from . import hand_built
+
+
+@pytest.fixture(scope="module")
+def race(tmp_path_factory):
+    out = tmp_path_factory.mktemp("runs") / "race"
+    settings = Race(paradigms=("lvml", "soft"), seeds=2, n=200, n_test=120, epochs=3, m=5)
+    start_race(settings, out=out)
+    return out
+
+
+def refusal(capsys, *arguments):
+    with pytest.raises(SystemExit) as stop:
+        main(["trust", *map(str, arguments)])
+    assert stop.value.code == 2
+    return capsys.readouterr().err
+
+
+def test_a_race_is_examined(race, capsys):
+    main(["trust", str(race)])
+    said = capsys.readouterr().out
+    kept = json.loads((race / "trust.json").read_text())
+    assert [found["paradigm"] for found in kept["found"]] == ["lvml", "soft"]
+    for found in kept["found"]:
+        assert found["verdict"]["said"] in said
+        measured = found["localisation"]["ft"]["all"]["mean"]
+        alpha = np.load(race / found["paradigm"] / "record.npz")["final/alpha"]
+        z = np.stack([b.z for b in _test_bags()])
+        tops = np.take_along_axis(z, alpha.argmax(-1)[..., None], -1)
+        assert measured == pytest.approx(tops.mean(), abs=0.01)  # FT but for ties
+    page = (race / "trust.html").read_text()
+    assert page.count("<svg ") == 8
+    assert "http://" not in page.replace("http://www.w3.org", "")
+
+
+def _test_bags():
+    data = DATASETS.get("digits")()
+    return [data.load("test", n=120, m=5, seed=seed) for seed in range(2)]
+
+
+def test_one_paradigm_as_json(race, capsys):
+    main(["trust", str(race), "--paradigm", "soft", "--json"])
+    [found] = json.loads(capsys.readouterr().out)
+    assert found["paradigm"] == "soft"
+    assert len(found["scores"]) == 2
+
+
+def test_refusals_say_what_is_wrong(race, tmp_path, capsys):
+    assert "no paradigm 'hard'" in refusal(capsys, race, "--paradigm", "hard")
+    assert "no class 'x'" in refusal(capsys, race, "--absent", "x")
+    assert "--data is for a fit" in refusal(capsys, race, "--data", tmp_path)
+    assert "no run directory" in refusal(capsys, tmp_path / "nothing")
+    manifest = json.loads((race / "manifest.json").read_text())
+    half = tmp_path / "half"
+    half.mkdir()
+    (half / "manifest.json").write_text(json.dumps({**manifest, "status": "running"}))
+    assert "not finished" in refusal(capsys, half)
+    (half / "manifest.json").write_text(json.dumps({**manifest, "kind": "experiment"}))
+    assert "race or a fit" in refusal(capsys, half)
+    assert not (half / "trust.json").exists()
+
+
+def test_a_fit_is_examined_on_its_test_bags_and_on_new_ones(tmp_path, capsys):
+    bag = hand_built.boxes(1, n=150)
+    table = tmp_path / "bags.csv"
+    _write(table, bag)
+    run = tmp_path / "fit"
+    settings = FitSettings(paradigms=("soft",), seeds=2, epochs=10)
+    origin = Origin(table, {})
+    fit_own(origin.read(labelled=True), settings, run, origin=origin)
+    main(["trust", str(run), "--json"])
+    [found] = json.loads(capsys.readouterr().out)
+    assert found["bags"] == len(json.loads((run / "split.json").read_text())["test"])
+    assert found["classes"] == ["<b>a</b>", "b", "c"]
+    assert found["localisation"]["bags"] == found["bags"]
+    page = (run / "trust.html").read_text()
+    assert "<b>a</b>" not in page
+    assert "&lt;b&gt;a&lt;/b&gt;" in page
+    new = tmp_path / "new.csv"
+    _write(new, hand_built.boxes(1, n=60, seed=1))
+    main(["trust", str(run), "--data", str(new), "--json"])
+    [found] = json.loads(capsys.readouterr().out)
+    assert found["bags"] == 60
+    table.write_text(table.read_text().replace("bag0,", "bag999,"))
+    assert "not what it was" in refusal(capsys, run)
+
+
+def _write(path, bag):
+    names = ("<b>a</b>", "b", "c")
+    rows = ["bag,label,x1,x2,relevance"]
+    for i, (x, y, z) in enumerate(zip(bag.x, bag.y, bag.z, strict=True)):
+        rows += [
+            f"bag{i},{names[y]},{a:.4f},{b:.4f},{int(own)}"
+            for (a, b), own in zip(x.tolist(), z, strict=True)
+        ]
+    path.write_text("\n".join(rows))
+
+
+def test_the_page_puts_the_verdict_first_and_needs_no_locations():
+    bag = hand_built.without_z(hand_built.boxes(1))
+    trust = examine(hand_built.background(), "lvml", bag, ("a", "b", "c"))
+    kept = {"source": "bags", "command": "foveate trust run", "found": [trust.to_json()]}
+    page = trust_page(kept, name="boxes")
+    assert page.index("Do not trust") < page.index("What to do next") < page.index("The evidence")
+    assert "Against known locations" not in page
+    assert "foveate trust run" in page
