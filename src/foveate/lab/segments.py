@@ -1,0 +1,94 @@
+"""The segments of a bag, drawn anew from the data set, and what the classifier says of each."""
+
+import base64
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from foveate.errors import FoveateError
+from foveate.record import Array
+from foveate.runs import Run
+
+__all__ = ["packed", "segments_of"]
+
+
+def segments_of(run: Run, parts: list[str], member: int, bag: int) -> dict[str, Any]:
+    """Segments and evidence of one held-out bag, or a sentence that says why there are none.
+
+    Args:
+        run: A race.
+        parts: Its finished parts.
+        member: Whose bags.
+        bag: Which of them.
+
+    Returns:
+        ``segments`` as :func:`packed`; ``evidence``, for each part the class probabilities that g
+        gives every segment by itself, (m, C). Else ``missing``.
+    """
+    if run.manifest["kind"] != "race":
+        return {"missing": "this run keeps no bags"}
+    try:
+        found = {part: _read(str(run.path), part, member) for part in parts}
+        rows = next(iter(found.values()))[0].take(slice(bag, bag + 1))
+        evidence = {part: _evidence(model, own, bag) for part, (own, model) in found.items()}
+    except (FoveateError, OSError) as error:
+        return {"missing": f"the bags cannot be drawn again: {error}"}
+    return {"segments": packed(_stored(rows)[0]), "evidence": evidence}
+
+
+def packed(segments: Array) -> dict[str, Any]:
+    """Segments (m, *) as a browser takes them: bytes of pictures, or plain numbers.
+
+    Example:
+        >>> packed(np.zeros((2, 2)))["kind"], packed(np.zeros((3, 1, 8, 8)))["shape"]
+        ('point', [8, 8, 1])
+    """
+    from foveate.report.segments import kind_of
+
+    kind = kind_of(segments[None])
+    if kind != "image":
+        return {"kind": kind, "values": segments.reshape(len(segments), -1)}
+    pictures = segments[:, None] if segments.ndim == 3 else segments
+    pixels = np.moveaxis(pictures, 1, -1)
+    if pixels.dtype != np.uint8:
+        low, high = float(pixels.min()), float(pixels.max())
+        pixels = (255 * (pixels - low) / ((high - low) or 1.0)).astype(np.uint8)
+    code = base64.b64encode(np.ascontiguousarray(pixels).tobytes()).decode()
+    return {"kind": kind, "shape": list(pixels.shape[1:]), "m": len(pixels), "bytes": code}
+
+
+@lru_cache(maxsize=8)
+def _read(path: str, part: str, member: int) -> tuple[Any, Any]:
+    """The held-out bags of a member and its trained model."""
+    from foveate.experiments.race import reopen
+    from foveate.runs import open_run
+
+    stack, bags = reopen(open_run(path), part)
+    return bags[member], stack.member(member)
+
+
+def _evidence(model: Any, bags: Any, row: int) -> Array:
+    """What g says of every segment by itself, (m, C); NaN where g reads whole bags."""
+    import torch
+
+    from foveate.segments import dense
+
+    bag = bags.take(slice(row, row + 1))
+    with torch.no_grad():
+        h = dense(model.attend(bag.x, bag.mask, bag.z).h)[0]
+        try:
+            logits = model.g(h)
+        except RuntimeError:  # g reads the concatenated bag, never a segment
+            return np.full((bag.m, 1), np.nan)
+    found: Array = logits.softmax(-1).double().numpy()
+    return found
+
+
+def _stored(bag: Any) -> Array:
+    """Segments as they are stored, (n, m, *): pictures stay bytes."""
+    from foveate.segments import Mosaics
+
+    x = bag.x
+    rows: Array = (x.bank[x.index] if isinstance(x, Mosaics) else x).numpy()
+    return rows

@@ -1,0 +1,94 @@
+"""A lab on a free port, with a small race, a broken run and a hostile name in its folder."""
+
+import json
+import threading
+import time
+
+import httpx
+import pytest
+import uvicorn
+
+from foveate.experiments.race import start_race
+from foveate.lab.server import create_app
+from foveate.lab.serving import listening
+from foveate.plan import Race
+
+HOSTILE = "<img src=x onerror=window.hurt=1>"
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    """A folder of runs."""
+    place = tmp_path_factory.mktemp("runs")
+    race = Race(
+        data="error-mode-1", paradigms=("soft", "hard"), seeds=2, n=200, n_test=60, epochs=4
+    )
+    start_race(race, out=place / "boxes")
+    start_race(Race(data="digits", paradigms=("soft",), seeds=1, n=60, n_test=20, epochs=1),
+               out=place / "digits")  # fmt: skip
+    (place / "broken").mkdir()
+    (place / "broken" / "manifest.json").write_text('{"kind": "race"')
+    (place / HOSTILE).mkdir()
+    manifest = json.loads((place / "boxes" / "manifest.json").read_text())
+    manifest |= {"label": HOSTILE, "parts": [], "status": HOSTILE}
+    (place / HOSTILE / "manifest.json").write_text(json.dumps(manifest))
+    return place
+
+
+@pytest.fixture(scope="session")
+def app():
+    return create_app()
+
+
+@pytest.fixture(scope="session")
+def lab(folder, app):
+    """The address of a lab that serves the folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FOVEATE_RUNS", str(folder))
+        door = listening("127.0.0.1", 0)
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", ws="none"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [door]})
+        thread.start()
+        yield f"http://127.0.0.1:{door.getsockname()[1]}"
+        app.state.sessions.closed = True
+        server.should_exit = True
+        thread.join()
+        door.close()
+
+
+@pytest.fixture(scope="session")
+def client(lab):
+    with httpx.Client(base_url=lab, timeout=60) as asking:
+        yield asking
+
+
+@pytest.fixture
+def train(client):
+    """Starts a training, and stops it when the test is over."""
+    begun = []
+
+    def begin(**job):
+        answer = client.post("/api/trainings", json=job)
+        assert answer.status_code == 201, answer.text
+        begun.append(answer.json()["id"])
+        return begun[-1]
+
+    yield begin
+    for name in begun:
+        client.post(f"/api/trainings/{name}/stop")
+
+
+@pytest.fixture
+def until(client):
+    """Waits until a training is in one of some states."""
+
+    def wait(name, *states, seconds=60):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            found = client.get(f"/api/trainings/{name}").json()
+            if found["state"] in states:
+                return found
+            time.sleep(0.05)
+        raise AssertionError(f"still {found['state']} ({found['why']}), not {states}")
+
+    return wait

@@ -1,0 +1,92 @@
+"""What the page shows of flows is what the library says."""
+
+import time
+
+import numpy as np
+import pytest
+
+from foveate.dynamics import vr23
+from foveate.dynamics.vr23_table import flow_record, flow_rows
+
+
+@pytest.mark.parametrize(
+    ("m", "classes", "until", "alpha", "switch"),
+    [(20, 20, 1000.0, None, None), (5, 3, 80.0, None, 30.0), (8, 4, 50.0, 0.3, None)],
+)
+def test_the_answer_is_the_librarys(client, m, classes, until, alpha, switch):
+    asked = {"m": m, "classes": classes, "until": until, "alpha": alpha, "switch": switch}
+    given = {k: v for k, v in asked.items() if v is not None}
+    found = client.get("/api/flow", params={**given, "points": 40}).json()
+    curves = flow_record(m, classes, until, alpha, switch, 40)
+    for name, rows in flow_rows(curves).items():
+        if name == "t":
+            assert found["t"] == rows
+        else:
+            assert {k: v for k, v in found[name].items() if k != "incentive"} == rows
+
+
+def test_incentives_are_minus_the_slope_of_the_loss(client):
+    found = client.get("/api/flow", params={"m": 6, "classes": 5, "until": 60, "switch": 20})
+    step = 1e-6
+    for name, rows in found.json().items():
+        if name == "t":
+            continue
+        mu, alpha = np.array(rows["mu"]), np.array(rows["alpha"])
+        t = np.array(found.json()["t"])
+        slopes = {
+            rule: -(vr23.losses(rule, mu, alpha + step, 5) - vr23.losses(rule, mu, alpha - step, 5))
+            / (2 * step)
+            for rule in vr23.PARADIGMS
+        }
+        wanted = np.where(t <= 20, slopes["soft"], slopes["hard"]) if name == "hybrid" else (
+            slopes[name]
+        )  # fmt: skip
+        np.testing.assert_allclose(rows["incentive"], wanted, atol=1e-6)
+
+
+def test_descent_follows_the_flow(client):
+    asked = {"m": 6, "classes": 5, "until": 60}
+    descent = client.get("/api/flow/descent", params={**asked, "steps": 300}).json()
+    flow = client.get("/api/flow", params={**asked, "points": 301}).json()
+    np.testing.assert_allclose(descent["t"], flow["t"], atol=1e-9)
+    for name in vr23.PARADIGMS:
+        for key in ("mu", "nu", "alpha", "loss"):
+            top = np.abs(flow[name][key]).max()
+            assert np.abs(np.array(descent[name][key]) - flow[name][key]).max() < 0.02 * top
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("/api/flow?m=1", "m must be from 2"),
+        ("/api/flow?points=999999", "points must be at most"),
+        ("/api/flow?until=-1", "until must be a time above 0"),
+        ("/api/flow/descent?m=500&classes=500", "lower m or C"),
+        ("/api/flow/descent?until=1e9", "too long to follow"),
+        ("/api/flow/descent?steps=0", "steps must be from 1"),
+    ],
+)
+def test_mistakes_are_one_sentence(client, path, words):
+    answer = client.get(path)
+    assert answer.status_code == 400
+    assert words in answer.json()["error"]
+
+
+def test_what_cannot_be_read_is_said(client):
+    answer = client.get("/api/flow?m=cat")
+    assert answer.status_code == 422
+    assert answer.json()["error"].startswith("m: ")
+
+
+def test_a_slider_can_follow(client):
+    """Under 50 ms of this thread's and the server's time, whatever else the machine does."""
+    client.get("/api/flow", params={"switch": 300})
+    start = time.process_time()
+    for m in (20, 30, 40, 50):
+        client.get("/api/flow", params={"m": m, "switch": 300})
+    assert (time.process_time() - start) / 4 < 0.05
+
+
+def test_the_best_switch_is_the_librarys(client):
+    found = client.get("/api/flow/switch", params={"m": 6, "classes": 5, "until": 60}).json()
+    assert (found["switch"], found["loss"]) == vr23.best_switch(6, 5, 60)
