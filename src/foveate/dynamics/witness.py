@@ -1,0 +1,188 @@
+r"""The first error mode with two classes, and what a witness does to it, as a gradient flow.
+
+Bags hold one segment of class A or B and m − 1 equal background segments b, the classes equally
+often. The focus is free, with scores :math:`s_A, s_B, s_b`; the classifier too, with logits
+:math:`t_A, t_B, t_b` of A against B. Attention on the foreground of a bag of class A is
+:math:`a_A = \sigma(s_A - s_b - \log(m-1))`, and the marginal likelihood has the loss
+
+.. math:: L = -\tfrac12\log[a_A\sigma(t_A) + (1-a_A)\sigma(t_b)]
+              -\tfrac12\log[a_B\sigma(-t_B) + (1-a_B)\sigma(-t_b)].
+
+It vanishes where the focus is right, and just as well where B is what is said whenever no A is seen
+(:math:`a_A = 1, a_B = 0, t_b = -\infty`): the likelihood does not tell the two apart. What is added
+to it decides.
+
+- A *witness*, a segment drawn evenly from the bag that is asked for the label too, adds λ times the
+  mean of :math:`-\log\sigma(\pm t)` over the bag. Background then says B with probability
+  :math:`q = (1+\lambda\kappa)/(1+2\lambda\kappa)`, :math:`\kappa = (m-1)/m`, while the foreground
+  of B learns to say B however little it is attended to. Attention gains by moving there: for every
+  λ > 0 the wrong fixed point is gone.
+- *Silence*, the demand that unattended segments say nothing, λ times the mean of
+  :math:`KL(u\|\sigma(\pm t))` with weights :math:`1-\alpha`, gives the same q with
+  :math:`\kappa = (2m-3)/(2m-2)`, but keeps the foreground of B at one half: attention loses by
+  moving there, and the wrong fixed point stays, for every λ.
+"""
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foveate.errors import FoveateError
+
+__all__ = ["Kind", "TwoClasses", "WrongPoint", "follow", "loss", "rates", "wrong_point"]
+
+Array = NDArray[np.float64]
+Kind = Literal["alone", "witness", "silence"]
+A, B, BACK = 0, 1, 2
+
+
+class TwoClasses(NamedTuple):
+    """The flow at some times.
+
+    Args:
+        t: Times, shape (T,).
+        s: Scores of A, B and background, shape (T, 3).
+        logit: Logits of A against B of the three, shape (T, 3).
+        a: Attention on the foreground of bags of A and of B, shape (T, 2).
+    """
+
+    t: Array
+    s: Array
+    logit: Array
+    a: Array
+
+
+class WrongPoint(NamedTuple):
+    """Where B is read from the background.
+
+    Args:
+        background: Probability with which background says B.
+        foreground: Probability with which the unattended foreground of B says B, in the end.
+    """
+
+    background: float
+    foreground: float
+
+    @property
+    def stays(self) -> bool:
+        """Whether attention in bags of B loses by moving to their foreground."""
+        return self.foreground < self.background
+
+
+def wrong_point(m: int, weight: float, kind: Kind) -> WrongPoint:
+    """What the classifier says where the focus is wrong on B; see the top of this module.
+
+    Args:
+        m: Segments to a bag, at least 3.
+        weight: λ.
+        kind: What is added to the marginal likelihood.
+
+    Example:
+        >>> wrong_point(20, 1.0, "witness").stays, wrong_point(20, 1.0, "silence").stays
+        (False, True)
+    """
+    _check(m, weight)
+    if kind == "alone" or weight == 0:
+        return WrongPoint(1.0, 0.5)  # nothing ever teaches the foreground of B
+    kappa = (m - 1) / m if kind == "witness" else (2 * m - 3) / (2 * m - 2)
+    says = (1 + weight * kappa) / (1 + 2 * weight * kappa)
+    return WrongPoint(says, 1.0 if kind == "witness" else 0.5)
+
+
+def loss(state: Array, m: int, weight: float, kind: Kind) -> float:
+    """The loss of scores and logits, shape (6,), with what is added.
+
+    The weights of silence are held fixed in its gradient, so there :func:`rates` is not the slope
+    of this function in the scores.
+    """
+    s, t = state[:3], state[3:]
+    a = _attention(s, m)
+    label = -np.log(_said(a, t)).mean()
+    asked = _log_one_plus_exp(np.array([-t[A], t[B]]))  # minus log of saying the own class
+    behind = _log_one_plus_exp(np.array([-t[BACK], t[BACK]]))
+    if kind == "witness":
+        return float(label + weight * (asked + (m - 1) * behind).mean() / m)
+    if kind == "silence":
+        fore, back = _unattended(a, m)
+        silent = (_log_one_plus_exp(t) + _log_one_plus_exp(-t)) / 2 - np.log(2)
+        added = fore @ silent[:2] / 2 + back.mean() * silent[BACK]
+        return float(label + weight * added)
+    return float(label)
+
+
+def rates(state: Array, m: int, weight: float, kind: Kind) -> Array:
+    """The flow: minus the gradient of the loss in scores and logits, shape (6,)."""
+    s, t = state[:3], state[3:]
+    a, p = _attention(s, m), _sigmoid(t)
+    own, behind = np.array([p[A], 1 - p[B]]), np.array([p[BACK], 1 - p[BACK]])
+    said = _said(a, t)
+    toward = (own - behind) / said * a * (1 - a) / 2
+    sign = np.array([1.0, -1.0])
+    slope = sign * a * own * (1 - own) / said / 2
+    slope_back = float((sign * (1 - a) * behind * (1 - behind) / said).sum()) / 2
+    if kind == "witness":
+        slope = slope + weight / m * sign * (1 - own) / 2
+        slope_back -= weight * (m - 1) / m * (p[BACK] - 0.5)
+    elif kind == "silence":
+        fore, back = _unattended(a, m)
+        slope = slope - weight * fore * (p[:2] - 0.5) / 2
+        slope_back -= weight * float(back.mean()) * (p[BACK] - 0.5)
+    return np.array([*toward, -toward.sum(), *slope, slope_back])
+
+
+def follow(start: Array, t: Array, m: int, weight: float, kind: Kind) -> TwoClasses:
+    """The flow from scores and logits ``start``, shape (6,), at times ``t``.
+
+    Args:
+        start: Scores of A, B, background, then their logits.
+        t: Times from 0 on, rising, shape (T,).
+        m: Segments to a bag, at least 3.
+        weight: λ.
+        kind: What is added to the marginal likelihood.
+    """
+    from scipy.integrate import solve_ivp
+
+    _check(m, weight)
+    slope: Callable[[float, Array], Array] = lambda _t, state: rates(state, m, weight, kind)  # noqa: E731
+    span = (float(t[0]), float(t[-1]))
+    found = solve_ivp(slope, span, start, "LSODA", t_eval=t, rtol=1e-9, atol=1e-11)
+    if not found.success:
+        raise FoveateError(f"the flow could not be followed: {found.message}")
+    s, logit = found.y[:3].T, found.y[3:].T
+    return TwoClasses(t, s, logit, np.array([_attention(row, m) for row in s]))
+
+
+def _attention(s: Array, m: int) -> Array:
+    """Attention on the foreground of bags of A and of B, shape (2,)."""
+    return _sigmoid(s[:2] - s[BACK] - np.log(m - 1))
+
+
+def _said(a: Array, t: Array) -> Array:
+    """Marginal probability of the label in bags of A and of B, shape (2,)."""
+    own, behind = _sigmoid(np.array([t[A], -t[B]])), _sigmoid(np.array([t[BACK], -t[BACK]]))
+    return a * own + (1 - a) * behind
+
+
+def _unattended(a: Array, m: int) -> tuple[Array, Array]:
+    """Shares of foreground and background in 1 − α, for bags of A and of B, (2,) each."""
+    fore = (1 - a) / (m - 1)
+    return fore, 1 - fore
+
+
+def _sigmoid(x: Array) -> Array:
+    from scipy.special import expit
+
+    return expit(x)
+
+
+def _log_one_plus_exp(x: Array) -> Array:
+    return np.logaddexp(0.0, x)
+
+
+def _check(m: int, weight: float) -> None:
+    if m < 3:
+        raise FoveateError(f"m must be at least 3, got {m}")
+    if weight < 0:
+        raise FoveateError(f"the weight must not be negative, got {weight}")
