@@ -21,7 +21,10 @@ from foveate.paradigms import (
     RandomEpochs,
     SampledHard,
     Soft,
+    TopMarginal,
     WithEntropy,
+    WithWitness,
+    Witness,
 )
 from foveate.segments import Mosaics
 
@@ -272,3 +275,43 @@ def test_classifier_calls_per_bag():
     assert calls["hard"] == calls["lvml"] == calls["logit"] == 20
     assert calls["em"] == 40
     assert calls["hard-sampled"] == 2
+
+
+def test_the_top_marginal_is_the_marginal_with_silence_behind():
+    alpha, x, g, y = case()
+    for top in (1, 3, 5):
+        log_p = torch.stack([torch.stack([oracles.log_prob_loop(g, s) for s in bag]) for bag in x])
+        for i in range(4):
+            order = sorted(range(5), key=lambda j: -float(alpha[i, j]))[:top]
+            said = sum(alpha[i, j] * log_p[i, j].exp() for j in order)
+            rest = 1 - sum(alpha[i, j] for j in order)
+            expected = (said + rest / log_p.shape[2]).log()
+            torch.testing.assert_close(TopMarginal(top).log_prob(alpha, x, g)[i], expected)
+    everything = TopMarginal(9).loss(alpha, x, g, y)
+    torch.testing.assert_close(everything, Marginal().loss(alpha, x, g, y))
+    assert TopMarginal(3).calls(20) == 3
+    assert TopMarginal(3).calls(2) == 2
+
+
+def test_a_witness_is_asked_for_the_label_wherever_it_stands():
+    alpha, x, g, y = case()
+    places = torch.tensor([[0], [4], [2], [2]])
+    asked = WithWitness(Soft(), 0.7).loss(alpha, x, g, y, places)
+    said = [oracles.log_prob_loop(g, x[i, places[i, 0]])[y[i]] for i in range(4)]
+    torch.testing.assert_close(asked, Soft().loss(alpha, x, g, y) - 0.7 * torch.stack(said))
+    torch.testing.assert_close(
+        WithWitness(Soft()).loss(alpha, x, g, y), Soft().loss(alpha, x, g, y)
+    )
+    assert WithWitness(Soft()).objective() == Soft()
+    with pytest.raises(FoveateError, match="cannot stand beside EM"):
+        WithWitness(EM())
+
+
+def test_the_witness_paradigm_costs_at_most_four_calls_however_long_the_bag():
+    rule = Witness()
+    first, second = (rule.phase(Progress(epoch, 100)) for epoch in (0, 99))
+    assert (first, second) == rule.phases
+    assert [first.calls(m) for m in (5, 1000)] == [2, 2]
+    assert [second.calls(m) for m in (2, 5, 1000)] == [3, 4, 4]
+    assert rule.fresh_optimizer
+    assert rule.objective() == TopMarginal()

@@ -9,7 +9,7 @@ from foveate.errors import FoveateError
 from foveate.maps import softmax
 from foveate.models.focus import FCAM, FixedFocus
 from foveate.models.nets import linear, mlp
-from foveate.paradigms import PARADIGMS, Hard, Hybrid, Marginal, Soft
+from foveate.paradigms import PARADIGMS, Hard, Hybrid, Marginal, Soft, Witness
 from foveate.plan import Plan
 from foveate.probes import read
 from foveate.randomness import generator
@@ -317,3 +317,19 @@ def test_sizes_that_do_not_fit_are_refused():
         fit(small_model, train, test, "sofd", seeds=[0, 1])
     with pytest.raises(FoveateError, match="same parameters"):
         fit([small_model, lambda: FCAM(linear(2, 1), linear(2, 3))], train, test, seeds=[0, 1])
+
+
+def test_witnesses_are_drawn_evenly_from_the_segments_there_are():
+    n, there = 3000, torch.tensor([True, False, True, True, False])
+    bag = Bag(torch.zeros(n, 5, 2), torch.zeros(n, dtype=torch.long), mask=there.expand(n, 5))
+    few = bag.take(slice(0, 4))
+    plan = Plan(epochs=1)
+    training = Training(small_model, bag, few, "witness", (0, 7), plan)
+    places = training._aux(Witness().phases[0], torch.tensor([1, 0]))
+    assert places.shape == (2, n, 1)
+    share = places[0].flatten().bincount(minlength=5) / n
+    torch.testing.assert_close(share, there / 3, atol=0.03, rtol=0)
+    assert not torch.equal(places[0], places[1])
+    whole = Training(small_model, Bag(bag.x, bag.y), few, "witness", (0,), plan)
+    even = whole._aux(Witness().phases[0], torch.tensor([0])).flatten().bincount(minlength=5) / n
+    torch.testing.assert_close(even, torch.full((5,), 0.2), atol=0.03, rtol=0)

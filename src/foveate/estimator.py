@@ -120,13 +120,14 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
             raise FoveateError(f"seeds must be at least 1, got {self.seeds}")
         first = _seed(self.random_state)
         train = self._prepared(bag, None if relevance is None else _known(relevance))
+        del bag, rows  # one copy of large bags is enough
         record = fit(
             self._build,
             train,
             train.take(slice(0, 1)),  # nothing is held out here: measured on one bag, at the ends
             rule,
             seeds=range(first, first + self.seeds),
-            epochs=(epochs := self.epochs or usual_epochs(len(bag), self.batch)),
+            epochs=(epochs := self.epochs or usual_epochs(len(train), self.batch)),
             lr=self.lr,
             batch=self.batch,
             every=epochs,

@@ -80,8 +80,12 @@ CLAIMS = {
     "confident focus.",
     "vr23:C16-real": "On the data sets of Table 1: the hybrid raises SAIF over soft attention at "
     "no cost in accuracy.",
+    "vr23:C16-captions": "Captions of images: the hybrid raises SAIF over soft attention at no "
+    "cost in BLEU.",
     "vr23:C21-real": "On the data sets of Table 1: switching deliberately beats choosing soft or "
     "hard at random each epoch.",
+    "pvr22:C1": "Attention of a captioning model aligns with the boxes of what it names: the whole "
+    "map more than its top 20 places, these more than 20 random places.",
     "pvr22:C2": "Error mode 1 exists: accuracy near 100 %, FT near 67–70 %.",
     "pvr22:C3": "Error mode 2 exists: accuracy near 100 %, FT near 67–70 %.",
     "pvr22:C4": "Error mode 3 exists: accuracy near 100 %, FT near 67–70 %.",

@@ -5,6 +5,7 @@ A paradigm sees ``alpha`` (B, m), segments ``x``, a classifier ``g`` from segmen
 any other; that is what the papers' three inference rules are.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,9 +33,12 @@ __all__ = [
     "RandomEpochs",
     "SampledHard",
     "Soft",
+    "TopMarginal",
     "WithClassWeights",
     "WithEntropy",
     "WithFocus",
+    "WithWitness",
+    "Witness",
 ]
 
 PARADIGMS: Registry[Callable[..., "Paradigm"]] = Registry("paradigm")
@@ -56,6 +60,7 @@ class Paradigm(ABC):
     """A loss and the inference that goes with it."""
 
     draws: ClassVar[int] = 0  # uniform numbers per bag and step that the loss asks for as `aux`
+    picks: ClassVar[int] = 0  # segments, drawn evenly from the bag, whose places it asks for
     recalls: ClassVar[bool] = False  # whether `remember` is run over all bags before each epoch
     per_segment: ClassVar[bool] = True  # whether g reads single segments only, never a mixture
     whole_bag: ClassVar[bool] = False  # whether g reads bags (B, m, *) instead of segments
@@ -175,6 +180,35 @@ class Marginal(Paradigm):
 
     def calls(self, m: int) -> int:
         return m
+
+
+@dataclass(frozen=True)
+class TopMarginal(Paradigm):
+    r"""Marginal likelihood over the most attended segments; the others are taken to say nothing.
+
+    :math:`\ell = -\log\big(\sum_{j \in T} \alpha_j \sigma_y(g(x_j)) + (1 - \sum_{j \in T}
+    \alpha_j)/C\big)` with T the ``top`` segments of largest attention. It costs as many classifier
+    calls however long the bag; where α has its mass on T it is :class:`Marginal`.
+
+    Args:
+        top: How many segments are read.
+    """
+
+    top: int = 3
+
+    def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
+        return -of_label(self.log_prob(alpha, x, g), y)
+
+    def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
+        weight, at = alpha.topk(min(self.top, alpha.shape[1]), 1)
+        read = select(x, at)
+        log_p = log_softmax(g(read.flatten(0, 1))).unflatten(0, at.shape)
+        silent = log_weights((1 - weight.sum(1)).clamp_min(0)) - math.log(log_p.shape[2])
+        said = torch.logsumexp(log_weights(weight).unsqueeze(2) + log_p, 1)
+        return torch.logaddexp(said, silent.unsqueeze(1))
+
+    def calls(self, m: int) -> int:
+        return min(self.top, m)
 
 
 @PARADIGMS.register("logit")
@@ -352,7 +386,7 @@ class _Around(Paradigm):
     paradigm: Paradigm
 
     def __post_init__(self) -> None:
-        for name in ("draws", "recalls", "per_segment", "whole_bag", "fresh_optimizer"):
+        for name in ("draws", "picks", "recalls", "per_segment", "whole_bag", "fresh_optimizer"):
             object.__setattr__(self, name, getattr(self.paradigm, name))
         object.__setattr__(self, "needs_z", type(self).needs_z or self.paradigm.needs_z)
 
@@ -450,3 +484,67 @@ class WithFocus(_Around):
             raise FoveateError("supervising the focus needs bags whose relevant segments are known")
         mass = (alpha * z).sum(1).clamp_min(torch.finfo(alpha.dtype).tiny)
         return -self.weight * torch.where(z.any(1), mass.log(), 0.0)
+
+
+@dataclass(frozen=True)
+class WithWitness(_Around):
+    r"""Any paradigm with one more segment, drawn evenly from the bag, asked for the label.
+
+    :math:`\ell - \lambda \log \sigma_y(g(x_r))`. A bag's background is independent of its label, so
+    of background segments this teaches g the frequencies of the classes, that is, to say nothing;
+    of relevant ones, found by the focus or not, it teaches the class. No class can then be read
+    from the background (:mod:`foveate.dynamics.witness`).
+
+    Args:
+        paradigm: What has a witness.
+        weight: λ.
+    """
+
+    picks: ClassVar[int] = 1
+    paradigm: Paradigm
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.paradigm.draws or self.paradigm.recalls or self.paradigm.whole_bag:
+            raise FoveateError(f"a witness cannot stand beside {type(self.paradigm).__name__}")
+        object.__setattr__(self, "picks", type(self).picks)
+
+    def changed(self, loss: Tensor, alpha: Tensor, y: Tensor) -> Tensor:
+        return loss
+
+    def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
+        """``aux`` holds the place of the witness, shape (B, 1); without it none is asked."""
+        loss = self.paradigm.loss(alpha, x, g, y)
+        if aux is None:
+            return loss
+        return loss - self.weight * label_log_softmax(g(select(x, aux[:, 0])), y)
+
+    def calls(self, m: int) -> int:
+        return self.paradigm.calls(m) + 1
+
+    def objective(self) -> Paradigm:
+        """Without the witness: it guards the training and is no part of what is read."""
+        return self.paradigm.objective()
+
+
+@PARADIGMS.register("witness")
+@dataclass(frozen=True)
+class Witness(Hybrid):
+    """Soft attention with a witness, then the marginal likelihood of the top segments with one.
+
+    Soft attention spreads, so knowledge of every class comes first; the second phase makes focus
+    and prediction sharp. Four classifier calls a bag at most, however long it is. Ours.
+
+    Args:
+        switch: Where the second phase begins, as in :class:`Hybrid`.
+        phases: The paradigms, in order.
+    """
+
+    switch: float | str = 0.6
+    phases: tuple[Paradigm, Paradigm] = field(
+        default_factory=lambda: (WithWitness(Soft()), WithWitness(TopMarginal(), 0.3))
+    )
+
+    def objective(self) -> Paradigm:
+        return self.phases[-1].objective()

@@ -150,14 +150,17 @@ def _mix_side_by_side(alpha: Tensor, rows: Tensor) -> Tensor:
 
 
 def select(x: Segments, j: Tensor) -> Tensor:
-    """Segment ``j[i]`` of every bag ``i``, shape (B, *).
+    """Segment ``j[i]`` of every bag ``i``, shape (B, *), or several, shape (B, k, *).
 
     Args:
         x: The segments of B bags.
-        j: Positions within each bag, shape (B,).
+        j: Positions within each bag, shape (B,) or (B, k).
     """
+    at = j.unsqueeze(1) if j.dim() == 1 else j
     if isinstance(x, Mosaics):
-        return as_input(x.bank.index_select(0, x.index.gather(1, j[:, None]).squeeze(1)))
-    rows = x.flatten(2)
-    chosen = rows.gather(1, j[:, None, None].expand(-1, 1, rows.shape[2])).squeeze(1)
-    return as_input(chosen.unflatten(1, x.shape[2:] or (1,)))
+        chosen = x.bank.index_select(0, x.index.gather(1, at).flatten()).unflatten(0, at.shape)
+    else:
+        rows = x.flatten(2)
+        chosen = rows.gather(1, at[:, :, None].expand(-1, -1, rows.shape[2]))
+        chosen = chosen.unflatten(2, x.shape[2:] or (1,))
+    return as_input(chosen.squeeze(1) if j.dim() == 1 else chosen)

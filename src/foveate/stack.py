@@ -234,6 +234,11 @@ class Pile:
         if isinstance(self._source, _Dense):
             self._source = self._source.as_banks()
 
+    def masks(self, rows: Tensor, members: Tensor) -> Tensor | None:
+        """Which segments the bags at ``rows`` (S', B) of members have; None where all have m."""
+        sets = torch.zeros_like(members) if self.shared else members
+        return None if self.mask is None else _picked(self.mask, rows + self.n * sets[:, None])
+
     def batch(
         self,
         rows: Tensor,
@@ -242,6 +247,7 @@ class Pile:
         *,
         whole: bool = True,
         with_z: bool = True,
+        trim: bool = False,
     ) -> Batch:
         """The bags at ``rows`` of each member.
 
@@ -251,13 +257,18 @@ class Pile:
             aux: Handed on.
             whole: Whether a bank smaller than the batch is handed on whole with an index.
             with_z: Whether the relevance is handed on.
+            trim: Whether columns in which none of these bags has a segment are left out.
         """
         who = torch.arange(self.size) if members is None else members
         sets = torch.zeros_like(who) if self.shared else who
         at = rows + self.n * sets[:, None]
-        x = self._source.segments(sets, at, whole, self.chunk)
-        z = _picked(self.z, at) if with_z and self.z is not None else None
-        mask = None if self.mask is None else _picked(self.mask, at)
+        mask = self.masks(rows, who)
+        used = self.m
+        if trim and mask is not None:
+            used = int(mask.flatten(0, 1).any(0).nonzero()[-1]) + 1
+            mask = mask[..., :used]
+        x = self._source.segments(sets, at, used, whole, self.chunk)
+        z = _picked(self.z, at)[..., :used] if with_z and self.z is not None else None
         return Batch(x, _picked(self.y, at), z, mask, aux)
 
 
@@ -267,8 +278,10 @@ class _Dense:
     def __init__(self, sets: list[Tensor], dtype: torch.dtype) -> None:
         self.x = _typed(_stack(sets), dtype)
 
-    def segments(self, sets: Tensor, at: Tensor, whole: bool, chunk: int | None) -> Segments:
-        return _laid_out(_picked(self.x, at))
+    def segments(
+        self, sets: Tensor, at: Tensor, used: int, whole: bool, chunk: int | None
+    ) -> Segments:
+        return _laid_out(_picked(self.x if used == self.x.shape[2] else self.x[:, :, :used], at))
 
     def as_banks(self) -> "_Banks":
         """The same bags, each segment a row of a bank."""
@@ -287,8 +300,10 @@ class _Banks:
         banks = [_lengthened(x.bank, self.length) for x in (sets if self.own else sets[:1])]
         self.bank = _typed(_stack(banks), dtype)
 
-    def segments(self, sets: Tensor, at: Tensor, whole: bool, chunk: int | None) -> Segments:
-        index = _picked(self.index, at)
+    def segments(
+        self, sets: Tensor, at: Tensor, used: int, whole: bool, chunk: int | None
+    ) -> Segments:
+        index = _picked(self.index, at)[..., :used]
         if chunk is not None or (whole and self.length < index[0].numel()):
             everyone = not self.own or len(sets) == len(self.bank)
             bank = self.bank if everyone else self.bank[sets]

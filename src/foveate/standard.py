@@ -7,12 +7,15 @@ from torch import Tensor
 
 __all__ = ["Standard"]
 
+FURTHEST = 20.0  # deviations: a column that hardly varied in training must not drown all others
 ROWS = 2**16  # segments summed at a time: no copy of a large bank is made
 
 
 @dataclass(frozen=True)
 class Standard:
     """What is subtracted from, and divides, each number of a segment.
+
+    Numbers more than 20 deviations from the mean are held there.
 
     Args:
         mean: Shape of a segment.
@@ -43,4 +46,4 @@ class Standard:
 
     def apply(self, rows: Tensor) -> Tensor:
         """Segments with their columns standardised, shape (N, *)."""
-        return (rows.float() - self.mean) / self.scale
+        return ((rows.float() - self.mean) / self.scale).clamp(-FURTHEST, FURTHEST)

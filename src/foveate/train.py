@@ -21,7 +21,6 @@ from foveate.plan import Plan
 from foveate.probes import Reading, measure, read_stack
 from foveate.randomness import generator
 from foveate.record import Record
-from foveate.segments import Mosaics
 from foveate.stack import Batch, Build, Pile, Stack
 
 __all__ = ["Probe", "Training", "fit"]
@@ -170,9 +169,10 @@ class Training:
             None if aux is None else aux.gather(1, _as_index(here, aux)),
             whole=not self.stack.mixes_rows,
             with_z=self.stack.model.needs_z or phase.needs_z,
+            trim=not phase.whole_bag,
         )
-        if self.train.chunk is not None:
-            batch = _without_empty_columns(batch, phase.recalls)
+        if phase.recalls and batch.aux is not None and batch.mask is not None:
+            batch = batch._replace(aux=batch.aux[..., : batch.mask.shape[-1]])
         return self.stack.gradients(_mean_loss, batch, phase, members=members)
 
     def _order(self, i: int) -> Tensor:
@@ -184,13 +184,26 @@ class Training:
         """What a paradigm asked for, for every training bag of the epoch, shape (S', n, …)."""
         if phase.recalls:
             return self._recall(phase, members)
-        if not phase.draws:
-            return None
-        shape = (self.rows.shape[1], phase.draws)
+        if phase.draws:
+            return self._draws(phase.draws, members)
+        return self._picks(phase.picks, members) if phase.picks else None
+
+    def _draws(self, count: int, members: Tensor) -> Tensor:
+        """Uniform numbers for every training bag, shape (S', n, count)."""
+        shape = (self.rows.shape[1], count)
         chances = [generator("draws", self.seeds[i], self.epoch) for i in members.tolist()]
         return torch.stack(
             [torch.rand(shape, generator=c, dtype=self.stack.dtype) for c in chances]
         )
+
+    def _picks(self, count: int, members: Tensor) -> Tensor:
+        """Places of segments drawn evenly from every training bag, shape (S', n, count)."""
+        drawn = self._draws(count, members)
+        mask = self.train.masks(self.rows[members], members)
+        if mask is None:
+            return (drawn * self.train.m).long()
+        nth = (drawn * mask.sum(-1, keepdim=True)).long()
+        return torch.searchsorted(mask.long().cumsum(-1), nth + 1)
 
     @torch.no_grad()
     def _recall(self, phase: Paradigm, members: Tensor) -> Tensor:
@@ -357,20 +370,6 @@ def _mean_loss(model: AttentionModel, batch: Batch, phase: Paradigm) -> Tensor:
     focus = model.attend(batch.x, batch.mask, batch.z)
     loss = phase.loss(focus.alpha, focus.h, model.g, batch.y, batch.aux)
     return (loss + phase.told(focus.alpha, batch.z) if phase.needs_z else loss).mean()
-
-
-def _without_empty_columns(batch: Batch, recalls: bool) -> Batch:
-    """A batch of bags in chunks, less the columns that none of its bags has a segment in."""
-    if batch.mask is None or not isinstance(batch.x, Mosaics):
-        return batch
-    used = slice(0, int(batch.mask.flatten(0, 1).any(0).nonzero()[-1]) + 1)
-    return Batch(
-        batch.x._replace(index=batch.x.index[..., used]),
-        batch.y,
-        None if batch.z is None else batch.z[..., used],
-        batch.mask[..., used],
-        batch.aux[..., used] if recalls and batch.aux is not None else batch.aux,
-    )
 
 
 def _memory(model: AttentionModel, batch: Batch, phase: Paradigm) -> Tensor:

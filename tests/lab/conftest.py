@@ -5,6 +5,7 @@ import threading
 import time
 
 import httpx
+import numpy as np
 import pytest
 import uvicorn
 
@@ -12,7 +13,9 @@ from foveate.experiments.race import start_race
 from foveate.lab.server import create_app
 from foveate.lab.serving import listening
 from foveate.plan import Race
+from foveate.record import Record
 
+MILLION = 1_000_000
 HOSTILE = "<img src=x onerror=window.hurt=1>"
 
 
@@ -32,7 +35,21 @@ def folder(tmp_path_factory):
     manifest = json.loads((place / "boxes" / "manifest.json").read_text())
     manifest |= {"label": HOSTILE, "parts": [], "status": HOSTILE}
     (place / HOSTILE / "manifest.json").write_text(json.dumps(manifest))
+    _long(place / "long", manifest)
     return place
+
+
+def _long(place, manifest):
+    """A run of a million measurements, one of them out of the way."""
+    (place / "soft").mkdir(parents=True)
+    manifest |= {"label": "long", "parts": ["soft"], "status": "done", "seeds": [0]}
+    (place / "manifest.json").write_text(json.dumps(manifest))
+    loss = np.ones((MILLION, 1), np.float32)
+    loss[MILLION // 2] = 9.0
+    meta = {"seeds": [0], "epochs_run": MILLION, "cpu_seconds": 1.0, "classifier_calls": [1]}
+    accuracy = np.ones((MILLION, 1), np.float32)
+    values = {"train_loss": loss, "accuracy": accuracy}
+    Record(np.arange(MILLION), values, {}, meta).save(place / "soft" / "record.npz")
 
 
 @pytest.fixture(scope="session")

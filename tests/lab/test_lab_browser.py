@@ -23,7 +23,8 @@ SWITCHES = [
     "--disable-component-update",
     "--disable-sync",
 ]
-WAIT = 30_000
+WAIT = 60_000
+sync_api.expect.set_options(timeout=WAIT)
 
 
 @pytest.fixture(scope="module")
@@ -159,6 +160,16 @@ def test_from_the_heat_map_to_a_bag(page):
     page.goto("/flow")
     page.goto(address)
     page.get_by_role("heading", name=re.compile(r"Bag \d+, truly class")).wait_for()
+
+
+def test_a_million_points_are_drawn_and_exact_from_near(page):
+    page.goto("/runs?run=long&quantity=train_loss&at=500000")
+    words = page.locator("[data-figure=curve] .subtitle")
+    sync_api.expect(words).to_contain_text("Thinned from 1,000,000 points")
+    for _ in range(12):
+        page.get_by_role("button", name="Closer").click()
+    sync_api.expect(words).to_contain_text(re.compile(r"All \d+ points are drawn"))
+    sync_api.expect(page.locator("p[role=status]").first).to_contain_text("Soft 9")
 
 
 def test_runs_are_compared_and_filtered(page):

@@ -128,18 +128,7 @@ def test_pause_step_go_and_stop(client, train, until, app):
     assert "has ended" in refused.json()["error"]
 
 
-def test_a_killed_worker_is_told_and_the_lab_goes_on(client, train, until, app):
-    name = train(**ENDLESS)
-    until(name, "running")
-    os.kill(app.state.sessions.get(name).process.pid, signal.SIGKILL)
-    found = until(name, "failed")
-    assert "signal 9" in found["why"]
-    assert client.get("/api/flow").status_code == 200
-    other = train(**SMALL)
-    assert until(other, "done")["epoch"] == 6
-
-
-def test_three_trainings_and_ten_readers(client, train, until):
+def test_three_trainings_ten_readers_and_a_killed_worker(client, train, until, app):
     names = [train(**ENDLESS) for _ in range(3)]
     refused = client.post("/api/trainings", json=SMALL)
     assert refused.status_code == 400
@@ -148,7 +137,14 @@ def test_three_trainings_and_ten_readers(client, train, until):
         until(name, "running")
     for reader in range(10):
         assert heard(client, names[reader % 3], 3, seed=reader % 3)
+    os.kill(app.state.sessions.get(names[0]).process.pid, signal.SIGKILL)
+    assert "signal 9" in until(names[0], "failed")["why"]
+    before = client.get(f"/api/trainings/{names[1]}").json()["epoch"]
     assert client.get("/api/flow").status_code == 200
+    events = heard(
+        client, names[1], 3, after=client.get(f"/api/trainings/{names[1]}").json()["last"]
+    )
+    assert max(content["epoch"] for _, kind, content in events if kind == "frame") > before
 
 
 @pytest.mark.parametrize(

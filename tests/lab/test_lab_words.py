@@ -6,7 +6,7 @@ import pytest
 
 @pytest.fixture(scope="module")
 def reader(client):
-    name = client.post("/api/words", json={"what": "texts", "steps": 40}).json()["id"]
+    name = client.post("/api/words", json={"what": "texts", "steps": 20}).json()["id"]
     _ready(client, name)
     yield name
     client.post(f"/api/trainings/{name}/stop")
@@ -38,7 +38,7 @@ def test_a_text_is_read(client, reader):
 def test_hostile_text_is_only_text(client, reader):
     text = "<script>alert(1)</script> \u0000 \U0001f600 ' OR 1=1"
     found = client.post(f"/api/words/{reader}", json={"text": text}).json()
-    assert "script" in found["tokens"]
+    assert found["tokens"][0] == "<script>alert(1)</script>"
     assert not any(found["known"][:3])
 
 

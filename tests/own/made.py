@@ -51,3 +51,18 @@ def texts(n=40, seed=0, words_per_segment=1, labelled=True) -> Collection:
         bags, [f"text {i}" for i in range(n)], lambda i: f"text {i}", source="toy.jsonl",
         labels=labels if labelled else None, kind="text", words=words,
     )  # fmt: skip
+
+
+def tiles(n=40, seed=0) -> Collection:
+    """Images of four tiles of 4×4 pixels; one of them is red or blue."""
+    chance = np.random.default_rng(seed)
+    bags = []
+    for i in range(n):
+        own = chance.integers(60, 90, size=(4, 3, 4, 4)).astype(np.uint8)
+        own[chance.integers(4), 2 * (i % 2)] = 250
+        bags.append(torch.from_numpy(own))
+    corners = torch.tensor([[0, 0, 4, 4], [4, 0, 4, 4], [0, 4, 4, 4], [4, 4, 4, 4]])
+    return collect(
+        bags, [f"{i}.png" for i in range(n)], lambda i: f"{i}.png", source="images",
+        labels=[("red", "blue")[i % 2] for i in range(n)], kind="image", places=[corners] * n,
+    )  # fmt: skip

@@ -1,5 +1,6 @@
 import json
 import shutil
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +20,7 @@ from foveate.record import Record
 from foveate.report.own import fit_page
 from foveate.runs import open_run
 
-from .made import QUICK, numbers, texts
+from .made import QUICK, numbers, texts, tiles
 
 
 def test_the_manifest_says_what_was_fitted(run):
@@ -248,3 +249,39 @@ def test_a_few_locations_and_a_null_segment_reach_the_training(tmp_path):
     assert not torch.equal(a["f.out.weight"], b["f.out.weight"])
     assert c["null"].shape == (2, 3)
     assert float(c["null"].abs().max()) > 0
+
+
+ENCODER = """
+import torch
+class Mean(torch.nn.Module):
+    def forward(self, x):
+        return torch.cat([x.mean((2, 3)), x.amax((2, 3)) * {factor}], 1)
+def build():
+    return Mean()
+def weighted():
+    net = Mean()
+    net.register_buffer("scale", torch.tensor({factor}))
+    return net
+"""
+
+
+def test_tiles_go_through_a_frozen_encoder_named_by_its_weights(tmp_path, monkeypatch):
+    collection = tiles()
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_encoder.py").write_text(ENCODER.format(factor=1.0))
+    settings = FitSettings(**{**QUICK, "epochs": 20, "encoder": "my_encoder:weighted"})
+    run = fit_own(collection, settings, tmp_path / "run")
+    assert run.manifest["sizes"]["segment"] == [6]
+    assert run.manifest["scores"]["soft"]["test"]["accuracy"][0] > 0.9
+    fitted = load_fitted(run.path)
+    bank = collection.bag.x.bank.float() / 255
+    features = fitted.bags(collection).x.bank * fitted.preparation.standard.scale
+    features = features + fitted.preparation.standard.mean
+    torch.testing.assert_close(features[:, :3], bank.mean((2, 3)), atol=0.02, rtol=0)
+    monkeypatch.delitem(sys.modules, "my_encoder")
+    (tmp_path / "my_encoder.py").write_text(ENCODER.format(factor=2.0) + "# other weights")
+    with pytest.raises(FoveateError, match="has other weights here than in training"):
+        fitted.bags(collection)
+    assert fit_own(
+        collection, FitSettings(**{**QUICK, "epochs": 1, "encoder": "none"}), tmp_path / "b"
+    ).manifest["sizes"]["segment"] == [3, 4, 4]

@@ -13,6 +13,7 @@ from foveate.own.scores import calibrated
 from foveate.own.settings import FitSettings
 from foveate.probes import read
 from foveate.segments import Mosaics
+from foveate.standard import Standard
 
 from .made import QUICK, numbers, texts
 
@@ -72,6 +73,15 @@ def test_labels_and_relevance_are_carried_along(run):
     assert relevant[: lengths[0]] == [None] * lengths[0]  # even bags are not known
     own = known.bag.z[1][known.bag.mask[1]].tolist()
     assert relevant[lengths[0] : lengths[0] + lengths[1]] == own
+
+
+def test_columns_that_hardly_varied_do_not_drown_the_others():
+    rows = torch.tensor([[1.0, 0.0], [3.0, 1e-6], [5.0, 0.0], [7.0, 7.0]])
+    standard = Standard.of(rows, torch.tensor([0, 1, 2]))
+    assert standard.apply(rows)[3, 1] == 20
+    assert standard.apply(rows)[3, 0] == pytest.approx((7 - 3) / np.std([1, 3, 5]))
+    constant = Standard.of(torch.ones(3, 1))
+    assert constant.apply(torch.tensor([[1.0], [4.0]])).flatten().tolist() == [0.0, 3.0]
 
 
 def test_tables_are_written_as_their_names_say(answered, tmp_path):

@@ -77,3 +77,9 @@ def test_calibration_error_by_hand():
 def test_probabilities_are_averaged_not_their_logarithms():
     log_p = np.log(np.array([[[0.9, 0.1]], [[0.5, 0.5]]]))
     np.testing.assert_allclose(mean_probability(log_p), [[0.7, 0.3]])
+
+
+def test_one_sure_mistake_is_not_overlooked():
+    """A probability of 1e-25 for the truth has no slope once it is cut off; it must not be."""
+    p = np.array([[1 - 1e-25, 1e-25], [0.9, 0.1], [0.1, 0.9]])
+    assert temperature(p, np.array([1, 0, 1])) > 5

@@ -57,8 +57,8 @@ def test_without_validation_bags_some_are_drawn_from_training():
             ["train", "tset"] * 30,
             "the split of bag bag 1 is one of train, validation, test; got 'tset'",
         ),
-        (["train"] * 60, "names no test bags"),
-        (["test"] * 60, "names no training bags"),
+        (["train", "val"] * 30, "names no test bags"),
+        (["test", "val"] * 30, "names no training bags"),
         (
             ["test" if i % 3 == 2 else ("train", "val")[i % 2] for i in range(60)],
             "no training bag has the class 'yes'",

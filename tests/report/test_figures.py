@@ -180,7 +180,7 @@ def test_a_chart_as_png(points):
 
 
 def test_paradigms_look_the_same_everywhere_and_different_from_each_other():
-    known = ("soft", "hard", "lvml", "hybrid", "ours", "logit", "em", "direct", "random")
+    known = ("soft", "hard", "lvml", "hybrid", "witness", "logit", "em", "direct", "random")
     assert len({colour(p) for p in known}) == len(known)
     assert len({(tuple(dash(p)), shape(p)) for p in PARTS}) == len(PARTS)
     assert colour("soft") == "#0072B2"

@@ -31,7 +31,7 @@ _COLOURS = {
     "hard": "#E69F00",
     "lvml": "#009E73",
     "hybrid": "#CC79A7",
-    "ours": "#D55E00",
+    "witness": "#D55E00",
     "logit": "#56B4E9",
     "em": "#882255",
     "hard-sampled": "#8C6D00",
@@ -54,7 +54,7 @@ _DASHES: dict[str, Sequence[int]] = {
     "hard": (9, 3),
     "lvml": (2, 2),
     "hybrid": (9, 3, 2, 3),
-    "ours": (14, 4),
+    "witness": (14, 4),
 }
 _SPARE_DASHES: tuple[Sequence[int], ...] = ((5, 5), (12, 3, 2, 3, 2, 3), (4, 2), (16, 4, 4, 4))
 
@@ -63,7 +63,7 @@ _SHAPES = {
     "hard": "square",
     "lvml": "triangle-up",
     "hybrid": "diamond",
-    "ours": "cross",
+    "witness": "cross",
     "logit": "triangle-down",
     "em": "triangle-right",
 }

@@ -17,10 +17,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from foveate.lab.answers import refusal
 
-__all__ = ["LARGEST_BODY", "PAGE_POLICY", "REPORT_POLICY", "Guard", "is_loopback"]
+__all__ = ["LARGEST_BODY", "LARGEST_FILE", "PAGE_POLICY", "REPORT_POLICY", "Guard", "is_loopback"]
 
 COOKIE = "foveate_lab"
-LARGEST_BODY = 256 * 1024  # bytes of a request: settings and texts, no files
+LARGEST_BODY = 256 * 1024  # bytes of a request: settings and texts
+LARGEST_FILE = 64 * 1024 * 1024  # bytes of a file that is dropped
+FILES = "/api/own"  # the one path that takes files
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 # Vega runs with its interpreter, so no text is ever made into code.
@@ -88,8 +90,9 @@ class Guard:
             size = headers.get("content-length", "0")
             if "transfer-encoding" in headers or not size.isdecimal():
                 return refusal("the request must say its length", 411)
-            if int(size) > LARGEST_BODY:
-                return refusal(f"a request holds {LARGEST_BODY:,} bytes at most, got {size}", 413)
+            most = LARGEST_FILE if scope["path"] == FILES else LARGEST_BODY
+            if int(size) > most:
+                return refusal(f"at most {most:,} bytes can be sent here, got {int(size):,}", 413)
         return None if self.token is None else self._without_token(scope, headers)
 
     def _is_ours(self, name: str) -> bool:

@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from foveate.plan import Checked, Words
 
-__all__ = ["TASKS", "Job", "Map", "Rerun", "Study", "Task", "TrainJob"]
+__all__ = ["TASKS", "FitOwn", "Job", "Map", "OwnBags", "Rerun", "Study", "Task", "TrainJob"]
 
 MOST_MEMBERS = 192  # seeds times paradigms
 Name = Literal[
@@ -154,4 +154,37 @@ class Study(Checked):
     """How long it can be asked."""
 
 
-Job = TrainJob | Rerun | Study
+Column = Annotated[str, Field(max_length=200)]
+
+
+class OwnBags(Checked):
+    """A user's file: read and checked, then fitted and examined when that is asked for."""
+
+    kind: Literal["own"] = "own"
+    path: str
+    """Where the lab has put the file; never a request's word."""
+    name: Annotated[str, Field(max_length=300)]
+    """What the user calls it."""
+    bag: Column = "bag"
+    """Column that names the bag of a row."""
+    label: Column = "label"
+    """Column of labels."""
+    text: Column | None = None
+    """Column of texts."""
+    group: Column | None = None
+    """Column of what must not be parted, such as a patient."""
+    relevance: Column | None = None
+    """Column that marks relevant segments."""
+    minutes: Annotated[float, Field(gt=0, le=120)] = 30.0
+    """When it is stopped, whatever it has reached."""
+
+
+class FitOwn(Checked):
+    """How a user's bags are fitted from the page."""
+
+    paradigms: Annotated[Words, Field(min_length=1, max_length=6)] = ("soft", "hard", "lvml")
+    seeds: Annotated[int, Field(ge=1, le=10)] = 3
+    epochs: Annotated[int, Field(ge=1, le=1000)] | None = None
+
+
+Job = TrainJob | Rerun | Study | OwnBags

@@ -8,7 +8,7 @@ __all__ = ["look", "palette_css", "specified"]
 
 PARADIGMS = ("soft", "hard", "lvml", "hybrid", "logit", "em", "hard-sampled", "random", "direct")
 # Classes and background look as in the figures of the error modes, whose module needs torch.
-CLASSES = ("soft", "hard", "lvml", "hybrid", "ours", "logit")
+CLASSES = ("soft", "hard", "lvml", "hybrid", "witness", "logit")
 BACKGROUND = "#4b5258"
 ENDS = {
     "sound": ("right answer, right place", "#0072B2"),

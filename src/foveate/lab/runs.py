@@ -1,7 +1,8 @@
 """Runs for the page: the list, one run with its figures, curves over any stretch of training."""
 
+from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from fastapi import APIRouter
@@ -23,6 +24,7 @@ routes = APIRouter()
 routes.include_router(bags.routes)
 
 MOST_POINTS = 4000
+MOST_MOMENTS = 300  # of a record that a figure of the library is drawn from
 
 
 @routes.get("/api/runs")
@@ -64,7 +66,7 @@ def one(run: str) -> Response:
             "summary": summary(ended) if race else "",
             "outcomes": [_outcome(own) for own in ended],
             "setup": setup_tables(opened, run, records if race else {}),
-            "findings": [] if race else _findings(opened),
+            "findings": _findings(opened),
             "parts": {name: _about(record) for name, record in records.items()},
             "classes": list(class_names(opened, _classes(records))) if race else [],
             "report": (opened.path / "report.html").exists(),
@@ -109,13 +111,23 @@ def curves(
 
 
 @routes.get("/api/run/report")
-def report(run: str) -> Response:
-    """The report of a run as it lies in its folder, without an origin to speak from."""
-    path = run_named(run).path / "report.html"
+def report(run: str, page: Literal["report", "trust", "evidence"] = "report") -> Response:
+    """A page of a run as it lies in its folder, without an origin to speak from."""
+    path = run_named(run).path / f"{page}.html"
     if not path.is_file():
-        raise absent("the run has no report yet: 'foveate report' makes one")
+        raise absent("the run has no such page yet: 'foveate report' makes one")
     rules = {"Content-Security-Policy": REPORT_POLICY, "Cache-Control": "no-store"}
     return Response(path.read_bytes(), 200, rules, "text/html; charset=utf-8")
+
+
+@routes.get("/api/run/table")
+def table(run: str, name: Literal["bags", "segments"]) -> Response:
+    """A table that a fit has left, to keep."""
+    path = run_named(run).path / f"{name}.csv"
+    if not path.is_file():
+        raise absent("the run has no such table")
+    kept = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
+    return Response(path.read_bytes(), 200, kept, "text/csv; charset=utf-8")
 
 
 def curve_rows(
@@ -181,7 +193,18 @@ def _classes(records: dict[str, Record]) -> int:
 def _findings(run: Run) -> list[dict[str, Any]]:
     from foveate.experiments.runner import findings_of
 
-    return [finding.__dict__ for finding in findings_of(run)] if run.done else []
+    if run.manifest["kind"] != "experiment" or not run.done:
+        return []
+    return [finding.__dict__ for finding in findings_of(run)]
+
+
+def _few(record: Record) -> Record:
+    """A record with no more moments than a figure can show; its last one is always among them."""
+    if len(record.t) <= MOST_MOMENTS:
+        return record
+    rows = np.linspace(0, len(record.t) - 1, MOST_MOMENTS).round().astype(int)
+    values = {name: value[rows] for name, value in record.values.items()}
+    return replace(record, t=record.t[rows], values=values)
 
 
 def _charts(name: str) -> dict[str, Any]:
@@ -195,7 +218,8 @@ def _drawn(name: str, _changed: int) -> dict[str, Any]:
     if run.manifest["kind"] == "race":
         from foveate.report.figures import figures
 
-        return dict(figures(run, _records(run)))
+        return dict(figures(run, {name: _few(own) for name, own in _records(run).items()}))
     from foveate.report.experiment import experiment_figures
 
-    return dict(experiment_figures(run)) if run.done else {}
+    drawable = run.manifest["kind"] == "experiment" and run.done
+    return dict(experiment_figures(run)) if drawable else {}

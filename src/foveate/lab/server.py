@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from foveate.errors import FoveateError
-from foveate.lab import claims, flow, runs, streams, training, words
+from foveate.lab import claims, flow, own, runs, streams, training, words
 from foveate.lab.answers import absent, answer, refusal
 from foveate.lab.guard import Guard
 from foveate.lab.look import look, palette_css
@@ -43,7 +43,7 @@ def create_app(*, host: str = "127.0.0.1", token: str | None = None) -> FastAPI:
     app.add_exception_handler(FoveateError, _mistake)
     app.add_exception_handler(RequestValidationError, _unreadable)
     app.add_exception_handler(HTTPException, _refused)
-    for part in (flow, runs, claims, training, streams, words):
+    for part in (flow, runs, claims, training, streams, words, own):
         app.include_router(part.routes)
     for path in ("/", *(f"/{view}" for view in VIEWS)):
         app.add_api_route(path, _shell, methods=["GET"])

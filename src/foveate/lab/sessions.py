@@ -153,7 +153,8 @@ class Session:
                     self.result = content
                 case "frame":
                     self.history.add(content)
-                    self.details |= content["details"]
+                    for seed, own in content["details"].items():
+                        self.details[seed] = {**self.details.get(seed, {}), **own}
                     self.parts = content.get("parts", self.parts)
             self._count += 1
             self._frames.append(Frame(self._count, kind, content))

@@ -50,6 +50,9 @@ async def _told(
         while not sessions.closed:
             over = session.ended  # looked at first, so that the last frames are sent before the end
             fresh = session.after(seen)
+            if fresh and fresh[0].number > seen + 1:
+                yield b"event: gap\ndata: {}\n\n"  # away for too long: look at the whole again
+                return
             for frame in fresh:
                 seen, silent = frame.number, 0.0
                 yield event(frame, seed)

@@ -94,7 +94,7 @@ def brief(session: Session) -> dict[str, Any]:
     """What a list shows of a training."""
     return {
         "id": session.name,
-        "job": session.job.model_dump(),
+        "job": session.job.model_dump(exclude={"path"}),
         "state": session.state,
         "why": session.why,
         "started": session.started,

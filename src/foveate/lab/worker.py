@@ -17,6 +17,7 @@ def main() -> None:
 
     from foveate.errors import FoveateError
     from foveate.lab.copier import copy_live
+    from foveate.lab.owner import own_bags
     from foveate.lab.rerun import rerun
     from foveate.lab.study import study
     from foveate.lab.trainer import train_live
@@ -24,7 +25,7 @@ def main() -> None:
     torch.set_num_threads(1)
     desk.send("ready")
     job = desk.first()
-    work = {"train": train_live, "experiment": rerun, "words": study}[job["kind"]]
+    work = {"train": train_live, "experiment": rerun, "words": study, "own": own_bags}[job["kind"]]
     if job.get("task") == "copying":
         work = copy_live
     try:

@@ -4,7 +4,7 @@ The published BLEU is measured with a beam of 5; whether scores are divided by l
 not say. [snell21] A.8
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -13,10 +13,21 @@ from foveate.errors import FoveateError
 from foveate.models.seq2seq import Seq2Seq
 from foveate.tokens import END, PAD, START, Tokens, batches
 
-__all__ = ["Said", "beam_search", "greedy", "translate"]
+__all__ = ["Said", "Speaker", "beam_search", "greedy", "translate"]
 
 SIZE = 32  # sentences decoded together
 NEVER = (PAD, START)  # no translation holds these
+
+
+class Speaker(Protocol):
+    """What can say something word by word: a translator, or a model that captions images."""
+
+    @property
+    def table(self) -> Tensor: ...
+
+    def steps(self, x: Tensor, mask: Tensor | None = None) -> Any: ...
+
+    def step(self, word: Tensor, at: Any) -> tuple[Tensor, Any]: ...
 
 
 class Said(NamedTuple):
@@ -32,7 +43,7 @@ class Said(NamedTuple):
 
 
 @torch.no_grad()
-def greedy(model: Seq2Seq, x: Tensor, mask: Tensor | None = None, *, most: int) -> Said:
+def greedy(model: Speaker, x: Tensor, mask: Tensor | None = None, *, most: int) -> Said:
     """Take the most probable word at every step, until END.
 
     Args:
@@ -57,7 +68,7 @@ def greedy(model: Seq2Seq, x: Tensor, mask: Tensor | None = None, *, most: int) 
 
 @torch.no_grad()
 def beam_search(
-    model: Seq2Seq,
+    model: Speaker,
     x: Tensor,
     mask: Tensor | None = None,
     *,

@@ -10,9 +10,11 @@ from torch import Tensor
 from foveate.errors import FoveateError
 from foveate.features.encode import BATCH, SIDE, squared
 from foveate.features.encoders import BUILT_IN, find_encoder
+from foveate.io.collection import Collection
 from foveate.models.encoder import weights_file
+from foveate.segments import Mosaics
 
-__all__ = ["Encoding"]
+__all__ = ["Encoding", "encode_tiles"]
 
 Report = Callable[[str, int, int], None]
 
@@ -64,3 +66,20 @@ class Encoding:
     def of_json(cls, kept: dict[str, Any]) -> "Encoding":
         """From what :meth:`as_json` gave."""
         return cls(**kept)
+
+
+def encode_tiles(
+    collection: Collection, name: str, report: Report | None = None
+) -> tuple[Encoding, Tensor] | None:
+    """An encoder and what it makes of the tiles of a collection; None where nothing is encoded.
+
+    Args:
+        collection: Bags; only tiles of images are encoded.
+        name: See :meth:`Encoding.find`.
+        report: Called as ``report("encoding", tiles done, tiles)``.
+    """
+    x = collection.bag.x
+    if collection.kind != "image" or not isinstance(x, Mosaics):
+        return None
+    encoding = Encoding.find(name)
+    return None if encoding is None else (encoding, encoding.apply(x.bank, report))

@@ -22,6 +22,7 @@ from foveate.errors import FoveateError
 from foveate.estimator import balanced, training_rule, usual_epochs
 from foveate.evidence import explain
 from foveate.io.collection import Collection
+from foveate.own.encoding import encode_tiles
 from foveate.own.fitted import PREPARATION, WEIGHTS, Fitted, build_model, load_fitted
 from foveate.own.origin import Origin, fingerprint, read_again
 from foveate.own.prepare import Preparation
@@ -127,8 +128,9 @@ def _prepared(collection: Collection, settings: FitSettings, report: Report | No
         raise FoveateError(
             f"{collection.source}: --supervise-focus needs training bags whose relevance is known"
         )
-    preparation = Preparation.learn(collection, split.train, settings)
-    whole = preparation.apply(collection, report)
+    encoded = encode_tiles(collection, settings.encoder, report)
+    preparation = Preparation.learn(collection, split.train, settings, encoded)
+    whole = preparation.apply(collection, report, None if encoded is None else encoded[1])
     parts = {part: whole.take(split.rows(part)) for part in PARTS}
     parts["validation"] = _measurable(parts["validation"])
     work = _Work(settings, collection, split, preparation, parts)

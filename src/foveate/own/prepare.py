@@ -54,13 +54,20 @@ class Preparation:
     null: bool = False
 
     @classmethod
-    def learn(cls, collection: Collection, rows: Tensor, settings: FitSettings) -> "Preparation":
+    def learn(
+        cls,
+        collection: Collection,
+        rows: Tensor,
+        settings: FitSettings,
+        encoded: "tuple[Encoding, Tensor] | None" = None,
+    ) -> "Preparation":
         """What the bags at ``rows``, and they alone, teach.
 
         Args:
             collection: Labelled bags.
             rows: The training bags.
             settings: What is asked for.
+            encoded: A frozen encoder, and what it makes of the whole bank (N, width).
         """
         shape = collection.bag.segment_shape
         fresh = cls(collection.kind, collection.classes, collection.columns, shape)
@@ -68,17 +75,12 @@ class Preparation:
         used = _used(collection.bag.take(rows))
         if collection.kind == "text":
             return _with_words(fresh, collection, used, settings.least)
-        if collection.kind == "image":
-            fresh = replace(fresh, encoding=Encoding.find(settings.encoder))
-        return fresh if not settings.standardise else fresh._standardised(collection, used)
-
-    def _standardised(self, collection: Collection, used: Tensor) -> "Preparation":
         bank = _bank(collection.bag)
-        if self.encoding is not None:
-            return replace(self, standard=Standard.of(self.encoding.apply(bank[used])))
-        if bank.dtype == torch.uint8:
-            return self  # bytes are images and become numbers in [−1, 1] where they are read
-        return replace(self, standard=Standard.of(bank, used))
+        if encoded is not None:
+            fresh, bank = replace(fresh, encoding=encoded[0]), encoded[1]
+        if not settings.standardise or bank.dtype == torch.uint8:
+            return fresh  # bytes are images and become numbers in [−1, 1] where they are read
+        return replace(fresh, standard=Standard.of(bank, used))
 
     @property
     def width(self) -> tuple[int, ...]:
@@ -87,16 +89,22 @@ class Preparation:
             return (self.longest,)
         return self.shape if self.encoding is None else (self.encoding.width,)
 
-    def apply(self, collection: Collection, report: Report | None = None) -> Bag:
+    def apply(
+        self,
+        collection: Collection,
+        report: Report | None = None,
+        features: Tensor | None = None,
+    ) -> Bag:
         """The bags that a network reads, with labels in the order of the training classes.
 
         Args:
             collection: Bags of the same kind and columns; labels are not needed.
             report: Called as ``report("encoding", done, total)`` where tiles are encoded.
+            features: What the encoder makes of the bank, where that is known already.
         """
         self._must_match(collection)
         bag = collection.bag
-        bank = self._bank(collection, report)
+        bank = self._bank(collection, report, features)
         index = (
             bag.x.index if isinstance(bag.x, Mosaics) else torch.arange(len(bank)).view(bag.shape)
         )
@@ -108,12 +116,14 @@ class Preparation:
             row = torch.full((self.longest,), PAD).index_fill(0, torch.tensor([0]), START)
         return with_place_for_null(ready, row, collection.known)
 
-    def _bank(self, collection: Collection, report: Report | None) -> Tensor:
+    def _bank(
+        self, collection: Collection, report: Report | None, features: Tensor | None
+    ) -> Tensor:
         bank = _bank(collection.bag)
         if self.vocabulary is not None:
             return self._ids(collection.words or ())
         if self.encoding is not None:
-            bank = self.encoding.apply(bank, report)
+            bank = self.encoding.apply(bank, report) if features is None else features
         if self.columns and collection.columns and collection.columns != self.columns:
             place = {name: i for i, name in enumerate(collection.columns)}
             bank = bank[:, [place[name] for name in self.columns]]

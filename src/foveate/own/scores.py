@@ -53,10 +53,17 @@ def temperature(p: Array, y: Array) -> float:
     """
     from scipy.optimize import minimize_scalar
 
-    def cost(log_t: float) -> float:
-        return float(len(y) * _log_loss(calibrated(p, np.exp(log_t)), y).mean() + log_t**2 / 2)
+    log_p = np.log(np.maximum(p, np.finfo(float).tiny))
 
-    best = minimize_scalar(cost, bounds=(-3.0, 3.0), method="bounded", options={"xatol": 1e-6})
+    def cost(log_t: float) -> float:
+        logits = log_p * np.exp(-log_t)
+        highest = logits.max(1)
+        spread = np.log(np.exp(logits - highest[:, None]).sum(1))
+        own = logits[np.arange(len(y)), y] - highest - spread
+        return float(-own.sum() + log_t**2 / 2)
+
+    around = min(np.linspace(-3, 3, 61), key=cost)  # there may be more than one valley
+    best = minimize_scalar(cost, bounds=(around - 0.1, around + 0.1), method="bounded")
     return float(np.exp(best.x))
 
 

@@ -114,13 +114,14 @@ def _number(value: Sequence[float | None], factor: int, places: int, spread: boo
 
 def _data(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     sizes, kind = manifest["sizes"], manifest["data"]["kind"]
+    shape = "×".join(map(str, sizes["segment"]))
     lengths = f"{sizes['shortest']:,} to {sizes['longest']:,}"
     groups = "none named" if sizes["groups"] is None else f"{sizes['groups']:,}, each in one part"
     return [
         ("read from", manifest["data"]["source"]),
         ("bags", f"{sizes['bags']:,}"),
         ("segments", f"{sizes['segments']:,}, {lengths} a bag"),
-        ("a segment", f"{kind}, read as {'×'.join(map(str, sizes['segment']))} numbers"),
+        ("a segment", f"{kind}, read as {shape} {'word ids' if kind == 'text' else 'numbers'}"),
         ("groups", groups),
         ("split", sizes["split"]),
     ]  # fmt: skip

@@ -114,7 +114,7 @@ def _tint(box: Array, alpha: float, line: float) -> str:
 
 
 def _signed(box: Array, share: float, line: float) -> str:
-    """Blue for, vermilion with a stroke through it against."""
+    """Blue for, vermilion with a white stroke through it against."""
     if abs(share) < 0.02:
         return ""
     paint = FOR if share > 0 else AGAINST
@@ -122,8 +122,8 @@ def _signed(box: Array, share: float, line: float) -> str:
     if share < 0:
         x, y, w, h = box
         body += (
-            f'<line x1="{x:g}" y1="{y + h:g}" x2="{x + w:g}" y2="{y:g}" stroke="{paint}" '
-            f'stroke-width="{line:g}" opacity="{abs(share):.3f}"/>'
+            f'<line x1="{x:g}" y1="{y + h:g}" x2="{x + w:g}" y2="{y:g}" stroke="#fff" '
+            f'stroke-width="{1.4 * line:g}" opacity="{abs(share):.3f}"/>'
         )
     return body
 

@@ -74,13 +74,13 @@ export async function draw(place, spec, { rows = null, config = null } = {}) {
 // Lines by name in the colours of the look; rows are {x, y, name}, dots are rows with dot: true.
 export function lines({ names, x, y, height = 190, logX = false, logY = false, domainY = null, domainX = null, band = false, legend = false, dots = false, zoom = false }) {
   const shown = names.map((own) => own.label);
-  const colour = { field: "name", type: "nominal", scale: { domain: shown, range: names.map((own) => seenOn(own.colour)) }, legend: legend ? { symbolType: "stroke", columns: 4 } : null };
+  const colour = { field: "name", type: "nominal", scale: { domain: shown, range: names.map((own) => seenOn(own.colour)) }, legend: legend ? { symbolType: "stroke", symbolOpacity: 1, columns: 4 } : null };
   const dash = { field: "name", type: "nominal", scale: { domain: shown, range: names.map((own) => own.dash) }, legend: colour.legend };
-  const across = { field: "x", type: "quantitative", title: x, scale: { type: logX ? "log" : "linear", nice: false, ...(domainX ? { domain: domainX } : { zero: false }) }, axis: { grid: false, format: "~g" } };
-  const up = { field: "y", type: "quantitative", title: y, scale: { type: logY ? "log" : "linear", ...(domainY ? { domain: domainY } : { zero: false }) }, axis: { format: "~g" } };
+  const across = { field: "x", type: "quantitative", title: x, scale: { type: logX ? "log" : "linear", nice: false, ...(domainX ? { domain: domainX } : { zero: false }) }, axis: { grid: false, format: ".6~g" } };
+  const up = { field: "y", type: "quantitative", title: y, scale: { type: logY ? "log" : "linear", ...(domainY ? { domain: domainY } : { zero: false }) }, axis: { format: ".6~g" } };
   const layer = [];
   if (band) {
-    layer.push({ mark: { type: "area", opacity: 0.16, clip: true }, encoding: { x: across, y: { ...up, field: "low" }, y2: { field: "high" }, color: colour } });
+    layer.push({ mark: { type: "area", opacity: 0.16, clip: true }, encoding: { x: across, y: { ...up, field: "low" }, y2: { field: "high" }, fill: colour } });
   }
   layer.push({
     mark: { type: "line", strokeWidth: 2.2, clip: true, interpolate: "linear" },

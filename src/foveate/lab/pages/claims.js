@@ -81,7 +81,7 @@ export async function open(place) {
           session.result.findings.map((own) => h("p", { class: own.claim === claim.claim ? "strong" : "note" }, `${own.claim}: ${own.verdict}. ${own.said}`)),
           scale === "smoke" && h("p", { class: "note" }, "Smoke scale is to try things out; its verdicts are not evidence.")));
       paint();
-      const stream = follow(session, { state: paint, hello: paint, frame: paint, result: paint, end: paint }, 0);
+      const stream = follow(session, { state: paint, hello: paint, frame: paint, result: paint, end: paint, back: async () => { Object.assign(session, await get(`/api/trainings/${session.id}`)); paint(); } }, 0);
       ends.push(stream.close);
     } catch (error) {
       fill(progress, failed(error));

@@ -26,7 +26,7 @@ export async function openRun(place, name, look) {
       h("section", {}, h("h2", {}, "Figures"), drawn(name, look, leavers)),
       h("section", {}, h("h2", {}, "How it was set up"), setup(run)),
       run.report && h("p", {}, h("a", { href: link("api/run/report", { run: name }), target: "_blank", rel: "noopener" }, "The report of this run, as one page")));
-    if (run.kind === "race" && parts.length) body.append(...(await race(run, parts, look, leavers)));
+    if (["race", "fit"].includes(run.kind) && parts.length) body.append(...(await race(run, parts, look, leavers)));
     else if (!parts.length) body.append(empty("Nothing is finished yet.", "Parts of a run appear here when they are trained to the end."));
     return page;
   }, "Opening the run …");

@@ -31,10 +31,21 @@ export function follow(training, hear, seed) {
       hear.frame?.(merged(all));
     });
   });
-  source.addEventListener("end", () => { source.close(); hear.end?.(); });
+  source.addEventListener("end", () => { close(); hear.end?.(); });
+  source.addEventListener("gap", () => { close(); hear.back?.(); });
   source.addEventListener("error", () => { if (source.readyState !== EventSource.CLOSED) hear.lost?.(); });
   source.addEventListener("open", () => hear.state?.());
-  return { close: () => source.close() };
+  // A browser grants a site six connections for all its tabs: those that nobody sees give theirs up.
+  const hidden = () => {
+    if (document.visibilityState === "hidden") source.close();
+    else if (source.readyState === EventSource.CLOSED) { close(); hear.back?.(); }
+  };
+  document.addEventListener("visibilitychange", hidden);
+  function close() {
+    document.removeEventListener("visibilitychange", hidden);
+    source.close();
+  }
+  return { close };
 }
 
 function merged(frames) {

@@ -53,7 +53,7 @@ export async function open(place) {
       h("div", { class: "row" },
         h("button", { type: "button", class: "main", id: "start", onclick: () => begin(now) }, "Start training"),
         h("button", { type: "button", id: "redraw", onclick: () => begin({ ...now, first: now.first + now.seeds }) }, "Draw new initial weights"),
-        h("span", { class: "note" }, `${now.seeds > 1 ? `Seeds ${now.first} to ${now.first + now.seeds - 1}` : `Seed ${now.first}`}; all see the same bags.`)));
+        h("span", { class: "note" }, `${now.seeds > 1 ? `Seeds ${now.first} to ${now.first + now.seeds - 1}` : `Seed ${now.first}`}.${kinds ? "" : " All see the same bags."}`)));
   }
 
   async function begin(what) {
@@ -136,6 +136,7 @@ export async function open(place) {
       hello: async () => { drawStrip(); await attachDetail(); },
       frame: (frame) => { progress(); drawTiles(); show.view?.add(frame); },
       lost: () => drawStatus(true),
+      back: () => attach(),
       end: async () => {
         const { id } = show.training;
         const whole = await get(`/api/trainings/${id}`, { seed: state().seed }).catch(() => null);

@@ -63,7 +63,7 @@ export async function open(place) {
     if (model.state === "ready") await drawRoom();
     else fill(room);
     if (!["ready", "done", "stopped", "failed"].includes(model.state)) {
-      stream = follow(model, { state: async () => { drawStatus(); if (model.state === "ready" && !room.firstChild) { model = await get(`/api/trainings/${id}`); stream?.close(); await drawRoom(); } }, frame: drawStatus, hello: drawStatus, end: drawStatus }, 0);
+      stream = follow(model, { state: async () => { drawStatus(); if (model.state === "ready" && !room.firstChild) { model = await get(`/api/trainings/${id}`); stream?.close(); await drawRoom(); } }, frame: drawStatus, hello: drawStatus, end: drawStatus, back: attach }, 0);
     }
   }
 

@@ -1,0 +1,262 @@
+"""Images with captions and the boxes of their objects, in the layout of the Hugging Face hub.
+
+A folder holds Parquet files of ``train`` and ``test`` with the columns
+
+::
+
+    image     struct{bytes, path}, an image file each
+    image_id  a whole number, the same for the same photo in every set
+    width     of the stored image in pixels, as ``height``
+    captions  list<string>
+    objects   struct{bbox list<[x, y, w, h] in pixels>, category list<int>}
+    license   a name, where it is known
+
+and beside them ``object_words.csv``: for each category, in order, the words that name it. COCO as a
+whole is read the same way from a folder of this layout.
+"""
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foveate.corpora.rules import words
+from foveate.data.parquet import columns_of, read_rows, split_files
+from foveate.errors import FoveateError
+
+__all__ = [
+    "OBJECT_WORDS",
+    "Captioned",
+    "Named",
+    "ObjectWords",
+    "caption_words",
+    "read_captioned",
+    "read_object_words",
+]
+
+OBJECT_WORDS = "object_words.csv"
+COLUMNS = ("image_id", "width", "height", "captions", "objects")
+EDGE = 1.0  # pixels that a box may reach beyond its image, by rounding
+
+Box = tuple[int, float, float, float, float]
+"""Category, then left, top, right and bottom as shares of the image's width and height."""
+
+
+@dataclass(frozen=True)
+class Captioned:
+    """N images with their captions and boxes; the pixels stay where they are.
+
+    Args:
+        image_id: A number for each photo, shape (N,).
+        captions: Captions of each image, as written; at least one.
+        boxes: Boxes of each image.
+        row: Where each image stands among all images of the folder, shape (N,).
+        names: Names of the categories, where they are known.
+        licence: Licence of each photo, "" where it is not known.
+        notes: What in the files is not as it should be, and what was done about it.
+    """
+
+    image_id: NDArray[np.int64]
+    captions: tuple[tuple[str, ...], ...]
+    boxes: tuple[tuple[Box, ...], ...]
+    row: NDArray[np.int64]
+    names: tuple[str, ...] = ()
+    licence: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.captions)
+
+    def without(self, others: "Captioned") -> "Captioned":
+        """The images whose number is not among ``others``: no photo stands on both sides."""
+        keep = np.flatnonzero(~np.isin(self.image_id, others.image_id))
+        gone = len(self) - len(keep)
+        note = (f"{gone} photos are held out too and are not learnt from",) if gone else ()
+        return Captioned(
+            self.image_id[keep],
+            tuple(self.captions[i] for i in keep),
+            tuple(self.boxes[i] for i in keep),
+            self.row[keep],
+            self.names,
+            tuple(self.licence[i] for i in keep) if self.licence else (),
+            self.notes + note,
+        )
+
+
+def caption_words(text: str) -> list[str]:
+    """The words of a caption in small letters, without signs.
+
+    Example:
+        >>> caption_words("A man's dog, on a bi-plane.")
+        ['a', "man's", 'dog', 'on', 'a', 'bi', 'plane']
+    """
+    return [word for word in words(text) if word[0].isalnum()]
+
+
+def read_captioned(folder: Path) -> dict[str, Captioned]:
+    """The images of a folder, ``train`` and ``test``, or ``all`` where it is not split.
+
+    Args:
+        folder: A folder of Parquet files with the columns at the top of this module.
+    """
+    if not folder.is_dir():
+        raise FoveateError(f"there is no folder {folder} of images with captions")
+    found, start = {}, 0
+    for split, files in split_files(folder).items():
+        parts = _Parts(_names(files[0]))
+        for file in files:
+            start += parts.read(file, start)
+        found[split] = parts.whole()
+    return found
+
+
+class _Parts:
+    """The images of some files, gathered file by file."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = names
+        self.rows: list[tuple[Any, ...]] = []
+        self.notes: list[str] = []
+
+    def read(self, file: Path, start: int) -> int:
+        """Take in a file whose first row is row ``start`` of the folder; how many rows it has."""
+        licensed = "license" in columns_of(file)
+        rows = read_rows(file, (*COLUMNS, "license") if licensed else COLUMNS)
+        for k, row in enumerate(rows):
+            where = f"{file}, row {k}"
+            captions = tuple(text for text in row["captions"] or () if text and caption_words(text))
+            if not captions:
+                self.notes.append(f"image {row['image_id']} has no caption and is left out")
+                continue
+            boxes = self._boxes(row, where)
+            licence = str(row.get("license") or "")
+            self.rows.append((_whole(row["image_id"], where), captions, boxes, start + k, licence))
+        return len(rows)
+
+    def _boxes(self, row: Mapping[str, Any], where: str) -> tuple[Box, ...]:
+        width, height = row["width"], row["height"]
+        if not (width and height and width > 0 and height > 0):
+            raise FoveateError(f"{where}: width and height must be above 0")
+        kinds, places = row["objects"]["category"], row["objects"]["bbox"]
+        if len(kinds) != len(places):
+            raise FoveateError(f"{where}: {len(places)} boxes and {len(kinds)} categories")
+        boxes = []
+        for kind, place in zip(kinds, places, strict=True):
+            if kind is None or not 0 <= kind < (len(self.names) or kind + 1):
+                raise FoveateError(
+                    f"{where}: a category must be 0 to {len(self.names) - 1}, got {kind}"
+                )
+            x, y, w, h = _inside(place, width, height, where)
+            if w * h <= 0:
+                self.notes.append(f"image {row['image_id']} has a box of no area, left out")
+                continue
+            ends = (x / width, y / height, min(1.0, (x + w) / width), min(1.0, (y + h) / height))
+            boxes.append((int(kind), *ends))
+        return tuple(boxes)
+
+    def whole(self) -> Captioned:
+        ids, captions, boxes, rows, licence = (tuple(row[k] for row in self.rows) for k in range(5))
+        return Captioned(
+            np.array(ids, np.int64),
+            captions,
+            boxes,
+            np.array(rows, np.int64),
+            self.names,
+            licence,
+            tuple(self.notes),
+        )
+
+
+def _whole(value: Any, where: str) -> int:
+    if not isinstance(value, int):
+        raise FoveateError(f"{where}: image_id must be a whole number, got {value!r}")
+    return value
+
+
+def _inside(place: Sequence[float], width: int, height: int, where: str) -> list[float]:
+    """A box that lies in its image, its rounding cut off."""
+    x, y, w, h = place
+    fits = x >= -EDGE and y >= -EDGE and x + w <= width + EDGE and y + h <= height + EDGE
+    if not fits or min(w, h) < 0:  # also where a number is none
+        said = ", ".join(f"{value:g}" for value in place)
+        raise FoveateError(f"{where}: box [{said}] must lie in the image of {width}×{height}")
+    return [max(0.0, x), max(0.0, y), w + min(0.0, x), h + min(0.0, y)]
+
+
+def _names(file: Path) -> tuple[str, ...]:
+    """Names that the hub's own metadata gives to the categories."""
+    import pyarrow.parquet as pq
+
+    columns_of(file)  # says what is wrong with a damaged file
+    metadata = pq.read_schema(file).metadata or {}
+    try:
+        features = json.loads(metadata[b"huggingface"])["info"]["features"]
+        return tuple(str(name) for name in features["objects"]["category"]["feature"]["names"])
+    except (KeyError, ValueError, TypeError):
+        return ()
+
+
+@dataclass(frozen=True)
+class Named:
+    """A place in a caption where an object is named.
+
+    Args:
+        place: The last word of the name.
+        categories: The objects that the name may stand for.
+    """
+
+    place: int
+    categories: tuple[int, ...]
+
+
+class ObjectWords:
+    """Which words, or phrases, name which objects; the longest phrase counts.
+
+    Args:
+        phrases: For each category the phrases that name it.
+
+    Example:
+        >>> said = ObjectWords([["dog", "animal"], ["hot dog"], ["cat", "animal"]])
+        >>> said.find("an animal eats a hot dog".split())
+        [Named(place=1, categories=(0, 2)), Named(place=5, categories=(1,))]
+    """
+
+    def __init__(self, phrases: Sequence[Sequence[str]]) -> None:
+        self._of: dict[tuple[str, ...], tuple[int, ...]] = {}
+        for category, own in enumerate(phrases):
+            for phrase in dict.fromkeys(tuple(caption_words(text)) for text in own):
+                if phrase:
+                    self._of[phrase] = (*self._of.get(phrase, ()), category)
+        self.longest = max(map(len, self._of), default=0)
+
+    def find(self, caption: Sequence[str]) -> list[Named]:
+        """Where a caption names an object, from left to right; phrases do not overlap."""
+        found, at = [], 0
+        while at < len(caption):
+            step = 1
+            for length in range(min(self.longest, len(caption) - at), 0, -1):
+                kinds = self._of.get(tuple(caption[at : at + length]))
+                if kinds is not None:
+                    found.append(Named(at + length - 1, kinds))
+                    step = length
+                    break
+            at += step
+        return found
+
+
+def read_object_words(folder: Path) -> ObjectWords:
+    """The words of ``object_words.csv``: a row a category in their order, its words behind."""
+    path = folder / OBJECT_WORDS
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.reader(file))[1:]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise FoveateError(f"{path} cannot be read: {error}") from None
+    if not rows:
+        raise FoveateError(f"{path} must have a row of words for every object, got none")
+    return ObjectWords([row[1:] for row in rows])

@@ -1,0 +1,138 @@
+"""Figures of the captioning experiment: cosines beside the published, curves, overlays."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from foveate.experiments.beside import beside
+from foveate.experiments.captions.findings import SOURCES
+from foveate.experiments.captions.overlays import overlay_chart
+from foveate.experiments.captions.settings import CaptionSettings
+from foveate.experiments.experiment import Records
+from foveate.experiments.published import PUBLISHED, Cell
+from foveate.figures.lines import line_chart, rows_of
+from foveate.figures.palette import INK
+from foveate.figures.render import with_rows
+from foveate.record import Array, Record
+
+__all__ = ["caption_figures"]
+
+PAINTS = {"full": "#0072B2", "top": "#56B4E9", "random": "#767676", "uniform": "#E69F00"}
+OTHER = "#CC79A7"
+
+
+def caption_figures(
+    use: CaptionSettings, records: Records, cells: Sequence[Cell]
+) -> Mapping[str, Any]:
+    """The charts by name: ``cosines``, ``saif``, ``bleu``, ``curves`` and ``overlays``."""
+    known = PUBLISHED["captions"]
+    charts = {
+        "cosines": _cosines(cells),
+        "saif": beside(cells, known, "SAIF at .3, %"),
+        "bleu": beside(cells, known, "BLEU-4"),
+        "curves": _curves(use, records),
+    }
+    if len(records["soft"].final["photo"][0]):
+        charts["overlays"] = overlay_chart(records["soft"], use.top)
+    return charts
+
+
+def _paint(kind: str) -> str:
+    return PAINTS.get(kind.partition("-")[0], OTHER)
+
+
+def _cosines(cells: Sequence[Cell]) -> Any:
+    """Bars of the cosines of soft attention with their intervals; a diamond is the published."""
+    own = [c for c in cells if c.measure == "cosine" and c.setting.startswith("soft attention")]
+    kinds = list(dict.fromkeys(c.name for c in own))
+    charts = [
+        _bars([c for c in own if c.setting.endswith(source)], kinds, f"Soft attention, {source}")
+        for source in SOURCES.values()
+    ]
+    words = (
+        "Mean cosine of up-sampled attention with the boxes of the named object, with 95 % "
+        "intervals over images and seeds, and the published numbers."
+    )
+    return alt.hconcat(*charts).properties(description=words)
+
+
+def _bars(cells: Sequence[Cell], kinds: Sequence[str], title: str) -> Any:
+    known = PUBLISHED["captions"]
+    rows = [
+        {
+            "kind": c.name,
+            "mean": c.mean,
+            "low": c.mean if c.low is None else c.low,
+            "high": c.mean if c.high is None else c.high,
+            "published": known.get(c[:3]),
+            "text": f"{c.mean:.3f}",
+        }
+        for c in cells
+    ]
+    scale = alt.Scale(domain=list(kinds), range=[_paint(k) for k in kinds])
+    axis = alt.Axis(labelAngle=-40, title=None)
+    line = alt.Chart().encode(x=alt.X("kind:N", sort=list(kinds), axis=axis))
+    room = alt.Scale(domain=[0, 0.75], clamp=True)
+    up = alt.Y("mean:Q", title="cosine with the boxes", scale=room)
+    bar = line.mark_bar(size=24).encode(y=up, color=alt.Color("kind:N", scale=scale, legend=None))
+    span = line.mark_rule(strokeWidth=1.6, color=INK).encode(
+        y=alt.Y("low:Q", title=None), y2="high:Q"
+    )
+    number = line.mark_text(dy=-7, fontSize=10).encode(y="high:Q", text="text:N")
+    paper = (
+        line.transform_filter("datum.published !== null")
+        .mark_point(shape="diamond", filled=True, size=90, color="#ffffff", stroke=INK, opacity=1)
+        .encode(y="published:Q")
+    )
+    layers = alt.layer(bar, span, paper, number)
+    return with_rows(layers.properties(width=330, height=240, title=title), rows)
+
+
+def _curves(use: CaptionSettings, records: Records) -> Any:
+    """Cosines of soft attention, loss and BLEU over epochs; the hybrid begins at the switch."""
+    soft = records["soft"]
+    t = soft.t / soft.meta["per_epoch"]
+    shown = ("full", f"top-{use.top[0]}", f"random-{use.top[0]}", "uniform", "shuffled")
+    means = _means(soft, "reference", shown)
+    rows = rows_of(t, means, shown)
+    names = [row["name"] for row in rows]
+    paint = alt.Color(
+        "name:N",
+        scale=alt.Scale(domain=list(shown), range=[_paint(k) for k in shown]),
+        legend=alt.Legend(columns=3, symbolType="stroke"),
+    )
+    line = (
+        alt.Chart()
+        .mark_line(point=True, strokeWidth=2)
+        .encode(
+            x=alt.X("x:Q", title="epochs"),
+            y=alt.Y("y:Q", title="cosine with the boxes"),
+            color=paint,
+        )
+        .properties(width=230, height=190, title="Soft, reference captions")
+    )
+    assert set(names) <= set(shown)
+    charts = [with_rows(line, rows), _by_rule(use, records, "loss", "nats a word, reference")]
+    charts.append(_by_rule(use, records, "bleu", "BLEU-4"))
+    words = "Cosines under soft attention, loss and BLEU-4 over the training, means over seeds."
+    return alt.hconcat(*charts).resolve_scale(color="independent").properties(description=words)
+
+
+def _by_rule(use: CaptionSettings, records: Records, name: str, title: str) -> Any:
+    rows = []
+    for rule, record in records.items():
+        before = use.soft_epochs if rule == "hybrid" else 0
+        t = before + record.t / record.meta["per_epoch"]
+        rows += rows_of(t, record.values[name].mean(1)[:, None], [rule])
+    return line_chart(rows, list(records), x="epochs", y=title, title=title, width=180)
+
+
+def _means(record: Record, source: str, kinds: Sequence[str]) -> Array:
+    """Mean cosines over all names of all seeds, shape (T, kinds)."""
+    sums = record.values[source].sum((1, 2))
+    count = record.values[f"{source}_there"].sum((1, 2))
+    places = [list(record.meta["kinds"]).index(kind) for kind in kinds]
+    means: Array = sums[:, places] / np.maximum(1, count)[:, None]
+    return means
