@@ -89,6 +89,16 @@ def test_a_slider_moves_the_figures_and_the_address(page):
     )
 
 
+def test_every_figure_says_what_it_shows(page):
+    page.goto("/flow")
+    page.locator("[data-figure=alpha] .mark-line path").first.wait_for()
+    for figure in page.locator("figure").all():
+        figure.get_by_text("What am I looking at?").click()
+        assert len(figure.locator("details p").first.inner_text()) > 40
+    raised = page.locator("[data-figure=alpha] .equation sup").all_inner_texts()
+    assert raised == ["ν", "ν"]
+
+
 def test_figures_can_be_kept(page):
     page.goto("/flow?m=5&classes=3&until=50")
     page.locator("[data-figure=mu] .mark-line path").first.wait_for()

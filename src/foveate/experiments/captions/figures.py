@@ -74,7 +74,7 @@ def _bars(cells: Sequence[Cell], kinds: Sequence[str], title: str) -> Any:
     scale = alt.Scale(domain=list(kinds), range=[_paint(k) for k in kinds])
     axis = alt.Axis(labelAngle=-40, title=None)
     line = alt.Chart().encode(x=alt.X("kind:N", sort=list(kinds), axis=axis))
-    room = alt.Scale(domain=[0, 0.75], clamp=True)
+    room = alt.Scale(domain=[0, 0.8], clamp=True)
     up = alt.Y("mean:Q", title="cosine with the boxes", scale=room)
     bar = line.mark_bar(size=24).encode(y=up, color=alt.Color("kind:N", scale=scale, legend=None))
     span = line.mark_rule(strokeWidth=1.6, color=INK).encode(
@@ -117,7 +117,11 @@ def _curves(use: CaptionSettings, records: Records) -> Any:
     charts = [with_rows(line, rows), _by_rule(use, records, "loss", "nats a word, reference")]
     charts.append(_by_rule(use, records, "bleu", "BLEU-4"))
     words = "Cosines under soft attention, loss and BLEU-4 over the training, means over seeds."
-    return alt.hconcat(*charts).resolve_scale(color="independent").properties(description=words)
+    return (
+        alt.hconcat(*charts)
+        .resolve_scale(color="independent", strokeDash="independent")
+        .properties(description=words)
+    )
 
 
 def _by_rule(use: CaptionSettings, records: Records, name: str, title: str) -> Any:

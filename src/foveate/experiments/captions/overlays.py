@@ -71,7 +71,7 @@ def _cosine(heat: Array, boxes: Array) -> float:
 
 
 def _scale_of(values: Array) -> str:
-    return f"darkest: weight {values.max():.3g} a place"
+    return f"largest weight of a place: {values.max():.2g}"
 
 
 def _title(record: Record, i: int) -> list[str]:

@@ -37,7 +37,7 @@ __all__ = ["RULES", "marks", "model_for", "train_part"]
 
 RULES = ("soft", "hard", "hybrid")
 KEEP = 0.9  # of the baseline at every step, Xu et al. (2015)
-FREE = ("NoDerivs", "NonCommercial")  # photos of such licences are read but not shown
+KEPT_IN = ("NoDerivs", "NonCommercial")  # photos of such licences are read but not shown
 
 
 def marks(use: CaptionSettings, per_epoch: int, rule: str) -> list[int]:
@@ -170,7 +170,7 @@ def _to_show(use: CaptionSettings, pool: Pool, names: Names) -> Array:
     chosen: dict[tuple[int, ...], int] = {}
     for row in np.lexsort((names.step, names.caption, told.image_id[names.image])):
         image = int(names.image[row])
-        free = not told.licence or not any(word in told.licence[image] for word in FREE)
+        free = not told.licence or not any(word in told.licence[image] for word in KEPT_IN)
         used = any(names.image[k] == image for k in chosen.values())
         if free and not used and 0.05 <= share[row] <= 0.5:
             chosen.setdefault(names.kinds[row], int(row))

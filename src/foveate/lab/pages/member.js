@@ -62,7 +62,7 @@ function column(name, stage, look) {
     h("div", { class: "scroll" }, h("table", {},
       h("thead", {}, h("tr", {}, h("th", {}, ""), ["answer right", "focus right", "said of background"].map((words) => h("th", { class: "number", scope: "col" }, words)))),
       table)),
-    Object.values(pictures).map((one) => one.element), map.element, path.element);
+    h("div", { class: "pictures" }, Object.values(pictures).map((one) => one.element), map.element, path.element));
 
   own.show = (detail) => {
     words.textContent = detail.sentence;

@@ -1,6 +1,7 @@
 // Parts that every view is made of: states, controls, figures with their words and downloads.
 
 import { fill, fresh, h } from "/pages/dom.js";
+import { math } from "/pages/math.js";
 
 export function loading(words = "Loading …") {
   return h("p", { class: "state", role: "status" }, h("span", { class: "spinner", "aria-hidden": "true" }), words);
@@ -87,7 +88,7 @@ export function figure({ title, about, equation = "", id = "", tools = true, wid
     place,
     h("div", { class: "foot" },
       about !== undefined && h("details", {}, h("summary", {}, "What am I looking at?"),
-        telling, equation && h("p", { class: "equation" }, equation)),
+        telling, equation && h("p", { class: "equation" }, math(equation))),
       tools && h("span", { class: "tools" },
         save("SVG", () => keep.svg, "image/svg+xml"), save("CSV", () => keep.csv, "text/csv"))));
   return { element, place, keep, words, about: telling };
