@@ -1,0 +1,108 @@
+"""Figures of the study: the paradigms beside the oracle, the variants, and the flow behind."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from foveate.dynamics.witness import follow
+from foveate.experiments.experiment import Records
+from foveate.experiments.witness import RULES, WitnessSettings
+from foveate.experiments.witness.sets import STUDY
+from foveate.experiments.witness.summary import lines, variants
+from foveate.figures.palette import colour, label
+from foveate.figures.render import with_rows
+
+__all__ = ["flow_chart", "witness_figures"]
+
+WRONG = np.array([4.0, -4.0, 0.0, 4.0, 0.0, -4.0])
+KINDS = {"alone": "LVML alone", "silence": "with silence", "witness": "with a witness"}
+INKS = {"alone": colour("lvml"), "silence": "#767676", "witness": colour("witness")}
+
+
+def witness_figures(use: WitnessSettings, records: Records) -> Mapping[str, Any]:
+    """The charts by name: ``saif``, ``ft``, ``tried`` and ``flow``."""
+    return {
+        "saif": _beside(use, records, "saif", "SAIF, %"),
+        "ft": _beside(use, records, "ft", "FT, %"),
+        "tried": _tried(records),
+        "flow": flow_chart(),
+    }
+
+
+def _beside(use: WitnessSettings, records: Records, key: str, title: str) -> Any:
+    rows = []
+    for line in lines(records, use.sets):
+        row, value = STUDY[line.name], line.measured[key]
+        low = value.mean if value.low is None else value.low
+        high = value.mean if value.high is None else value.high
+        where = f"{row.group} ({row.setting})" if row.setting else row.group
+        rows.append(
+            {"set": where, "rule": label(line.rule), "mean": value.mean, "low": low, "high": high}
+        )
+    names = [label(rule) for rule in RULES]
+    inks = alt.Scale(domain=names, range=[colour(rule) for rule in RULES])
+    chart = alt.Chart(alt.Data(values=rows)).encode(
+        y=alt.Y("set:N", title=None, sort=None, axis=alt.Axis(labelLimit=260)),
+        yOffset=alt.YOffset("rule:N", sort=names),
+        color=alt.Color("rule:N", title=None, scale=inks, sort=names),
+    )
+    x = alt.X("mean:Q", title=title, scale=alt.Scale(zero=False))
+    points = chart.mark_point(filled=True, size=50, opacity=1).encode(x=x)
+    bars = chart.mark_rule(strokeWidth=2).encode(
+        x=alt.X("low:Q", title=title, scale=alt.Scale(zero=False)), x2="high:Q"
+    )
+    return (bars + points).properties(
+        width=560,
+        height=alt.Step(10),
+        description=f"{title} of every paradigm on every set, 95 % intervals over seeds.",
+    )
+
+
+def _tried(records: Records) -> Any:
+    rows = [
+        {"set": where, "variant": name, "SAIF": m["saif"].mean, "FT": m["ft"].mean}
+        for where, name, m in variants(records)
+    ]
+    order = list(dict.fromkeys(name for _, name, _ in variants(records)))
+    chart = alt.Chart(alt.Data(values=rows)).encode(
+        y=alt.Y("variant:N", sort=order, title=None, axis=alt.Axis(labelLimit=260)),
+        x=alt.X("SAIF:Q", title="SAIF on validation bags, %", scale=alt.Scale(zero=False)),
+    )
+    return (
+        chart.mark_point(filled=True, size=60, color=colour("witness"))
+        .properties(width=170, height=alt.Step(16))
+        .facet(alt.Facet("set:N", title=None, sort=None), columns=4)
+        .resolve_scale(x="independent")
+        .properties(description="Every variant that was tried, on validation bags.")
+    )
+
+
+def flow_chart(m: int = 20, weight: float = 1.0) -> Any:
+    """Attention on the evidence of the class that was read from the background, over time."""
+    t = np.concatenate([[0.0], np.geomspace(0.1, 1e4, 120)])
+    rows = [
+        {"t": float(at), "attention": float(a), "kind": name}
+        for kind, name in KINDS.items()
+        for at, a in zip(t[1:], follow(WRONG, t, m, weight, kind).a[1:, 1], strict=True)  # type: ignore[arg-type]
+    ]
+    inks = alt.Scale(domain=list(KINDS.values()), range=[INKS[kind] for kind in KINDS])
+    return with_rows(
+        alt.Chart(alt.Data(name="rows"))
+        .mark_line(strokeWidth=2.5)
+        .encode(
+            x=alt.X("t:Q", title="time of the flow", scale=alt.Scale(type="log")),
+            y=alt.Y(
+                "attention:Q", title="attention on B's evidence", scale=alt.Scale(domain=[0, 1])
+            ),
+            color=alt.Color("kind:N", title=None, scale=inks),
+            strokeDash=alt.StrokeDash("kind:N", title=None, sort=list(KINDS.values())),
+        )
+        .properties(
+            width=520,
+            height=240,
+            description="From the first error mode: only a witness leads attention out of it.",
+        ),
+        rows,
+    )

@@ -1,0 +1,72 @@
+"""The data sets of the study, and validation bags from training images alone."""
+
+from collections.abc import Callable, Mapping
+
+import torch
+
+from foveate.bag import Bag
+from foveate.data.bank import Bank
+from foveate.data.images import mosaics
+from foveate.data.sdc import BACKGROUND
+from foveate.errors import FoveateError
+from foveate.experiments.table1.rows import ROWS, Row
+from foveate.randomness import generator
+from foveate.segments import Mosaics
+
+__all__ = ["STUDY", "recut"]
+
+UNSEEN = -2
+MNIST = ("mnist", "ylecun/mnist")
+
+
+def _digits(m: int) -> Row:
+    return Row(f"Digits m={m}", "digits", m, "mlp", "digits")
+
+
+def _mnist(m: int) -> Row:
+    return Row(f"MNIST m={m}", "mnist-features", m, "mlp", "mnist", "frozen features", MNIST)
+
+
+STUDY: Mapping[str, Row] = {
+    "digits-5": _digits(5),
+    "digits-20": _digits(20),
+    "mnist-5": _mnist(5),
+    "mnist-20": _mnist(20),
+    **{name: ROWS[name] for name in ("cifar10-5", "cifar10-20", "cifar100-5", "cifar100-20")},
+    "mnist-5-pixels": Row("MNIST m=5", "mnist", 5, "mlp", "mnist-pixels", "pixels", MNIST),
+    "cifar10-5-pixels": ROWS["cifar10-5-pixels"],
+    "hatexplain-1": ROWS["hatexplain-1"],
+    "hatexplain-1-majority": ROWS["hatexplain-1-majority"],
+}
+
+
+def recut(
+    load: Callable[[int], Bag], classes: int, n: int, n_held: int, seed: int
+) -> tuple[Bag, Bag]:
+    """New mosaics for training and for validation from the images of training mosaics.
+
+    A fifth of the images of each class, and of the background, is held out; no image is in both.
+
+    Args:
+        load: From a number of bags to as many training mosaics, cut from one bank.
+        classes: Number of classes C.
+        n: Mosaics to train on.
+        n_held: Mosaics to choose on.
+        seed: Decides which images are held out, and all mosaics.
+    """
+    many = load(max(20_000, n))  # nearly every image is in one of them, with its kind
+    if not isinstance(many.x, Mosaics) or many.z is None:
+        raise FoveateError("validation mosaics need bags that are cut from a bank, with z known")
+    kind = torch.full((len(many.x.bank),), UNSEEN)
+    kind[many.x.index[~many.z]] = BACKGROUND
+    kind[many.x.index[many.z]] = many.y
+    held = torch.rand(len(kind), generator=generator("held-out images", seed)) < 0.2
+
+    def cut(rows: torch.Tensor, side: str, count: int) -> Bag:
+        bank = Bank(many.x.bank[rows], kind[rows] - BACKGROUND)  # type: ignore[union-attr]
+        foreground = range(-BACKGROUND, classes - BACKGROUND)
+        chance = generator("recut", side, seed)
+        return mosaics(bank, foreground, (0,), n=count, m=many.m, generator=chance)
+
+    seen = kind != UNSEEN
+    return cut(seen & ~held, "train", n), cut(seen & held, "validation", n_held)

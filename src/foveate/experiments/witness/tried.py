@@ -1,0 +1,84 @@
+"""All that was tried before the witness was settled on, each against its control."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from foveate.maps import log_softmax
+from foveate.paradigms import (
+    Aux,
+    Hard,
+    Hybrid,
+    Marginal,
+    Paradigm,
+    Soft,
+    TopMarginal,
+    WithWitness,
+    Witness,
+)
+from foveate.segments import Network, Segments, select
+
+__all__ = ["TRIED", "WithSilence"]
+
+
+@dataclass(frozen=True)
+class WithSilence(WithWitness):
+    r"""The control: the drawn segment must say nothing, the more so the less it is attended to.
+
+    :math:`\ell + \lambda \frac{m}{m-1} (1-\alpha_r) KL(u\|\sigma(g(x_r)))`, α held fixed: in
+    the mean over r the weights :math:`1-\alpha` normalised over the bag, where nothing is padded.
+    It takes confidence from relevant segments that the focus has not found yet
+    (:mod:`foveate.dynamics.witness`).
+    """
+
+    def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
+        loss = self.paradigm.loss(alpha, x, g, y)
+        if aux is None:
+            return loss
+        log_p = log_softmax(g(select(x, aux[:, 0])))
+        outside = 1 - alpha.detach().gather(1, aux).squeeze(1)
+        share = alpha.shape[1] / (alpha.shape[1] - 1)
+        return loss - self.weight * share * outside * log_p.mean(1)
+
+
+def _witness(
+    first: float = 1.0, second: float = 0.3, switch: float = 0.6, top: int = 3
+) -> Paradigm:
+    phases = (WithWitness(Soft(), first), WithWitness(TopMarginal(top), second))
+    return Witness(switch=switch, phases=phases)
+
+
+def _silence(first: float, second: float) -> Paradigm:
+    phases = (WithSilence(Soft(), first), WithSilence(TopMarginal(), second))
+    return Witness(switch=0.6, phases=phases)
+
+
+TRIED: Mapping[str, Paradigm] = {
+    "LVML": Marginal(),
+    "hybrid": Hybrid(),
+    "LVML, silence .3": WithSilence(Marginal(), 0.3),
+    "LVML, silence 1": WithSilence(Marginal(), 1.0),
+    "LVML, silence 3": WithSilence(Marginal(), 3.0),
+    "LVML, witness .3": WithWitness(Marginal(), 0.3),
+    "LVML, witness 1": WithWitness(Marginal(), 1.0),
+    "soft then top 3, silence 1, .3": _silence(1.0, 0.3),
+    "soft then hard, witness 1, .3": Witness(
+        switch=0.6, phases=(WithWitness(Soft()), WithWitness(Hard(), 0.3))
+    ),
+    "top 3 from the start, witness 1, .3": Witness(
+        switch=0.6, phases=(WithWitness(TopMarginal()), WithWitness(TopMarginal(), 0.3))
+    ),
+    "soft then top 3, no witness": Witness(switch=0.6, phases=(Soft(), TopMarginal())),
+    "witness 1, .3": _witness(),
+    "witness 1, 0": _witness(second=0.0),
+    "witness 1, .1": _witness(second=0.1),
+    "witness 1, 1": _witness(second=1.0),
+    "witness .3, .3": _witness(first=0.3),
+    "witness 3, .3": _witness(first=3.0),
+    "witness 1, .3 from .4": _witness(switch=0.4),
+    "witness 1, .3 from .8": _witness(switch=0.8),
+    "witness 1, .3, top 1": _witness(top=1),
+    "witness 1, .3, top 5": _witness(top=5),
+}
+"""By name: what has a witness or is made silent, and the weights of the two phases."""
