@@ -34,15 +34,16 @@ def once(client: httpx.Client, sessions: object, epochs: int, watched: bool) -> 
     while session.history.epoch == 0:
         time.sleep(0.01)
     start = session.history.epoch, processor_seconds(session.process.pid), time.monotonic()
-    frames = 0
+    frames = pictures = 0
     done = threading.Event()
 
     def look() -> None:
-        nonlocal frames
+        nonlocal frames, pictures
         with client.stream("GET", f"/api/trainings/{name}/events", params={"seed": 4}) as stream:
             for line in stream.iter_lines():
                 if line.startswith("data: ") and '"rows"' in line:
-                    frames += bool(json.loads(line[6:])["details"])
+                    frames += 1
+                    pictures += bool(json.loads(line[6:])["details"])
                 if done.is_set():
                     return
 
@@ -61,6 +62,7 @@ def once(client: httpx.Client, sessions: object, epochs: int, watched: bool) -> 
         "cpu": run / (end[1] - start[1]),
         "clock": run / (end[2] - start[2]),
         "frames": frames / (end[2] - start[2]),
+        "pictures": pictures / (end[2] - start[2]),
     }
 
 
@@ -85,7 +87,8 @@ def main() -> None:
         middle = {key: statistics.median(row[key] for row in rows) for key in rows[0]}
         rates = f"{middle['cpu']:.2f} epochs per CPU second, {middle['clock']:.2f} by the clock"
         who = "with" if watched else "without"
-        print(f"{who} a viewer: {rates}, {middle['frames']:.1f} updates a second")
+        seen = f"{middle['frames']:.1f} updates a second, {middle['pictures']:.1f} with pictures"
+        print(f"{who} a viewer: {rates}, {seen}")
     ratio = statistics.median(r["cpu"] for r in found[True]) / statistics.median(
         r["cpu"] for r in found[False]
     )

@@ -26,6 +26,7 @@ CONTENTS = {
     "PARADIGMS": "foveate.paradigms",
     "Plan": "foveate.plan",
     "fit": "foveate.train",
+    "FocusClassifier": "foveate.estimator",
     "read": "foveate.probes",
     # results
     "Record": "foveate.record",
@@ -46,6 +47,7 @@ __all__ = [
     "PARADIGMS",
     "Bag",
     "FixedFocus",
+    "FocusClassifier",
     "FoveateError",
     "Mosaics",
     "Plan",
@@ -83,6 +85,7 @@ if TYPE_CHECKING:
     from foveate.bag import Bag, pad
     from foveate.data import DATASETS, load
     from foveate.errors import FoveateError
+    from foveate.estimator import FocusClassifier
     from foveate.experiments.race import resume_race, start_race
     from foveate.maps import MAPS
     from foveate.metrics.summary import summarise

@@ -1,7 +1,7 @@
 """Bag: what a data set hands over, and all that a model may see of it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -84,8 +84,14 @@ class Bag:
             if isinstance(self.x, Mosaics)
             else self.x[rows]
         )
-        parts = {k: v[rows] for k in ("z", "mask", "group") if (v := getattr(self, k)) is not None}
-        return replace(self, x=x, y=self.y[rows], **parts)
+        others = {k: getattr(self, k) for k in ("y", "z", "mask", "group")}
+        # Some of the bags that were found sound are sound: the bank that they share may be large,
+        # and is not gone through again.
+        taken = object.__new__(Bag)
+        object.__setattr__(taken, "x", x)
+        for name, part in others.items():
+            object.__setattr__(taken, name, None if part is None else part[rows])
+        return taken
 
     def dense(self) -> Tensor:
         """All segments as floats, shape (n, m, *)."""

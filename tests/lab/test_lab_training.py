@@ -32,7 +32,7 @@ def heard(client, name, count=None, *, seed=0, after=0, last=None):
                 continue
             if "event" in own:
                 events.append((int(own.get("id", 0)), own["event"], json.loads(own["data"])))
-                if own["event"] == "end" or len(events) == count:
+                if own["event"] in ("end", "gap") or len(events) == count:
                     return events
             own = {}
     return events
@@ -80,6 +80,17 @@ def test_a_reader_that_was_away_hears_what_it_missed(client, finished):
     middle = numbers[len(numbers) // 2]
     again = heard(client, name, seed=1, last=middle)
     assert again == [event for event in events if event[0] > middle or event[1] == "end"]
+
+
+def test_a_reader_that_was_away_too_long_is_told_so(client, finished, app):
+    name, _ = finished
+    session = app.state.sessions.get(name)
+    whole = session._frames.copy()
+    for _ in range(3):
+        session._frames.popleft()
+    assert heard(client, name, seed=1, after=1) == [(0, "gap", {})]
+    assert heard(client, name, seed=1, after=3)[0][0] == 4
+    session._frames = whole
 
 
 def test_every_member_can_be_looked_at_after_the_end(client, finished):
@@ -174,7 +185,9 @@ def test_all_maps_are_offered(client):
 
 
 def test_time_is_limited(client, train, until):
-    found = until(train(**ENDLESS, minutes=0.02), "stopped")
+    name = train(**ENDLESS, minutes=0.05)
+    client.post(f"/api/trainings/{name}/pause")  # waiting counts too: it holds a place
+    found = until(name, "stopped")
     assert found["why"] == "the time that was allowed is over"
 
 

@@ -3,10 +3,9 @@
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from cyclopts import Parameter
-
+from foveate.commands.flags import ColumnFlags, Json
 from foveate.errors import FoveateError
 from foveate.io.columns import Columns
 from foveate.progress import progress_of
@@ -14,9 +13,7 @@ from foveate.progress import progress_of
 if TYPE_CHECKING:
     from foveate.io.check import Description, Problem
 
-__all__ = ["ColumnFlags", "check_command"]
-
-ColumnFlags = Annotated[Columns | None, Parameter(name="*")]
+__all__ = ["check_command"]
 
 
 def check_command(
@@ -24,7 +21,7 @@ def check_command(
     /,
     *,
     columns: ColumnFlags = None,
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    as_json: Json = False,
 ) -> None:
     """Describe your own bags and say what is wrong with them; exit code 2 if something must be.
 

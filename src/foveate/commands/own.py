@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from foveate.commands.flags import ColumnFlags, Json, given
 from foveate.commands.repeat import this_command
 from foveate.commands.words import must_be_writable
 from foveate.errors import FoveateError
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["explain_command", "export_command", "finish_fit", "fit_command", "predict_command"]
 
 Flags = Annotated[FitSettings | None, Parameter(name="*")]
-ColumnFlags = Annotated[Columns | None, Parameter(name="*")]
-Json = Annotated[bool, Parameter(name="--json", negative="")]
 KNOWN_IN_TRAINING = {"label", "relevance", "group", "split"}  # new data may do without
 
 
@@ -53,7 +52,7 @@ def fit_command(
     from foveate.own.fitting import fit_own
     from foveate.own.origin import Origin
 
-    origin = Origin(data, _given(columns))
+    origin = Origin(data, given(columns))
     with progress_of(quiet=as_json) as report:
         collection = origin.read(labelled=True, report=report)
         run = fit_own(
@@ -189,11 +188,6 @@ def finish_fit(run: Run, *, as_json: bool) -> None:
         _print_fit(run)
 
 
-def _given(columns: Columns | None) -> dict[str, Any]:
-    """Flags that were given, as keywords of ``read_bags``."""
-    return {} if columns is None else {k: getattr(columns, k) for k in columns.model_fields_set}
-
-
 def _loaded(
     run: Path, data: Path, columns: Columns | None, paradigm: str | None, report: Any
 ) -> "tuple[Fitted, Collection]":
@@ -203,13 +197,13 @@ def _loaded(
 
     fitted = load_fitted(run, paradigm)
     origin = fitted.run.manifest["data"].get("origin") or {"columns": {}}
-    given = _given(columns)
-    new = Origin(data, {**origin["columns"], **given})
+    said = given(columns)
+    new = Origin(data, {**origin["columns"], **said})
     keywords = {"classes": fitted.classes, "report": report}
     try:
-        return fitted, new.read(labelled=True if "label" in given else None, **keywords)
+        return fitted, new.read(labelled=True if "label" in said else None, **keywords)
     except FoveateError as error:
-        if given.keys() & KNOWN_IN_TRAINING or "has no column" not in str(error):
+        if said.keys() & KNOWN_IN_TRAINING or "has no column" not in str(error):
             raise
     return fitted, new.read(labelled=False, **keywords)
 

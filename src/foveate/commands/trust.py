@@ -4,10 +4,9 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cyclopts import Parameter
-
+from foveate.commands.flags import ColumnFlags, Json, given
 from foveate.commands.repeat import this_command
 from foveate.errors import FoveateError
 from foveate.io.columns import Columns
@@ -21,9 +20,6 @@ if TYPE_CHECKING:
     from foveate.trust.examine import Trust
 
 __all__ = ["trust_command"]
-
-ColumnFlags = Annotated[Columns | None, Parameter(name="*")]
-Json = Annotated[bool, Parameter(name="--json", negative="")]
 
 
 class _Given(NamedTuple):
@@ -82,8 +78,8 @@ def trust_command(
     with progress_of(quiet=True) as report:
         report("examining", 0, len(names))
         sets = _race(opened, names) if kind == "race" else _fit(opened, names, data, columns)
-        for given in sets:
-            found.append(_examined(given, nothing, relevant))
+        for one in sets:
+            found.append(_examined(one, nothing, relevant))
             report("examining", len(found), len(names))
     _write(opened, found, data)
     if as_json:
@@ -144,15 +140,14 @@ def _new(run: Run, data: Path, columns: Columns | None) -> "Collection":
     from foveate.own.origin import Origin
 
     kept = (run.manifest["data"].get("origin") or {"columns": {}})["columns"]
-    given = {} if columns is None else {k: getattr(columns, k) for k in columns.model_fields_set}
     classes = run.manifest["classes"]
-    return Origin(data, {**kept, **given}).read(labelled=True, classes=classes)
+    return Origin(data, {**kept, **given(columns)}).read(labelled=True, classes=classes)
 
 
-def _examined(given: _Given, absent: tuple[str, ...], relevant: int | None) -> "Trust":
+def _examined(one: _Given, absent: tuple[str, ...], relevant: int | None) -> "Trust":
     from foveate.trust.examine import examine
 
-    name, stack, bags, classes, known = given
+    name, stack, bags, classes, known = one
     return examine(
         stack, name, bags, classes, known=known, absent=absent, relevant=relevant, name=name
     )

@@ -15,7 +15,6 @@ and beside them ``object_words.csv``: for each category, in order, the words tha
 whole is read the same way from a folder of this layout.
 """
 
-import csv
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,21 +24,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from foveate.corpora.rules import words
+from foveate.data.object_words import caption_words
 from foveate.data.parquet import columns_of, read_rows, split_files
 from foveate.errors import FoveateError
 
-__all__ = [
-    "OBJECT_WORDS",
-    "Captioned",
-    "Named",
-    "ObjectWords",
-    "caption_words",
-    "read_captioned",
-    "read_object_words",
-]
+__all__ = ["Captioned", "read_captioned"]
 
-OBJECT_WORDS = "object_words.csv"
 COLUMNS = ("image_id", "width", "height", "captions", "objects")
 EDGE = 1.0  # pixels that a box may reach beyond its image, by rounding
 
@@ -86,16 +76,6 @@ class Captioned:
             tuple(self.licence[i] for i in keep) if self.licence else (),
             self.notes + note,
         )
-
-
-def caption_words(text: str) -> list[str]:
-    """The words of a caption in small letters, without signs.
-
-    Example:
-        >>> caption_words("A man's dog, on a bi-plane.")
-        ['a', "man's", 'dog', 'on', 'a', 'bi', 'plane']
-    """
-    return [word for word in words(text) if word[0].isalnum()]
 
 
 def read_captioned(folder: Path) -> dict[str, Captioned]:
@@ -199,64 +179,3 @@ def _names(file: Path) -> tuple[str, ...]:
         return tuple(str(name) for name in features["objects"]["category"]["feature"]["names"])
     except (KeyError, ValueError, TypeError):
         return ()
-
-
-@dataclass(frozen=True)
-class Named:
-    """A place in a caption where an object is named.
-
-    Args:
-        place: The last word of the name.
-        categories: The objects that the name may stand for.
-    """
-
-    place: int
-    categories: tuple[int, ...]
-
-
-class ObjectWords:
-    """Which words, or phrases, name which objects; the longest phrase counts.
-
-    Args:
-        phrases: For each category the phrases that name it.
-
-    Example:
-        >>> said = ObjectWords([["dog", "animal"], ["hot dog"], ["cat", "animal"]])
-        >>> said.find("an animal eats a hot dog".split())
-        [Named(place=1, categories=(0, 2)), Named(place=5, categories=(1,))]
-    """
-
-    def __init__(self, phrases: Sequence[Sequence[str]]) -> None:
-        self._of: dict[tuple[str, ...], tuple[int, ...]] = {}
-        for category, own in enumerate(phrases):
-            for phrase in dict.fromkeys(tuple(caption_words(text)) for text in own):
-                if phrase:
-                    self._of[phrase] = (*self._of.get(phrase, ()), category)
-        self.longest = max(map(len, self._of), default=0)
-
-    def find(self, caption: Sequence[str]) -> list[Named]:
-        """Where a caption names an object, from left to right; phrases do not overlap."""
-        found, at = [], 0
-        while at < len(caption):
-            step = 1
-            for length in range(min(self.longest, len(caption) - at), 0, -1):
-                kinds = self._of.get(tuple(caption[at : at + length]))
-                if kinds is not None:
-                    found.append(Named(at + length - 1, kinds))
-                    step = length
-                    break
-            at += step
-        return found
-
-
-def read_object_words(folder: Path) -> ObjectWords:
-    """The words of ``object_words.csv``: a row a category in their order, its words behind."""
-    path = folder / OBJECT_WORDS
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = list(csv.reader(file))[1:]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise FoveateError(f"{path} cannot be read: {error}") from None
-    if not rows:
-        raise FoveateError(f"{path} must have a row of words for every object, got none")
-    return ObjectWords([row[1:] for row in rows])

@@ -9,7 +9,7 @@ from foveate.data.bank import Bank, split_rows
 from foveate.data.images import image_dataset
 from foveate.randomness import generator
 
-__all__ = ["digits"]
+__all__ = ["digits", "read_digits"]
 
 
 @cache
@@ -21,7 +21,8 @@ def _bank() -> Bank:
     return Bank(pixels.view(-1, 1, 8, 8), torch.from_numpy(labels).long())
 
 
-def _source(split: Split, seed: int) -> Bank:
+def read_digits(split: Split, seed: int) -> Bank:
+    """The base images of a split, 70 to 30 as the seed decides."""
     return _bank().take(split_rows(_bank(), split, generator("digits", "base images", seed)))
 
 
@@ -30,7 +31,7 @@ def digits() -> Dataset:
     """Digits 0, 1, 2 among the digits 3 to 9; base images are split 70 to 30 by the seed."""
     return image_dataset(
         "digits",
-        _source,
+        read_digits,
         banks=lambda: {"all": _bank()},
         foreground=(0, 1, 2),
         classes=("0", "1", "2"),

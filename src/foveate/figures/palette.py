@@ -37,6 +37,7 @@ _COLOURS = {
     "hard-sampled": "#8C6D00",
     "random": "#767676",
     "direct": "#000000",
+    "abmil": "#1b1f24",
     "oracle": "#000000",
 }
 _SPARE = ("#332288", "#117733", "#AA4499", "#661100", "#6699CC", "#999933")
@@ -47,6 +48,7 @@ _LABELS = {
     "logit": "Logit average",
     "hard-sampled": "Hard, sampled",
     "random": "Random epochs",
+    "abmil": "torchmil ABMIL",
 }
 
 _DASHES: dict[str, Sequence[int]] = {
@@ -66,6 +68,7 @@ _SHAPES = {
     "witness": "cross",
     "logit": "triangle-down",
     "em": "triangle-right",
+    "abmil": "triangle-left",
 }
 _SPARE_SHAPES = ("triangle-left", "cross", "circle", "square", "diamond")
 

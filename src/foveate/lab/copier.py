@@ -34,7 +34,7 @@ def _one_kind(desk: Desk, job: TrainJob, kind: str) -> None:
     rows: dict[str, list[Any]] = {"t": []}
     model: list[Seq2Seq] = []
 
-    def show() -> None:
+    def show(_whole: bool) -> None:
         fresh = {name: list(values) for name, values in rows.items()}
         for values in rows.values():
             values.clear()
@@ -59,7 +59,7 @@ def _one_kind(desk: Desk, job: TrainJob, kind: str) -> None:
     try:
         follow([set_up], at, report=lambda done, total: desk.turn(show, over=done == total))
     except Stopped:
-        show()
+        show(True)
         raise
 
 

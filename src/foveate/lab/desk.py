@@ -9,10 +9,13 @@ import time
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
-__all__ = ["Desk", "Stopped", "own_streams"]
+__all__ = ["Desk", "Show", "Stopped", "own_streams"]
 
-LEISURE = 0.08  # share of the time that may go into showing: a viewer must not slow the training
+LEISURE = 0.05  # share of the worker's time that may go into pictures: they must not slow it down
 SHORTEST, UNSEEN = 0.1, 0.5  # seconds between messages while somebody looks, and while nobody does
+
+Show = Callable[[bool], None]
+"""Sends how things stand: in numbers, or (True) with all that a viewer sees of its members."""
 
 
 class Stopped(Exception):
@@ -31,7 +34,7 @@ class Desk:
         self._commands: queue.Queue[dict[str, Any]] = queue.Queue()
         self._sink = sink
         self._until = float("inf")
-        self._next = 0.0
+        self._next = self._next_whole = 0.0
         self.paused = False
         self.watched: list[int] = []
         threading.Thread(target=self._listen, args=(source,), daemon=True).start()
@@ -56,7 +59,7 @@ class Desk:
         self._sink.write(line.encode() + b"\n")
         self._sink.flush()
 
-    def turn(self, show: Callable[[], None], *, over: bool = False) -> None:
+    def turn(self, show: Show, *, over: bool = False) -> None:
         """Obey what has come in, wait while paused, and show how things stand when it is time.
 
         Args:
@@ -68,41 +71,45 @@ class Desk:
             raise Stopped("the time that was allowed is over")
         self.glance(show, at_once=over or self.paused)
         while self.paused and not over:
-            if self._take(self._commands.get(), show) == "step":
+            if self._take(self._next_command(), show) == "step":
                 return
 
-    def glance(self, show: Callable[[], None], *, at_once: bool = False) -> None:
-        """Show how things stand when it is time, or at once."""
-        now = time.monotonic()
-        if at_once or now >= self._next:
-            began = time.thread_time()
-            show()
-            spent = time.thread_time() - began  # not the clock: others may have had the core
-            pace = SHORTEST if self.watched else UNSEEN
-            self._next = now + max(pace, spent / LEISURE)
+    def glance(self, show: Show, *, at_once: bool = False) -> None:
+        """Show how things stand ten times a second, whole as often as that is cheap, or at once."""
+        now, worked = time.monotonic(), time.process_time()
+        if not at_once and now < self._next:
+            return
+        self._next = now + (SHORTEST if self.watched else UNSEEN)
+        whole = at_once or worked >= self._next_whole
+        show(whole)
+        if whole:  # by what it cost the processor: others may have had it meanwhile
+            spent = time.process_time() - worked
+            self._next_whole = worked + spent / LEISURE
 
     def asked(self) -> dict[str, Any]:
         """Wait for a question, until the time that was allowed is over."""
         while True:
-            try:
-                command = self._commands.get(
-                    timeout=max(0.0, min(self._until - time.monotonic(), 1e6))
-                )
-            except queue.Empty:
-                raise Stopped("the time that was allowed is over") from None
+            command = self._next_command()
             if command.get("do") == "stop":
                 raise Stopped("")
             if command.get("do") == "ask":
                 return command
 
-    def _obey(self, show: Callable[[], None]) -> None:
+    def _next_command(self) -> dict[str, Any]:
+        """Wait for a command, but not for ever: one that waits holds a place."""
+        try:
+            return self._commands.get(timeout=max(0.0, self._until - time.monotonic()))
+        except queue.Empty:
+            raise Stopped("the time that was allowed is over") from None
+
+    def _obey(self, show: Show) -> None:
         while True:
             try:
                 self._take(self._commands.get_nowait(), show)
             except queue.Empty:
                 return
 
-    def _take(self, command: dict[str, Any], show: Callable[[], None]) -> str:
+    def _take(self, command: dict[str, Any], show: Show) -> str:
         match command.get("do"):
             case "stop":
                 raise Stopped("")
@@ -114,9 +121,9 @@ class Desk:
                 self.send("state", state="running")
             case "watch":
                 self.watched = [int(seed) for seed in command.get("seeds", [])][:4]
-                self._next = 0.0
+                self._next = self._next_whole = 0.0
                 if self.paused:
-                    show()
+                    show(True)
         return str(command.get("do"))
 
 

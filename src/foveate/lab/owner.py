@@ -80,7 +80,7 @@ def _fit(desk: Desk, collection: "Collection", origin: Any, wanted: FitOwn, name
 
     bars: dict[str, tuple[int, int]] = {}
 
-    def show() -> None:
+    def show(_whole: bool) -> None:
         parts = [{"part": part, "done": done, "total": all_} for part, (done, all_) in bars.items()]
         desk.send("frame", epoch=0, rows={}, ends={}, details={}, parts=parts)
 
@@ -98,7 +98,7 @@ def _fit(desk: Desk, collection: "Collection", origin: Any, wanted: FitOwn, name
     trust = _examined(run, fitted, test, name)
     report("examining", 1, 1)
     _write_tables(run, fitted, test, name)
-    show()
+    show(True)
     numbers = trust.to_json()
     desk.send(
         "result",

@@ -23,7 +23,7 @@ def rerun(desk: Desk, given: dict[str, Any]) -> None:
     bars: dict[str, tuple[int, int]] = {}
     desk.send("hello", scene={"kind": "experiment", "classes": []}, seeds=[0], epochs=1)
 
-    def show() -> None:
+    def show(_whole: bool) -> None:
         parts = [{"part": name, "done": done, "total": all_} for name, (done, all_) in bars.items()]
         desk.send("frame", epoch=0, rows={}, ends={}, details={}, parts=parts)
 
@@ -34,5 +34,5 @@ def rerun(desk: Desk, given: dict[str, Any]) -> None:
     command = f"foveate run {job.experiment} --scale {job.scale}"
     run = start_experiment(job.experiment, job.scale, report=report, command=command)
     found = [finding.__dict__ for finding in findings_of(run)]
-    show()
+    show(True)
     desk.send("result", run=run.name, findings=found)

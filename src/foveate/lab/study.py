@@ -54,7 +54,7 @@ def _followed(desk: Desk, job: Study, course: Course) -> None:
         rows["accuracy"].append([round(float(found["accuracy"]), 4)])
         return found
 
-    def show() -> None:
+    def show(_whole: bool) -> None:
         fresh = {name: list(values) for name, values in rows.items()}
         for values in rows.values():
             values.clear()

@@ -32,12 +32,12 @@ def train_live(desk: Desk, given: dict[str, Any]) -> None:
     trainer = Trainer(TrainJob(**given))
     desk.send("hello", scene=trainer.scene.stage(), seeds=trainer.seeds, epochs=trainer.epochs)
 
-    def show() -> None:
-        watched = [seed for seed in desk.watched if seed in trainer.seeds]
+    def show(whole: bool) -> None:
+        watched = [seed for seed in desk.watched if seed in trainer.seeds] if whole else []
         desk.send("frame", **trainer.news(), details=trainer.details(watched))
 
     try:
-        show()
+        show(True)
         while not trainer.done:
             desk.turn(show)
             trainer.advance(lambda: desk.glance(show))

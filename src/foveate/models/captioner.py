@@ -24,7 +24,17 @@ from foveate.models.lstm import drop
 from foveate.models.seq2seq import shifted
 from foveate.tokens import PAD, UNKNOWN
 
-__all__ = ["Captioner", "Glance", "Look", "Speaking", "sampled_loss", "scored", "word_loss"]
+__all__ = [
+    "Captioner",
+    "Glance",
+    "Look",
+    "State",
+    "features_at",
+    "place_seen",
+    "sampled_loss",
+    "scored",
+    "word_loss",
+]
 
 Look = Literal["soft", "top", "sampled"]
 """What is seen at a step: the mean of all places, the top place, or a place drawn from α."""
@@ -50,7 +60,7 @@ class Glance:
 
 
 @dataclass(frozen=True)
-class _State:
+class State:
     """Where the recurrence stands: hidden and cell state, each (I, k, hidden)."""
 
     h: Tensor
@@ -115,22 +125,22 @@ class Captioner(nn.Module):
             places: The places to see in place of drawn ones, shape (I, k, T).
         """
         images, captions, length = y_in.shape
-        state, keys = self._begin(a, captions), self.key(a)
+        state, keys = self.begin(a, captions), self.key(a)
         words = self.from_word(nn.functional.embedding(y_in, self.table))
         draws = None
         if look == "sampled" and places is None:
             draws = torch.rand(length, images, captions, 1, generator=chance)
         rows: list[list[Tensor]] = [[], [], [], []]
         for t in range(length):
-            weights = self._attend(keys, state.h)
-            place = _place(weights, look, None if draws is None else draws[t])
+            weights = self.attend(keys, state.h)
+            place = place_seen(weights, look, None if draws is None else draws[t])
             place = place if places is None else places[..., t, None]
             if place is None:
                 seen, log = weights @ a, weights.new_zeros(images, captions)
             else:
-                seen = _gathered(a, place)
+                seen = features_at(a, place)
                 log = weights.gather(-1, place).squeeze(-1).clamp(min=TINY).log()
-            state = self._advance(words[:, :, t], seen, state)
+            state = self.advance(words[:, :, t], seen, state)
             for row, value in zip(rows, (state.h, seen, weights, log), strict=True):
                 row.append(value)
         return Glance(*(torch.stack(row, 2) for row in rows))
@@ -159,23 +169,25 @@ class Captioner(nn.Module):
         chosen = logits.gather(-1, y[..., None]).squeeze(-1)
         return chosen - logits.logsumexp(-1), glance
 
-    def _begin(self, a: Tensor, captions: int) -> _State:
+    def begin(self, a: Tensor, captions: int) -> State:
+        """The first state of some captions of every image, from its mean features."""
         h, c = self.first(a.mean(1)).tanh()[:, None].expand(-1, captions, -1).chunk(2, -1)
-        return _State(h, c)
+        return State(h, c)
 
-    def _attend(self, keys: Tensor, h: Tensor) -> Tensor:
+    def attend(self, keys: Tensor, h: Tensor) -> Tensor:
         """α, shape (I, k, L), from keys (I, L, a) and the state before (I, k, hidden)."""
         layer = (keys[:, None] + self.query(h)[:, :, None]).tanh()
         return (layer @ self.score).softmax(-1)
 
-    def _advance(self, word: Tensor, seen: Tensor, state: _State) -> _State:
+    def advance(self, word: Tensor, seen: Tensor, state: State) -> State:
+        """The next state, from the gates' share of a word (I, k, 4·hidden) and what is seen."""
         gates = word + self.from_place(seen) + self.from_state(state.h)
         i, f, o, g = gates.chunk(4, -1)
         c = f.sigmoid() * state.c + i.sigmoid() * g.tanh()
-        return _State(o.sigmoid() * c.tanh(), c)
+        return State(o.sigmoid() * c.tanh(), c)
 
 
-def _place(alpha: Tensor, look: Look, draw: Tensor | None) -> Tensor | None:
+def place_seen(alpha: Tensor, look: Look, draw: Tensor | None) -> Tensor | None:
     """The place that is seen, shape (I, k, 1), None for all of them."""
     if look == "soft":
         return None
@@ -185,7 +197,7 @@ def _place(alpha: Tensor, look: Look, draw: Tensor | None) -> Tensor | None:
     return below.clamp(max=alpha.shape[-1] - 1)  # a sum may round to less than 1
 
 
-def _gathered(a: Tensor, place: Tensor) -> Tensor:
+def features_at(a: Tensor, place: Tensor) -> Tensor:
     """Features (I, k, d) of one place (I, k, 1) for every caption."""
     return a.gather(1, place.expand(-1, -1, a.shape[-1]))
 
@@ -231,50 +243,3 @@ def sampled_loss(log_p: Tensor, log_pi: Tensor, counts: Tensor, baseline: Tensor
 def _from_here(x: Tensor) -> Tensor:
     """Sums from each place to the end."""
     return x.flip(-1).cumsum(-1).flip(-1)
-
-
-@dataclass(frozen=True)
-class _Told:
-    """Where captions under way stand: images (n, …) once, states (n·k, hidden) for each caption."""
-
-    a: Tensor
-    keys: Tensor
-    h: Tensor
-    c: Tensor
-
-    def take(self, rows: Tensor) -> "_Told":
-        """Other captions of the same images: those of an image together, as many for each."""
-        return _Told(self.a, self.keys, self.h[rows], self.c[rows])
-
-
-class Speaking:
-    """A captioner that says captions word by word, for :mod:`foveate.models.decode`.
-
-    Args:
-        model: The captioner.
-        a: Features of n images, shape (n, L, d); :meth:`steps` takes rows of them.
-        look: "soft" or "top".
-    """
-
-    def __init__(self, model: Captioner, a: Tensor, look: Look) -> None:
-        self.model, self.a, self.look = model, a, look
-        self.table = model.table
-
-    def steps(self, x: Tensor, mask: Tensor | None = None) -> _Told:
-        """Begin a caption for each of the images x (n,)."""
-        a = self.a[x]
-        state = self.model._begin(a, 1)
-        return _Told(a, self.model.key(a), state.h[:, 0], state.c[:, 0])
-
-    def step(self, word: Tensor, at: _Told) -> tuple[Tensor, _Told]:
-        """Scores of the next word (n·k, V) after ``word`` (n·k,), and where captions stand then."""
-        model, n = self.model, len(at.a)
-        y_in, h, c = word.view(n, -1, 1), at.h.view(n, -1, at.h.shape[1]), at.c
-        weights = model._attend(at.keys, h)
-        place = _place(weights, self.look, None)
-        seen = weights @ at.a if place is None else _gathered(at.a, place)
-        told = model.from_word(nn.functional.embedding(y_in[..., 0], model.table))
-        state = model._advance(told, seen, _State(h, c.view_as(h)))
-        glance = Glance(state.h[:, :, None], seen[:, :, None], weights, weights)
-        logits = model.logits(glance, y_in).flatten(0, 2)
-        return logits, _Told(at.a, at.keys, state.h.flatten(0, 1), state.c.flatten(0, 1))

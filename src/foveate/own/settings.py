@@ -12,7 +12,13 @@ __all__ = ["FitSettings"]
 class FitSettings(Checked):
     """How a user's bags are fitted."""
 
-    paradigms: Annotated[Words, Field(min_length=1)] = ("soft", "hard", "lvml", "hybrid")
+    paradigms: Annotated[Words, Field(min_length=1)] = (
+        "soft",
+        "hard",
+        "lvml",
+        "hybrid",
+        "witness",
+    )
     """Ways to train, raced on the same bags."""
     seeds: Annotated[int, Field(ge=1)] = 3
     """Models of each, whose probabilities are averaged."""

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from foveate.experiments.captions.settings import CaptionSettings
+from foveate.experiments.captions.settings import RULES, CaptionSettings
 from foveate.experiments.experiment import EXPERIMENTS, Finding, Records, Scale, Work
 from foveate.experiments.published import PUBLISHED, Cell, Reproduction
 from foveate.plan import Checked
@@ -71,7 +71,7 @@ class Captions(Reproduction):
     def parts(self, use: CaptionSettings) -> Mapping[str, Work]:
         if not use.sets and not use.made_up:
             return {}
-        return {rule: partial(_part, use, rule) for rule in ("soft", "hard", "hybrid")}
+        return {rule: partial(_part, use, rule) for rule in RULES}
 
     def findings(self, use: CaptionSettings, records: Records) -> list[Finding]:
         from foveate.experiments.captions.findings import caption_findings

@@ -7,7 +7,7 @@ import altair as alt
 import numpy as np
 
 from foveate.experiments.beside import beside
-from foveate.experiments.captions.findings import SOURCES
+from foveate.experiments.captions.findings import ALIGNED, SOURCES
 from foveate.experiments.captions.overlays import overlay_chart
 from foveate.experiments.captions.settings import CaptionSettings
 from foveate.experiments.experiment import Records
@@ -45,10 +45,10 @@ def _paint(kind: str) -> str:
 
 def _cosines(cells: Sequence[Cell]) -> Any:
     """Bars of the cosines of soft attention with their intervals; a diamond is the published."""
-    own = [c for c in cells if c.measure == "cosine" and c.setting.startswith("soft attention")]
+    own = [c for c in cells if c.group == ALIGNED]
     kinds = list(dict.fromkeys(c.name for c in own))
     charts = [
-        _bars([c for c in own if c.setting.endswith(source)], kinds, f"Soft attention, {source}")
+        _bars([c for c in own if c.setting == source], kinds, f"Soft attention, {source}")
         for source in SOURCES.values()
     ]
     words = (

@@ -9,10 +9,18 @@ from foveate.metrics.crossed import crossed
 from foveate.metrics.intervals import Interval, bootstrap
 from foveate.record import Array, Record
 
-__all__ = ["SOURCES", "caption_cells", "caption_findings", "cosine", "deviations", "saif_of"]
+__all__ = [
+    "ALIGNED",
+    "SOURCES",
+    "caption_cells",
+    "caption_findings",
+    "cosine",
+    "deviations",
+    "saif_of",
+]
 
 SOURCES = {"own": "captions the model says", "reference": "reference captions"}
-SAIF = "SAIF at .3, %"
+SAIF, ALIGNED = "SAIF at .3, %", "Alignment with boxes"
 
 
 def _columns(record: Record, source: str, at: int = -1) -> tuple[Array, Array]:
@@ -64,12 +72,13 @@ def caption_cells(use: CaptionSettings, records: Records) -> list[Cell]:
             else:
                 own["nats a word"] = bootstrap(record.last("loss"))
             cells += [_cell(("MSCOCO", rule, k), words, v, use) for k, v in own.items()]
-    for source, words in SOURCES.items():
-        for rule in ("soft", "hybrid", "hard"):
+    for rule in ("soft", "hard", "hybrid"):
+        # What was published is of soft attention.
+        group = ALIGNED if rule == "soft" else f"{ALIGNED}, {rule} attention"
+        for source, words in SOURCES.items():
             for kind in records[rule].meta["kinds"][:-1]:
-                key = ("Alignment with boxes", kind, "cosine")
                 value = cosine(records[rule], source, kind)
-                cells.append(_cell(key, f"{rule} attention, {words}", value, use))
+                cells.append(_cell((group, kind, "cosine"), words, value, use))
     return cells
 
 

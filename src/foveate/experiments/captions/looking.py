@@ -12,11 +12,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from foveate.data.captions import caption_words
+from foveate.data.object_words import caption_words
 from foveate.experiments.captions.sources import Pool, Side
-from foveate.metrics.boxes import PIXELS, Grid, box_mask, only
-from foveate.models.captioner import Captioner, Look, Speaking, scored
+from foveate.metrics.boxes import Grid, box_mask, only
+from foveate.models.captioner import Captioner, Look, scored
 from foveate.models.decode import beam_search
+from foveate.models.speaking import Speaking
 from foveate.randomness import generator
 from foveate.record import Array
 from foveate.tokens import END, PAD, batches
@@ -26,7 +27,6 @@ __all__ = [
     "SURE",
     "Names",
     "Read",
-    "box_share",
     "compared",
     "kinds_of",
     "names_in",
@@ -210,8 +210,3 @@ def compared(
 def reference_words(side: Side, captions: int) -> list[list[list[str]]]:
     """Words of the reference captions that are read."""
     return [[caption_words(text) for text in own[:captions]] for own in side.told.captions]
-
-
-def box_share(names: Names) -> float:
-    """The mean share of an image that the boxes of its named objects cover."""
-    return float(names.area[names.there].mean() / PIXELS**2) if names.there.any() else 0.0

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from foveate.data.captions import Captioned, ObjectWords, caption_words
+from foveate.data.captions import Captioned
+from foveate.data.object_words import ObjectWords, caption_words
 from foveate.experiments.captions.settings import CaptionSettings
 from foveate.experiments.captions.sources import Bank, Photo, Pool, side_of
 from foveate.metrics.boxes import PIXELS, box_mask

@@ -6,8 +6,9 @@ from pydantic import Field
 
 from foveate.plan import Checked
 
-__all__ = ["CaptionSettings"]
+__all__ = ["RULES", "CaptionSettings"]
 
+RULES = ("soft", "hard", "hybrid")
 Count = Annotated[int, Field(ge=1)]
 
 

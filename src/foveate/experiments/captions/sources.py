@@ -11,14 +11,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from foveate.data.captions import (
-    Captioned,
-    ObjectWords,
-    caption_words,
-    read_captioned,
-    read_object_words,
-)
+from foveate.data.captions import Captioned, read_captioned
 from foveate.data.encoded import Moments, read_encoded
+from foveate.data.object_words import ObjectWords, caption_words, read_object_words
 from foveate.errors import FoveateError
 from foveate.experiments.captions.settings import CaptionSettings
 from foveate.features.datasets import kept_file

@@ -7,11 +7,11 @@ import { draw, lines } from "/pages/charts.js";
 import { check, csv, failed, figure, slider } from "/pages/parts.js";
 
 const PANELS = {
-  mu: ["μ, the classifier", "How far the classifier has grown, w_k = μ (s_k − s̄). It starts at 0 and learns from whatever the attention lets through.", "μ̇ (soft) = α / (e^(αμ) + C − 1)      μ̇ (hard) = α β / e^μ      μ̇ (LVML) = α β² / (Z e^μ)"],
+  mu: ["μ, the classifier", "How far the classifier has grown, w_k = μ (s_k − s̄). It starts at 0 and learns from whatever the attention lets through.", "soft:  μ̇ = α / (e^(αμ) + C − 1)\nhard:  μ̇ = α β / e^μ\nLVML:  μ̇ = α β² / (Z e^μ),   Z = αβ + (1 − α)/C"],
   nu: ["ν, the focus", "How far the focus has grown, u = ν Σ s_k. The larger ν, the more attention goes to the segment that decides the label.", "ν̇ = α (1 − α) / C · δ,   δ the incentive of the paradigm"],
   alpha: ["α, attention on the foreground", "The share of attention on the one segment that decides the label. It starts at 1/m. Soft attention rises before hard attention does, and stops improving before it: once the classifier is good enough on the mixture, little is left to gain from looking better.", "α = e^ν / (e^ν + m − 1)"],
-  loss: ["Loss", "What each paradigm lowers. Soft attention reaches a small loss under a weak focus: that is why a low loss says little about where a model looks.", "soft: −log σ(αμ)      hard: −α log β + (1−α) log C      LVML: −log(αβ + (1−α)/C)"],
-  incentive: ["δ, incentive to look better", "How much the loss would fall if a little more attention went to the foreground, with the classifier held. Soft attention's incentive dies first.", "δ = −∂L/∂α:   soft μ(C−1)/(e^(αμ)+C−1)      hard log(Cβ)      LVML (β − 1/C)/Z"],
+  loss: ["Loss", "What each paradigm lowers. Soft attention reaches a small loss under a weak focus: that is why a low loss says little about where a model looks.", "soft:  log(1 + (C − 1) e^(−αμ))\nhard:  −α log β + (1 − α) log C\nLVML:  −log(αβ + (1 − α)/C)"],
+  incentive: ["δ, incentive to look better", "How much the loss would fall if a little more attention went to the foreground, with the classifier held. Soft attention's incentive dies first.", "δ = −∂L/∂α\nsoft:  μ (C − 1) / (e^(αμ) + C − 1)\nhard:  log(Cβ)\nLVML:  (β − 1/C) / Z,   Z = αβ + (1 − α)/C"],
   beta: ["β, the right class on the foreground", "The probability that the classifier gives the right class when it sees the foreground segment alone.", "β = e^μ / (e^μ + C − 1)"],
 };
 const LIMITS = { m: [2, 1000], classes: [2, 1000], until: [10, 1e6] };

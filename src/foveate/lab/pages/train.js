@@ -174,7 +174,7 @@ export async function open(place) {
         Object.entries(seen.ends).map(([key, end]) => h("span", {}, h("span", { class: "key", style: { background: `var(--${key})` } }), end.label)),
         h("span", { class: "note" }, "The number is FT: how often the focus is right.")),
       h("div", { class: "strip" }, lanes),
-      h("ul", { class: "found", id: "found", "aria-label": "Starts in an error mode" }));
+      h("ul", { class: "found", id: "found", style: { "min-height": `${1.6 * own.job.paradigms.length}rem` }, "aria-label": "Starts in an error mode" }));
     drawTiles();
   }
 

@@ -1,0 +1,23 @@
+"""Flags that several commands share."""
+
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from foveate.io.columns import Columns
+
+__all__ = ["ColumnFlags", "Json", "given"]
+
+ColumnFlags = Annotated[Columns | None, Parameter(name="*")]
+"""Which column of the user's data is what, each a flag."""
+Json = Annotated[bool, Parameter(name="--json", negative="")]
+
+
+def given(columns: Columns | None) -> dict[str, Any]:
+    """The column flags that were given, as keywords of ``read_bags``.
+
+    Example:
+        >>> given(Columns(group="patient"))
+        {'group': 'patient'}
+    """
+    return {} if columns is None else {k: getattr(columns, k) for k in columns.model_fields_set}

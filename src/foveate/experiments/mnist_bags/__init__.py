@@ -1,0 +1,71 @@
+"""MNIST-bags: the standard task of multiple-instance learning, under every paradigm and ABMIL."""
+
+from collections.abc import Mapping
+from functools import partial
+from importlib.util import find_spec
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from foveate.experiments.experiment import EXPERIMENTS, Experiment, Finding, Records, Scale, Work
+from foveate.experiments.mnist_bags.training import trained
+from foveate.plan import Checked, Rate
+
+__all__ = ["METHODS", "MnistBags", "MnistBagsSettings"]
+
+Count = Annotated[int, Field(ge=1)]
+METHODS = ("soft", "hard", "lvml", "hybrid", "witness", "abmil")
+
+
+class MnistBagsSettings(Checked):
+    """Sizes and rates; the source is Ilse et al. 2018 and, where it says so, their released code.
+
+    Soft attention is their model, with two logits in place of one.
+    """
+
+    data: Literal["mnist-bags", "digits-bags"] = "mnist-bags"
+    bags: tuple[int, ...] = (50, 100, 150, 200, 300, 400, 500)  # Sec. 4.2
+    """Numbers of training bags."""
+    n_test: Count = 1000  # Sec. 4.2
+    m: Annotated[int, Field(ge=2)] = 10  # Sec. 4.2
+    """Mean size of a bag."""
+    seeds: Count = 5
+    encoder: Literal["lenet", "mlp"] = "lenet"
+    features: Count = 500  # released code: L
+    attention: Count = 128  # released code: D
+    epochs: Count = 20  # released code, as the next three
+    batch: Count = 1
+    lr: Rate = 5e-4
+    weight_decay: Annotated[float, Field(ge=0)] = 1e-4
+
+
+@EXPERIMENTS.register("mnist-bags")
+class MnistBags(Experiment):
+    """One architecture, one rate, one number of epochs; only the loss and its reading differ.
+
+    torchmil's ABMIL is trained on the same bags in the same order where torchmil is installed.
+    """
+
+    about = "MNIST-bags: bag AUC and segment AUROC of every paradigm beside torchmil's ABMIL"
+    scales: ClassVar[Mapping[Scale, Checked]] = {
+        "smoke": MnistBagsSettings(
+            data="digits-bags", bags=(30,), n_test=40, m=4, seeds=2, encoder="mlp",
+            features=8, attention=4, epochs=2, batch=10, lr=1e-2,
+        ),
+        "small": MnistBagsSettings(
+            bags=(100, 500), encoder="mlp", features=128, attention=64, epochs=60, batch=10, lr=1e-3
+        ),
+        "paper": MnistBagsSettings(),
+    }  # fmt: skip
+
+    def parts(self, use: MnistBagsSettings) -> Mapping[str, Work]:
+        there = METHODS if find_spec("torchmil") else METHODS[:-1]
+        return {f"{name}-{n}": partial(trained, use, name, n) for n in use.bags for name in there}
+
+    def findings(self, use: MnistBagsSettings, records: Records) -> list[Finding]:
+        return []  # no claim of a paper's; the figures carry it
+
+    def figures(self, use: MnistBagsSettings, records: Records) -> Mapping[str, Any]:
+        from foveate.experiments.mnist_bags.figures import mnist_bags_figures
+
+        return mnist_bags_figures(records)
