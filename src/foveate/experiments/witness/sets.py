@@ -63,10 +63,12 @@ def recut(
     held = torch.rand(len(kind), generator=generator("held-out images", seed)) < 0.2
 
     def cut(rows: torch.Tensor, side: str, count: int) -> Bag:
-        bank = Bank(many.x.bank[rows], kind[rows] - BACKGROUND)  # type: ignore[union-attr]
-        foreground = range(-BACKGROUND, classes - BACKGROUND)
+        label = torch.where(
+            rows, kind + 1, classes + 1
+        )  # background 0, classes 1 … C, unused C + 1
+        bank = Bank(many.x.bank, label)  # type: ignore[union-attr]  # shared, not copied
         chance = generator("recut", side, seed)
-        return mosaics(bank, foreground, (0,), n=count, m=many.m, generator=chance)
+        return mosaics(bank, range(1, classes + 1), (0,), n=count, m=many.m, generator=chance)
 
     seen = kind != UNSEEN
     return cut(seen & ~held, "train", n), cut(seen & held, "validation", n_held)
