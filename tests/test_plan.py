@@ -103,7 +103,7 @@ def test_labels_come_as_numbers_too():
 def test_nothing_said_is_the_race_of_the_four():
     race = Race()
     assert race.data == "digits"
-    assert race.paradigms == ("soft", "hard", "lvml", "hybrid")
+    assert race.paradigms == ("soft", "hard", "lvml", "hybrid", "witness")
     assert race.seeds == 10
     assert (race.m, race.n, race.epochs) == (None, None, None)
 

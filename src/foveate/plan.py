@@ -15,6 +15,7 @@ from foveate.errors import FoveateError
 
 __all__ = ["Checked", "Plan", "Race", "SettledRace"]
 
+RACED = ("soft", "hard", "lvml", "hybrid", "witness")
 Rate = Annotated[float, Field(gt=0)]
 
 
@@ -101,7 +102,7 @@ class Race(Checked):
     """Label column of a Parquet folder."""
     foreground: Words | None = None
     """Labels that are foreground, where data is a path."""
-    paradigms: Annotated[Words, Field(min_length=1)] = ("soft", "hard", "lvml", "hybrid")
+    paradigms: Annotated[Words, Field(min_length=1)] = RACED
     """Ways to train."""
     seeds: Annotated[int, Field(ge=1)] = 10
     """How many seeds; seed 0, 1, … decides data, weights and order."""

@@ -6,6 +6,7 @@ from functools import partial
 import pytest
 import torch
 
+from foveate.errors import FoveateError
 from foveate.models.captioner import Captioner, sampled_loss, scored, word_loss
 from foveate.models.decode import beam_search, greedy
 from foveate.models.seq2seq import shifted
@@ -107,6 +108,11 @@ def test_named_chance_decides_what_is_seen(model, image):
     ]
     assert torch.equal(seen[0], seen[1])
     assert not torch.equal(seen[0], seen[2])
+
+
+def test_places_are_not_drawn_without_a_generator(model, image):
+    with pytest.raises(FoveateError, match="drawn only by a generator of a name"):
+        model.read(image, torch.tensor([[[START]]]), "sampled")
 
 
 def test_one_step_by_hand(model, image):

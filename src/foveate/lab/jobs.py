@@ -45,7 +45,7 @@ class Task(NamedTuple):
     seeds: int
     n: int
     n_test: int
-    choices: tuple[str, ...] = ("soft", "hard", "lvml", "hybrid", "logit", "em")
+    choices: tuple[str, ...] = ("soft", "hard", "lvml", "hybrid", "witness", "logit", "em")
     chosen: tuple[str, ...] = ("soft", "hard", "lvml", "hybrid")
 
 

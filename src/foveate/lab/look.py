@@ -6,7 +6,8 @@ from foveate.figures.palette import ATTENTION, QUADRANT_COLOURS, colour, dash, l
 
 __all__ = ["look", "palette_css", "specified"]
 
-PARADIGMS = ("soft", "hard", "lvml", "hybrid", "logit", "em", "hard-sampled", "random", "direct")
+PARADIGMS = ("soft", "hard", "lvml", "hybrid", "witness", "logit", "em")
+PARADIGMS += ("hard-sampled", "random", "direct")
 # Classes and background look as in the figures of the error modes, whose module needs torch.
 CLASSES = ("soft", "hard", "lvml", "hybrid", "witness", "logit")
 BACKGROUND = "#4b5258"

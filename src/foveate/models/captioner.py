@@ -20,6 +20,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from foveate.errors import FoveateError
 from foveate.models.lstm import drop
 from foveate.models.seq2seq import shifted
 from foveate.tokens import PAD, UNKNOWN
@@ -129,6 +130,8 @@ class Captioner(nn.Module):
         words = self.from_word(nn.functional.embedding(y_in, self.table))
         draws = None
         if look == "sampled" and places is None:
+            if chance is None:
+                raise FoveateError("places can be drawn only by a generator of a name: give one")
             draws = torch.rand(length, images, captions, 1, generator=chance)
         rows: list[list[Tensor]] = [[], [], [], []]
         for t in range(length):

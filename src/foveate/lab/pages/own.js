@@ -88,7 +88,7 @@ export async function open(place) {
     if (session.state === "ready") {
       fill(work, h("h2", {}, "Fit"), h("div", { class: "panel" },
         h("div", { class: "controls" },
-          h("fieldset", {}, h("legend", {}, "Ways to attend"), h("div", { class: "choices" }, ["soft", "hard", "lvml", "hybrid"].map((name) => check({ label: seen.paradigms[name].label, colour: seen.paradigms[name].colour, checked: chosen.includes(name), onchange: (on) => { chosen = ["soft", "hard", "lvml", "hybrid"].filter((own) => (own === name ? on : chosen.includes(own))); } })))),
+          h("fieldset", {}, h("legend", {}, "Ways to attend"), h("div", { class: "choices" }, ["soft", "hard", "lvml", "hybrid", "witness"].map((name) => check({ label: seen.paradigms[name].label, colour: seen.paradigms[name].colour, checked: chosen.includes(name), onchange: (on) => { chosen = ["soft", "hard", "lvml", "hybrid", "witness"].filter((own) => (own === name ? on : chosen.includes(own))); } })))),
           field({ label: "Models of each", type: "number", min: 1, max: 10, value: sizes.seeds, onchange: (value) => { sizes.seeds = value; } }),
           field({ label: "Epochs (by size unless given)", type: "number", min: 1, max: 1000, value: sizes.epochs, onchange: (value) => { sizes.epochs = value; } })),
         h("div", { class: "row" }, h("button", { type: "button", class: "main", id: "fit", onclick: begin }, "Fit and examine"))));
