@@ -25,7 +25,7 @@ bench: $(READY)
 	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
 
 ledger: $(READY)        ## run every claim at small scale; renew the shipped results and the docs
-	$(BIN)/foveate claims --run --report --docs docs/papers
+	$(BIN)/foveate claims --run --long --report --docs docs/papers
 	cp $${FOVEATE_RUNS:-runs}/claims-small/claims.json src/foveate/results/claims.json
 
 $(READY): pyproject.toml constraints.txt

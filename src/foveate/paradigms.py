@@ -531,10 +531,12 @@ class WithWitness(_Around):
 @PARADIGMS.register("witness")
 @dataclass(frozen=True)
 class Witness(Hybrid):
-    """Soft attention with a witness, then the marginal likelihood of the top segments with one.
+    """Soft attention with a witness, then the marginal likelihood of the top segments. Ours.
 
-    Soft attention spreads, so knowledge of every class comes first; the second phase makes focus
-    and prediction sharp. Four classifier calls a bag at most, however long it is. Ours.
+    Soft attention spreads, and the witness sees to it that every class is known by its own evidence
+    before the second phase makes focus and prediction sharp. From there the error mode is not
+    reached again, and a witness kept on would only cost confidence. Two, then three classifier
+    calls a bag, however long it is.
 
     Args:
         switch: Where the second phase begins, as in :class:`Hybrid`.
@@ -543,7 +545,7 @@ class Witness(Hybrid):
 
     switch: float | str = 0.6
     phases: tuple[Paradigm, Paradigm] = field(
-        default_factory=lambda: (WithWitness(Soft()), WithWitness(TopMarginal(), 0.3))
+        default_factory=lambda: (WithWitness(Soft(), 3.0), TopMarginal())
     )
 
     def objective(self) -> Paradigm:

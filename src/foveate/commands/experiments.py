@@ -130,6 +130,7 @@ def claims_command(
     *,
     paper: str | None = None,
     run: Flag = False,
+    long: Flag = False,
     report: Flag = False,
     scale: Literal["smoke", "small", "paper"] = "small",
     docs: Path | None = None,
@@ -143,6 +144,8 @@ def claims_command(
         Only the claims of one paper, by key.
     run
         Run the experiments behind the claims; what was run before is not run again.
+    long
+        With --run: also those that take more than a few minutes each.
     report
         Write a page with a figure for each claim.
     scale
@@ -152,7 +155,7 @@ def claims_command(
     as_json
         Print the ledger as JSON.
     """
-    from foveate.experiments.ledger import ledger_at, run_ledger, shipped_ledger
+    from foveate.experiments.ledger import ledger_at, long_ones, run_ledger, shipped_ledger
     from foveate.report.ledger import write_docs, write_ledger_page
     from foveate.tables import print_ledger
 
@@ -160,7 +163,9 @@ def claims_command(
         raise FoveateError(f"paper must be one of {', '.join(PAPERS)}, got '{paper}'")
     if run:
         with progress_of(quiet=as_json) as tell:
-            ledger = run_ledger(scale, paper, tell)
+            ledger = run_ledger(scale, paper, tell, long=long)
+        if left_out := long_ones(scale, paper):
+            print(f"left out, add --long: {', '.join(left_out)}", file=sys.stderr)
     else:
         ledger = ledger_at(scale) or shipped_ledger()
     if report:

@@ -55,12 +55,15 @@ class Experiment(ABC):
         criteria: For each claim it serves, the criterion, written before any result was seen.
         scales: Settings for each scale: "smoke" takes seconds, "small" suits two cores, "paper" is
             the published size.
+        long: Whether its small scale takes more than a few minutes; the ledger then runs it only
+            when asked to.
         needs: For a part that reads the record of others, their names; all others are independent.
     """
 
     about: ClassVar[str]
     criteria: ClassVar[Mapping[str, str]] = {}
     scales: ClassVar[Mapping[Scale, Checked]]
+    long: ClassVar[bool] = False
     needs: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     @abstractmethod

@@ -15,7 +15,7 @@ from foveate.papers import CLAIMS
 from foveate.record import write_atomically
 from foveate.runs import Run, open_run, runs_folder
 
-__all__ = ["Entry", "Ledger", "ledger_at", "run_ledger", "shipped_ledger"]
+__all__ = ["Entry", "Ledger", "ledger_at", "long_ones", "run_ledger", "shipped_ledger"]
 
 Report = Callable[[str, int, int], None]
 
@@ -66,9 +66,19 @@ def folder(scale: str) -> Path:
     return runs_folder() / f"claims-{scale}"
 
 
-def run_ledger(scale: str, paper: str | None, report: Report | None = None) -> Ledger:
-    """Run, or finish, the experiments behind the claims; what is done is not done again."""
-    missing = [name for name in _experiments(paper) if _largest(name, scale) is None]
+def run_ledger(
+    scale: str, paper: str | None, report: Report | None = None, *, long: bool = False
+) -> Ledger:
+    """Run, or finish, the experiments behind the claims; what is done is not done again.
+
+    Args:
+        scale: At which scale.
+        paper: The claims of one paper, or of all.
+        report: Called as ``report(experiment, done, total)``.
+        long: Whether to run those too that take more than a few minutes each.
+    """
+    left_out = () if long else long_ones(scale, paper)
+    missing = [name for name in _missing(scale, paper) if name not in left_out]
     todo = {name: folder(scale) / name for name in missing}
     if len(todo) == 1:
         [(name, place)] = todo.items()
@@ -81,6 +91,17 @@ def run_ledger(scale: str, paper: str | None, report: Report | None = None) -> L
     text = (json.dumps(ledger.as_json(), indent=1, ensure_ascii=False) + "\n").encode()
     write_atomically(folder(scale) / "claims.json", lambda file: file.write(text))
     return ledger
+
+
+def long_ones(scale: str, paper: str | None) -> tuple[str, ...]:
+    """Experiments behind the claims that are not run yet and take more than a few minutes."""
+    if scale == "smoke":
+        return ()
+    return tuple(name for name in _missing(scale, paper) if EXPERIMENTS.get(name).long)
+
+
+def _missing(scale: str, paper: str | None) -> list[str]:
+    return [name for name in _experiments(paper) if _largest(name, scale) is None]
 
 
 def _largest(name: str, scale: str) -> Run | None:

@@ -77,6 +77,7 @@ class Agreement(Experiment):
     """Does attention rank words as word knowledge does that was learnt without it?"""
 
     about = "attention against word knowledge: agreement tables over data sets and seeds"
+    long = True
     criteria: ClassVar[Mapping[str, str]] = {
         "snell21:C1": "For each data set the excess A(α, β_uf) − random level (fair ties; β_uf at "
         "the checkpoint chosen on one half of the validation data, read on the other half): the "

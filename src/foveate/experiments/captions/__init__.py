@@ -19,6 +19,7 @@ class Captions(Reproduction):
     """Soft, hard and hybrid attention over a grid of frozen features, captions of COCO images."""
 
     about = "Captions of images: cosine of attention with the object's box, SAIF at .3, BLEU-4"
+    long = True
     criteria: ClassVar[Mapping[str, str]] = {
         "pvr22:C1": "Soft attention, object words on held-out images: the mean cosine of the whole "
         "attention with the object's boxes is above that of its top 20 places, and this is above "

@@ -49,6 +49,7 @@ class Copying(Experiment):
     """Four tasks that one network can express, and what decides which of them it learns."""
 
     about = "copy tasks with and without word knowledge: permutations, 40 of 60, mixture, function"
+    long = True
     criteria: ClassVar[Mapping[str, str]] = {
         "snell21:C5": "A seed has learnt when its accuracy on held-out sequences exceeds .95 at a "
         "measurement within 200 steps. (a) 40-of-60 is learnt in every seed; (b) permutations are "

@@ -60,6 +60,7 @@ class Heads(Experiment):
     """Heads found good or bad by themselves, combined: all bad, one good among them, random."""
 
     about = "eight heads on the permutation task: all bad, one good, random initial weights"
+    long = True
     criteria: ClassVar[Mapping[str, str]] = {
         "snell21:C7": "A training has learnt when its accuracy exceeds .95 at a measurement within "
         "200 steps. Shares of draws that learn: (a) eight bad heads at most one half; (b) one good "

@@ -53,6 +53,7 @@ class Locality(Experiment):
     """One word decides the label; which positions come to know of it, and when."""
 
     about = "a keyword under uniform attention: word knowledge is local early, at the end later"
+    long = True
     criteria: ClassVar[Mapping[str, str]] = {
         "snell21:C11": "γ is averaged over held-out positive sentences whose keyword is not last. "
         "(a) At the first measurement at which a seed's held-out loss is below .95 log 2, γ_{l*} > "

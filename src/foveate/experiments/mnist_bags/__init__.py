@@ -53,7 +53,7 @@ class MnistBags(Experiment):
             features=8, attention=4, epochs=2, batch=10, lr=1e-2,
         ),
         "small": MnistBagsSettings(
-            bags=(100, 500), encoder="mlp", features=128, attention=64, epochs=60, batch=10, lr=1e-3
+            bags=(100, 500), encoder="mlp", features=64, attention=32, epochs=40, batch=10, lr=1e-3
         ),
         "paper": MnistBagsSettings(),
     }  # fmt: skip

@@ -35,6 +35,7 @@ class ProxyTwin(Experiment):
     """Minima of proxy and logistic regression, and what training as published makes of them."""
 
     about = "the bag-of-words proxy against logistic regression: minima, word weights, agreement"
+    long = True
     criteria: ClassVar[Mapping[str, str]] = {
         "snell21:C10": "(a) On small corpora that are not separable the proxy's minimum and that "
         "of logistic regression have the same word weights, to a relative difference of 1e-3, in "

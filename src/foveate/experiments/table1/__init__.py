@@ -66,6 +66,7 @@ class Table1(Reproduction):
     """Soft, hard, LVML, hybrid, random epochs and an oracle on CIFAR-10, CIFAR-100, HateXplain."""
 
     about = "SAIF and accuracy of the paradigms on CIFAR-10, CIFAR-100 and HateXplain"
+    long = True
     criteria: ClassVar[Mapping[str, str]] = {
         "vr23:C4": "In every row of the table: SAIF of LVML minus soft attention's and minus hard "
         "attention's are both above 0 with 95 % intervals over paired seeds that exclude 0. Holds "

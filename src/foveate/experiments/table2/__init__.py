@@ -107,6 +107,7 @@ class Table2(Reproduction):
     about = (
         "accuracy, FT and sparsity of five kinds of attention at two layers, as in pvr22 Table 2"
     )
+    long = True
     criteria: ClassVar[Mapping[str, str]] = {
         "pvr22:C6": "On mosaics of images, at the zeroth layer, over paired seeds: (i) FT of "
         "sparsemax and (ii) FT of spherical softmax exceed FT of softmax by more than 10 points "

@@ -58,6 +58,7 @@ class Translation(Experiment):
     """Is optimal attention where word knowledge is, and does attention align words?"""
 
     about = "optimal attention on trained models; attention's alignment error beside IBM-1's"
+    long = True
     criteria: ClassVar[Mapping[str, str]] = {
         "snell21:C15": "On validation words of trained models with a linear readout, at the end of "
         "training: (a) the certificate bounds the excess loss of α_opt by .001 nats for every "

@@ -45,7 +45,8 @@ class WithSilence(WithWitness):
 def _witness(
     first: float = 1.0, second: float = 0.3, switch: float = 0.6, top: int = 3
 ) -> Paradigm:
-    phases = (WithWitness(Soft(), first), WithWitness(TopMarginal(top), second))
+    sharp = TopMarginal(top)
+    phases = (WithWitness(Soft(), first), WithWitness(sharp, second) if second else sharp)
     return Witness(switch=switch, phases=phases)
 
 
@@ -76,6 +77,8 @@ TRIED: Mapping[str, Paradigm] = {
     "witness 1, 1": _witness(second=1.0),
     "witness .3, .3": _witness(first=0.3),
     "witness 3, .3": _witness(first=3.0),
+    "witness 3, 0": _witness(first=3.0, second=0.0),
+    "witness 3, 0 from .8": _witness(first=3.0, second=0.0, switch=0.8),
     "witness 1, .3 from .4": _witness(switch=0.4),
     "witness 1, .3 from .8": _witness(switch=0.8),
     "witness 1, .3, top 1": _witness(top=1),
