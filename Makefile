@@ -6,7 +6,7 @@ READY := $(VENV)/ready
 
 .PHONY: demo test lint types tests bench ledger clean
 
-demo: $(READY)          ## the main job: race four paradigms on digits mosaics, end with a report
+demo: $(READY)          ## the main job: race five paradigms on digits mosaics, end with a report
 	$(BIN)/foveate race digits
 
 test: lint types tests  ## all that CI checks
