@@ -93,6 +93,16 @@ def test_taking_takes_every_part(rows):
     assert Bag(x, y).take(rows).z is None
 
 
+def test_a_bank_is_gone_through_once_however_often_bags_are_taken():
+    bank = torch.zeros(9, 2)
+    bag = Bag(Mosaics(bank, torch.zeros(3, 4, dtype=torch.long)), y)
+    bank[8] = torch.nan  # was found finite, and is not looked at again
+    part = bag.take(torch.tensor([0, 2]))
+    assert part.shape == (2, 4)
+    with pytest.raises(FoveateError, match="row of the bank 8"):
+        Bag(part.x, part.y)
+
+
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=6), st.integers(0, 10**6))
 def test_padding_keeps_every_row_in_its_place(lengths, seed):
     bags, y, z = ragged(lengths, seed=seed)

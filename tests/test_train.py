@@ -3,6 +3,7 @@ import pytest
 import torch
 from torch import nn
 
+from foveate import stack
 from foveate.bag import Bag
 from foveate.data import DATASETS
 from foveate.errors import FoveateError
@@ -209,6 +210,59 @@ def test_mosaics_from_a_bank_train_like_the_same_bags_written_out():
         a = fit(build, shared, test, name, seeds=[0, 1], **plan)
         b = fit(build, dense, test, name, seeds=[0, 1], **plan)
         torch.testing.assert_close(a.trained.flat, b.trained.flat, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", TRAINABLE)
+def test_batches_that_take_each_others_place_in_memory_train_like_any(name, monkeypatch):
+    data = DATASETS.get("digits-bags")()  # ragged, cut from a bank
+    train, test = (data.load(split, n=30, m=5, seed=0) for split in ("train", "test"))
+    dense = Bag(train.dense(), train.y, train.z, train.mask)
+
+    def build():
+        return FCAM(mlp(64, 1, (4,)), mlp(64, 2, (4,)))
+
+    for bag in (train, dense):
+        usual, same = (
+            fit(build, bag, test, name, seeds=[0, 1], epochs=3, batch=8)
+            for large in (stack.LARGE, 1)
+            if monkeypatch.setattr(stack, "LARGE", large) is None
+        )
+        assert torch.equal(usual.trained.flat, same.trained.flat)
+        np.testing.assert_array_equal(usual.final["alpha"], same.final["alpha"])
+
+
+def test_only_a_batch_that_asks_for_it_takes_the_place_of_another(monkeypatch):
+    monkeypatch.setattr(stack, "LARGE", 1)
+    x = torch.arange(128.0).view(4, 2, 16)
+    pile = stack.Pile(Bag(x, torch.zeros(4, dtype=torch.long)), 1)
+    first, second = torch.tensor([[0, 2]]), torch.tensor([[3, 1]])
+    kept = pile.batch(first).x
+    shared = pile.batch(first, reuse=True).x
+    assert torch.equal(shared[0], x[first[0]])
+    assert torch.equal(pile.batch(second, reuse=True).x[0], x[second[0]])
+    assert torch.equal(shared[0], x[second[0]])  # its place was taken, as was asked for
+    assert torch.equal(kept[0], x[first[0]])
+    assert pile.batch(torch.tensor([[1, 2]])).x.data_ptr() == x[1].data_ptr()  # in order: no copy
+
+
+@pytest.mark.parametrize("every", [1, 100])
+def test_a_record_holds_what_the_weights_it_has_say(every):
+    train, test = bags([0, 1])
+    plan = Plan(epochs=3, batch=16, lr=0.05, every=every)
+
+    def training():
+        return Training(small_model, train, test, "soft", [0, 1], plan)
+
+    one, again = training(), training()
+    for done in range(1, 4):
+        one.run_epoch()
+        again.restore(*one.snapshot())
+        for stands in (one, again):
+            record = stands.record()
+            for i, bag in enumerate(test):
+                own = read(record.trained.member(i), bag, "soft")
+                np.testing.assert_allclose(record.final["alpha"][i], own.alpha, rtol=1e-5)
+        assert one.done == (done == 3)
 
 
 def test_padded_ragged_bags_train_like_the_short_ones():

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from math import prod
 from typing import Any, NamedTuple
 
 import torch
@@ -12,7 +13,7 @@ from torch.func import functional_call, vmap
 from foveate.bag import Bag
 from foveate.errors import FoveateError
 from foveate.models.focus import AttentionModel
-from foveate.segments import Mosaics, Segments, as_input
+from foveate.segments import Mosaics, Segments, as_input, rows_at
 
 __all__ = ["Batch", "Build", "Pile", "Stack"]
 
@@ -21,6 +22,7 @@ Task = Callable[..., Any]
 
 SMALL_BANK = 2**26  # numbers: 256 MB in single precision
 NARROW = 16  # numbers of a segment: below, no kernel runs well along it
+LARGE = 2**22  # numbers of a batch: above, getting memory takes longer than filling it
 
 
 class Batch(NamedTuple):
@@ -219,6 +221,7 @@ class Pile:
         self.segment_shape = sets[0].segment_shape
         self._source = _source([bag.x for bag in sets], dtype)
         self.chunk: int | None = None
+        self._room = _Room()
         self.y = torch.stack([bag.y for bag in sets])
         self.z = _joined([bag.z for bag in sets], "z")
         self.mask = _mask(sets)
@@ -248,6 +251,7 @@ class Pile:
         whole: bool = True,
         with_z: bool = True,
         trim: bool = False,
+        reuse: bool = False,
     ) -> Batch:
         """The bags at ``rows`` of each member.
 
@@ -258,6 +262,8 @@ class Pile:
             whole: Whether a bank smaller than the batch is handed on whole with an index.
             with_z: Whether the relevance is handed on.
             trim: Whether columns in which none of these bags has a segment are left out.
+            reuse: Whether the last batch that was asked for so is done with; the segments of a
+                large one then take its place in memory.
         """
         who = torch.arange(self.size) if members is None else members
         sets = torch.zeros_like(who) if self.shared else who
@@ -267,7 +273,8 @@ class Pile:
         if trim and mask is not None:
             used = int(mask.flatten(0, 1).any(0).nonzero()[-1]) + 1
             mask = mask[..., :used]
-        x = self._source.segments(sets, at, used, whole, self.chunk)
+        room = self._room if reuse else None
+        x = self._source.segments(sets, at, used, whole, self.chunk, room)
         z = _picked(self.z, at)[..., :used] if with_z and self.z is not None else None
         return Batch(x, _picked(self.y, at), z, mask, aux)
 
@@ -279,9 +286,19 @@ class _Dense:
         self.x = _typed(_stack(sets), dtype)
 
     def segments(
-        self, sets: Tensor, at: Tensor, used: int, whole: bool, chunk: int | None
+        self,
+        sets: Tensor,
+        at: Tensor,
+        used: int,
+        whole: bool,
+        chunk: int | None,
+        room: "_Room | None",
     ) -> Segments:
-        return _laid_out(_picked(self.x if used == self.x.shape[2] else self.x[:, :, :used], at))
+        if used < self.x.shape[2]:
+            return _laid_out(_picked(self.x[:, :, :used], at))
+        if len(at) == 1 and room is None:  # to be read, in order as a rule: without a copy
+            return _laid_out(rows_at(self.x.flatten(0, 1), at))
+        return _laid_out(_picked(self.x, at, room))
 
     def as_banks(self) -> "_Banks":
         """The same bags, each segment a row of a bank."""
@@ -301,7 +318,13 @@ class _Banks:
         self.bank = _typed(_stack(banks), dtype)
 
     def segments(
-        self, sets: Tensor, at: Tensor, used: int, whole: bool, chunk: int | None
+        self,
+        sets: Tensor,
+        at: Tensor,
+        used: int,
+        whole: bool,
+        chunk: int | None,
+        room: "_Room | None",
     ) -> Segments:
         index = _picked(self.index, at)[..., :used]
         if chunk is not None or (whole and self.length < index[0].numel()):
@@ -311,7 +334,25 @@ class _Banks:
         banks = sets if self.own else torch.zeros_like(sets)
         if whole and not self.bank.is_floating_point() and self.bank.dtype != torch.uint8:
             return _once_each(self.bank, banks, index)
-        return _laid_out(_picked(self.bank, index + self.length * banks[:, None, None]))
+        return _laid_out(_picked(self.bank, index + self.length * banks[:, None, None], room))
+
+
+class _Room:
+    """Memory for the segments of one large batch after another.
+
+    What is beyond the size that an allocator keeps is got from the system anew for every batch,
+    page by page, which takes longer than to fill it.
+    """
+
+    def __init__(self) -> None:
+        self._kept = torch.empty(0)
+
+    def of(self, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
+        """Uninitialised numbers; what was in the room before is lost."""
+        need = prod(shape)
+        if self._kept.dtype != dtype or self._kept.numel() < need:
+            self._kept = torch.empty(need, dtype=dtype)
+        return self._kept[:need].view(shape)
 
 
 _CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.RNNBase)
@@ -359,9 +400,14 @@ def _typed(x: Tensor, dtype: torch.dtype) -> Tensor:
     return as_input(x).to(dtype) if small else x
 
 
-def _picked(sets: Tensor, at: Tensor) -> Tensor:
+def _picked(sets: Tensor, at: Tensor, room: _Room | None = None) -> Tensor:
     """Rows of all sets (sets, n, *), counted through, at places (S, …): shape (S, …, *)."""
-    return sets.flatten(0, 1).index_select(0, at.flatten()).unflatten(0, at.shape)
+    rows, places = sets.flatten(0, 1), at.flatten()
+    shape = (len(places), *rows.shape[1:])
+    if room is None or prod(shape) < LARGE:
+        return rows.index_select(0, places).unflatten(0, at.shape)
+    filled = torch.index_select(rows, 0, places, out=room.of(shape, rows.dtype))
+    return filled.unflatten(0, at.shape)
 
 
 def _once_each(bank: Tensor, banks: Tensor, index: Tensor) -> Mosaics:

@@ -112,6 +112,7 @@ class Training:
         self.kept = self._weights() if plan.patience else {}
         self.times: list[int] = []
         self.values: dict[str, list[np.ndarray]] = {}
+        self._read: Reading | None = None  # held-out bags as these weights read them
         self._measure()
 
     @property
@@ -122,6 +123,7 @@ class Training:
     def run_epoch(self) -> None:
         """One pass over the training bags for every member that has not stopped."""
         start = time.process_time()
+        self._read = None
         phases = self._phases(self.epoch)
         self._restart(phases)
         order = torch.stack([self._order(i) for i in range(len(self.seeds))])
@@ -170,6 +172,7 @@ class Training:
             whole=not self.stack.mixes_rows,
             with_z=self.stack.model.needs_z or phase.needs_z,
             trim=not phase.whole_bag,
+            reuse=True,
         )
         if phase.recalls and batch.aux is not None and batch.mask is not None:
             batch = batch._replace(aux=batch.aux[..., : batch.mask.shape[-1]])
@@ -257,8 +260,8 @@ class Training:
     def _measure(self) -> None:
         """Append what is recorded over time, each member read by the phase it is in."""
         measured: dict[str, np.ndarray] = {"train_loss": self._last_loss().double().numpy()}
-        for name, value in measure(self._reading(), self.test).items():
-            measured[name] = value
+        self._read = self._reading()
+        measured |= measure(self._read, self.test)
         if self.probe is not None:
             measured |= self.probe(self)
         self.times.append(self.epoch)
@@ -298,7 +301,7 @@ class Training:
 
     def record(self) -> Record:
         """All measurements so far, and every held-out bag as it is read now."""
-        reading = self._reading()
+        reading = self._reading() if self._read is None else self._read
         final = {name: value.float().numpy() for name, value in reading._asdict().items()}
         final |= {"y": self.test.y.numpy(), "losses": torch.stack(self.losses).T.float().numpy()}
         for name in ("z", "mask"):
@@ -348,6 +351,7 @@ class Training:
             setattr(self, name, tensors[name])
         self.losses, self.times = list(tensors["losses"]), tensors["times"].tolist()
         self.epoch, self.cpu_seconds = meta["epoch"], meta["cpu_seconds"]
+        self._read = None
 
 
 class _Past(Sequence[float]):

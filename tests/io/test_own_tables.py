@@ -260,7 +260,7 @@ def bad(change=None, row=None, column=None, value=None):
         (1, "b", "nan", r"line 3, column 'b': must be finite, got nan"),
         (1, "b", "-inf", r"line 3, column 'b': must be finite, got -inf"),
         (1, "b", "1e39", r"line 3, column 'b': must be at most 3.403e\+38 in size, got 1e\+39"),
-        (1, "b", "", r"line 3, column 'b': is missing"),
+        (1, "b", "", r"line 3, column 'b': is missing; if this column is no part"),
         (2, "a", "cat", r"line 4, column 'a': must be a number, got 'cat'"),
         (2, "a", "1_0", r"line 4, column 'a': must be a number, got '1_0'"),
         (2, "label", "", r"line 4, column 'label': is missing"),

@@ -37,7 +37,7 @@ def root(tmp_path):
 def test_whole_tiles_of_classes_in_folders(root):
     own = read_bags(root, tiles=4)
     assert own.kind == "image"
-    assert own.ids == (str(root / "cat" / "1.png"), str(root / "dog" / "2.png"))
+    assert own.ids == ("cat/1.png", "dog/2.png")  # the same wherever the folder is seen from
     assert own.classes == ("cat", "dog")
     assert own.bag.y.tolist() == [0, 1]
     assert own.bag.x.bank.dtype == torch.uint8
@@ -140,3 +140,16 @@ def test_what_cannot_be_tiled_is_named(root):
     (root / "dog" / "2.png").write_bytes(b"no picture")
     with pytest.raises(FoveateError, match=r"dog/2.png: not an image"):
         read_bags(root, tiles=4)
+
+
+def test_a_table_above_the_folder_counts_only_if_it_gives_labels(tmp_path):
+    """What a command wrote beside the folder, a row a tile, is no table of labels."""
+    root = tmp_path / "new"
+    for name in ("1.png", "2.png"):
+        picture(root / name, 8, 8)
+    (tmp_path / "tiles.csv").write_text("bag,segment,attention\n1.png,0,.5\n1.png,1,.5\n")
+    assert read_bags(root, tiles=4).ids == ("1.png", "2.png")
+    (tmp_path / "tiles.csv").write_text("image,label\n1.png,cat\n2.png,dog\n")
+    assert read_bags(root, tiles=4).classes == ("cat", "dog")
+    (tmp_path / "tiles.csv").write_bytes(b"\xff\x00")
+    assert not read_bags(root, tiles=4).labelled

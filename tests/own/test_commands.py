@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from foveate.cli import main
 from foveate.runs import open_run
@@ -158,3 +159,22 @@ def test_killed_and_resumed_equals_never_killed(folder):
     for name in ("soft", "hard"):
         weights = [(r.path / name / "weights.safetensors").read_bytes() for r in (first, second)]
         assert weights[0] == weights[1]
+
+
+def test_a_folder_of_images_is_the_same_wherever_it_is_seen_from(tmp_path, monkeypatch, capsys):
+    chance = np.random.default_rng(0)
+    for i in range(60):
+        name = ("red", "blue")[i % 2]
+        pixels = chance.integers(60, 90, size=(8, 8, 3)).astype(np.uint8)
+        pixels[:4, :4, 2 * (i % 2)] = 250
+        (tmp_path / "photos" / name).mkdir(parents=True, exist_ok=True)
+        Image.fromarray(pixels).save(tmp_path / "photos" / name / f"{i}.png")
+    monkeypatch.chdir(tmp_path)
+    main(["fit", "photos", "--tiles=4", "--encoder=none", "--out=run", *QUICK])
+    main(["explain", "run", "photos/red", "--out=tiles.csv"])
+    main(["predict", "run", "photos/red", "--out=answers.csv"])  # tiles.csv is not in its way
+    assert (tmp_path / "answers.csv").read_text().count("red") > 25
+    monkeypatch.chdir("/")
+    capsys.readouterr()
+    main(["trust", str(tmp_path / "run"), "--json"])  # the bags are found again, and are the same
+    assert [one["bags"] for one in json.loads(capsys.readouterr().out)] == [12, 12]

@@ -278,6 +278,10 @@ def test_tiles_go_through_a_frozen_encoder_named_by_its_weights(tmp_path, monkey
     features = fitted.bags(collection).x.bank * fitted.preparation.standard.scale
     features = features + fitted.preparation.standard.mean
     torch.testing.assert_close(features[:, :3], bank.mean((2, 3)), atol=0.02, rtol=0)
+    told = []
+    few = fitted.bags(collection.take([3, 5]), lambda *said: told.append(said))
+    assert told[-1] == ("encoding", 8, 8)  # the tiles of two bags, not of all
+    torch.testing.assert_close(few.dense(), fitted.bags(collection).take([3, 5]).dense())
     monkeypatch.delitem(sys.modules, "my_encoder")
     (tmp_path / "my_encoder.py").write_text(ENCODER.format(factor=2.0) + "# other weights")
     with pytest.raises(FoveateError, match="has other weights here than in training"):

@@ -1,10 +1,14 @@
+from dataclasses import replace
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from foveate.bag import Bag
 from foveate.errors import FoveateError
 from foveate.own.splitting import PARTS, split_bags
+from foveate.segments import Mosaics
 
 from .made import numbers
 
@@ -68,3 +72,19 @@ def test_without_validation_bags_some_are_drawn_from_training():
 def test_splits_that_cannot_be(names, sentence):
     with pytest.raises(FoveateError, match=sentence):
         split_bags(numbers(split=names))
+
+
+@pytest.mark.parametrize("groups", [False, True])
+@given(seed=st.integers(0, 5))
+def test_copies_of_a_bag_are_never_parted(groups, seed):
+    """Bags 0, 20 and 40 are one text, and with groups whatever stands beside them comes along."""
+    whole = numbers(60, groups=groups)
+    rows = torch.arange(60)
+    rows[[20, 40]] = 0
+    bag = whole.bag
+    same = Bag(Mosaics(bag.x.bank, bag.x.index[rows]), bag.y, None, bag.mask[rows], bag.group)
+    split = split_bags(replace(whole, bag=same), seed)
+    parts = {i: part for part in PARTS for i in split.rows(part).tolist()}
+    linked = [0, 1, 20, 21, 40, 41] if groups else [0, 20, 40]
+    assert len({parts[i] for i in linked}) == 1
+    assert sorted(parts) == list(range(60))

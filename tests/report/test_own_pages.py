@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 
@@ -83,16 +85,27 @@ def test_tiles_lie_where_they_were_cut_and_are_never_smoothed():
 def test_windows_are_as_wide_as_their_times_and_as_high_as_their_evidence():
     places = np.array([[0.0, 10.0], [10.0, 30.0], [30.0, 40.0]])
     bag = shown("series", m=3, values=np.arange(6.0).reshape(3, 2), places=places)
-    (first, _), (_, signed) = bag_view(bag, CLASSES, ("a", "b"), "k")["panels"]
-    assert first == "attention on a, b (each from its lowest to its highest value)"
+    (first, drawn), (_, signed) = bag_view(bag, CLASSES, ("a", "b<i>"), "k")["panels"]
+    assert first == "attention, and each column from its lowest to its highest value"
+    assert re.findall(r">([^<>]*)</text>", drawn)[:2] == ["a", "b&lt;i&gt;"]
     e = bag.evidence[:, 1] / np.abs(bag.evidence).max()
     step = (600 - 28) / 40
     for (a, b), share in zip(places, e, strict=True):
-        tall = abs(share) * 61
-        top = 65 - tall if share > 0 else 65
+        tall = abs(share) * 31
+        top = 35 - tall if share > 0 else 35
         left, wide = 14 + a * step + 0.5, (b - a) * step - 1
         box = f'x="{left:.1f}" y="{top:.1f}" width="{wide:.1f}" height="{tall:.1f}"'
         assert box in signed
+
+
+def test_of_many_columns_those_are_drawn_in_which_the_top_window_stands_out():
+    chance = np.random.default_rng(0)
+    values = chance.normal(size=(8, 7))
+    bag = shown("series", m=8, values=values, places=np.arange(16.0).reshape(8, 2))
+    values[int(bag.alpha.argmax()), [1, 2, 5, 6]] += [9, -9, 9, 9]
+    (title, drawn), _ = bag_view(bag, CLASSES, [f"c{k}" for k in range(7)], "k")["panels"]
+    assert title.endswith("; 4 of 7 columns, in which the top window stands out most")
+    assert re.findall(r">(c\d)</text>", drawn) == ["c1", "c2", "c5", "c6"]
 
 
 @pytest.mark.parametrize("kind", ["features", "text", "image", "series"])

@@ -120,4 +120,15 @@ def test_the_page_puts_the_verdict_first_and_needs_no_locations():
     page = trust_page(kept, name="boxes")
     assert page.index("Do not trust") < page.index("What to do next") < page.index("The evidence")
     assert "Against known locations" not in page
+    assert page.index("--paradigms witness") < page.index("Mark the relevant segments")
     assert "foveate trust run" in page
+
+
+def test_a_page_of_which_nothing_can_be_told_is_drawn_all_the_same():
+    bag = hand_built.without_z(hand_built.boxes(1, n=6))
+    trust = examine(hand_built.background(), "lvml", bag, ("a", "b", "c"))
+    assert {own["verdict"]["grade"] for own in trust.by_class} == {"cannot tell"}
+    kept = {"source": "bags", "command": "", "chosen": "lvml", "found": [trust.to_json()]}
+    page = trust_page(kept, name="boxes")
+    assert "Nothing can be said of where these models look." in page
+    assert "LVML, which the fit chose" in page

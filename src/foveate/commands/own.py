@@ -233,6 +233,7 @@ def _print_fit(run: Run) -> None:
     Console(width=None if Console().is_terminal else 140).print(table)
     print(f"* {manifest['chosen']} is chosen: {manifest['rule']}")
     print(f"report: {run.path / 'report.html'}")
+    print(f"next: 'foveate trust {run.path}' says whether its attention can be trusted")
 
 
 def _interval(value: Any, factor: int, places: int) -> str:

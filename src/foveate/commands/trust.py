@@ -77,7 +77,9 @@ def trust_command(
     found = []
     with progress_of(quiet=True) as report:
         report("examining", 0, len(names))
-        sets = _race(opened, names) if kind == "race" else _fit(opened, names, data, columns)
+        sets = (
+            _race(opened, names) if kind == "race" else _fit(opened, names, data, columns, report)
+        )
         for one in sets:
             found.append(_examined(one, nothing, relevant))
             report("examining", len(found), len(names))
@@ -108,7 +110,7 @@ def _race(run: Run, names: list[str]) -> Iterator[_Given]:
 
 
 def _fit(
-    run: Run, names: list[str], data: Path | None, columns: Columns | None
+    run: Run, names: list[str], data: Path | None, columns: Columns | None, report: Any
 ) -> Iterator[_Given]:
     from foveate.own.fitted import load_fitted
 
@@ -117,7 +119,7 @@ def _fit(
     bag: Bag | None = None
     for name in names:
         fitted = load_fitted(run.path, name)
-        bag = fitted.bags(collection) if bag is None else bag
+        bag = fitted.bags(collection, report) if bag is None else bag
         yield _Given(name, fitted.stack, bag, fitted.classes, known)
 
 
@@ -157,8 +159,12 @@ def _write(run: Run, found: "list[Trust]", data: Path | None) -> None:
     """The numbers and the page, each whole or not at all."""
     from foveate.report.trust import write_trust_page
 
-    source = "its held-out bags" if data is None else data.name
-    kept = {"source": source, "command": this_command(), "found": [t.to_json() for t in found]}
+    kept = {
+        "source": "the run's own held-out bags" if data is None else data.name,
+        "command": this_command(),
+        "chosen": run.manifest.get("chosen"),
+        "found": [t.to_json() for t in found],
+    }
     text = json.dumps(kept, ensure_ascii=False, indent=1, allow_nan=False).encode()
     write_atomically(run.path / "trust.json", lambda file: file.write(text))
     write_trust_page(run.path / "trust.html", kept, name=Path(run.manifest["label"]).name)
@@ -169,20 +175,31 @@ def _print(run: Run, found: "list[Trust]") -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table(title=f"can the attention of {escape(run.name)} be trusted?", show_lines=True)
+    table = Table(title=f"can the attention of {escape(run.name)} be trusted?")
     for heading in ("paradigm", "class", "verdict", "accuracy, %", "FT, estimated %", "measured %"):
         table.add_column(heading, justify="right" if "%" in heading else "left")
     for trust in found:
         for own in trust.by_class:
-            numbers = [own["accuracy"], own["estimate"], own["measured"] and own["measured"].mean]
+            judged = own["verdict"]["grade"] != "cannot tell"
+            estimate = own["estimate"] if judged else None
+            numbers = [own["accuracy"], estimate, own["measured"] and own["measured"].mean]
             cells = [
                 "–" if value is None or math.isnan(value) else f"{100 * value:.0f}"
                 for value in numbers
             ]
-            table.add_row(trust.paradigm, escape(own["name"]), own["verdict"]["grade"], *cells)
+            who = _marked(run, trust.paradigm) if own is trust.by_class[0] else ""
+            table.add_row(who, escape(own["name"]), own["verdict"]["grade"], *cells)
+        table.add_section()
     Console(width=None if Console().is_terminal else 140).print(table)
     for trust in found:
-        print(f"{trust.paradigm}: {trust.verdict.grade}. {trust.verdict.said}")
+        print(f"{_marked(run, trust.paradigm)}: {trust.verdict.grade}. {trust.verdict.said}")
         for line in (*trust.verdict.why, *(f"next: {step}" for step in trust.verdict.next)):
             print(f"  - {line}")
+    if found[0].relevant == 1 and not found[0].localisation:
+        print("one segment of a bag is taken to be evidence; --relevant N says that it may be N")
     print(f"page: {run.path / 'trust.html'}")
+
+
+def _marked(run: Run, paradigm: str) -> str:
+    """A paradigm's name, with a star where it is the one that the fit chose."""
+    return f"{paradigm} *" if paradigm == run.manifest.get("chosen") else paradigm

@@ -58,12 +58,14 @@ class Sheet:
 def read_sheet(folder: Path, columns: Columns, labelled: bool | None = None) -> Sheet | None:
     """The table beside files of bags: ``labels.csv``, or the only CSV of the folder or its parent.
 
+    In the parent, which may hold other things, a CSV by another name counts if it gives labels.
+
     Args:
         folder: Where the bags are.
         columns: Names of its columns where they are not the usual ones.
         labelled: False leaves labels out.
     """
-    path = _found(folder)
+    path = _found(folder, columns)
     if path is None:
         return None
     held = column_names(path)
@@ -107,13 +109,28 @@ def _key(cell: object, place: str) -> str:
     return name
 
 
-def _found(folder: Path) -> Path | None:
+def _found(folder: Path, columns: Columns) -> Path | None:
     for place in (folder, folder.parent):
         tables = sorted(f for f in place.glob("*.[ct]sv") if f.name not in APART)
         best = [file for file in tables if file.name in PREFERRED] or tables
+        if place != folder:
+            best = [f for f in best if f.name in PREFERRED or _gives_labels(f, columns)]
         if len(best) == 1:
             return best[0]
         if best and place == folder:
             listed = ", ".join(file.name for file in best)
             raise FoveateError(f"{place} holds several tables ({listed}): call one labels.csv")
     return None
+
+
+def _gives_labels(path: Path, columns: Columns) -> bool:
+    """Whether a table names bags and their labels; one that cannot be read does not."""
+    try:
+        held = column_names(path)
+    except FoveateError:
+        return False
+    found = [
+        column(path, held, columns.said(what), usual, needed=False)
+        for what, usual in (("bag", BAG), ("label", ("label",)))
+    ]
+    return None not in found

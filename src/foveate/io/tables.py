@@ -45,7 +45,13 @@ def read_tables(
     """
     by_split = table_files(path)
     files = [file for part in by_split.values() for file in part]
-    table, chosen = read_columns(files, columns, labelled, report)
+    try:
+        table, chosen = read_columns(files, columns, labelled, report)
+    except FoveateError as error:
+        if columns.segment is not None or not str(error).endswith(": is missing"):
+            raise
+        hint = "if this column is no part of a segment, name those that are (--segment a,b)"
+        raise FoveateError(f"{error}; {hint}, or say what it is (--relevance, --group)") from None
     split = None
     if any(by_split):
         sides = [side or "" for side, part in by_split.items() for _ in part]

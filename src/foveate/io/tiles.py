@@ -81,7 +81,7 @@ def read_tiles(
     own_split = beside.of(keys, "split") if beside else None
     return collect(
         bags,
-        [str(file) for file in files],
+        [file.relative_to(root).as_posix() for file in files],
         lambda bag: str(files[bag]),
         source=str(path),
         labels=labels,

@@ -63,10 +63,11 @@ def bags_table(fitted: Fitted, collection: Collection, found: Answer) -> Any:
     if collection.labelled:
         columns["label"] = [fitted.classes[c] for c in found.bag.y.tolist()]
     columns["predicted"] = [fitted.classes[c] for c in found.p.argmax(1)]
-    columns |= {f"p_{name}": found.p[:, c] for c, name in enumerate(fitted.classes)}
+    p = found.p.astype(np.float32)  # digits that mean something
+    columns |= {f"p_{name}": p[:, c] for c, name in enumerate(fitted.classes)}
     columns["segments"] = [len(own) for own in alpha]
     columns["top_segment"] = [int(own.argmax()) for own in alpha]
-    columns["top_attention"] = [float(own.max()) for own in alpha]
+    columns["top_attention"] = np.array([own.max() for own in alpha], np.float32)
     if first:
         columns["null_attention"] = [float(own[0]) for own in found.explained.alpha]
     return pa.table(columns)

@@ -122,8 +122,12 @@ class Preparation:
         bank = _bank(collection.bag)
         if self.vocabulary is not None:
             return self._ids(collection.words or ())
-        if self.encoding is not None:
-            bank = self.encoding.apply(bank, report) if features is None else features
+        if features is not None:
+            bank = features
+        elif self.encoding is not None:  # some bags need some tiles only, and each takes long
+            used = _used(collection.bag)
+            found = self.encoding.apply(bank[used], report)
+            bank = torch.zeros(len(bank), self.encoding.width).index_copy(0, used, found)
         if self.columns and collection.columns and collection.columns != self.columns:
             place = {name: i for i, name in enumerate(collection.columns)}
             bank = bank[:, [place[name] for name in self.columns]]

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from foveate.errors import FoveateError
 from foveate.io.collection import Collection
+from foveate.io.view import View, content
 
 __all__ = ["PARTS", "Split", "split_bags"]
 
@@ -39,9 +40,9 @@ class Split:
 def split_bags(collection: Collection, seed: int = 0) -> Split:
     """The parts of labelled bags; a split that the data name wins over one that is drawn.
 
-    Drawn parts hold 3/5, 1/5 and 1/5 of the bags; bags of one group are in one part, and classes
-    are kept in proportion as far as groups allow. Where the data name no validation part, a quarter
-    of the training bags is drawn for it.
+    Drawn parts hold 3/5, 1/5 and 1/5 of the bags; bags of one group are in one part, and so are
+    copies of a bag; classes are kept in proportion as far as groups allow. Where the data name no
+    validation part, a quarter of the training bags is drawn for it.
 
     Args:
         collection: Labelled bags.
@@ -93,9 +94,8 @@ def _folds(collection: Collection, rows: Tensor, folds: int, seed: int) -> list[
     """Rows in folds of like size and classes, groups whole."""
     from sklearn.model_selection import StratifiedGroupKFold
 
-    group = collection.bag.group
     y = collection.bag.y[rows].numpy()
-    groups = np.arange(len(rows)) if group is None else group[rows].numpy()
+    groups = _kept_together(collection)[rows.numpy()]
     counts = np.bincount(y, minlength=len(collection.classes))
     if counts.min() < folds:
         few = collection.classes[int(counts.argmin())]
@@ -105,11 +105,27 @@ def _folds(collection: Collection, rows: Tensor, folds: int, seed: int) -> list[
         )
     if len(np.unique(groups)) < folds:
         raise FoveateError(
-            f"{collection.source}: {folds} groups are needed to split by group, got "
-            f"{len(np.unique(groups))}"
+            f"{collection.source}: {folds} groups are needed to split by group, copies of a bag in "
+            f"one, got {len(np.unique(groups))}"
         )
     cut = StratifiedGroupKFold(folds, shuffle=True, random_state=seed).split(y, y, groups)
     return [rows[torch.from_numpy(np.sort(held))] for _, held in cut]
+
+
+def _kept_together(collection: Collection) -> NDArray[np.int64]:
+    """Which bags must not be parted, (n,): those of a group, copies, and what these link."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    group, n = collection.bag.group, len(collection)
+    links = [np.unique(content(View(collection)), return_inverse=True)[1]]
+    links += [] if group is None else [np.unique(group.numpy(), return_inverse=True)[1]]
+    ends = np.concatenate([n + k * n + link for k, link in enumerate(links)])  # one node a value
+    size = n * (1 + len(links))
+    bags = np.tile(np.arange(n), len(links))
+    graph = coo_array((np.ones(len(ends)), (bags, ends)), shape=(size, size))
+    found: NDArray[np.int64] = connected_components(graph, directed=False)[1][:n].astype(np.int64)
+    return found
 
 
 def _must_hold(collection: Collection, split: Split) -> None:

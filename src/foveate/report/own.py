@@ -56,6 +56,7 @@ def fit_page(run: Run) -> str:
         classes=classes,
         seeds=len(manifest["seeds"]),
         charts=_charts(records, chosen, manifest),
+        temperature=f"{manifest['scores'][chosen]['temperature']:.2f}" if chosen else "",
         curves=_curves(records),
         bags=views,
         kind="features" if views and "ranked" in views[0] else manifest["data"]["kind"],
@@ -98,7 +99,6 @@ def _row(name: str, own: Mapping[str, Any], chosen: bool) -> dict[str, Any]:
         "chosen": chosen,
         "cells": cells,
         "seeds": seeds,
-        "temperature": f"{own['temperature']:.2f}",
     }
 
 
@@ -114,17 +114,24 @@ def _number(value: Sequence[float | None], factor: int, places: int, spread: boo
 
 def _data(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     sizes, kind = manifest["sizes"], manifest["data"]["kind"]
-    shape = "×".join(map(str, sizes["segment"]))
     lengths = f"{sizes['shortest']:,} to {sizes['longest']:,}"
     groups = "none named" if sizes["groups"] is None else f"{sizes['groups']:,}, each in one part"
     return [
         ("read from", manifest["data"]["source"]),
         ("bags", f"{sizes['bags']:,}"),
         ("segments", f"{sizes['segments']:,}, {lengths} a bag"),
-        ("a segment", f"{kind}, read as {shape} {'word ids' if kind == 'text' else 'numbers'}"),
+        ("a segment", _segment(kind, sizes["segment"])),
         ("groups", groups),
         ("split", sizes["split"]),
     ]  # fmt: skip
+
+
+def _segment(kind: str, shape: Sequence[int]) -> str:
+    """What a segment is, and as what it is read."""
+    if kind == "text":
+        return "a word" if list(shape) == [1] else f"a piece of text of up to {shape[0]} words"
+    named = {"image": "a tile of an image", "series": "a window in time"}.get(kind, "a row")
+    return f"{named}, read as {'×'.join(map(str, shape))} numbers"
 
 
 def _charts(

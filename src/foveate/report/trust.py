@@ -56,7 +56,8 @@ def trust_page(kept: Mapping[str, Any], *, name: str) -> str:
     """The page as text.
 
     Args:
-        kept: What ``trust.json`` holds: ``source``, ``command``, and ``found``, a paradigm each.
+        kept: What ``trust.json`` holds: ``source``, ``command``, ``found``, a paradigm each, and
+            ``chosen``, the one that a fit chose.
         name: What the models were trained on.
     """
     return rendered(
@@ -64,7 +65,10 @@ def trust_page(kept: Mapping[str, Any], *, name: str) -> str:
         title=f"Can the attention on {name} be trusted?",
         source=kept["source"],
         command=kept["command"],
-        views=[_view(found) for found in kept["found"]],
+        views=[
+            _view(found) | {"chosen": found["paradigm"] == kept.get("chosen")}
+            for found in kept["found"]
+        ],
     )
 
 
@@ -108,7 +112,7 @@ def _class(own: Mapping[str, Any]) -> dict[str, Any]:
         "said": verdict["said"],
         "bags": own["bags"],
         "accuracy": _percent(own["accuracy"]),
-        "estimate": _percent(own["estimate"]),
+        "estimate": "–" if verdict["grade"] == "cannot tell" else _percent(own["estimate"]),
         "measured": _interval(own["measured"]) if own["measured"] else "–",
         "unattended": "–" if own["unattended"] is None else f"{own['unattended']:.2f}",
         "seeds": _percent(own["marks"]["seeds"]),

@@ -115,7 +115,7 @@ def _classes(found: Mapping[str, Any]) -> Any:
     """FT of each class, estimated without locations and, where known, measured."""
     rows = []
     for own in found["by_class"]:
-        if own["estimate"] is not None:
+        if own["estimate"] is not None and own["verdict"]["grade"] != "cannot tell":
             rows.append({"name": own["name"], "x": 100 * own["estimate"], "what": "estimated"})
         if own["measured"] is not None and own["measured"]["mean"] is not None:
             ends = {k: own["measured"][k] for k in ("low", "high")}

@@ -62,8 +62,9 @@ def _against(rows: list[dict[str, Any]], sizes: list[int]) -> Any:
     methods = _methods(rows)
     paint = _paint(methods)
     axis = alt.Scale(zero=False, nice=True)
-    x = alt.X("bag_auc:Q", title="bag AUC", scale=axis)
-    y = alt.Y("segment_auroc:Q", title="segment AUROC, in positive bags", scale=axis)
+    few = alt.Axis(tickCount=4, labelFlush=False)
+    x = alt.X("bag_auc:Q", title="bag AUC", scale=axis, axis=few)
+    y = alt.Y("segment_auroc:Q", title="segment AUROC, in positive bags", scale=axis, axis=few)
     panels = []
     for n in chosen:
         own = [row for row in rows if row["bags"] == n]
@@ -76,7 +77,11 @@ def _against(rows: list[dict[str, Any]], sizes: list[int]) -> Any:
         spread = [row for row in own if row["bag_auc_low"] is not None]
         lines = [with_rows(flat, spread), with_rows(tall, spread)] if spread else []
         layers = alt.layer(*lines, with_rows(dot, own))
-        panels.append(layers.properties(width=SIDE, height=SIDE, title=f"{n} training bags"))
+        panels.append(
+            layers.properties(
+                width=SIDE, height=SIDE, title={"text": f"{n} training bags", "frame": "group"}
+            )
+        )
     return alt.hconcat(*panels).properties(
         description="Bag AUC against segment AUROC of every method, with intervals over seeds."
     )

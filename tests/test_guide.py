@@ -1,0 +1,90 @@
+"""The guide from a CSV to a verdict, followed to the letter."""
+
+import csv
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from foveate.cli import COMMANDS, main
+
+GUIDE = Path(__file__).parents[1] / "docs" / "guide" / "five-commands.md"
+TEXT = GUIDE.read_text()
+
+
+def commands():
+    block = re.search(r"```sh\n(.*?)```", TEXT, re.S)[1]
+    return [shlex.split(line) for line in block.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def followed(tmp_path_factory):
+    """A folder in which the script and all five commands have been run; exit codes by command."""
+    folder, codes = tmp_path_factory.mktemp("guide"), {}
+    script = re.search(r"```python make_recordings.py\n(.*?)```", TEXT, re.S)[1]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        exec(compile(script, "make_recordings.py", "exec"), {})
+        for program, *words in commands():
+            assert program == "foveate"
+            try:
+                main(words)
+                codes[words[0]] = 0
+            except SystemExit as stop:
+                codes[words[0]] = stop.code or 0
+    return folder, codes
+
+
+def test_five_commands_end_well(followed):
+    _, codes = followed
+    assert codes == dict.fromkeys(["check", "fit", "trust", "explain", "predict"], 0)
+
+
+def test_every_file_that_the_guide_promises_is_there(followed):
+    folder, _ = followed
+    table = TEXT.partition("| file |")[2].partition("\n\n")[0]
+    promised = re.findall(r"`([^`]+)`", table)
+    assert len(promised) == 6
+    for name in promised:
+        assert (folder / name).stat().st_size > 0, name
+        if name.endswith(".html"):
+            page = (folder / name).read_text()
+            assert page.rstrip().endswith("</html>")
+            assert not re.search(r'(?:src|href)="https?:', page)
+
+
+def test_the_tables_hold_what_the_guide_says(followed):
+    folder, _ = followed
+    answers = list(csv.DictReader((folder / "answers.csv").read_text().splitlines()))
+    assert [row["bag"] for row in answers] == [f"n{i}" for i in range(40)]
+    for row in answers:
+        p = {name: float(row[f"p_{name}"]) for name in ("bearing", "leak", "none")}
+        assert sum(p.values()) == pytest.approx(1, abs=1e-5)
+        assert max(p, key=p.get) == row["predicted"]
+    given = list(csv.DictReader((folder / "new.csv").read_text().splitlines()))
+    windows = list(csv.DictReader((folder / "windows.csv").read_text().splitlines()))
+    assert [(w["bag"], float(w["start"])) for w in windows] == [
+        (row["recording"], float(row["start"])) for row in given
+    ]
+
+
+def test_the_verdict_is_one_that_can_be_acted_upon(followed):
+    """Faults of three standard deviations are learnt, and looked at; 'none' is not judged."""
+    folder, _ = followed
+    kept = json.loads((folder / "pumps" / "trust.json").read_text())
+    first = kept["found"][0]
+    assert first["paradigm"] == kept["chosen"]
+    grades = {own["name"]: own["verdict"]["grade"] for own in first["by_class"]}
+    assert grades["none"] == "cannot tell"
+    assert {grades["bearing"], grades["leak"]} <= {"trust", "trust with care"}
+    assert len(kept["found"]) == 5
+
+
+def test_other_commands_that_the_guide_names_exist():
+    named = set(re.findall(r"`foveate (\w+)", TEXT))
+    assert named
+    assert named <= set(COMMANDS)
+    links = re.findall(r"\]\(([^)]+)\)", TEXT)
+    assert [link for link in links if not (GUIDE.parent / link).exists()] == []
