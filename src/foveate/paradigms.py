@@ -200,7 +200,10 @@ class TopMarginal(Paradigm):
         return -of_label(self.log_prob(alpha, x, g), y)
 
     def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
-        weight, at = alpha.topk(min(self.top, alpha.shape[1]), 1)
+        # Of equals the first are read, wherever padding stands: a stable order, which topk has not.
+        weight, at = (
+            part[:, : self.top] for part in alpha.sort(stable=True, dim=1, descending=True)
+        )
         read = select(x, at)
         log_p = log_softmax(g(read.flatten(0, 1))).unflatten(0, at.shape)
         silent = log_weights((1 - weight.sum(1)).clamp_min(0)) - math.log(log_p.shape[2])

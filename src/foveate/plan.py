@@ -13,7 +13,7 @@ from pydantic import (
 
 from foveate.errors import FoveateError
 
-__all__ = ["Checked", "Plan", "Race", "SettledRace"]
+__all__ = ["RACED", "Checked", "Plan", "Race", "SettledRace"]
 
 RACED = ("soft", "hard", "lvml", "hybrid", "witness")
 Rate = Annotated[float, Field(gt=0)]

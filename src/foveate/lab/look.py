@@ -3,13 +3,13 @@
 from typing import Any
 
 from foveate.figures.palette import ATTENTION, QUADRANT_COLOURS, colour, dash, label, shape
+from foveate.plan import RACED
 
 __all__ = ["look", "palette_css", "specified"]
 
-PARADIGMS = ("soft", "hard", "lvml", "hybrid", "witness", "logit", "em")
-PARADIGMS += ("hard-sampled", "random", "direct")
+PARADIGMS = (*RACED, "logit", "em", "hard-sampled", "random", "direct")
 # Classes and background look as in the figures of the error modes, whose module needs torch.
-CLASSES = ("soft", "hard", "lvml", "hybrid", "witness", "logit")
+CLASSES = (*RACED, "logit")
 BACKGROUND = "#4b5258"
 ENDS = {
     "sound": ("right answer, right place", "#0072B2"),

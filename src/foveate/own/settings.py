@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from foveate.plan import Checked, Rate, Words
+from foveate.plan import RACED, Checked, Rate, Words
 
 __all__ = ["FitSettings"]
 
@@ -12,13 +12,7 @@ __all__ = ["FitSettings"]
 class FitSettings(Checked):
     """How a user's bags are fitted."""
 
-    paradigms: Annotated[Words, Field(min_length=1)] = (
-        "soft",
-        "hard",
-        "lvml",
-        "hybrid",
-        "witness",
-    )
+    paradigms: Annotated[Words, Field(min_length=1)] = RACED
     """Ways to train, raced on the same bags."""
     seeds: Annotated[int, Field(ge=1)] = 3
     """Models of each, whose probabilities are averaged."""
