@@ -81,23 +81,23 @@ def _tried(records: Records) -> Any:
 
 def flow_chart(m: int = 20, weight: float = 1.0) -> Any:
     """Attention on the evidence of the class that was read from the background, over time."""
-    t = np.concatenate([[0.0], np.geomspace(0.1, 1e4, 120)])
+    t = np.linspace(0.0, 1000.0, 201)
     rows = [
         {"t": float(at), "attention": float(a), "kind": name}
         for kind, name in KINDS.items()
-        for at, a in zip(t[1:], follow(WRONG, t, m, weight, kind).a[1:, 1], strict=True)  # type: ignore[arg-type]
+        for at, a in zip(t, follow(WRONG, t, m, weight, kind).a[:, 1], strict=True)  # type: ignore[arg-type]
     ]
     inks = alt.Scale(domain=list(KINDS.values()), range=[INKS[kind] for kind in KINDS])
     return with_rows(
         alt.Chart(alt.Data(name="rows"))
         .mark_line(strokeWidth=2.5)
         .encode(
-            x=alt.X("t:Q", title="time of the flow", scale=alt.Scale(type="log")),
+            x=alt.X("t:Q", title="time of the flow"),
             y=alt.Y(
                 "attention:Q", title="attention on B's evidence", scale=alt.Scale(domain=[0, 1])
             ),
             color=alt.Color("kind:N", title=None, scale=inks),
-            strokeDash=alt.StrokeDash("kind:N", title=None, sort=list(KINDS.values())),
+            strokeDash=alt.StrokeDash("kind:N", legend=None, sort=list(KINDS.values())),
         )
         .properties(
             width=520,
