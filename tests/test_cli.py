@@ -25,7 +25,7 @@ from foveate.runs import list_runs, open_run
 
 TINY = ["--seeds", "2", "--epochs", "2", "--n", "50", "--n-test", "40"]
 SOFT = [*TINY, "--paradigms", "soft"]
-FOUR = ["soft", "hard", "lvml", "hybrid"]
+FIVE = ["soft", "hard", "lvml", "hybrid", "witness"]
 
 
 @pytest.fixture(autouse=True)
@@ -105,17 +105,17 @@ def test_a_race_prints_a_table_and_leaves_a_run(finished):
     for heading in ("accuracy", "FT", "SAIF", "CPU s", "classifier calls"):
         assert heading in lines[2]
     rows = [line.split("│")[1:-1] for line in lines if line.startswith("│")]
-    assert [row[0].strip() for row in rows] == FOUR
+    assert [row[0].strip() for row in rows] == FIVE
     for (name, record), row in zip(open_run(folder).records().items(), rows, strict=True):
         interval = bootstrap(100 * record.last("accuracy"))
         shown = f"{interval.mean:.1f} [{interval.low:.1f}, {interval.high:.1f}]"
         assert row[1].strip() == shown, name
         assert row[5].strip() == f"{np.mean(record.meta['classifier_calls']):,.0f}"
     assert lines[-1] == f"report: {folder / 'report.html'}"
-    assert err.splitlines() == [f"{name}: 2 of 2 done" for name in FOUR]
+    assert err.splitlines() == [f"{name}: 2 of 2 done" for name in FIVE]
     expected = {"manifest.json", "gallery.npz", "report.html"}
     expected |= {
-        f"{name}/{file}" for name in FOUR for file in ("record.npz", "weights.safetensors")
+        f"{name}/{file}" for name in FIVE for file in ("record.npz", "weights.safetensors")
     }
     assert contents(folder).keys() == expected
     assert open_run(folder).done
@@ -132,7 +132,7 @@ def test_the_table_fits_a_terminal_of_eighty_columns(race, monkeypatch):
         print_race(open_run(race))
     printed = out.getvalue()
     assert "…" not in printed
-    for word in (*FOUR, "accuracy", "SAIF", "classifier calls", "epochs"):
+    for word in (*FIVE, "accuracy", "SAIF", "classifier calls", "epochs"):
         assert word in printed
     for record in open_run(race).records().values():
         interval = bootstrap(100 * record.last("ft"))
@@ -159,7 +159,7 @@ def test_json_has_the_promised_keys_and_the_numbers_of_the_records(here):
     assert (answer["m"], answer["seeds"]) == (4, 2)
     assert Path(answer["run"]).resolve() == run.path.resolve()
     assert (run.path / "report.html").exists()
-    assert list(answer["paradigms"]) == FOUR
+    assert list(answer["paradigms"]) == FIVE
     for name, record in run.records().items():
         numbers = answer["paradigms"][name]
         shares = ["accuracy", "ft", "saif"]
@@ -174,7 +174,7 @@ def test_json_has_the_promised_keys_and_the_numbers_of_the_records(here):
         correct = record.final["log_p"].argmax(-1) == record.final["y"]
         assert numbers["accuracy"]["mean"] == pytest.approx(100 * correct.mean())
     calls = {k: v["classifier_calls"] for k, v in answer["paradigms"].items()}
-    assert calls == {"soft": 100, "hard": 400, "lvml": 400, "hybrid": 100}
+    assert calls == {"soft": 100, "hard": 400, "lvml": 400, "hybrid": 100, "witness": 250}
 
 
 def test_the_command_in_the_manifest_repeats_the_race(here, monkeypatch):
@@ -196,7 +196,7 @@ def test_resuming_a_finished_run_is_harmless(race):
     before = contents(race)
     answer = json.loads(succeed("resume", race, "--json"))
     after = contents(race)
-    assert list(answer["paradigms"]) == FOUR
+    assert list(answer["paradigms"]) == FIVE
     assert before.keys() == after.keys()
     changed = {name for name in before if before[name] != after[name]}
     assert changed <= {"manifest.json", "report.html"}  # the time it took
@@ -212,7 +212,7 @@ def test_resuming_a_stopped_run_ends_as_if_it_never_had_been(finished, race):
     assert "hybrid" in succeed("resume", race)
     resumed = contents(race)
     assert resumed.keys() == whole.keys()
-    for name in FOUR:
+    for name in FIVE:
         weights = f"{name}/weights.safetensors"
         assert resumed[weights] == whole[weights]
         record, other = open_run(race).record(name), open_run(finished[0]).record(name)
