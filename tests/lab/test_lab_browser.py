@@ -1,5 +1,6 @@
 """The lab in a real browser: what a person sees and does."""
 
+import contextlib
 import re
 from pathlib import Path
 
@@ -112,6 +113,19 @@ def test_figures_can_be_kept(page):
     assert Path(kept.value.path()).read_text().startswith("<svg")
 
 
+def _names_its_class(page, square):
+    """Whether a start, once clicked, is said to read from the background the class it marks."""
+    square.click()
+    marked = page.locator(".member tr.astray th")
+    with contextlib.suppress(sync_api.TimeoutError):
+        marked.first.wait_for(timeout=5000)
+        page.wait_for_timeout(500)  # sentence and table come with one frame; let it be the new one
+        said = page.locator(".member .sentence").inner_text()
+        named = re.search(r"(class \d) is read from the background", said)
+        return bool(named) and marked.first.inner_text() == named[1]
+    return False
+
+
 def test_a_start_in_error_mode_1_is_found_and_explained(page):
     """What a person who never saw the lab does: start, click an orange square, read."""
     page.goto("/train?paradigms=soft&epochs=40")
@@ -120,12 +134,8 @@ def test_a_start_in_error_mode_1_is_found_and_explained(page):
     square = page.locator(".tile.astray").first
     square.wait_for()
     page.locator("#state", has_text="Done").wait_for()
-    square = page.locator(".tile.astray").first
-    square.click()
     sentence = page.locator(".member .sentence")
-    sync_api.expect(sentence).to_contain_text("read from the background")
-    named = re.search(r"(class \d) is read from the background", sentence.inner_text())
-    assert page.locator(".member tr.astray th").inner_text() == named[1]
+    assert any(_names_its_class(page, square) for square in page.locator(".tile.astray").all())
     assert page.locator("[data-figure=regions] image").get_attribute("href").startswith("data:")
     address, words = page.url, sentence.inner_text()
     assert re.search(r"seed=\d+", address)
