@@ -182,6 +182,7 @@ def test_measures_are_the_metrics_of_the_arrays(bag):
             "ft_alpha": metrics.focus_true(alpha, z, mask).mean(),
             "saif": metrics.saif(a_z, p_y),
             "a_z": a_z.mean(),
+            "heat": metrics.heat_map(a_z, p_y),
             "ftpt": (focused & correct).mean(),
             "ffpt": (~focused & correct).mean(),
             "ftpf": (focused & ~correct).mean(),

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from foveate.bag import Bag
-from foveate.metrics.focus import attention_on, focus_true, quadrants, saif
+from foveate.metrics.focus import attention_on, focus_true, heat_map, quadrants, saif
 from foveate.metrics.sparsity import distance, entropy_bits, nonzeros
 from foveate.models.focus import AttentionModel
 from foveate.paradigms import PARADIGMS, Paradigm
@@ -107,9 +107,9 @@ def _same(rows: Tensor) -> Tensor:
 
 
 def measure(reading: Reading, pile: Pile) -> dict[str, Array]:
-    """All that a record keeps over time of a reading, one number a member, shape (S,).
+    """All that a record keeps over time of a reading: one number a member, shape (S,).
 
-    Measures of focus need the relevant segments z; without them only the others are given.
+    The heat map of focus and prediction has 25, shape (S, 5, 5). Measures of focus need the relevant segments z; without them only the others are given.
     """
     s, own = _apart(reading.s), _apart(reading.alpha)  # only compared: their precision will do
     alpha, log_p = _apart(reading.alpha.double()), _apart(reading.log_p.double())
@@ -132,6 +132,7 @@ def measure(reading: Reading, pile: Pile) -> dict[str, Array]:
             "ft_alpha": focus_true(own, z, mask).mean(-1),
             "saif": saif(a_z, p_y),
             "a_z": a_z.mean(-1),
+            "heat": heat_map(a_z, p_y),
             **quadrants(focused, correct),
         }
     return values

@@ -3,6 +3,7 @@
 Arrays carry any leading axes; the last ones are bags ``n`` and segments ``m``.
 """
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -83,9 +84,11 @@ def heat_map(a_z: Array, p_y: Array, edges: Array = EDGES) -> Array:
     cells = len(edges) - 1
     column = np.clip(np.searchsorted(edges, a_z, side="right") - 1, 0, cells - 1)
     row = np.clip(np.searchsorted(edges, p_y, side="right") - 1, 0, cells - 1)
-    flat = np.where(np.isnan(a_z) | np.isnan(p_y), -1, row * cells + column)
-    share = (flat[..., None] == np.arange(cells * cells)).mean(-2)
-    return share.reshape(*share.shape[:-1], cells, cells)
+    lead, n = column.shape[:-1], column.shape[-1]
+    first = np.arange(prod(lead)).reshape(*lead, 1) * cells**2  # one count over all leading axes
+    inside = ~(np.isnan(a_z) | np.isnan(p_y))
+    counts = np.bincount((first + row * cells + column)[inside], minlength=prod(lead) * cells**2)
+    return (counts / n).reshape(*lead, cells, cells)
 
 
 def released_heat_map(a_z: Array, p_y: Array, cells: int = 5) -> Array:

@@ -21,7 +21,7 @@ from foveate.record import Record
 __all__ = ["CHOSEN_ON", "RULES", "WitnessSettings", "WitnessStudy"]
 
 RULES = ("soft", "hard", "lvml", "hybrid", "witness", "oracle")
-CHOSEN_ON = ("digits-20", "mnist-5", "cifar10-5", "cifar10-20")
+CHOSEN_ON = ("digits-20", "cifar10-5", "cifar10-20", "mnist-5")
 Count = Annotated[int, Field(ge=1)]
 
 
@@ -37,7 +37,7 @@ class WitnessSettings(Checked):
     """Sets on whose validation bags the variants were compared."""
     tried: tuple[str, ...] = tuple(TRIED)
     """Names in TRIED."""
-    tried_seeds: Count = 4
+    tried_seeds: Count = 3
     sizes: dict[str, Sizes]
 
 

@@ -77,11 +77,17 @@ TRIED: Mapping[str, Paradigm] = {
     "witness 1, 1": _witness(second=1.0),
     "witness .3, .3": _witness(first=0.3),
     "witness 3, .3": _witness(first=3.0),
-    "witness 3, 0": _witness(first=3.0, second=0.0),
-    "witness 3, 0 from .8": _witness(first=3.0, second=0.0, switch=0.8),
     "witness 1, .3 from .4": _witness(switch=0.4),
     "witness 1, .3 from .8": _witness(switch=0.8),
     "witness 1, .3, top 1": _witness(top=1),
     "witness 1, .3, top 5": _witness(top=5),
+    "witness 3, 0": _witness(first=3.0, second=0.0),
+    "witness 3, 0 from .8": _witness(first=3.0, second=0.0, switch=0.8),
+    "witness 3, 0 from .4": _witness(first=3.0, second=0.0, switch=0.4),
+    "witness 3, 0, top 5": _witness(first=3.0, second=0.0, top=5),
+    "witness 3, 0 from .4, top 5": _witness(first=3.0, second=0.0, switch=0.4, top=5),
+    "soft then LVML, witness 3, 0 from .4": Witness(
+        switch=0.4, phases=(WithWitness(Soft(), 3.0), Marginal())
+    ),
 }
 """By name: what has a witness or is made silent, and the weights of the two phases."""
