@@ -140,7 +140,7 @@ def test_the_search_gives_a_candidate_up_at_the_first_contradiction(tmp_path):
     told = iter([0.95, 0.3, 0.2, 0.4, 0.7, 0.99, 0.93, 0.1, 0.2, 0.95, 0.95])
     tried = []
 
-    def training(_use, candidate, seed):
+    def training(_use, candidate, seed, _enough):
         tried.append((candidate, seed))
         return next(told)
 
@@ -157,11 +157,30 @@ def test_the_search_gives_a_candidate_up_at_the_first_contradiction(tmp_path):
     assert np.isnan(record.final["best"][0, 2, 1])
 
 
+def test_the_search_spends_nothing_on_the_sort_it_has_enough_of(tmp_path):
+    told = {0: 0.95, 1: 0.97, 2: 0.95, 3: 0.2, 4: 0.6, 5: 0.3}
+    tried = []
+
+    def training(_use, candidate, seed, enough):
+        tried.append((candidate, seed, enough))
+        return told[candidate]
+
+    record = find_heads(looked_for(), tmp_path / "c.safetensors", lambda *_: None, training)
+    assert tried == [
+        *[(k, seed, 0.9) for k in (0, 1) for seed in (0, 1)],
+        (2, 0, 0.5),  # a third good one, given up once it has not failed
+        *[(3, seed, 0.5) for seed in (0, 1)],
+        (4, 0, 0.5),
+        *[(5, seed, 0.5) for seed in (0, 1)],
+    ]
+    assert bad_heads(looked_for(), record.final["best"][0]) == [3, 5]
+
+
 def test_a_killed_search_goes_on(tmp_path):
     place = tmp_path / "c.safetensors"
     calls = []
 
-    def training(_use, candidate, seed):
+    def training(_use, candidate, seed, _enough):
         calls.append((candidate, seed))
         if len(calls) == 4:
             raise KeyboardInterrupt

@@ -2,7 +2,9 @@
 
 A head is good if a model with this head alone learns the permutation task with each of three data
 seeds, bad if it fails clearly with each of them, and of no use otherwise. A candidate is given up
-at the first data seed that contradicts the one before, a training as soon as it has learnt.
+at the first data seed that contradicts the one before, or shows it to be of the sort of which there
+are enough; a training ends as soon as it has learnt or, once only bad heads are wanted, as soon as
+it has not failed.
 """
 
 from collections.abc import Callable, Iterator
@@ -58,12 +60,12 @@ def with_heads(task: CopyTask, *names: tuple[str | int, ...]) -> Seq2Seq:
     return model
 
 
-def attempt(use: Search, candidate: int, seed: int) -> float:
-    """The best accuracy of a model with this one head; ends as soon as it has learnt."""
+def attempt(use: Search, candidate: int, seed: int, enough: float) -> float:
+    """The best accuracy of a model with this one head; ends once it exceeds ``enough``."""
 
     def member() -> Course:
         model = with_heads(use.task, ("candidate", candidate))
-        return course(use.task, model, seed, lambda now: bool(now["accuracy"] > use.good))
+        return course(use.task, model, seed, lambda now: bool(now["accuracy"] > enough))
 
     record = follow([member], use.at)
     return float(np.nanmax(record.values["accuracy"]))
@@ -73,7 +75,7 @@ def find_heads(
     use: Search,
     checkpoint: Path,
     tell: Callable[[int, int], None],
-    accuracy: Callable[[Search, int, int], float] = attempt,
+    accuracy: Callable[[Search, int, int, float], float] = attempt,
 ) -> Record:
     """Try candidates until enough of both sorts are found.
 
@@ -81,7 +83,7 @@ def find_heads(
         use: What is looked for.
         checkpoint: Kept up to date after every training.
         tell: Called with the heads found and the heads wanted.
-        accuracy: The best accuracy of a candidate with a data seed.
+        accuracy: The best accuracy of a candidate with a data seed, read until it is enough.
 
     Returns:
         A record whose ``best`` (1, candidates, seeds) is the best accuracy of every training, NaN
@@ -93,8 +95,10 @@ def find_heads(
             break
         if candidate == len(best):
             best = np.vstack([best, np.full((1, use.seeds), np.nan)])
-        for seed in _open_seeds(use, best[candidate]):
-            best[candidate, seed] = accuracy(use, candidate, seed)
+        good, bad = (len(sort(use, best)) < use.wanted for sort in (good_heads, bad_heads))
+        enough = use.good if good else use.bad
+        for seed in _open_seeds(use, best[candidate], good, bad):
+            best[candidate, seed] = accuracy(use, candidate, seed, enough)
             save_checkpoint(checkpoint, {"best": torch.from_numpy(best)}, {})
         found = min(len(good_heads(use, best)), use.wanted)
         tell(found + min(len(bad_heads(use, best)), use.wanted), 2 * use.wanted)
@@ -124,11 +128,14 @@ def bad_heads(use: Search, best: NDArray[np.float64]) -> list[int]:
     return np.flatnonzero((best < use.bad).all(1))[: use.wanted].tolist()
 
 
-def _open_seeds(use: Search, best: NDArray[np.float64]) -> Iterator[int]:
-    """Data seeds still to be tried, as long as all so far tell the same; reads ``best`` live."""
+def _open_seeds(use: Search, best: NDArray[np.float64], good: bool, bad: bool) -> Iterator[int]:
+    """Data seeds still to be tried, as long as all so far tell of the same sort, and it is wanted.
+
+    Reads ``best`` live.
+    """
     for seed in range(use.seeds):
         so_far = best[:seed]
-        if not ((so_far > use.good).all() or (so_far < use.bad).all()):
+        if not ((good and (so_far > use.good).all()) or (bad and (so_far < use.bad).all())):
             return
         if np.isnan(best[seed]):
             yield seed
