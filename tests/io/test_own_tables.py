@@ -453,3 +453,14 @@ def test_a_hundred_thousand_rows_take_seconds(tmp_path):
     assert np.array_equal(own.bag.x.bank[own.bag.x.index[row][own.bag.mask[row]]].numpy(), wanted)
     assert reports[-1] == ("rows", n, n)
     assert [done for _, done, _ in reports] == sorted(done for _, done, _ in reports)
+
+
+def test_a_key_that_only_later_lines_have_is_a_column(tmp_path):
+    lines = [
+        {"bag": "s1", "label": "a", "x": 0.5},
+        {"bag": "s2", "label": "b", "x": 1.5, "relevance": 0},
+        {"bag": "s2", "label": "b", "x": 2.5, "relevance": 1},
+    ]
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert read_bags(path).bag.z.tolist() == [[False, False], [False, True]]

@@ -8,6 +8,7 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ def _decoded(path: Path, number: int, raw: bytes) -> str:
 
 
 def column_names(path: Path) -> tuple[str, ...]:
-    """Names of the columns of a table; for JSON lines, the keys of the first."""
+    """Names of the columns of a table; for JSON lines, every key that any of them has."""
     names = {"csv": _csv_names, "jsonl": _jsonl_names, "parquet": _parquet_names}[_form(path)](path)
     twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
     if twice is not None:
@@ -118,7 +119,14 @@ def _csv(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _jsonl_names(path: Path) -> list[str]:
-    return list(next(_objects(path), (0, {}))[1])
+    state = path.stat()
+    return list(_keys(path, state.st_size, state.st_mtime_ns))
+
+
+@lru_cache(maxsize=32)
+def _keys(path: Path, _size: int, _changed: int) -> tuple[str, ...]:
+    """Keys in the order they turn up: one that few lines have, as known relevance, is not lost."""
+    return tuple(dict.fromkeys(key for _, value in _objects(path) for key in value))
 
 
 def _jsonl_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
