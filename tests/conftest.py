@@ -1,3 +1,5 @@
+import os
+
 import pytest
 import torch
 from hypothesis import settings
@@ -5,6 +7,14 @@ from hypothesis import settings
 # The same examples on every machine, however slow: a test that fails, fails again.
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.load_profile("repeatable")
+
+
+def pytest_collection_modifyitems(items):
+    """Tests of real data are left out where there is none."""
+    if "FOVEATE_DATA" not in os.environ:
+        for item in items:
+            if item.get_closest_marker("data"):
+                item.add_marker(pytest.mark.skip(reason="needs FOVEATE_DATA"))
 
 
 @pytest.fixture(autouse=True)

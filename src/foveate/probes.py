@@ -109,7 +109,8 @@ def _same(rows: Tensor) -> Tensor:
 def measure(reading: Reading, pile: Pile) -> dict[str, Array]:
     """All that a record keeps over time of a reading: one number a member, shape (S,).
 
-    The heat map of focus and prediction has 25, shape (S, 5, 5). Measures of focus need the relevant segments z; without them only the others are given.
+    The heat map of focus and prediction has 25, shape (S, 5, 5). Measures of focus need the
+    relevant segments z; without them only the others are given.
     """
     s, own = _apart(reading.s), _apart(reading.alpha)  # only compared: their precision will do
     alpha, log_p = _apart(reading.alpha.double()), _apart(reading.log_p.double())

@@ -99,7 +99,9 @@ def test_figures_say_what_was_ranked():
 
 def test_what_has_learnt_is_trained_no_further(tmp_path):
     run = start_experiment("diagnosis", "smoke", {"learnt": 0.001}, out=tmp_path / "run")
-    for record in run.records().values():
+    records = run.records()
+    assert records
+    for record in records.values():
         accuracy = record.values["accuracy"]
         for column in accuracy.T:
             (measured,) = np.nonzero(np.isfinite(column))

@@ -13,7 +13,7 @@ from foveate.corpora import Links, Pairs, load_pairs
 from foveate.errors import FoveateError
 from foveate.experiments.runner import findings_of, of_run, start_experiment
 from foveate.experiments.translation import Translation, aligning
-from foveate.experiments.translation.findings import over_pairs, random_of, translation_findings
+from foveate.experiments.translation.findings import findings, over_pairs, random_of
 from foveate.experiments.translation.optimum import WORDS, solved
 from foveate.experiments.translation.training import (
     PairStream,
@@ -233,7 +233,7 @@ def synthetic(agreed, gap=1e-7, pairs=40):
     ],
 )
 def test_the_verdict_follows_from_the_record(agreed, gap, verdict):
-    (found,) = translation_findings(Translation.scales["small"], synthetic(agreed, gap))
+    (found,) = findings(Translation.scales["small"], synthetic(agreed, gap))
     assert found.claim == "snell21:C15"
     assert found.verdict == verdict
     assert found.low <= found.effect <= found.high
@@ -245,7 +245,7 @@ def test_the_verdict_follows_from_the_record(agreed, gap, verdict):
 def test_one_uncertain_word_spoils_the_certificate():
     records = synthetic(0.6)
     records["readout-linear"].values["gap"][-1, 0, 7] = 0.002
-    (found,) = translation_findings(Translation.scales["small"], records)
+    (found,) = findings(Translation.scales["small"], records)
     assert found.verdict == "does not hold"
     assert "2.0e-03 nats" in found.said
 

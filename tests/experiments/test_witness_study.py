@@ -6,10 +6,10 @@ import torch
 
 from foveate.data import DATASETS
 from foveate.experiments.runner import start_experiment
-from foveate.experiments.witness import RULES, WitnessStudy
+from foveate.experiments.witness import WitnessStudy
+from foveate.experiments.witness.cells import GAIN, RULES, witness_cells
 from foveate.experiments.witness.figures import flow_chart
 from foveate.experiments.witness.sets import STUDY, recut
-from foveate.experiments.witness.summary import lines, markdown, variants
 from foveate.experiments.witness.tried import TRIED, WithSilence
 from foveate.figures.render import to_svg
 from foveate.paradigms import Soft, Witness
@@ -59,31 +59,37 @@ def test_silence_is_the_weighted_divergence_from_uniform():
 
 
 def test_the_default_is_one_of_those_tried():
-    assert TRIED["witness 3, 0"] == Witness()
+    assert TRIED["witness 1, 0"] == Witness()
 
 
-def made_record(saif, rule, n=10, epochs=5, calls=4):
-    values = {key: np.array([[0.0, 0.0], saif]) for key in ("saif", "ft", "accuracy")}
-    meta = {
-        "n": n,
-        "plan": {"epochs": epochs},
-        "classifier_calls": [calls * n * epochs] * 2,
-        "rule": rule,
-    }
-    return Record(np.array([0, 5]), values, {}, meta)
+def made_record(saif, calls=4, n=10, epochs=5):
+    """Two seeds with ten known bags each, of which a share is right and looked at right."""
+    shares = np.asarray(saif)
+    good = np.arange(10) < np.round(10 * shares)[:, None]
+    # An eleventh bag has no relevant segment: it counts for accuracy alone.
+    alpha = np.where(good[..., None], [0.9, 0.1], [0.1, 0.9])
+    alpha = np.concatenate([alpha, np.full((2, 1, 2), 0.5)], 1)
+    z = np.zeros((2, 11, 2), bool)
+    z[:, :10, 0] = True
+    final = {"s": np.log(alpha), "alpha": alpha, "z": z, "y": np.zeros((2, 11), int)}
+    final["log_p"] = np.log(np.broadcast_to([0.95, 0.05], (2, 11, 2)))
+    meta = {"n": n, "plan": {"epochs": epochs}, "classifier_calls": [calls * n * epochs] * 2}
+    return Record(np.array([5]), {"accuracy": np.full((1, 2), 0.75)}, final, meta)
 
 
-def test_the_summary_is_over_seeds_against_oracle_and_the_better_of_two():
+def test_cells_are_over_known_bags_against_the_oracle_and_the_better_of_two():
     ends = {"soft": [0.5, 0.7], "hard": [0.1, 0.1], "lvml": [0.6, 0.6], "hybrid": [0.5, 0.9]}
     ends |= {"witness": [0.8, 0.9], "oracle": [0.9, 0.9]}
-    records = {f"digits-5-{rule}": made_record(np.array(end), rule) for rule, end in ends.items()}
-    found = {line.rule: line for line in lines(records, ["digits-5"])}
-    assert found["witness"].measured["saif"].mean == pytest.approx(85)
-    assert found["witness"].of_oracle["saif"] == pytest.approx(0.85 / 0.9)
-    assert found["witness"].gain.mean == pytest.approx(15)  # above the hybrid: +30, 0
-    assert found["soft"].gain is None
-    assert found["soft"].calls == 4
-    assert "| Digits m=5 | witness | 85.0" in markdown(records, ["digits-5"])
+    records = {f"digits-5-{rule}": made_record(end) for rule, end in ends.items()}
+    found = {(c.name, c.measure): c for c in witness_cells(("digits-5",), records)}
+    assert found["witness", "SAIF %"].mean == pytest.approx(85)
+    assert found["witness", "FT %"].mean == pytest.approx(85)
+    assert found["witness", "accuracy %"].mean == pytest.approx(75)
+    assert found["witness", "SAIF of the oracle's, %"].mean == pytest.approx(100 * 0.85 / 0.9)
+    assert found["witness", GAIN].mean == pytest.approx(15)  # above the hybrid: +30, 0
+    assert (found["witness", GAIN].low, found["witness", GAIN].high) == pytest.approx((0, 30))
+    assert ("soft", GAIN) not in found
+    assert found["soft", "calls of g a bag and epoch"].mean == 4
 
 
 def test_the_flow_is_drawn():
@@ -95,14 +101,16 @@ def test_smoke(tmp_path):
     records = run.records()
     use = WitnessStudy.scales["smoke"]
     assert {f"digits-5-{rule}" for rule in RULES} <= set(records)
-    assert [name for _, name, _ in variants(records)] == list(use.tried)
+    cells = WitnessStudy().cells(use, records)
+    held = [c.name for c in cells if c.setting == "validation bags" and c.measure == "FT %"]
+    assert held == list(use.tried)
     charts = WitnessStudy().figures(use, records)
     for chart in charts.values():
         assert to_svg(chart).startswith("<svg")
-    by_rule = {line.rule: line.calls for line in lines(records, use.sets)}
-    assert by_rule["soft"] == 1
-    assert by_rule["lvml"] == 5
-    assert 2 <= by_rule["witness"] <= 4
+    calls = {c.name: c.mean for c in cells if c.measure.startswith("calls")}
+    assert calls["soft"] == 1
+    assert calls["lvml"] == 5
+    assert 2 <= calls["witness"] <= 4
 
 
 def test_every_set_has_sizes():

@@ -1,7 +1,5 @@
 """What is said of bags that can be read: descriptions, problems, the command."""
 
-import contextlib
-import io
 import json
 import subprocess
 import sys
@@ -10,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from foveate.cli import main
+from cli.typed import call
 from foveate.io.arrays import from_arrays
 from foveate.io.check import describe, problems
 
@@ -230,16 +228,6 @@ def test_a_million_rows_take_seconds():
     assert problems(own) == []
     assert describe(own).segments == 10**6
     assert time.process_time() - begin < 6
-
-
-def call(*arguments):
-    out, err, code = io.StringIO(), io.StringIO(), 0
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            main([str(argument) for argument in arguments])
-        except SystemExit as end:
-            code = end.code or 0
-    return code, out.getvalue(), err.getvalue()
 
 
 @pytest.fixture

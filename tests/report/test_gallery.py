@@ -57,6 +57,8 @@ def test_verdicts():
 def test_images_are_the_segments_pixel_by_pixel_and_kept_once(make_run, kind):
     run = make_run(kind=kind)
     rows = gallery(run, run.records(), "here")
+    assert rows
+    assert all(row.views for row in rows)
     for row, own in zip(rows, run.gallery()["segments"], strict=True):
         images = read_html(row.picture).all("image")
         assert len(images) == 6
@@ -81,7 +83,9 @@ def test_twenty_segments_make_four_rows_of_five(make_run):
 def test_values_from_a_tenth_are_printed_and_no_others(make_run, kind):
     run = make_run(kind=kind)
     records = run.records()
-    for row in gallery(run, records):
+    rows = gallery(run, records)
+    assert any(printed(view.picture) for row in rows for view in row.views)
+    for row in rows:
         for view in row.views:
             alpha = records[view.paradigm].final["alpha"][0, row.bag]
             assert sorted(printed(view.picture)) == sorted(f"{a:.2f}" for a in alpha if a >= 0.1)
@@ -127,7 +131,9 @@ def test_vectors_are_bars_as_high_as_their_attention(make_run):
 def test_absent_segments_are_not_drawn_and_the_relevant_one_is_ringed(make_run):
     run = make_run(mask=True)
     record = run.record("soft")
-    for row in gallery(run, run.records()):
+    rows = gallery(run, run.records())
+    assert not record.final["mask"][0, [row.bag for row in rows]].all()
+    for row in rows:
         tree = read_html(row.picture)
         assert len(tree.all("image")) == int(record.final["mask"][0, row.bag].sum())
         dashed = [r for r in tree.all("rect") if "stroke-dasharray" in r.attrs]

@@ -8,7 +8,13 @@ import pytest
 from foveate.cli import main
 from foveate.errors import FoveateError
 from foveate.experiments.published import PUBLISHED, Reproduction
-from foveate.experiments.reproduction import estimate, reproduce, store, stored_results
+from foveate.experiments.reproduction import (
+    TABLES,
+    estimate,
+    reproduce,
+    store,
+    stored_results,
+)
 from foveate.experiments.table2 import Table2
 from foveate.report.reproduce import as_markdown, reproduction_page, write_results
 from foveate.runs import open_run
@@ -16,6 +22,7 @@ from foveate.runs import open_run
 from .reading import read_html
 
 NASTY = "<script>alert('1')</script>"
+EVERY = ", ".join(TABLES)
 
 
 def cell(group, name, measure, mean, low=None, high=None, setting="frozen features"):
@@ -59,26 +66,57 @@ def result(**changes):
     }
 
 
-def lines(page):
-    """The cells of every row of numbers, by name, under their group."""
+def tables(page):
+    """Headings and rows of every table of numbers, by its group and measure."""
     found, group = {}, ""
-    (table,) = [t for t in page.all("table") if t.attrs.get("class") == "numbers"]
-    for row in table.all("tr")[2:]:
-        if row.attrs.get("class") == "group":
-            group = row.text
-        elif len(row.children) > 1:
-            found[group, row.children[0].text] = [c.text for c in row.children[1:]]
+    for node in page.walk():
+        if node.tag == "h3":
+            group = node.text
+        if node.tag == "table" and node.attrs.get("class") == "numbers":
+            (caption,) = node.all("caption")
+            head, *rows = [[cell.text for cell in row.children] for row in node.all("tr")]
+            found[group, caption.text] = head[1:], {row[0]: row[1:] for row in rows}
     return found
 
 
 def test_the_page_shows_published_measured_interval_and_difference():
-    page = read_html(reproduction_page([result()], {}))
-    found = lines(page)
-    own = "CIFAR10 m=5 frozen features, 4 seeds"
-    saif, accuracy = ["37.1", "40.0 [39.0, 41.2]", "+2.9"], ["75.3", "75.3", "+0.0"]
-    assert found[own, "Soft"] == [*saif, *accuracy, "0.048"]
-    assert found[own, "Oracle"] == ["–", "88.0", "–", "–", "–", "–", "–"]
-    assert found["HateXplain-1", "LVML"] == ["22.6", "–", "–", "54.6", "–", "–", "–"]
+    found = tables(read_html(reproduction_page([result()], {})))
+    own, three = "CIFAR10 m=5 frozen features, 4 seeds", ["published", "difference"]
+    assert found[own, "SAIF %"] == (
+        ["measured 95 % interval", *three],
+        {"Soft": ["40.0 [39.0, 41.2]", "37.1", "+2.9"], "Oracle": ["88.0", "–", "–"]},
+    )
+    assert found[own, "accuracy %"] == (["measured", *three], {"Soft": ["75.3", "75.3", "+0.0"]})
+    assert found[own, "calls of g, millions"] == (["measured"], {"Soft": ["0.048"]})
+    assert next(measure for group, measure in found if group == own) == "SAIF %"
+
+
+def test_what_was_not_run_shows_what_was_published_alone():
+    found = tables(read_html(reproduction_page([result()], {})))
+    own = {m: rows for (group, m), rows in found.items() if group == "HateXplain-1"}
+    assert own.keys() == {"SAIF %", "accuracy %"}
+    assert own["SAIF %"] == (
+        ["published"],
+        {"Hard": ["2.7"], "Soft": ["4.6"], "Hybrid": ["21.6"], "LVML": ["22.6"]},
+    )
+
+
+def test_a_measure_has_the_same_digits_in_every_row_and_one_seed_is_one():
+    cells = [
+        {**cell("MSCOCO", name, "BLEU-4", mean, setting=""), "seeds": 1}
+        for name, mean in (("soft", 13.708), ("hard", 9.942))
+    ]
+    found = tables(read_html(reproduction_page([result(table="captions", cells=cells)], {})))
+    assert found["MSCOCO 1 seed", "BLEU-4"][1] == {
+        "Soft": ["13.71", "20.9", "-7.19"],
+        "Hard": ["9.94", "10.4", "-0.46"],
+    }
+
+
+def test_results_of_one_table_at_two_scales_have_places_of_their_own():
+    page = read_html(reproduction_page([result(), result(scale="paper"), result(label="a")], {}))
+    (places,) = [[node.attrs["id"] for node in page.walk() if node.tag == "h2"]]
+    assert places == ["table1-small", "table1-paper", "table1-small-a"]
 
 
 def test_what_was_not_run_says_why_and_nothing_is_run_that_a_file_says():
@@ -118,18 +156,11 @@ def test_a_changed_table_is_kept_beside_the_unchanged_one(tmp_path):
 
 
 def test_damaged_results_are_named(tmp_path):
-    for text in ("{", "[]", '{"table": "table1", "scale": "small"}'):
+    other = '{"table": "table9", "scale": "small", "seconds": 1}'
+    for text in ("{", "[]", '{"table": "table1", "scale": "small"}', other):
         (tmp_path / "table1-small.json").write_text(text)
         with pytest.raises(FoveateError, match=r"table1-small\.json is no stored result"):
             stored_results(tmp_path)
-
-
-def test_results_that_come_with_the_package_can_be_shown():
-    for own in stored_results():
-        if "cells" in own:
-            assert own["manifest"]["config"]["settings"]
-            groups = {group for group, _, _ in PUBLISHED[own["table"]]}
-            assert {c["group"] for c in own["cells"]} | set(own["absent"]) >= groups
 
 
 @pytest.fixture
@@ -157,8 +188,21 @@ def test_captions_may_not_be_there_yet(here, monkeypatch):
     assert "no experiment of this version measures it" in found["absent"]["MSCOCO"]
 
 
+def test_results_that_come_with_the_package_can_be_shown(here, capsys):
+    shipped = [own for own in stored_results() if "cells" in own]
+    if not shipped:
+        with pytest.raises(SystemExit):
+            main(["reproduce", "--stored"])
+        assert f"no results of {EVERY} are stored" in capsys.readouterr().err
+        assert not list(here.iterdir())
+    for own in shipped:
+        assert own["manifest"]["config"]["settings"]
+        groups = {group for group, _, _ in PUBLISHED[own["table"]]}
+        assert {c["group"] for c in own["cells"]} | set(own["absent"]) >= groups
+
+
 def test_mistakes_are_sentences(here):
-    with pytest.raises(FoveateError, match="table must be one of table1, table2, captions or all"):
+    with pytest.raises(FoveateError, match=f"table must be one of {EVERY} or all"):
         reproduce("table3")
     with pytest.raises(FoveateError, match="seeds must be at least 1, got 0"):
         reproduce("table2", "smoke", 0)

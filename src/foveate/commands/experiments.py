@@ -3,10 +3,9 @@
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from cyclopts import Parameter
-
+from foveate.commands.flags import Cluster, Flag, Json, Settings, Workers
 from foveate.commands.repeat import this_command
 from foveate.errors import FoveateError
 from foveate.papers import PAPERS
@@ -22,9 +21,6 @@ __all__ = [
     "report_experiments",
     "run_command",
 ]
-
-Json = Annotated[bool, Parameter(name="--json", negative="")]
-Flag = Annotated[bool, Parameter(negative="")]
 
 
 def flow_command(
@@ -84,10 +80,10 @@ def run_command(
     *,
     scale: Literal["smoke", "small", "paper"] = "small",
     seeds: int | None = None,
-    set: Annotated[tuple[str, ...], Parameter(name="--set", negative="")] = (),
+    set: Settings = (),
     out: Path | None = None,
-    workers: int = 1,
-    cluster: str | None = None,
+    workers: Workers = 1,
+    cluster: Cluster = None,
     as_json: Json = False,
 ) -> None:
     """Run an experiment at a scale.
@@ -104,10 +100,6 @@ def run_command(
         A setting to change, as key=value; may be repeated.
     out
         The run directory; a new one under runs/ unless given.
-    workers
-        Processes to use on this machine; 1 is this process.
-    cluster
-        Address of a running Dask scheduler, tcp://host:8786.
     as_json
         Print the findings as JSON.
     """

@@ -22,6 +22,18 @@ if TYPE_CHECKING:
 __all__ = ["explain_command", "export_command", "finish_fit", "fit_command", "predict_command"]
 
 Flags = Annotated[FitSettings | None, Parameter(name="*")]
+Finished = Annotated[
+    Path, Parameter(help="A finished fit: its directory, or its name under runs/.")
+]
+NewBags = Annotated[Path, Parameter(help="Bags laid out like those it was fitted on.")]
+NewColumns = Annotated[
+    Columns | None,
+    Parameter(name="*", help="What the columns are, where they differ from the fit's."),
+]
+Chosen = Annotated[
+    str | None,
+    Parameter(help="Which of the fit's paradigms; the chosen one unless given."),
+]
 KNOWN_IN_TRAINING = {"label", "relevance", "group", "split"}  # new data may do without
 
 
@@ -62,28 +74,20 @@ def fit_command(
 
 
 def predict_command(
-    run: Path,
-    data: Path,
+    run: Finished,
+    data: NewBags,
     /,
     *,
     out: Path,
-    columns: ColumnFlags = None,
-    paradigm: str | None = None,
+    columns: NewColumns = None,
+    paradigm: Chosen = None,
 ) -> None:
     """Classify new bags, labelled or not, with calibrated probabilities.
 
     Parameters
     ----------
-    run
-        A finished fit: its directory, or its name under runs/.
-    data
-        Bags laid out like those it was fitted on.
     out
         The table to write, .csv or .parquet: one row a bag.
-    columns
-        What the columns are, where they differ from the fit's.
-    paradigm
-        Which of the fit's paradigms; the chosen one unless given.
     """
     from foveate.own.predicting import answer, bags_table, check_format, write_table
 
@@ -97,34 +101,26 @@ def predict_command(
 
 
 def explain_command(
-    run: Path,
-    data: Path,
+    run: Finished,
+    data: NewBags,
     /,
     *,
     out: Path,
     page: Path | None = None,
     shown: int = 20,
-    columns: ColumnFlags = None,
-    paradigm: str | None = None,
+    columns: NewColumns = None,
+    paradigm: Chosen = None,
 ) -> None:
     """Say for every segment how much it was looked at, and for which class it speaks.
 
     Parameters
     ----------
-    run
-        A finished fit: its directory, or its name under runs/.
-    data
-        Bags laid out like those it was fitted on.
     out
         The table to write, .csv or .parquet: one row a segment.
     page
         A page to write as well, with the bags drawn.
     shown
         How many bags the page shows.
-    columns
-        What the columns are, where they differ from the fit's.
-    paradigm
-        Which of the fit's paradigms; the chosen one unless given.
     """
     from foveate.own.predicting import answer, check_format, segments_table, write_table
 
@@ -156,17 +152,13 @@ def explain_command(
         print(f"page: {page}")
 
 
-def export_command(run: Path, /, *, onnx: Path, paradigm: str | None = None) -> None:
+def export_command(run: Finished, /, *, onnx: Path, paradigm: Chosen = None) -> None:
     """Write a fitted model as ONNX: segments in, probabilities, attention and evidence out.
 
     Parameters
     ----------
-    run
-        A finished fit: its directory, or its name under runs/.
     onnx
         The file to write.
-    paradigm
-        Which of the fit's paradigms; the chosen one unless given.
     """
     from foveate.own.export import export_onnx
     from foveate.own.fitted import load_fitted

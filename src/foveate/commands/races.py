@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from foveate.commands.flags import Cluster, Json, Workers
 from foveate.commands.repeat import this_command
 from foveate.errors import FoveateError
 from foveate.plan import Race
@@ -25,9 +26,9 @@ def race_command(
     race: Flags = None,
     config: Path | None = None,
     out: Path | None = None,
-    workers: int = 1,
-    cluster: str | None = None,
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    workers: Workers = 1,
+    cluster: Cluster = None,
+    as_json: Json = False,
 ) -> None:
     """Train several paradigms on the same bags and compare where they look.
 
@@ -41,10 +42,6 @@ def race_command(
         A TOML file with the same settings; flags win over it.
     out
         The run directory; a new one under runs/ unless given.
-    workers
-        Processes to use on this machine; 1 is this process.
-    cluster
-        Address of a running Dask scheduler, tcp://host:8786.
     as_json
         Print the numbers as JSON.
     """
@@ -66,9 +63,9 @@ def resume_command(
     run: Path,
     /,
     *,
-    workers: int = 1,
-    cluster: str | None = None,
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    workers: Workers = 1,
+    cluster: Cluster = None,
+    as_json: Json = False,
 ) -> None:
     """Go on with a run that was stopped; it ends as if it never had been.
 
@@ -76,10 +73,6 @@ def resume_command(
     ----------
     run
         The run directory, or its name under runs/.
-    workers
-        Processes to use on this machine; 1 is this process.
-    cluster
-        Address of a running Dask scheduler, tcp://host:8786.
     as_json
         Print the numbers as JSON.
     """

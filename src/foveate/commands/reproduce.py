@@ -3,43 +3,39 @@
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-from cyclopts import Parameter
+from typing import Any, Literal
 
 from foveate.commands.experiments import changed_setting
-from foveate.commands.repeat import this_command
+from foveate.commands.flags import Cluster, Flag, Json, Settings, Workers
 from foveate.errors import FoveateError
 from foveate.progress import progress_of
 
 __all__ = ["reproduce_command"]
 
-Flag = Annotated[bool, Parameter(negative="")]
-
 
 def reproduce_command(
-    table: Literal["table1", "table2", "captions", "all"] = "all",
+    table: Literal["table1", "table2", "captions", "witness", "all"] = "all",
     /,
     *,
     scale: Literal["smoke", "small", "paper"] = "small",
     seeds: int | None = None,
-    set: Annotated[tuple[str, ...], Parameter(name="--set", negative="")] = (),
+    set: Settings = (),
     label: str = "",
-    workers: int = 1,
-    cluster: str | None = None,
+    workers: Workers = 1,
+    cluster: Cluster = None,
     estimate: Flag = False,
     stored: Flag = False,
     results: Path | None = None,
     docs: Path | None = None,
     out: Path | None = None,
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    as_json: Json = False,
 ) -> None:
     """Run published tables again, and show published and measured numbers side by side.
 
     Parameters
     ----------
     table
-        table1 (vr23), table2 (pvr22), captions, or all of them.
+        table1 (vr23), table2 (pvr22), captions, or all that is published; or the witness study.
     scale
         small suits two cores, paper is the published size; smoke only tries the machinery.
     seeds
@@ -48,10 +44,6 @@ def reproduce_command(
         A setting to change, as key=value; may be repeated. Needs one table and a label.
     label
         What the changed table is called where its numbers are kept.
-    workers
-        Processes to use on this machine; 1 is this process.
-    cluster
-        Address of a running Dask scheduler, tcp://host:8786.
     estimate
         Only say how long it would take.
     stored
@@ -66,32 +58,27 @@ def reproduce_command(
         Print the numbers as JSON.
     """
     from foveate.engine import Engine
-    from foveate.experiments.reproduction import TABLES, store, stored_results
-    from foveate.report.reproduce import took, write_results
+    from foveate.experiments.published import PUBLISHED
+    from foveate.experiments.reproduction import TABLES, stored_results
+    from foveate.report.reproduce import write_results
 
-    names = TABLES if table == "all" else (table,)
+    every = tuple(name for name in TABLES if stored or PUBLISHED[name])
+    names = every if table == "all" else (table,)
     if set and (len(names) > 1 or not label):
         raise FoveateError("--set changes one table under a name of its own: add --label NAME")
-    changes = dict(changed_setting(text) for text in set)
+    how = {
+        "changes": dict(changed_setting(text) for text in set),
+        "label": label,
+        "engine": Engine(workers, cluster),
+    }
     if stored:
-        found = [r for r in stored_results(results) if r["table"] in names]
-        if not found:
-            raise FoveateError(f"no results of {', '.join(names)} are stored")
+        found = _stored(names, results)
     else:
-        found = []
-        if estimate or scale == "paper":
-            found = _estimates(names, scale, seeds)
-            for own in found:
-                about = took(own["seconds"]) if "seconds" in own else "no time: it cannot be run"
-                print(
-                    f"{own['table']} at {scale} scale: about {about} on one core", file=sys.stderr
-                )
+        found = _estimates(names, scale, seeds) if estimate or scale == "paper" else []
         if not estimate:
-            how = {"changes": changes, "label": label, "engine": Engine(workers, cluster)}
             found = _run(names, scale, seeds, how, quiet=as_json)
         if results is not None:
-            for own in found:
-                print(store(own, results), file=sys.stderr)
+            _keep(found, results)
     if docs is not None:
         kept = found if stored else stored_results(results)
         print(write_results(kept, docs), file=sys.stderr)
@@ -101,11 +88,33 @@ def reproduce_command(
         print(f"page: {_page(found, out or Path('reproduce.html'))}")
 
 
+def _stored(names: tuple[str, ...], place: Path | None) -> list[dict[str, Any]]:
+    from foveate.experiments.reproduction import stored_results
+
+    found = [own for own in stored_results(place) if own["table"] in names]
+    if not found:
+        raise FoveateError(f"no results of {', '.join(names)} are stored")
+    return found
+
+
+def _keep(found: list[dict[str, Any]], place: Path) -> None:
+    from foveate.experiments.reproduction import store
+
+    for own in found:
+        print(store(own, place), file=sys.stderr)
+
+
 def _estimates(names: tuple[str, ...], scale: Any, seeds: int | None) -> list[dict[str, Any]]:
+    """How long each would take, said as well."""
     from foveate.experiments.reproduction import estimate
+    from foveate.report.reproduce import took
 
     with progress_of(quiet=True) as report:
-        return [estimate(name, scale, seeds, report) for name in names]
+        found = [estimate(name, scale, seeds, report) for name in names]
+    for own in found:
+        about = took(own["seconds"]) if "seconds" in own else "no time: it cannot be run"
+        print(f"{own['table']} at {scale} scale: about {about} on one core", file=sys.stderr)
+    return found
 
 
 def _run(
@@ -113,11 +122,8 @@ def _run(
 ) -> list[dict[str, Any]]:
     from foveate.experiments.reproduction import reproduce
 
-    command = this_command()
     with progress_of(quiet=quiet) as report:
-        return [
-            reproduce(name, scale, seeds, report=report, command=command, **how) for name in names
-        ]
+        return [reproduce(name, scale, seeds, report=report, **how) for name in names]
 
 
 def _page(found: list[dict[str, Any]], path: Path) -> Path:

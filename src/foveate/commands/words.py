@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from foveate.commands.flags import Json
 from foveate.commands.repeat import this_command
 from foveate.errors import FoveateError
 from foveate.progress import progress_of
 
 if TYPE_CHECKING:
     from foveate.corpora import LabelledTexts, SentencePairs
+    from foveate.record import Record
     from foveate.words.diagnosis import Diagnosis
 
 __all__ = ["diagnose_command", "must_be_writable", "read_command"]
 
-Json = Annotated[bool, Parameter(name="--json", negative="")]
 Classes = Annotated[str | None, Parameter(name="--classes")]
 
 
@@ -60,22 +61,14 @@ def diagnose_command(
     as_json
         Print all numbers as JSON, and write no page unless --out is given.
     """
-    from foveate.words.cooccurrence import label_targets
     from foveate.words.diagnosis import diagnose
 
     page = out or (None if as_json else Path("diagnosis.html"))
     must_be_writable(page)
     data: Any = _read_either(file, target_file, text, label, source, target, _listed(classes))
     pairs = hasattr(data, "source_vocabulary")
+    sides, words = _sides(data, pairs)
     with progress_of(quiet=True) as tell:
-        if pairs:
-            words = data.source_vocabulary.words, data.target_vocabulary.words
-            sides = data.train.source, data.train.target
-        else:
-            words, sides = (
-                (data.vocabulary.words, data.classes),
-                (data.train, label_targets(data.y_train)),
-            )
         found = diagnose(*sides, words, seed=seed, report=lambda *at: tell("controls", *at))
     if page:
         from foveate.report.diagnosis import write_diagnosis_page
@@ -144,7 +137,6 @@ def read_command(
     """
     from foveate.corpora.files import read_texts
     from foveate.experiments.own_texts import ReadingPlan, parted, read_own_texts
-    from foveate.report.texts import texts_of, write_texts_page
 
     plan = ReadingPlan(steps, embedding, d, batch, lr, longest, shown, seed=seed)
     if not 0 < share < 1:
@@ -154,19 +146,26 @@ def read_command(
     texts = parted(whole, share, least, seed)
     with progress_of(quiet=True) as tell:
         record = read_own_texts(texts, plan, lambda *at: tell("training", *at))
-    shown_texts, captions = texts_of(record)
-    counts = {name: f"{count:,}" for name, count in texts.data.counts.items()}
+    print(f"{_write_reading(out, file.name, texts.data, record)}\npage: {out}")
+
+
+def _write_reading(out: Path, name: str, texts: "LabelledTexts", record: "Record") -> str:
+    """Write the page of a reader, and give what is said of its last step."""
+    from foveate.report.texts import texts_of, write_texts_page
+
+    shown, captions = texts_of(record)
+    counts = {name: f"{count:,}" for name, count in texts.counts.items()}
     write_texts_page(
         out,
-        shown_texts,
+        shown,
         captions,
-        title=f"What a reader looks at in {file.name}",
+        title=f"What a reader looks at in {name}",
         lead="Held-out texts as a bi-LSTM with attention reads them while it learns: where it "
         "looks, what it knows of each position by itself, and what moves its answer.",
         setup={**counts, **{name: str(value) for name, value in record.meta["plan"].items()}},
         command=this_command(),
     )
-    print(f"{captions[-1]}\npage: {out}")
+    return captions[-1]
 
 
 def must_be_writable(*paths: Path | None) -> None:
@@ -207,6 +206,16 @@ def _read_either(
     if labelled or (not paired and kind_of(file) == "texts"):
         return read_texts(file, text=text, label=label, classes=classes)
     return read_pairs(file, target_file, source=source, target=target)
+
+
+def _sides(data: Any, pairs: bool) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """Inputs and outputs, and the words of both; outputs of labelled texts are their classes."""
+    from foveate.words.cooccurrence import label_targets
+
+    if pairs:
+        words = data.source_vocabulary.words, data.target_vocabulary.words
+        return (data.train.source, data.train.target), words
+    return (data.train, label_targets(data.y_train)), (data.vocabulary.words, data.classes)
 
 
 def _print_diagnosis(found: "Diagnosis") -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 
 from foveate.experiments.published import Cell, Key
-from foveate.figures.palette import colour, label
+from foveate.figures.palette import INK, colour, label
 from foveate.figures.render import with_rows
 
 __all__ = ["beside"]
@@ -65,7 +65,8 @@ def _panel(
         rows.append({"name": label(c.name), "mean": c.mean, **ends, "published": known,
                      "text": f"{c.mean:.3g}"})  # fmt: skip
     paint = alt.Color("name:N", scale=alt.Scale(domain=names, range=tones), legend=None)
-    line = alt.Chart().encode(y=alt.Y("name:N", sort=names, title=None), color=paint)
+    places = alt.Scale(padding=0.75)  # the number above the first dot stays within the panel
+    line = alt.Chart().encode(y=alt.Y("name:N", sort=names, title=None, scale=places), color=paint)
     span = line.mark_rule(strokeWidth=2).encode(
         x=alt.X("low:Q", title=cells[0].measure, scale=room), x2="high:Q"
     )
@@ -75,6 +76,8 @@ def _panel(
         .mark_point(shape="diamond", filled=False, size=80, strokeWidth=1.6, opacity=1)
         .encode(x="published:Q")
     )
-    number = line.mark_text(dy=-9, fontSize=10).encode(x="mean:Q", text="text:N")
-    size = {"width": 300, "height": 26 * len(cells)}
+    number = line.mark_text(dy=-11, fontSize=10).encode(
+        x="mean:Q", text="text:N", color=alt.value(INK)
+    )
+    size = {"width": 300, "height": 30 * len(cells)}
     return with_rows(alt.layer(span, dot, paper, number).properties(title=title, **size), rows)

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -50,6 +51,9 @@ class Finding:
 class Experiment(ABC):
     """One figure, table or group of claims: a class in a file of its own, registered by name.
 
+    An experiment in a folder has ``findings(use, records)`` in its ``findings.py`` and
+    ``figures(use, records)`` in its ``figures.py``; one in a single file has them as methods.
+
     Attributes:
         about: One line for lists.
         criteria: For each claim it serves, the criterion, written before any result was seen.
@@ -70,13 +74,22 @@ class Experiment(ABC):
     def parts(self, use: Any) -> Mapping[str, Work]:
         """The parts to run, in order; each can be resumed by itself."""
 
-    @abstractmethod
     def findings(self, use: Any, records: Records) -> list[Finding]:
-        """What the records say of each claim in ``criteria``."""
+        """What the records say of each claim in ``criteria``, by ``findings.py`` in its folder."""
+        found: list[Finding] = self._own("findings")(use, records) if self.criteria else []
+        return found
 
-    @abstractmethod
     def figures(self, use: Any, records: Records) -> Mapping[str, Any]:
-        """Altair charts by name, drawn from the records alone."""
+        """Altair charts by name, drawn from the records alone, by ``figures.py`` in its folder."""
+        charts: Mapping[str, Any] = self._own("figures")(use, records)
+        return charts
+
+    def _own(self, name: str) -> Callable[[Any, Records], Any]:
+        """The function of the module of its name, imported when asked for: charts are heavy."""
+        function: Callable[[Any, Records], Any] = getattr(
+            import_module(f"{type(self).__module__}.{name}"), name
+        )
+        return function
 
 
 EXPERIMENTS: Registry[type[Experiment]] = Registry("experiment", package="foveate.experiments")

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+import shlex
 from collections.abc import Callable, Mapping
 from importlib import resources
 from pathlib import Path
@@ -40,7 +41,6 @@ def reproduce(
     changes: Mapping[str, Any] | None = None,
     label: str = "",
     report: Report | None = None,
-    command: str = "",
     engine: Engine = HERE,
 ) -> Result:
     """Run a table, or what is left of it, and give its numbers as they are kept.
@@ -55,7 +55,6 @@ def reproduce(
         changes: Further settings to change.
         label: What the changed table is called; it is kept beside the unchanged one.
         report: Called as ``report(part, done, total)``.
-        command: The command that repeats it, for the manifest.
         engine: Where its parts execute.
     """
     if not re.fullmatch(r"[\w-]*", label):
@@ -68,6 +67,7 @@ def reproduce(
     if absent and not _parts(table, use):
         return {**_absent(table, scale, ""), "absent": absent}
     place = _place(table, scale, use, whole=not own and not absent)
+    command = _command(table, scale, own, label)
     tell = None if report is None else lambda part, a, b: report(f"{table}: {part}", a, b)
     if (place / "manifest.json").exists():
         run = open_run(place)
@@ -77,7 +77,7 @@ def reproduce(
         run = start_experiment(
             table, scale, given, out=place, report=tell, command=command, engine=engine
         )
-    return {**_result(table, run, absent), "label": label}
+    return {**_result(table, run, command, absent), "label": label}
 
 
 def estimate(
@@ -137,6 +137,8 @@ def _whole(text: str, path: str) -> Result:
         result = json.loads(text)
         if not {"table", "scale"} <= result.keys() or not {"cells", "seconds"} & result.keys():
             raise ValueError("it lacks the table, its scale or its numbers")
+        if result["table"] not in TABLES:
+            raise ValueError(f"its table must be one of {', '.join(TABLES)}")
     except (ValueError, AttributeError) as error:
         raise FoveateError(f"{path} is no stored result: {error}") from None
     return dict(result)
@@ -172,11 +174,23 @@ def _place(table: str, scale: str, use: Checked, whole: bool) -> Path:
     return runs_folder() / f"reproduce-{scale}" / f"{table}-{key}"
 
 
-def _result(table: str, run: Run, absent: Mapping[str, str]) -> Result:
+def _command(table: str, scale: str, changes: Mapping[str, Any], label: str) -> str:
+    """What repeats a table on any machine."""
+    words = ["foveate", "reproduce", table, "--scale", scale]
+    for key, value in changes.items():
+        words += ["--seeds", str(value)] if key == "seeds" else ["--set", f"{key}={_said(value)}"]
+    return shlex.join([*words, *(["--label", label] if label else [])])
+
+
+def _said(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _result(table: str, run: Run, command: str, absent: Mapping[str, str]) -> Result:
     experiment, use = of_run(run)
     assert isinstance(experiment, Reproduction)
     records = run.records()
-    kept = ("created", "versions", "commit", "seconds", "command", "config")
+    kept = ("created", "versions", "commit", "seconds", "config")
     return {
         "table": table,
         "scale": run.manifest["config"]["scale"],
@@ -186,7 +200,7 @@ def _result(table: str, run: Run, absent: Mapping[str, str]) -> Result:
         "findings": [
             {"claim": f.claim, "verdict": f.verdict, "said": f.said} for f in findings_of(run)
         ],
-        "manifest": {key: run.manifest.get(key) for key in kept},
+        "manifest": {"command": command} | {key: run.manifest.get(key) for key in kept},
         "run": str(run.path),
     }
 

@@ -4,7 +4,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from foveate.bag import Bag
@@ -29,6 +29,7 @@ class Trial:
         seeds: How many.
         plan: Epochs, batches and rates.
         notes: From nothing to what is odd in the data, by name.
+        said: What its record says of itself besides.
     """
 
     bags: Callable[[Split, int], Bag]
@@ -37,6 +38,7 @@ class Trial:
     seeds: int
     plan: Plan
     notes: Callable[[], tuple[str, ...]] = tuple
+    said: Mapping[str, str] = field(default_factory=dict)
 
 
 def run_trial(trial: Trial, checkpoint: Path, tell: Callable[[int, int], None]) -> Record:
@@ -53,8 +55,8 @@ def run_trial(trial: Trial, checkpoint: Path, tell: Callable[[int, int], None]) 
         checkpoint=checkpoint,
         report=tell,
     )
-    meta = {**record.meta, "n": len(train[0]), "m": train[0].m, "notes": list(trial.notes())}
-    return replace(record, meta=meta)
+    meta = {"n": len(train[0]), "m": train[0].m, "notes": list(trial.notes())}
+    return replace(record, meta={**record.meta, **meta, **trial.said})
 
 
 def seconds_of(trial: Trial) -> float:

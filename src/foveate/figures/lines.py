@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from foveate.figures.palette import colour, dash, label
 from foveate.figures.render import with_rows
 
-__all__ = ["line_chart", "rows_of"]
+__all__ = ["banded", "line_chart", "rows_of"]
 
 MOST_POINTS = 240  # more cannot be told apart at the width of a page
 
@@ -90,3 +90,31 @@ def line_chart(
         width=width, height=height, description=description, title=title
     )
     return with_rows(chart, [{**row, "label": label(row["name"])} for row in rows])
+
+
+def banded(
+    rows: Sequence[Mapping[str, Any]],
+    x: alt.X,
+    y: alt.Y,
+    paint: alt.Color,
+    *,
+    width: int,
+    height: int,
+    title: str,
+    **looks: Any,
+) -> alt.LayerChart:
+    """Lines through ``y`` in bands from ``low`` to ``high``, one a ``name``.
+
+    Args:
+        rows: ``x``, ``y``, ``low``, ``high`` and ``name``.
+        x: The horizontal axis.
+        y: The vertical axis.
+        paint: The colours of the names.
+        width: Width of the plot in pixels.
+        height: Height of the plot in pixels.
+        title: Title of the chart.
+        looks: Further looks of the lines.
+    """
+    band = alt.Chart().mark_area(opacity=0.18).encode(x=x, y="low:Q", y2="high:Q", color=paint)
+    line = alt.Chart().mark_line(strokeWidth=2, **looks).encode(x=x, y=y, color=paint)
+    return with_rows((band + line).properties(width=width, height=height, title=title), rows)

@@ -110,7 +110,7 @@ class Witness(Hybrid):
 
     switch: float | str = 0.6
     phases: tuple[Paradigm, Paradigm] = field(
-        default_factory=lambda: (WithWitness(Soft(), 3.0), TopMarginal())
+        default_factory=lambda: (WithWitness(Soft()), TopMarginal())
     )
 
     def objective(self) -> Paradigm:

@@ -3,13 +3,12 @@
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
 from foveate.errors import FoveateError
-from foveate.record import Array, write_atomically
-from foveate.report.templates import rendered
+from foveate.record import Array
+from foveate.report.templates import rendered, to_file
 
 __all__ = ["AlignedPair", "alignments_page", "write_alignment_page"]
 
@@ -37,33 +36,6 @@ class AlignedPair:
     possible: Links = field(default_factory=frozenset)
     found: Links = field(default_factory=frozenset)
     number: int | None = None
-
-
-def write_alignment_page(
-    path: Path,
-    pairs: Sequence[AlignedPair],
-    captions: Sequence[str],
-    *,
-    title: str,
-    lead: str,
-    what: str = "α, attention",
-    axis: str = "Training step",
-    setup: Mapping[str, str] | None = None,
-    command: str = "",
-) -> Path:
-    """Write the page, whole or not at all; it needs no network. See :func:`alignments_page`."""
-    page = alignments_page(
-        pairs,
-        captions,
-        title=title,
-        lead=lead,
-        what=what,
-        axis=axis,
-        setup=setup,
-        command=command,
-    )
-    write_atomically(path, lambda file: file.write(page.encode()))
-    return path
 
 
 def alignments_page(
@@ -121,6 +93,9 @@ def alignments_page(
         setup=setup or {},
         command=command,
     )
+
+
+write_alignment_page = to_file(alignments_page)
 
 
 def _levels(pair: AlignedPair, steps: int, number: int) -> Array:

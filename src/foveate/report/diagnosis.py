@@ -1,12 +1,10 @@
 """The page of a diagnosis: the prediction, its reasons in figures, and sentences that show it."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from foveate.record import write_atomically
-from foveate.report.templates import rendered
+from foveate.report.templates import rendered, to_file
 
 if TYPE_CHECKING:
     from foveate.words.diagnosis import Diagnosis
@@ -17,15 +15,6 @@ MOODS = {"likely": "good", "may be": "astray", "unlikely": "bad"}
 FULL = 2.0  # doublings at which a shade is full
 SHOWN = 120  # words of an example
 STOPS = ((-100, "¼"), (-50, "½"), (0, "1"), (50, "2"), (100, "4 times"))
-
-
-def write_diagnosis_page(
-    path: Path, diagnosis: "Diagnosis", *, name: str, pairs: bool, command: str = ""
-) -> Path:
-    """Write the page, whole or not at all; it needs no network. See :func:`diagnosis_page`."""
-    page = diagnosis_page(diagnosis, name=name, pairs=pairs, command=command)
-    write_atomically(path, lambda file: file.write(page.encode()))
-    return path
 
 
 def diagnosis_page(diagnosis: "Diagnosis", *, name: str, pairs: bool, command: str = "") -> str:
@@ -58,6 +47,9 @@ def diagnosis_page(diagnosis: "Diagnosis", *, name: str, pairs: bool, command: s
         examples=[_example(example) for example in diagnosis.examples],
         command=command,
     )
+
+
+write_diagnosis_page = to_file(diagnosis_page)
 
 
 def numbers(d: "Diagnosis") -> list[tuple[str, str, str, str]]:

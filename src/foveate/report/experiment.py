@@ -12,9 +12,10 @@ from foveate.record import write_atomically
 from foveate.report.templates import rendered
 from foveate.runs import Run
 
-__all__ = ["claim_view", "experiment_figures", "write_experiment_page"]
+__all__ = ["MOODS", "claim_view", "experiment_figures", "write_experiment_page"]
 
 MOODS = {"holds": "good", "holds in part": "astray", "does not hold": "bad"}
+"""How a verdict looks, a class of the style sheet."""
 
 
 def experiment_figures(run: Run) -> Mapping[str, Any]:

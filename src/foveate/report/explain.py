@@ -1,36 +1,14 @@
 """The page of ``foveate explain``: bags with what a fitted model looks at and reads there."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from foveate.errors import FoveateError
 from foveate.figures.palette import AGAINST, FOR, label
 from foveate.own.shown import ShownBag
-from foveate.record import write_atomically
 from foveate.report.panels import bag_view
-from foveate.report.templates import rendered
+from foveate.report.templates import rendered, to_file
 
 __all__ = ["explain_page", "write_explain_page"]
-
-
-def write_explain_page(
-    path: Path,
-    bags: Sequence[ShownBag],
-    classes: Sequence[str],
-    *,
-    paradigm: str,
-    total: int,
-    source: str,
-    columns: Sequence[str] = (),
-    command: str = "",
-) -> Path:
-    """Write the page, whole or not at all; it needs no network. See :func:`explain_page`."""
-    page = explain_page(
-        bags, classes, paradigm=paradigm, total=total, source=source, columns=columns,
-        command=command,
-    )  # fmt: skip
-    write_atomically(path, lambda file: file.write(page.encode()))
-    return path
 
 
 def explain_page(
@@ -71,3 +49,6 @@ def explain_page(
         for_=FOR,
         against=AGAINST,
     )
+
+
+write_explain_page = to_file(explain_page)

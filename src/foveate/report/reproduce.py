@@ -1,19 +1,21 @@
 """Published and measured numbers beside each other: a page, and Markdown for the docs."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from foveate.experiments.published import PUBLISHED, SOURCES, TITLES
+from foveate.experiments.published import PUBLISHED, SOURCES, TITLES, Key
 from foveate.experiments.reproduction import Result
 from foveate.figures.palette import colour, label
 from foveate.record import write_atomically
+from foveate.report.experiment import MOODS
 from foveate.report.templates import rendered
 
 __all__ = ["as_markdown", "reproduction_page", "took", "write_results"]
 
-MOODS = {"holds": "good", "holds in part": "astray", "does not hold": "bad"}
-PARADIGMS = {"soft", "hard", "lvml", "hybrid", "logit", "random", "oracle"}
+Measured = Mapping[str, Any]
+"""A :class:`foveate.experiments.published.Cell` as it is kept."""
+PARADIGMS = {"soft", "hard", "lvml", "hybrid", "logit", "random", "witness", "oracle"}
 
 
 def reproduction_page(results: Sequence[Result], charts: Mapping[str, Mapping[str, Any]]) -> str:
@@ -47,20 +49,15 @@ def reproduction_page(results: Sequence[Result], charts: Mapping[str, Mapping[st
 
 def _table(result: Result) -> dict[str, Any]:
     """What the template shows of one table."""
-    known = PUBLISHED[result["table"]]
-    measures = _measures(result)
-    groups = [_group(key, own, known, measures) for key, own in _grouped(result).items()]
-    width = 1 + sum(3 if published else 1 for _, published in measures)
-    for group, why in result["absent"].items():
-        rows = _published_rows(group, known, measures)
-        groups.append({"title": group, "note": "", "why": why, "rows": rows})
+    known, name = PUBLISHED[result["table"]], result["table"]
+    groups = [_group(*key, cells, known) for key, cells in _grouped(result).items()]
+    groups += [{**_group(group, "", [], known), "why": why}
+               for group, why in result["absent"].items()]  # fmt: skip
     return {
-        "anchor": result["table"],
-        "title": TITLES[result["table"]],
-        "note": f"Published: {SOURCES[result['table']]}. Scale: {_scale(result)}.",
-        "measures": [{"name": name, "published": published} for name, published in measures],
+        "anchor": "-".join(filter(None, (name, result["scale"], result.get("label")))),
+        "title": TITLES[name],
+        "note": f"Published: {SOURCES[name]}. Scale: {_scale(result)}.",
         "groups": groups,
-        "width": width,
         "differs": result["differs"],
         "findings": [{**f, "mood": MOODS[f["verdict"]]} for f in result["findings"]],
         "setup": _setup(result["manifest"]),
@@ -71,82 +68,86 @@ def _scale(result: Result) -> str:
     return result["scale"] + (f", changed: {result['label']}" if result.get("label") else "")
 
 
-def _measures(result: Result) -> list[tuple[str, bool]]:
-    """Measures in order, those with published numbers first, and whether they have any."""
-    known = dict.fromkeys(measure for _, _, measure in PUBLISHED[result["table"]])
-    seen = dict.fromkeys(cell["measure"] for cell in result["cells"])
-    return [(m, True) for m in known] + [(m, False) for m in seen if m not in known]
-
-
-def _grouped(result: Result) -> dict[tuple[str, str], dict[str, dict[str, Any]]]:
-    """Cells by (group, setting), then name, then measure."""
-    groups: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
+def _grouped(result: Result) -> dict[tuple[str, str], list[Measured]]:
+    """Cells by (group, setting)."""
+    groups: dict[tuple[str, str], list[Measured]] = {}
     for cell in result["cells"]:
-        own = groups.setdefault((cell["group"], cell["setting"]), {})
-        own.setdefault(cell["name"], {})[cell["measure"]] = cell
+        groups.setdefault((cell["group"], cell["setting"]), []).append(cell)
     return groups
 
 
 def _group(
-    key: tuple[str, str],
-    names: Mapping[str, Mapping[str, Any]],
-    known: Mapping[Any, float],
-    measures: Sequence[tuple[str, bool]],
+    group: str, setting: str, cells: Sequence[Measured], known: Mapping[Key, float]
 ) -> dict[str, Any]:
-    group, setting = key
+    """A group, measure by measure, those with published numbers first; published alone if not run.
+
+    Args:
+        group: A group of :data:`PUBLISHED`.
+        setting: What tells runs of the group apart.
+        cells: What was measured there, nothing where it was not run.
+        known: The published table.
+    """
+    published = {key[1:]: value for key, value in known.items() if key[0] == group}
+    measured = {(cell["name"], cell["measure"]): cell for cell in cells}
+    numbers = measured or published
+    order = dict.fromkeys(m for own in (published, numbers) for _, m in own)
+    names = list(dict.fromkeys(name for name, _ in numbers))
+    seeds = max((cell["seeds"] for cell in cells), default=0)
+    count = f"{seeds} seed{'s' * (seeds != 1)}" if seeds else ""
+    return {
+        "title": group,
+        "note": ", ".join(filter(None, (setting, count))),
+        "why": "",
+        "names": [label(name) for name in names],
+        "measures": [
+            _measure(m, names, measured, published)
+            for m in order
+            if any((name, m) in numbers for name in names)
+        ],
+    }
+
+
+def _measure(
+    measure: str,
+    names: Sequence[str],
+    measured: Mapping[tuple[str, str], Measured],
+    published: Mapping[tuple[str, str], float],
+) -> dict[str, Any]:
+    """One measure of a group: a row a name, as many digits in each."""
+    own = {name: measured[name, measure] for name in names if (name, measure) in measured}
+    known = {name: published[name, measure] for name in names if (name, measure) in published}
+    digits = 1 if "%" in measure else _digits([cell["mean"] for cell in own.values()])
     rows = [
         {
             "name": label(name),
-            "colour": _key(name, names),
-            "entries": [
-                _entry(own.get(m), known.get((group, name, m)), published)
-                for m, published in measures
-            ],
-        }
-        for name, own in names.items()
-    ]
-    seeds = max(cell["seeds"] for own in names.values() for cell in own.values())
-    note = f"{setting}, {seeds} seeds" if setting else f"{seeds} seeds"
-    return {"title": group, "note": note, "why": "", "rows": rows}
-
-
-def _published_rows(
-    group: str, known: Mapping[Any, float], measures: Sequence[tuple[str, bool]]
-) -> list[dict[str, Any]]:
-    names = dict.fromkeys(name for own, name, _ in known if own == group)
-    return [
-        {
-            "name": label(name),
-            "colour": _key(name, names),
-            "entries": [_entry(None, known.get((group, name, m)), p) for m, p in measures],
+            "colour": colour(name) if set(names) <= PARADIGMS else "",
+            **_entry(own.get(name), known.get(name), digits),
         }
         for name in names
+        if name in own or name in known
     ]
+    shown = {"measured": bool(own), "published": bool(known)}
+    return {"name": measure, "rows": rows, "ranges": any(r["range"] for r in rows), **shown}
 
 
-def _key(name: str, names: Iterable[str]) -> str:
-    """The colour of a paradigm, where all that it is compared with are paradigms."""
-    return colour(name) if set(names) <= PARADIGMS else ""
-
-
-def _entry(cell: Mapping[str, Any] | None, known: float | None, three: bool) -> list[str]:
-    """Published, measured with interval, difference; a dash where there is none."""
-    measured, digits = "–", 1
+def _entry(cell: Measured | None, known: float | None, digits: int) -> dict[str, str]:
+    """Mean, interval, published number and difference; a dash where there is none."""
+    entry = {"mean": "–", "range": "", "published": "–", "difference": "–"}
     if cell is not None:
-        digits = 1 if "%" in cell["measure"] else _digits(cell["mean"])
-        measured = f"{cell['mean']:.{digits}f}"
+        entry["mean"] = f"{cell['mean']:.{digits}f}"
         if cell["low"] is not None and cell["low"] != cell["high"]:
-            measured += f" [{cell['low']:.{digits}f}, {cell['high']:.{digits}f}]"
-    if not three:
-        return [measured]
-    published = "–" if known is None else f"{known:g}" if known % 1 else f"{known:.1f}"
-    if cell is None or known is None:
-        return [published, measured, "–"]
-    return [published, measured, f"{cell['mean'] - known:+.{digits}f}"]
+            entry["range"] = f"[{cell['low']:.{digits}f}, {cell['high']:.{digits}f}]"
+    if known is not None:
+        entry["published"] = f"{known:g}" if known % 1 else f"{known:.1f}"
+        if cell is not None:
+            entry["difference"] = f"{cell['mean'] - known:+.{digits}f}"
+    return entry
 
 
-def _digits(value: float) -> int:
-    return 1 if abs(value) >= 10 else 2 if abs(value) >= 1 else 3
+def _digits(values: Sequence[float]) -> int:
+    """Decimals that leave three digits to the smallest value that is not 0."""
+    least = min((abs(value) for value in values if value), default=1.0)
+    return 1 if least >= 10 else 2 if least >= 1 else 3
 
 
 def _setup(manifest: Mapping[str, Any]) -> dict[str, str]:
@@ -206,27 +207,31 @@ def _markdown(result: Result) -> list[str]:
     if result["manifest"]:
         lines[-1] += f" It took {took(result['manifest']['seconds'])}: "
         lines[-1] += f"`{result['manifest']['command'] or 'foveate reproduce ' + result['table']}`."
-    head = ["", *(m["name"] for m in table["measures"])]
     for group in table["groups"]:
         note = f" ({group['note']})" if group["note"] else ""
         lines += ["", f"### {group['title']}{note}", ""]
         if group["why"]:
             lines += [f"Not run: {group['why']}.", ""]
-        lines += [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
-        lines += [
-            f"| {row['name']} | {' | '.join(_in_one(entry) for entry in row['entries'])} |"
-            for row in group["rows"]
-        ]
+        lines += _markdown_rows(group)
     if result["differs"]:
         lines += ["", "What differs from the published set-up:", ""]
         lines += [f"- {text}" for text in result["differs"]]
     return lines
 
 
-def _in_one(entry: Sequence[str]) -> str:
-    if len(entry) == 1:
-        return entry[0]
-    published, measured, difference = entry
-    if published == "–":
+def _markdown_rows(group: Mapping[str, Any]) -> list[str]:
+    """A row a name, a column a measure."""
+    head = ["", *(m["name"] for m in group["measures"])]
+    columns = [{row["name"]: _in_one(row) for row in m["rows"]} for m in group["measures"]]
+    rows = [[name, *(own.get(name, "–") for own in columns)] for name in group["names"]]
+    return [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"] + [
+        f"| {' | '.join(row)} |" for row in rows
+    ]
+
+
+def _in_one(row: Mapping[str, str]) -> str:
+    measured = f"{row['mean']} {row['range']}".strip()
+    if row["published"] == "–":
         return measured
-    return f"{measured}; published {published}" + (f" ({difference})" if difference != "–" else "")
+    difference = f" ({row['difference']})" if row["difference"] != "–" else ""
+    return f"{measured}; published {row['published']}{difference}"

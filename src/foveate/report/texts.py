@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from foveate.errors import FoveateError
-from foveate.record import Array, Record, write_atomically
-from foveate.report.templates import rendered
+from foveate.record import Array, Record
+from foveate.report.templates import rendered, to_file
 
 __all__ = ["ShadedText", "texts_of", "texts_page", "write_texts_page"]
 
@@ -61,22 +60,6 @@ class ShadedText:
     delta: Array
 
 
-def write_texts_page(
-    path: Path,
-    texts: Sequence[ShadedText],
-    captions: Sequence[str],
-    *,
-    title: str,
-    lead: str,
-    setup: Mapping[str, str] | None = None,
-    command: str = "",
-) -> Path:
-    """Write the page, whole or not at all; it needs no network. See :func:`texts_page`."""
-    page = texts_page(texts, captions, title=title, lead=lead, setup=setup, command=command)
-    write_atomically(path, lambda file: file.write(page.encode()))
-    return path
-
-
 def texts_page(
     texts: Sequence[ShadedText],
     captions: Sequence[str],
@@ -124,6 +107,9 @@ def texts_page(
         setup=setup or {},
         command=command,
     )
+
+
+write_texts_page = to_file(texts_page)
 
 
 def texts_of(record: Record) -> tuple[list[ShadedText], list[str]]:

@@ -1,12 +1,10 @@
 """The page of a verdict on attention: the verdict first, then the evidence, then what to do."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from foveate.figures.palette import colour, label
-from foveate.record import write_atomically
-from foveate.report.templates import rendered
+from foveate.report.templates import rendered, to_file
 
 __all__ = ["MEASURES", "trust_page", "write_trust_page"]
 
@@ -45,13 +43,6 @@ MEASURES = {
 }
 
 
-def write_trust_page(path: Path, kept: Mapping[str, Any], *, name: str) -> Path:
-    """Write the page, whole or not at all; it needs no network. See :func:`trust_page`."""
-    page = trust_page(kept, name=name)
-    write_atomically(path, lambda file: file.write(page.encode()))
-    return path
-
-
 def trust_page(kept: Mapping[str, Any], *, name: str) -> str:
     """The page as text.
 
@@ -70,6 +61,9 @@ def trust_page(kept: Mapping[str, Any], *, name: str) -> str:
             for found in kept["found"]
         ],
     )
+
+
+write_trust_page = to_file(trust_page)
 
 
 def _view(found: Mapping[str, Any]) -> dict[str, Any]:

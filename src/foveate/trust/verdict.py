@@ -162,8 +162,8 @@ def _next(facts: ClassFacts, grade: Grade) -> tuple[str, ...]:
         more = f"Train longer or with more bags of {name}: it is not learnt yet."
         return (more, label) if facts.accuracy < ACCURATE else (label,)
     step = {
-        1: "Train with --paradigms witness, which cannot read a class from the background, and "
-        "examine again.",
+        1: "Train with --paradigms witness, which works against reading a class from the "
+        "background, and examine again.",
         2: "Give the focus a network that can rank it first (a hidden layer), and examine again.",
         3: "Train with lvml, hard or hybrid attention, whose loss reads single segments.",
     }[facts.flags[0].mode]

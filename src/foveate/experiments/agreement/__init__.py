@@ -7,11 +7,11 @@ both record is said in :mod:`.comparing`.
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from foveate.experiments.experiment import EXPERIMENTS, Experiment, Finding, Records, Scale, Work
+from foveate.experiments.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.plan import Checked
 from foveate.record import Record
 
@@ -163,16 +163,6 @@ class Agreement(Experiment):
         return {name: partial(_texts, use, name) for name in texts} | {
             name: partial(_pairs, use, name) for name in pairs_here(use.pairs)
         }
-
-    def findings(self, use: AgreementSettings, records: Records) -> list[Finding]:
-        from foveate.experiments.agreement.findings import agreement_findings
-
-        return agreement_findings(use, records)
-
-    def figures(self, use: AgreementSettings, records: Records) -> Mapping[str, Any]:
-        from foveate.experiments.agreement.figures import agreement_figures
-
-        return agreement_figures(records)
 
 
 def _texts(

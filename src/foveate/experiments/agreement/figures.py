@@ -22,17 +22,18 @@ from foveate.experiments.agreement.reading import (
     title,
 )
 from foveate.experiments.experiment import Records
+from foveate.figures.lines import banded
 from foveate.figures.render import with_rows
 from foveate.record import Record
 
-__all__ = ["agreement_figures"]
+__all__ = ["figures"]
 
 Numbers = NDArray[np.float64]
 
 INK, BLUE, ORANGE, GREEN, GREY = "#1b1f24", "#0072B2", "#D55E00", "#009E73", "#767676"
 
 
-def agreement_figures(records: Records) -> Mapping[str, Any]:
+def figures(_: object, records: Records) -> Mapping[str, Any]:
     """The table as dots, curves over training, frozen attention, training data, seeds."""
     texts = {name: r for name, r in records.items() if "frozen_alpha" in r.values}
     charts = {
@@ -84,13 +85,8 @@ def _curves(
         scale=alt.Scale(type="sqrt", nice=False),
         axis=alt.Axis(values=_ticks(int(record.t[-1]))),
     )
-    band = alt.Chart().mark_area(opacity=0.18).encode(x=x, y="low:Q", y2="high:Q", color=paint)
-    line = (
-        alt.Chart()
-        .mark_line(strokeWidth=2)
-        .encode(x=x, y=alt.Y("y:Q", title=y, scale=alt.Scale(domain=[0, top])), color=paint)
-    )
-    return with_rows((band + line).properties(width=215, height=160, title=heading), rows)
+    up = alt.Y("y:Q", title=y, scale=alt.Scale(domain=[0, top]))
+    return banded(rows, x, up, paint, width=215, height=160, title=heading)
 
 
 def _ticks(last: int) -> list[int]:

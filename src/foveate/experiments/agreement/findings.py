@@ -34,7 +34,7 @@ from foveate.record import Record
 if TYPE_CHECKING:
     from foveate.experiments.agreement import AgreementSettings
 
-__all__ = ["agreement_findings"]
+__all__ = ["findings"]
 
 FAR = 0.05  # above the random level
 SHARE = 0.1  # of ξ*, with BLEU
@@ -43,7 +43,7 @@ TABLE = {"snell21:C1": "alpha_uf", "snell21:C2": "uf_px", "snell21:C3": "delta_u
 }
 
 
-def agreement_findings(use: "AgreementSettings", records: Records) -> list[Finding]:
+def findings(use: "AgreementSettings", records: Records) -> list[Finding]:
     """One finding a claim; none of C16 where SMS is not there."""
     counted = {name: r for name, r in records.items() if name != use.outlier} or dict(records)
     texts = _of_texts(counted) or _of_texts(records)

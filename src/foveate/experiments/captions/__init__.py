@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from foveate.experiments.captions.settings import RULES, CaptionSettings
-from foveate.experiments.experiment import EXPERIMENTS, Finding, Records, Scale, Work
+from foveate.experiments.experiment import EXPERIMENTS, Records, Scale, Work
 from foveate.experiments.published import PUBLISHED, Cell, Reproduction
 from foveate.plan import Checked
 from foveate.record import Record
@@ -73,16 +73,6 @@ class Captions(Reproduction):
         if not use.sets and not use.made_up:
             return {}
         return {rule: partial(_part, use, rule) for rule in RULES}
-
-    def findings(self, use: CaptionSettings, records: Records) -> list[Finding]:
-        from foveate.experiments.captions.findings import caption_findings
-
-        return caption_findings(use, records)
-
-    def figures(self, use: CaptionSettings, records: Records) -> Mapping[str, Any]:
-        from foveate.experiments.captions.figures import caption_figures
-
-        return caption_figures(use, records, self.cells(use, records))
 
     def cells(self, use: CaptionSettings, records: Records) -> list[Cell]:
         from foveate.experiments.captions.findings import caption_cells

@@ -7,7 +7,7 @@ import altair as alt
 import numpy as np
 
 from foveate.experiments.beside import beside
-from foveate.experiments.captions.findings import ALIGNED, SOURCES
+from foveate.experiments.captions.findings import ALIGNED, SOURCES, caption_cells
 from foveate.experiments.captions.overlays import overlay_chart
 from foveate.experiments.captions.settings import CaptionSettings
 from foveate.experiments.experiment import Records
@@ -17,17 +17,16 @@ from foveate.figures.palette import INK
 from foveate.figures.render import with_rows
 from foveate.record import Array, Record
 
-__all__ = ["caption_figures"]
+__all__ = ["figures"]
 
 PAINTS = {"full": "#0072B2", "top": "#56B4E9", "random": "#767676", "uniform": "#E69F00"}
 OTHER = "#CC79A7"
 FULL = 1.0  # room for cosines, and numbers behind them
 
 
-def caption_figures(
-    use: CaptionSettings, records: Records, cells: Sequence[Cell]
-) -> Mapping[str, Any]:
+def figures(use: CaptionSettings, records: Records) -> Mapping[str, Any]:
     """The charts by name: ``cosines``, ``saif``, ``curves`` and ``overlays``."""
+    cells = caption_cells(use, records)
     charts = {
         "cosines": _cosines(cells),
         "saif": _by_paradigm(cells),

@@ -13,9 +13,9 @@ __all__ = [
     "ALIGNED",
     "SOURCES",
     "caption_cells",
-    "caption_findings",
     "cosine",
     "deviations",
+    "findings",
     "saif_of",
 ]
 
@@ -90,7 +90,7 @@ def _cell(key: tuple[str, str, str], setting: str, value: Interval, use: Caption
     return Cell(*key, setting, *value, use.seeds)
 
 
-def caption_findings(use: CaptionSettings, records: Records) -> list[Finding]:
+def findings(use: CaptionSettings, records: Records) -> list[Finding]:
     """One finding a claim."""
     said = " ".join(deviations(use, records)).rstrip(".")
     return [_aligned(use, records["soft"], said), _hybrid(records, said)]

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from foveate.experiments.copying.training import CopyTask, course, model_for
-from foveate.experiments.experiment import EXPERIMENTS, Experiment, Finding, Records, Scale, Work
+from foveate.experiments.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.plan import Checked
 from foveate.record import Record
 from foveate.steps import Course, built, follow
@@ -72,16 +72,6 @@ class Copying(Experiment):
 
     def parts(self, use: CopyingSettings) -> Mapping[str, Work]:
         return {kind: partial(_part, use, kind) for kind in SPANS}
-
-    def findings(self, use: CopyingSettings, records: Records) -> list[Finding]:
-        from foveate.experiments.copying.findings import copy_findings
-
-        return copy_findings(use, records)
-
-    def figures(self, use: CopyingSettings, records: Records) -> Mapping[str, Any]:
-        from foveate.experiments.copying.figures import copy_figures
-
-        return copy_figures(records)
 
 
 def _part(

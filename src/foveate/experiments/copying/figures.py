@@ -7,10 +7,11 @@ import altair as alt
 import numpy as np
 
 from foveate.experiments.experiment import Records
+from foveate.figures.lines import banded
 from foveate.figures.render import with_rows
 from foveate.record import Record
 
-__all__ = ["copy_figures", "seed_curves"]
+__all__ = ["figures", "seed_curves"]
 
 TITLES = {
     "permutation": "Permutations of 40",
@@ -31,7 +32,7 @@ SERIES = {
 }
 
 
-def copy_figures(records: Records) -> Mapping[str, Any]:
+def figures(_: object, records: Records) -> Mapping[str, Any]:
     """Accuracy by seed (Figure 2, left and middle), and the order of learning within a task."""
     curves = [seed_curves(records[kind], title, COLOURS[kind]) for kind, title in TITLES.items()]
     order = [_order(records[kind], title) for kind, title in TITLES.items()]
@@ -41,7 +42,7 @@ def copy_figures(records: Records) -> Mapping[str, Any]:
     }
 
 
-def _grid(charts: Sequence[alt.Chart], description: str) -> alt.VConcatChart:
+def _grid(charts: Sequence[alt.Chart | alt.LayerChart], description: str) -> alt.VConcatChart:
     rows = [alt.hconcat(*charts[k : k + 2]) for k in range(0, len(charts), 2)]
     return alt.vconcat(*rows).properties(description=description)
 
@@ -68,7 +69,7 @@ def seed_curves(record: Record, title: str, paint: str, what: str = "seeds") -> 
     return with_rows(chart, rows)
 
 
-def _order(record: Record, title: str) -> alt.Chart:
+def _order(record: Record, title: str) -> alt.LayerChart:
     """Medians over seeds of β's knowledge, attention's place and accuracy, with quartiles."""
     rows = []
     for key, (name, _) in SERIES.items():
@@ -84,14 +85,5 @@ def _order(record: Record, title: str) -> alt.Chart:
         legend=alt.Legend(columns=3, symbolType="stroke", labelLimit=260),
     )
     x = alt.X("x:Q", title="steps")
-    band = alt.Chart().mark_area(opacity=0.18).encode(x=x, y="low:Q", y2="high:Q", color=paint)
-    line = (
-        alt.Chart()
-        .mark_line(strokeWidth=2)
-        .encode(
-            x=x,
-            y=alt.Y("y:Q", title="share of places", scale=alt.Scale(domain=[0, 1])),
-            color=paint,
-        )
-    )
-    return with_rows((band + line).properties(width=360, height=170, title=title), rows)
+    y = alt.Y("y:Q", title="share of places", scale=alt.Scale(domain=[0, 1]))
+    return banded(rows, x, y, paint, width=360, height=170, title=title)

@@ -12,7 +12,7 @@ from foveate.record import Record
 if TYPE_CHECKING:
     from foveate.experiments.copying import CopyingSettings
 
-__all__ = ["copy_findings", "first_above"]
+__all__ = ["findings", "first_above"]
 
 PERFECT = 0.99
 NAMES = {"permutation": "permutations", "mixture": "the mixture"}
@@ -30,7 +30,7 @@ def first_above(record: Record, level: float, until: int) -> NDArray[np.float64]
     return np.where(above.any(0), record.t[above.argmax(0)].astype(float), np.inf)
 
 
-def copy_findings(use: "CopyingSettings", records: Records) -> list[Finding]:
+def findings(use: "CopyingSettings", records: Records) -> list[Finding]:
     """One finding for each of the three claims."""
     return [
         _hard_to_start(use, records, "permutation", "snell21:C5"),

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from foveate.experiments.diagnosis.training import Condition, condition_course, predicted
-from foveate.experiments.experiment import EXPERIMENTS, Experiment, Finding, Records, Scale, Work
+from foveate.experiments.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.plan import Checked
 from foveate.record import Record
 from foveate.steps import follow
@@ -68,14 +68,6 @@ class Diagnosed(Experiment):
 
     def parts(self, use: DiagnosisSettings) -> Mapping[str, Work]:
         return {c.name: partial(_part, use, c) for c in conditions(use)}
-
-    def findings(self, use: DiagnosisSettings, records: Records) -> list[Finding]:
-        return []  # no claim of the paper's; the figures carry it
-
-    def figures(self, use: DiagnosisSettings, records: Records) -> Mapping[str, Any]:
-        from foveate.experiments.diagnosis.figures import diagnosis_figures
-
-        return diagnosis_figures(use, records)
 
 
 def conditions(use: DiagnosisSettings) -> list[Condition]:

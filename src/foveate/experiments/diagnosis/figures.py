@@ -14,14 +14,14 @@ from foveate.metrics.intervals import Interval
 if TYPE_CHECKING:
     from foveate.experiments.diagnosis import DiagnosisSettings
 
-__all__ = ["diagnosis_figures"]
+__all__ = ["figures"]
 
 SAID = {"unlikely": "#D55E00", "may be": "#E69F00", "likely": "#0072B2"}
 LINES = ("#D55E00", "#CC79A7", "#E69F00", "#56B4E9", "#0072B2", "#009E73", "#332288", "#1b1f24")
 WIDE, HIGH = 420, 250
 
 
-def diagnosis_figures(use: "DiagnosisSettings", records: Records) -> Mapping[str, Any]:
+def figures(use: "DiagnosisSettings", records: Records) -> Mapping[str, Any]:
     """Information against steps to learn; accuracy over steps."""
     return {"ranking": _ranking(use, records), "curves": _curves(records)}
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from math import prod
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ from foveate.data.error_modes import MODE_1, MODE_2, MODE_3, Boxes
 from foveate.experiments.error_modes.linear_focus import attended, best_separation, exact_ft
 from foveate.experiments.error_modes.outcome import settled
 from foveate.experiments.error_modes.starts import authors_build, random_build
-from foveate.experiments.experiment import EXPERIMENTS, Experiment, Finding, Records, Scale, Work
+from foveate.experiments.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.models.focus import FCAM
 from foveate.models.nets import direct, linear
 from foveate.paradigms import PARADIGMS
@@ -139,16 +139,6 @@ class ErrorModes(Experiment):
             for n in use.direct_n
         }
         return {"linear-focus": partial(_linear_part, use), **own, **random, **plain}
-
-    def findings(self, use: ErrorModeSettings, records: Records) -> list[Finding]:
-        from foveate.experiments.error_modes.findings import error_mode_findings
-
-        return error_mode_findings(use, records)
-
-    def figures(self, use: ErrorModeSettings, records: Records) -> Mapping[str, Any]:
-        from foveate.experiments.error_modes.figures import error_mode_figures
-
-        return error_mode_figures(use, records)
 
 
 def _mode_part(

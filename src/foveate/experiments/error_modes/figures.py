@@ -20,10 +20,10 @@ from foveate.metrics.focus import QUADRANTS
 from foveate.metrics.intervals import bootstrap
 from foveate.record import Array, Record
 
-__all__ = ["error_mode_figures"]
+__all__ = ["figures"]
 
 
-def error_mode_figures(use: ErrorModeSettings, records: Records) -> Mapping[str, Any]:
+def figures(use: ErrorModeSettings, records: Records) -> Mapping[str, Any]:
     """The charts by name.
 
     Args:

@@ -18,7 +18,7 @@ from foveate.metrics.focus import QUADRANTS
 from foveate.metrics.intervals import Interval, bootstrap
 from foveate.record import Array, Record
 
-__all__ = ["LEAST_BAGS", "direct_name", "error_mode_findings"]
+__all__ = ["LEAST_BAGS", "direct_name", "findings"]
 
 CLAIM = {1: "pvr22:C2", 2: "pvr22:C3", 3: "pvr22:C4"}
 BAND = (0.55, 0.80)  # of FT from the authors' weights
@@ -27,7 +27,7 @@ LEAST_BAGS = 10  # of one kind, below which a model says nothing of it
 FTPT, FFPT = QUADRANTS.index("ftpt"), QUADRANTS.index("ffpt")
 
 
-def error_mode_findings(use: ErrorModeSettings, records: Records) -> list[Finding]:
+def findings(use: ErrorModeSettings, records: Records) -> list[Finding]:
     """One finding for each claim of the experiment."""
     return [
         *(_mode(mode, use, records) for mode in BOXES),

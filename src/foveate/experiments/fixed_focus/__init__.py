@@ -8,7 +8,7 @@ linear-orthogonal setting. The authors' rates are trained and shown beside. [vr2
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from foveate.data.hub import locate
 from foveate.errors import FoveateError
@@ -73,11 +73,6 @@ class FixedFocusCurves(Experiment):
 
     def findings(self, use: FixedFocusSettings, records: Records) -> list[Finding]:
         return judge(records, _deviation(use, records))
-
-    def figures(self, use: FixedFocusSettings, records: Records) -> Mapping[str, Any]:
-        from foveate.experiments.fixed_focus.figures import draw
-
-        return draw(records)
 
 
 def _is_here(name: str) -> bool:

@@ -28,7 +28,7 @@ from foveate.figures.palette import INK, label
 from foveate.figures.render import with_rows
 from foveate.record import Record
 
-__all__ = ["draw", "ramp"]
+__all__ = ["figures", "ramp"]
 
 Array = NDArray[np.float64]
 
@@ -42,7 +42,7 @@ HEADS = {
 }
 
 
-def draw(records: Records) -> dict[str, Any]:
+def figures(_: object, records: Records) -> dict[str, Any]:
     """All figures by name."""
     sets = {name: records[name] for name in SETS if name in records}
     return {

@@ -11,7 +11,7 @@ from torch import nn
 
 from foveate.bag import Bag
 from foveate.dynamics import vr23
-from foveate.experiments.experiment import EXPERIMENTS, Experiment, Finding, Records, Scale, Work
+from foveate.experiments.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.models.focus import FCAM
 from foveate.paradigms import PARADIGMS
 from foveate.plan import Checked, Plan
@@ -74,16 +74,6 @@ class Flows(Experiment):
             f"flow-{m}-{C}": partial(_flow_part, use, m, C, until) for m, C, until in use.settings
         }
         return {**flows, "descent": partial(_descent_part, use), "laws": partial(_laws_part, use)}
-
-    def findings(self, use: FlowSettings, records: Records) -> list[Finding]:
-        from foveate.experiments.flows.findings import flow_findings
-
-        return flow_findings(use, records)
-
-    def figures(self, use: FlowSettings, records: Records) -> Mapping[str, Any]:
-        from foveate.experiments.flows.figures import flow_figures
-
-        return flow_figures(use, records)
 
 
 def _flow_part(use: FlowSettings, m: int, C: int, until: float, _: Path, tell: Any) -> Record:

@@ -13,7 +13,7 @@ from foveate.figures.lines import line_chart, rows_of
 from foveate.figures.render import with_rows
 from foveate.record import Array, Record
 
-__all__ = ["flow_figures", "flow_panels"]
+__all__ = ["figures", "flow_panels"]
 
 TITLES = {
     "mu": "μ (classifier)",
@@ -23,7 +23,7 @@ TITLES = {
 }
 
 
-def flow_figures(use: object, records: Records) -> Mapping[str, Any]:
+def figures(use: object, records: Records) -> Mapping[str, Any]:
     """The charts by name: ``flow``, ``descent``, ``laws``.
 
     Args:

@@ -8,13 +8,13 @@ from foveate.dynamics import vr23
 from foveate.experiments.experiment import Finding, Records, Verdict
 from foveate.record import Array, Record
 
-__all__ = ["flow_findings"]
+__all__ = ["findings"]
 
 SOFT, HARD, LVML = range(3)
 EXACT_BACKGROUND = "the background is its mean, zero, which is all the population flow sees of it"
 
 
-def flow_findings(use: object, records: Records) -> list[Finding]:
+def findings(use: object, records: Records) -> list[Finding]:
     """One finding for each claim of the experiment.
 
     Args:

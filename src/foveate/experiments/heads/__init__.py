@@ -3,14 +3,14 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import torch
 from pydantic import Field
 
 from foveate.experiments.copying.training import CopyTask, course
-from foveate.experiments.experiment import EXPERIMENTS, Experiment, Finding, Records, Scale, Work
+from foveate.experiments.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.experiments.heads.search import Search, find_heads, sorted_out, with_heads
 from foveate.plan import Checked
 from foveate.randomness import generator
@@ -91,16 +91,6 @@ class Heads(Experiment):
     def parts(self, use: HeadsSettings) -> Mapping[str, Work]:
         found: Work = partial(_search_part, use)
         return {"search": found} | {name: partial(_part, use, name) for name in SCENARIOS}
-
-    def findings(self, use: HeadsSettings, records: Records) -> list[Finding]:
-        from foveate.experiments.heads.findings import head_findings
-
-        return head_findings(use, records)
-
-    def figures(self, use: HeadsSettings, records: Records) -> Mapping[str, Any]:
-        from foveate.experiments.heads.figures import head_figures
-
-        return head_figures(records)
 
 
 def _search_part(use: HeadsSettings, checkpoint: Path, tell: Callable[[int, int], None]) -> Record:

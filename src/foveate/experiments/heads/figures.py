@@ -1,7 +1,7 @@
 """Figures of several heads: accuracy of every draw, and what the search found. [snell21] Fig. 2"""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import numpy as np
@@ -10,7 +10,10 @@ from foveate.experiments.copying.figures import seed_curves
 from foveate.experiments.experiment import Records
 from foveate.figures.render import with_rows
 
-__all__ = ["head_figures"]
+if TYPE_CHECKING:
+    from foveate.experiments.heads import HeadsSettings
+
+__all__ = ["figures"]
 
 LOOKS = {
     "all-bad": ("All heads bad", "#D55E00"),
@@ -19,7 +22,7 @@ LOOKS = {
 }
 
 
-def head_figures(records: Records) -> Mapping[str, Any]:
+def figures(use: "HeadsSettings", records: Records) -> Mapping[str, Any]:
     """Accuracy over steps by scenario, and the best accuracies of single heads."""
     panels = [
         seed_curves(records[name], title, paint, what="draws").properties(width=230)

@@ -12,10 +12,10 @@ from foveate.metrics.intervals import bootstrap
 if TYPE_CHECKING:
     from foveate.experiments.heads import HeadsSettings
 
-__all__ = ["head_findings"]
+__all__ = ["findings"]
 
 
-def head_findings(use: "HeadsSettings", records: Records) -> list[Finding]:
+def findings(use: "HeadsSettings", records: Records) -> list[Finding]:
     """The one finding: which combinations of heads learn."""
     learnt = {
         name: np.isfinite(first_above(records[name], use.good, use.steps))

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from foveate.experiments.experiment import EXPERIMENTS, Experiment, Finding, Records, Scale, Work
+from foveate.experiments.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.experiments.locality.training import Condition, KeywordTask, course
 from foveate.plan import Checked
 from foveate.record import Record
@@ -72,16 +72,6 @@ class Locality(Experiment):
 
     def parts(self, use: LocalitySettings) -> Mapping[str, Work]:
         return {name: partial(_part, use, name) for name in CONDITIONS}
-
-    def findings(self, use: LocalitySettings, records: Records) -> list[Finding]:
-        from foveate.experiments.locality.findings import locality_findings
-
-        return locality_findings(use, records)
-
-    def figures(self, use: LocalitySettings, records: Records) -> Mapping[str, Any]:
-        from foveate.experiments.locality.figures import locality_figures
-
-        return locality_figures(use, records)
 
 
 def _part(

@@ -9,14 +9,14 @@ import numpy as np
 from foveate.experiments.experiment import Records
 from foveate.experiments.locality.findings import NAMES, QUANTITIES, early_at
 from foveate.experiments.locality.training import REACH
-from foveate.figures.render import with_rows
+from foveate.figures.lines import banded
 from foveate.metrics.intervals import bootstrap
 from foveate.record import Array, Record
 
 if TYPE_CHECKING:
     from foveate.experiments.locality import LocalitySettings
 
-__all__ = ["locality_figures"]
+__all__ = ["figures"]
 
 COLOURS = {
     "keyword": "#D55E00",
@@ -28,7 +28,7 @@ COLOURS = {
 WHEN = {"as the loss begins to fall": "#D55E00", "at the end": "#0072B2"}
 
 
-def locality_figures(use: "LocalitySettings", records: Records) -> Mapping[str, Any]:
+def figures(use: "LocalitySettings", records: Records) -> Mapping[str, Any]:
     """γ over steps (Figure 5) for each condition; γ by distance from the keyword and by place."""
     named = {NAMES[name]: record for name, record in records.items()}
     curves = [_curves(record, title, use.fine_until) for title, record in named.items()]
@@ -64,9 +64,7 @@ def _lines(record: Record, part: Array, title: str) -> alt.LayerChart:
     )
     x = alt.X("x:Q", title="steps", scale=alt.Scale(nice=False))
     y = alt.Y("y:Q", title="γ, log-odds of the positive class")
-    band = alt.Chart().mark_area(opacity=0.18).encode(x=x, y="low:Q", y2="high:Q", color=paint)
-    line = alt.Chart().mark_line(strokeWidth=2).encode(x=x, y=y, color=paint)
-    return with_rows((band + line).properties(width=350, height=190, title=title), rows)
+    return banded(rows, x, y, paint, width=350, height=190, title=title)
 
 
 def _around(use: "LocalitySettings", record: Record, title: str) -> alt.LayerChart:
@@ -86,13 +84,9 @@ def _around(use: "LocalitySettings", record: Record, title: str) -> alt.LayerCha
         legend=alt.Legend(symbolType="stroke", symbolOpacity=1, columns=1, labelLimit=200),
     )
     x = alt.X("x:Q", title="distance from the keyword, words", axis=alt.Axis(tickMinStep=2))
-    band = alt.Chart().mark_area(opacity=0.18).encode(x=x, y="low:Q", y2="high:Q", color=paint)
-    line = (
-        alt.Chart()
-        .mark_line(strokeWidth=2, point=alt.OverlayMarkDef(size=18))
-        .encode(x=x, y=alt.Y("y:Q", title="γ, log-odds"), color=paint)
-    )
-    return with_rows((band + line).properties(width=215, height=190, title=title), rows)
+    y = alt.Y("y:Q", title="γ, log-odds")
+    dots = alt.OverlayMarkDef(size=18)
+    return banded(rows, x, y, paint, width=215, height=190, title=title, point=dots)
 
 
 def _interval(values: Array) -> tuple[float, float, float]:

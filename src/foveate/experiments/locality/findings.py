@@ -12,7 +12,7 @@ from foveate.record import Record
 if TYPE_CHECKING:
     from foveate.experiments.locality import LocalitySettings
 
-__all__ = ["QUANTITIES", "early_at", "local", "locality_findings", "spread_out"]
+__all__ = ["QUANTITIES", "early_at", "findings", "local", "spread_out"]
 
 QUANTITIES = {
     "keyword": "γ at the keyword, l*",
@@ -67,7 +67,7 @@ class _Orders(NamedTuple):
     behind: float
 
 
-def locality_findings(use: "LocalitySettings", records: Records) -> list[Finding]:
+def findings(use: "LocalitySettings", records: Records) -> list[Finding]:
     """One finding for C11, judged on the paper's classifier."""
     record = records["both"]
     orders = _orders(use, record)

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from functools import partial
 from importlib.util import find_spec
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from foveate.experiments.experiment import EXPERIMENTS, Experiment, Finding, Records, Scale, Work
+from foveate.experiments.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.experiments.mnist_bags.training import trained
 from foveate.plan import Checked, Rate
 
@@ -61,11 +61,3 @@ class MnistBags(Experiment):
     def parts(self, use: MnistBagsSettings) -> Mapping[str, Work]:
         there = METHODS if find_spec("torchmil") else METHODS[:-1]
         return {f"{name}-{n}": partial(trained, use, name, n) for n in use.bags for name in there}
-
-    def findings(self, use: MnistBagsSettings, records: Records) -> list[Finding]:
-        return []  # no claim of a paper's; the figures carry it
-
-    def figures(self, use: MnistBagsSettings, records: Records) -> Mapping[str, Any]:
-        from foveate.experiments.mnist_bags.figures import mnist_bags_figures
-
-        return mnist_bags_figures(records)

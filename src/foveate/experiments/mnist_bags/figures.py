@@ -10,13 +10,13 @@ from foveate.figures.palette import colour, label, shape
 from foveate.figures.render import with_rows
 from foveate.metrics.intervals import bootstrap
 
-__all__ = ["mnist_bags_figures", "rows_of"]
+__all__ = ["figures", "rows_of"]
 
 MEASURES = {"bag_auc": "bag AUC", "segment_auroc": "segment AUROC"}
 SIDE = 250
 
 
-def mnist_bags_figures(records: Records) -> Mapping[str, Any]:
+def figures(_: object, records: Records) -> Mapping[str, Any]:
     """Bag AUC against segment AUROC with intervals over seeds; both over the training bags."""
     rows = rows_of(records)
     sizes = sorted({row["bags"] for row in rows})

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
 from foveate.experiments.agreement import AgreementSettings
-from foveate.experiments.experiment import EXPERIMENTS, Experiment, Finding, Records, Scale, Work
+from foveate.experiments.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.plan import Checked
 from foveate.record import Record
 
@@ -89,16 +89,6 @@ class ProxyTwin(Experiment):
         return {"minima": partial(_minima, use)} | {
             name: partial(_texts, use, name) for name in texts
         }
-
-    def findings(self, use: ProxyTwinSettings, records: Records) -> list[Finding]:
-        from foveate.experiments.proxy_twin.findings import twin_findings
-
-        return twin_findings(use, records)
-
-    def figures(self, use: ProxyTwinSettings, records: Records) -> Mapping[str, Any]:
-        from foveate.experiments.proxy_twin.figures import twin_figures
-
-        return twin_figures(records)
 
 
 def _minima(use: ProxyTwinSettings, _: Path, tell: Callable[[int, int], None]) -> Record:

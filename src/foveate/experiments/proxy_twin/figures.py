@@ -10,16 +10,17 @@ from foveate.experiments.agreement.comparing import FAIR, REPORTING
 from foveate.experiments.agreement.reading import title
 from foveate.experiments.experiment import Records
 from foveate.experiments.proxy_twin.findings import chosen_strength
+from foveate.figures.lines import banded
 from foveate.figures.render import with_rows
 from foveate.metrics.intervals import bootstrap
 from foveate.record import Record
 
-__all__ = ["twin_figures"]
+__all__ = ["figures"]
 
 BLUE, ORANGE = "#0072B2", "#D55E00"
 
 
-def twin_figures(records: Records) -> Mapping[str, Any]:
+def figures(_: object, records: Records) -> Mapping[str, Any]:
     """Gaps at the minima; correlation by epoch and C; A(β_uf, β_px) beside A(β_uf, β_log)."""
     texts = {title(n): r for n, r in records.items() if r.meta["kind"] == "texts"}
     weights = [_path(record, name) for name, record in texts.items()]
@@ -134,14 +135,5 @@ def _curves(record: Record, name: str) -> alt.LayerChart:
         legend=alt.Legend(symbolType="stroke", symbolOpacity=1, columns=2),
     )
     x = alt.X("x:Q", title="steps of the uniform model", scale=alt.Scale(nice=False))
-    band = alt.Chart().mark_area(opacity=0.18).encode(x=x, y="low:Q", y2="high:Q", color=paint)
-    line = (
-        alt.Chart()
-        .mark_line(strokeWidth=2)
-        .encode(
-            x=x,
-            y=alt.Y("y:Q", title="agreement, fair ties", scale=alt.Scale(domain=[0, 1])),
-            color=paint,
-        )
-    )
-    return with_rows((band + line).properties(width=240, height=180, title=name), rows)
+    y = alt.Y("y:Q", title="agreement, fair ties", scale=alt.Scale(domain=[0, 1]))
+    return banded(rows, x, y, paint, width=240, height=180, title=name)

@@ -14,7 +14,7 @@ from foveate.record import Record
 if TYPE_CHECKING:
     from foveate.experiments.proxy_twin import ProxyTwinSettings
 
-__all__ = ["chosen_strength", "correlation", "table_10", "twin_findings"]
+__all__ = ["chosen_strength", "correlation", "findings", "table_10"]
 
 SAME, ALIKE, NEAR = 1e-3, 0.9, 0.1
 Numbers = NDArray[np.float64]
@@ -40,7 +40,7 @@ def table_10(record: Record) -> tuple[Numbers, Numbers]:
     return px, log
 
 
-def twin_findings(use: "ProxyTwinSettings", records: Records) -> list[Finding]:
+def findings(use: "ProxyTwinSettings", records: Records) -> list[Finding]:
     """One finding for C10."""
     texts = {name: record for name, record in records.items() if record.meta["kind"] == "texts"}
     gap = records["minima"].values["gap"]

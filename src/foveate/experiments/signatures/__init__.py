@@ -86,11 +86,6 @@ class Signatures(Experiment):
             _gain(use, records, "vr23:C21", "random"),
         ]
 
-    def figures(self, use: SignatureSettings, records: Records) -> Mapping[str, Any]:
-        from foveate.experiments.signatures.figures import signature_figures
-
-        return signature_figures(use.lengths, records)
-
 
 def _train(use: SignatureSettings, rule: str, m: int, checkpoint: Path, tell: Any) -> Record:
     data, seeds = DATASETS.get("digits")(), range(use.seeds)

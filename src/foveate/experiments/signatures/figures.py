@@ -8,33 +8,33 @@ import altair as alt
 import numpy as np
 
 from foveate.experiments.experiment import Records
-from foveate.experiments.signatures import RULES, confidence
+from foveate.experiments.signatures import RULES, SignatureSettings, confidence
 from foveate.figures.palette import colour, label
 from foveate.figures.render import with_rows
 from foveate.metrics.focus import EDGES, heat_map
 from foveate.metrics.intervals import bootstrap
 from foveate.record import Record
 
-__all__ = ["heat_map_chart", "signature_figures"]
+__all__ = ["figures", "heat_map_chart"]
 
 
-def signature_figures(lengths: Sequence[int], records: Records) -> Mapping[str, Any]:
-    """The charts by name: ``heat-maps`` and ``gains``.
+def figures(use: SignatureSettings, records: Records) -> Mapping[str, Any]:
+    """The charts by name: ``heat-maps``, one row for each number of segments, and ``gains``.
 
     Args:
-        lengths: Segments per bag, one row of heat maps each.
+        use: The experiment's settings.
         records: One per paradigm and length, ``soft-m5``.
     """
     rows = [
         alt.hconcat(
             *(heat_map_chart(records[f"{rule}-m{m}"], f"{label(rule)}, m = {m}") for rule in RULES)
         )
-        for m in lengths
+        for m in use.lengths
     ]
     maps = alt.vconcat(*rows).properties(
         description="Share of held-out bags by focus score and by probability of the true class."
     )
-    return {"heat-maps": maps, "gains": _gains(lengths, records)}
+    return {"heat-maps": maps, "gains": _gains(use.lengths, records)}
 
 
 def heat_map_chart(record: Record, title: str) -> alt.LayerChart:

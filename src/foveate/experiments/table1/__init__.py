@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from foveate.data.hub import locate
 from foveate.errors import FoveateError
-from foveate.experiments.experiment import EXPERIMENTS, Finding, Records, Scale, Work
+from foveate.experiments.experiment import EXPERIMENTS, Records, Scale, Work
 from foveate.experiments.published import Cell, Reproduction
-from foveate.experiments.table1.rows import ROWS, RULES, WORD_RULES, Sizes, trial_of
+from foveate.experiments.table1.rows import ROWS, RULES, WORD_RULES, Sizes, absent, trial_of
 from foveate.experiments.trials import Trial, run_trial, seconds_of_all
 from foveate.plan import Checked
 
@@ -132,16 +131,6 @@ class Table1(Reproduction):
     def parts(self, use: Table1Settings) -> Mapping[str, Work]:
         return {name: partial(run_trial, trial) for name, trial in self.trials(use).items()}
 
-    def findings(self, use: Table1Settings, records: Records) -> list[Finding]:
-        from foveate.experiments.table1.findings import table1_findings
-
-        return table1_findings(use, records)
-
-    def figures(self, use: Table1Settings, records: Records) -> Mapping[str, Any]:
-        from foveate.experiments.table1.figures import table1_figures
-
-        return table1_figures(use, records, self.cells(use, records))
-
     def cells(self, use: Table1Settings, records: Records) -> list[Cell]:
         from foveate.experiments.table1.findings import table1_cells
 
@@ -153,13 +142,7 @@ class Table1(Reproduction):
         return deviations(use, records)
 
     def runnable(self, use: Table1Settings) -> tuple[Checked, dict[str, str]]:
-        why: dict[str, str] = {}
-        for row in _known(use.rows):
-            try:
-                if (place := ROWS[row].place) is not None:
-                    locate(*place)
-            except FoveateError as error:
-                why[row] = str(error)
+        why = absent({row: ROWS[row] for row in _known(use.rows)})
         left = tuple(row for row in use.rows if row not in why)
         groups = {ROWS[row].group: reason for row, reason in why.items()}
         return use.model_copy(update={"rows": left}), groups

@@ -1,28 +1,27 @@
 """Figures of the first table: SAIF and accuracy beside the published ones, and heat maps."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import altair as alt
 
 from foveate.experiments.beside import beside
 from foveate.experiments.experiment import Records
-from foveate.experiments.published import PUBLISHED, Cell
+from foveate.experiments.published import PUBLISHED
 from foveate.experiments.signatures.figures import heat_map_chart
 from foveate.experiments.table1 import Table1Settings
+from foveate.experiments.table1.findings import table1_cells
 from foveate.experiments.table1.rows import ROWS
 from foveate.figures.palette import label
 
-__all__ = ["table1_figures"]
+__all__ = ["figures"]
 
 MAPPED = ("soft", "hard", "lvml", "hybrid")  # [vr23] Figure 1, and the hybrid
 
 
-def table1_figures(
-    use: Table1Settings, records: Records, cells: Sequence[Cell]
-) -> Mapping[str, Any]:
+def figures(use: Table1Settings, records: Records) -> Mapping[str, Any]:
     """The charts by name: ``saif``, ``accuracy`` and, for mosaics, ``heat-maps``."""
-    known = PUBLISHED["table1"]
+    cells, known = table1_cells(use, records), PUBLISHED["table1"]
     charts = {
         "saif": beside(cells, known, "SAIF %"),
         "accuracy": beside(cells, known, "accuracy %"),

@@ -14,7 +14,7 @@ from foveate.metrics.focus import saif
 from foveate.metrics.intervals import Interval, bootstrap
 from foveate.record import Array, Record
 
-__all__ = ["deviations", "relevant_saif", "table1_cells", "table1_findings"]
+__all__ = ["deviations", "findings", "relevant_saif", "table1_cells"]
 
 
 def _known(record: Record) -> tuple[Array, Array]:
@@ -64,7 +64,7 @@ def table1_cells(use: Table1Settings, records: Records) -> list[Cell]:
     return cells
 
 
-def table1_findings(use: Table1Settings, records: Records) -> list[Finding]:
+def findings(use: Table1Settings, records: Records) -> list[Finding]:
     """One finding a claim; those on mosaics only where there are mosaics."""
     judge = _Judge(use, records)
     found = [judge.best(), judge.hybrid(), judge.deliberate()]

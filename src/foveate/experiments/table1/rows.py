@@ -21,7 +21,7 @@ from foveate.paradigms import PARADIGMS, Hybrid, Paradigm
 from foveate.plan import Checked, Plan
 from foveate.segments import Mosaics
 
-__all__ = ["ROWS", "RULES", "WORD_RULES", "Row", "Sizes", "notes_on", "trial_of"]
+__all__ = ["ROWS", "RULES", "WORD_RULES", "Row", "Sizes", "absent", "notes_on", "trial_of"]
 
 RULES = ("soft", "hard", "lvml", "hybrid", "random", "oracle")
 WORD_RULES = (*RULES[:4], "logit", *RULES[4:])  # what the released code calls LVML on HateXplain
@@ -130,6 +130,18 @@ def trial_of(row: Row, rule: str, sizes: Mapping[Any, Sizes], seeds: int) -> Tri
         plan,
         partial(notes_on, row),
     )
+
+
+def absent(rows: Mapping[str, Row]) -> dict[str, str]:
+    """The rows whose files are not here, by name, and why."""
+    why: dict[str, str] = {}
+    for name, row in rows.items():
+        try:
+            if row.place is not None:
+                locate(*row.place)
+        except FoveateError as error:
+            why[name] = str(error)
+    return why
 
 
 def _bags(row: Row, sizes: Sizes, split: Any, seed: int) -> Bag:

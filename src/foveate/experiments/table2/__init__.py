@@ -8,7 +8,7 @@ from foveate.bag import Bag
 from foveate.data import DATASETS
 from foveate.data.hub import locate
 from foveate.errors import FoveateError
-from foveate.experiments.experiment import EXPERIMENTS, Finding, Records, Scale, Work
+from foveate.experiments.experiment import EXPERIMENTS, Records, Scale, Work
 from foveate.experiments.published import Cell, Reproduction
 from foveate.experiments.trials import Trial, run_trial, seconds_of_all
 from foveate.models.focus import FCAM, AttentionModel
@@ -157,16 +157,6 @@ class Table2(Reproduction):
 
     def parts(self, use: Table2Settings) -> Mapping[str, Work]:
         return {name: partial(run_trial, trial) for name, trial in self.trials(use).items()}
-
-    def findings(self, use: Table2Settings, records: Records) -> list[Finding]:
-        from foveate.experiments.table2.findings import table2_findings
-
-        return table2_findings(use, records) if use.images is not None else []
-
-    def figures(self, use: Table2Settings, records: Records) -> Mapping[str, Any]:
-        from foveate.experiments.table2.figures import table2_figures
-
-        return table2_figures(use, records, self.cells(use, records))
 
     def cells(self, use: Table2Settings, records: Records) -> list[Cell]:
         from foveate.experiments.table2.findings import table2_cells

@@ -10,10 +10,11 @@ from foveate.experiments.beside import beside
 from foveate.experiments.experiment import Records
 from foveate.experiments.published import PUBLISHED, Cell
 from foveate.experiments.table2 import LAYERS, VARIANTS, Table2Settings
+from foveate.experiments.table2.findings import table2_cells
 from foveate.figures.render import with_rows
 from foveate.metrics.focus import attention_on, threshold_curve
 
-__all__ = ["PAINTS", "table2_figures"]
+__all__ = ["PAINTS", "figures"]
 
 PAINTS = {
     "softmax": "#0072B2",
@@ -27,11 +28,9 @@ DASHES = {"entropy": [6, 3], "sparsemax": [2, 2], "spherical": [9, 3, 2, 3], "ha
 THRESHOLDS = np.linspace(0, 1, 101)
 
 
-def table2_figures(
-    use: Table2Settings, records: Records, cells: Sequence[Cell]
-) -> Mapping[str, Any]:
+def figures(use: Table2Settings, records: Records) -> Mapping[str, Any]:
     """The charts by name: ``focus``, ``sparsity``, ``thresholds``, ``gaussians``."""
-    known = PUBLISHED["table2"]
+    cells, known = table2_cells(use, records), PUBLISHED["table2"]
     points = [c for c in cells if c.group.startswith("Gaussians")]
     images = [c for c in cells if c not in points]
     charts = {"gaussians": _stacked(points, known, ("accuracy %", "FT %", "FTPT %"))}

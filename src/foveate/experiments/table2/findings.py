@@ -9,7 +9,7 @@ from foveate.experiments.verdicts import above, apart, below, in_words, verdict_
 from foveate.metrics.intervals import Interval, bootstrap
 from foveate.record import Array, Record
 
-__all__ = ["MEASURES", "deviations", "table2_cells", "table2_findings"]
+__all__ = ["MEASURES", "deviations", "findings", "table2_cells"]
 
 MEASURES = {  # as published: name in the record, and what makes it a percentage
     "accuracy %": ("accuracy", 100),
@@ -71,8 +71,10 @@ def _costs(group: str, name: str, record: Record, use: Table2Settings, data: str
     ]
 
 
-def table2_findings(use: Table2Settings, records: Records) -> list[Finding]:
-    """One finding a claim."""
+def findings(use: Table2Settings, records: Records) -> list[Finding]:
+    """One finding a claim; none without images, of which most claims speak."""
+    if use.images is None:
+        return []
     said = " ".join(deviations(use, "images"))
     both = f"{said} {' '.join(deviations(use, 'points'))}"
     return [

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 from pydantic import Field
@@ -13,7 +13,7 @@ from foveate.data.hub import locate
 from foveate.data.sst import HUB_ID
 from foveate.data.topic_words import topic_words
 from foveate.errors import FoveateError
-from foveate.experiments.experiment import EXPERIMENTS, Experiment, Finding, Records, Scale, Work
+from foveate.experiments.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.experiments.topic_words.descent import Descent, descend
 from foveate.experiments.topic_words.reviews import REVIEWS, TOP, Reading, Reviews, review_part
 from foveate.experiments.topic_words.sentences import Sentences
@@ -143,16 +143,6 @@ class TopicWords(Experiment):
             return made
         real = {n: partial(review_part, how, _reading(use, how)) for n, how in REVIEWS.items()}
         return {**made, **real}
-
-    def findings(self, use: TopicWordsSettings, records: Records) -> list[Finding]:
-        from foveate.experiments.topic_words.findings import topic_findings
-
-        return topic_findings(use, records)
-
-    def figures(self, use: TopicWordsSettings, records: Records) -> Mapping[str, Any]:
-        from foveate.experiments.topic_words.figures import topic_figures
-
-        return topic_figures(use, records)
 
 
 def _reading(use: TopicWordsSettings, how: Reviews) -> Reading:

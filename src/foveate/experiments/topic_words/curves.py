@@ -106,12 +106,7 @@ def curve_chart(
         shade: Opacity of the bands.
         description: The text that stands for the picture.
     """
-    rows = []
-    for name, (t, values) in series.items():
-        shown = kept(len(t))
-        for at, mean, low, high in zip(t[shown], *band(values[shown]), strict=True):
-            ends = {"mean": float(mean), "low": float(low), "high": float(high)}
-            rows.append({"x": float(at), "name": name, **ends})
+    rows = _rows(series)
     across = alt.X(
         "x:Q",
         title=x,
@@ -121,17 +116,14 @@ def curve_chart(
     kind = alt.Scale(type="log" if log_y else "linear")
     if domain is not None:
         kind = alt.Scale(domain=list(domain))
-    few = alt.Axis(tickCount=max(3, height // 40))
-    up = alt.Y("mean:Q", title=y, scale=kind, axis=few)
-    colours = paint(list(series), legend)
-    area = (
-        alt.Chart()
-        .mark_area(opacity=shade, clip=True)
-        .encode(
-            x=across, y=alt.Y("low:Q", scale=kind, title=y, axis=few), y2="high:Q", color=colours
-        )
-    )
-    line = alt.Chart().mark_line(strokeWidth=2.2, clip=True).encode(x=across, y=up, color=colours)
+    up: dict[str, Any] = {
+        "title": y,
+        "scale": kind,
+        "axis": alt.Axis(tickCount=max(3, height // 40)),
+    }
+    base = alt.Chart().encode(x=across, color=paint(list(series), legend))
+    area = base.mark_area(opacity=shade, clip=True).encode(y=alt.Y("low:Q", **up), y2="high:Q")
+    line = base.mark_line(strokeWidth=2.2, clip=True).encode(y=alt.Y("mean:Q", **up))
     layers: list[Any] = [with_rows(area, rows), with_rows(line, rows)]
     if rule is not None:
         mark = alt.Chart().mark_rule(color=INK, strokeDash=[3, 3]).encode(y="mean:Q")
@@ -139,3 +131,14 @@ def curve_chart(
     return alt.layer(*layers).properties(
         width=width, height=height, title=heading(title), description=description
     )
+
+
+def _rows(series: Series) -> list[dict[str, Any]]:
+    """A row for each name and time that is drawn: the mean and the ends of its interval."""
+    rows = []
+    for name, (t, values) in series.items():
+        shown = kept(len(t))
+        for at, mean, low, high in zip(t[shown], *band(values[shown]), strict=True):
+            ends = {"mean": float(mean), "low": float(low), "high": float(high)}
+            rows.append({"x": float(at), "name": name, **ends})
+    return rows

@@ -14,19 +14,20 @@ from foveate.experiments.topic_words.review_figures import review_figures
 from foveate.experiments.topic_words.reviews import REVIEWS
 from foveate.figures.palette import INK
 from foveate.figures.render import with_rows
+from foveate.record import Record
 
 if TYPE_CHECKING:
     from foveate.experiments.topic_words import TopicWordsSettings
 
-__all__ = ["topic_figures"]
+__all__ = ["figures"]
 
 NAMES = {"fc": "FC", "tc": "TC", "tl": "TL", "fc-query": "FC, query trained"}
-PROLONGED = "step divided by the loss"
+PUBLISHED, PROLONGED = "as published", "step divided by the loss"
 SHOWN = 1e-20  # losses below are left out: attention has long been near 1
 ABLATIONS = {"full": "full model", "kf": "keys frozen (KF)", "ef": "embeddings frozen (EF)"}
 
 
-def topic_figures(use: "TopicWordsSettings", records: Records) -> Mapping[str, Any]:
+def figures(use: "TopicWordsSettings", records: Records) -> Mapping[str, Any]:
     """The figures by name; those of SST where it was trained on."""
     charts = {
         "identity": _identity(use, records),
@@ -96,25 +97,30 @@ def _points(records: Records, name: str) -> list[dict[str, float]]:
 
 
 def _convergence(records: Records) -> Any:
-    plain, limit = records["fc"], records["fc-limit"]
+    """Loss and attention over epochs, and attention against the loss."""
+    plain = records["fc"]
     size: dict[str, Any] = {"width": 225, "height": 200}
-    published = "as published"
-    loss = curve_chart(
-        {published: (plain.t, plain.values["loss"])},
-        x="epoch",
-        y="training loss, nats",
-        log_y=True,
-        legend=False,
-        **size,
+    over_time: dict[str, Any] = {"x": "epoch", "legend": False, **size}
+    loss = {PUBLISHED: (plain.t, plain.values["loss"])}
+    focus = {PUBLISHED: (plain.t, plain.values["a_z"])}
+    charts = (
+        curve_chart(loss, y="training loss, nats", log_y=True, **over_time),
+        curve_chart(focus, y="attention on the topic word", domain=(0, 1), **over_time),
+        _path({PUBLISHED: plain, PROLONGED: records["fc-limit"]}).properties(**size),
     )
-    focus = curve_chart(
-        {published: (plain.t, plain.values["a_z"])},
-        x="epoch",
-        y="attention on the topic word",
-        domain=(0, 1),
-        legend=False,
-        **size,
+    return (
+        alt.hconcat(*charts)
+        .resolve_scale(color="independent")
+        .properties(
+            description="Loss and attention on the topic word over epochs with a fixed linear "
+            "classifier; and attention against the loss, where the prolonged path follows the "
+            "published one and goes on to attention near 1."
+        )
     )
+
+
+def _path(ways: Mapping[str, Record]) -> Any:
+    """Attention on the topic word against the loss, a line a seed."""
     rows = [
         {
             "x": float(r.values["loss"][i, k]),
@@ -123,42 +129,29 @@ def _convergence(records: Records) -> Any:
             "seed": k,
             "i": i,
         }
-        for name, r in ((published, plain), (PROLONGED, limit))
+        for name, r in ways.items()
         for i in kept(len(r.t))
         for k in range(r.values["loss"].shape[1])
         if r.values["loss"][i, k] >= SHOWN
     ]
-    path = (
-        alt.Chart()
-        .mark_line(strokeWidth=2, clip=True)
-        .encode(
-            x=alt.X(
-                "x:Q",
-                title="training loss, nats (falling to the right)",
-                scale=alt.Scale(type="log", reverse=True, nice=False),
-                axis=alt.Axis(format="~e", tickCount=5),
-            ),
-            y=alt.Y("y:Q", title="attention on the topic word", scale=alt.Scale(domain=[0, 1])),
-            color=paint([published, PROLONGED], columns=1),
-            strokeDash=alt.StrokeDash(
-                "name:N",
-                scale=alt.Scale(domain=[published, PROLONGED], range=[[1, 0], [5, 3]]),
-                legend=None,
-            ),
-            detail="seed:N",
-            order="i:Q",
-        )
+    x = alt.X(
+        "x:Q",
+        title="training loss, nats (falling to the right)",
+        scale=alt.Scale(type="log", reverse=True, nice=False),
+        axis=alt.Axis(format="~e", tickCount=5),
     )
-    chart = with_rows(path.properties(**size), rows)
-    return (
-        alt.hconcat(loss, focus, chart)
-        .resolve_scale(color="independent")
-        .properties(
-            description="Loss and attention on the topic word over epochs with a fixed linear "
-            "classifier; and attention against the loss, where the prolonged path follows the "
-            "published one and goes on to attention near 1."
-        )
+    y = alt.Y("y:Q", title="attention on the topic word", scale=alt.Scale(domain=[0, 1]))
+    dashes = alt.Scale(domain=list(ways), range=[[1, 0], [5, 3]])
+    line = alt.Chart().mark_line(strokeWidth=2, clip=True)
+    chart = line.encode(
+        x=x,
+        y=y,
+        color=paint(list(ways), columns=1),
+        strokeDash=alt.StrokeDash("name:N", scale=dashes, legend=None),
+        detail="seed:N",
+        order="i:Q",
     )
+    return with_rows(chart, rows)
 
 
 def _capacity(records: Records) -> Any:

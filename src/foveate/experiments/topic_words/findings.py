@@ -14,7 +14,7 @@ from foveate.record import Array, Record
 if TYPE_CHECKING:
     from foveate.experiments.topic_words import TopicWordsSettings
 
-__all__ = ["epochs_to_half", "fallen", "identity_gap", "sst_gap", "sst_theory", "topic_findings"]
+__all__ = ["epochs_to_half", "fallen", "findings", "identity_gap", "sst_gap", "sst_theory"]
 
 CLASSIFIERS = ("fc", "tc", "tl")
 NO_SST = (
@@ -24,7 +24,7 @@ NO_SST = (
 SEEN = 0.1  # scores below are too near the start for a relative gap to mean anything
 
 
-def topic_findings(use: "TopicWordsSettings", records: Records) -> list[Finding]:
+def findings(use: "TopicWordsSettings", records: Records) -> list[Finding]:
     """One finding for each claim, C1 to C6; none of C6 where nothing was trained on SST."""
     found = [
         _identity(use, records),

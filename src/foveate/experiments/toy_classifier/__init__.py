@@ -54,11 +54,6 @@ class ToyClassifier(Experiment):
         record, later = records["starts"], records["long-run"]
         return [_uniform(record, later), _wrong(use, record, later), _low(use, record)]
 
-    def figures(self, use: ToySettings, records: Records) -> Mapping[str, Any]:
-        from foveate.experiments.toy_classifier.figures import toy_figures
-
-        return toy_figures(records)
-
 
 NAMES = ("beta0", "beta1", "p")
 STARTS, GATES = ("uniform", "wrong", "low_loss"), ("free", "gated")

@@ -9,7 +9,7 @@ from foveate.experiments.experiment import Records
 from foveate.figures.render import with_rows
 from foveate.record import Record
 
-__all__ = ["toy_figures"]
+__all__ = ["figures"]
 
 COLOURS = {"β₀": "#56B4E9", "β₁": "#D55E00", "p (attention on token 1)": "#000000"}
 KEYS = ("beta0", "beta1", "p")
@@ -20,7 +20,7 @@ TITLES = {
 }
 
 
-def toy_figures(records: Records) -> Mapping[str, Any]:
+def figures(_: object, records: Records) -> Mapping[str, Any]:
     """One chart for each start, free and gated side by side; the long run under the wrong start."""
     record, later = records["starts"], records["long-run"]
     charts: dict[str, Any] = {}

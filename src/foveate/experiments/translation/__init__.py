@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, cast
+from typing import Annotated, ClassVar, cast
 
 from pydantic import Field
 
-from foveate.experiments.experiment import EXPERIMENTS, Experiment, Finding, Records, Scale, Work
+from foveate.experiments.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.plan import Checked
 from foveate.record import Record
 
@@ -112,16 +112,6 @@ class Translation(Experiment):
         return readouts | {
             f"align-{name}": partial(_align, use, name) for name in pairs_here(use.aligned)
         }
-
-    def findings(self, use: TranslationSettings, records: Records) -> list[Finding]:
-        from foveate.experiments.translation.findings import translation_findings
-
-        return translation_findings(use, records)
-
-    def figures(self, use: TranslationSettings, records: Records) -> Mapping[str, Any]:
-        from foveate.experiments.translation.figures import translation_figures
-
-        return translation_figures(records)
 
 
 def _readout(

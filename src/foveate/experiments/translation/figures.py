@@ -14,7 +14,7 @@ from foveate.experiments.translation.matrices import TITLES, example_tables, ove
 from foveate.figures.render import with_rows
 from foveate.record import Record
 
-__all__ = ["translation_figures"]
+__all__ = ["figures"]
 
 Rows = list[dict[str, Any]]
 Numbers = NDArray[np.float64]
@@ -36,7 +36,7 @@ LOSSES = {"loss_uniform": "uniform attention", "loss_alpha": "the model's α", "
 LINES = [BLUE, ORANGE, GREEN]
 
 
-def translation_figures(records: Records) -> Mapping[str, Any]:
+def figures(_: object, records: Records) -> Mapping[str, Any]:
     """Optimal attention over training and in an example; alignment error; alignment matrices."""
     linear = records["readout-linear"]
     aligned = {name: r for name, r in records.items() if name.startswith("align-")}

@@ -13,7 +13,7 @@ from foveate.record import Record
 if TYPE_CHECKING:
     from foveate.experiments.translation import TranslationSettings
 
-__all__ = ["over_pairs", "random_of", "translation_findings"]
+__all__ = ["findings", "over_pairs", "random_of"]
 
 CERTIFIED = 1e-3  # nats
 RECORDED = {"A(α_opt, β)": 0.53, "linear": 38.2, "relu": 37.9}  # BLEU; [snell21] A.1
@@ -47,7 +47,7 @@ def over_pairs(values: Numbers, words: NDArray[np.int64]) -> Interval:
     return Interval(mean, float(low), float(high))
 
 
-def translation_findings(use: "TranslationSettings", records: Records) -> list[Finding]:
+def findings(use: "TranslationSettings", records: Records) -> list[Finding]:
     """The finding of C15; alignment error is shown in figures and claims nothing."""
     record = records["readout-linear"]
     words = np.array(record.meta["lengths"])[:, 1]

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from foveate.experiments.experiment import EXPERIMENTS, Experiment, Finding, Records, Scale, Work
+from foveate.experiments.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.experiments.trust_validation.sets import CONDITIONS, SETS, Condition
 from foveate.experiments.trust_validation.training import train_and_examine
 from foveate.plan import Checked
@@ -46,14 +46,6 @@ class TrustValidation(Experiment):
 
     def parts(self, use: ValidationSettings) -> Mapping[str, Work]:
         return {c.name: partial(train_and_examine, use, c) for c in conditions(use)}
-
-    def findings(self, use: ValidationSettings, records: Records) -> list[Finding]:
-        return []  # no claim of a paper's; the figures carry it
-
-    def figures(self, use: ValidationSettings, records: Records) -> Mapping[str, Any]:
-        from foveate.experiments.trust_validation.figures import validation_figures
-
-        return validation_figures(records)
 
 
 def conditions(use: ValidationSettings) -> list[Condition]:

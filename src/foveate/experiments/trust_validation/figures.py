@@ -12,7 +12,7 @@ from foveate.figures.palette import colour, label
 from foveate.figures.render import with_rows
 from foveate.trust.modes import MODES, score
 
-__all__ = ["validation_figures"]
+__all__ = ["figures"]
 
 ROLES = {
     "design": "Sets it was designed on",
@@ -22,7 +22,7 @@ SHAPES = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down"
 SIDE = 330
 
 
-def validation_figures(records: Records) -> Mapping[str, Any]:
+def figures(_: object, records: Records) -> Mapping[str, Any]:
     """Scatter of score and FT, by paradigm and by set; the detector's confusion."""
     return {"scatter": _scatter(records), "sets": _sets(records), "modes": _modes(records)}
 

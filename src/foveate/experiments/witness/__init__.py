@@ -3,25 +3,25 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
 from foveate.bag import Bag
 from foveate.data import DATASETS
-from foveate.experiments.experiment import EXPERIMENTS, Experiment, Finding, Records, Scale, Work
-from foveate.experiments.table1.rows import Sizes, trial_of
-from foveate.experiments.trials import Trial, run_trial
+from foveate.experiments.experiment import EXPERIMENTS, Records, Scale, Work
+from foveate.experiments.published import Cell, Reproduction
+from foveate.experiments.table1.rows import Sizes, absent, trial_of
+from foveate.experiments.trials import Trial, run_trial, seconds_of_all
+from foveate.experiments.witness.cells import RULES, witness_cells
 from foveate.experiments.witness.sets import STUDY, recut
-from foveate.experiments.witness.tried import TRIED
+from foveate.experiments.witness.tried import FINALISTS, TRIED
 from foveate.plan import Checked, Plan
-from foveate.record import Record
 
-__all__ = ["CHOSEN_ON", "RULES", "WitnessSettings", "WitnessStudy"]
+__all__ = ["CHOSEN_ON", "CONFIRMED_ON", "WitnessSettings", "WitnessStudy"]
 
-RULES = ("soft", "hard", "lvml", "hybrid", "witness", "oracle")
-CHOSEN_ON = ("digits-20", "cifar10-5", "cifar10-20", "mnist-5")
+CHOSEN_ON = ("digits-20", "cifar10-5", "cifar10-20")
+CONFIRMED_ON = ("mnist-5", "mnist-20")
 Count = Annotated[int, Field(ge=1)]
 
 
@@ -35,8 +35,11 @@ class WitnessSettings(Checked):
     """Seeds of the sets over pixels of photographs and MNIST."""
     chosen_on: tuple[str, ...] = CHOSEN_ON
     """Sets on whose validation bags the variants were compared."""
+    confirmed_on: tuple[str, ...] = CONFIRMED_ON
+    """Sets on whose validation bags the finalists were compared."""
     tried: tuple[str, ...] = tuple(TRIED)
     """Names in TRIED."""
+    finalists: tuple[str, ...] = FINALISTS
     tried_seeds: Count = 3
     sizes: dict[str, Sizes]
 
@@ -54,7 +57,7 @@ SMALL = {
 
 
 @EXPERIMENTS.register("witness")
-class WitnessStudy(Experiment):
+class WitnessStudy(Reproduction):
     """Every paradigm and the oracle on mosaics and posts; variants on validation bags alone."""
 
     about = "the witness against the published paradigms and the oracle, and what was tried"
@@ -63,6 +66,7 @@ class WitnessStudy(Experiment):
             sets=("digits-5",),
             seeds=2,
             chosen_on=("digits-5",),
+            confirmed_on=(),
             tried=("LVML, silence 1", "witness 1, .3"),
             tried_seeds=1,
             sizes={"digits": Sizes(n=60, n_test=30, epochs=2, batch=30, lr=1e-3)},
@@ -73,26 +77,46 @@ class WitnessStudy(Experiment):
         ),
     }
 
-    def parts(self, use: WitnessSettings) -> Mapping[str, Work]:
+    def trials(self, use: WitnessSettings) -> dict[str, Trial]:
+        """What is trained, by the name of its part: variants first, then what is reported."""
+        compared = dict.fromkeys(use.chosen_on, use.tried)
+        compared |= dict.fromkeys(use.confirmed_on, use.finalists)
         tried = {
-            f"tried-{name}-{number:02d}": partial(_choose, use, name, rule)
-            for name in use.chosen_on
-            for number, rule in enumerate(use.tried)
+            f"tried-{name}-{list(TRIED).index(rule):02d}": _variant(use, name, rule)
+            for name, rules in compared.items()
+            for rule in rules
         }
-        reported = {
-            f"{name}-{rule}": partial(run_trial, _trial(use, name, rule))
-            for name in use.sets
-            for rule in RULES
+        return tried | {
+            f"{name}-{rule}": _trial(use, name, rule) for name in use.sets for rule in RULES
         }
-        return tried | reported
 
-    def findings(self, use: WitnessSettings, records: Records) -> list[Finding]:
-        return []  # no claim of a paper's; the figures and the summary carry it
+    def parts(self, use: WitnessSettings) -> Mapping[str, Work]:
+        return {name: partial(run_trial, trial) for name, trial in self.trials(use).items()}
 
-    def figures(self, use: WitnessSettings, records: Records) -> Mapping[str, Any]:
-        from foveate.experiments.witness.figures import witness_figures
+    def cells(self, use: WitnessSettings, records: Records) -> list[Cell]:
+        return witness_cells(use.sets, records)
 
-        return witness_figures(use, records)
+    def differs(self, use: WitnessSettings, records: Records) -> list[str]:
+        return [
+            "Nothing of this is published: the paradigms are trained as in Table 1 at the same "
+            "sizes, and the witness beside them.",
+            "Variants were compared on validation bags, cut from a fifth of the training images "
+            "that was held out, before the sets of test images were read.",
+        ]
+
+    def runnable(self, use: WitnessSettings) -> tuple[Checked, dict[str, str]]:
+        named = (*use.sets, *use.chosen_on, *use.confirmed_on)
+        why = absent({name: STUDY[name] for name in named})
+        left = {
+            key: tuple(name for name in getattr(use, key) if name not in why)
+            for key in ("sets", "chosen_on", "confirmed_on")
+        }
+        return use.model_copy(update=left), {STUDY[k].group: reason for k, reason in why.items()}
+
+    def seconds(
+        self, use: WitnessSettings, report: Callable[[str, int, int], None] | None = None
+    ) -> float:
+        return seconds_of_all(self.trials(use), report)
 
 
 def _trial(use: WitnessSettings, name: str, rule: str) -> Trial:
@@ -100,14 +124,8 @@ def _trial(use: WitnessSettings, name: str, rule: str) -> Trial:
     return trial_of(STUDY[name], rule, use.sizes, seeds)
 
 
-def _choose(
-    use: WitnessSettings,
-    name: str,
-    rule: str,
-    checkpoint: Path,
-    tell: Callable[[int, int], None],
-) -> Record:
-    """Train a variant on bags cut from four fifths of the training images, read on the rest."""
+def _variant(use: WitnessSettings, name: str, rule: str) -> Trial:
+    """A variant on bags cut from four fifths of the training images, read on the rest."""
     row, sizes = STUDY[name], use.sizes[STUDY[name].sizes]
     data = DATASETS.get(row.data)()
     usual = trial_of(row, "lvml", use.sizes, use.tried_seeds)
@@ -120,6 +138,5 @@ def _choose(
         return sides[split == "test"]
 
     plan = Plan(**(usual.plan.model_dump() | {"every": sizes.epochs}))
-    trial = replace(usual, bags=bags, rule=TRIED[rule], plan=plan)
-    record = run_trial(trial, checkpoint, tell)
-    return replace(record, meta={**record.meta, "variant": rule, "set": name})
+    said = {"variant": rule, "set": name}
+    return replace(usual, bags=bags, rule=TRIED[rule], plan=plan, said=said)

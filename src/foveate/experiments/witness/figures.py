@@ -1,6 +1,6 @@
 """Figures of the study: the paradigms beside the oracle, the variants, and the flow behind."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -8,39 +8,43 @@ import numpy as np
 
 from foveate.dynamics.witness import follow
 from foveate.experiments.experiment import Records
-from foveate.experiments.witness import RULES, WitnessSettings
-from foveate.experiments.witness.sets import STUDY
-from foveate.experiments.witness.summary import lines, variants
+from foveate.experiments.published import Cell
+from foveate.experiments.witness import WitnessSettings
+from foveate.experiments.witness.cells import RULES, VALIDATION, witness_cells
 from foveate.figures.palette import colour, label
 from foveate.figures.render import with_rows
 
-__all__ = ["flow_chart", "witness_figures"]
+__all__ = ["figures", "flow_chart", "paradigms_chart"]
 
 WRONG = np.array([4.0, -4.0, 0.0, 4.0, 0.0, -4.0])
 KINDS = {"alone": "LVML alone", "silence": "with silence", "witness": "with a witness"}
 INKS = {"alone": colour("lvml"), "silence": "#767676", "witness": colour("witness")}
 
 
-def witness_figures(use: WitnessSettings, records: Records) -> Mapping[str, Any]:
+def figures(use: WitnessSettings, records: Records) -> Mapping[str, Any]:
     """The charts by name: ``saif``, ``ft``, ``tried`` and ``flow``."""
+    cells = witness_cells(use.sets, records)
     return {
-        "saif": _beside(use, records, "saif", "SAIF, %"),
-        "ft": _beside(use, records, "ft", "FT, %"),
-        "tried": _tried(records),
+        "saif": paradigms_chart(cells, "SAIF %"),
+        "ft": paradigms_chart(cells, "FT %"),
+        "tried": _tried(cells),
         "flow": flow_chart(),
     }
 
 
-def _beside(use: WitnessSettings, records: Records, key: str, title: str) -> Any:
-    rows = []
-    for line in lines(records, use.sets):
-        row, value = STUDY[line.name], line.measured[key]
-        low = value.mean if value.low is None else value.low
-        high = value.mean if value.high is None else value.high
-        where = f"{row.group} ({row.setting})" if row.setting else row.group
-        rows.append(
-            {"set": where, "rule": label(line.rule), "mean": value.mean, "low": low, "high": high}
-        )
+def paradigms_chart(cells: Sequence[Cell], measure: str) -> Any:
+    """A measure of every paradigm on every set, with 95 % intervals over seeds."""
+    rows = [
+        {
+            "set": f"{c.group} ({c.setting})" if c.setting else c.group,
+            "rule": label(c.name),
+            "mean": c.mean,
+            "low": c.mean if c.low is None else c.low,
+            "high": c.mean if c.high is None else c.high,
+        }
+        for c in cells
+        if c.measure == measure and not c.setting.endswith(VALIDATION)
+    ]
     names = [label(rule) for rule in RULES]
     inks = alt.Scale(domain=names, range=[colour(rule) for rule in RULES])
     chart = alt.Chart(alt.Data(values=rows)).encode(
@@ -48,24 +52,24 @@ def _beside(use: WitnessSettings, records: Records, key: str, title: str) -> Any
         yOffset=alt.YOffset("rule:N", sort=names),
         color=alt.Color("rule:N", title=None, scale=inks, sort=names),
     )
-    x = alt.X("mean:Q", title=title, scale=alt.Scale(zero=False))
-    points = chart.mark_point(filled=True, size=50, opacity=1).encode(x=x)
+    room = alt.Scale(zero=False)
+    points = chart.mark_point(filled=True, size=50, opacity=1).encode(
+        x=alt.X("mean:Q", title=measure, scale=room)
+    )
     bars = chart.mark_rule(strokeWidth=2).encode(
-        x=alt.X("low:Q", title=title, scale=alt.Scale(zero=False)), x2="high:Q"
+        x=alt.X("low:Q", title=measure, scale=room), x2="high:Q"
     )
     return (bars + points).properties(
         width=560,
         height=alt.Step(10),
-        description=f"{title} of every paradigm on every set, 95 % intervals over seeds.",
+        description=f"{measure} of every paradigm on every set, 95 % intervals over seeds.",
     )
 
 
-def _tried(records: Records) -> Any:
-    rows = [
-        {"set": where, "variant": name, "SAIF": m["saif"].mean, "FT": m["ft"].mean}
-        for where, name, m in variants(records)
-    ]
-    order = list(dict.fromkeys(name for _, name, _ in variants(records)))
+def _tried(cells: Sequence[Cell]) -> Any:
+    shown = [c for c in cells if c.setting.endswith(VALIDATION) and c.measure == "SAIF %"]
+    rows = [{"set": c.group, "variant": c.name, "SAIF": c.mean} for c in shown]
+    order = list(dict.fromkeys(c.name for c in shown))
     chart = alt.Chart(alt.Data(values=rows)).encode(
         y=alt.Y("variant:N", sort=order, title=None, axis=alt.Axis(labelLimit=260)),
         x=alt.X("SAIF:Q", title="SAIF on validation bags, %", scale=alt.Scale(zero=False)),

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from foveate.experiments.experiment import EXPERIMENTS, Experiment, Finding, Records, Scale, Work
+from foveate.experiments.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.plan import Checked
 
 __all__ = ["WordCounts", "WordCountsSettings"]
@@ -61,13 +61,3 @@ class WordCounts(Experiment):
             "example": partial(parts.example, use),
             "tables": partial(parts.tables, use),
         }
-
-    def findings(self, use: WordCountsSettings, records: Records) -> list[Finding]:
-        from foveate.experiments.word_counts.findings import word_count_findings
-
-        return word_count_findings(records)
-
-    def figures(self, use: WordCountsSettings, records: Records) -> Mapping[str, Any]:
-        from foveate.experiments.word_counts.figures import word_count_figures
-
-        return word_count_figures(records)

@@ -12,7 +12,7 @@ from foveate.figures.palette import ATTENTION, INK, colour
 from foveate.figures.render import with_rows
 from foveate.record import Array, Record
 
-__all__ = ["word_count_figures"]
+__all__ = ["figures"]
 
 CURVES = {
     "gamma": ("logits γ", colour("soft")),
@@ -21,7 +21,7 @@ CURVES = {
 }
 
 
-def word_count_figures(records: Records) -> Mapping[str, Any]:
+def figures(_: object, records: Records) -> Mapping[str, Any]:
     """The charts by name: ``deviation``, ``tables`` and ``example``."""
     return {
         "deviation": _deviation(records["derivative"]),

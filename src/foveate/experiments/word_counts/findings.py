@@ -6,10 +6,10 @@ from foveate.experiments.experiment import Finding, Records, Verdict
 from foveate.metrics.intervals import bootstrap
 from foveate.record import Array, Record
 
-__all__ = ["slopes", "word_count_findings"]
+__all__ = ["findings", "slopes"]
 
 
-def word_count_findings(records: Records) -> list[Finding]:
+def findings(_: object, records: Records) -> list[Finding]:
     """C8, C9 and C13."""
     return [
         _derivative(records["derivative"]),

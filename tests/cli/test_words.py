@@ -1,8 +1,6 @@
 """align, diagnose and read as a user types them: what they write, and how they refuse."""
 
-import contextlib
 import csv
-import io
 import json
 
 import numpy as np
@@ -17,39 +15,15 @@ from foveate.metrics.alignment import alignment_scores, pharaoh, read_pharaoh
 from foveate.randomness import generator
 from foveate.words.ibm1 import fit_ibm1
 
-
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+from .typed import call, complain, contents, succeed
 
 
-def call(*arguments):
-    """Exit code, output and error stream of a command."""
-    out, err, code = io.StringIO(), io.StringIO(), 0
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            main([str(a) for a in arguments])
-        except SystemExit as end:
-            code = end.code or 0
-    return code, out.getvalue(), err.getvalue()
-
-
-def succeed(*arguments):
-    code, out, err = call(*arguments)
-    assert code == 0, err
-    return out
-
-
-def complain(folder, *arguments):
+def refuse(folder, *arguments):
     """The sentence of a command that must fail, and leave nothing behind."""
-    before = {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
-    code, out, err = call(*arguments)
-    assert (code, out) == (2, ""), (out, err)
-    (line,) = err.splitlines()
-    assert line.startswith("foveate: ")
-    assert {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()} == before
-    return line.removeprefix("foveate: ")
+    before = contents(folder)
+    said = complain(*arguments)
+    assert contents(folder) == before
+    return said
 
 
 @pytest.fixture
@@ -241,13 +215,13 @@ GOOD = [("a good film", "pos"), ("a bad film", "neg")] * 20
 def test_bad_texts_are_named_by_file_line_and_reason(here, command, content, said):
     data = content if isinstance(content, bytes) else content.encode()
     (here / "x.csv").write_bytes(data)
-    assert said in complain(here, command, "x.csv", "--out", "out.html")
+    assert said in refuse(here, command, "x.csv", "--out", "out.html")
 
 
 @pytest.mark.parametrize("command", ["diagnose", "read"])
 def test_an_unknown_label_is_named(here, command):
     (here / "x.csv").write_text(table(*GOOD, ("so so", "meh")))
-    said = complain(here, command, "x.csv", "--classes", "neg,pos", "--out", "out.html")
+    said = refuse(here, command, "x.csv", "--classes", "neg,pos", "--out", "out.html")
     assert said == "x.csv, line 42: label 'meh' is none of neg, pos"
 
 
@@ -265,7 +239,7 @@ def test_an_unknown_label_is_named(here, command):
 def test_bad_pairs_are_named_by_file_line_and_reason(here, command, source, target, said):
     for name, content in (("s.txt", source), ("t.txt", target)):
         (here / name).write_bytes(content if isinstance(content, bytes) else content.encode())
-    assert complain(here, command, "s.txt", "t.txt", "--out", "out") == said
+    assert refuse(here, command, "s.txt", "t.txt", "--out", "out") == said
 
 
 @pytest.mark.parametrize(
@@ -280,11 +254,11 @@ def test_bad_gold_is_named(pairs, here, line, said):
     lines[2] = line
     (here / "gold.txt").write_text("\n".join(lines))
     arguments = ("align", "s.txt", "t.txt", "--out", "a.txt", "--gold", "gold.txt")
-    assert complain(here, *arguments).startswith(said)
+    assert refuse(here, *arguments).startswith(said)
     (here / "gold.txt").write_text("0-0\n")
-    assert "must have a line for each of 120 pairs, has 1" in complain(here, *arguments)
+    assert "must have a line for each of 120 pairs, has 1" in refuse(here, *arguments)
     (here / "gold.txt").write_text("0-0\n" * 121)
-    assert "line 121: there are only 120 pairs" in complain(here, *arguments)
+    assert "line 121: there are only 120 pairs" in refuse(here, *arguments)
 
 
 @pytest.mark.parametrize(
@@ -307,20 +281,20 @@ def test_bad_gold_is_named(pairs, here, line, said):
     ],
 )
 def test_bad_arguments_are_one_sentence(pairs, texts, here, arguments, said):
-    assert said in complain(here, *arguments)
+    assert said in refuse(here, *arguments)
 
 
 def test_three_classes_can_be_diagnosed_but_not_read(here):
     rows = [("good one", "a"), ("bad one", "b"), ("so one", "c")] * 30
     (here / "x.csv").write_text(table(*rows))
     assert json.loads(succeed("diagnose", "x.csv", "--json"))["verdict"] == "likely"
-    said = complain(here, "read", "x.csv")
+    said = refuse(here, "read", "x.csv")
     assert said == "x.csv: a reader tells two classes apart, there are 3: a, b, c"
 
 
 def test_too_few_sentences_are_said(here):
     (here / "x.csv").write_text(table(*GOOD[:10]))
-    assert complain(here, "diagnose", "x.csv") == "30 sentences are needed at least, got 10"
+    assert refuse(here, "diagnose", "x.csv") == "30 sentences are needed at least, got 10"
 
 
 def test_an_interrupted_page_leaves_the_old_one(texts, here, monkeypatch):

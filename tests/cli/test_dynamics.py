@@ -18,12 +18,6 @@ from foveate.papers import CLAIMS
 from foveate.runs import open_run
 
 
-@pytest.fixture(autouse=True)
-def own_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("FOVEATE_RUNS", raising=False)
-
-
 def as_json(capsys, *arguments):
     main([*arguments, "--json"])
     return json.loads(capsys.readouterr().out)

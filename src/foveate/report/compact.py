@@ -1,0 +1,74 @@
+"""Stored results in a few lines of Markdown, for the README and the guide."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from foveate.experiments.reproduction import Result
+from foveate.experiments.witness.cells import GAIN, REACHED, RULES, VALIDATION
+from foveate.figures.palette import label
+
+__all__ = ["tried_table", "witness_table"]
+
+Cells = Mapping[tuple[str, str, str, str], Mapping[str, Any]]
+
+
+def witness_table(result: Result, sets: Sequence[str] | None = None) -> str:
+    """A line a set: SAIF of every paradigm and the oracle, and the witness held against them.
+
+    Args:
+        result: The stored study.
+        sets: Group and setting of those wanted, as "CIFAR10 m=20, frozen features"; None for all.
+    """
+    cells = _by_key(result)
+    places = dict.fromkeys(k[:2] for k in cells if not k[1].endswith(VALIDATION))
+    head = ["SAIF, %", *map(label, RULES), "above the better of LVML and hybrid",
+            "of the oracle's SAIF, FT"]  # fmt: skip
+    lines = [
+        [_name(*place), *_row(cells, *place)]
+        for place in places
+        if sets is None or _name(*place) in sets
+    ]
+    return _markdown(head, lines)
+
+
+def tried_table(result: Result) -> str:
+    """A line a variant: SAIF and FT on the validation bags of every set it was tried on."""
+    cells = {k: v for k, v in _by_key(result).items() if k[1].endswith(VALIDATION)}
+    groups = list(dict.fromkeys(k[0] for k in cells))
+    places = {group: next(k[1] for k in cells if k[0] == group) for group in groups}
+    lines = []
+    for name in dict.fromkeys(k[2] for k in cells):
+        pairs = [
+            [cells.get((group, places[group], name, f"{key} %")) for key in ("SAIF", "FT")]
+            for group in groups
+        ]
+        lines.append([name, *(_pair(*pair) for pair in pairs)])
+    return _markdown(["SAIF, FT on validation bags, %", *groups], lines)
+
+
+def _by_key(result: Result) -> Cells:
+    return {(c["group"], c["setting"], c["name"], c["measure"]): c for c in result["cells"]}
+
+
+def _name(group: str, setting: str) -> str:
+    return f"{group}, {setting}" if setting else group
+
+
+def _row(cells: Cells, group: str, setting: str) -> list[str]:
+    def of(rule: str, measure: str) -> Mapping[str, Any]:
+        return cells[group, setting, rule, measure]
+
+    gain = of("witness", GAIN)
+    spread = "" if gain["low"] is None else f" [{gain['low']:+.1f}, {gain['high']:+.1f}]"
+    shares = (f"{of('witness', REACHED.format(key))['mean']:.1f} %" for key in ("SAIF", "FT"))
+    saif = [f"{of(rule, 'SAIF %')['mean']:.1f}" for rule in RULES]
+    return [*saif, f"{gain['mean']:+.1f}{spread}", ", ".join(shares)]
+
+
+def _pair(saif: Mapping[str, Any] | None, ft: Mapping[str, Any] | None) -> str:
+    return "" if saif is None or ft is None else f"{saif['mean']:.1f}, {ft['mean']:.1f}"
+
+
+def _markdown(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    rows = [head, ["---"] * len(head), *lines]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)

@@ -1,0 +1,68 @@
+"""Help at once, interrupts in one line, and our own mistakes not hidden."""
+
+import os
+import resource
+import subprocess
+import sys
+
+import pytest
+
+from foveate.cli import COMMANDS
+
+from .typed import call, succeed
+
+
+def test_an_interrupt_says_how_to_go_on(monkeypatch):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("foveate.experiments.race.start_race", interrupted)
+    code, _, err = call("race", "error-mode-1")
+    assert code == 130
+    assert err == "foveate: stopped; 'foveate resume' goes on from the last checkpoint\n"
+
+
+def test_an_interrupt_promises_no_resume_where_there_is_none(monkeypatch):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("foveate.commands.races.list_runs", interrupted)
+    assert call("runs") == (130, "", "foveate: stopped\n")
+
+
+def test_a_mistake_of_ours_is_not_hidden(monkeypatch):
+    def wrong(*args, **kwargs):
+        raise ValueError("not the user's")
+
+    monkeypatch.setattr("foveate.experiments.race.start_race", wrong)
+    with pytest.raises(ValueError, match="not the user's"):
+        call("race", "error-mode-1")
+
+
+def foveate(*arguments):
+    code = "import sys; from foveate.cli import COMMANDS, main; main(sys.argv[1:])"
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def test_help_is_there_at_once():
+    def seconds():
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert "race" in foveate("--help")
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return (after.ru_utime - before.ru_utime) + (after.ru_stime - before.ru_stime)
+
+    assert min(seconds() for _ in range(3)) < 0.5
+
+
+def test_help_names_every_command_and_flag():
+    out = succeed("--help")
+    for command in COMMANDS:
+        assert command in out
+    out = foveate("race", "--help")
+    flags = "data label foreground paradigms seeds m n n-test net map layer entropy switch"
+    flags += " equal-compute epochs batch lr optimizer validation patience stop-below"
+    for flag in (flags + " config out json").split():
+        assert f"--{flag}" in out
+    assert succeed("--version").strip() == "foveate 0.1.0"
+    assert os.listdir() == []
