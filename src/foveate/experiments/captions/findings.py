@@ -71,15 +71,21 @@ def caption_cells(use: CaptionSettings, records: Records) -> list[Cell]:
                 own["object named that is there, %"] = _right(record)
             else:
                 own["nats a word"] = bootstrap(record.last("loss"))
-            cells += [_cell(("MSCOCO", rule, k), words, v, use) for k, v in own.items()]
+            group = _group("MSCOCO", source)
+            cells += [_cell((group, rule, k), words, v, use) for k, v in own.items()]
     for rule in ("soft", "hard", "hybrid"):
         # What was published is of soft attention.
         group = ALIGNED if rule == "soft" else f"{ALIGNED}, {rule} attention"
         for source, words in SOURCES.items() if rule == "soft" else [("own", SOURCES["own"])]:
             for kind in records[rule].meta["kinds"][:-1]:
                 value = cosine(records[rule], source, kind)
-                cells.append(_cell((group, kind, "cosine"), words, value, use))
+                cells.append(_cell((_group(group, source), kind, "cosine"), words, value, use))
     return cells
+
+
+def _group(name: str, source: str) -> str:
+    """What was published is of the captions a model says."""
+    return name if source == "own" else f"{name}, given words"
 
 
 def _right(record: Record) -> Interval:
