@@ -1,10 +1,19 @@
 """The lab in a real browser: what a person sees and does."""
 
 import contextlib
+import os
 import re
+import shutil
+import signal
+import time
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from foveate.dynamics import vr23
+from foveate.runs import open_run
 
 from .conftest import HOSTILE
 
@@ -53,6 +62,7 @@ def page(browser, lab):
 def test_every_page_opens_and_fits(page, width):
     page.set_viewport_size({"width": width, "height": 800})
     for view, title in {
+        "": "Attention that looks at the right thing",
         "flow": "Why does soft attention",
         "train": "Right answer, wrong place",
         "runs": "Runs",
@@ -127,8 +137,13 @@ def _names_its_class(page, square):
 
 
 def test_a_start_in_error_mode_1_is_found_and_explained(page):
-    """What a person who never saw the lab does: start, click an orange square, read."""
-    page.goto("/train?paradigms=soft&epochs=40")
+    """What a person who never saw the lab does: start, click a square with a mark, read."""
+    page.goto("/")
+    page.get_by_role("link", name="Right answer, wrong place").click()
+    for name in ("Hard", "LVML", "Hybrid", "Witness"):  # one will do, and is quicker
+        page.get_by_label(name).uncheck()
+    page.get_by_label("Epochs").fill("40")
+    page.keyboard.press("Tab")
     page.get_by_role("button", name="Start training").click()
     page.locator("#state", has_text="Training").wait_for()
     square = page.locator(".tile.astray").first
@@ -216,7 +231,9 @@ def test_a_hostile_name_does_no_harm(page):
 def test_a_training_of_another_lab_is_said_to_be_gone(browser, lab):
     page = browser.new_page(base_url=lab)  # a refusal is an error in the console, rightly
     page.goto("/train?id=nothing&seed=3")
-    page.get_by_role("alert").get_by_text("there is no such training").wait_for()
+    sync_api.expect(page.get_by_role("alert")).to_contain_text("there is no such training")
+    sync_api.expect(page.get_by_role("button", name="Start training")).to_be_enabled()
+    assert page.locator(".tile").count() == 0
     page.close()
 
 
@@ -230,3 +247,177 @@ def test_dark_and_light(browser, lab):
         grounds.append(page.locator("[data-figure=mu] svg text").first.get_attribute("fill"))
         page.close()
     assert len(set(grounds)) == 4
+
+
+def _heat(page):
+    """What stands in the cells, rows of the prediction score from the lowest on."""
+    words = page.locator("[data-figure=heat] g.cell text").all_text_contents()
+    return [words[5 * row : 5 * row + 5] for row in range(5)]
+
+
+def _in_percent(shares):
+    """The same as the page writes it."""
+    return [["" if x == 0 else "<1" if x < 0.0095 else f"{100 * x:.0f}" for x in row]
+            for row in shares]  # fmt: skip
+
+
+def _stands(page, figure):
+    """How far across a figure its upright line stands, from 0 to 1, once the figure is drawn."""
+    line = page.locator(f"[data-figure={figure}] .mark-rule.role-mark line")
+    sync_api.expect(line).to_have_count(1)
+    page.wait_for_function("e => e.closest('svg').clientWidth > 100", arg=line.element_handle())
+    at = float(re.match(r"translate\(([\d.]+)", line.get_attribute("transform"))[1])
+    return at / page.locator(f"[data-figure={figure}] .mark-area path").first.evaluate(
+        "e => e.getBBox().width"
+    )
+
+
+def test_a_slider_steps_through_training(page, folder):
+    record = open_run(folder / "boxes").record("soft")
+    over = np.round(record.values["heat"][:, 1], 4)
+    page.goto("/runs?run=boxes&member=1")
+    words = page.locator("[data-figure=heat] .subtitle")
+    sync_api.expect(words).to_have_text("Soft, seed 1, at the end")
+    assert _heat(page) == _in_percent(over[-1])
+    cell = page.locator("[data-figure=heat] g.cell").first
+    assert _stands(page, "curve") == pytest.approx(1, abs=0.01)
+    sync_api.expect(cell).to_have_attribute("aria-disabled", "false")
+    page.get_by_label("Step through training: epoch").focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowLeft")
+    sync_api.expect(words).to_have_text("Soft, seed 1, at epoch 1")
+    assert _heat(page) == _in_percent(over[1])
+    share = f"both right {100 * record.values['ftpt'][1, 1]:.0f} %"
+    sync_api.expect(page.locator("[data-figure=quadrants] .subtitle")).to_contain_text(share)
+    assert _stands(page, "curve") == pytest.approx(1 / 4, abs=0.01)
+    assert _stands(page, "quadrants") == pytest.approx(1 / 4, abs=0.01)
+    sync_api.expect(cell).to_have_attribute("aria-disabled", "true")
+    assert page.url.endswith("at=1")
+    page.reload()
+    sync_api.expect(words).to_have_text("Soft, seed 1, at epoch 1")
+    page.get_by_role("button", name="To the end").click()
+    sync_api.expect(words).to_have_text("Soft, seed 1, at the end")
+    sync_api.expect(cell).to_have_attribute("aria-disabled", "false")
+
+
+def test_a_run_of_before_is_shown_without_its_heat_map_over_time(page, folder):
+    shutil.copytree(folder / "boxes", folder / "before")
+    record = open_run(folder / "before").record("soft")
+    kept = {name: rows for name, rows in record.values.items() if name != "heat"}
+    replace(record, values=kept).save(folder / "before" / "soft" / "record.npz")
+    page.goto("/runs?run=before&at=1")
+    sync_api.expect(page.get_by_text("kept its heat map at the end only")).to_be_visible()
+    sync_api.expect(page.locator("[data-figure=heat] .subtitle")).to_contain_text("at the end")
+    shutil.rmtree(folder / "before")
+
+
+def test_the_best_switch_is_set_and_its_gain_told(page):
+    page.goto("/flow?m=6&classes=5&until=150")
+    page.get_by_role("button", name="Best switch").click()
+    found = vr23.best_switch(6, 5, 150)
+    said = page.locator("#gain")
+    sync_api.expect(said).to_contain_text(f"At {found[0]:.3g}")
+    sync_api.expect(said).to_contain_text(re.compile(r"[1-9]\d* % less"))
+    sync_api.expect(page.get_by_label("Hybrid: soft, then hard")).to_be_checked()
+    assert re.search(rf"switch={found[0]:.4g}", page.url)
+    page.locator("[data-figure=loss] .mark-line path").nth(3).wait_for()
+
+
+def _kept(page, figure):
+    """Both downloads of a figure."""
+    for kind, begins in (("SVG", "<svg"), ("CSV", "")):
+        with page.expect_download() as kept:
+            figure.get_by_role("button", name=re.compile(f"as {kind}$")).click()
+        text = Path(kept.value.path()).read_text()
+        assert text.startswith(begins)
+        assert len(text.splitlines()) > 1 or kind == "SVG"
+        yield text
+
+
+def test_words_and_all_bags_can_be_kept(page):
+    page.goto("/train?task=topic-words&paradigms=soft&seeds=1&epochs=2")
+    page.get_by_role("button", name="Start training").click()
+    page.locator("#state", has_text="Done").wait_for()
+    figures = page.locator(".member figure")
+    assert figures.count() == 3
+    for figure in figures.all():
+        svg, table = _kept(page, figure)
+        if figure.get_attribute("data-figure") == "examples":
+            assert svg.count("truly topic") == 6
+            assert len(table.splitlines()) == 1 + 6 * 11
+
+
+def test_all_of_a_run_can_be_kept(page):
+    page.goto("/runs?run=boxes&part=soft&member=0&bag=0&cell=0,0")
+    page.locator("[data-figure=bag-hard] svg").wait_for()
+    page.locator("[data-figure=heat-map-soft]").scroll_into_view_if_needed()
+    page.locator("[data-figure=heat-map-hard] svg").wait_for()
+    # After ten downloads a browser asks its user, so one bag stands for both.
+    for name in ("curve", "heat", "quadrants", "bag-hard", "heat-map-soft"):
+        assert len(list(_kept(page, page.locator(f"[data-figure={name}]")))) == 2
+
+
+def test_a_file_with_a_hostile_name_is_checked(page, tmp_path, client):
+    file = tmp_path / f"{HOSTILE}.csv"
+    file.write_text("bag,label,a\ns1,x,1\ns2,y,2\n")
+    page.goto("/own")
+    page.get_by_label("Drop a file here, or choose one").set_input_files(file)
+    page.get_by_role("heading", name=file.name).wait_for()
+    sync_api.expect(page.get_by_role("button", name="Fit and examine")).to_be_enabled()
+    assert page.locator("main img").count() == 0
+    assert page.evaluate("window.hurt") is None
+    name = re.search(r"id=(\w+)", page.url)[1]
+    assert client.post(f"/api/trainings/{name}/stop").json()["state"] == "stopped"
+
+
+def test_a_text_model_is_asked_and_opened_again_another_day(page, client):
+    name = client.post("/api/words", json={"steps": 20}).json()["id"]
+    page.goto(f"/words?id={name}")
+    page.locator("[data-figure=alpha] .tokens span").first.wait_for()
+    page.get_by_label("A text to read").fill(f"1 2 {HOSTILE}")
+    page.get_by_role("button", name="Read", exact=True).click()
+    sync_api.expect(page.locator("[data-figure=alpha] .tokens span").nth(2)).to_have_text("<img")
+    assert page.evaluate("window.hurt") is None
+    svg, table = _kept(page, page.locator("[data-figure=delta]"))
+    assert "&lt;img" in svg
+    assert table.splitlines()[0] == "word,known,alpha,beta,delta"
+    answer = page.locator("p.strong[role=status]").inner_text()
+    kept = client.get(f"/api/trainings/{name}").json()["result"]["model"]
+    client.post(f"/api/trainings/{name}/stop")
+    page.goto(f"/words?model={kept}&text=1+2+{HOSTILE.replace('=', '%3D')}")
+    sync_api.expect(page.locator("p.strong[role=status]")).to_have_text(answer)
+    sync_api.expect(page.get_by_label("Or ask one that was trained before")).to_have_value(kept)
+    again = re.search(r"id=(\w+)", page.url)[1]
+    assert again != name
+    client.post(f"/api/trainings/{again}/stop")
+
+
+def test_ten_tabs_three_trainings_and_a_killed_worker(browser, lab, client, train, until, app):
+    job = {"task": "error-mode-1", "paradigms": ["soft"], "seeds": 1, "epochs": 5000}
+    names = [train(**job) for _ in range(3)]
+    for name in names:
+        until(name, "running")
+    rooms = [browser.new_context(base_url=lab) for _ in range(10)]
+    tabs = [room.new_page() for room in rooms]
+    for k, tab in enumerate(tabs):
+        tab.set_default_timeout(WAIT)
+        tab.goto(f"/train?id={names[k % 3]}")
+    for tab in tabs:
+        tab.locator("#state", has_text="Training").wait_for()
+    os.kill(app.state.sessions.get(names[0]).process.pid, signal.SIGKILL)
+    for k, tab in enumerate(tabs):
+        said = tab.locator("#state")
+        sync_api.expect(said).to_have_text("Failed" if k % 3 == 0 else "Training")
+    sync_api.expect(tabs[0].locator(".status")).to_contain_text("signal 9")
+    took = []
+    for m in range(20, 30):
+        start = time.monotonic()
+        assert client.get("/api/flow", params={"m": m}).status_code == 200
+        took.append(time.monotonic() - start)
+    assert np.median(took) < 0.5  # by the clock, on a machine that trains and draws
+    before = tabs[1].locator("#epoch").inner_text()
+    sync_api.expect(tabs[1].locator("#epoch")).not_to_have_text(before)
+    tabs[0].goto("/flow")
+    sync_api.expect(tabs[0].locator("[data-figure=mu] .mark-line path").first).to_be_visible()
+    for room in rooms:
+        room.close()

@@ -7,6 +7,7 @@ import pytest
 
 from foveate.dynamics import vr23
 from foveate.dynamics.vr23_table import flow_record, flow_rows
+from foveate.lab.flow import flow
 
 
 @pytest.mark.parametrize(
@@ -47,12 +48,12 @@ def test_incentives_are_minus_the_slope_of_the_loss(client):
 def test_descent_follows_the_flow(client):
     asked = {"m": 6, "classes": 5, "until": 60}
     descent = client.get("/api/flow/descent", params={**asked, "steps": 300}).json()
-    flow = client.get("/api/flow", params={**asked, "points": 301}).json()
-    np.testing.assert_allclose(descent["t"], flow["t"], atol=1e-9)
+    exact = client.get("/api/flow", params={**asked, "points": 301}).json()
+    np.testing.assert_allclose(descent["t"], exact["t"], atol=1e-9)
     for name in vr23.PARADIGMS:
         for key in ("mu", "nu", "alpha", "loss"):
-            top = np.abs(flow[name][key]).max()
-            assert np.abs(np.array(descent[name][key]) - flow[name][key]).max() < 0.02 * top
+            top = np.abs(exact[name][key]).max()
+            assert np.abs(np.array(descent[name][key]) - exact[name][key]).max() < 0.02 * top
 
 
 @pytest.mark.parametrize(
@@ -78,16 +79,28 @@ def test_what_cannot_be_read_is_said(client):
     assert answer.json()["error"].startswith("m: ")
 
 
-def test_a_slider_can_follow(client):
-    """Under 50 ms of processor time; the least of several, since other threads share the clock."""
+def test_a_slider_can_follow():
+    """Under 50 ms for an answer, as a rule, in the time that its thread had a processor."""
     took = []
-    for m in range(20, 100, 10):
-        start = time.process_time()
-        client.get("/api/flow", params={"m": m, "switch": 300})
-        took.append(time.process_time() - start)
-    assert min(took) < 0.05
+    for m in range(20, 140, 10):
+        start = time.thread_time()
+        assert flow(m=m, switch=300.0).status_code == 200
+        took.append(time.thread_time() - start)
+    assert np.median(took) < 0.05
 
 
 def test_the_best_switch_is_the_librarys(client):
-    found = client.get("/api/flow/switch", params={"m": 6, "classes": 5, "until": 60}).json()
-    assert (found["switch"], found["loss"]) == vr23.best_switch(6, 5, 60)
+    asked = {"m": 6, "classes": 5, "until": 150}
+    found = client.get("/api/flow/switch", params=asked).json()
+    assert (found["switch"], found["loss"]) == vr23.best_switch(6, 5, 150)
+    curves = client.get("/api/flow", params={**asked, "points": 50}).json()
+    assert found["ends"]["hard"]["loss"] == pytest.approx(curves["hard"]["loss"][-1])
+    assert found["ends"]["soft"]["alpha"] == pytest.approx(curves["soft"]["alpha"][-1])
+    assert found["ends"]["hybrid"]["loss"] == pytest.approx(found["loss"])
+    others = []
+    for switch in np.linspace(0, 150, 61):
+        mu, nu = vr23.hybrid([150.0], 6, 5, float(switch))
+        others.append(float(vr23.losses("hard", mu, vr23.share(nu, 6), 5)[0]))
+    assert found["loss"] <= min(others) + 1e-9
+    assert found["gain"] == pytest.approx(1 - found["loss"] / min(others[0], others[-1]))
+    assert found["gain"] > 0

@@ -1,15 +1,20 @@
 """Whom the lab answers."""
 
 import asyncio
+import json
+import socket
 from pathlib import Path
 
 import httpx
+import numpy as np
 import pytest
 
 from foveate.commands.lab import lab_command
 from foveate.errors import FoveateError
+from foveate.lab.answers import answer, plain
 from foveate.lab.guard import LARGEST_BODY
 from foveate.lab.server import create_app
+from foveate.lab.serving import listening
 
 TOKEN = "a-word-that-is-long"
 
@@ -152,3 +157,37 @@ def test_the_command_wants_a_token_for_others():
         lab_command(port=70000)
     with pytest.raises(FoveateError, match="there is no folder"):
         lab_command(runs=Path("nowhere/at/all"))
+
+
+def test_what_is_no_number_is_null_and_arrays_are_lists():
+    """The quick way and the careful way say the same."""
+    value = {"a": np.arange(3), 4: (np.float32(0.5), {"b": np.array([1.0, 2.0])}), "c": True}
+    assert json.loads(answer(value).body) == json.loads(json.dumps(plain(value)))
+    assert json.loads(answer([1.0, float("nan"), np.array([np.inf, 2])]).body) == [
+        1.0,
+        None,
+        [None, 2.0],
+    ]
+    with pytest.raises(TypeError, match="set cannot be told"):
+        answer({1, 2})
+
+
+def test_small_answers_do_not_wait_to_be_gathered():
+    with listening("127.0.0.1", 0) as door:
+        assert door.proto == socket.IPPROTO_TCP  # or asyncio leaves TCP_NODELAY off
+
+
+def test_what_nobody_foresaw_is_one_sentence_too(app):
+    @app.get("/api/breaks")
+    def breaks():
+        raise ZeroDivisionError("a secret")
+
+    async def once():
+        door = httpx.ASGITransport(app, raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=door, base_url="http://127.0.0.1:8000") as client:
+            return await client.get("/api/breaks")
+
+    found = asyncio.run(once())
+    assert found.status_code == 500
+    assert "ZeroDivisionError" in found.json()["error"]
+    assert "secret" not in found.text

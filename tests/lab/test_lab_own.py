@@ -2,10 +2,17 @@
 
 import csv
 import io
+import json
+import os
+import shutil
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
+
+from foveate.lab.files import discard, files_folder, tidy
+from foveate.runs import create_run
 
 
 def table(bags=90):
@@ -33,6 +40,15 @@ def reached(client, name, *states):
             return found
         time.sleep(0.05)
     raise AssertionError(f"still {found['state']}: {found['why']}")
+
+
+def gone(folder):
+    """Waits until no dropped file is left."""
+    for _ in range(200):
+        if not list((folder / "lab-files").glob("*")):
+            return
+        time.sleep(0.05)
+    raise AssertionError("a file was left behind")
 
 
 def test_from_a_file_to_a_verdict(client, folder):
@@ -64,9 +80,36 @@ def test_from_a_file_to_a_verdict(client, folder):
     assert "attachment" in kept.headers["content-disposition"]
     assert len(kept.text.splitlines()) == 1 + 4 * 18
     assert client.get("/api/run", params={"run": run}).status_code == 200
-    import shutil
-
+    origin = Path(
+        json.loads((folder / run / "manifest.json").read_text())["data"]["origin"]["path"]
+    )
+    assert origin.read_bytes() == table()  # the run can be resumed and examined again
+    discard(origin)
+    assert origin.exists()
     shutil.rmtree(folder / run)
+    discard(origin)
+    assert not origin.exists()
+
+
+def test_a_file_that_nobody_fits_goes(client, folder):
+    name = drop(client, "bags.csv", table(8)).json()["id"]
+    reached(client, name, "ready")
+    assert len(list((folder / "lab-files").glob("*.csv"))) == 1
+    client.post(f"/api/trainings/{name}/stop")
+    gone(folder)
+
+
+def test_what_a_lab_of_before_left_goes_once_it_is_old(tmp_path, monkeypatch):
+    monkeypatch.setenv("FOVEATE_RUNS", str(tmp_path))
+    old, young, named = (files_folder() / f"{name}.csv" for name in ("old", "young", "named"))
+    for path in (old, young, named):
+        path.write_text("bag,label,a\n")
+    for path in (old, named):
+        os.utime(path, (time.time() - 3 * 3600,) * 2)
+    origin = {"path": str(named.resolve()), "columns": {}}
+    create_run(tmp_path / "fit", "fit", "x", parts=[], config={}, data={"origin": origin})
+    tidy()
+    assert sorted(files_folder().iterdir()) == sorted([young, named])
 
 
 @pytest.mark.parametrize("name", ["bags.exe", "bags", "../../etc/passwd", "x.pkl"])
@@ -87,9 +130,9 @@ def test_a_wrong_row_is_named_and_a_name_is_never_a_path(client, folder):
     assert "escape.csv" in found["why"]
     assert "cat" in found["why"]
     assert str(folder) not in found["why"]
-    new = {path for path in folder.rglob("*") if path.is_file()} - before
-    assert {path.parent.name for path in new} == {"lab-files"}
     assert not list(folder.parent.glob("escape*"))
+    gone(folder)
+    assert {path for path in folder.rglob("*") if path.is_file()} == before  # of no use to anybody
 
 
 def test_an_empty_file_is_refused(client):

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foveate.lab.bags import bags_in_cell
+from foveate.lab.film import film_rows
 from foveate.lab.runs import curve_rows
-from foveate.lab.thin import kept_rows, within
+from foveate.lab.thin import kept_rows, spread_rows, within
 from foveate.metrics.focus import EDGES
 from foveate.record import Record
 from foveate.report.evidence import focus_and_prediction
@@ -153,3 +154,33 @@ def test_rows_that_are_no_numbers_are_left_out():
     found = curve_rows(record, "a", None, None, 10)
     assert found["t"].tolist() == [1.0, 2.0]
     assert found["mean"].tolist() == [1.0, 3.0]
+
+
+def test_a_training_is_stepped_through(client, folder):
+    record = open_run(folder / "boxes").record("hard")
+    asked = {"run": "boxes", "part": "hard", "member": 1}
+    said = client.get("/api/run/heat", params=asked).json()
+    film = said["film"]
+    assert film["t"] == record.t.tolist()
+    np.testing.assert_allclose(film["heat"], record.values["heat"][:, 1], atol=1e-4)
+    np.testing.assert_allclose(film["heat"][-1], said["shares"], atol=1e-4)  # it ends as it is
+    for key in ("ftpt", "ffpt", "ftpf", "ffpf"):
+        np.testing.assert_allclose(film["quadrants"][key], record.values[key][:, 1], atol=1e-4)
+    mean = client.get("/api/run/heat", params={**asked, "member": -1}).json()["film"]
+    np.testing.assert_allclose(mean["heat"], record.values["heat"].mean(1), atol=1e-4)
+
+
+def test_a_run_of_before_has_no_heat_map_over_time():
+    shares = np.linspace(0, 1, 5)[:, None]
+    found = film_rows(Record(np.arange(5.0), {"ftpt": shares}), 0, 10)
+    assert found["heat"] is None
+    assert found["quadrants"] == {"ftpt": pytest.approx(shares[:, 0])}
+
+
+@given(st.integers(1, 2000), st.integers(2, 50))
+def test_moments_are_spread_evenly(rows, most):
+    found = spread_rows(rows, most)
+    assert len(found) == min(rows, most)
+    assert (found[0], found[-1]) == (0, rows - 1)
+    steps = np.diff(found)
+    assert rows == 1 or (steps.min() >= 1 and steps.max() - steps.min() <= 1)

@@ -7,12 +7,15 @@ import time
 
 import numpy as np
 import pytest
+import torch
 
 from foveate.errors import FoveateError
 from foveate.lab.jobs import TASKS, TrainJob
 from foveate.lab.tasks import prepared
 from foveate.lab.trainer import Trainer
 from foveate.lab.verdicts import standing
+from foveate.paradigms import Progress
+from foveate.probes import read_stack
 from foveate.train import fit
 
 SMALL = {"task": "error-mode-1", "paradigms": ["soft", "hard"], "seeds": 3, "epochs": 6}
@@ -215,6 +218,25 @@ def test_every_task_shows_its_members(task):
         np.testing.assert_allclose([sum(e["alpha"]) for e in detail["examples"]], 1, atol=0.01)
 
 
+def test_the_heat_map_is_that_of_the_members_own_reading():
+    """For a hybrid after its switch too, which is read as a hard model."""
+    trainer = Trainer(TrainJob(paradigms=("hybrid",), seeds=2, epochs=5))
+    z, y = trainer.scene.z, trainer.scene.y
+    while not trainer.done:
+        trainer.advance()
+        training = trainer.trainings["hybrid"]
+        progress = Progress(training.epoch - 1, 5, 1)
+        rule = training.paradigms[1].phase(progress)
+        reading = read_stack(training.stack, training.test, rule, torch.tensor([1]))
+        cells = np.zeros((5, 5))
+        for i in range(len(y)):
+            a_z = float(reading.alpha[0, i].double().numpy()[z[i]].sum())
+            p_y = float(reading.log_p[0, i, y[i]].double().exp())
+            cells[min(4, int(5 * p_y)), min(4, int(5 * a_z))] += 1 / len(y)
+        shown = trainer.details([1])["1"]["hybrid"]["heat"]
+        np.testing.assert_allclose(shown, cells, atol=1e-4)
+
+
 def test_topic_words_attend_by_softmax_alone():
     with pytest.raises(FoveateError, match="softmax"):
         prepared(TrainJob(task="topic-words", map="sparsemax"))
@@ -223,8 +245,6 @@ def test_topic_words_attend_by_softmax_alone():
 def test_the_focus_on_the_plane_is_the_focus_of_the_model():
     """The grid's first cell is the top left one, and bytes run from the lowest to the highest."""
     import base64
-
-    import torch
 
     trainer = Trainer(TrainJob(paradigms=("soft",), seeds=1, epochs=1))
     trainer.advance()

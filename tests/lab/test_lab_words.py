@@ -2,6 +2,12 @@
 
 import numpy as np
 import pytest
+import torch
+
+from foveate.errors import FoveateError
+from foveate.lab.jobs import Study
+from foveate.lab.kept import keep_model, kept_model, kept_models, load_kept
+from foveate.tokens import Vocabulary
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +80,64 @@ def test_a_pair_is_aligned(client):
         rows = np.array(found[kind])
         assert rows.shape == (len(target.split()), len(source.split()))
         np.testing.assert_allclose(rows.sum(1), 1, atol=0.01)
+
+
+def test_a_model_is_kept_and_says_the_same_another_day(client, reader, folder):
+    asked = {"text": "7 4 1 13 23 38"}
+    before = client.post(f"/api/words/{reader}", json=asked).json()
+    session = client.get(f"/api/trainings/{reader}").json()
+    name = session["result"]["model"]
+    about = client.get("/api/words").json()["kept"][name]
+    assert (about["what"], about["corpus"], about["steps"]) == ("texts", "keywords", 20)
+    assert about["accuracy"] == pytest.approx(session["now"]["soft"]["accuracy"][0], abs=1e-4)
+    again = client.post("/api/words", json={"model": name}).json()["id"]
+    found = _ready(client, again)
+    after = client.post(f"/api/words/{again}", json=asked).json()
+    client.post(f"/api/trainings/{again}/stop")
+    assert found["result"] == {"model": name}
+    assert found["epoch"] == 20
+    assert {k: v for k, v in after.items() if k != "number"} == {
+        k: v for k, v in before.items() if k != "number"
+    }
+    (folder / "lab-words" / "damaged").mkdir()
+    (folder / "lab-words" / "damaged" / "about.json").write_text("{")
+    assert name in client.get("/api/words").json()["kept"]
+
+
+@pytest.mark.parametrize("name", ["../boxes", "..", "nothing", "damaged", "/etc"])
+def test_kept_models_are_looked_up(client, name):
+    answer = client.post("/api/words", json={"model": name})
+    assert answer.status_code == 404
+    assert "no such model" in answer.json()["error"]
+
+
+def test_a_path_is_never_a_requests_word(client):
+    answer = client.post("/api/words", json={"path": "/etc"})
+    assert answer.status_code == 400
+    assert "unknown setting" in answer.json()["error"]
+
+
+def test_weights_stand_for_words(tmp_path, monkeypatch):
+    monkeypatch.setenv("FOVEATE_RUNS", str(tmp_path))
+    with torch.random.fork_rng(devices=[]):
+        one, other = torch.nn.Linear(3, 2), torch.nn.Linear(3, 2)
+    words = [Vocabulary(["a", "b"])]
+    name = keep_model(Study(), one, 0.5, words)
+    place, _ = kept_model(name)
+    with pytest.raises(FoveateError, match="other words"):
+        load_kept(place, other, [Vocabulary(["b", "a"])])
+    load_kept(place, other, words)
+    assert torch.equal(one.weight, other.weight)
+
+
+def test_nothing_half_kept_is_left(tmp_path, monkeypatch):
+    monkeypatch.setenv("FOVEATE_RUNS", str(tmp_path / "runs"))
+    (tmp_path / "runs").write_text("a file where the folder of runs should be")
+    with torch.random.fork_rng(devices=[]):
+        model = torch.nn.Linear(3, 2)
+    with pytest.raises(FoveateError, match="cannot keep the model"):
+        keep_model(Study(), model, 0.5, [Vocabulary(["a"])])
+    assert kept_models() == {}
 
 
 def test_offers_exist():

@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from foveate.lab.answers import absent, answer
 from foveate.lab.catalog import part_of, run_named
+from foveate.lab.film import film_rows
 from foveate.metrics.focus import EDGES, focus_true, heat_map
 from foveate.record import Array, Record
 from foveate.runs import Run
@@ -17,20 +18,24 @@ __all__ = ["bags_in_cell", "routes"]
 routes = APIRouter()
 
 MOST_BAGS = 60
+MOMENTS = 240  # of a training that a slider steps through
 
 
 @routes.get("/api/run/heat")
 def heat(run: str, part: str, member: int = -1) -> Response:
     """Shares of held-out bags by attention on the relevant segment and probability of the truth.
 
-    A member of −1 is the mean over all.
+    At the end, and at the moments of training that a slider steps through. A member of −1 is the
+    mean over all.
     """
-    a_z, p_y = _scores(_focused(run_named(run), part))
+    record = _focused(run_named(run), part)
+    a_z, p_y = _scores(record)
     shares = heat_map(a_z, p_y)
     if not -1 <= member < len(shares):
         raise absent("there is no such member")
     own = shares.mean(0) if member < 0 else shares[member]
-    return answer({"edges": EDGES, "shares": own, "members": len(shares), "bags": a_z.shape[1]})
+    about = {"edges": EDGES, "members": len(shares), "bags": a_z.shape[1]}
+    return answer({**about, "shares": own, "film": film_rows(record, member, MOMENTS)})
 
 
 @routes.get("/api/run/bags")

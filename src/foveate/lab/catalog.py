@@ -1,5 +1,6 @@
 """Which runs there are: names to folders, found by looking; a request's name is only looked up."""
 
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from foveate.lab.answers import absent
 from foveate.record import Record
 from foveate.runs import MANIFEST, Run, open_run, runs_folder
 
-__all__ = ["entries", "part_of", "record_of", "run_named"]
+__all__ = ["entries", "part_of", "record_of", "run_named", "runs_here"]
 
 
 def _folders() -> dict[str, Path]:
@@ -53,6 +54,15 @@ def _entry(name: str, path: Path) -> dict[str, Any]:
         "scale": config.get("scale", ""),
         "data": config.get("data", ""),
     }
+
+
+def runs_here() -> list[Run]:
+    """All runs that can be opened."""
+    found = []
+    for path in _folders().values():
+        with suppress(FoveateError):
+            found.append(open_run(path))
+    return found
 
 
 def run_named(name: str) -> Run:

@@ -35,15 +35,31 @@ def flow(
 
 @routes.get("/api/flow/switch")
 def best_switch(m: int = 20, classes: int = 20, until: float = 1000.0) -> Response:
-    """The time at which a hybrid switches best, and the hard loss that it ends with."""
+    """The time at which a hybrid switches best, and the hard loss that it ends with.
+
+    Beside it the hard losses, and the attention on the foreground, of models that are trained
+    softly or hard all the time (both are hybrids, which switch at the horizon and at 0), and the
+    share of the smaller of these losses that the switch saves.
+    """
     switch, loss = vr23.best_switch(m, classes, until)
-    return answer({"switch": switch, "loss": loss})
+    switches = {"hybrid": switch, "soft": until, "hard": 0.0}
+    ends = {name: _read_hard(m, classes, until, at) for name, at in switches.items()}
+    gain = 1 - loss / min(ends["soft"]["loss"], ends["hard"]["loss"])
+    return answer({"switch": switch, "loss": loss, "ends": ends, "gain": gain})
 
 
 @routes.get("/api/flow/descent")
 def descent(m: int = 20, classes: int = 20, until: float = 1000.0, steps: int = 200) -> Response:
     """A real gradient descent of the three paradigms, by the library's own loop."""
     return answer(descent_rows(m, classes, until, steps))
+
+
+def _read_hard(m: int, C: int, until: float, switch: float) -> dict[str, float]:
+    """Hard loss and attention on the foreground of a hybrid at the horizon."""
+    mu, nu = vr23.hybrid([until], m, C, switch)
+    alpha = vr23.share(nu, m)
+    loss = vr23.losses("hard", mu, alpha, C, vr23.rest(nu, m))
+    return {"loss": float(loss[0]), "alpha": float(alpha[0])}
 
 
 def flow_with_incentives(

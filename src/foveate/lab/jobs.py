@@ -4,7 +4,7 @@ from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from foveate.plan import Checked, Words
+from foveate.plan import RACED, Checked, Words
 
 __all__ = ["TASKS", "FitOwn", "Job", "Map", "OwnBags", "Rerun", "Study", "Task", "TrainJob"]
 
@@ -45,15 +45,17 @@ class Task(NamedTuple):
     seeds: int
     n: int
     n_test: int
-    choices: tuple[str, ...] = ("soft", "hard", "lvml", "hybrid", "witness", "logit", "em")
-    chosen: tuple[str, ...] = ("soft", "hard", "lvml", "hybrid")
+    choices: tuple[str, ...] = (*RACED, "logit", "em")
+    chosen: tuple[str, ...] = RACED
 
 
 TASKS: dict[Name, Task] = {
     "error-mode-1": Task(
         "Error mode 1",
-        "Boxes in the plane. A right linear focus exists, but some starts end in another: every "
-        "answer is right, yet one class is read from the background.",
+        "A bag is a handful of points in the plane. One lies in the box of the bag's class and "
+        "decides the label; the others are background and say nothing. A right linear focus "
+        "exists, but some starts end in another: every answer is right, yet one class is read "
+        "from the background.",
         "plane", 100, 24, 1000, 300,
     ),
     "error-mode-2": Task(
@@ -80,7 +82,7 @@ TASKS: dict[Name, Task] = {
     "topic-words": Task(
         "Topic words",
         "Sentences with one topic word among words that say nothing.",
-        "words", 150, 4, 1000, 300, chosen=("soft", "hard", "lvml"),
+        "words", 150, 4, 1000, 300,
     ),
     "copying": Task(
         "Copying",
@@ -150,6 +152,8 @@ class Study(Checked):
     """What it learns from, a registered set of texts or pairs."""
     steps: Annotated[int, Field(ge=20, le=5000)] = 300
     """Steps of training."""
+    path: str = ""
+    """Where a model that was trained before is kept, to be asked again; never a request's word."""
     minutes: Annotated[float, Field(gt=0, le=120)] = 60.0
     """How long it can be asked."""
 
@@ -182,7 +186,7 @@ class OwnBags(Checked):
 class FitOwn(Checked):
     """How a user's bags are fitted from the page."""
 
-    paradigms: Annotated[Words, Field(min_length=1, max_length=6)] = ("soft", "hard", "lvml")
+    paradigms: Annotated[Words, Field(min_length=1, max_length=6)] = RACED
     seeds: Annotated[int, Field(ge=1, le=10)] = 3
     epochs: Annotated[int, Field(ge=1, le=1000)] | None = None
 

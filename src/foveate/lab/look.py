@@ -11,10 +11,11 @@ PARADIGMS = (*RACED, "logit", "em", "hard-sampled", "random", "direct")
 # Classes and background look as in the figures of the error modes, whose module needs torch.
 CLASSES = (*RACED, "logit")
 BACKGROUND = "#4b5258"
+# The sign says the same as the colour, which paradigms and classes use too.
 ENDS = {
-    "sound": ("right answer, right place", "#0072B2"),
-    "astray": ("right answer, wrong place", "#E69F00"),
-    "inaccurate": ("wrong answers", "#4D4D4D"),
+    "sound": ("right answer, right place", "#0072B2", "✓"),
+    "astray": ("right answer, wrong place", "#E69F00", "!"),
+    "inaccurate": ("wrong answers", "#4D4D4D", "✗"),
 }
 QUADRANTS = {
     "ftpt": "both right",
@@ -40,7 +41,10 @@ def look() -> dict[str, Any]:
             name: {"label": words, "colour": QUADRANT_COLOURS[name]}
             for name, words in QUADRANTS.items()
         },
-        "ends": {name: {"label": words, "colour": shade} for name, (words, shade) in ENDS.items()},
+        "ends": {
+            name: {"label": words, "colour": shade, "sign": sign}
+            for name, (words, shade, sign) in ENDS.items()
+        },
         "attention": ATTENTION,
         "classes": [colour(name) for name in CLASSES],
         "background": BACKGROUND,

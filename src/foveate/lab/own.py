@@ -1,6 +1,7 @@
 """Own data for the page: a dropped file is kept under a name of the lab's, checked and fitted."""
 
 import secrets
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,17 +11,16 @@ from starlette.responses import Response
 
 from foveate.errors import FoveateError
 from foveate.lab.answers import answer
+from foveate.lab.files import discard, files_folder
 from foveate.lab.guard import LARGEST_FILE
 from foveate.lab.jobs import FitOwn, OwnBags
 from foveate.lab.training import brief, sessions_of
-from foveate.runs import runs_folder
 
 __all__ = ["routes"]
 
 routes = APIRouter()
 
 KINDS = (".csv", ".tsv", ".jsonl", ".parquet", ".npz")
-FOLDER = "lab-files"  # in the folder of runs, so that a run finds its bags again
 ROLES = ("bag", "label", "text", "group", "relevance")
 
 
@@ -30,14 +30,15 @@ async def drop(request: Request, name: str) -> Response:
     kind = Path(name).suffix.lower()
     if kind not in KINDS:
         raise FoveateError(f"a file must end in {', '.join(KINDS)}, got '{name[-60:]}'")
-    place = _room() / f"{secrets.token_hex(8)}{kind}"
+    place = files_folder() / f"{secrets.token_hex(8)}{kind}"
     try:
         await _keep(request, place)
         columns: dict[str, Any] = {
             role: own for role in ROLES if (own := request.query_params.get(role))
         }
         job = OwnBags(path=str(place), name=name[-300:], **columns)
-        session = await run_in_threadpool(sessions_of(request).start, job)
+        start = sessions_of(request).start
+        session = await run_in_threadpool(start, job, partial(discard, place))
     except BaseException:
         place.unlink(missing_ok=True)
         raise
@@ -51,15 +52,6 @@ def fit(request: Request, name: str, wanted: dict[str, Any] = Body()) -> Respons
     if not isinstance(session.job, OwnBags) or session.state != "ready":
         raise FoveateError("these bags are not waiting to be fitted: drop the file again")
     return answer(session.ask(fit=FitOwn(**wanted).model_dump()))
-
-
-def _room() -> Path:
-    place = runs_folder() / FOLDER
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FoveateError(f"cannot make the folder {place}: {error.strerror}") from None
-    return place
 
 
 async def _keep(request: Request, place: Path) -> None:

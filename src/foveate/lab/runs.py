@@ -14,7 +14,7 @@ from foveate.lab.answers import absent, answer
 from foveate.lab.catalog import entries, part_of, run_named
 from foveate.lab.guard import REPORT_POLICY
 from foveate.lab.look import specified
-from foveate.lab.thin import kept_rows, within
+from foveate.lab.thin import kept_rows, spread_rows, within
 from foveate.record import Record
 from foveate.runs import Run
 
@@ -202,7 +202,7 @@ def _few(record: Record) -> Record:
     """A record with no more moments than a figure can show; its last one is always among them."""
     if len(record.t) <= MOST_MOMENTS:
         return record
-    rows = np.linspace(0, len(record.t) - 1, MOST_MOMENTS).round().astype(int)
+    rows = spread_rows(len(record.t), MOST_MOMENTS)
     values = {name: value[rows] for name, value in record.values.items()}
     return replace(record, t=record.t[rows], values=values)
 

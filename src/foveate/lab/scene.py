@@ -13,9 +13,9 @@ from foveate.lab.jobs import Task
 from foveate.lab.segments import packed
 from foveate.lab.verdicts import Standing, standing
 from foveate.maps import log_softmax
-from foveate.metrics.focus import attention_on, focus_true, heat_map
+from foveate.metrics.focus import focus_true
 from foveate.models.focus import AttentionModel
-from foveate.probes import Reading, label_probability
+from foveate.probes import Reading
 from foveate.record import Array
 from foveate.segments import Mosaics, as_input, dense
 from foveate.stack import Stack
@@ -73,25 +73,24 @@ class Scene:
             for a, f in zip(accuracy.tolist(), ft.tolist(), strict=True)
         ]
 
-    def detail(self, stack: Stack, member: Tensor, reading: Reading) -> dict[str, Any]:
+    def detail(self, stack: Stack, member: Tensor, reading: Reading, heat: Array) -> dict[str, Any]:
         """All that is shown of one member now.
 
         Args:
             stack: The models.
             member: Its row in the stack, shape (1,).
             reading: What it makes of the held-out bags.
+            heat: Its heat map of focus and prediction, as it was measured, shape (5, 5).
         """
         alpha, log_p = reading.alpha.double().numpy(), reading.log_p.double().numpy()
         focused = focus_true(reading.s.numpy(), self.z)
         correct = log_p.argmax(-1) == self.y
-        p_y = label_probability(log_p[None], self.y)[0]
-        shares = heat_map(attention_on(alpha, self.z), p_y)
         score, p = self._alone(stack, member)
         outside = len(self.background)
         stands = standing(
             self.classes, self.y, focused, correct, alpha, self.z, p[:outside].mean(0)
         )
-        shown = {"heat": np.round(shares, 4).tolist(), **_told(stands)}
+        shown = {"heat": np.round(heat, 4).tolist(), **_told(stands)}
         if self.kind == "plane":
             return shown | self._plane(score[outside:], p[outside:], alpha, focused)
         return shown | {"examples": self._readings(alpha, log_p, focused)}

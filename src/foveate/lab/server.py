@@ -7,12 +7,14 @@ from pathlib import Path
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from foveate.errors import FoveateError
 from foveate.lab import claims, flow, own, runs, streams, training, words
 from foveate.lab.answers import absent, answer, refusal
+from foveate.lab.files import tidy
 from foveate.lab.guard import Guard
 from foveate.lab.look import look, palette_css
 from foveate.lab.sessions import Sessions
@@ -43,6 +45,7 @@ def create_app(*, host: str = "127.0.0.1", token: str | None = None) -> FastAPI:
     app.add_exception_handler(FoveateError, _mistake)
     app.add_exception_handler(RequestValidationError, _unreadable)
     app.add_exception_handler(HTTPException, _refused)
+    app.add_exception_handler(Exception, _broken)
     for part in (flow, runs, claims, training, streams, words, own):
         app.include_router(part.routes)
     for path in ("/", *(f"/{view}" for view in VIEWS)):
@@ -56,6 +59,7 @@ def create_app(*, host: str = "127.0.0.1", token: str | None = None) -> FastAPI:
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    await run_in_threadpool(tidy)
     yield
     app.state.sessions.close()
 
@@ -99,6 +103,12 @@ def _mistake(_: Request, error: Exception) -> Response:
 def _refused(_: Request, error: Exception) -> Response:
     known = isinstance(error, HTTPException)
     return refusal(str(error.detail), error.status_code) if known else refusal("", 500)  # type: ignore[attr-defined]
+
+
+def _broken(_: Request, error: Exception) -> Response:
+    """What nobody foresaw: the page says so, the terminal says what."""
+    kind = type(error).__name__
+    return refusal(f"The lab failed to answer ({kind}); its terminal says where.", 500)
 
 
 def _unreadable(_: Request, error: Exception) -> Response:

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections import Counter, deque
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -27,6 +28,8 @@ PATIENCE = 3.0  # seconds to end by itself before it is ended
 ANSWER = 20.0  # seconds that a question may take
 WATCHED = 4  # members shown in detail at a time, over all viewers
 
+After = Callable[[], None]
+
 
 class Frame(NamedTuple):
     """A message with its number, counted from 1."""
@@ -42,10 +45,12 @@ class Session:
     Args:
         job: What it does.
         process: A worker that waits for a job.
+        after: Called when the worker has ended, however it did.
     """
 
-    def __init__(self, job: Job, process: "subprocess.Popen[bytes]") -> None:
+    def __init__(self, job: Job, process: "subprocess.Popen[bytes]", after: After) -> None:
         self.name, self.job, self.process = secrets.token_hex(4), job, process
+        self._after = after
         self.started = time.time()
         self.state, self.why = "starting", ""
         self.stage: dict[str, Any] = {}
@@ -129,6 +134,7 @@ class Session:
                 continue  # the last words of a worker that was killed
             self._hear(message.pop("kind"), message)
         code = self.process.wait()
+        self._after()
         if not self.ended:
             self._hear("state", {"state": "failed", "why": _last_words(code)})
         for end in (self.process.stdin, self.process.stdout):
@@ -169,8 +175,13 @@ class Sessions:
         self._lock = threading.Lock()
         self.closed = False
 
-    def start(self, job: Job) -> Session:
-        """A new training, unless as many as the machine bears are under way."""
+    def start(self, job: Job, after: After = lambda: None) -> Session:
+        """A new training, unless as many as the machine bears are under way.
+
+        Args:
+            job: What it does.
+            after: Called when its worker has ended.
+        """
         with self._lock:
             under_way = [own for own in self._all.values() if not own.ended]
             if self.closed or len(under_way) >= MOST_AT_ONCE:
@@ -178,7 +189,7 @@ class Sessions:
                     f"{MOST_AT_ONCE} trainings are under way, which is as many as this lab bears: "
                     "stop one of them first"
                 )
-            session = Session(job, self._worker())
+            session = Session(job, self._worker(), after)
             self._all[session.name] = session
             ended = [name for name, own in self._all.items() if own.ended]
             for name in ended[: max(0, len(self._all) - MOST_KEPT)]:

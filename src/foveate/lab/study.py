@@ -1,6 +1,7 @@
 """Text models that are trained and then asked: a reader of texts, an aligner of sentence pairs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,14 @@ from foveate.experiments.agreement.texts import cut
 from foveate.experiments.translation.training import Translator, translation_course, translator
 from foveate.lab.desk import Desk
 from foveate.lab.jobs import Study
+from foveate.lab.kept import keep_model, load_kept
 from foveate.lexical.pairs import performance, read_attention
 from foveate.lexical.texts import influence, probe_texts
 from foveate.models.reader import Reader, signed
 from foveate.models.seq2seq import Seq2Seq
 from foveate.record import Array
 from foveate.steps import Course, built, follow
-from foveate.tokens import UNKNOWN, Tokens
+from foveate.tokens import UNKNOWN, Tokens, Vocabulary
 from foveate.words.ibm1 import fit_ibm1
 
 __all__ = ["study"]
@@ -44,8 +46,25 @@ def study(desk: Desk, given: dict[str, Any]) -> None:
             desk.send("answer", number=question["number"], error=str(error))
 
 
-def _followed(desk: Desk, job: Study, course: Course) -> None:
-    """Train while accuracy is told."""
+def _learnt(desk: Desk, job: Study, course: Course, vocabularies: Sequence[Vocabulary]) -> None:
+    """Train while accuracy is told, and keep the model; or take one that was kept."""
+    place = Path(job.path)
+    if job.path:
+        load_kept(place, course.model, vocabularies)
+        reached = float(course.measure(job.steps)["accuracy"])
+        rows = {"t": [job.steps], "accuracy": [[round(reached, 4)]]}
+        desk.send("frame", epoch=job.steps, rows={"soft": rows}, ends={}, details={})
+        desk.send("result", model=place.name)
+        return
+    reached = _followed(desk, job, course)
+    try:
+        desk.send("result", model=keep_model(job, course.model, reached, vocabularies))
+    except FoveateError as error:  # a folder that cannot be written: it can still be asked today
+        desk.send("result", model="", why=str(error))
+
+
+def _followed(desk: Desk, job: Study, course: Course) -> float:
+    """Train while accuracy is told; the accuracy at the end."""
     rows: dict[str, list[Any]] = {"t": [], "accuracy": []}
 
     def measure(step: int) -> dict[str, Array]:
@@ -63,7 +82,8 @@ def _followed(desk: Desk, job: Study, course: Course) -> None:
 
     at = sorted({*range(0, job.steps, MEASURE), job.steps})
     told = Course(course.model, course.loss, measure, course.lr)
-    follow([lambda: told], at, report=lambda done, total: desk.turn(show, over=done == total))
+    record = follow([lambda: told], at, report=lambda a, b: desk.turn(show, over=a == b))
+    return float(record.last("accuracy")[0])
 
 
 def _reader(desk: Desk, job: Study) -> Answer:
@@ -80,7 +100,7 @@ def _reader(desk: Desk, job: Study) -> Answer:
     model: Reader = built(
         lambda: Reader(len(data.vocabulary), embedding=SIZE, d=SIZE), "lab words", job.corpus
     )  # type: ignore[assignment]
-    _followed(desk, job, _reading_course(data, model, job.corpus))
+    _learnt(desk, job, _reading_course(data, model, job.corpus), [data.vocabulary])
     return lambda question: _read(data, model, str(question["text"]))
 
 
@@ -144,7 +164,8 @@ def _aligner(desk: Desk, job: Study) -> Answer:
     def measure(own: Seq2Seq, _step: int) -> dict[str, Array]:
         return {"accuracy": np.asarray(performance(own, few.source, few.target).accuracy)}
 
-    _followed(desk, job, translation_course(model, data.train, sizes, measure, "lab", job.corpus))
+    course = translation_course(model, data.train, sizes, measure, "lab", job.corpus)
+    _learnt(desk, job, course, [data.source_vocabulary, data.target_vocabulary])
     return lambda question: _align(data, model, counted, question)
 
 

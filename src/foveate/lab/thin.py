@@ -5,7 +5,7 @@ import numpy as np
 from foveate.errors import FoveateError
 from foveate.record import Array
 
-__all__ = ["kept_rows", "within"]
+__all__ = ["kept_rows", "spread_rows", "within"]
 
 
 def kept_rows(y: Array, points: int) -> Array:
@@ -36,6 +36,22 @@ def kept_rows(y: Array, points: int) -> Array:
     starts = np.flatnonzero(~np.isnan(padded.reshape(buckets, size)).all(1)) * size
     low, high = (starts + pick(rows, 1) for pick in (np.nanargmin, np.nanargmax))
     return np.unique(np.concatenate([[0], low, high, [len(y) - 1]]))
+
+
+def spread_rows(rows: int, most: int) -> Array:
+    """Rows spread evenly over all, the first and the last among them; every row if they are few.
+
+    Args:
+        rows: How many there are.
+        most: How many to keep, 2 at least.
+
+    Example:
+        >>> spread_rows(5, 9).tolist(), spread_rows(101, 3).tolist()
+        ([0, 1, 2, 3, 4], [0, 50, 100])
+    """
+    if rows <= most:
+        return np.arange(rows)
+    return np.linspace(0, rows - 1, most).round().astype(int)
 
 
 def within(t: Array, start: float | None, end: float | None) -> slice:

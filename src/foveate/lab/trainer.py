@@ -109,7 +109,7 @@ class Trainer:
         phase = _phase(training, row)
         reading = read_stack(training.stack, training.test, phase, member)
         only = Reading(*(part[0] for part in reading))
-        return self.scene.detail(training.stack, member, only)
+        return self.scene.detail(training.stack, member, only, training.values["heat"][-1][row])
 
 
 def _training(

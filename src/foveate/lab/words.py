@@ -1,6 +1,6 @@
 """Words for the page: a text model is trained, then asked about texts that are typed."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Body, Request
 from pydantic import Field
@@ -9,10 +9,11 @@ from starlette.responses import Response
 from foveate.errors import FoveateError
 from foveate.lab.answers import answer
 from foveate.lab.jobs import Study
+from foveate.lab.kept import kept_model, kept_models
 from foveate.lab.training import brief, sessions_of
 from foveate.plan import Checked
 
-__all__ = ["Question", "routes"]
+__all__ = ["Question", "Wanted", "routes"]
 
 routes = APIRouter()
 
@@ -35,6 +36,15 @@ PAIRS = {
 }
 
 
+class Wanted(Checked):
+    """What is asked for: a model to train, or the name of one that was kept."""
+
+    what: Literal["texts", "pairs"] = "texts"
+    corpus: str = "keywords"
+    steps: int = 300
+    model: str = ""
+
+
 class Question(Checked):
     """What is typed: a text to read, or a pair to align."""
 
@@ -45,18 +55,23 @@ class Question(Checked):
 
 @routes.get("/api/words")
 def offered(request: Request) -> Response:
-    """What can be studied, and which models of this lab can be asked."""
+    """What can be studied, and which models were kept."""
     sessions_of(request).prepare()
-    there = [brief(own) for own in sessions_of(request).all() if isinstance(own.job, Study)]
-    return answer({"texts": TEXTS, "pairs": PAIRS, "models": there})
+    return answer({"texts": TEXTS, "pairs": PAIRS, "kept": kept_models()})
 
 
 @routes.post("/api/words")
 def start(request: Request, job: dict[str, Any] = Body()) -> Response:  # noqa: B008
-    """Train a text model."""
-    study = Study(**job)
-    if study.corpus not in (TEXTS if study.what == "texts" else PAIRS):
-        raise FoveateError(f"there are no {study.what} called '{study.corpus}' to learn from")
+    """Train a text model, or open one that was kept."""
+    wanted = Wanted(**job)
+    path = ""
+    if wanted.model:
+        place, about = kept_model(wanted.model)
+        path = str(place)
+        wanted = Wanted(**{key: about[key] for key in ("what", "corpus", "steps")})
+    if wanted.corpus not in (TEXTS if wanted.what == "texts" else PAIRS):
+        raise FoveateError(f"there are no {wanted.what} called '{wanted.corpus}' to learn from")
+    study = Study(what=wanted.what, corpus=wanted.corpus, steps=wanted.steps, path=path)
     return answer(brief(sessions_of(request).start(study)), 201)
 
 

@@ -2,7 +2,7 @@
 
 export function view() {
   const name = location.pathname.split("/")[1];
-  return name || "flow";
+  return name || "start";
 }
 
 export function state() {
@@ -15,7 +15,7 @@ export function link(name, values = {}) {
     if (value !== null && value !== undefined && value !== "") query.set(key, String(value));
   }
   const text = query.toString();
-  return `/${name}${text ? `?${text}` : ""}`;
+  return `/${name === "start" ? "" : name}${text ? `?${text}` : ""}`;
 }
 
 // Change some of the state: as a step that Back undoes, or, while a slider moves, in place.

@@ -5,6 +5,7 @@ import { go, view } from "/pages/address.js";
 import { failed, loading } from "/pages/parts.js";
 
 const VIEWS = {
+  start: ["Start", "Start"],
   flow: ["Flow", "Exact learning dynamics"],
   train: ["Train", "Live training"],
   runs: ["Runs", "Runs"],
@@ -19,11 +20,11 @@ let now = { name: null, leave: null, follow: null };
 
 function navigation() {
   fill(nav, h("ul", {}, Object.entries(VIEWS).map(([name, [title]]) =>
-    h("li", {}, h("a", { href: `/${name}`, "aria-current": name === view() ? "page" : null }, title)))));
+    h("li", {}, h("a", { href: name === "start" ? "/" : `/${name}`, "aria-current": name === view() ? "page" : null }, title)))));
 }
 
 async function show() {
-  const name = view() in VIEWS ? view() : "flow";
+  const name = view() in VIEWS ? view() : "start";
   navigation();
   document.title = `${VIEWS[name][1]} · foveate lab`;
   if (now.name === name && now.follow) return now.follow();

@@ -45,13 +45,22 @@ function theme() {
   };
 }
 
-// Draw a specification in a place; returns what changes its rows later.
-export async function draw(place, spec, { rows = null, config = null } = {}) {
+// A chart as wide as its place asks for it when the window is resized. It may also be drawn before
+// its place is in the page, or the place may change by itself: then the window says so again.
+const widths = new WeakMap();
+const places = new ResizeObserver((changes) => {
+  const changed = changes.filter(({ target, contentRect }) => Math.abs((widths.get(target) ?? 0) - contentRect.width) > 1);
+  changed.forEach(({ target, contentRect }) => widths.set(target, contentRect.width));
+  if (changed.length) requestAnimationFrame(() => dispatchEvent(new Event("resize")));
+});
+
+// Draw a specification in a place; returns what changes its rows, and moves its cursor, later.
+export async function draw(place, spec, { rows = null, config = null, at = null } = {}) {
   const embed = await vega();
-  const made = { rows: rows ?? [], view: null, gone: false };
+  const made = { rows: rows ?? [], at, view: null };
   async function once() {
     const whole = { ...spec, config: config ?? theme() };
-    if (rows) whole.datasets = { rows: made.rows };
+    if (rows) whole.datasets = { rows: made.rows, ...(made.at === null ? {} : { cursor: [{ x: made.at }] }) };
     place.replaceChildren();
     const options = { mode: "vega-lite", ast: true, actions: false, tooltip: false, renderer: "svg", defaultStyle: false, logLevel: 1 };
     const result = await embed(place, whole, options);
@@ -60,19 +69,29 @@ export async function draw(place, spec, { rows = null, config = null } = {}) {
     place.querySelector("svg")?.setAttribute("aria-hidden", "true");
   }
   await once();
+  places.observe(place);
   made.update = async (next) => {
     made.rows = next;
     await made.view.data("rows", next).runAsync();
   };
+  made.move = async (x) => {
+    made.at = x;
+    await made.view.data("cursor", [{ x }]).runAsync();
+  };
   made.svg = () => made.view.toSVG();
   const again = () => (place.isConnected ? once() : dark.removeEventListener("change", again));
   dark.addEventListener("change", again);
-  made.end = () => { dark.removeEventListener("change", again); made.view?.finalize(); };
+  made.end = () => { places.unobserve(place); dark.removeEventListener("change", again); made.view?.finalize(); };
   return made;
 }
 
+// Where one stands in time: a rule that `move` moves.
+function cursor(across) {
+  return { data: { name: "cursor" }, mark: { type: "rule", strokeWidth: 1.6, clip: true, color: ink().ink, opacity: 0.75 }, encoding: { x: across } };
+}
+
 // Lines by name in the colours of the look; rows are {x, y, name}, dots are rows with dot: true.
-export function lines({ names, x, y, height = 190, logX = false, logY = false, domainY = null, domainX = null, band = false, legend = false, dots = false, zoom = false }) {
+export function lines({ names, x, y, height = 190, logX = false, logY = false, domainY = null, domainX = null, band = false, legend = false, dots = false, zoom = false, stand = false }) {
   const shown = names.map((own) => own.label);
   const colour = { field: "name", type: "nominal", scale: { domain: shown, range: names.map((own) => seenOn(own.colour)) }, legend: legend ? { symbolType: "stroke", symbolOpacity: 1, columns: 4 } : null };
   const dash = { field: "name", type: "nominal", scale: { domain: shown, range: names.map((own) => own.dash) }, legend: colour.legend };
@@ -91,22 +110,24 @@ export function lines({ names, x, y, height = 190, logX = false, logY = false, d
   if (dots) {
     layer.push({ mark: { type: "point", size: 22, strokeWidth: 1.4, clip: true, opacity: 0.95 }, transform: [{ filter: "datum.dot === true" }], encoding: { x: across, y: up, color: colour } });
   }
+  if (stand) layer.push(cursor(across));
   return { $schema: "https://vega.github.io/schema/vega-lite/v6.json", width: "container", height, autosize: { type: "fit-x", contains: "padding" }, data: { name: "rows" }, layer };
 }
 
 // Shares that sum to 1 over time, stacked; rows are {x, share, name, order}.
-export function stacked({ names, x, height = 130 }) {
+export function stacked({ names, x, until, height = 130, stand = false, legend = 0 }) {
   const shown = names.map((own) => own.label);
-  return {
-    width: "container", height, autosize: { type: "fit-x", contains: "padding" }, data: { name: "rows" },
+  const across = { field: "x", type: "quantitative", title: x, scale: { domain: [0, until || 1], nice: false }, axis: { grid: false, format: "d", tickMinStep: 1 } };
+  const areas = {
     mark: { type: "area", strokeWidth: 0 },
     encoding: {
-      x: { field: "x", type: "quantitative", title: x, scale: { nice: false, zero: true }, axis: { grid: false, format: "d", tickMinStep: 1 } },
+      x: across,
       y: { field: "share", type: "quantitative", title: null, scale: { domain: [0, 1] }, axis: { format: "%", grid: false }, stack: true },
-      color: { field: "name", type: "nominal", scale: { domain: shown, range: names.map((own) => own.colour) }, legend: null },
+      color: { field: "name", type: "nominal", scale: { domain: shown, range: names.map((own) => own.colour) }, legend: legend ? { symbolType: "square", symbolSize: 90, columns: legend, labelLimit: 240 } : null },
       order: { field: "order", type: "quantitative" },
     },
   };
+  return { width: "container", height, autosize: { type: "fit-x", contains: "padding" }, data: { name: "rows" }, layer: [areas, ...(stand ? [cursor(across)] : [])] };
 }
 
 // A figure of the library, drawn as its reports draw it, on white; its rows are what CSV holds.

@@ -9,25 +9,35 @@ import { csv, figure, select, slider } from "/pages/parts.js";
 const TITLES = { accuracy: "Accuracy", ft: "FT, focus right", saif: "SAIF", train_loss: "Training loss", loss: "Held-out loss", a_z: "Attention on the relevant segment", ent: "Entropy of attention, bits", nnz: "Segments with attention", dist: "Distance from even attention", ftpt: "Both right", ffpt: "Right answer, wrong place", ftpf: "Right place, wrong answer", ffpf: "Both wrong", ft_alpha: "FT by attention" };
 const SPARE = ["#332288", "#117733", "#AA4499", "#661100", "#6699CC", "#999933"];
 
-export async function curves(names, run, look) {
+// Further controls and figures may stand with the curve; `moved` hears where the slider stands.
+export async function curves(names, run, look, { controls: more = [], figures = [], moved = () => {} } = {}) {
   const quantities = [...new Set(Object.values(run.parts).flatMap((part) => part.quantities))];
   const last = Math.max(...Object.values(run.parts).map((part) => part.last));
   const now = () => { const own = state(); return { quantity: quantities.includes(own.quantity) ? own.quantity : quantities.includes("ft") ? "ft" : quantities[0], start: own.from === undefined ? null : Number(own.from), end: own.to === undefined ? null : Number(own.to), at: own.at === undefined ? last : Number(own.at) }; };
-  const fig = figure({ title: "Over training", about: "Mean over seeds; the band reaches from the lowest seed to the highest. Drag across the curve, or use the fields, to look closely: then every measured point is drawn.", id: "curve", wide: true });
+  const fig = figure({ title: "Over training", about: "Mean over seeds; the band reaches from the lowest seed to the highest. The upright line stands where the slider does. Drag across the curve, or use the buttons, to look closely: then every measured point is drawn.", id: "curve", wide: true });
   const controls = h("div", { class: "controls" }), numbers = h("p", { class: "note", role: "status" });
   let made = null, data = null, form = "";
   const label = (run_, part) => (names.length > 1 ? `${run_}: ${look.paradigms[part]?.label ?? part}` : look.paradigms[part]?.label ?? part);
   const marks = () => data.map(({ run: own, part }, k) => ({ label: label(own, part), colour: names.length > 1 ? [...look.classes, ...SPARE][k % 12] : look.paradigms[part]?.colour ?? SPARE[k % 6], dash: look.paradigms[part]?.dash ?? [1, 0] }));
   const rows = () => data.flatMap(({ run: own, part, curve }) => curve.t.map((x, i) => ({ x, y: curve.mean[i], low: curve.low[i], high: curve.high[i], name: label(own, part) })));
 
+  const step = last <= 1000 ? 1 : last / 1000;
+  const where = slider({ label: "Step through training: epoch", min: 0, max: last || 1, step, value: Math.min(now().at, last), show: (x) => number(x, 7), oninput: (at) => { change({ at: at === last ? null : number(at, 7) }, { step: false }); stand(); } });
+
   function drawControls() {
-    const own = now();
+    const own = now(), whole = own.start === null && own.end === null;
     fill(controls,
-      select({ label: "Quantity", value: own.quantity, options: Object.fromEntries(quantities.map((key) => [key, TITLES[key] ?? key])), onchange: (quantity) => { change({ quantity }); drawControls(); redraw(); } }),
-      slider({ label: "Step through training: epoch", min: 0, max: last || 1, step: Math.max(last / 1000, 1e-9), value: Math.min(own.at, last), show: (x) => number(x), oninput: (at) => { change({ at: number(at) }, { step: false }); tell(); } }).element,
-      h("div", { class: "control both" }, h("span", {}, own.start === null && own.end === null ? "The whole training is shown." : `Shown: ${number(own.start ?? 0)} to ${number(own.end ?? last)}`),
+      select({ label: "Curve", value: own.quantity, options: Object.fromEntries(quantities.map((key) => [key, TITLES[key] ?? key])), onchange: (quantity) => { change({ quantity }); drawControls(); redraw(); } }),
+      more,
+      h("div", { class: "control both" }, h("span", {}, whole ? "The whole training is shown." : `Shown: ${number(own.start ?? 0)} to ${number(own.end ?? last)}`),
         h("div", { class: "row" },
-          h("button", { type: "button", onclick: () => zoom(0.25) }, "Closer"), h("button", { type: "button", disabled: own.start === null && own.end === null, onclick: () => { change({ from: null, to: null }); drawControls(); redraw(); } }, "All"))));
+          h("button", { type: "button", onclick: () => zoom(0.25) }, "Closer"), h("button", { type: "button", disabled: whole, onclick: () => { change({ from: null, to: null }); drawControls(); redraw(); } }, "All"))));
+  }
+  function stand() {
+    const { at } = now();
+    made?.move(at);
+    tell();
+    moved(at);
   }
   function zoom(half) {
     const own = now(), [low, high] = [own.start ?? 0, own.end ?? last];
@@ -55,8 +65,8 @@ export async function curves(names, run, look) {
     if (made && form === next) await made.update(rows());
     else {
       made?.end();
-      const spec = lines({ names: marks(), x: "epoch", y: null, band: true, legend: true, height: 240, domainX: own.start === null ? null : [own.start, own.end ?? last], zoom: true });
-      made = await draw(fig.place, spec, { rows: rows() });
+      const spec = lines({ names: marks(), x: "epoch", y: null, band: true, legend: true, height: 220, domainX: own.start === null ? [0, last || 1] : [own.start, own.end ?? last], zoom: true, stand: true });
+      made = await draw(fig.place, spec, { rows: rows(), at: own.at });
       form = next;
       made.view.addSignalListener("brush", (_, value) => { made.brush = value.x; });
       made.view.addEventListener("pointerup", () => { const range = made.brush; made.brush = null; if (range && range[1] > range[0]) set(range[0], range[1]); });
@@ -67,5 +77,11 @@ export async function curves(names, run, look) {
   }
   drawControls();
   await redraw();
-  return { element: h("div", {}, h("div", { class: "panel" }, controls, numbers), h("div", { class: "figures" }, fig.element)), end: () => made?.end() };
+  moved(now().at);
+  return {
+    element: h("div", {}, h("div", { class: "panel" }, controls), h("div", { class: "panel stay" }, where.element, numbers), h("div", { class: "figures" }, fig.element, figures)),
+    // The slider at the end, as if it had been moved there.
+    toEnd() { where.range.value = last; where.range.dispatchEvent(new Event("input")); },
+    end: () => made?.end(),
+  };
 }

@@ -1,10 +1,10 @@
 // Flow: the exact dynamics of the paradigms as sliders move, and a real descent beside them.
 
-import { fill, h, number } from "/pages/dom.js";
+import { fill, h, number, percent } from "/pages/dom.js";
 import { change, state } from "/pages/address.js";
 import { get, look } from "/pages/api.js";
 import { draw, lines } from "/pages/charts.js";
-import { check, csv, failed, figure, slider } from "/pages/parts.js";
+import { check, csv, figure, slider } from "/pages/parts.js";
 
 const PANELS = {
   mu: ["μ, the classifier", "How far the classifier has grown, w_k = μ (s_k − s̄). It starts at 0 and learns from whatever the attention lets through.", "soft:  μ̇ = α / (e^(αμ) + C − 1)\nhard:  μ̇ = α β / e^μ\nLVML:  μ̇ = α β² / (Z e^μ),   Z = αβ + (1 − α)/C"],
@@ -32,6 +32,7 @@ export async function open(place) {
   const note = h("p", { class: "note", role: "status" });
   const controls = h("section", { class: "panel controls", "aria-label": "Settings" });
   const key = h("div", { class: "legend", "aria-hidden": "true" });
+  const gain = h("span", { class: "note", id: "gain", role: "status" });
   fill(place,
     h("h1", {}, "Why does soft attention stop improving?"),
     h("p", { class: "lead" }, "One segment of each bag decides its label. Three ways to train the same linear model, solved exactly: no data, no noise, no step size. Move a slider."),
@@ -43,7 +44,7 @@ export async function open(place) {
 
   function drawControls() {
     const now = settings();
-    const set = (values) => { change(values, { step: false }); redraw(); };
+    const set = (values) => { change(values, { step: false }); gain.textContent = ""; redraw(); };
     const fixed = now.alpha !== null, hybrid = now.switch !== null;
     fill(controls,
       slider({ label: "m, segments in a bag", min: LIMITS.m[0], max: LIMITS.m[1], value: now.m, ...whole, oninput: (m) => set({ m }) }).element,
@@ -53,11 +54,29 @@ export async function open(place) {
         check({ label: "Hold the focus", checked: fixed, onchange: (on) => { change({ alpha: on ? 0.3 : null, ...(on ? { switch: null } : {}) }); drawControls(); redraw(); } }),
         slider({ label: "fixed α", min: 0, max: 1, step: 0.01, value: now.alpha ?? 0.3, disabled: !fixed, show: (x) => x.toFixed(2), oninput: (alpha) => set({ alpha }) }).element),
       h("div", { class: "control both" },
-        check({ label: "Hybrid: soft, then hard", checked: hybrid, disabled: fixed, onchange: (on) => { change({ switch: on ? Number((0.4 * settings().until).toPrecision(2)) : null }); drawControls(); redraw(); } }),
-        slider({ label: "switch at", min: 0, max: 1, step: 0.005, value: Math.min(1, (now.switch ?? 0.4 * now.until) / now.until), disabled: !hybrid || fixed, show: (x) => number(x * settings().until, 3), oninput: (x) => set({ switch: Number((x * settings().until).toPrecision(3)) }) }).element),
+        check({ label: "Hybrid: soft, then hard", checked: hybrid, disabled: fixed, onchange: (on) => { gain.textContent = ""; change({ switch: on ? Number((0.4 * settings().until).toPrecision(2)) : null }); drawControls(); redraw(); } }),
+        slider({ label: "switch at", min: 0, max: 1, step: 0.005, value: Math.min(1, (now.switch ?? 0.4 * now.until) / now.until), disabled: !hybrid || fixed, show: (x) => number(x * settings().until, 3), oninput: (x) => set({ switch: Number((x * settings().until).toPrecision(3)) }) }).element,
+        h("div", { class: "row" }, h("button", { type: "button", id: "best", disabled: fixed, onclick: best }, "Best switch"), gain)),
       h("div", { class: "control both" },
         check({ label: "Overlay a real gradient descent", checked: now.descent, disabled: fixed, onchange: (on) => { change({ descent: on ? 1 : null }); redraw(); } }),
         h("span", { class: "note" }, "200 steps by the library's own training loop, as dots")));
+  }
+
+  // The switch after which the hybrid, read as the hard model that it is by then, loses least.
+  async function best() {
+    const { m, classes, until } = settings();
+    try {
+      const found = await get("/api/flow/switch", { m, classes, until });
+      const { hybrid, soft, hard } = found.ends;
+      change({ switch: Number(found.switch.toPrecision(4)) });
+      drawControls();
+      gain.textContent = found.switch <= 0 || found.switch >= until
+        ? `Before t = ${number(until)} it does not pay to switch: ${soft.loss < hard.loss ? "soft" : "hard"} all the time is best.`
+        : `At ${number(found.switch, 3)}: hard loss ${number(hybrid.loss, 3)}, with soft all the time ${number(soft.loss, 3)}, hard ${number(hard.loss, 3)}. That is ${percent(found.gain)} less than the better of the two.`;
+      await redraw();
+    } catch (error) {
+      gain.textContent = error.message;
+    }
   }
 
   async function redraw() {

@@ -19,7 +19,7 @@ export function heat(figure, { choose = null } = {}) {
       const ground = s("rect", { x: x + 1, y: y + 1, width: CELL - 2, height: CELL - 2, rx: 4, fill: colours.line, "fill-opacity": 0.35 });
       const tone = s("rect", { x: x + 1, y: y + 1, width: CELL - 2, height: CELL - 2, rx: 4, fill: "#0a5c93", "fill-opacity": 0 });
       const words = text(x + CELL / 2, y + CELL / 2 + 4, "", { "font-size": 12 });
-      const open = choose && (() => choose(row, column));
+      const open = choose && (() => { if (group.getAttribute("aria-disabled") !== "true") choose(row, column); });
       const group = s("g", choose ? {
         tabindex: 0, role: "button", class: "cell", onclick: open,
         onkeydown: (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); open(); } },
@@ -36,7 +36,8 @@ export function heat(figure, { choose = null } = {}) {
     s("text", { transform: `translate(9 ${4 + side / 2}) rotate(-90)`, "font-size": 10, fill: colours.soft, "text-anchor": "middle" }, "probability of the truth"));
   figure.place.replaceChildren(svg);
   return {
-    draw(shares, chosen = null) {
+    // Cells that are shut show their share and cannot be chosen.
+    draw(shares, { chosen = null, shut = false } = {}) {
       for (const cell of cells) {
         const share = shares[cell.row][cell.column];
         cell.tone.setAttribute("fill-opacity", Math.sqrt(share).toFixed(3));
@@ -49,6 +50,8 @@ export function heat(figure, { choose = null } = {}) {
           const range = (k) => `${EDGES[k]} to ${EDGES[k + 1]}`;
           cell.group.setAttribute("aria-label", `${(100 * share).toFixed(1)} % of bags: attention ${range(cell.column)}, probability ${range(cell.row)}`);
           cell.group.setAttribute("aria-pressed", on ? "true" : "false");
+          cell.group.setAttribute("aria-disabled", String(shut));
+          cell.group.setAttribute("tabindex", shut ? -1 : 0);
         }
       }
       if (!choose) svg.setAttribute("aria-label", `Share of bags by attention on the relevant segment and probability of the true class; both at least .8: ${(100 * shares[4][4]).toFixed(1)} %`);

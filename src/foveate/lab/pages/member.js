@@ -2,11 +2,12 @@
 
 import { fill, h, percent, share } from "/pages/dom.js";
 import { draw, lines, stacked } from "/pages/charts.js";
-import { csv, empty, figure, standalone } from "/pages/parts.js";
+import { csv, empty, figure } from "/pages/parts.js";
 import { bytes, focusPaint, plane, regionPaint } from "/pages/plane.js";
 import { heat } from "/pages/heat.js";
 import { bag, sentence } from "/pages/bag.js";
 import { matrix } from "/pages/matrix.js";
+import { sheet, written } from "/pages/sheet.js";
 
 const ABOUT = {
   focus: ["Where the focus looks", "Base points over the focus score: the more orange the ground, the higher f scores a segment there. Crosses are background, filled shapes the classes. A right focus puts every filled shape on a ground more orange than all crosses.", "α_j = e^(f(x_j)) / Σ_k e^(f(x_k))"],
@@ -25,7 +26,7 @@ export async function member(place, training, look) {
   fill(place,
     h("h2", {}, `Seed ${seed}, paradigm by paradigm`),
     h("div", { class: "legend" }, stage.scene.classes.map((name, k) => h("span", {}, h("span", { class: "key", style: { background: `var(--class-${k})` } }), name)), stage.scene.kind === "plane" && h("span", {}, "+ background")),
-    h("div", { class: "columns" }, training.job.paradigms.map((name) => (columns[name] = column(name, stage, look)).element)));
+    h("div", { class: training.job.paradigms.length > 4 ? "columns many" : "columns" }, training.job.paradigms.map((name) => (columns[name] = column(name, stage, look)).element)));
   for (const [name, own] of Object.entries(columns)) {
     own.curves = training.curves[name] ?? {};
     if (training.details[name]) own.show(training.details[name]);
@@ -60,7 +61,7 @@ function column(name, stage, look) {
   own.element = h("article", { class: "member", style: { "border-top-color": look.paradigms[name].colour } },
     h("h3", {}, look.paradigms[name].label), words,
     h("div", { class: "scroll" }, h("table", {},
-      h("thead", {}, h("tr", {}, h("th", {}, ""), ["answer right", "focus right", "said of background"].map((words) => h("th", { class: "number", scope: "col" }, words)))),
+      h("thead", {}, h("tr", {}, h("th", {}, ""), ["answer right", "focus right", "back\u00adground read as it"].map((words) => h("th", { class: "number", scope: "col" }, words)))),
       table)),
     h("div", { class: "pictures" }, Object.values(pictures).map((one) => one.element), map.element, path.element));
 
@@ -89,9 +90,7 @@ function column(name, stage, look) {
   };
   const quadrantRows = () => Object.entries(look.quadrants).flatMap(([key, { label }], order) => (own.curves[key] ?? []).map(([x, y]) => ({ x, share: y, name: label, order })));
   own.chart = async (epochs) => {
-    const spec = stacked({ names: Object.values(look.quadrants), x: "epoch" });
-    spec.encoding.x.scale = { domain: [0, epochs], nice: false };
-    own.made = await draw(path.place, spec, { rows: quadrantRows() });
+    own.made = await draw(path.place, stacked({ names: Object.values(look.quadrants), x: "epoch", until: epochs }), { rows: quadrantRows() });
     path.keep.svg = () => own.made.svg();
     path.keep.csv = () => csv(Object.entries(own.curves).flatMap(([key, values]) => values.map(([epoch, value]) => ({ epoch, quantity: key, value }))));
   };
@@ -124,8 +123,8 @@ function examples(fig, scene, look) {
       made[k].says.textContent = `truly ${scene.examples[k].truth}, says ${own.says} (${share(own.p)})${own.right ? (own.focused ? "" : ", for the wrong reason") : ", wrong"}`;
     });
     fig.keep.csv = () => csv(detail.examples.flatMap((own, k) => own.alpha.map((alpha, j) => ({ bag: k + 1, truth: scene.examples[k].truth, says: own.says, segment: j + 1, relevant: scene.examples[k].z[j], alpha }))));
-    const first = fig.place.querySelector("svg");
-    fig.keep.svg = first ? () => standalone(first) : null;
+    const picture = (own, k) => (scene.examples[k].tokens ? written(scene.examples[k].tokens, own.alpha, scene.examples[k].z, look) : made[k].shown.element);
+    fig.keep.svg = () => sheet(detail.examples.map((own, k) => ({ svg: picture(own, k), words: made[k].says.textContent })), scene.kind === "words" ? 1 : 3);
   };
 }
 

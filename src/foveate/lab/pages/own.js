@@ -8,6 +8,7 @@ import { follow } from "/pages/stream.js";
 
 const ENDED = ["done", "stopped", "failed"];
 const ROLES = { label: "Label (label unless given)", bag: "Bag (bag unless given)", text: "Text", group: "Group, such as patient", relevance: "Relevance" };
+const RACED = ["soft", "hard", "lvml", "hybrid", "witness"];
 const GRADES = { trust: "good", "trust with care": "astray", "do not trust": "bad", "cannot tell": "" };
 
 export async function open(place) {
@@ -17,7 +18,7 @@ export async function open(place) {
   fill(place, h("h1", {}, "Own data"),
     h("p", { class: "lead" }, "Drop a table or an array file of labelled bags. The lab checks it, fits several ways to attend, and says whether the attention can be trusted. Nothing leaves this machine."),
     drop, found, work, result);
-  let session = null, stream = null, chosen = ["soft", "hard", "lvml"], sizes = { seeds: 3, epochs: "" };
+  let session = null, stream = null, chosen = [...RACED], sizes = { seeds: 3, epochs: "" };
   const columns = {};
 
   function drawDrop(error = null) {
@@ -28,7 +29,7 @@ export async function open(place) {
       ondragleave: () => zone.classList.remove("over"),
       ondrop: (event) => { event.preventDefault(); zone.classList.remove("over"); if (event.dataTransfer.files[0]) send(event.dataTransfer.files[0]); } },
     h("p", {}, h("label", { for: id }, "Drop a file here, or choose one: "), input),
-    h("p", { class: "note" }, "CSV, TSV, JSON lines or Parquet with a row for each segment and columns bag and label; or NPZ. Up to 64 MB and a million segments. It is kept in the folder of runs."));
+    h("p", { class: "note" }, "CSV, TSV, JSON lines or Parquet with a row for each segment and columns bag and label; or NPZ. Up to 64 MB and a million segments. A copy lies in the folder of runs while it is fitted, and stays as long as a run was made from it."));
     fill(drop, zone,
       h("details", {}, h("summary", {}, "Name the columns"), h("div", { class: "controls" }, Object.entries(ROLES).map(([role, label]) => field({ label, value: columns[role] ?? "", onchange: (value) => { columns[role] = value; } })))),
       error && failed(error));
@@ -79,7 +80,7 @@ export async function open(place) {
     if (session.state === "failed" && !scene) { fill(found, failed(new Error(session.why))); return; }
     if (!scene) { fill(found, h("p", { class: "state", role: "status" }, `Reading ${session.job.name} …`)); return; }
     const own = scene.description;
-    const rows = { Bags: `${own.bags.toLocaleString("en")} of ${own.segments.toLocaleString("en")} segments`, "Segments a bag": `${own.lengths[0]} to ${own.lengths[2]}, median ${own.lengths[1]}`, "A segment is": `${own.kind}${own.columns.length ? `: ${own.columns.slice(0, 8).join(", ")}${own.columns.length > 8 ? ", …" : ""}` : ""}`, Classes: Object.entries(own.classes).map(([name, count]) => `${name}: ${count}`).join(", ") || "none", Groups: own.groups ?? "none", "Relevance known": percent(own.known) };
+    const rows = { Bags: `${own.bags.toLocaleString("en")}, with ${own.segments.toLocaleString("en")} segments in all`, "Segments a bag": `${own.lengths[0]} to ${own.lengths[2]}, median ${own.lengths[1]}`, "A segment is": `${own.kind}${own.columns.length ? `: ${own.columns.slice(0, 8).join(", ")}${own.columns.length > 8 ? ", …" : ""}` : ""}`, Classes: Object.entries(own.classes).map(([name, count]) => `${name}: ${count}`).join(", ") || "none", Groups: own.groups ?? "none", "Relevance known": percent(own.known) };
     fill(found, h("h2", {}, session.job.name), h("div", { class: "panel scroll" }, h("table", {}, h("tbody", {}, Object.entries(rows).map(([key, value]) => h("tr", {}, h("th", { scope: "row" }, key), h("td", {}, String(value))))))),
       scene.problems.length ? h("ul", { class: "problems" }, scene.problems.slice(0, 12).map((one) => h("li", {}, h("span", { class: `pill ${one.severity === "error" ? "bad" : "astray"}` }, one.severity), ` ${one.where}: ${one.what}`))) : h("p", {}, h("span", { class: "pill good" }, "no problems found")));
   }
@@ -88,7 +89,7 @@ export async function open(place) {
     if (session.state === "ready") {
       fill(work, h("h2", {}, "Fit"), h("div", { class: "panel" },
         h("div", { class: "controls" },
-          h("fieldset", {}, h("legend", {}, "Ways to attend"), h("div", { class: "choices" }, ["soft", "hard", "lvml", "hybrid", "witness"].map((name) => check({ label: seen.paradigms[name].label, colour: seen.paradigms[name].colour, checked: chosen.includes(name), onchange: (on) => { chosen = ["soft", "hard", "lvml", "hybrid", "witness"].filter((own) => (own === name ? on : chosen.includes(own))); } })))),
+          h("fieldset", {}, h("legend", {}, "Ways to attend"), h("div", { class: "choices" }, RACED.map((name) => check({ label: seen.paradigms[name].label, colour: seen.paradigms[name].colour, checked: chosen.includes(name), onchange: (on) => { chosen = RACED.filter((own) => (own === name ? on : chosen.includes(own))); } })))),
           field({ label: "Models of each", type: "number", min: 1, max: 10, value: sizes.seeds, onchange: (value) => { sizes.seeds = value; } }),
           field({ label: "Epochs (by size unless given)", type: "number", min: 1, max: 1000, value: sizes.epochs, onchange: (value) => { sizes.epochs = value; } })),
         h("div", { class: "row" }, h("button", { type: "button", class: "main", id: "fit", onclick: begin }, "Fit and examine"))));

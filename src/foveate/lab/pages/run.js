@@ -1,13 +1,12 @@
-// One run: how it ended, curves over any stretch, the heat map, its bags, its own figures.
+// One run: how it ended, how it came to that, its own figures, how it was set up.
 
-import { fill, h, number, percent, share } from "/pages/dom.js";
-import { change, link, state } from "/pages/address.js";
+import { h } from "/pages/dom.js";
+import { link } from "/pages/address.js";
 import { get } from "/pages/api.js";
 import { library } from "/pages/charts.js";
-import { csv, empty, figure, select, shown, standalone } from "/pages/parts.js";
-import { heat } from "/pages/heat.js";
-import { bag } from "/pages/bag.js";
+import { empty, figure, shown } from "/pages/parts.js";
 import { curves } from "/pages/curves.js";
+import { film } from "/pages/film.js";
 
 export async function openRun(place, name, look) {
   const leavers = [];
@@ -86,64 +85,9 @@ function drawn(name, look, leavers) {
 }
 
 async function race(run, parts, look, leavers) {
-  const made = await curves([run.name], run, look);
-  leavers.push(made.end);
   const focused = parts.filter((part) => run.parts[part].focus);
-  const sections = [h("section", {}, h("h2", {}, "Over training"), made.element)];
-  if (focused.length) sections.push(bags(run, focused, look));
-  return sections;
-}
-
-function bags(run, parts, look) {
-  const now = () => { const own = state(); return { part: parts.includes(own.part) ? own.part : parts[0], member: Number(own.member ?? 0), cell: own.cell?.split(",").map(Number) ?? null, bag: own.bag === undefined ? null : Number(own.bag) }; };
-  const controls = h("div", { class: "controls" }), list = h("div", { class: "cells" }), one = h("div", {});
-  const map = figure({ title: "Focus and prediction at the end", about: "Held-out bags by attention on the relevant segment and probability of the true class, in percent. Choose a cell to see the bags in it: the top left is right for the wrong reason.", equation: "a_z = Σ_{j∈z} α_j", id: "heat" });
-  const cells = heat(map, { choose: (row, column) => { change({ cell: `${row},${column}`, bag: null }); draw(); } });
-  function drawControls() {
-    const own = now(), members = run.parts[own.part].members;
-    fill(controls,
-      select({ label: "Paradigm", value: own.part, options: Object.fromEntries(parts.map((part) => [part, look.paradigms[part]?.label ?? part])), onchange: (part) => { change({ part, bag: null }); draw(); } }),
-      select({ label: "Seed", value: String(own.member), options: Object.fromEntries(Array.from({ length: members }, (_, k) => [String(k), String(k)])), onchange: (member) => { change({ member, bag: null }); draw(); } }));
-  }
-  async function draw() {
-    drawControls();
-    const own = now();
-    const { shares } = await get("/api/run/heat", { run: run.name, part: own.part, member: own.member });
-    cells.draw(shares, own.cell);
-    if (!own.cell) { fill(list, empty("Choose a cell.", "Its bags appear here.")); fill(one); return; }
-    await shown(list, async () => {
-      const { count, bags: rows } = await get("/api/run/bags", { run: run.name, part: own.part, member: own.member, row: own.cell[0], column: own.cell[1] });
-      if (!count) return empty("No bag lies in this cell.", "Choose another.");
-      return h("div", {}, h("p", { class: "note" }, `${count} bags${count > rows.length ? `, the first ${rows.length} are shown` : ""}`),
-        h("div", { class: "bags" }, rows.map((row) => h("button", { type: "button", "aria-pressed": String(row.bag === own.bag), onclick: () => { change({ bag: row.bag }); draw(); } },
-          h("b", {}, `Bag ${row.bag}`), h("br"), `truly ${row.truth}, says ${row.says}`, h("br"), h("span", { class: `pill ${row.right ? (row.focused ? "good" : "astray") : "bad"}` }, row.verdict)))));
-    }, "Looking for the bags …");
-    if (own.bag === null) { fill(one); return; }
-    await shown(one, () => looked(run, own, look), "Drawing the bag again …");
-  }
-  draw();
-  return h("section", {}, h("h2", {}, "From the heat map to a bag"), h("div", { class: "panel" }, controls),
-    h("div", { class: "beside" }, map.element, h("div", { class: "panel list" }, list)), one);
-}
-
-async function looked(run, own, look) {
-  const found = await get("/api/run/bag", { run: run.name, member: own.member, bag: own.bag });
-  const columns = Object.entries(found.views).map(([name, view]) => {
-    const fig = figure({ title: look.paradigms[name]?.label ?? name, subtitle: `says ${view.says} (${share(view.p_said)}), ${view.verdict}`, about: "Orange is attention; the dashed ring marks the relevant segment. Below, what the classifier says of each segment by itself.", equation: "evidence of segment j = σ(g(x_j))", id: `bag-${name}` });
-    if (found.segments) {
-      const drawnBag = bag(found.segments, found.z, look, `Bag ${own.bag}`);
-      drawnBag.attend(view.alpha);
-      fill(fig.place, drawnBag.element);
-      fig.keep.svg = () => standalone(drawnBag.element);
-    } else fill(fig.place, h("p", { class: "note" }, found.missing ?? ""));
-    const evidence = found.evidence?.[name];
-    const rows = view.alpha.map((alpha, j) => ({ segment: j + 1, relevant: Boolean(found.z?.[j]), alpha, score: view.scores[j], ...Object.fromEntries((evidence?.[j] ?? []).map((p, k) => [found.classes[k] ?? k, p])) }));
-    fig.keep.csv = () => csv(rows);
-    const order = [...rows].filter((_, j) => found.mask?.[j] !== false).sort((a, b) => b.alpha - a.alpha).slice(0, 8);
-    fig.place.append(h("div", { class: "scroll" }, h("table", {},
-      h("thead", {}, h("tr", {}, h("th", {}, "segment"), h("th", { class: "number" }, "α"), evidence && found.classes.map((label) => h("th", { class: "number" }, label)))),
-      h("tbody", {}, order.map((row) => h("tr", {}, h("td", {}, `${row.segment}${row.relevant ? " (relevant)" : ""}`), h("td", { class: "number" }, share(row.alpha)), evidence && found.classes.map((label) => h("td", { class: "number" }, percent(row[label])))))))));
-    return fig.element;
-  });
-  return h("div", {}, h("h3", {}, `Bag ${own.bag}, truly ${Object.values(found.views)[0].truth}`), h("div", { class: "figures" }, columns));
+  const shown = focused.length ? film(run, focused, look, () => made.toEnd()) : null;
+  const made = await curves([run.name], run, look, shown ?? {});
+  leavers.push(made.end, () => shown?.end());
+  return [h("section", {}, h("h2", {}, "Over training"), made.element, shown?.one)];
 }

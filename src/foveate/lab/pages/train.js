@@ -20,7 +20,7 @@ export async function open(place) {
   const detail = h("section", { "aria-label": "One start" });
   fill(place,
     h("h1", {}, "Right answer, wrong place"),
-    h("p", { class: "lead" }, "Train the same model from many initial weights at once. Each square below is one start. Orange squares answer every question right while looking at the wrong segment: click one to see what it reads instead."),
+    h("p", { class: "lead" }, "Train the same model from many initial weights at once. Each square will be one start. Squares with an exclamation mark answer right while looking at the wrong segment: click one to see which class it reads from where."),
     setup, status, strip, detail);
   const show = { training: null, stream: null, view: null, tiles: null };
 
@@ -41,14 +41,14 @@ export async function open(place) {
       h("div", { class: "controls" },
         select({ label: "Task", value: now.task, options: Object.fromEntries(Object.entries(tasks).map(([key, own]) => [key, own.title])),
           onchange: (name) => set({ task: name, paradigms: null, seeds: null, epochs: null, first: null, map: null }) }),
+        !kinds && now.task !== "topic-words" && select({ label: "From scores to attention", value: now.map, options: Object.fromEntries(maps.map((own) => [own, own])), onchange: (map) => set({ map }) }),
+        !kinds && field({ label: "Initial weights to try", type: "number", min: 1, max: 48, value: now.seeds, onchange: (seeds) => set({ seeds }) }),
+        field({ label: kinds ? "Steps" : "Epochs", type: "number", min: 1, max: 5000, value: now.epochs, onchange: (epochs) => set({ epochs }) }),
         h("fieldset", {}, h("legend", {}, kinds ? "Kinds of sequences, one after another" : "Paradigms, side by side"),
           h("div", { class: "choices" }, task.choices.map((one) => check({
             label: seen.paradigms[one]?.label ?? one, colour: seen.paradigms[one]?.colour, checked: now.paradigms.includes(one),
             onchange: (on) => set({ paradigms: task.choices.filter((own) => (own === one ? on : now.paradigms.includes(own))).join(",") || null }),
-          })))),
-        !kinds && now.task !== "topic-words" && select({ label: "From scores to attention", value: now.map, options: Object.fromEntries(maps.map((own) => [own, own])), onchange: (map) => set({ map }) }),
-        !kinds && field({ label: "Initial weights to try", type: "number", min: 1, max: 48, value: now.seeds, onchange: (seeds) => set({ seeds }) }),
-        field({ label: kinds ? "Steps" : "Epochs", type: "number", min: 1, max: 5000, value: now.epochs, onchange: (epochs) => set({ epochs }) })),
+          }))))),
       h("p", { class: "note" }, task.about),
       h("div", { class: "row" },
         h("button", { type: "button", class: "main", id: "start", onclick: () => begin(now) }, "Start training"),
@@ -73,7 +73,7 @@ export async function open(place) {
   function drawStatus(lost = false) {
     const own = show.training;
     if (!own) {
-      fill(status, h("p", { class: "note" }, "Nothing is being trained. Start with the settings above: it takes about ten seconds."), others());
+      fill(status, h("p", { class: "note" }, "Nothing is being trained. Start with the settings above: a minute at most, and you can watch."), others());
       return;
     }
     const over = ENDED.includes(own.state), total = own.stage.epochs ?? own.job.epochs;
@@ -163,16 +163,16 @@ export async function open(place) {
     if (own.job.task === "copying" || !own.stage.seeds) { fill(strip); return; }
     show.tiles = {};
     const lanes = own.job.paradigms.map((name) => {
-      show.tiles[name] = own.stage.seeds.map((seed) => h("button", { type: "button", class: "tile none", onclick: () => choose(seed) }, h("b", {}, "–")));
+      show.tiles[name] = own.stage.seeds.map((seed) => h("button", { type: "button", class: "tile none", onclick: () => choose(seed) }, h("b", {}, "–"), h("span", { "aria-hidden": "true" })));
       return h("div", { class: "lane" },
-        h("div", { class: "name" }, h("span", { class: "key", style: { background: seen.paradigms[name].colour } }), seen.paradigms[name].label),
-        h("div", { class: "tiles" }, show.tiles[name]));
+        h("div", { class: "name", style: { "border-left-color": seen.paradigms[name].colour } }, seen.paradigms[name].label),
+        h("div", { class: "tiles", style: { "max-width": `${76 * own.stage.seeds.length}px` } }, show.tiles[name]));
     });
     fill(strip,
       h("h2", {}, "All starts"),
       h("div", { class: "legend" },
-        Object.entries(seen.ends).map(([key, end]) => h("span", {}, h("span", { class: "key", style: { background: `var(--${key})` } }), end.label)),
-        h("span", { class: "note" }, "The number is FT: how often the focus is right.")),
+        Object.entries(seen.ends).map(([key, end]) => h("span", {}, h("span", { class: `sign ${key}`, "aria-hidden": "true" }, end.sign), end.label)),
+        h("span", { class: "note" }, "In a square: FT, the share of bags in which the focus is right, and the seed. Click one to look inside.")),
       h("div", { class: "strip" }, lanes),
       h("ul", { class: "found", id: "found", style: { "min-height": `${1.6 * own.job.paradigms.length}rem` }, "aria-label": "Starts in an error mode" }));
     drawTiles();
@@ -190,12 +190,14 @@ export async function open(place) {
         const end = own.epoch > 0 ? ends[k] : undefined, seed = own.stage.seeds[k];
         tile.className = `tile ${end ?? "none"}`;
         tile.firstChild.textContent = ft ? share(ft[k]) : "–";
+        tile.lastChild.textContent = `#${seed} ${seen.ends[end]?.sign ?? ""}`;
         tile.setAttribute("aria-pressed", seed === chosen ? "true" : "false");
         tile.setAttribute("aria-label", ft ? `${seen.paradigms[name].label}, seed ${seed}: accuracy ${share(accuracy[k])}, FT ${share(ft[k])}${end ? `, ${seen.ends[end].label}` : ""}` : `seed ${seed}`);
         tile.title = tile.getAttribute("aria-label");
         if (end === "astray") (astray[name] ??= []).push(seed);
       });
     }
+    document.getElementById("next")?.toggleAttribute("disabled", Object.keys(astray).length === 0);
     const found = document.getElementById("found"), form = JSON.stringify([own.epoch > 0, astray]);
     if (!found || found.dataset.form === form) return;
     found.dataset.form = form;
@@ -209,6 +211,12 @@ export async function open(place) {
   async function choose(seed) {
     change({ seed });
     await reseed();
+    bring();
+  }
+
+  // What was asked for lies below the squares: bring it into sight.
+  function bring() {
+    detail.scrollIntoView({ block: "start", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
   }
 
   async function reseed() {
@@ -224,6 +232,18 @@ export async function open(place) {
   async function drawDetail() {
     show.view?.end();
     show.view = await member(detail, show.training, seen);
+    if (show.tiles) detail.querySelector("h2")?.after(h("div", { class: "row" },
+      h("button", { type: "button", id: "next", onclick: next }, "Next start that looks in the wrong place"),
+      h("button", { type: "button", onclick: () => strip.scrollIntoView({ block: "start" }) }, "Back to all starts")));
+    drawTiles();
+  }
+
+  // The next seed, in a circle, of which some paradigm answers right from the wrong place.
+  function next() {
+    const own = show.training, seeds = own.stage.seeds, here = seeds.indexOf(own.seed);
+    const astray = (k) => Object.values(own.ends).some((ends) => ends[k] === "astray");
+    const found = seeds.map((_, step) => (here + 1 + step) % seeds.length).find(astray);
+    if (found !== undefined) choose(seeds[found]);
   }
 
   drawSetup();
@@ -232,7 +252,7 @@ export async function open(place) {
     follow: async () => {
       drawSetup();
       if (state().id !== show.training?.id) await attach();
-      else if (show.training && String(show.training.seed) !== (state().seed ?? String(show.training.seed))) await reseed();
+      else if (show.training && String(show.training.seed) !== (state().seed ?? String(show.training.seed))) { await reseed(); bring(); }
       else if (show.training && !state().seed && show.training.seed !== show.training.job.first) await reseed();
     },
     leave: () => { show.stream?.close(); show.view?.end(); },

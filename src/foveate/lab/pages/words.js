@@ -1,12 +1,12 @@
-// Words: a text model is trained here, then asked about what is typed.
+// Words: a text model is trained here, or one that was kept is opened, then asked about what is typed.
 
 import { fill, fresh, h, percent, share } from "/pages/dom.js";
 import { change, state } from "/pages/address.js";
 import { get, look, post } from "/pages/api.js";
-import { draw, lines } from "/pages/charts.js";
-import { csv, empty, failed, figure, select, shown } from "/pages/parts.js";
+import { csv, failed, figure, select, shown, standalone } from "/pages/parts.js";
 import { sentence } from "/pages/bag.js";
 import { matrix } from "/pages/matrix.js";
+import { written } from "/pages/sheet.js";
 import { follow } from "/pages/stream.js";
 
 const SHADES = {
@@ -15,46 +15,55 @@ const SHADES = {
   delta: ["Δ, what moves the answer", "How much the word speaks for the answer, to first order: the gain in log-probability if its embedding grew. Shaded by size, relative to the largest.", "Δ_l = −e_l · ∂L/∂e_l"],
 };
 
+const ENDED = ["done", "stopped", "failed"];
+
 export async function open(place) {
   const seen = await look();
-  const offer = await get("/api/words");
+  let offer = await get("/api/words");
   const setup = h("section", { class: "panel", "aria-label": "Model" }), status = h("section", { class: "panel status", "aria-label": "Progress" });
   const room = h("section", { "aria-label": "Ask the model" });
   fill(place, h("h1", {}, "What does a text model look at?"),
-    h("p", { class: "lead" }, "Train a small model on texts or on sentence pairs, then type: see its attention, what each word knows by itself, what moves the answer, or which word was translated into which."),
+    h("p", { class: "lead" }, "Train a small model on texts or on sentence pairs, or open one that was kept. Then type: see its attention, what each word knows by itself, what moves the answer, or which word was translated into which."),
     setup, status, room);
-  let model = null, stream = null, chart = null;
+  let model = null, stream = null;
 
   const now = () => { const own = state(); const what = own.what === "pairs" ? "pairs" : "texts"; const names = Object.keys(offer[what]); return { what, corpus: names.includes(own.corpus) ? own.corpus : names[0] }; };
 
   function drawSetup() {
-    const own = now();
+    const own = now(), kept = Object.entries(offer.kept).filter(([, one]) => one.what === own.what);
+    const said = ([name, one]) => [name, `${offer[one.what][one.corpus] ?? one.corpus}: ${one.steps} steps, ${percent(one.accuracy)} right, ${one.created.replace("T", " ")}`];
     fill(setup, h("div", { class: "controls" },
       select({ label: "I want to", value: own.what, options: { texts: "read texts", pairs: "align sentence pairs" }, onchange: (what) => { change({ what, corpus: null }); drawSetup(); } }),
-      select({ label: "It learns from", value: own.corpus, options: offer[own.what], onchange: (corpus) => { change({ corpus }); drawSetup(); } }),
-      h("div", { class: "row" }, h("button", { type: "button", class: "main", id: "start", onclick: begin }, "Train a model"), h("span", { class: "note" }, "about a minute"))));
+      select({ label: "A new model learns from", value: own.corpus, options: offer[own.what], onchange: (corpus) => { change({ corpus }); drawSetup(); } }),
+      h("div", { class: "row" }, h("button", { type: "button", class: "main", id: "start", onclick: () => begin({ ...now(), steps: now().what === "texts" ? 300 : 400 }) }, "Train a model"), h("span", { class: "note" }, "about a minute"))),
+    kept.length
+      ? select({ label: "Or ask one that was trained before", value: state().model ?? "", options: { "": "choose …", ...Object.fromEntries(kept.map(said)) }, onchange: (name) => name && begin({ model: name }) })
+      : h("p", { class: "note" }, `No model that ${own.what === "texts" ? "reads texts" : "aligns pairs"} was kept yet. What is trained here is kept in the folder of runs, in lab-words, and can be asked again on another day.`));
   }
 
-  async function begin() {
+  async function begin(wanted) {
     try {
-      if (model && !["done", "stopped", "failed"].includes(model.state)) await post(`/api/trainings/${model.id}/stop`).catch(() => null);
-      const made = await post("/api/words", { ...now(), steps: now().what === "texts" ? 300 : 400 });
-      change({ id: made.id, text: null, source: null, target: null });
+      if (model && !ENDED.includes(model.state)) await post(`/api/trainings/${model.id}/stop`).catch(() => null);
+      const made = await post("/api/words", wanted);
+      change({ id: made.id, model: wanted.model ?? null, what: made.job.what, corpus: made.job.corpus, text: null, source: null, target: null });
+      drawSetup();
       await attach();
     } catch (error) {
       fill(status, failed(error));
+      fill(room);
     }
   }
 
   async function attach() {
     stream?.close();
-    chart?.end();
-    chart = model = null;
-    const { id } = state();
-    if (!id) { fill(status, h("p", { class: "note" }, "No model is trained yet.")); fill(room); return; }
+    model = null;
+    const { id, model: name } = state();
+    if (!id && name) return reopen(name);
+    if (!id) { fill(status, h("p", { class: "note" }, "No model is open. Train one above: the made-up texts need no files and take half a minute.")); fill(room); return; }
     try {
       model = await get(`/api/trainings/${id}`);
     } catch (error) {
+      if (name in offer.kept) return reopen(name);
       fill(status, failed(new Error(`${error.message}. Train one above.`)));
       fill(room);
       return;
@@ -62,9 +71,23 @@ export async function open(place) {
     drawStatus();
     if (model.state === "ready") await drawRoom();
     else fill(room);
-    if (!["ready", "done", "stopped", "failed"].includes(model.state)) {
-      stream = follow(model, { state: async () => { drawStatus(); if (model.state === "ready" && !room.firstChild) { model = await get(`/api/trainings/${id}`); stream?.close(); await drawRoom(); } }, frame: drawStatus, hello: drawStatus, end: drawStatus, back: attach }, 0);
+    if (model.state !== "ready" && !ENDED.includes(model.state)) {
+      stream = follow(model, { state: async () => { drawStatus(); if (model.state === "ready" && !room.firstChild) { model = await get(`/api/trainings/${id}`); stream?.close(); await remember(); await drawRoom(); } }, frame: drawStatus, hello: drawStatus, end: drawStatus, back: attach }, 0);
     }
+  }
+
+  // A link to a lab that was closed since opens the model that was kept.
+  async function reopen(name) {
+    const made = await post("/api/words", { model: name }).catch((error) => { fill(status, failed(error)); fill(room); });
+    if (!made) return;
+    change({ id: made.id }, { step: false });
+    await attach();
+  }
+
+  async function remember() {
+    offer = await get("/api/words");
+    change({ model: model.result?.model || null }, { step: false });
+    drawSetup();
   }
 
   function drawStatus() {
@@ -73,7 +96,8 @@ export async function open(place) {
     fill(status, h("div", { class: "row" }, h("strong", { id: "state", role: "status" }, words[model.state]),
       h("span", { class: "bar", "aria-hidden": "true" }, h("span", { style: { width: `${(100 * model.epoch) / total}%` } })),
       h("output", {}, `step ${model.epoch} of ${total}${reached === undefined ? "" : `, ${percent(reached)} of held-out ${model.job.what === "texts" ? "texts" : "words"} right`}`)),
-      model.why && h("p", { class: "note error" }, model.why));
+      model.why && h("p", { class: "note error" }, model.why),
+      ENDED.includes(model.state) && model.result?.model && h("button", { type: "button", onclick: () => reopen(model.result.model) }, "Open it again"));
   }
 
   async function drawRoom() {
@@ -103,17 +127,16 @@ export async function open(place) {
     const largest = Math.max(...found.delta.map(Math.abs), 1e-9);
     const scale = { alpha: (x) => x, beta: (x) => Math.max(0, 2 * x - 1) ** 2, delta: (x) => (Math.max(0, x) / largest) ** 2 };
     const unknown = found.known.filter((one) => !one).length;
-    return h("div", {}, h("p", { class: "strong", role: "status" }, `Says ${found.says} with probability ${share(found.p)}.`, unknown ? ` ${unknown} of ${found.tokens.length} words were never seen in training.` : ""),
+    return h("div", {}, h("p", { class: "strong", role: "status" }, `Answer: “${found.says}”, probability ${share(found.p)}.`, unknown ? ` ${unknown} of ${found.tokens.length} words were never seen in training.` : ""),
       h("div", { class: "shades" }, Object.entries(SHADES).map(([key, [title, about, equation]]) => {
         const fig = figure({ title, about, equation, id: key, wide: true });
         fig.place.classList.add("short");
         const words = sentence(found.tokens, null, seen);
         words.attend(found[key].map(scale[key]));
         words.element.querySelectorAll("span").forEach((span, j) => span.setAttribute("title", `${key} = ${found[key][j]}`));
-        const bars = h("div", { class: "bars" });
-        fill(fig.place, words.element, bars);
+        fill(fig.place, words.element);
         fig.keep.csv = () => csv(rows);
-        fig.keep.svg = async () => { const hidden = h("div", { class: "hidden" }); document.body.append(hidden); const made = await draw(hidden, barSpec(title, key), { rows: rows.map((row, j) => ({ ...row, place: j })) }); const svg = await made.svg(); made.end(); hidden.remove(); return svg; };
+        fig.keep.svg = () => standalone(written(found.tokens, found[key].map(scale[key]), null, seen));
         return fig.element;
       })));
   }
@@ -129,9 +152,5 @@ export async function open(place) {
 
   drawSetup();
   await attach();
-  return { follow: async () => { drawSetup(); if (state().id !== model?.id) await attach(); else if (model?.state === "ready") await drawRoom(); }, leave: () => { stream?.close(); chart?.end(); } };
-}
-
-function barSpec(title, key) {
-  return { width: 640, height: 180, data: { name: "rows" }, title, mark: "bar", encoding: { x: { field: "place", type: "ordinal", axis: { labelExpr: "datum.value", title: "word" } }, y: { field: key, type: "quantitative", title: key } } };
+  return { follow: async () => { drawSetup(); if (state().id !== model?.id) await attach(); else if (model?.state === "ready") await drawRoom(); }, leave: () => stream?.close() };
 }
