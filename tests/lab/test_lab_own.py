@@ -5,6 +5,8 @@ import io
 import json
 import os
 import shutil
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -143,3 +145,29 @@ def test_an_empty_file_is_refused(client):
 
 def test_only_what_waits_can_be_fitted(client):
     assert client.post("/api/own/nothing/fit", json={}).status_code == 404
+
+
+def test_a_small_file_that_unpacks_to_too_much_is_refused_with_a_sentence(tmp_path):
+    bomb = tmp_path / "bomb.npz"
+    np.savez_compressed(bomb, X=np.zeros((40_000_000, 8), np.int8), bag=np.zeros(1), y=np.zeros(1))
+    assert bomb.stat().st_size < 1_000_000
+    script = f"""
+from pathlib import Path
+import foveate.io.check  # what a worker has loaded, before the limit is set
+from foveate.errors import FoveateError
+from foveate.lab import owner
+from foveate.lab.jobs import OwnBags
+from foveate.own.origin import Origin
+used = next(line for line in open("/proc/self/status") if line.startswith("VmData")).split()[1]
+owner.MOST_MEMORY = 1024 * int(used) + (200 << 20)
+try:
+    job = OwnBags(path={str(bomb)!r}, name="bomb.npz")
+    owner._bounded(Origin(Path(job.path), {{}}), job)
+except FoveateError as error:
+    print("said:", error)
+"""
+    if not Path("/proc/self/status").exists():
+        pytest.skip("the system does not tell how much memory a process has")
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "said: bomb.npz" in run.stdout
+    assert "allocate" in run.stdout or "unpacks to more than" in run.stdout

@@ -2,6 +2,7 @@
 
 import json
 import re
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["own_bags"]
 
 MOST_SEGMENTS, MOST_NUMBERS = 1_000_000, 50_000_000
+MOST_MEMORY = 6 << 30  # bytes: a small file can unpack to more than the machine has
 ODD = re.compile(r"[^\w.() -]")  # what has no place in the name of a run
 SHOWN = 20  # bags on the page of evidence
 
@@ -57,8 +59,14 @@ def _bounded(origin: "Origin", job: OwnBags) -> "Collection":
     """The bags under the user's name for them, unless there are too many to wait for."""
     from foveate.segments import Mosaics
 
+    _limit_memory()
     try:
         collection = origin.read(labelled=None)
+    except MemoryError:
+        raise FoveateError(
+            f"{job.name} unpacks to more than {MOST_MEMORY >> 30} GB: use 'foveate fit' in a "
+            "terminal"
+        ) from None
     except FoveateError as error:
         raise FoveateError(str(error).replace(job.path, job.name)) from None
     x = collection.bag.x
@@ -69,6 +77,15 @@ def _bounded(origin: "Origin", job: OwnBags) -> "Collection":
             f"{job.name} has {len(rows):,} and {rows.numel():,}: use 'foveate fit' in a terminal"
         )
     return replace(collection, source=ODD.sub("_", job.name)[-80:])
+
+
+def _limit_memory() -> None:
+    """No more than MOST_MEMORY for this process, where the system knows such a limit."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, hard))
 
 
 def _fit(desk: Desk, collection: "Collection", origin: Any, wanted: FitOwn, name: str) -> None:
