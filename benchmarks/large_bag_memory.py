@@ -22,6 +22,7 @@ from foveate.models.focus import FCAM, AttentionModel
 from foveate.models.nets import mlp
 from foveate.paradigms import PARADIGMS as RULES
 from foveate.stack import Stack
+from foveate.train import bounds
 
 WIDTH, CLASSES, STEPS = 512, 2, 2
 PARADIGMS = ("soft", "hard", "lvml", "logit", "em", "hybrid")
@@ -65,7 +66,7 @@ def _measure(kind: str, name: str, segments: int, seeds: int, whole: int) -> Non
     """What one process measures of itself, as JSON."""
     torch.set_num_threads(1)
     if whole:
-        train.NUMBERS = train.LOGITS = 2**62
+        bounds.NUMBERS = bounds.LOGITS = 2**62
     chance = torch.Generator().manual_seed(0)
     small = pad([torch.randn(9, WIDTH, generator=chance)], torch.tensor([1]))
     train.fit(_model, small, small, name, seeds=range(seeds), epochs=1)  # imports and first calls

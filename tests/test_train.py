@@ -3,7 +3,6 @@ import pytest
 import torch
 from torch import nn
 
-from foveate import stack
 from foveate.bag import Bag
 from foveate.data import DATASETS
 from foveate.errors import FoveateError
@@ -14,6 +13,7 @@ from foveate.paradigms import PARADIGMS, Hard, Hybrid, Marginal, Soft, Witness
 from foveate.plan import Plan
 from foveate.probes import read
 from foveate.randomness import generator
+from foveate.stack import Pile, sources
 from foveate.train import Training, fit
 
 TRAINABLE = [name for name in PARADIGMS.names() if name != "direct"]
@@ -172,11 +172,12 @@ def test_patience_keeps_the_weights_of_the_best_validation_epoch():
     while not training.done:
         before = training.stack.flat.clone()
         training.run_epoch()
-        seen.append((float(training.best[0]), before))
+        seen.append((float(training.patience.best[0]), before))
     assert training.epoch < 40
     held_out = train[0].take(training.held_out[0])
     model = training.stack.member(0)
-    assert float(read(model, held_out).loss.mean()) == pytest.approx(float(training.best[0]), 1e-5)
+    best = float(training.patience.best[0])
+    assert float(read(model, held_out).loss.mean()) == pytest.approx(best, 1e-5)
     assert len(set(training.rows[0].tolist()) & set(training.held_out[0].tolist())) == 0
 
 
@@ -224,17 +225,17 @@ def test_batches_that_take_each_others_place_in_memory_train_like_any(name, monk
     for bag in (train, dense):
         usual, same = (
             fit(build, bag, test, name, seeds=[0, 1], epochs=3, batch=8)
-            for large in (stack.LARGE, 1)
-            if monkeypatch.setattr(stack, "LARGE", large) is None
+            for large in (sources.LARGE, 1)
+            if monkeypatch.setattr(sources, "LARGE", large) is None
         )
         assert torch.equal(usual.trained.flat, same.trained.flat)
         np.testing.assert_array_equal(usual.final["alpha"], same.final["alpha"])
 
 
 def test_only_a_batch_that_asks_for_it_takes_the_place_of_another(monkeypatch):
-    monkeypatch.setattr(stack, "LARGE", 1)
+    monkeypatch.setattr(sources, "LARGE", 1)
     x = torch.arange(128.0).view(4, 2, 16)
-    pile = stack.Pile(Bag(x, torch.zeros(4, dtype=torch.long)), 1)
+    pile = Pile(Bag(x, torch.zeros(4, dtype=torch.long)), 1)
     first, second = torch.tensor([[0, 2]]), torch.tensor([[3, 1]])
     kept = pile.batch(first).x
     shared = pile.batch(first, reuse=True).x
@@ -313,6 +314,21 @@ def test_batch_normalisation_under_vmap_equals_one_by_one():
         )
 
 
+def test_nothing_moves_the_statistics_of_batch_norm_before_the_first_step():
+    def build():
+        f = nn.Sequential(nn.Linear(2, 4), nn.BatchNorm1d(4), nn.ReLU(), nn.Linear(4, 1))
+        return FCAM(f, mlp(2, 3))
+
+    train, test = bags([0])
+    training = Training(build, train, test, "soft", [0], Plan(epochs=1, batch=10))
+    start = {name: value.clone() for name, value in training.stack.buffers.items()}
+    assert any("running_mean" in name for name in start)
+    for name, value in start.items():
+        assert (value == (1 if "running_var" in name else 0)).all(), name
+    training.run_epoch()
+    assert not torch.equal(training.stack.buffers["f.1.running_mean"], start["f.1.running_mean"])
+
+
 def test_a_fixed_focus_trains_only_the_classifier():
     train, test = bags([0])
     builds = [lambda a=a: FixedFocus(linear(2, 3), a) for a in (0.25, 1.0)]
@@ -323,7 +339,7 @@ def test_a_fixed_focus_trains_only_the_classifier():
 
 def test_where_logits_do_not_fit_they_are_made_in_chunks(monkeypatch):
     plain = trained([0, 1], "lvml", dtype="float64")
-    monkeypatch.setattr("foveate.train.LOGITS", 24)
+    monkeypatch.setattr("foveate.train.bounds.LOGITS", 24)
     chunked = trained([0, 1], "lvml", dtype="float64")
     assert not chunked.trained.together
     torch.testing.assert_close(plain.trained.flat, chunked.trained.flat)
@@ -379,11 +395,12 @@ def test_witnesses_are_drawn_evenly_from_the_segments_there_are():
     few = bag.take(slice(0, 4))
     plan = Plan(epochs=1)
     training = Training(small_model, bag, few, "witness", (0, 7), plan)
-    places = training._aux(Witness().phases[0], torch.tensor([1, 0]))
+    places = training._prepare.aux(Witness().phases[0], torch.tensor([1, 0]), 0)
     assert places.shape == (2, n, 1)
     share = places[0].flatten().bincount(minlength=5) / n
     torch.testing.assert_close(share, there / 3, atol=0.03, rtol=0)
     assert not torch.equal(places[0], places[1])
     whole = Training(small_model, Bag(bag.x, bag.y), few, "witness", (0,), plan)
-    even = whole._aux(Witness().phases[0], torch.tensor([0])).flatten().bincount(minlength=5) / n
+    places = whole._prepare.aux(Witness().phases[0], torch.tensor([0]), 0).flatten()
+    even = places.bincount(minlength=5) / n
     torch.testing.assert_close(even, torch.full((5,), 0.2), atol=0.03, rtol=0)

@@ -10,7 +10,7 @@ mixture is not the mixture of g, hard attention reads the top segment alone, and
 likelihood averages probabilities. There it says what the attended segments say one by one.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ from foveate.bag import Bag
 from foveate.errors import FoveateError
 from foveate.models.focus import AttentionModel
 from foveate.paradigms import Paradigm
-from foveate.segments import Mosaics, Network, Segments, dense, each
+from foveate.segments import Mosaics, Network, Segments, dense, each, like_sized
 from foveate.stack import Stack
 
 __all__ = ["Explained", "explain", "lengths_of"]
@@ -85,7 +85,8 @@ def explain(
     log_p: list[Any] = [None] * len(bag)
     alpha: list[Array] = [np.empty(0)] * len(bag)
     evidence: list[Array] = [np.empty(0)] * len(bag)
-    for rows in _like_sized(lengths, prod(bag.segment_shape) * len(stack)):
+    most = ELEMENTS // (prod(bag.segment_shape) * len(stack))
+    for rows in like_sized(lengths, most):
         x, mask = _segments(bag, rows, stack.dtype)
         look: _Look = stack.run(_looking(x, mask, rule))
         for k, row in enumerate(rows.tolist()):
@@ -123,18 +124,6 @@ def _looking(x: Segments, mask: Tensor | None, rule: Paradigm) -> Callable[..., 
 
 def _same(rows: Tensor) -> Tensor:
     return rows
-
-
-def _like_sized(lengths: Tensor, width: int) -> Iterator[Tensor]:
-    """Rows in groups of like length, each of a bounded number of values when padded."""
-    order = lengths.argsort(stable=True)
-    start = 0
-    while start < len(order):
-        longest = lengths[order[start:]]
-        fits = longest * torch.arange(1, len(longest) + 1) * width <= ELEMENTS
-        stop = start + max(1, int(fits.sum()))
-        yield order[start:stop]
-        start = stop
 
 
 def _segments(bag: Bag, rows: Tensor, dtype: torch.dtype) -> tuple[Segments, Tensor | None]:

@@ -8,7 +8,7 @@ The tensor may lie in memory in any order; with the bags side by side (the first
 smallest) segments of a few numbers are read fastest.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import torch
@@ -23,6 +23,7 @@ __all__ = [
     "as_input",
     "dense",
     "each",
+    "like_sized",
     "mix",
     "rows_at",
     "select",
@@ -164,3 +165,23 @@ def select(x: Segments, j: Tensor) -> Tensor:
         chosen = rows.gather(1, at[:, :, None].expand(-1, -1, rows.shape[2]))
         chosen = chosen.unflatten(2, x.shape[2:] or (1,))
     return as_input(chosen.squeeze(1) if j.dim() == 1 else chosen)
+
+
+def like_sized(lengths: Tensor, most: int) -> Iterator[Tensor]:
+    """Places of bags in groups of like length, shorter ones first.
+
+    Args:
+        lengths: Number of segments of each bag, shape (B,).
+        most: Segments of a group, padded to its longest bag, at most; one bag may have more.
+
+    Example:
+        >>> [group.tolist() for group in like_sized(torch.tensor([3, 9, 2, 4, 3]), 8)]
+        [[2, 0], [4, 3], [1]]
+    """
+    order = lengths.argsort(stable=True)
+    longest = lengths[order].tolist()
+    start = 0
+    for stop in range(1, len(order) + 1):
+        if stop == len(order) or longest[stop] * (stop + 1 - start) > most:
+            yield order[start:stop]
+            start = stop

@@ -1,0 +1,232 @@
+"""Many models of one architecture, their parameters the rows of one matrix, run as one program."""
+
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, vmap
+
+from foveate.errors import FoveateError
+from foveate.models.focus import AttentionModel
+
+__all__ = ["Build", "Stack"]
+
+Build = Callable[[], AttentionModel]
+Task = Callable[..., Any]
+
+CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.RNNBase)
+
+
+class _Bound(nn.Module):
+    """A module whose call runs any task on the model, so that the task sees swapped parameters."""
+
+    def __init__(self, model: AttentionModel) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, task: Task, *args: Any) -> Any:
+        return task(self.model, *args)
+
+
+class Stack:
+    """S models of one architecture with their parameters in the rows of one matrix.
+
+    Members whose networks are matrix products run together under ``vmap``. Convolutions run one
+    member after another: stacked they become grouped convolutions, on a CPU three times as slow.
+
+    Args:
+        builds: A function that makes the model, or one per member (equal architectures).
+        seeds: The seed of each member, which decides its initial weights.
+        dtype: Number type of parameters and activations.
+    """
+
+    def __init__(
+        self,
+        builds: Build | Sequence[Build],
+        seeds: Sequence[int],
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        _keep_freed_memory()
+        each_build = [builds] * len(seeds) if callable(builds) else list(builds)
+        models = [
+            _built(build, seed).to(dtype) for build, seed in zip(each_build, seeds, strict=True)
+        ]
+        self.dtype, self.seeds = dtype, tuple(seeds)
+        self.model = models[0]
+        self._bound = _Bound(self.model)
+        self._shapes = {k: p.shape for k, p in self.model.named_parameters()}
+        if any({k: p.shape for k, p in m.named_parameters()} != self._shapes for m in models):
+            raise FoveateError("models of one stack must have the same parameters")
+        self.flat = torch.stack([_flattened(model) for model in models])
+        names = [k for k, _ in self.model.named_buffers()]
+        self.buffers = {k: torch.stack([dict(m.named_buffers())[k] for m in models]) for k in names}
+        kinds = [type(module) for module in self.model.modules()]
+        self.together = not any(issubclass(kind, CONVOLUTIONS) for kind in kinds)
+        self.mixes_rows = any(issubclass(kind, nn.modules.batchnorm._BatchNorm) for kind in kinds)
+
+    def __len__(self) -> int:
+        return len(self.flat)
+
+    def run(
+        self, task: Task, *args: Any, flat: Tensor | None = None, members: Tensor | None = None
+    ) -> Any:
+        """``task(model, *args)`` for every member, results stacked.
+
+        Args:
+            task: Called once under ``vmap`` or once per member.
+            args: Tensors with a leading axis of members, named tuples of them, and other things,
+                which all members share.
+            flat: Parameters to use in place of the stack's own, shape (S', P).
+            members: Which members run; ``args`` have their rows only. None for all.
+        """
+        flat = self._rows(members) if flat is None else flat
+        with self._own_buffers(members) as buffers:
+            if self.together and len(flat) > 1:
+                dims = (0, 0, *(_axes(arg) for arg in args))
+                call = partial(self._call, task)
+                return vmap(call, in_dims=dims, randomness="error")(flat, buffers, *args)
+            return _stacked([self._one(task, i, flat[i], buffers, args) for i in range(len(flat))])
+
+    def gradients(
+        self, task: Task, *args: Any, members: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """The scalar ``task(model, *args)`` of every member and its gradient, (S',) and (S', P).
+
+        One member after another, each graph is gone before the next is made, and what a task
+        computes again on the way back still sees the member's own parameters.
+        """
+        flat = self._rows(members).detach()
+        if self.together and len(flat) > 1:
+            flat.requires_grad_()
+            losses = self.run(task, *args, flat=flat, members=members)
+            return losses.detach(), torch.autograd.grad(losses.sum(), flat)[0]
+
+        def with_gradient(row: Tensor) -> Task:
+            def both(model: AttentionModel, *inputs: Any) -> tuple[Tensor, Tensor]:
+                loss = task(model, *inputs)
+                return loss.detach(), torch.autograd.grad(loss, row)[0]
+
+            return both
+
+        rows = [row.requires_grad_() for row in flat.unbind()]
+        with self._own_buffers(members) as buffers:
+            pairs = [
+                self._one(with_gradient(row), i, row, buffers, args) for i, row in enumerate(rows)
+            ]
+        losses, grads = zip(*pairs, strict=True)
+        return torch.stack(losses), torch.stack(grads)
+
+    def _call(self, task: Task, row: Tensor, buffers: dict[str, Tensor], *inputs: Any) -> Any:
+        state = {f"model.{k}": v for k, v in (self.unflatten(row) | buffers).items()}
+        return functional_call(self._bound, state, (task, *inputs), tie_weights=False)
+
+    def _one(
+        self, task: Task, i: int, row: Tensor, buffers: dict[str, Tensor], args: tuple[Any, ...]
+    ) -> Any:
+        inputs = [_row(arg, _axes(arg), i) for arg in args]
+        return self._call(task, row, {k: v[i] for k, v in buffers.items()}, *inputs)
+
+    def _rows(self, members: Tensor | None) -> Tensor:
+        return self.flat if members is None else self.flat[members]
+
+    @contextmanager
+    def _own_buffers(self, members: Tensor | None) -> Iterator[dict[str, Tensor]]:
+        """The members' buffers; what training changes in them is kept."""
+        if members is None:
+            yield self.buffers
+            return
+        part = {k: v[members] for k, v in self.buffers.items()}
+        yield part
+        for k, v in part.items():
+            self.buffers[k][members] = v
+
+    def unflatten(self, flat: Tensor) -> dict[str, Tensor]:
+        """Named parameters from rows of the matrix, shape (…, P) → (…, *shape)."""
+        sizes = [shape.numel() for shape in self._shapes.values()]
+        parts = flat.split(sizes, -1)
+        return {
+            k: part.reshape(part.shape[:-1] + shape)
+            for (k, shape), part in zip(self._shapes.items(), parts, strict=True)
+        }
+
+    def tensors(self) -> dict[str, Tensor]:
+        """All parameters and buffers by name, each with a leading axis of members."""
+        return {
+            k: v.detach().contiguous()
+            for k, v in (self.unflatten(self.flat) | self.buffers).items()
+        }
+
+    def load(self, tensors: dict[str, Tensor]) -> None:
+        """Take over what :meth:`tensors` gave."""
+        expected = {k: tuple(v.shape) for k, v in self.tensors().items()}
+        got = {k: tuple(v.shape) for k, v in tensors.items()}
+        if expected != got:
+            odd = sorted(k for k in expected | got if expected.get(k) != got.get(k))
+            raise FoveateError(f"weights do not fit the model: {', '.join(odd[:3])}")
+        self.flat = torch.cat([tensors[k].flatten(1) for k in self._shapes], 1).to(self.dtype)
+        self.buffers = {k: tensors[k].clone() for k in self.buffers}
+
+    def state(self) -> dict[str, Tensor]:
+        """A copy of the matrix and of the buffers, from which coming steps can go on."""
+        buffers = {f"buffers/{k}": v.clone() for k, v in self.buffers.items()}
+        return {"flat": self.flat.clone(), **buffers}
+
+    def restore(self, state: Mapping[str, Tensor]) -> None:
+        """Go on from what :meth:`state` gave; ``state`` may hold other things too."""
+        wanted = {k: v.shape for k, v in self.state().items()}
+        if any(k not in state or state[k].shape != shape for k, shape in wanted.items()):
+            raise FoveateError("the checkpoint is of another model or another number of seeds")
+        self.flat = state["flat"]
+        self.buffers = {k: state[f"buffers/{k}"] for k in self.buffers}
+
+    def member(self, i: int) -> AttentionModel:
+        """Member ``i`` as a model of its own."""
+        model = copy.deepcopy(self.model)
+        model.load_state_dict({k: v[i] for k, v in self.tensors().items()})
+        return model.eval()
+
+
+def _built(build: Build, seed: int) -> AttentionModel:
+    """A model whose initial weights the seed decides, with the global generator left as it was."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return build()
+
+
+def _keep_freed_memory() -> None:
+    """Let glibc keep what a step frees for the next one, up to 64 MB.
+
+    It gives back to the system what goes beyond twice the largest block that it saw freed, and
+    getting it again, page by page, can take a third of a step. This is the largest block that
+    counts; nothing is written into it, so it costs nothing.
+    """
+    torch.empty(2**25 - 2**16, dtype=torch.uint8)
+
+
+def _flattened(model: nn.Module) -> Tensor:
+    return torch.cat([p.detach().flatten() for p in model.parameters()])
+
+
+def _axes(arg: Any) -> Any:
+    """The axis of members in an argument: 0 in tensors, None in what is not one."""
+    if isinstance(arg, tuple) and hasattr(arg, "_fields"):
+        return type(arg)(*(_axes(part) for part in arg))
+    return 0 if isinstance(arg, Tensor) else None
+
+
+def _row(arg: Any, axis: Any, i: int) -> Any:
+    if isinstance(arg, tuple) and hasattr(arg, "_fields"):
+        return type(arg)(*(_row(part, dim, i) for part, dim in zip(arg, axis, strict=True)))
+    return arg if axis is None else arg[i]
+
+
+def _stacked(results: list[Any]) -> Any:
+    if isinstance(results[0], tuple):
+        parts = [_stacked(list(part)) for part in zip(*results, strict=True)]
+        kind = type(results[0])
+        return kind(*parts) if hasattr(kind, "_fields") else tuple(parts)
+    return None if results[0] is None else torch.stack(results)
