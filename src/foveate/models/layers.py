@@ -54,11 +54,21 @@ class _Chain(torch.autograd.Function):
         depth = len(grads)
         weights, biases = kept[: 2 * depth : 2], kept[1 : 2 * depth : 2]
         below, d, found = (x, *kept[2 * depth :]), grads[-1], []
+        scale: Tensor | None = None  # of d's columns, still to be multiplied on what is made of d
         for k in reversed(range(depth)):
-            found += [None if biases[k] is None else d.sum(-2), _outer(d, below[k])]
+            bias = None if biases[k] is None else d.sum(-2)
+            weight, w = _outer(d, below[k]), weights[k]
+            if scale is not None:
+                bias = None if bias is None else bias * scale
+                weight, w = weight * scale.unsqueeze(-1), w * scale.unsqueeze(-1)
+            found += [bias, weight]
+            if k and w.shape[-2] == 1:  # d is one column: its product with w waits
+                d, scale = d.expand(below[k].shape), w[..., 0, :]
+            elif k or ctx.needs_input_grad[0]:
+                d, scale = d @ w, None
             if k:
-                d = torch.ops.aten.threshold_backward(d @ weights[k], below[k], 0)
-        return d @ weights[0] if ctx.needs_input_grad[0] else None, *reversed(found)
+                d = torch.ops.aten.threshold_backward(d, below[k], 0)
+        return d if ctx.needs_input_grad[0] else None, *reversed(found)
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], *inputs: Tensor | None) -> Any:
