@@ -190,7 +190,7 @@ def _result(table: str, run: Run, command: str, absent: Mapping[str, str]) -> Re
     experiment, use = of_run(run)
     assert isinstance(experiment, Reproduction)
     records = run.records()
-    kept = ("created", "versions", "commit", "seconds", "config")
+    kept = ("created", "versions", "commit", "seconds", "cpu_seconds", "config")
     return {
         "table": table,
         "scale": run.manifest["config"]["scale"],

@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ __all__ = [
 
 Report = Callable[[str, int, int], None]
 FINDINGS = "findings.json"
+KEEP_EVERY = 10.0  # CPU seconds of a part between two notes of them
 HERE = Engine()
 
 
@@ -98,7 +99,13 @@ def resume_experiment(run: Run, report: Report | None = None, engine: Engine = H
     text = json.dumps(found, indent=2, ensure_ascii=False).encode()
     write_atomically(run.path / FINDINGS, lambda file: file.write(text))
     seconds = run.manifest["seconds"] + time.monotonic() - start
-    return run.update(status="done", seconds=seconds)
+    return run.update(status="done", seconds=seconds, cpu_seconds=_cpu_seconds(run))
+
+
+def _cpu_seconds(run: Run) -> float | None:
+    """What all parts took, however often they were killed; None where one did not count."""
+    metas = [record.meta for record in run.records().values()]
+    return sum(m["spent"] for m in metas) if all("spent" in m for m in metas) else None
 
 
 def do_part(
@@ -109,8 +116,37 @@ def do_part(
     place.mkdir(parents=True, exist_ok=True)
     checkpoint = place / "checkpoint.safetensors"
     experiment, use = _configured(config)
-    experiment.parts(use)[name](checkpoint, tell).save(place / "record.npz")
+    spent = _Spent(place / "spent.txt", tell)
+    record = experiment.parts(use)[name](checkpoint, spent)
+    meta = {**record.meta, "spent": spent.seconds()}
+    replace(record, meta=meta).save(place / "record.npz")
     checkpoint.unlink(missing_ok=True)
+    spent.path.unlink(missing_ok=True)
+
+
+class _Spent:
+    """The CPU seconds that a part has taken, those before it was killed too; hands on progress.
+
+    Args:
+        path: Where the seconds are kept until the part is done.
+        tell: What progress is handed on to.
+    """
+
+    def __init__(self, path: Path, tell: Callable[[int, int], None]) -> None:
+        self.path, self._tell = path, tell
+        self._before = float(path.read_text()) if path.exists() else 0.0
+        self._start = self._kept = time.process_time()
+
+    def seconds(self) -> float:
+        """All of them up to now."""
+        return self._before + time.process_time() - self._start
+
+    def __call__(self, done: int, total: int) -> None:
+        if time.process_time() - self._kept > KEEP_EVERY:
+            text = str(self.seconds()).encode()
+            write_atomically(self.path, lambda file: file.write(text))
+            self._kept = time.process_time()
+        self._tell(done, total)
 
 
 def of_run(run: Run) -> tuple[Experiment, Checked]:

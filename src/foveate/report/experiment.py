@@ -56,7 +56,10 @@ def setup_rows(run: Run) -> dict[str, str]:
     """How a run was set up, as rows of words."""
     manifest = run.manifest
     rows = {"scale": manifest["config"]["scale"], "started": manifest["created"]}
-    rows |= {"seconds": f"{manifest['seconds']:.1f}", "commit": manifest["commit"] or "not known"}
+    cpu = manifest.get("cpu_seconds")
+    rows |= {"seconds by the clock": f"{manifest['seconds']:.1f}"}
+    rows |= {} if cpu is None else {"CPU seconds": f"{cpu:.1f}"}
+    rows |= {"commit": manifest["commit"] or "not known"}
     rows |= {k: str(v) for k, v in manifest["config"]["settings"].items()}
     return rows | {k: str(v) for k, v in manifest["versions"].items()}
 

@@ -154,10 +154,17 @@ def _setup(manifest: Mapping[str, Any]) -> dict[str, str]:
     if not manifest:
         return {}
     versions = ", ".join(f"{k} {v}" for k, v in manifest["versions"].items())
-    rows = {"started": manifest["created"], "took": took(manifest["seconds"])}
+    rows = {"started": manifest["created"], "took": _time_of(manifest)}
     rows |= {"command": manifest["command"] or "–", "commit": manifest["commit"] or "not known"}
     rows["versions"] = versions
     return rows | {k: str(v) for k, v in manifest["config"]["settings"].items()}
+
+
+def _time_of(manifest: Mapping[str, Any]) -> str:
+    """CPU time, which no interruption changes, where it was counted; else the time by the clock."""
+    if manifest.get("cpu_seconds") is None:
+        return took(manifest["seconds"])
+    return f"{took(manifest['cpu_seconds'])} of CPU"
 
 
 def took(seconds: float) -> str:
@@ -205,7 +212,7 @@ def _markdown(result: Result) -> list[str]:
     table = _table(result)
     lines = ["", f"## {table['title']}; scale: {_scale(result)}", "", table["note"]]
     if result["manifest"]:
-        lines[-1] += f" It took {took(result['manifest']['seconds'])}: "
+        lines[-1] += f" It took {_time_of(result['manifest'])}: "
         lines[-1] += f"`{result['manifest']['command'] or 'foveate reproduce ' + result['table']}`."
     for group in table["groups"]:
         note = f" ({group['note']})" if group["note"] else ""
