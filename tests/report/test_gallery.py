@@ -35,9 +35,7 @@ def test_words_agree_with_the_arrays(make_run, mask):
             looks = all(s[relevant] > s[j] for j in range(6) if j != relevant and present[j])
             name = ["cat", "dog", "emu"][said]
             assert view.says == f"{name} ({100 * p[said]:.1f} %)"
-            expected = (
-                "right, looks at the right segment" if looks else "right for the wrong reason"
-            )
+            expected = "right for the right reason" if looks else "right for the wrong reason"
             assert view.verdict == (expected if said == truth else "wrong")
             assert (view.right, view.focused) == (said == truth, looks)
             seen.add(view.verdict)
@@ -46,7 +44,7 @@ def test_words_agree_with_the_arrays(make_run, mask):
 
 
 def test_verdicts():
-    assert verdict(True, True) == "right, looks at the right segment"
+    assert verdict(True, True) == "right for the right reason"
     assert verdict(True, False) == "right for the wrong reason"
     assert verdict(True, False, even=True) == "right, without any focus"
     assert verdict(True, None) == "right"

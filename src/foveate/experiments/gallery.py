@@ -1,4 +1,4 @@
-"""Which held-out bags to show: those that are right for the wrong reason come first."""
+"""Which held-out bags to show: those come first that some get right for the wrong reason."""
 
 from collections.abc import Mapping
 
@@ -34,8 +34,9 @@ def _chosen(records: Mapping[str, Record], bag: Bag, member: int) -> Array:
     mask = None if bag.mask is None else np.asarray(bag.mask)
     right = np.stack([r.final["log_p"][member].argmax(-1) == y for r in records.values()])
     focused = np.stack([focus_true(r.final["s"][member], z, mask) for r in records.values()])
-    order = np.argsort(-(right & ~focused).sum(0), kind="stable")
-    astray = [i for i in order if (right & ~focused)[:, i].any()][:4]
+    wrongly, rightly = (right & ~focused).sum(0), (right & focused).sum(0)
+    order = np.lexsort((-wrongly, -wrongly * rightly))  # first where the paradigms differ most
+    astray = [i for i in order if wrongly[i]][:4]
     wrong = np.flatnonzero(~right.all(0))[:2]
     sound = np.flatnonzero((right & focused).all(0))[:2]
     return np.array(list(dict.fromkeys([*astray, *sound, *wrong])), dtype=np.int64)

@@ -94,7 +94,7 @@ def verdict(right: bool, focused: bool | None, even: bool = False) -> str:
         return "right"
     if even:
         return "right, without any focus"
-    return "right, looks at the right segment" if focused else "right for the wrong reason"
+    return "right for the right reason" if focused else "right for the wrong reason"
 
 
 def _row(run: Run, records: Mapping[str, Record], sight: Sight, bag: int, kind: str) -> Row:
