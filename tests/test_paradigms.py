@@ -307,11 +307,25 @@ def test_a_witness_is_asked_for_the_label_wherever_it_stands():
         WithWitness(EM())
 
 
-def test_the_witness_paradigm_costs_at_most_three_calls_however_long_the_bag():
+def test_of_several_witnesses_the_mean_counts():
+    alpha, x, g, y = case()
+    places = torch.tensor([[0, 1, 1], [4, 0, 2], [2, 3, 4], [2, 2, 2]])
+    rule = WithWitness(Soft(), 0.7, 3)
+    said = [
+        sum(oracles.log_prob_loop(g, x[i, j])[y[i]] for j in places[i].tolist()) / 3
+        for i in range(4)
+    ]
+    expected = Soft().loss(alpha, x, g, y) - 0.7 * torch.stack(said)
+    torch.testing.assert_close(rule.loss(alpha, x, g, y, places), expected)
+    assert rule.picks == 3
+    assert rule.calls(20) == 4
+
+
+def test_the_witness_paradigm_costs_at_most_four_calls_however_long_the_bag():
     rule = Witness()
     first, second = (rule.phase(Progress(epoch, 100)) for epoch in (0, 99))
     assert (first, second) == rule.phases
-    assert [first.calls(m) for m in (5, 1000)] == [2, 2]
+    assert [first.calls(m) for m in (5, 1000)] == [4, 4]
     assert [second.calls(m) for m in (2, 5, 1000)] == [2, 3, 3]
     assert rule.fresh_optimizer
     assert rule.objective() == TopMarginal()

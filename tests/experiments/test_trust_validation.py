@@ -8,9 +8,9 @@ from foveate.experiments.trust_validation.sets import SETS
 from foveate.experiments.trust_validation.summary import (
     by_set,
     confusion,
-    markdown,
     ranking,
     role_of,
+    trust_cells,
 )
 from foveate.record import Record
 
@@ -81,9 +81,20 @@ def test_the_table_keeps_design_and_validation_apart():
         "a": record(ft, ft, role="design", name="seen"),
         "b": record(ft, ft, name="unseen"),
     }
-    text = markdown(records)
-    order = [text.index(w) for w in ("| seen", "all design sets", "| unseen", "all validation")]
-    assert order == sorted(order)
+    cells = {(c.group, c.name, c.measure): c for c in trust_cells(records)}
+    lines = list(dict.fromkeys(key[:2] for key in cells))
+    assert lines == [
+        ("Design sets", "seen"),
+        ("Design sets", "all"),
+        ("Validation sets", "unseen"),
+        ("Validation sets", "all"),
+    ]
+    row = ranking(role_of(records, "design"), "all")
+    assert cells["Design sets", "all", "Spearman's ρ"].mean == row.rho.mean
+    assert cells["Design sets", "all", "least FT %"].mean == pytest.approx(60)
+    assert cells["Design sets", "all", "largest FT %"].mean == pytest.approx(90)
+    astray = row.detection.found + row.detection.missed
+    assert cells["Design sets", "all", "classes astray"].mean == astray == 1
     assert list(by_set(role_of(records, "design"))) == ["seen"]
 
 

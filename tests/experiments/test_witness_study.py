@@ -59,7 +59,7 @@ def test_silence_is_the_weighted_divergence_from_uniform():
 
 
 def test_the_default_is_one_of_those_tried():
-    assert TRIED["witness 1, 0"] == Witness()
+    assert TRIED["three witnesses 3, 0"] == Witness()
 
 
 def made_record(saif, calls=4, n=10, epochs=5):

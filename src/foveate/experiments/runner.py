@@ -103,9 +103,13 @@ def resume_experiment(run: Run, report: Report | None = None, engine: Engine = H
 
 
 def _cpu_seconds(run: Run) -> float | None:
-    """What all parts took, however often they were killed; None where one did not count."""
+    """What all parts took, however often they were killed; None where one did not count.
+
+    Where a part of an earlier version did not, its training did.
+    """
     metas = [record.meta for record in run.records().values()]
-    return sum(m["spent"] for m in metas) if all("spent" in m for m in metas) else None
+    spent = [m.get("spent", m.get("cpu_seconds")) for m in metas]
+    return None if None in spent else float(sum(spent))
 
 
 def do_part(

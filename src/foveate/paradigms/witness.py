@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -20,41 +19,45 @@ __all__ = ["TopMarginal", "WithWitness", "Witness"]
 
 @dataclass(frozen=True)
 class WithWitness(Around):
-    r"""Any paradigm with one more segment, drawn evenly from the bag, asked for the label.
+    r"""Any paradigm with some more segments, drawn evenly from the bag, asked for the label.
 
-    :math:`\ell - \lambda \log \sigma_y(g(x_r))`. A bag's background is independent of its label, so
-    of background segments this teaches g the frequencies of the classes, that is, to say nothing;
-    of relevant ones, found by the focus or not, it teaches the class. Reading a class from the
-    background then is no resting place of the flow (:mod:`foveate.dynamics.witness`), as long as g
-    can tell evidence from background.
+    :math:`\ell - \lambda \log \sigma_y(g(x_r))`, in the mean over those drawn. A bag's background
+    is independent of its label, so of background segments this teaches g the frequencies of the
+    classes, that is, to say nothing; of relevant ones, found by the focus or not, it teaches the
+    class. Reading a class from the background then is no resting place of the flow
+    (:mod:`foveate.dynamics.witness`), as long as g can tell evidence from background.
 
     Args:
         paradigm: What has a witness.
         weight: λ.
+        witnesses: How many are drawn, each a classifier call.
     """
 
-    picks: ClassVar[int] = 1
     paradigm: Paradigm
     weight: float = 1.0
+    witnesses: int = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.paradigm.draws or self.paradigm.recalls or self.paradigm.whole_bag:
             raise FoveateError(f"a witness cannot stand beside {type(self.paradigm).__name__}")
-        object.__setattr__(self, "picks", type(self).picks)
+        object.__setattr__(self, "picks", self.witnesses)
 
     def changed(self, loss: Tensor, alpha: Tensor, y: Tensor) -> Tensor:
         return loss
 
     def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
-        """``aux`` holds the place of the witness, shape (B, 1); without it none is asked."""
+        """``aux`` holds the places of the witnesses, shape (B, k); without it none is asked."""
         loss = self.paradigm.loss(alpha, x, g, y)
         if aux is None:
             return loss
-        return loss - self.weight * label_log_softmax(g(select(x, aux[:, 0])), y)
+        said = label_log_softmax(
+            g(select(x, aux).flatten(0, 1)), y.repeat_interleave(aux.shape[1])
+        ).unflatten(0, aux.shape)
+        return loss - self.weight * said.mean(1)
 
     def calls(self, m: int) -> int:
-        return self.paradigm.calls(m) + 1
+        return self.paradigm.calls(m) + self.witnesses
 
     def objective(self) -> Paradigm:
         """Without the witness: it guards the training and is no part of what is read."""
@@ -96,11 +99,11 @@ class TopMarginal(Paradigm):
 @PARADIGMS.register("witness")
 @dataclass(frozen=True)
 class Witness(Hybrid):
-    """Soft attention with a witness, then the marginal likelihood of the top segments. Ours.
+    """Soft attention with witnesses, then the marginal likelihood of the top segments. Ours.
 
-    Soft attention spreads, and the witness sees to it that every class is known by its own evidence
-    before the second phase makes focus and prediction sharp. From there the error mode is not
-    reached again, and a witness kept on would only cost confidence. Two, then three classifier
+    Soft attention spreads, and the witnesses see to it that every class is known by its own
+    evidence before the second phase makes focus and prediction sharp. From there the error mode is
+    not reached again, and witnesses kept on would only cost confidence. Four, then three classifier
     calls a bag, however long it is.
 
     Args:
@@ -110,7 +113,7 @@ class Witness(Hybrid):
 
     switch: float | str = 0.6
     phases: tuple[Paradigm, Paradigm] = field(
-        default_factory=lambda: (WithWitness(Soft()), TopMarginal())
+        default_factory=lambda: (WithWitness(Soft(), 3.0, 3), TopMarginal())
     )
 
     def objective(self) -> Paradigm:

@@ -7,7 +7,7 @@ from foveate.experiments.reproduction import Result
 from foveate.experiments.witness.cells import GAIN, REACHED, RULES, VALIDATION
 from foveate.figures.palette import label
 
-__all__ = ["tried_table", "witness_table"]
+__all__ = ["group_table", "tried_table", "witness_table"]
 
 Cells = Mapping[tuple[str, str, str, str], Mapping[str, Any]]
 
@@ -44,6 +44,29 @@ def tried_table(result: Result) -> str:
         ]
         lines.append([name, *(_pair(*pair) for pair in pairs)])
     return _markdown(["SAIF, FT on validation bags, %", *groups], lines)
+
+
+def group_table(result: Result, measures: Mapping[str, str]) -> str:
+    """A line a group and name, a column a measure.
+
+    Args:
+        result: A stored study.
+        measures: Its measures that are shown, each with how a number is written (".2f").
+    """
+    cells = _by_key(result)
+    lines = []
+    for group, setting, name in dict.fromkeys(key[:3] for key in cells):
+        own = [(cells.get((group, setting, name, m)), form) for m, form in measures.items()]
+        lines.append([_name(group, setting), label(name), *(_written(*pair) for pair in own)])
+    return _markdown(["", "", *measures], lines)
+
+
+def _written(cell: Mapping[str, Any] | None, form: str) -> str:
+    if cell is None:
+        return ""
+    ends = () if cell["low"] is None else (cell["low"], cell["high"])
+    spread = f" [{', '.join(format(end, form) for end in ends)}]" if ends else ""
+    return f"{cell['mean']:{form}}{spread}"
 
 
 def _by_key(result: Result) -> Cells:

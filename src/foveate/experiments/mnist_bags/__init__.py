@@ -7,8 +7,11 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from foveate.experiments.experiment import EXPERIMENTS, Experiment, Scale, Work
+from foveate.data.hub import locate
+from foveate.errors import FoveateError
+from foveate.experiments.experiment import EXPERIMENTS, Records, Scale, Work
 from foveate.experiments.mnist_bags.training import trained
+from foveate.experiments.published import Cell, Reproduction, cell
 from foveate.plan import Checked, Rate
 
 __all__ = ["METHODS", "MnistBags", "MnistBagsSettings"]
@@ -40,7 +43,7 @@ class MnistBagsSettings(Checked):
 
 
 @EXPERIMENTS.register("mnist-bags")
-class MnistBags(Experiment):
+class MnistBags(Reproduction):
     """One architecture, one rate, one number of epochs; only the loss and its reading differ.
 
     torchmil's ABMIL is trained on the same bags in the same order where torchmil is installed.
@@ -61,3 +64,22 @@ class MnistBags(Experiment):
     def parts(self, use: MnistBagsSettings) -> Mapping[str, Work]:
         there = METHODS if find_spec("torchmil") else METHODS[:-1]
         return {f"{name}-{n}": partial(trained, use, name, n) for n in use.bags for name in there}
+
+    def cells(self, use: MnistBagsSettings, records: Records) -> list[Cell]:
+        return [
+            cell((f"{r.meta['bags']} training bags", r.meta["method"], measure), "", scale * v)
+            for r in records.values()
+            for measure, scale, v in (
+                ("bag AUC", 1, r.final["bag_auc"]),
+                ("segment AUROC", 1, r.final["segment_auroc"]),
+                ("pointing %", 100, r.final["pointing"]),
+            )
+        ]
+
+    def runnable(self, use: MnistBagsSettings) -> tuple[Checked, dict[str, str]]:
+        try:
+            if use.data == "mnist-bags":
+                locate("mnist", "ylecun/mnist")
+        except FoveateError as error:
+            return use.model_copy(update={"bags": ()}), {"MNIST-bags": str(error)}
+        return use, {}

@@ -6,7 +6,10 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from foveate.experiments.experiment import EXPERIMENTS, Experiment, Scale, Work
+from foveate.data.hub import locate
+from foveate.errors import FoveateError
+from foveate.experiments.experiment import EXPERIMENTS, Records, Scale, Work
+from foveate.experiments.published import Cell, Reproduction
 from foveate.experiments.trust_validation.sets import CONDITIONS, SETS, Condition
 from foveate.experiments.trust_validation.training import train_and_examine
 from foveate.plan import Checked
@@ -32,7 +35,7 @@ class ValidationSettings(Checked):
 
 
 @EXPERIMENTS.register("trust-validation")
-class TrustValidation(Experiment):
+class TrustValidation(Reproduction):
     """Models of many kinds, each examined without its relevance and then with it."""
 
     about = "the label-free trust score and detector against the truth, on sets not designed on"
@@ -46,6 +49,19 @@ class TrustValidation(Experiment):
 
     def parts(self, use: ValidationSettings) -> Mapping[str, Work]:
         return {c.name: partial(train_and_examine, use, c) for c in conditions(use)}
+
+    def cells(self, use: ValidationSettings, records: Records) -> list[Cell]:
+        from foveate.experiments.trust_validation.summary import trust_cells
+
+        return trust_cells(records)
+
+    def runnable(self, use: ValidationSettings) -> tuple[Checked, dict[str, str]]:
+        try:
+            locate("mnist", "ylecun/mnist")
+        except FoveateError as error:
+            left = tuple(name for name in use.sets if not name.startswith("mnist"))
+            return use.model_copy(update={"sets": left}), {"MNIST": str(error)}
+        return use, {}
 
 
 def conditions(use: ValidationSettings) -> list[Condition]:

@@ -6,12 +6,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from foveate.experiments.experiment import Records
+from foveate.experiments.published import Cell
 from foveate.metrics.intervals import Interval
 from foveate.metrics.ranks import spearman
 from foveate.record import Array, Record
 from foveate.trust.modes import ACCURATE, MODES, UNIFORM, detect, score
 
-__all__ = ["Detection", "Row", "by_set", "confusion", "markdown", "ranking", "role_of"]
+__all__ = ["Detection", "Row", "by_set", "confusion", "ranking", "role_of", "trust_cells"]
 
 DRAWS = 2000
 AWAY = 0.25  # mean place of the evidence among the scores, 0 lowest, below which f avoids it
@@ -107,40 +108,32 @@ def confusion(records: Records) -> Array:
     return counts
 
 
-def markdown(records: Records) -> str:
-    """The validation as a table of Markdown, for the guide."""
-    lines = [
-        "| set | models | FT | Spearman's ρ [95 %] | mean error | detector: precision, recall | "
-        "lead alone: precision, recall |",
-        "|---|---|---|---|---|---|---|",
-    ]
+def trust_cells(records: Records) -> list[Cell]:
+    """The validation as a table: a line a set, and one of all design or all validation sets."""
+    cells = []
     for role in ("design", "validation"):
         own = role_of(records, role)
-        if own:
-            rows = [ranking(part, name) for name, part in by_set(own).items()]
-            lines += [_line(row) for row in rows]
-            lines.append(_line(ranking(own, f"**all {role} sets**")))
-    return "\n".join(lines)
+        rows = [ranking(part, name) for name, part in by_set(own).items()]
+        for row in [*rows, ranking(own, "all")] if own else []:
+            cells += _cells(f"{role.capitalize()} sets", row)
+    return cells
 
 
-def _line(row: Row) -> str:
-    found, lead = row.detection, row.lead
-    spread = "" if row.rho.low is None else f" [{row.rho.low:.2f}, {row.rho.high:.2f}]"
-    cells = [
-        row.name,
-        str(row.models),
-        f"{100 * row.low:.0f}–{100 * row.high:.0f} %",
-        f"{row.rho.mean:.2f}{spread}",
-        f"{row.error:.3f}",
-        _share(found),
-        _share(lead),
-    ]
-    return f"| {' | '.join(cells)} |"
-
-
-def _share(found: Detection) -> str:
-    called, there = found.found + found.false, found.found + found.missed
-    return f"{found.found} of {called}, {found.found} of {there}"
+def _cells(group: str, row: Row) -> list[Cell]:
+    alone = {
+        "models": row.models,
+        "least FT %": 100 * row.low,
+        "largest FT %": 100 * row.high,
+        "mean error": row.error,
+        "classes astray": row.detection.found + row.detection.missed,
+        "found by the detector": row.detection.found,
+        "false calls": row.detection.false,
+        "found by the lead alone": row.lead.found,
+        "its false calls": row.lead.false,
+    }
+    values = {name: Interval(float(value), None, None) for name, value in alone.items()}
+    values = {"models": values.pop("models"), "Spearman's ρ": row.rho, **values}
+    return [Cell(group, row.name, name, "", *value, row.models) for name, value in values.items()]
 
 
 def _marks(record: Record) -> dict[str, Array]:

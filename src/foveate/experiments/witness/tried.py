@@ -56,10 +56,11 @@ def _witness(
     switch: float = 0.6,
     top: int = 3,
     kind: type[Witness] = Witness,
+    witnesses: int = 1,
 ) -> Paradigm:
     sharp = TopMarginal(top)
-    phases = (WithWitness(Soft(), first), WithWitness(sharp, second) if second else sharp)
-    return kind(switch=switch, phases=phases)
+    wide = WithWitness(Soft(), first, witnesses)
+    return kind(switch=switch, phases=(wide, WithWitness(sharp, second) if second else sharp))
 
 
 def _silence(first: float, second: float) -> Paradigm:
@@ -104,6 +105,9 @@ TRIED: Mapping[str, Paradigm] = {
     "witness 1, 0, one optimiser": _witness(second=0.0, kind=OneOptimizer),
     "witness 3, 0, one optimiser": _witness(first=3.0, second=0.0, kind=OneOptimizer),
     "witness 3, 0 from .4, one optimiser": _witness(3.0, 0.0, 0.4, kind=OneOptimizer),
+    "three witnesses 3, 0": _witness(3.0, 0.0, witnesses=3),
+    "three witnesses 3, 0 from .4": _witness(3.0, 0.0, 0.4, witnesses=3),
+    "three witnesses 9, 0 from .4": _witness(9.0, 0.0, 0.4, witnesses=3),
 }
 """By name: what has a witness or is made silent, and the weights of the two phases."""
 
@@ -112,8 +116,7 @@ FINALISTS = (
     "hybrid",
     "witness 1, 0",
     "witness 3, 0",
-    "witness 3, 0 from .4",
-    "witness 3, 0 from .4, top 5",
-    "soft then LVML, witness 3, 0 from .4",
+    "three witnesses 3, 0",
+    "three witnesses 3, 0 from .4",
 )
 """Those in reach of LVML on CIFAR-10 and of 95 % on digits, and what they are held against."""
