@@ -162,9 +162,10 @@ def _setup(manifest: Mapping[str, Any]) -> dict[str, str]:
 
 def _time_of(manifest: Mapping[str, Any]) -> str:
     """CPU time, which no interruption changes, where it was counted; else the time by the clock."""
-    if manifest.get("cpu_seconds") is None:
-        return took(manifest["seconds"])
-    return f"{took(manifest['cpu_seconds'])} of CPU"
+    cpu, clock = manifest.get("cpu_seconds"), manifest["seconds"]
+    if cpu is not None:
+        return f"{took(cpu)} of CPU"
+    return "a time that was not counted" if clock is None else took(clock)
 
 
 def took(seconds: float) -> str:
