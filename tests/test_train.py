@@ -396,11 +396,11 @@ def test_witnesses_are_drawn_evenly_from_the_segments_there_are():
     plan = Plan(epochs=1)
     training = Training(small_model, bag, few, "witness", (0, 7), plan)
     places = training._prepare.aux(Witness().phases[0], torch.tensor([1, 0]), 0)
-    assert places.shape == (2, n, 1)
-    share = places[0].flatten().bincount(minlength=5) / n
+    assert places.shape == (2, n, 3)
+    share = places[0].flatten().bincount(minlength=5) / (3 * n)
     torch.testing.assert_close(share, there / 3, atol=0.03, rtol=0)
     assert not torch.equal(places[0], places[1])
     whole = Training(small_model, Bag(bag.x, bag.y), few, "witness", (0,), plan)
     places = whole._prepare.aux(Witness().phases[0], torch.tensor([0]), 0).flatten()
-    even = places.bincount(minlength=5) / n
+    even = places.bincount(minlength=5) / (3 * n)
     torch.testing.assert_close(even, torch.full((5,), 0.2), atol=0.03, rtol=0)

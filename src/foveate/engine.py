@@ -108,8 +108,8 @@ def _client(engine: Engine) -> Iterator[Any]:
         if engine.cluster is None:
             os.environ.setdefault("OMP_NUM_THREADS", "1")  # inherited by the workers
             with (
-                LocalCluster(
-                    n_workers=engine.workers, threads_per_worker=1, dashboard_address=None
+                LocalCluster(  # any free port, so that two of these get on
+                    n_workers=engine.workers, threads_per_worker=1, dashboard_address="127.0.0.1:0"
                 ) as cluster,
                 Client(cluster) as client,
             ):

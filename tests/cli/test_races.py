@@ -113,7 +113,7 @@ def test_json_has_the_promised_keys_and_the_numbers_of_the_records(here):
         correct = record.final["log_p"].argmax(-1) == record.final["y"]
         assert numbers["accuracy"]["mean"] == pytest.approx(100 * correct.mean())
     calls = {k: v["classifier_calls"] for k, v in answer["paradigms"].items()}
-    assert calls == {"soft": 100, "hard": 400, "lvml": 400, "hybrid": 100, "witness": 250}
+    assert calls == {"soft": 100, "hard": 400, "lvml": 400, "hybrid": 100, "witness": 350}
 
 
 def test_the_command_in_the_manifest_repeats_the_race(here, monkeypatch):

@@ -140,7 +140,7 @@ def test_rows_without_data_are_left_out_and_say_why(monkeypatch):
         if name != "hatexplain":
             raise FoveateError(f"no {name} here")
 
-    monkeypatch.setattr("foveate.experiments.table1.locate", only_posts)
+    monkeypatch.setattr("foveate.experiments.table1.rows.locate", only_posts)
     use, why = Table1().runnable(Table1.scales["small"])
     assert use.rows == ("hatexplain-1", "hatexplain-1-majority", "hatexplain-2")
     assert why["CIFAR100 m=20"] == "no cifar100 here"
