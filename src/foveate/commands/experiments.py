@@ -157,7 +157,7 @@ def claims_command(
         with progress_of(quiet=as_json) as tell:
             ledger = run_ledger(scale, paper, tell, long=long)
         if left_out := long_ones(scale, paper):
-            print(f"left out, add --long: {', '.join(left_out)}", file=sys.stderr)
+            print(f"left out, add --long: {', '.join(sorted(left_out))}", file=sys.stderr)
     else:
         ledger = ledger_at(scale) or shipped_ledger()
     if report:
