@@ -53,7 +53,8 @@ def reproduce_command(
     results
         A folder to keep the numbers in, a JSON file a table.
     docs
-        A folder to write results.md to, from the kept results.
+        A folder to write results.md to, from the kept results; tables that its pages, or the
+        README beside it, ask for are renewed.
     out
         The page; reproduce.html unless given.
     as_json
@@ -62,6 +63,7 @@ def reproduce_command(
     from foveate.engine import Engine
     from foveate.experiments.published import PUBLISHED
     from foveate.experiments.reproduction import TABLES, stored_results
+    from foveate.report.compact import renew
     from foveate.report.reproduce import write_results
 
     every = tuple(name for name in TABLES if stored or PUBLISHED[name])
@@ -83,7 +85,7 @@ def reproduce_command(
             _keep(found, results)
     if docs is not None:
         kept = found if stored else stored_results(results)
-        print(write_results(kept, docs), file=sys.stderr)
+        print(write_results(kept, docs), *renew(docs, kept), sep="\n", file=sys.stderr)
     if as_json:
         print(json.dumps(found, ensure_ascii=False))
     elif not estimate:

@@ -1,23 +1,68 @@
-"""Stored results in a few lines of Markdown, for the README and the guide."""
+"""Stored results in a few lines of Markdown, where a page of the docs asks for them.
 
-from collections.abc import Mapping, Sequence
+A page says ``<!-- stored: NAME -->`` and ``<!-- end -->``; what stands between is made here.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from foveate.experiments.reproduction import Result
 from foveate.experiments.witness.cells import GAIN, REACHED, RULES, VALIDATION
 from foveate.figures.palette import label
+from foveate.record import write_atomically
 
-__all__ = ["group_table", "tried_table", "witness_table"]
+__all__ = ["group_table", "renew", "renewed", "tried_table", "witness_table"]
 
 Cells = Mapping[tuple[str, str, str, str], Mapping[str, Any]]
+MARKED = re.compile(r"(?<=<!-- stored: )([\w-]+)( -->\n).*?(?=\n<!-- end -->)", re.S)
+PIXELS = ", pixels"
 
 
-def witness_table(result: Result, sets: Sequence[str] | None = None) -> str:
+def renew(place: Path, results: Sequence[Result]) -> list[Path]:
+    """Renew what pages ask for: all in a folder of docs, and the README beside it.
+
+    Args:
+        place: The folder.
+        results: What is stored.
+
+    Returns:
+        The pages that have changed.
+    """
+    changed = []
+    for path in [*sorted(place.rglob("*.md")), place.parent / "README.md"]:
+        text = path.read_text("utf-8") if path.exists() else ""
+        if (now := renewed(text, results)) != text:
+            content = now.encode()
+            write_atomically(path, lambda file, content=content: file.write(content))
+            changed.append(path)
+    return changed
+
+
+def renewed(text: str, results: Sequence[Result]) -> str:
+    r"""A page with the tables it asks for; one of which nothing is stored stays as it is.
+
+    Example:
+        >>> renewed("<!-- stored: witness -->\nold\n<!-- end -->", [])
+        '<!-- stored: witness -->\nold\n<!-- end -->'
+    """
+    whole = {own["table"]: own for own in results if own.get("cells") and not own.get("label")}
+
+    def made(found: re.Match[str]) -> str:
+        table, make = MADE[found[1]]
+        return f"{found[1]}{found[2]}{make(whole[table])}" if table in whole else found[0]
+
+    return MARKED.sub(made, text)
+
+
+def witness_table(result: Result, without: str | None = None) -> str:
     """A line a set: SAIF of every paradigm and the oracle, and the witness held against them.
 
     Args:
         result: The stored study.
-        sets: Group and setting of those wanted, as "CIFAR10 m=20, frozen features"; None for all.
+        without: Sets whose names end so are left out.
     """
     cells = _by_key(result)
     places = dict.fromkeys(k[:2] for k in cells if not k[1].endswith(VALIDATION))
@@ -26,7 +71,7 @@ def witness_table(result: Result, sets: Sequence[str] | None = None) -> str:
     lines = [
         [_name(*place), *_row(cells, *place)]
         for place in places
-        if sets is None or _name(*place) in sets
+        if without is None or not _name(*place).endswith(without)
     ]
     return _markdown(head, lines)
 
@@ -95,3 +140,35 @@ def _pair(saif: Mapping[str, Any] | None, ft: Mapping[str, Any] | None) -> str:
 def _markdown(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     rows = [head, ["---"] * len(head), *lines]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+MADE: Mapping[str, tuple[str, Callable[[Result], str]]] = {
+    "witness": ("witness", witness_table),
+    "witness-in-short": ("witness", partial(witness_table, without=PIXELS)),
+    "witness-tried": ("witness", tried_table),
+    "trust-validation": (
+        "trust-validation",
+        partial(
+            group_table,
+            measures={
+                "models": ".0f",
+                "least FT %": ".0f",
+                "largest FT %": ".0f",
+                "Spearman's ρ": ".2f",
+                "mean error": ".3f",
+                "classes astray": ".0f",
+                "found by the detector": ".0f",
+                "false calls": ".0f",
+                "found by the lead alone": ".0f",
+                "its false calls": ".0f",
+            },
+        ),
+    ),
+    "mnist-bags": (
+        "mnist-bags",
+        partial(
+            group_table, measures={"bag AUC": ".3f", "segment AUROC": ".3f", "pointing %": ".0f"}
+        ),
+    ),
+}
+"""What a page can ask for: the stored study, and how it is written."""
