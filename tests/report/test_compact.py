@@ -5,9 +5,19 @@ from pathlib import Path
 
 import pytest
 
+from foveate.experiments.diagnosis.cells import ATTENTION, LEFT, SAID, TRAINED
 from foveate.experiments.reproduction import stored_results
 from foveate.experiments.witness.cells import GAIN, RULES
-from foveate.report.compact import group_table, renew, renewed, tried_table, witness_table
+from foveate.report.compact import (
+    SAYING,
+    group_table,
+    left_table,
+    renew,
+    renewed,
+    said_table,
+    tried_table,
+    witness_table,
+)
 
 ROOT = Path(__file__).parents[2]
 BAGS = {"bag AUC": ".3f", "segment AUROC": ".3f", "pointing %": ".0f"}
@@ -39,11 +49,31 @@ def test_a_table_by_group_and_name():
     assert line == "| Digits m=5 | Soft | 0.800 [0.750, 0.850] |  | 60 |"
 
 
+def test_what_was_said_and_what_became_of_it():
+    def one(group, name, measure, mean):
+        return {**cell(name, measure, mean), "group": group}
+
+    cells = [one(SAID, "copies", measure, 0.5) for measure in list(SAYING)[:6]]
+    cells += [one(SAID, "copies", ATTENTION, 1), one(SAID, "copies", LEFT[0], 12.34)]
+    cells += [one(SAID, "copies", LEFT[1], 0.05), one(TRAINED, "copies", "seeds that learn %", 50)]
+    lines = said_table({"cells": cells}).splitlines()
+    assert lines[0].split(" | ")[7:] == ["attention", "seeds that learn %", "steps, median |"]
+    assert lines[2] == "| copies | 0 | 0.5 | 0.5 | 0 | 0.5 | 0 | may be | 50 |  |"
+    left = left_table({"cells": cells}).splitlines()
+    assert left == [
+        "|  | copies |",
+        "| --- | --- |",
+        f"| {LEFT[0]} | 12 |",
+        f"| {LEFT[1]} | 0.05 |",
+    ]
+
+
 PAGES = {
     "README.md": {"witness-in-short"},
-    "docs/guide/witness.md": {"witness", "witness-tried"},
+    "docs/guide/witness.md": {"witness", "witness-linear", "witness-tried"},
     "docs/guide/trust.md": {"trust-validation"},
     "docs/guide/peers.md": {"mnist-bags"},
+    "docs/guide/words.md": {"diagnosis-said", "diagnosis-left"},
 }
 
 

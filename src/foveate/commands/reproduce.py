@@ -15,7 +15,14 @@ __all__ = ["reproduce_command"]
 
 def reproduce_command(
     table: Literal[
-        "table1", "table2", "captions", "witness", "trust-validation", "mnist-bags", "all"
+        "table1",
+        "table2",
+        "captions",
+        "witness",
+        "trust-validation",
+        "mnist-bags",
+        "diagnosis",
+        "all",
     ] = "all",
     /,
     *,

@@ -9,16 +9,36 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from foveate.experiments.diagnosis.cells import ATTENTION, LEFT, SAID, VERDICTS
 from foveate.experiments.reproduction import Result
 from foveate.experiments.witness.cells import GAIN, REACHED, RULES, VALIDATION
 from foveate.figures.palette import label
 from foveate.record import write_atomically
 
-__all__ = ["group_table", "renew", "renewed", "tried_table", "witness_table"]
+__all__ = [
+    "group_table",
+    "left_table",
+    "renew",
+    "renewed",
+    "said_table",
+    "tried_table",
+    "witness_table",
+]
 
 Cells = Mapping[tuple[str, str, str, str], Mapping[str, Any]]
 MARKED = re.compile(r"(?<=<!-- stored: )([\w-]+)( -->\n).*?(?=\n<!-- end -->)", re.S)
 PIXELS = ", pixels"
+SAYING = {
+    "sentences": ",.0f",
+    "information, nats": ".2g",
+    "of the whole table, nats": ".2g",
+    "z": ",.0f",
+    "lift %": ".3g",
+    "sentences without %": ".0f",
+    ATTENTION: "g",
+    "seeds that learn %": ".0f",
+    "steps, median": ".0f",
+}
 
 
 def renew(place: Path, results: Sequence[Result]) -> list[Path]:
@@ -48,11 +68,12 @@ def renewed(text: str, results: Sequence[Result]) -> str:
         >>> renewed("<!-- stored: witness -->\nold\n<!-- end -->", [])
         '<!-- stored: witness -->\nold\n<!-- end -->'
     """
-    whole = {own["table"]: own for own in results if own.get("cells") and not own.get("label")}
+    kept = {(own["table"], own.get("label", "")): own for own in results if own.get("cells")}
 
     def made(found: re.Match[str]) -> str:
-        table, make = MADE[found[1]]
-        return f"{found[1]}{found[2]}{make(whole[table])}" if table in whole else found[0]
+        table, label, make = MADE[found[1]]
+        own = kept.get((table, label))
+        return f"{found[1]}{found[2]}{make(own)}" if own else found[0]
 
     return MARKED.sub(made, text)
 
@@ -114,6 +135,34 @@ def _written(cell: Mapping[str, Any] | None, form: str) -> str:
     return f"{cell['mean']:{form}}{spread}"
 
 
+def said_table(result: Result) -> str:
+    """A line a corpus: what the diagnosis measures, what it says, and what became of it."""
+    cells = {(c["name"], c["measure"]): c["mean"] for c in result["cells"]}
+    lines = [
+        [name, *(_plain(cells.get((name, m)), form) for m, form in SAYING.items())]
+        for name in dict.fromkeys(c["name"] for c in result["cells"] if c["group"] == SAID)
+    ]
+    for line in lines:
+        line[1 + list(SAYING).index(ATTENTION)] = VERDICTS[int(cells[line[0], ATTENTION])]
+    head = ["attention" if measure == ATTENTION else measure for measure in SAYING]
+    return _markdown(["", *head], lines)
+
+
+def left_table(result: Result) -> str:
+    """A column a corpus: what is left of two tables when outputs are permuted, in per cent."""
+    cells = {(c["measure"], c["name"]): c["mean"] for c in result["cells"]}
+    names = [name for measure, name in cells if measure == LEFT[1]]
+    lines = [
+        [measure, *(_plain(cells.get((measure, name)), ".2g") for name in names)]
+        for measure in LEFT
+    ]
+    return _markdown(["", *names], lines)
+
+
+def _plain(value: float | None, form: str) -> str:
+    return "" if value is None else format(value, form)
+
+
 def _by_key(result: Result) -> Cells:
     return {(c["group"], c["setting"], c["name"], c["measure"]): c for c in result["cells"]}
 
@@ -142,12 +191,19 @@ def _markdown(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-MADE: Mapping[str, tuple[str, Callable[[Result], str]]] = {
-    "witness": ("witness", witness_table),
-    "witness-in-short": ("witness", partial(witness_table, without=PIXELS)),
-    "witness-tried": ("witness", tried_table),
+MADE: Mapping[str, tuple[str, str, Callable[[Result], str]]] = {
+    "witness": ("witness", "", witness_table),
+    "witness-in-short": ("witness", "", partial(witness_table, without=PIXELS)),
+    "witness-tried": ("witness", "", tried_table),
+    "witness-photographs": ("witness", "photographs", witness_table),
+    "witness-linear": (
+        "witness",
+        "linear",
+        partial(group_table, measures=dict.fromkeys(("accuracy %", "FT %", "SAIF %"), ".1f")),
+    ),
     "trust-validation": (
         "trust-validation",
+        "",
         partial(
             group_table,
             measures={
@@ -166,9 +222,12 @@ MADE: Mapping[str, tuple[str, Callable[[Result], str]]] = {
     ),
     "mnist-bags": (
         "mnist-bags",
+        "",
         partial(
             group_table, measures={"bag AUC": ".3f", "segment AUROC": ".3f", "pointing %": ".0f"}
         ),
     ),
+    "diagnosis-said": ("diagnosis", "", said_table),
+    "diagnosis-left": ("diagnosis", "", left_table),
 }
-"""What a page can ask for: the stored study, and how it is written."""
+"""What a page can ask for: the stored study, its label, and how it is written."""

@@ -5,6 +5,7 @@ and again: here what does not depend on the order is made once, all pairs are co
 cells are looked at than a bound allows.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -25,6 +26,7 @@ from foveate.words.tables import Tables
 __all__ = ["COUNTED", "LEAST", "MEASURED", "Crossing", "Measurement"]
 
 Array = NDArray[Any]
+Read = Callable[[sparse.csr_array, Tokens, Tokens], Tables]
 
 COUNTED = 1 << 23  # cells counted: no table has more entries, so some 100 MB at most for each
 MEASURED = 1 << 19  # cells looked at
@@ -124,14 +126,21 @@ class Crossing:
 
     def measure(self, order: Tensor, tables: list[sparse.csr_array]) -> Measurement:
         """What the tables say of the measured pairs, with the targets in this order."""
-        return Measurement(*(self._seen(order, tables, shift) for shift in (1, 2)))
+        return Measurement(*(self._times(order, tables, shift) for shift in (1, 2)))
 
-    def _seen(self, order: Tensor, tables: list[sparse.csr_array], shift: int) -> Tables:
+    def look(self, order: Tensor, tables: list[sparse.csr_array], shift: int, read: Read) -> Tables:
+        """What is read off the table ``shift`` folds on, for the measured pairs in this order."""
         found = []
         for k, few in enumerate(self._few):
             x, y = self.source.take(few), self.target.take(order[few])
-            found.append(beliefs(tables[(k + shift) % 3], x, y, smoothing=self.kappa).shares())
-        alpha = Tables.join(found)
+            found.append(read(tables[(k + shift) % 3], x, y))
+        return Tables.join(found)
+
+    def _times(self, order: Tensor, tables: list[sparse.csr_array], shift: int) -> Tables:
+        def shares(table: sparse.csr_array, x: Tokens, y: Tokens) -> Tables:
+            return beliefs(table, x, y, smoothing=self.kappa).shares()
+
+        alpha = self.look(order, tables, shift, shares)
         return alpha.filled(alpha.values * alpha.spread(alpha.lengths))
 
 

@@ -8,8 +8,11 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
+from foveate.experiments.diagnosis.cells import diagnosis_cells
+from foveate.experiments.diagnosis.corpora import diagnosed_corpus, here
 from foveate.experiments.diagnosis.training import Condition, condition_course, predicted
-from foveate.experiments.experiment import EXPERIMENTS, Experiment, Scale, Work
+from foveate.experiments.experiment import EXPERIMENTS, Records, Scale, Work
+from foveate.experiments.published import Cell, Reproduction
 from foveate.plan import Checked
 from foveate.record import Record
 from foveate.steps import follow
@@ -34,11 +37,15 @@ class DiagnosisSettings(Checked):
     every: Count = 10  # released code
     learnt: Annotated[float, Field(gt=0, le=1)] = 0.95  # [snell21] 5.2, for heads
     diagnosed: Annotated[int, Field(ge=30)] = 2000  # ours: sequences that the diagnosis reads
+    texts: tuple[str, ...] = ("sst", "imdb", "sms")
+    """Sets of labelled texts that are diagnosed too; nothing is trained on them here."""
+    pairs: tuple[str, ...] = ("multi30k",)
+    """Sets of sentence pairs, likewise, of whole words."""
 
 
 @EXPERIMENTS.register("diagnosis")
-class Diagnosed(Experiment):
-    """Copy tasks from no word knowledge to much, each diagnosed, then trained."""
+class Diagnosed(Reproduction):
+    """Copy tasks from no word knowledge to much, each diagnosed, then trained; and real corpora."""
 
     about = "the diagnosis against the truth: copy tasks ranked by what co-occurrence promises"
     scales: ClassVar[Mapping[Scale, Checked]] = {
@@ -52,6 +59,8 @@ class Diagnosed(Experiment):
             lr=5e-3,
             steps=20,
             diagnosed=200,
+            texts=("keywords",),
+            pairs=("made-up",),
         ),
         "small": DiagnosisSettings(
             seeds=6,
@@ -67,7 +76,23 @@ class Diagnosed(Experiment):
     }
 
     def parts(self, use: DiagnosisSettings) -> Mapping[str, Work]:
-        return {c.name: partial(_part, use, c) for c in conditions(use)}
+        corpora = {
+            name: partial(diagnosed_corpus, name, name in use.pairs)
+            for name in here(use.texts, use.pairs)
+        }
+        return {c.name: partial(_part, use, c) for c in conditions(use)} | corpora
+
+    def cells(self, use: DiagnosisSettings, records: Records) -> list[Cell]:
+        return diagnosis_cells(use, records)
+
+    def runnable(self, use: DiagnosisSettings) -> tuple[Checked, dict[str, str]]:
+        there = here(use.texts, use.pairs)
+        absent = [name for name in use.texts + use.pairs if name not in there]
+        left = {
+            key: tuple(name for name in getattr(use, key) if name in there)
+            for key in ("texts", "pairs")
+        }
+        return use.model_copy(update=left), dict.fromkeys(absent, "its files are not here")
 
 
 def conditions(use: DiagnosisSettings) -> list[Condition]:

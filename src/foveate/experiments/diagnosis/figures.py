@@ -120,7 +120,8 @@ def _words(value: Interval) -> str:
 def _curves(records: Records) -> alt.Chart:
     """The median of accuracy over steps; a seed that has learnt stays where it was."""
     rows = []
-    for name, record in records.items():
+    trained = {name: record for name, record in records.items() if record.values}
+    for name, record in trained.items():
         accuracy = record.values["accuracy"].copy()
         for i in range(1, len(accuracy)):
             accuracy[i] = np.where(np.isnan(accuracy[i]), accuracy[i - 1], accuracy[i])
@@ -128,7 +129,7 @@ def _curves(records: Records) -> alt.Chart:
             {"x": int(step), "y": float(y), "name": name}
             for step, y in zip(record.t, np.median(accuracy, 1), strict=True)
         ]
-    names = list(records)
+    names = list(trained)
     colours = [LINES[k % len(LINES)] for k in range(len(names))]
     chart = (
         alt.Chart()

@@ -31,14 +31,19 @@ class Ranking(NamedTuple):
 
 
 def steps_to_learn(use: "DiagnosisSettings", records: Records) -> dict[str, Numbers]:
-    """The first measured step at which each seed has learnt, infinite where none; by condition."""
-    return {name: first_above(r, use.learnt, use.steps) for name, r in records.items()}
+    """The first measured step at which each seed has learnt, infinite where none; by condition.
+
+    Corpora that were diagnosed alone are left out.
+    """
+    trained = {name: record for name, record in records.items() if record.values}
+    return {name: first_above(r, use.learnt, use.steps) for name, r in trained.items()}
 
 
 def ranking(use: "DiagnosisSettings", records: Records) -> Ranking:
     """How well the information of each condition ranks what became of it."""
-    information = np.array([float(r.final["information"][0]) for r in records.values()])
-    steps = np.stack(list(steps_to_learn(use, records).values()))
+    learnt = steps_to_learn(use, records)
+    information = np.array([float(records[name].final["information"][0]) for name in learnt])
+    steps = np.stack(list(learnt.values()))
     share = np.isfinite(steps).mean(1)
     rng = np.random.default_rng(0)
     picks = rng.integers(steps.shape[1], size=(DRAWS, *steps.shape))

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from foveate.errors import FoveateError
+from foveate.experiments.diagnosis.corpora import left_of_counts, numbers
 from foveate.models.seq2seq import Seq2Seq, shifted
 from foveate.randomness import generator
 from foveate.record import Array
@@ -66,8 +67,8 @@ def predicted(task: Condition, n: int) -> tuple[dict[str, Array], str]:
     tokens = Tokens(x.flatten(), torch.arange(n + 1) * task.length)
     names = [str(i) for i in range(task.vocabulary)]
     found = diagnose(tokens, tokens, (names, names))
-    numbers = {"information": found.information, "lift": found.lift, "z": found.z}
-    return {name: np.array([value]) for name, value in numbers.items()}, found.verdict
+    left = left_of_counts(tokens, tokens, (len(names), len(names)))
+    return numbers(found) | {"left_of_counts": np.array([left])}, found.verdict
 
 
 def condition_course(use: "DiagnosisSettings", task: Condition, seed: int) -> Course:

@@ -13,7 +13,7 @@ from foveate.experiments.table1.rows import ROWS, Row
 from foveate.randomness import generator
 from foveate.segments import Mosaics
 
-__all__ = ["STUDY", "recut"]
+__all__ = ["APART", "STUDY", "recut"]
 
 UNSEEN = -2
 MNIST = ("mnist", "ylecun/mnist")
@@ -21,6 +21,11 @@ MNIST = ("mnist", "ylecun/mnist")
 
 def _digits(m: int) -> Row:
     return Row(f"Digits m={m}", "digits", m, "mlp", "digits")
+
+
+def _mode(number: int) -> Row:
+    name = f"error-mode-{number}"
+    return Row(f"Error mode {number}", name, 9, "linear", "error-modes", "linear networks")
 
 
 def _mnist(m: int) -> Row:
@@ -37,7 +42,11 @@ STUDY: Mapping[str, Row] = {
     "cifar10-5-pixels": ROWS["cifar10-5-pixels"],
     "hatexplain-1": ROWS["hatexplain-1"],
     "hatexplain-1-majority": ROWS["hatexplain-1-majority"],
+    "error-mode-1": _mode(1),
+    "error-mode-2": _mode(2),
 }
+APART = ("cifar10-5-pixels", "error-mode-1", "error-mode-2")
+"""Sets with results of their own: photographs take an hour, linear networks many starts."""
 
 
 def recut(

@@ -1,0 +1,96 @@
+"""Corpora to diagnose, and how much of what a table tells is left when outputs are permuted."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import torch
+from scipy import sparse
+
+from foveate.corpora import load_pairs, load_texts
+from foveate.experiments.agreement.pairs import pairs_here
+from foveate.experiments.agreement.texts import texts_here
+from foveate.record import Array, Record
+from foveate.tokens import Tokens
+from foveate.words.cooccurrence import label_targets, lookup
+from foveate.words.crossing import Crossing
+from foveate.words.diagnosis import Diagnosis, diagnose
+from foveate.words.tables import Tables
+
+__all__ = ["diagnosed_corpus", "here", "left_of_counts", "numbers"]
+
+CONTROLS = 3
+Corpus = tuple[Tokens, Tokens, tuple[list[str], list[str]]]
+
+
+def here(texts: tuple[str, ...], pairs: tuple[str, ...]) -> tuple[str, ...]:
+    """The corpora whose files are here."""
+    return texts_here(texts) + pairs_here(pairs)
+
+
+def diagnosed_corpus(name: str, pairs: bool, _: Path, tell: Callable[[int, int], None]) -> Record:
+    """What is said of a corpus, as the copy tasks' records have it, and nothing trained."""
+    source, target, words = _pairs(name) if pairs else _texts(name)
+    found = diagnose(source, target, words, report=tell)
+    left = left_of_counts(source, target, (len(words[0]), len(words[1])))
+    final = numbers(found) | {"left_of_counts": np.array([left])}
+    return Record(np.zeros(1), {}, final, {"condition": name, "said": found.verdict})
+
+
+def numbers(found: Diagnosis) -> dict[str, Array]:
+    """What is kept of a diagnosis, shape (1,) each; shares are of 1."""
+    whole = found.information + float(np.mean(found.control))
+    kept = {
+        "sentences": found.sentences,
+        "information": found.information,
+        "table": found.table,
+        "lift": found.lift,
+        "z": found.z,
+        "without": found.without,
+        "left_of_trans": float(np.mean(found.control)) / whole if whole else np.nan,
+    }
+    return {name: np.array([value]) for name, value in kept.items()}
+
+
+def left_of_counts(source: Tokens, target: Tokens, size: tuple[int, int]) -> float:
+    r"""The share of what :math:`C_{i,o} - \bar C_i` tells that is left with outputs permuted.
+
+    The variance over the positions of a sentence, as a covariance of two tables that share no
+    sentence, so that chance adds nothing to it.
+    """
+    crossing = Crossing(source, target, size, "diagnosis", 0)
+    true, *chance = (_variance(crossing, crossing.order(k), size[1]) for k in range(CONTROLS + 1))
+    return float(np.mean(chance)) / true if true > 0 else np.nan
+
+
+def _variance(crossing: Crossing, order: torch.Tensor, outputs: int) -> float:
+    tables = crossing.tables(order)
+    one, other = (
+        crossing.look(order, tables, shift, partial(_centred, outputs)) for shift in (1, 2)
+    )
+    return float((one.values * other.values).mean())
+
+
+def _centred(outputs: int, table: sparse.csr_array, x: Tokens, y: Tokens) -> Tables:
+    """C − its mean over outputs, less the mean over the positions of the sentence."""
+    seen = lookup(table, x, y)
+    level = table.sum(1) / outputs
+    values = seen.values - level[x.ids.numpy()[seen.column]]
+    centred = seen.filled(values)
+    return seen.filled(values - seen.spread(centred.sums() / seen.lengths))
+
+
+def _texts(name: str) -> Corpus:
+    data = load_texts(name)
+    return (
+        data.train,
+        label_targets(data.y_train),
+        (list(data.vocabulary.words), list(data.classes)),
+    )
+
+
+def _pairs(name: str) -> Corpus:
+    data = load_pairs(name, unit="words")
+    words = list(data.source_vocabulary.words), list(data.target_vocabulary.words)
+    return data.train.source, data.train.target, words
