@@ -9,10 +9,16 @@ from foveate.experiments.runner import start_experiment
 from foveate.experiments.witness import WitnessStudy
 from foveate.experiments.witness.cells import GAIN, RULES, witness_cells
 from foveate.experiments.witness.figures import flow_chart
+from foveate.experiments.witness.ideas import (
+    NullClass,
+    Powers,
+    SilenceOfWhatReads,
+    WithSilence,
+)
 from foveate.experiments.witness.sets import STUDY, recut
-from foveate.experiments.witness.tried import TRIED, WithSilence
+from foveate.experiments.witness.tried import TRIED
 from foveate.figures.render import to_svg
-from foveate.paradigms import Soft, Witness
+from foveate.paradigms import Hard, Marginal, Progress, Soft, TopMarginal, Witness
 from foveate.record import Record
 
 
@@ -38,17 +44,21 @@ def test_held_out_images_are_in_no_training_mosaic_and_keep_their_kind():
         assert seen.count("background") == 4
 
 
-def test_silence_is_the_weighted_divergence_from_uniform():
+@pytest.fixture(scope="module")
+def three():
+    """Three bags of four segments, a linear classifier of five classes, a drawn place each."""
     chance = torch.Generator().manual_seed(0)
     alpha = torch.rand(3, 4, generator=chance, dtype=torch.float64).softmax(1)
     x = torch.randn(3, 4, 2, generator=chance, dtype=torch.float64)
     w = torch.randn(2, 5, generator=chance, dtype=torch.float64)
     y, places = torch.tensor([0, 4, 2]), torch.tensor([[1], [0], [3]])
+    return alpha, x, (lambda rows: rows @ w), y, places
 
-    def g(rows):
-        return rows @ w
 
+def test_silence_is_the_weighted_divergence_from_uniform(three):
+    alpha, x, g, y, places = three
     found = WithSilence(Soft(), 0.5).loss(alpha, x, g, y, places)
+    adapted = SilenceOfWhatReads(Soft(), 0.5).loss(alpha, x, g, y, places)
     for i in range(3):
         r = int(places[i, 0])
         log_p = g(x[i, r][None]).log_softmax(1)[0]
@@ -56,6 +66,43 @@ def test_silence_is_the_weighted_divergence_from_uniform():
         weight = (1 - alpha[i, r]) * 4 / 3
         plain = Soft().loss(alpha, x, g, y)[i]
         assert float(found[i]) == pytest.approx(float(plain + 0.5 * weight * cross))
+        says = 1 + float((log_p.exp() * log_p).sum()) / np.log(5)
+        assert float(adapted[i]) == pytest.approx(float(plain + 0.5 * weight * says * cross))
+
+
+def test_powers_lie_between_hard_attention_and_lvml(three):
+    alpha, x, g, y, _ = three
+    lvml, hard = (rule.loss(alpha, x, g, y) for rule in (Marginal(), Hard()))
+    assert torch.allclose(Powers(power=1.0).loss(alpha, x, g, y), lvml)
+    assert torch.allclose(Powers(power=1e-6).loss(alpha, x, g, y), hard, atol=1e-4)
+    between = Powers(power=0.5).loss(alpha, x, g, y)
+    assert bool(((between > lvml) & (between < hard)).all())
+
+
+def test_a_null_class_is_one_more_logit(three):
+    alpha, x, g, y, places = three
+    p = torch.cat([g(x), torch.zeros(3, 4, 1, dtype=x.dtype)], 2).softmax(2)
+    found = NullClass(weight=0.5).loss(alpha, x, g, y, places)
+    for i in range(3):
+        r = int(places[i, 0])
+        marginal = -torch.log((alpha[i] * p[i, :, y[i]]).sum())
+        null = -torch.log(p[i, r, 5]) * (1 - alpha[i, r]) * 4 / 3
+        assert float(found[i]) == pytest.approx(float(marginal + 0.5 * null))
+    said = NullClass().log_prob(alpha, x, g).exp()
+    assert torch.allclose(said.sum(1), torch.ones(3, dtype=x.dtype))
+    mixed = (alpha[:, :, None] * p[:, :, :5]).sum(1)
+    assert torch.allclose(said, mixed / mixed.sum(1, keepdim=True))
+
+
+def test_weights_fall_to_nothing():
+    silence = TRIED["LVML, silence 1 falling to 0"]
+    seen = [silence.phase(Progress(epoch, 10)) for epoch in range(10)]
+    assert [phase.weight for phase in seen[:8]] == pytest.approx([1 - k / 8 for k in range(8)])
+    assert seen[8:] == [Marginal(), Marginal()]
+    witness = TRIED["three witnesses 3 falling to 0"]
+    seen = [witness.phase(Progress(epoch, 10)) for epoch in range(10)]
+    assert [phase.weight for phase in seen[:6]] == pytest.approx([3 - k / 2 for k in range(6)])
+    assert seen[6:] == [TopMarginal()] * 4
 
 
 def test_the_default_is_one_of_those_tried():

@@ -1,14 +1,17 @@
 """All that was tried before the witness was settled on, each against its control."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar
 
-from torch import Tensor
-
-from foveate.maps import log_softmax
+from foveate.experiments.witness.ideas import (
+    FadingSilence,
+    FadingWitness,
+    NullClass,
+    OneOptimizer,
+    Powers,
+    SilenceOfWhatReads,
+    WithSilence,
+)
 from foveate.paradigms import (
-    Aux,
     Hard,
     Hybrid,
     Marginal,
@@ -18,36 +21,8 @@ from foveate.paradigms import (
     WithWitness,
     Witness,
 )
-from foveate.segments import Network, Segments, select
 
-__all__ = ["FINALISTS", "TRIED", "WithSilence"]
-
-
-@dataclass(frozen=True)
-class WithSilence(WithWitness):
-    r"""The control: the drawn segment must say nothing, the more so the less it is attended to.
-
-    :math:`\ell + \lambda \frac{m}{m-1} (1-\alpha_r) KL(u\|\sigma(g(x_r)))`, α held fixed: in
-    the mean over r the weights :math:`1-\alpha` normalised over the bag, where nothing is padded.
-    It takes confidence from relevant segments that the focus has not found yet
-    (:mod:`foveate.dynamics.witness`).
-    """
-
-    def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
-        loss = self.paradigm.loss(alpha, x, g, y)
-        if aux is None:
-            return loss
-        log_p = log_softmax(g(select(x, aux[:, 0])))
-        outside = 1 - alpha.detach().gather(1, aux).squeeze(1)
-        share = alpha.shape[1] / (alpha.shape[1] - 1)
-        return loss - self.weight * share * outside * log_p.mean(1)
-
-
-@dataclass(frozen=True)
-class OneOptimizer(Witness):
-    """The control: the second phase goes on with the optimiser of the first."""
-
-    fresh_optimizer: ClassVar[bool] = False
+__all__ = ["FINALISTS", "TRIED"]
 
 
 def _witness(
@@ -108,6 +83,15 @@ TRIED: Mapping[str, Paradigm] = {
     "three witnesses 3, 0": _witness(3.0, 0.0, witnesses=3),
     "three witnesses 3, 0 from .4": _witness(3.0, 0.0, 0.4, witnesses=3),
     "three witnesses 9, 0 from .4": _witness(9.0, 0.0, 0.4, witnesses=3),
+    # Their numbers name parts of runs: what comes later stands at the end.
+    "LVML, silence 1 falling to 0": FadingSilence(Marginal(), 1.0),
+    "LVML, silence 3 of what reads": SilenceOfWhatReads(Marginal(), 3.0),
+    "LVML, null class 1": NullClass(weight=1.0),
+    "LVML to the power ½": Powers(power=0.5),
+    "LVML to the power 2": Powers(power=2.0),
+    "three witnesses 3 falling to 0": FadingWitness(
+        switch=0.6, phases=(WithWitness(Soft(), 3.0, 3), TopMarginal())
+    ),
 }
 """By name: what has a witness or is made silent, and the weights of the two phases."""
 
