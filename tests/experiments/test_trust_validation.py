@@ -93,6 +93,11 @@ def test_the_table_keeps_design_and_validation_apart():
     assert cells["Design sets", "all", "Spearman's ρ"].mean == row.rho.mean
     assert cells["Design sets", "all", "least FT %"].mean == pytest.approx(60)
     assert cells["Design sets", "all", "largest FT %"].mean == pytest.approx(90)
+    assert cells["Design sets", "all", "mean FT %"].mean == pytest.approx(75)
+    assert cells["Design sets", "all", "FT of the pick %"].mean == pytest.approx(90)
+    other = {**records, "c": record([[0.4, 0.4]] * 2, [[1.0, 1.0]] * 2, role="design", name="odd")}
+    row_of_two = ranking(role_of(other, "design"), "all")
+    assert row_of_two.picked == pytest.approx((0.9 + 1.0) / 2)  # a pick a set, the mean of them
     astray = row.detection.found + row.detection.missed
     assert cells["Design sets", "all", "classes astray"].mean == astray == 1
     assert list(by_set(role_of(records, "design"))) == ["seen"]

@@ -209,7 +209,9 @@ MADE: Mapping[str, tuple[str, str, Callable[[Result], str]]] = {
             measures={
                 "models": ".0f",
                 "least FT %": ".0f",
+                "mean FT %": ".0f",
                 "largest FT %": ".0f",
+                "FT of the pick %": ".0f",
                 "Spearman's ρ": ".2f",
                 "mean error": ".3f",
                 "classes astray": ".0f",

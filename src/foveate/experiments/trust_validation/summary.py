@@ -1,6 +1,6 @@
 """How well the label-free score ranks models by FT, and what the detector finds and misses."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,7 +46,10 @@ class Row(NamedTuple):
     name: str
     models: int
     low: float
+    mean: float
     high: float
+    picked: float
+    """FT of the model with the largest score; of several sets the mean over them."""
     rho: Interval
     error: float
     detection: Detection
@@ -84,7 +87,9 @@ def ranking(records: Records, name: str) -> Row:
         name,
         said.size,
         float(true.min()),
+        float(true.mean()),
         float(true.max()),
+        float(np.mean([_picked(own.values()) for own in by_set(records).values()])),
         Interval(rho, low, high),
         float(np.abs(said - true).mean()),
         _detection(parts, lambda r: detect(_marks(r)) > 0),
@@ -123,7 +128,9 @@ def _cells(group: str, row: Row) -> list[Cell]:
     alone = {
         "models": row.models,
         "least FT %": 100 * row.low,
+        "mean FT %": 100 * row.mean,
         "largest FT %": 100 * row.high,
+        "FT of the pick %": 100 * row.picked,
         "mean error": row.error,
         "classes astray": row.detection.found + row.detection.missed,
         "found by the detector": row.detection.found,
@@ -145,6 +152,12 @@ def _ft(record: Record) -> Array:
     weight: Mapping[str, Any] = record.final
     mean: Array = (weight["ft"] * weight["bags"]).sum(1) / weight["bags"].sum(1)
     return mean
+
+
+def _picked(parts: Iterable[Record]) -> float:
+    """FT of the model that the score alone would choose."""
+    said, true = zip(*((score(_marks(r)), _ft(r)) for r in parts), strict=True)
+    return float(np.concatenate(true)[np.nanargmax(np.concatenate(said))])
 
 
 def _astray(record: Record) -> Array:
