@@ -215,12 +215,17 @@ def _print_fit(run: Run) -> None:
     for heading in headings.values():
         table.add_column(f"{heading}\nvalidation", justify="right")
         table.add_column(f"{heading}\ntest [95 %]", justify="right")
+    by_attention = manifest["config"].get("choose") == "attention"
+    if by_attention:
+        table.add_column("attention\nvalidation", justify="right")
     for name, own in manifest["scores"].items():
         cells = []
         for key in headings:
             factor, places = (100, 1) if key == "balanced_accuracy" else (1, 3)
             cells.append(f"{factor * own['validation'][key][0]:.{places}f}")
             cells.append(_interval(own["test"][key], factor, places))
+        if by_attention:
+            cells.append(f"{own['attention_score']:.2f}")
         table.add_row(f"{name} *" if name == manifest["chosen"] else name, *cells)
     Console(width=None if Console().is_terminal else 140).print(table)
     print(f"* {manifest['chosen']} is chosen: {manifest['rule']}")

@@ -28,6 +28,8 @@ class FitSettings(Checked):
     """How scores become attention."""
     layer: str = "zeroth"
     """Where segments are averaged: zeroth, or f's last hidden layer."""
+    choose: Literal["accuracy", "attention"] = "accuracy"
+    """What decides: accuracy, or of those about as accurate the attention most to be trusted."""
     class_weight: Literal["balanced", "none"] = "balanced"
     """Weigh bags by the rarity of their class, or not."""
     standardise: bool = True

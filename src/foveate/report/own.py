@@ -24,6 +24,7 @@ COLUMNS = {
     "log_loss": ("Log loss, nats", 1, 3),
     "calibration_error": ("Calibration error", 1, 3),
 }
+ATTENTION = "Attention, label-free score (0 to 1)"
 SPOKEN = ("FT", "SAIF")  # words of the glossary that a fit with known relevance uses
 
 
@@ -51,6 +52,7 @@ def fit_page(run: Run) -> str:
         rule=manifest["rule"],
         rows=[_row(name, own, name == chosen) for name, own in manifest.get("scores", {}).items()],
         headings=[heading for heading, _, _ in COLUMNS.values()],
+        attention=ATTENTION if manifest["config"].get("choose") == "attention" else "",
         data=_data(manifest),
         counts=manifest["sizes"]["bags of class"],
         classes=classes,
@@ -98,6 +100,7 @@ def _row(name: str, own: Mapping[str, Any], chosen: bool) -> dict[str, Any]:
         "name": name,
         "chosen": chosen,
         "cells": cells,
+        "attention": f"{own['attention_score']:.2f}" if "attention_score" in own else "",
         "seeds": seeds,
     }
 
