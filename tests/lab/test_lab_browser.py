@@ -370,6 +370,28 @@ def test_a_file_with_a_hostile_name_is_checked(page, tmp_path, client):
     assert client.post(f"/api/trainings/{name}/stop").json()["state"] == "stopped"
 
 
+def test_a_fit_is_chosen_by_its_attention(page, tmp_path):
+    labels = ["no", "yes"]
+    file = tmp_path / "bags.csv"
+    rows = [
+        f"s{i},{labels[i % 2]},{0 if j else 2 * i % 4 - 1},{i + j / 10}"
+        for i in range(60)
+        for j in range(3)
+    ]
+    file.write_text("\n".join(["bag,label,a,b", *rows]))
+    page.goto("/own")
+    page.get_by_label("Drop a file here, or choose one").set_input_files(file)
+    page.get_by_label("Models of each").fill("1")
+    page.get_by_label("Epochs (by size unless given)").fill("3")
+    for name in ("Hard", "LVML", "Hybrid", "Witness"):
+        page.get_by_label(name, exact=True).uncheck()
+    page.get_by_label("of those about as accurate").check()
+    page.get_by_role("button", name="Fit and examine").click()
+    page.get_by_role("columnheader", name="Attention, label-free score").wait_for(timeout=60_000)
+    said = page.get_by_text("known locations play no part")
+    sync_api.expect(said).to_be_visible()
+
+
 def test_a_text_model_is_asked_and_opened_again_another_day(page, client):
     name = client.post("/api/words", json={"steps": 20}).json()["id"]
     page.goto(f"/words?id={name}")

@@ -227,7 +227,7 @@ def _print_fit(run: Run) -> None:
         if by_attention:
             cells.append(f"{own['attention_score']:.2f}")
         table.add_row(f"{name} *" if name == manifest["chosen"] else name, *cells)
-    Console(width=None if Console().is_terminal else 140).print(table)
+    Console(width=None if Console().is_terminal else 160).print(table)
     print(f"* {manifest['chosen']} is chosen: {manifest['rule']}")
     print(f"report: {run.path / 'report.html'}")
     print(f"next: 'foveate trust {run.path}' says whether its attention can be trusted")

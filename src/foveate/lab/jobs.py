@@ -189,6 +189,7 @@ class FitOwn(Checked):
     paradigms: Annotated[Words, Field(min_length=1, max_length=6)] = RACED
     seeds: Annotated[int, Field(ge=1, le=10)] = 3
     epochs: Annotated[int, Field(ge=1, le=1000)] | None = None
+    choose: Literal["accuracy", "attention"] = "accuracy"
 
 
 Job = TrainJob | Rerun | Study | OwnBags

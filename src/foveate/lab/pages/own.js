@@ -18,7 +18,7 @@ export async function open(place) {
   fill(place, h("h1", {}, "Own data"),
     h("p", { class: "lead" }, "Drop a table or an array file of labelled bags. The lab checks it, fits several ways to attend, and says whether the attention can be trusted. Nothing leaves this machine."),
     drop, found, work, result);
-  let session = null, stream = null, chosen = [...RACED], sizes = { seeds: 3, epochs: "" };
+  let session = null, stream = null, chosen = [...RACED], sizes = { seeds: 3, epochs: "" }, trusted = false;
   const columns = {};
 
   function drawDrop(error = null) {
@@ -91,7 +91,8 @@ export async function open(place) {
         h("div", { class: "controls" },
           h("fieldset", {}, h("legend", {}, "Ways to attend"), h("div", { class: "choices" }, RACED.map((name) => check({ label: seen.paradigms[name].label, colour: seen.paradigms[name].colour, checked: chosen.includes(name), onchange: (on) => { chosen = RACED.filter((own) => (own === name ? on : chosen.includes(own))); } })))),
           field({ label: "Models of each", type: "number", min: 1, max: 10, value: sizes.seeds, onchange: (value) => { sizes.seeds = value; } }),
-          field({ label: "Epochs (by size unless given)", type: "number", min: 1, max: 1000, value: sizes.epochs, onchange: (value) => { sizes.epochs = value; } })),
+          field({ label: "Epochs (by size unless given)", type: "number", min: 1, max: 1000, value: sizes.epochs, onchange: (value) => { sizes.epochs = value; } }),
+          h("fieldset", {}, h("legend", {}, "Which is chosen"), check({ label: "of those about as accurate, the one whose attention is most to be trusted", checked: trusted, onchange: (on) => { trusted = on; } }))),
         h("div", { class: "row" }, h("button", { type: "button", class: "main", id: "fit", onclick: begin }, "Fit and examine"))));
       return;
     }
@@ -105,7 +106,7 @@ export async function open(place) {
 
   async function begin() {
     try {
-      await post(`/api/own/${session.id}/fit`, { paradigms: chosen, seeds: Number(sizes.seeds), epochs: sizes.epochs ? Number(sizes.epochs) : null });
+      await post(`/api/own/${session.id}/fit`, { paradigms: chosen, seeds: Number(sizes.seeds), epochs: sizes.epochs ? Number(sizes.epochs) : null, choose: trusted ? "attention" : "accuracy" });
     } catch (error) {
       fill(result, failed(error));
     }
@@ -115,6 +116,7 @@ export async function open(place) {
     const own = session.result;
     if (!own?.run) { fill(result); return; }
     const cell = ([mean, low, high]) => `${number(mean, 3)}${low === null || low === undefined ? "" : ` [${number(low, 2)}, ${number(high, 2)}]`}`;
+    const judged = Object.values(own.scores).some((row) => row.attention_score !== undefined);
     const keep = (words, path, values) => h("li", {}, h("a", { href: link(path, { run: own.run, ...values }), target: "_blank", rel: "noopener" }, words));
     fill(result, h("h2", {}, "Can its attention be trusted?"),
       h("div", { class: "panel" },
@@ -124,8 +126,8 @@ export async function open(place) {
         h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", {}, "Class"), h("th", { class: "number" }, "Answered right"), h("th", {}, "Verdict"))),
           h("tbody", {}, own.by_class.map((row) => h("tr", {}, h("th", { scope: "row" }, row.name), h("td", { class: "number" }, percent(row.accuracy)), h("td", {}, h("span", { class: `pill ${GRADES[row.verdict.grade]}` }, row.verdict.grade), ` ${row.verdict.said}`))))))),
       h("h2", {}, "How well does it answer?"),
-      h("div", { class: "panel scroll" }, h("table", {}, h("thead", {}, h("tr", {}, ["", "Balanced accuracy", "AUROC", "Log loss"].map((title, k) => h("th", { class: k ? "number" : null }, title)))),
-        h("tbody", {}, Object.entries(own.scores).map(([name, row]) => h("tr", {}, h("th", { scope: "row" }, `${seen.paradigms[name]?.label ?? name}${name === own.chosen ? ", chosen" : ""}`), ["balanced_accuracy", "auroc", "log_loss"].map((key) => h("td", { class: "number" }, cell(row.test[key])))))))),
+      h("div", { class: "panel scroll" }, h("table", {}, h("thead", {}, h("tr", {}, ["", "Balanced accuracy", "AUROC", "Log loss", ...(judged ? ["Attention, label-free score"] : [])].map((title, k) => h("th", { class: k ? "number" : null }, title)))),
+        h("tbody", {}, Object.entries(own.scores).map(([name, row]) => h("tr", {}, h("th", { scope: "row" }, `${seen.paradigms[name]?.label ?? name}${name === own.chosen ? ", chosen" : ""}`), ["balanced_accuracy", "auroc", "log_loss"].map((key) => h("td", { class: "number" }, cell(row.test[key]))), judged && h("td", { class: "number" }, number(row.attention_score, 2))))))),
       h("p", { class: "note" }, `On test bags, with 95 % intervals. Chosen: ${own.rule}.`),
       h("h2", {}, "To keep"),
       h("ul", {}, keep("Evidence page: where it looks and for which class each segment speaks", "api/run/report", { page: "evidence" }), keep("Report of the fit", "api/run/report", { page: "report" }), keep("Report on trust", "api/run/report", { page: "trust" }),
