@@ -137,6 +137,9 @@ def test_cells_are_over_known_bags_against_the_oracle_and_the_better_of_two():
     assert (found["witness", GAIN].low, found["witness", GAIN].high) == pytest.approx((0, 30))
     assert ("soft", GAIN) not in found
     assert found["soft", "calls of g a bag and epoch"].mean == 4
+    records["digits-5-oracle"] = made_record([0.0, 0.0])
+    hopeless = {(c.name, c.measure) for c in witness_cells(("digits-5",), records)}
+    assert not any(measure.endswith("of the oracle's, %") for _, measure in hopeless)
 
 
 def test_the_flow_is_drawn():

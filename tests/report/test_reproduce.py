@@ -113,6 +113,14 @@ def test_a_measure_has_the_same_digits_in_every_row_and_one_seed_is_one():
     }
 
 
+def test_counts_have_no_decimals():
+    cells = [{**cell("All", name, "models", mean, setting=""), "seeds": 1, "low": None, "high": None}
+             for name, mean in (("soft", 12500.0), ("hard", 0.0))]  # fmt: skip
+    own = result(table="trust-validation", cells=cells)
+    found = tables(read_html(reproduction_page([own], {})))
+    assert found["All 1 seed", "models"][1] == {"Soft": ["12,500"], "Hard": ["0"]}
+
+
 def test_results_of_one_table_at_two_scales_have_places_of_their_own():
     page = read_html(reproduction_page([result(), result(scale="paper"), result(label="a")], {}))
     (places,) = [[node.attrs["id"] for node in page.walk() if node.tag == "h2"]]

@@ -116,7 +116,7 @@ def _measure(
     """One measure of a group: a row a name, as many digits in each."""
     own = {name: measured[name, measure] for name in names if (name, measure) in measured}
     known = {name: published[name, measure] for name in names if (name, measure) in published}
-    digits = 1 if "%" in measure else _digits([cell["mean"] for cell in own.values()])
+    digits = _digits(measure, list(own.values()))
     rows = [
         {
             "name": label(name),
@@ -134,8 +134,8 @@ def _entry(cell: Measured | None, known: float | None, digits: int) -> dict[str,
     """Mean, interval, published number and difference; a dash where there is none."""
     entry = {"mean": "–", "range": "", "published": "–", "difference": "–"}
     if cell is not None:
-        entry["mean"] = f"{cell['mean']:.{digits}f}"
-        if cell["low"] is not None and cell["low"] != cell["high"]:
+        entry["mean"] = f"{cell['mean']:,.{digits}f}"
+        if _varies(cell):
             entry["range"] = f"[{cell['low']:.{digits}f}, {cell['high']:.{digits}f}]"
     if known is not None:
         entry["published"] = f"{known:g}" if known % 1 else f"{known:.1f}"
@@ -144,10 +144,19 @@ def _entry(cell: Measured | None, known: float | None, digits: int) -> dict[str,
     return entry
 
 
-def _digits(values: Sequence[float]) -> int:
-    """Decimals that leave three digits to the smallest value that is not 0."""
+def _digits(measure: str, cells: Sequence[Measured]) -> int:
+    """None for counts, one for shares, else what leaves three digits to the least that is not 0."""
+    values = [cell["mean"] for cell in cells]
+    if cells and all(value == round(value) for value in values) and not any(map(_varies, cells)):
+        return 0
+    if "%" in measure:
+        return 1
     least = min((abs(value) for value in values if value), default=1.0)
     return 1 if least >= 10 else 2 if least >= 1 else 3
+
+
+def _varies(cell: Measured) -> bool:
+    return cell["low"] is not None and cell["low"] != cell["high"]
 
 
 def _setup(manifest: Mapping[str, Any]) -> dict[str, str]:

@@ -71,16 +71,14 @@ def _compared(own: Mapping[str, Record]) -> dict[str, Array]:
     """The witness against the oracle and, paired by seed, the better of LVML and hybrid."""
     values = {rule: _measured(record) for rule, record in own.items()}
     better = max((values[rule]["SAIF %"] for rule in ("lvml", "hybrid")), key=np.mean)
+    # Of the oracle's mean, so that a seed on which it fails does not blow up.
+    most = {key: float(values["oracle"][f"{key} %"].mean()) for key in ("SAIF", "FT")}
     shares = {
-        REACHED.format(key): _share(values["witness"][f"{key} %"], values["oracle"][f"{key} %"])
-        for key in ("SAIF", "FT")
+        REACHED.format(key): 100 * values["witness"][f"{key} %"] / mean
+        for key, mean in most.items()
+        if mean
     }
     return {GAIN: values["witness"]["SAIF %"] - better, **shares}
-
-
-def _share(own: Array, oracle: Array) -> Array:
-    """Of the oracle's mean, so that a seed on which it fails does not blow up."""
-    return 100 * own / max(float(oracle.mean()), 1e-9)
 
 
 def _calls(record: Record) -> Array:
