@@ -114,8 +114,11 @@ def test_a_measure_has_the_same_digits_in_every_row_and_one_seed_is_one():
 
 
 def test_counts_have_no_decimals():
-    cells = [{**cell("All", name, "models", mean, setting=""), "seeds": 1, "low": None, "high": None}
-             for name, mean in (("soft", 12500.0), ("hard", 0.0))]  # fmt: skip
+    alone = {"setting": "", "seeds": 1, "low": None, "high": None}
+    cells = [
+        {**cell("All", name, "models", mean, setting=""), **alone}
+        for name, mean in (("soft", 12500.0), ("hard", 0.0))
+    ]
     own = result(table="trust-validation", cells=cells)
     found = tables(read_html(reproduction_page([own], {})))
     assert found["All 1 seed", "models"][1] == {"Soft": ["12,500"], "Hard": ["0"]}
