@@ -44,9 +44,9 @@ CHECKPOINT = "checkpoint.safetensors"
 RULES = {
     "accuracy": "the paradigm with the highest balanced accuracy on the validation bags, "
     "probabilities averaged over seeds; among equals the lowest log loss; test bags play no part",
-    "attention": "of the paradigms whose balanced accuracy on the validation bags lies within the "
-    "95 % interval of the best, the one whose attention has the highest label-free score there; "
-    "test bags and known locations play no part",
+    "attention": "the paradigm whose attention has the highest label-free score on the validation "
+    "bags, of those whose balanced accuracy there lies within the 95 % interval of the best; test "
+    "bags and known locations play no part",
 }
 Report = Callable[[str, int, int], None]
 
