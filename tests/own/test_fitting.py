@@ -11,6 +11,7 @@ from sklearn.metrics import balanced_accuracy_score, log_loss
 from foveate.checkpoint import load_checkpoint
 from foveate.errors import FoveateError
 from foveate.own import fitting
+from foveate.own.choosing import choose
 from foveate.own.fitted import load_fitted
 from foveate.own.fitting import fit_own, resume_fit
 from foveate.own.scores import mean_probability
@@ -19,7 +20,6 @@ from foveate.probes import read
 from foveate.record import Record
 from foveate.report.own import fit_page
 from foveate.runs import open_run
-from foveate.trust.examine import examine
 
 from .made import QUICK, numbers, texts, tiles
 
@@ -48,49 +48,7 @@ def test_the_choice_is_made_on_validation_bags_alone(run):
         ranks[name] = -own["validation"]["balanced_accuracy"][0], own["validation"]["log_loss"][0]
     assert run.manifest["chosen"] == min(ranks, key=ranks.get)
     numbers_ = {k: {**v, "test": None} for k, v in run.manifest["scores"].items()}
-    assert fitting._choose(numbers_, "accuracy") == run.manifest["chosen"]
-
-
-def test_equal_accuracy_goes_to_the_lower_log_loss():
-    def row(accuracy, loss):
-        return {"validation": {"balanced_accuracy": [accuracy], "log_loss": [loss]}}
-
-    rows = {"a": row(0.9, 0.3), "b": row(0.9, 0.2), "c": row(0.8, 0.1)}
-    assert fitting._choose(rows, "accuracy") == "b"
-
-
-def test_attention_decides_between_those_about_as_accurate():
-    def row(accuracy, attention, ends=(0.8, 0.95)):
-        own = {"balanced_accuracy": [accuracy, *ends], "log_loss": [0.3, None, None]}
-        return {"validation": own, "attention_score": attention}
-
-    rows = {"best": row(0.9, 0.5), "seen": row(0.82, 0.9), "worse": row(0.79, 1.0)}
-    assert fitting._choose(rows, "attention") == "seen"
-    assert fitting._choose(rows, "accuracy") == "best"
-    rows["best"] = row(0.9, 0.5, (None, None))  # no interval: none is as accurate
-    assert fitting._choose(rows, "attention") == "best"
-
-
-def test_the_score_that_decides_is_that_of_the_examination(tmp_path, run):
-    """As examining the loaded models on the validation bags has it, locations untouched."""
-    settings = FitSettings(**QUICK, choose="attention")
-    found = fit_own(numbers(), settings, tmp_path / "by attention")
-    names = json.loads((found.path / "split.json").read_text())["validation"]
-    for name in QUICK["paradigms"]:
-        fitted = load_fitted(found.path, name)
-        whole = numbers()
-        rows = [whole.ids.index(own) for own in names]
-        bags = fitted.preparation.apply(whole.take(rows))
-        trust = examine(fitted.stack, name, bags, fitted.classes)
-        said = found.manifest["scores"][name]["attention_score"]
-        assert said == pytest.approx(trust.score, abs=1e-6)
-        np.testing.assert_array_equal(
-            run.record(name).final["log_p"], found.record(name).final["log_p"]
-        )
-    assert "known locations play no part" in found.manifest["rule"]
-    page = fit_page(found)
-    assert "label-free score (0 to 1), validation" in page
-    assert "label-free score (0 to 1), validation" not in fit_page(run)
+    assert choose(numbers_, "accuracy") == run.manifest["chosen"]
 
 
 def test_test_bags_change_neither_weights_nor_choice(run, tmp_path):

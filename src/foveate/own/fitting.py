@@ -22,6 +22,7 @@ from foveate.errors import FoveateError
 from foveate.estimator import balanced, training_rule, usual_epochs
 from foveate.evidence import explain
 from foveate.io.collection import Collection
+from foveate.own.choosing import RULES, attention_score, choose
 from foveate.own.encoding import encode_tiles
 from foveate.own.fitted import PREPARATION, WEIGHTS, Fitted, build_model, load_fitted
 from foveate.own.origin import Origin, fingerprint, read_again
@@ -34,20 +35,10 @@ from foveate.plan import Plan
 from foveate.record import Record, write_atomically
 from foveate.runs import Run, create_run
 from foveate.train import fit
-from foveate.trust.examine import examined_marks
-from foveate.trust.modes import score
-from foveate.trust.subject import Stacked
 
-__all__ = ["RULES", "fit_own", "resume_fit"]
+__all__ = ["fit_own", "resume_fit"]
 
 CHECKPOINT = "checkpoint.safetensors"
-RULES = {
-    "accuracy": "the paradigm with the highest balanced accuracy on the validation bags, "
-    "probabilities averaged over seeds; among equals the lowest log loss; test bags play no part",
-    "attention": "the paradigm whose attention has the highest label-free score on the validation "
-    "bags, of those whose balanced accuracy there lies within the 95 % interval of the best; test "
-    "bags and known locations play no part",
-}
 Report = Callable[[str, int, int], None]
 
 
@@ -164,7 +155,7 @@ def _go_on(run: Run, work: _Work, report: Report | None) -> Run:
             _train(run, name, work, report)
         (run.part(name) / CHECKPOINT).unlink(missing_ok=True)
     numbers = {name: _numbers(record, work) for name, record in run.records().items()}
-    chosen = _choose(numbers, work.settings.choose)
+    chosen = choose(numbers, work.settings.choose)
     run = run.update(
         status="done",
         seconds=(run.manifest.get("seconds") or 0.0) + time.monotonic() - start,
@@ -187,8 +178,8 @@ def _go_on(run: Run, work: _Work, report: Report | None) -> Run:
 def _train(run: Run, name: str, work: _Work, report: Report | None) -> None:
     """Train one paradigm; leave its weights and, last, its record."""
     settings, place, train = work.settings, run.part(name), work.parts["train"]
-    kind = None if settings.class_weight == "none" else settings.class_weight
-    weights = balanced(train.y.numpy(), len(work.preparation.classes), kind)
+    kind, classes = settings.class_weight, len(work.preparation.classes)
+    weights = balanced(train.y.numpy(), classes, None if kind == "none" else kind)
     record = fit(
         lambda: build_model(work.preparation, settings),
         train,
@@ -207,16 +198,11 @@ def _train(run: Run, name: str, work: _Work, report: Report | None) -> None:
     log_p = explain(record.trained, work.parts["test"], training_rule(name)).log_p
     held_out = {"test_log_p": log_p, "test_y": work.parts["test"].y.numpy()}
     if settings.choose == "attention":
-        held_out["attention_score"] = _attention_score(record, name, work)
+        held_out["attention_score"] = attention_score(
+            record.trained, training_rule(name), work.parts["validation"], classes
+        )
     save_checkpoint(place / WEIGHTS, record.trained.tensors(), {"part": name})
     replace(record, final={**record.final, **held_out}).save(place / "record.npz")
-
-
-def _attention_score(record: Record, name: str, work: _Work) -> np.ndarray:
-    """The label-free estimate of FT of every seed on the validation bags, shape (S,)."""
-    subject = Stacked(record.trained, training_rule(name))
-    classes = len(work.preparation.classes)
-    return score(examined_marks(subject, [work.parts["validation"]], classes))
 
 
 def _numbers(record: Record, work: _Work) -> dict[str, Any]:
@@ -236,22 +222,6 @@ def _numbers(record: Record, work: _Work) -> dict[str, Any]:
     if "attention_score" in final:
         whole["attention_score"] = float(np.nan_to_num(final["attention_score"]).mean())
     return whole
-
-
-def _choose(numbers: Mapping[str, Mapping[str, Any]], by: str) -> str:
-    """The paradigm that the rule means."""
-
-    def rank(name: str) -> tuple[float, float]:
-        own = numbers[name]["validation"]
-        return -own["balanced_accuracy"][0], own["log_loss"][0]
-
-    best = min(numbers, key=rank)
-    if by == "accuracy":
-        return best
-    mean, low, _ = numbers[best]["validation"]["balanced_accuracy"]
-    least = mean if low is None else low
-    accurate = [n for n in numbers if numbers[n]["validation"]["balanced_accuracy"][0] >= least]
-    return min(accurate, key=lambda name: (-numbers[name]["attention_score"], rank(name)))
 
 
 def _keep_gallery(run: Run, fitted: Fitted, work: _Work) -> None:
