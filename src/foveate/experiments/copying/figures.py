@@ -82,7 +82,7 @@ def _order(record: Record, title: str) -> alt.LayerChart:
     paint = alt.Color(
         "name:N",
         scale=alt.Scale(domain=names, range=[colour for _, colour in SERIES.values()]),
-        legend=alt.Legend(columns=3, symbolType="stroke", labelLimit=260),
+        legend=alt.Legend(columns=3, symbolType="stroke", symbolOpacity=1, labelLimit=260),
     )
     x = alt.X("x:Q", title="steps")
     y = alt.Y("y:Q", title="share of places", scale=alt.Scale(domain=[0, 1]))
