@@ -99,7 +99,7 @@ class Table1(Reproduction):
         ),
         "small": Table1Settings(
             seeds=4,
-            rows=(*MOSAICS, "hatexplain-1", "hatexplain-1-majority", "hatexplain-2"),
+            rows=(*MOSAICS, *POSTS, *(f"{name}-majority" for name in POSTS)),
             sizes={
                 # About as many steps at 3e-4 as take a race over features to its lowest loss.
                 "cifar10": Sizes(n=5000, n_test=5000, epochs=8, batch=256, lr=3e-4),
