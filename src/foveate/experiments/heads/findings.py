@@ -58,9 +58,9 @@ def _search(use: "HeadsSettings", records: Records) -> str:
 
 def _deviation(use: "HeadsSettings") -> str:
     if (use.d, use.batch, use.length, use.heads) == (256, 128, 40, 8):
-        return (
-            f"{use.draws} draws a scenario in place of 20" if use.draws != 20 else "none in sizes"
-        )
+        if (use.draws, use.wanted) == (20, 20):
+            return "none in sizes"
+        return f"{use.draws} draws a scenario and {use.wanted} heads of either sort in place of 20"
     return (
         f"smaller: states of {use.d}, batches of {use.batch}, {use.heads} heads, {use.draws} draws "
         f"a scenario, {use.wanted} heads wanted of either sort"
