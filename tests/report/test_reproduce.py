@@ -1,5 +1,6 @@
 """Published and measured side by side: the page, the docs, what is kept and what is not run."""
 
+import contextlib
 import json
 import sys
 
@@ -190,6 +191,16 @@ def test_a_table_of_which_nothing_can_be_run_says_so(here):
     assert "set FOVEATE_DATA" in found["absent"]["HateXplain-2"]
     assert not (here / "runs").exists()
     assert estimate("table1", "paper")["seconds"] == 0
+
+
+def test_no_time_is_guessed_for_what_cannot_be_run(here, capsys):
+    words = ["reproduce", "table1", "--scale", "paper", "--estimate", "--results", "kept"]
+    with contextlib.suppress(SystemExit):
+        main(words)
+    err = capsys.readouterr().err
+    assert "table1 at paper scale cannot be run here" in err
+    assert "set FOVEATE_DATA" in err
+    assert not (here / "kept").exists()
 
 
 def test_captions_may_not_be_there_yet(here, monkeypatch):

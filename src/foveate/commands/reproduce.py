@@ -116,16 +116,20 @@ def _keep(found: list[dict[str, Any]], place: Path) -> None:
 
 
 def _estimates(names: tuple[str, ...], scale: Any, seeds: int | None) -> list[dict[str, Any]]:
-    """How long each would take, said as well."""
+    """How long each that can be run would take; said as well, as is what cannot."""
     from foveate.experiments.reproduction import estimate
     from foveate.report.reproduce import took
 
     with progress_of(quiet=True) as report:
         found = [estimate(name, scale, seeds, report) for name in names]
     for own in found:
-        about = took(own["seconds"]) if "seconds" in own else "no time: it cannot be run"
-        print(f"{own['table']} at {scale} scale: about {about} on one core", file=sys.stderr)
-    return found
+        what = f"{own['table']} at {scale} scale"
+        if own.get("seconds"):
+            print(f"{what}: about {took(own['seconds'])} on one core", file=sys.stderr)
+        else:
+            why = next(iter(own["absent"].values()), "it has no parts")
+            print(f"{what} cannot be run here: {why}", file=sys.stderr)
+    return [own for own in found if own.get("seconds")]
 
 
 def _run(
