@@ -1,25 +1,16 @@
-"""Stored results in a few lines, and the docs that show them."""
-
-import re
-from pathlib import Path
-
-import pytest
+"""Stored results in a few lines."""
 
 from foveate.experiments.diagnosis.cells import ATTENTION, LEFT, SAID, TRAINED
-from foveate.experiments.reproduction import stored_results
 from foveate.experiments.witness.cells import GAIN, RULES
 from foveate.report.compact import (
-    SAYING,
+    MEASURED,
     group_table,
     left_table,
-    renew,
-    renewed,
     said_table,
     tried_table,
     witness_table,
 )
 
-ROOT = Path(__file__).parents[2]
 BAGS = {"bag AUC": ".3f", "segment AUROC": ".3f", "pointing %": ".0f"}
 
 
@@ -53,7 +44,7 @@ def test_what_was_said_and_what_became_of_it():
     def one(group, name, measure, mean):
         return {**cell(name, measure, mean), "group": group}
 
-    cells = [one(SAID, "copies", measure, 0.5) for measure in list(SAYING)[:6]]
+    cells = [one(SAID, "copies", measure, 0.5) for measure in MEASURED]
     cells += [one(SAID, "copies", ATTENTION, 1), one(SAID, "copies", LEFT[0], 12.34)]
     cells += [one(SAID, "copies", LEFT[1], 0.05), one(TRAINED, "copies", "seeds that learn %", 50)]
     lines = said_table({"cells": cells}).splitlines()
@@ -66,39 +57,3 @@ def test_what_was_said_and_what_became_of_it():
         f"| {LEFT[0]} | 12 |",
         f"| {LEFT[1]} | 0.05 |",
     ]
-
-
-PAGES = {
-    "README.md": {"witness-in-short"},
-    "docs/guide/witness.md": {"witness", "witness-linear", "witness-tried"},
-    "docs/guide/trust.md": {"trust-validation"},
-    "docs/guide/peers.md": {"mnist-bags"},
-    "docs/guide/words.md": {"diagnosis-said", "diagnosis-left"},
-}
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_pages_show_what_is_stored(page):
-    text, results = (ROOT / page).read_text(), stored_results()
-    assert set(re.findall(r"<!-- stored: ([\w-]+) -->", text)) == PAGES[page]
-    assert renewed(text, results) == text
-    emptied = re.sub(r"(<!-- stored: [\w-]+ -->\n).*?(\n<!-- end -->)", r"\1\2", text, flags=re.S)
-    assert len(emptied) < len(text)
-    assert renewed(emptied, results) == text
-
-
-def test_only_pages_that_ask_are_renewed(tmp_path):
-    result = {"table": "mnist-bags", "cells": [cell("soft", "bag AUC", 0.8)]}
-    docs = tmp_path / "docs"
-    docs.mkdir()
-    asked = "before\n<!-- stored: mnist-bags -->\n\n<!-- end -->\nafter\n"
-    (docs / "a.md").write_text(asked)
-    (docs / "b.md").write_text("no table\n")
-    (tmp_path / "README.md").write_text(asked)
-    assert renew(docs, [result]) == [docs / "a.md", tmp_path / "README.md"]
-    table = group_table(result, BAGS)
-    assert (docs / "a.md").read_text() == asked.replace("-->\n\n<!--", f"-->\n{table}\n<!--")
-    assert renew(docs, [result]) == []
-    # A changed table under a label of its own is not what pages mean.
-    other = {**result, "label": "mine", "cells": [cell("soft", "bag AUC", 0.1)]}
-    assert renew(docs, [other]) == []

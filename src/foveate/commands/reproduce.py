@@ -70,7 +70,7 @@ def reproduce_command(
     from foveate.engine import Engine
     from foveate.experiments.published import PUBLISHED
     from foveate.experiments.reproduction import TABLES, stored_results
-    from foveate.report.compact import renew
+    from foveate.report.marked import renew
     from foveate.report.reproduce import write_results
 
     every = tuple(name for name in TABLES if stored or PUBLISHED[name])

@@ -1,81 +1,31 @@
-"""Stored results in a few lines of Markdown, where a page of the docs asks for them.
+"""Stored results in a few lines of Markdown, for the README and the guide."""
 
-A page says ``<!-- stored: NAME -->`` and ``<!-- end -->``; what stands between is made here.
-"""
-
-import re
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from foveate.experiments.diagnosis.cells import ATTENTION, LEFT, SAID, VERDICTS
 from foveate.experiments.reproduction import Result
 from foveate.experiments.witness.cells import GAIN, REACHED, RULES, VALIDATION
 from foveate.figures.palette import label
-from foveate.record import write_atomically
 
 __all__ = [
     "group_table",
     "left_table",
-    "renew",
-    "renewed",
     "said_table",
     "tried_table",
     "witness_table",
 ]
 
 Cells = Mapping[tuple[str, str, str, str], Mapping[str, Any]]
-MARKED = re.compile(r"(?<=<!-- stored: )([\w-]+)( -->\n).*?(?=\n<!-- end -->)", re.S)
-PIXELS = ", pixels"
-SAYING = {
+MEASURED = {
     "sentences": ",.0f",
     "information, nats": ".2g",
     "of the whole table, nats": ".2g",
     "z": ",.0f",
     "lift %": ".3g",
     "sentences without %": ".0f",
-    ATTENTION: "g",
-    "seeds that learn %": ".0f",
-    "steps, median": ".0f",
 }
-
-
-def renew(place: Path, results: Sequence[Result]) -> list[Path]:
-    """Renew what pages ask for: all in a folder of docs, and the README beside it.
-
-    Args:
-        place: The folder.
-        results: What is stored.
-
-    Returns:
-        The pages that have changed.
-    """
-    changed = []
-    for path in [*sorted(place.rglob("*.md")), place.parent / "README.md"]:
-        text = path.read_text("utf-8") if path.exists() else ""
-        if (now := renewed(text, results)) != text:
-            content = now.encode()
-            write_atomically(path, lambda file, content=content: file.write(content))
-            changed.append(path)
-    return changed
-
-
-def renewed(text: str, results: Sequence[Result]) -> str:
-    r"""A page with the tables it asks for; one of which nothing is stored stays as it is.
-
-    Example:
-        >>> renewed("<!-- stored: witness -->\nold\n<!-- end -->", [])
-        '<!-- stored: witness -->\nold\n<!-- end -->'
-    """
-    kept = {(own["table"], own.get("label", "")): own for own in results if own.get("cells")}
-
-    def made(found: re.Match[str]) -> str:
-        table, label, make = MADE[found[1]]
-        own = kept.get((table, label))
-        return f"{found[1]}{found[2]}{make(own)}" if own else found[0]
-
-    return MARKED.sub(made, text)
+BECAME = {"seeds that learn %": ".0f", "steps, median": ".0f"}
 
 
 def witness_table(result: Result, without: str | None = None) -> str:
@@ -138,14 +88,14 @@ def _written(cell: Mapping[str, Any] | None, form: str) -> str:
 def said_table(result: Result) -> str:
     """A line a corpus: what the diagnosis measures, what it says, and what became of it."""
     cells = {(c["name"], c["measure"]): c["mean"] for c in result["cells"]}
-    lines = [
-        [name, *(_plain(cells.get((name, m)), form) for m, form in SAYING.items())]
-        for name in dict.fromkeys(c["name"] for c in result["cells"] if c["group"] == SAID)
-    ]
-    for line in lines:
-        line[1 + list(SAYING).index(ATTENTION)] = VERDICTS[int(cells[line[0], ATTENTION])]
-    head = ["attention" if measure == ATTENTION else measure for measure in SAYING]
-    return _markdown(["", *head], lines)
+    lines = []
+    for name in dict.fromkeys(c["name"] for c in result["cells"] if c["group"] == SAID):
+        before, after = (
+            [_plain(cells.get((name, measure)), form) for measure, form in part.items()]
+            for part in (MEASURED, BECAME)
+        )
+        lines.append([name, *before, VERDICTS[int(cells[name, ATTENTION])], *after])
+    return _markdown(["", *MEASURED, "attention", *BECAME], lines)
 
 
 def left_table(result: Result) -> str:
@@ -189,47 +139,3 @@ def _pair(saif: Mapping[str, Any] | None, ft: Mapping[str, Any] | None) -> str:
 def _markdown(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     rows = [head, ["---"] * len(head), *lines]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
-
-
-MADE: Mapping[str, tuple[str, str, Callable[[Result], str]]] = {
-    "witness": ("witness", "", witness_table),
-    "witness-in-short": ("witness", "", partial(witness_table, without=PIXELS)),
-    "witness-tried": ("witness", "", tried_table),
-    "witness-photographs": ("witness", "photographs", witness_table),
-    "witness-linear": (
-        "witness",
-        "linear",
-        partial(group_table, measures=dict.fromkeys(("accuracy %", "FT %", "SAIF %"), ".1f")),
-    ),
-    "trust-validation": (
-        "trust-validation",
-        "",
-        partial(
-            group_table,
-            measures={
-                "models": ".0f",
-                "least FT %": ".0f",
-                "mean FT %": ".0f",
-                "largest FT %": ".0f",
-                "FT of the pick %": ".0f",
-                "Spearman's ρ": ".2f",
-                "mean error": ".3f",
-                "classes astray": ".0f",
-                "found by the detector": ".0f",
-                "false calls": ".0f",
-                "found by the lead alone": ".0f",
-                "its false calls": ".0f",
-            },
-        ),
-    ),
-    "mnist-bags": (
-        "mnist-bags",
-        "",
-        partial(
-            group_table, measures={"bag AUC": ".3f", "segment AUROC": ".3f", "pointing %": ".0f"}
-        ),
-    ),
-    "diagnosis-said": ("diagnosis", "", said_table),
-    "diagnosis-left": ("diagnosis", "", left_table),
-}
-"""What a page can ask for: the stored study, its label, and how it is written."""

@@ -15,13 +15,15 @@ from foveate.record import Array, Record
 from foveate.tokens import Tokens
 from foveate.words.cooccurrence import label_targets, lookup
 from foveate.words.crossing import Crossing
-from foveate.words.diagnosis import Diagnosis, diagnose
+from foveate.words.decision import Verdict
+from foveate.words.diagnosis import diagnose
 from foveate.words.tables import Tables
 
-__all__ = ["diagnosed_corpus", "here", "left_of_counts", "numbers"]
+__all__ = ["diagnosed", "diagnosed_corpus", "here", "left_of_counts"]
 
 CONTROLS = 3
-Corpus = tuple[Tokens, Tokens, tuple[list[str], list[str]]]
+Words = tuple[list[str], list[str]]
+Corpus = tuple[Tokens, Tokens, Words]
 
 
 def here(texts: tuple[str, ...], pairs: tuple[str, ...]) -> tuple[str, ...]:
@@ -31,15 +33,18 @@ def here(texts: tuple[str, ...], pairs: tuple[str, ...]) -> tuple[str, ...]:
 
 def diagnosed_corpus(name: str, pairs: bool, _: Path, tell: Callable[[int, int], None]) -> Record:
     """What is said of a corpus, as the copy tasks' records have it, and nothing trained."""
-    source, target, words = _pairs(name) if pairs else _texts(name)
+    final, said = diagnosed(*(_pairs(name) if pairs else _texts(name)), tell)
+    return Record(np.zeros(1), {}, final, {"condition": name, "said": said})
+
+
+def diagnosed(
+    source: Tokens,
+    target: Tokens,
+    words: Words,
+    tell: Callable[[int, int], None] = lambda _done, _total: None,
+) -> tuple[dict[str, Array], Verdict]:
+    """What is kept of a diagnosis: its numbers, shape (1,) each, shares of 1; and its verdict."""
     found = diagnose(source, target, words, report=tell)
-    left = left_of_counts(source, target, (len(words[0]), len(words[1])))
-    final = numbers(found) | {"left_of_counts": np.array([left])}
-    return Record(np.zeros(1), {}, final, {"condition": name, "said": found.verdict})
-
-
-def numbers(found: Diagnosis) -> dict[str, Array]:
-    """What is kept of a diagnosis, shape (1,) each; shares are of 1."""
     whole = found.information + float(np.mean(found.control))
     kept = {
         "sentences": found.sentences,
@@ -49,8 +54,9 @@ def numbers(found: Diagnosis) -> dict[str, Array]:
         "z": found.z,
         "without": found.without,
         "left_of_trans": float(np.mean(found.control)) / whole if whole else np.nan,
+        "left_of_counts": left_of_counts(source, target, (len(words[0]), len(words[1]))),
     }
-    return {name: np.array([value]) for name, value in kept.items()}
+    return {name: np.array([value]) for name, value in kept.items()}, found.verdict
 
 
 def left_of_counts(source: Tokens, target: Tokens, size: tuple[int, int]) -> float:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import numpy as np
 
-from foveate.experiments.diagnosis.ranking import ranking, steps_to_learn
+from foveate.experiments.diagnosis.ranking import ranking, steps_to_learn, trained
 from foveate.experiments.experiment import Records
 from foveate.figures.render import with_rows
 from foveate.metrics.intervals import Interval
@@ -120,8 +120,7 @@ def _words(value: Interval) -> str:
 def _curves(records: Records) -> alt.Chart:
     """The median of accuracy over steps; a seed that has learnt stays where it was."""
     rows = []
-    trained = {name: record for name, record in records.items() if record.values}
-    for name, record in trained.items():
+    for name, record in trained(records).items():
         accuracy = record.values["accuracy"].copy()
         for i in range(1, len(accuracy)):
             accuracy[i] = np.where(np.isnan(accuracy[i]), accuracy[i - 1], accuracy[i])
@@ -129,7 +128,7 @@ def _curves(records: Records) -> alt.Chart:
             {"x": int(step), "y": float(y), "name": name}
             for step, y in zip(record.t, np.median(accuracy, 1), strict=True)
         ]
-    names = list(trained)
+    names = list(trained(records))
     colours = [LINES[k % len(LINES)] for k in range(len(names))]
     chart = (
         alt.Chart()

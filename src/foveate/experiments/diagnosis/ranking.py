@@ -12,7 +12,7 @@ from foveate.metrics.intervals import Interval
 if TYPE_CHECKING:
     from foveate.experiments.diagnosis import DiagnosisSettings
 
-__all__ = ["Ranking", "rank_correlation", "ranking", "steps_to_learn"]
+__all__ = ["Ranking", "rank_correlation", "ranking", "steps_to_learn", "trained"]
 
 Numbers = NDArray[np.float64]
 DRAWS = 2000
@@ -31,12 +31,13 @@ class Ranking(NamedTuple):
 
 
 def steps_to_learn(use: "DiagnosisSettings", records: Records) -> dict[str, Numbers]:
-    """The first measured step at which each seed has learnt, infinite where none; by condition.
+    """The first measured step at which each seed has learnt, infinite where none; by condition."""
+    return {name: first_above(r, use.learnt, use.steps) for name, r in trained(records).items()}
 
-    Corpora that were diagnosed alone are left out.
-    """
-    trained = {name: record for name, record in records.items() if record.values}
-    return {name: first_above(r, use.learnt, use.steps) for name, r in trained.items()}
+
+def trained(records: Records) -> Records:
+    """The records of what was trained; corpora are diagnosed alone."""
+    return {name: record for name, record in records.items() if record.values}
 
 
 def ranking(use: "DiagnosisSettings", records: Records) -> Ranking:

@@ -9,13 +9,12 @@ import torch
 from torch import Tensor
 
 from foveate.errors import FoveateError
-from foveate.experiments.diagnosis.corpora import left_of_counts, numbers
+from foveate.experiments.diagnosis.corpora import diagnosed
 from foveate.models.seq2seq import Seq2Seq, shifted
 from foveate.randomness import generator
 from foveate.record import Array
 from foveate.steps import Course, built
 from foveate.tokens import MARKS, Tokens
-from foveate.words.diagnosis import diagnose
 
 if TYPE_CHECKING:
     from foveate.experiments.diagnosis import DiagnosisSettings
@@ -66,9 +65,7 @@ def predicted(task: Condition, n: int) -> tuple[dict[str, Array], str]:
     x = task.draw(n, generator("diagnosed copies", task.name))
     tokens = Tokens(x.flatten(), torch.arange(n + 1) * task.length)
     names = [str(i) for i in range(task.vocabulary)]
-    found = diagnose(tokens, tokens, (names, names))
-    left = left_of_counts(tokens, tokens, (len(names), len(names)))
-    return numbers(found) | {"left_of_counts": np.array([left])}, found.verdict
+    return diagnosed(tokens, tokens, (names, names))
 
 
 def condition_course(use: "DiagnosisSettings", task: Condition, seed: int) -> Course:
