@@ -42,7 +42,7 @@ ADVICE = {
         "Use several heads: of eight random starts one is usually good enough to begin with. "
         "[snell21] Sec. 5.2",
         "Mix in sentences of other words, so that the company a word keeps differs from sentence "
-        "to sentence: 40 words drawn from 60 are learnt where all 40 in random order are not.",
+        "to sentence: 40 words drawn from 60 are always learnt, all 40 in random order by luck.",
         "Or begin with words that are known: pretrained embeddings, or attention supervised by a "
         "few alignments.",
     ),
