@@ -7,6 +7,7 @@ from foveate.report.compact import (
     group_table,
     left_table,
     said_table,
+    timed_table,
     tried_table,
     witness_table,
 )
@@ -38,6 +39,14 @@ def test_a_table_by_group_and_name():
     cells = [cell("soft", "bag AUC", 0.8, 0.05), cell("soft", "pointing %", 60.4)]
     line = group_table({"cells": cells}, BAGS).splitlines()[2]
     assert line == "| Digits m=5 | Soft | 0.800 [0.750, 0.850] |  | 60 |"
+
+
+def test_a_table_with_its_time():
+    cells = [cell("soft", "bag AUC", 0.8)]
+    result = {"cells": cells, "manifest": {"seconds": 5400.0, "cpu_seconds": 9000.0}}
+    table, time = timed_table(result, BAGS).split("\n\n")
+    assert table == group_table(result, BAGS)
+    assert time == "It took 2.5 h of CPU."
 
 
 def test_what_was_said_and_what_became_of_it():

@@ -118,7 +118,7 @@ def _keep(found: list[dict[str, Any]], place: Path) -> None:
 def _estimates(names: tuple[str, ...], scale: Any, seeds: int | None) -> list[dict[str, Any]]:
     """How long each that can be run would take; said as well, as is what cannot."""
     from foveate.experiments.reproduction import estimate
-    from foveate.report.reproduce import took
+    from foveate.report.times import took
 
     with progress_of(quiet=True) as report:
         found = [estimate(name, scale, seeds, report) for name in names]

@@ -7,11 +7,13 @@ from foveate.experiments.diagnosis.cells import ATTENTION, LEFT, SAID, VERDICTS
 from foveate.experiments.reproduction import Result
 from foveate.experiments.witness.cells import GAIN, REACHED, RULES, VALIDATION
 from foveate.figures.palette import label
+from foveate.report.times import time_of
 
 __all__ = [
     "group_table",
     "left_table",
     "said_table",
+    "timed_table",
     "tried_table",
     "witness_table",
 ]
@@ -75,6 +77,11 @@ def group_table(result: Result, measures: Mapping[str, str]) -> str:
         own = [(cells.get((group, setting, name, m)), form) for m, form in measures.items()]
         lines.append([_name(group, setting), label(name), *(_written(*pair) for pair in own)])
     return _markdown(["", "", *measures], lines)
+
+
+def timed_table(result: Result, measures: Mapping[str, str]) -> str:
+    """:func:`group_table`, and below it how long that took."""
+    return f"{group_table(result, measures)}\n\nIt took {time_of(result['manifest'])}."
 
 
 def _written(cell: Mapping[str, Any] | None, form: str) -> str:

@@ -14,6 +14,7 @@ from foveate.report.compact import (
     group_table,
     left_table,
     said_table,
+    timed_table,
     tried_table,
     witness_table,
 )
@@ -21,14 +22,17 @@ from foveate.report.compact import (
 __all__ = ["renew", "renewed"]
 
 MARKED = re.compile(r"(?<=<!-- stored: )([\w-]+)( -->\n).*?(?=\n<!-- end -->)", re.S)
+LOOKED = dict.fromkeys(("accuracy %", "FT %", "SAIF %"), ".1f")
 MADE: Mapping[str, tuple[str, str, Callable[[Result], str]]] = {
     "witness": ("witness", "", witness_table),
     "witness-in-short": ("witness", "", partial(witness_table, without=", pixels")),
     "witness-tried": ("witness", "", tried_table),
-    "witness-linear": (
-        "witness",
-        "linear",
-        partial(group_table, measures=dict.fromkeys(("accuracy %", "FT %", "SAIF %"), ".1f")),
+    "witness-linear": ("witness", "linear", partial(group_table, measures=LOOKED)),
+    "witness-photographs": ("witness", "photographs", partial(timed_table, measures=LOOKED)),
+    "table1-two-hours": (
+        "table1",
+        "two-hours",
+        partial(timed_table, measures={"SAIF %": ".1f", "accuracy %": ".1f", "mean a_z": ".3f"}),
     ),
     "trust-validation": (
         "trust-validation",

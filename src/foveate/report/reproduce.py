@@ -10,8 +10,9 @@ from foveate.figures.palette import colour, label
 from foveate.record import write_atomically
 from foveate.report.experiment import MOODS
 from foveate.report.templates import rendered
+from foveate.report.times import time_of, took
 
-__all__ = ["as_markdown", "reproduction_page", "took", "write_results"]
+__all__ = ["as_markdown", "reproduction_page", "write_results"]
 
 Measured = Mapping[str, Any]
 """A :class:`foveate.experiments.published.Cell` as it is kept."""
@@ -163,30 +164,10 @@ def _setup(manifest: Mapping[str, Any]) -> dict[str, str]:
     if not manifest:
         return {}
     versions = ", ".join(f"{k} {v}" for k, v in manifest["versions"].items())
-    rows = {"started": manifest["created"], "took": _time_of(manifest)}
+    rows = {"started": manifest["created"], "took": time_of(manifest)}
     rows |= {"command": manifest["command"] or "–", "commit": manifest["commit"] or "not known"}
     rows["versions"] = versions
     return rows | {k: str(v) for k, v in manifest["config"]["settings"].items()}
-
-
-def _time_of(manifest: Mapping[str, Any]) -> str:
-    """CPU time, which no interruption changes, where it was counted; else the time by the clock."""
-    cpu, clock = manifest.get("cpu_seconds"), manifest["seconds"]
-    if cpu is not None:
-        return f"{took(cpu)} of CPU"
-    return "a time that was not counted" if clock is None else took(clock)
-
-
-def took(seconds: float) -> str:
-    """A time in the unit that suits it.
-
-    Example:
-        >>> took(42), took(900), took(3 * 86_400)
-        ('42 s', '15 min', '72 h')
-    """
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"
 
 
 def write_results(results: Sequence[Result], place: Path) -> Path:
@@ -222,7 +203,7 @@ def _markdown(result: Result) -> list[str]:
     table = _table(result)
     lines = ["", f"## {table['title']}; scale: {_scale(result)}", "", table["note"]]
     if result["manifest"]:
-        lines[-1] += f" It took {_time_of(result['manifest'])}: "
+        lines[-1] += f" It took {time_of(result['manifest'])}: "
         lines[-1] += f"`{result['manifest']['command'] or 'foveate reproduce ' + result['table']}`."
     for group in table["groups"]:
         note = f" ({group['note']})" if group["note"] else ""
