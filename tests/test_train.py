@@ -164,6 +164,50 @@ def test_patience_keeps_the_weights_of_the_best_validation_epoch():
     assert len(set(training.rows[0].tolist()) & set(training.held_out[0].tolist())) == 0
 
 
+def test_no_member_stops_before_its_last_phase():
+    """Soft attention meets both rules long before the switch; its hard phase is still run."""
+    easy = {"lr": 0.1, "epochs": 30, "dtype": "float64"}
+    soft = trained([0, 1], Soft(), stop_below=0.5, **easy)
+    assert soft.meta["epochs_run"] < 20
+    for rules in ({"stop_below": 0.5}, {"validation": 0.4, "patience": 1}):
+        record = trained([0, 1], Hybrid(switch=20), **easy, **rules)
+        assert 20 < record.meta["epochs_run"] < 30
+        assert record.meta["stopped"] == [True, True]
+        assert (np.diff(record.final["losses"][:, :20], axis=1) != 0).all()
+
+
+def test_patience_starts_anew_with_the_last_phase():
+    """The validation loss of hard attention starts above the best that soft attention had."""
+    train, test = bags([0], n=60)
+    plan = Plan(epochs=24, batch=15, lr=0.05, validation=0.5, patience=4)
+    training = Training(small_model, train, test, Hybrid(switch=12), [0], plan)
+    best = []
+    while not training.done:
+        training.run_epoch()
+        best.append(float(training.patience.best[0]))
+    assert all(later <= first for first, later in zip(best[:12], best[1:12], strict=False))
+    assert best[12] > best[11]
+    held_out = train[0].take(training.held_out[0])
+    hard = read(training.stack.member(0), held_out, "hard").loss.mean()
+    assert float(hard) == pytest.approx(min(best[12:]), 1e-5)
+
+
+def test_random_epochs_are_read_as_hard_attention_whatever_the_last_one_was():
+    rule = PARADIGMS.get("random")()
+    train, test = bags([0, 1, 2])
+    plan = Plan(epochs=3, batch=16, lr=0.05)
+    training = Training(small_model, train, test, rule, [0, 1, 2], plan)
+    last = set()
+    while not training.done:
+        training.run_epoch()
+        last |= {type(phase) for phase in training._phases(training.epoch - 1)}
+        log_p = torch.from_numpy(training.record().final["log_p"])
+        for i, bag in enumerate(test):
+            expected = read(training.stack.member(i), bag, "hard").log_p
+            torch.testing.assert_close(log_p[i], expected, rtol=1e-4, atol=1e-5)
+    assert last == {Soft, Hard}
+
+
 def test_held_out_bags_do_not_change_training():
     train, test = bags([0])
     other = DATASETS.get("error-mode-1")().load("test", n=11, m=4, seed=99)

@@ -11,7 +11,7 @@ from foveate.lab.desk import Desk, Stopped
 from foveate.lab.jobs import TASKS, TrainJob
 from foveate.lab.scene import Scene
 from foveate.lab.tasks import prepared
-from foveate.paradigms import PARADIGMS, Paradigm, Progress
+from foveate.paradigms import PARADIGMS
 from foveate.plan import Plan
 from foveate.probes import Reading, read_stack
 from foveate.stack import Build
@@ -106,8 +106,8 @@ class Trainer:
 
     def _detail(self, training: Training, row: int) -> dict[str, Any]:
         member = torch.tensor([row])
-        phase = _phase(training, row)
-        reading = read_stack(training.stack, training.test, phase, member)
+        rule = training.readings()[row]
+        reading = read_stack(training.stack, training.test, rule, member)
         only = Reading(*(part[0] for part in reading))
         return self.scene.detail(training.stack, member, only, training.values["heat"][-1][row])
 
@@ -116,15 +116,6 @@ def _training(
     build: Build, train: Bag, test: Bag, name: str, seeds: list[int], plan: Plan
 ) -> Training:
     return Training(build, train, test, PARADIGMS.get(name)(), seeds, plan)
-
-
-def _phase(training: Training, row: int) -> Paradigm:
-    """The paradigm that a member was last trained by, and is read by.
-
-    No schedule of the lab looks at past losses.
-    """
-    progress = Progress(max(0, training.epoch - 1), training.plan.epochs, training.seeds[row])
-    return training.paradigms[row].phase(progress)
 
 
 def _digits(row: np.ndarray) -> list[float | None]:

@@ -58,6 +58,12 @@ class Around(Paradigm):
     def phase(self, progress: Progress) -> Paradigm:
         return self.around(self.paradigm.phase(progress))
 
+    def reading(self, progress: Progress) -> Paradigm:
+        return self.around(self.paradigm.reading(progress))
+
+    def settled(self, progress: Progress) -> bool:
+        return self.paradigm.settled(progress)
+
 
 @dataclass(frozen=True)
 class WithEntropy(Around):

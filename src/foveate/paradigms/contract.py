@@ -69,3 +69,11 @@ class Paradigm(ABC):
     def phase(self, progress: Progress) -> "Paradigm":
         """The paradigm in force during an epoch; a plain paradigm is its own only phase."""
         return self
+
+    def reading(self, progress: Progress) -> "Paradigm":
+        """What bags are read by after an epoch: the phase that was in force."""
+        return self.phase(progress)
+
+    def settled(self, progress: Progress) -> bool:
+        """Whether the training may be stopped after an epoch: no other phase is to come."""
+        return True

@@ -222,9 +222,9 @@ class Hybrid(Paradigm):
             raise FoveateError(f"switch must not be negative, got {self.switch}")
 
     def phase(self, progress: Progress) -> Paradigm:
-        return self.phases[int(self._switched(progress))]
+        return self.phases[int(self.settled(progress))]
 
-    def _switched(self, progress: Progress) -> bool:
+    def settled(self, progress: Progress) -> bool:
         if isinstance(self.switch, str):
             best, since = float("inf"), 0
             for loss in progress.losses:
@@ -258,6 +258,12 @@ class RandomEpochs(Hybrid):
     def phase(self, progress: Progress) -> Paradigm:
         coin = torch.Generator().manual_seed(1_000_003 * progress.seed + progress.epoch)
         return self.phases[int(torch.randint(2, (), generator=coin))]
+
+    def reading(self, progress: Progress) -> Paradigm:
+        return self.phases[-1]
+
+    def settled(self, progress: Progress) -> bool:
+        return True
 
 
 @PARADIGMS.register("direct")

@@ -24,7 +24,7 @@ class Patience:
         self.since = torch.zeros(size, dtype=torch.long)
 
     def goes_on(self, loss: Tensor, active: Tensor, weights: Mapping[str, Tensor]) -> Tensor:
-        """Take note of an epoch, and say which active members are to go on, shape (S,).
+        """Take note of an epoch, and say which members have not waited too long, shape (S,).
 
         Args:
             loss: Validation loss of each member, shape (S,).
@@ -36,7 +36,12 @@ class Patience:
         self.since = torch.where(better, 0, self.since + 1)
         for name, value in weights.items():
             self.kept[name][better] = value[better]
-        return active & (self.since < self.epochs)
+        return self.since < self.epochs
+
+    def restart(self, members: Tensor) -> None:
+        """Forget what some members (S,) have reached: from here on they lower another loss."""
+        self.best = torch.where(members, torch.inf, self.best)
+        self.since = torch.where(members, 0, self.since)
 
     def state(self) -> dict[str, Tensor]:
         """All that coming epochs depend on."""

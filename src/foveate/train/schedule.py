@@ -9,7 +9,7 @@ from torch import Tensor
 from foveate.errors import FoveateError
 from foveate.paradigms import PARADIGMS, Paradigm, Progress
 
-__all__ = ["Group", "grouped", "per_member", "phases"]
+__all__ = ["Group", "grouped", "per_member", "standing"]
 
 
 class Group(NamedTuple):
@@ -19,25 +19,19 @@ class Group(NamedTuple):
     members: Tensor
 
 
-def phases(
-    rules: Sequence[Paradigm],
-    seeds: Sequence[int],
-    epoch: int,
-    epochs: int,
-    losses: list[Tensor],
-) -> list[Paradigm]:
-    """The paradigm in force for each member during an epoch, from what it has been through.
+def standing(
+    seeds: Sequence[int], epoch: int, epochs: int, losses: list[Tensor]
+) -> list[Progress]:
+    """Where each member stands at the start of an epoch.
 
     Args:
-        rules: What each member is trained with, S of them.
-        seeds: The seed of each.
+        seeds: The seed of each of S members.
         epoch: The epoch, from 0 on.
         epochs: How many there are.
         losses: Training losses of the epochs before, shape (S,) each.
     """
     return [
-        rule.phase(Progress(epoch, epochs, seed, _Past(losses, epoch, i)))
-        for i, (rule, seed) in enumerate(zip(rules, seeds, strict=True))
+        Progress(epoch, epochs, seed, _Past(losses, epoch, i)) for i, seed in enumerate(seeds)
     ]
 
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from foveate.bag import Bag
 from foveate.models.focus import AttentionModel
 from foveate.optim import Settings, StackedOptimizer
-from foveate.paradigms import Paradigm
+from foveate.paradigms import Paradigm, Progress
 from foveate.plan import Plan
 from foveate.probes import Reading, measure, read_stack
 from foveate.record import Record
@@ -20,7 +20,7 @@ from foveate.stack import Batch, Build, Pile, Stack
 from foveate.train.bounds import bounded
 from foveate.train.patience import Patience
 from foveate.train.preparing import Preparation, at_places, split
-from foveate.train.schedule import Group, grouped, per_member, phases
+from foveate.train.schedule import Group, grouped, per_member, standing
 
 __all__ = ["Probe", "Training"]
 
@@ -77,7 +77,7 @@ class Training:
         self._read = None
         self._restart()
         order = self._prepare.order(self.epoch)
-        groups = self._groups(self.epoch, self.active)
+        groups = self._groups(self._phases(self.epoch), self.active)
         aux = [self._prepare.aux(*group, self.epoch) for group in groups]
         total = torch.zeros(len(self.seeds), dtype=self.stack.dtype)
         self.stack.model.train()
@@ -142,12 +142,26 @@ class Training:
             batch = batch._replace(aux=batch.aux[..., : batch.mask.shape[-1]])
         return self.stack.gradients(_mean_loss, batch, phase, members=members)
 
-    def _phases(self, epoch: int) -> list[Paradigm]:
-        return phases(self.paradigms, self.seeds, epoch, self.plan.epochs, self.losses)
+    def _progress(self, epoch: int) -> list[tuple[Paradigm, Progress]]:
+        """What each member is trained with, and where it stands at the start of an epoch."""
+        there = standing(self.seeds, epoch, self.plan.epochs, self.losses)
+        return list(zip(self.paradigms, there, strict=True))
 
-    def _groups(self, epoch: int, active: Tensor) -> list[Group]:
+    def _phases(self, epoch: int) -> list[Paradigm]:
+        return [rule.phase(progress) for rule, progress in self._progress(epoch)]
+
+    def readings(self) -> list[Paradigm]:
+        """What each member is read by as it stands."""
+        now = self._progress(max(0, self.epoch - 1))
+        return [rule.reading(progress) for rule, progress in now]
+
+    def _settled(self, epoch: int) -> Tensor:
+        """Which members have no other phase before them after an epoch, shape (S,)."""
+        return torch.tensor([rule.settled(progress) for rule, progress in self._progress(epoch)])
+
+    def _groups(self, phases: list[Paradigm], active: Tensor) -> list[Group]:
         """Members that are trained or read together; one by one where steps are taken in parts."""
-        return grouped(self._phases(epoch), active, apart=self.part is not None)
+        return grouped(phases, active, apart=self.part is not None)
 
     def _restart(self) -> None:
         """A fresh optimiser for members that enter a phase which asks for one."""
@@ -161,12 +175,15 @@ class Training:
             self.optimizer.restart(torch.tensor(new))
 
     def _stop(self) -> None:
-        """Retire members that met a stopping rule."""
+        """Retire members that met a stopping rule, once they are in their last phase."""
+        settled = self._settled(self.epoch - 1)
         if self.plan.stop_below is not None:
-            self.active &= self.losses[-1] >= self.plan.stop_below
+            self.active &= ~settled | (self.losses[-1] >= self.plan.stop_below)
         if self.patience is None:
             return
-        self.active = self.patience.goes_on(
+        if self.epoch > 1:
+            self.patience.restart(settled & ~self._settled(self.epoch - 2))
+        self.active &= ~settled | self.patience.goes_on(
             self._validation_loss(), self.active, self.stack.state()
         )
         if self.done:
@@ -174,13 +191,13 @@ class Training:
 
     def _validation_loss(self) -> Tensor:
         loss = torch.full((len(self.seeds),), torch.inf, dtype=self.stack.dtype)
-        for phase, members in self._groups(self.epoch - 1, self.active):
+        for phase, members in self._groups(self.readings(), self.active):
             part = read_stack(self.stack, self.train, phase, members, self.held_out[members])
             loss[members] = part.loss.mean(1)
         return loss
 
     def _measure(self) -> None:
-        """Append what is recorded over time, each member read by the phase it is in."""
+        """Append what is recorded over time, each member by the reading of where it stands."""
         measured: dict[str, np.ndarray] = {"train_loss": self._last_loss().double().numpy()}
         self._read = self._reading()
         measured |= measure(self._read, self.test)
@@ -191,7 +208,7 @@ class Training:
             self.values.setdefault(name, []).append(value)
 
     def _reading(self) -> Reading:
-        groups = self._groups(max(0, self.epoch - 1), torch.ones_like(self.active))
+        groups = self._groups(self.readings(), torch.ones_like(self.active))
         if len(groups) == 1:  # the usual case, without copies
             return read_stack(self.stack, self.test, groups[0].phase)
         readings = [read_stack(self.stack, self.test, rule, who) for rule, who in groups]
