@@ -1,5 +1,7 @@
 """The loop: the path of a member, its schedule, its end, and what is kept of it."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
@@ -185,7 +187,7 @@ def test_patience_starts_anew_with_the_last_phase():
     while not training.done:
         training.run_epoch()
         best.append(float(training.patience.best[0]))
-    assert all(later <= first for first, later in zip(best[:12], best[1:12], strict=False))
+    assert all(later <= first for first, later in pairwise(best[:12]))
     assert best[12] > best[11]
     held_out = train[0].take(training.held_out[0])
     hard = read(training.stack.member(0), held_out, "hard").loss.mean()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from foveate.bag import Bag
 from foveate.errors import FoveateError
-from foveate.own.splitting import PARTS, split_bags
+from foveate.own.splitting import PARTS, held_out, keep_split, split_bags
 from foveate.segments import Mosaics
 
 from .made import numbers
@@ -88,3 +88,15 @@ def test_copies_of_a_bag_are_never_parted(groups, seed):
     linked = [0, 1, 20, 21, 40, 41] if groups else [0, 20, 40]
     assert len({parts[i] for i in linked}) == 1
     assert sorted(parts) == list(range(60))
+
+
+def test_held_out_bags_are_found_by_their_rows_not_by_names(tmp_path):
+    """Tables of training and test bags that are both numbered from 0."""
+    sides = ["train"] * 30 + ["test"] * 10
+    ids = [str(i) for i in [*range(30), *range(10)]]
+    collection = replace(numbers(40), ids=tuple(ids), split=tuple(sides))
+    split = split_bags(collection)
+    keep_split(split, collection.ids, tmp_path)
+    test = held_out(collection, tmp_path)
+    assert test.split == ("test",) * 10
+    assert test.bag.y.tolist() == collection.bag.y[30:].tolist()

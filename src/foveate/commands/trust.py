@@ -126,6 +126,7 @@ def _fit(
 def _held_out(run: Run) -> "Collection":
     """The test bags of a fit, read again from where they came."""
     from foveate.own.origin import fingerprint, read_again
+    from foveate.own.splitting import held_out
 
     kept = run.manifest["data"]
     whole = read_again(kept.get("origin"), run.name)
@@ -133,8 +134,7 @@ def _held_out(run: Run) -> "Collection":
         raise FoveateError(
             f"{kept['source']} is not what it was when {run.name} was fitted: give --data"
         )
-    test = set(json.loads((run.path / "split.json").read_text())["test"])
-    return whole.take([i for i, name in enumerate(whole.ids) if name in test])
+    return held_out(whole, run.path)
 
 
 def _new(run: Run, data: Path, columns: Columns | None) -> "Collection":

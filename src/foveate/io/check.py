@@ -142,17 +142,17 @@ def _of_classes(view: View) -> Iterator[Problem]:
 
 
 def _of_names(view: View) -> Iterator[Problem]:
-    rows: dict[str, list[int]] = {}
-    for i, name in enumerate(view.own.ids):
-        rows.setdefault(name, []).append(i)
-    twice = {name: own for name, own in rows.items() if len(own) > 1}
-    split = view.own.split
-    differ = [name for name, own in twice.items() if len({*view.y[own].tolist()}) > 1]
-    shared = [name for name, own in twice.items() if split and len({split[i] for i in own}) > 1]
+    labels: dict[str, dict[str, list[int]]] = {}
+    sides = view.own.split or [""] * len(view.own.ids)
+    for name, side, label in zip(view.own.ids, sides, view.y.tolist(), strict=True):
+        labels.setdefault(name, {}).setdefault(side, []).append(label)
+    shared = [name for name, own in labels.items() if len(own) > 1]
+    differ = [name for name, own in labels.items() if any(len({*y}) > 1 for y in own.values())]
+    twice = [name for name, own in labels.items() if any(len(y) > 1 for y in own.values())]
     others = [name for name in twice if name not in {*differ, *shared}]
     for severity, which, said in (
         ("error", differ if view.own.labelled else [], "one name for bags with different labels"),
-        ("error", shared, "in more than one split"),
+        ("warning", shared, "one name in more than one split, for different bags"),
         ("warning", others, "one name for several bags"),
     ):
         if which:

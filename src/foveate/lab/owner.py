@@ -93,6 +93,7 @@ def _fit(desk: Desk, collection: "Collection", origin: Any, wanted: FitOwn, name
     from foveate.own.fitted import load_fitted
     from foveate.own.fitting import fit_own
     from foveate.own.settings import FitSettings
+    from foveate.own.splitting import held_out
     from foveate.report.own import write_fit_report
 
     bars: dict[str, tuple[int, int]] = {}
@@ -110,8 +111,7 @@ def _fit(desk: Desk, collection: "Collection", origin: Any, wanted: FitOwn, name
     write_fit_report(run, run.path / "report.html")
     report("examining", 0, 1)
     fitted = load_fitted(run.path)
-    kept = set(json.loads((run.path / "split.json").read_text())["test"])
-    test = collection.take([i for i, own in enumerate(collection.ids) if own in kept])
+    test = held_out(collection, run.path)
     trust = _examined(run, fitted, test, name)
     report("examining", 1, 1)
     _write_tables(run, fitted, test, name)

@@ -1,11 +1,11 @@
 """Fit a user's bags: paradigms raced on training bags, one chosen on validation bags.
 
 The run directory is of kind "fit": ``preparation.safetensors`` (scales or vocabulary),
-``split.json`` (names of the bags of each part), a folder a paradigm with its record and weights,
-``gallery.npz`` (test bags to look at) and the manifest, which has the numbers and the choice.
+``split.json`` (names and rows of the bags of each part), a folder a paradigm with its record and
+weights, ``gallery.npz`` (test bags to look at) and the manifest, which has the numbers and the
+choice.
 """
 
-import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -30,9 +30,9 @@ from foveate.own.prepare import Preparation
 from foveate.own.scores import calibrated, mean_probability, scores, temperature
 from foveate.own.settings import FitSettings
 from foveate.own.shown import pick_shown, save_shown
-from foveate.own.splitting import PARTS, Split, split_bags
+from foveate.own.splitting import PARTS, Split, keep_split, split_bags
 from foveate.plan import Plan
-from foveate.record import Record, write_atomically
+from foveate.record import Record
 from foveate.runs import Run, create_run
 from foveate.train import fit
 
@@ -147,9 +147,7 @@ def _measurable(bag: Bag) -> Bag:
 def _go_on(run: Run, work: _Work, report: Report | None) -> Run:
     start = time.monotonic()
     work.preparation.save(run.path / PREPARATION)
-    names = {p: [work.collection.ids[i] for i in work.split.rows(p).tolist()] for p in PARTS}
-    text = json.dumps({"how": work.split.how, **names}, ensure_ascii=False, indent=1)
-    write_atomically(run.path / "split.json", lambda file: file.write(text.encode()))
+    keep_split(work.split, work.collection.ids, run.path)
     for name in work.settings.paradigms:
         if not run.has(name):
             _train(run, name, work, report)

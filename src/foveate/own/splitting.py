@@ -1,6 +1,9 @@
 """Training, validation and test parts of bags: by group, with classes kept in proportion."""
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -10,8 +13,11 @@ from torch import Tensor
 from foveate.errors import FoveateError
 from foveate.io.collection import Collection
 from foveate.io.view import View, content
+from foveate.record import write_atomically
 
-__all__ = ["PARTS", "Split", "split_bags"]
+__all__ = ["PARTS", "Split", "held_out", "keep_split", "split_bags"]
+
+KEPT = "split.json"
 
 PARTS = ("train", "validation", "test")
 FOLDS = 5  # one is the test part, one the validation part
@@ -35,6 +41,22 @@ class Split:
         """The rows of one of :data:`PARTS`."""
         found: Tensor = getattr(self, part)
         return found
+
+
+def keep_split(split: Split, ids: Sequence[str], folder: Path) -> None:
+    """Write names and rows of the bags of each part into the folder of a run."""
+    rows = {part: split.rows(part).tolist() for part in PARTS}
+    names = {part: [ids[i] for i in own] for part, own in rows.items()}
+    text = json.dumps({"how": split.how, **names, "rows": rows}, ensure_ascii=False, indent=1)
+    write_atomically(folder / KEPT, lambda file: file.write(text.encode()))
+
+
+def held_out(collection: Collection, folder: Path) -> Collection:
+    """The test bags of a run, from the bags that it was fitted on.
+
+    By their rows: bags of different parts may have one name.
+    """
+    return collection.take(json.loads((folder / KEPT).read_text("utf-8"))["rows"]["test"])
 
 
 def split_bags(collection: Collection, seed: int = 0) -> Split:

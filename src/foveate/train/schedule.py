@@ -19,9 +19,7 @@ class Group(NamedTuple):
     members: Tensor
 
 
-def standing(
-    seeds: Sequence[int], epoch: int, epochs: int, losses: list[Tensor]
-) -> list[Progress]:
+def standing(seeds: Sequence[int], epoch: int, epochs: int, losses: list[Tensor]) -> list[Progress]:
     """Where each member stands at the start of an epoch.
 
     Args:
@@ -30,9 +28,7 @@ def standing(
         epochs: How many there are.
         losses: Training losses of the epochs before, shape (S,) each.
     """
-    return [
-        Progress(epoch, epochs, seed, _Past(losses, epoch, i)) for i, seed in enumerate(seeds)
-    ]
+    return [Progress(epoch, epochs, seed, _Past(losses, epoch, i)) for i, seed in enumerate(seeds)]
 
 
 def grouped(phases: list[Paradigm], active: Tensor, apart: bool = False) -> list[Group]:
