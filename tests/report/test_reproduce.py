@@ -203,6 +203,27 @@ def test_no_time_is_guessed_for_what_cannot_be_run(here, capsys):
     assert not (here / "kept").exists()
 
 
+def test_an_estimate_is_of_the_table_as_it_is_changed(here, monkeypatch, capsys):
+    seen = []
+    monkeypatch.setattr(Table2, "seconds", lambda _self, use, _report: seen.append(use) or 7200.0)
+    words = ["reproduce", "table2", "--scale", "smoke", "--estimate", "--results", "kept"]
+    main([*words, "--set", "m=5", "--seeds", "4", "--label", "mine", "--docs", "docs"])
+    assert [(use.m, use.seeds) for use in seen] == [(5, 4)]
+    [kept] = stored_results(here / "kept")
+    assert (kept["label"], kept["seconds"]) == ("mine", 7200.0)
+    said = "`foveate reproduce table2 --scale smoke`, changed as mine, would take about 2.0 h"
+    assert said in (here / "docs" / "results.md").read_text()
+
+
+def test_docs_have_every_stored_table_whichever_is_asked_for(here):
+    for own in (result(), result(table="table2", cells=[])):
+        store(own, here / "kept")
+    main(["reproduce", "table2", "--stored", "--results", "kept", "--docs", "docs"])
+    text = (here / "docs" / "results.md").read_text()
+    assert "## vr23 Table 1" in text
+    assert "## pvr22 Table 2" in text
+
+
 def test_captions_may_not_be_there_yet(here, monkeypatch):
     monkeypatch.setattr("foveate.experiments.reproduction.EXPERIMENTS", {})
     found = reproduce("captions")
@@ -219,7 +240,7 @@ def test_results_that_come_with_the_package_can_be_shown(here, capsys):
         assert not list(here.iterdir())
     for own in shipped:
         assert own["manifest"]["config"]["settings"]
-        groups = {group for group, _, _ in PUBLISHED[own["table"]]}
+        groups = {group for group, _, _ in PUBLISHED[own["table"]]} if not own["label"] else set()
         assert {c["group"] for c in own["cells"]} | set(own["absent"]) >= groups
 
 

@@ -77,21 +77,18 @@ def reproduce_command(
     names = every if table == "all" else (table,)
     if set and (len(names) > 1 or not label):
         raise FoveateError("--set changes one table under a name of its own: add --label NAME")
-    how = {
-        "changes": dict(changed_setting(text) for text in set),
-        "label": label,
-        "engine": Engine(workers, cluster),
-    }
+    what = {"changes": dict(changed_setting(text) for text in set), "label": label}
     if stored:
         found = _stored(names, results)
     else:
-        found = _estimates(names, scale, seeds) if estimate or scale == "paper" else []
+        found = _estimates(names, scale, seeds, what) if estimate or scale == "paper" else []
         if not estimate:
+            how = {**what, "engine": Engine(workers, cluster)}
             found = _run(names, scale, seeds, how, quiet=as_json)
         if results is not None:
             _keep(found, results)
     if docs is not None:
-        kept = found if stored else stored_results(results)
+        kept = stored_results(results)
         print(write_results(kept, docs), *renew(docs, kept), sep="\n", file=sys.stderr)
     if as_json:
         print(json.dumps(found, ensure_ascii=False))
@@ -115,13 +112,15 @@ def _keep(found: list[dict[str, Any]], place: Path) -> None:
         print(store(own, place), file=sys.stderr)
 
 
-def _estimates(names: tuple[str, ...], scale: Any, seeds: int | None) -> list[dict[str, Any]]:
+def _estimates(
+    names: tuple[str, ...], scale: Any, seeds: int | None, what: dict[str, Any]
+) -> list[dict[str, Any]]:
     """How long each that can be run would take; said as well, as is what cannot."""
     from foveate.experiments.reproduction import estimate
     from foveate.report.times import took
 
     with progress_of(quiet=True) as report:
-        found = [estimate(name, scale, seeds, report) for name in names]
+        found = [estimate(name, scale, seeds, **what, report=report) for name in names]
     for own in found:
         what = f"{own['table']} at {scale} scale"
         if own.get("seconds"):

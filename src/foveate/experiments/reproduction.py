@@ -59,7 +59,7 @@ def reproduce(
     """
     if not re.fullmatch(r"[\w-]*", label):
         raise FoveateError(f"a label is letters, digits and dashes, got '{label}'")
-    own = dict(changes or {}) | ({} if seeds is None else {"seeds": seeds})
+    own = _changed(changes, seeds)
     wanted = _wanted(table, scale, own)
     if isinstance(wanted, str):
         return _absent(table, scale, wanted)
@@ -81,15 +81,32 @@ def reproduce(
 
 
 def estimate(
-    table: str, scale: Scale, seeds: int | None = None, report: Report | None = None
+    table: str,
+    scale: Scale,
+    seeds: int | None = None,
+    *,
+    changes: Mapping[str, Any] | None = None,
+    label: str = "",
+    report: Report | None = None,
 ) -> Result:
-    """Seconds on one core that a table would take, from a step of each of its parts."""
-    wanted = _wanted(table, scale, {} if seeds is None else {"seeds": seeds})
+    """Seconds on one core that a table would take, from a step of each of its parts.
+
+    Args:
+        table: As for :func:`reproduce`, as are the others.
+        scale: How large.
+        seeds: How many seeds.
+        changes: Further settings to change.
+        label: What the changed table is called.
+        report: Called as ``report(part, done, total)``.
+    """
+    wanted = _wanted(table, scale, _changed(changes, seeds))
     if isinstance(wanted, str):
         return _absent(table, scale, wanted)
     kind, use, absent = wanted
     seconds = kind.seconds(use, report) if _parts(table, use) else 0.0
-    return {"table": table, "scale": scale, "seconds": seconds, "absent": absent}
+    return {
+        "table": table, "scale": scale, "seconds": seconds, "absent": absent, "label": label
+    }  # fmt: skip
 
 
 def charts_of(results: list[Result]) -> dict[str, Mapping[str, Any]]:
@@ -142,6 +159,10 @@ def _whole(text: str, path: str) -> Result:
     except (ValueError, AttributeError) as error:
         raise FoveateError(f"{path} is no stored result: {error}") from None
     return dict(result)
+
+
+def _changed(changes: Mapping[str, Any] | None, seeds: int | None) -> dict[str, Any]:
+    return dict(changes or {}) | ({} if seeds is None else {"seeds": seeds})
 
 
 def _wanted(

@@ -193,10 +193,16 @@ def as_markdown(results: Sequence[Result]) -> str:
             lines += _markdown(result)
     for result in results:
         if "cells" not in result:
-            lines += ["", f"`foveate reproduce {result['table']} --scale {result['scale']}` would "
-                      f"take about {took(result['seconds'])} on one core of the machine that "
-                      "estimated it."]  # fmt: skip
+            lines += ["", _estimated(result)]
     return "\n".join(lines) + "\n"
+
+
+def _estimated(result: Result) -> str:
+    changed = f", changed as {result['label']}," if result.get("label") else ""
+    return (
+        f"`foveate reproduce {result['table']} --scale {result['scale']}`{changed} would take "
+        f"about {took(result['seconds'])} on one core of the machine that estimated it."
+    )
 
 
 def _markdown(result: Result) -> list[str]:
