@@ -147,6 +147,16 @@ def _files_travel_where_the_folder_is_not_shared(address, tmp_path):
             engine._perform, jobs[1], str(nowhere), "x", "topic", {}, {"a": futures}
         ).result()
         seen.append(sorted(later))
+        # A job done in the run's own folder hands its files on, if others need them.
+        mark = engine._mark(hidden)
+        kept, handed = (
+            client.submit(
+                engine._perform, job(name), str(hidden), mark, "topic", {}, {}, handed_on=on
+            ).result()
+            for name, on in (("c", False), ("d", True))
+        )
+    assert (kept, sorted(handed)) == ({}, ["record.npz"])
+    assert (hidden / "c" / "record.npz").exists()
     assert Record.load(hidden / "a" / "record.npz").final["pid"] != [os.getpid()]
     assert seen == [["record.npz"]]
 

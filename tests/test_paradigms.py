@@ -303,8 +303,9 @@ def test_a_witness_is_asked_for_the_label_wherever_it_stands():
         WithWitness(Soft()).loss(alpha, x, g, y), Soft().loss(alpha, x, g, y)
     )
     assert WithWitness(Soft()).objective() == Soft()
-    with pytest.raises(FoveateError, match="cannot stand beside EM"):
-        WithWitness(EM())
+    for inside in (EM(), WithWitness(Soft())):
+        with pytest.raises(FoveateError, match=f"cannot stand beside {type(inside).__name__}"):
+            WithWitness(inside)
 
 
 def test_of_several_witnesses_the_mean_counts():

@@ -74,6 +74,13 @@ def test_any_model_may_be_read_at_a_hidden_layer_and_from_ragged_bags(name):
         assert_same(read(net, ragged(), name), by_definition(net, ragged(), name))
 
 
+def test_a_model_that_is_read_goes_on_as_it_was():
+    net = model("soft")
+    for trains in (True, False):
+        read(net.train(trains), mosaics())
+        assert all(part.training is trains for part in net.modules())
+
+
 def test_a_reading_with_the_regulariser_has_its_loss():
     net, bag = model(), mosaics()
     plain, with_entropy = read(net, bag, Hard()), read(net, bag, WithEntropy(Hard(), 0.5))

@@ -159,6 +159,6 @@ def _must_be_finite(x: Segments) -> None:
         return
     # In parts: what is computed of a large bank would be larger than it.
     if not all(bool(torch.isfinite(part).all()) for part in values.split(2**14)):
-        row = int((~torch.isfinite(values.flatten(1))).any(1).nonzero()[0])
+        row = int((~torch.isfinite(values.reshape(len(values), -1))).any(1).nonzero()[0])
         where = "row of the bank" if isinstance(x, Mosaics) else "bag"
         raise FoveateError(f"segments must be finite: {where} {row} holds NaN or infinity")

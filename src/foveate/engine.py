@@ -130,12 +130,21 @@ def _distribute(client: Any, jobs: Sequence[Job], folder: Path, tell: Report) ->
     topic = f"foveate-{uuid4().hex}"
     client.subscribe_topic(topic, lambda event: tell(*event[1]))
     mark = _mark(folder)
+    needed_by_others = {name for job in jobs for name in job.after}
     futures: dict[str, Any] = {}
     for job in jobs:
         needed = {name: futures[name] for name in job.after if name in futures}
         there = {name: _files(folder / name) for name in job.after if name not in futures}
         futures[job.name] = client.submit(
-            _perform, job, str(folder), mark, topic, needed, there, key=f"{topic}-{job.name}"
+            _perform,
+            job,
+            str(folder),
+            mark,
+            topic,
+            needed,
+            there,
+            handed_on=job.name in needed_by_others,
+            key=f"{topic}-{job.name}",
         )
     names = {future.key: name for name, future in futures.items()}
     try:
@@ -166,8 +175,13 @@ def _perform(
     topic: str,
     needed: dict[str, dict[str, bytes]],
     there: dict[str, dict[str, bytes]],
+    handed_on: bool = False,
 ) -> dict[str, bytes]:
-    """On a worker: do the job, in the run's folder if it is the same here, and send files back."""
+    """On a worker: do the job, in the run's folder if it is the same here, and send files back.
+
+    Files that are in the run's folder already go on to the jobs that need them all the same: a
+    worker that does not see the folder may do these.
+    """
     import torch
     from distributed import get_worker
 
@@ -183,7 +197,7 @@ def _perform(
 
     if _mark(Path(folder)) == mark:
         _call(job, Path(folder), tell)
-        return {}
+        return _files(Path(folder) / job.name) if handed_on else {}
     with tempfile.TemporaryDirectory() as place:
         for name, files in (there | needed).items():
             _write(Path(place) / name, files)

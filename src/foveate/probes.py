@@ -50,7 +50,9 @@ def read(model: AttentionModel, bag: Bag, paradigm: str | Paradigm = "soft") -> 
     rule = PARADIGMS.get(paradigm)() if isinstance(paradigm, str) else paradigm
     dtype = next((p.dtype for p in model.parameters()), torch.float32)
     stack = Stack(lambda: model, [0], dtype)
+    trains = model.training
     part = read_stack(stack, Pile(bag, 1, dtype), rule)
+    model.train(trains)  # as it was given
     return Reading(*(value[0] for value in part))
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from foveate.commands.flags import Cluster, Flag, Json, Settings, Workers
-from foveate.commands.repeat import this_command
+from foveate.commands.repeat import run_again
 from foveate.errors import FoveateError
 from foveate.papers import PAPERS
 from foveate.progress import progress_of
@@ -109,7 +109,7 @@ def run_command(
     changes = dict(changed_setting(text) for text in set) | (
         {} if seeds is None else {"seeds": seeds}
     )
-    command = this_command()
+    command = run_again()
     engine = Engine(workers, cluster)
     with progress_of(quiet=as_json) as report:
         run = start_experiment(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from foveate.commands.flags import ColumnFlags, Json, given
-from foveate.commands.repeat import this_command
+from foveate.commands.repeat import run_again, this_command
 from foveate.commands.words import must_be_writable
 from foveate.errors import FoveateError
 from foveate.io.columns import Columns
@@ -67,9 +67,7 @@ def fit_command(
     origin = Origin(data, given(columns))
     with progress_of(quiet=as_json) as report:
         collection = origin.read(labelled=True, report=report)
-        run = fit_own(
-            collection, settings, out, origin=origin, report=report, command=this_command()
-        )
+        run = fit_own(collection, settings, out, origin=origin, report=report, command=run_again())
     finish_fit(run, as_json=as_json)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from foveate.commands.flags import Cluster, Json, Workers
-from foveate.commands.repeat import this_command
+from foveate.commands.repeat import run_again
 from foveate.errors import FoveateError
 from foveate.plan import Race
 from foveate.progress import progress_of
@@ -52,7 +52,7 @@ def race_command(
     from_file = _read_toml(config) if config else {}
     named = {"data": data} if data else {}
     settings = Race(**{**from_file, **given, **named})
-    command = this_command()
+    command = run_again()
     engine = Engine(workers, cluster)
     with progress_of(quiet=as_json) as report:
         run = start_race(settings, out=out, report=report, command=command, engine=engine)

@@ -122,12 +122,12 @@ def _estimates(
     with progress_of(quiet=True) as report:
         found = [estimate(name, scale, seeds, **what, report=report) for name in names]
     for own in found:
-        what = f"{own['table']} at {scale} scale"
+        which = f"{own['table']} at {scale} scale"
         if own.get("seconds"):
-            print(f"{what}: about {took(own['seconds'])} on one core", file=sys.stderr)
+            print(f"{which}: about {took(own['seconds'])} on one core", file=sys.stderr)
         else:
             why = next(iter(own["absent"].values()), "it has no parts")
-            print(f"{what} cannot be run here: {why}", file=sys.stderr)
+            print(f"{which} cannot be run here: {why}", file=sys.stderr)
     return [own for own in found if own.get("seconds")]
 
 

@@ -43,7 +43,7 @@ class Ledger:
         scale: The least scale of the runs behind it.
         entries: One per claim, in the order of the papers.
         runs: The run behind each experiment, where it is on this machine.
-        versions: Versions, commit, scale and seconds of the runs, by experiment.
+        versions: Versions, commit, scale and CPU seconds of the runs, by experiment.
     """
 
     scale: str
@@ -86,6 +86,8 @@ def run_ledger(
     elif todo:
         run_side_by_side(todo, scale, report)
     ledger = ledger_at(scale)
+    if ledger is None and left_out:
+        raise FoveateError(f"{', '.join(left_out)} take more than a few minutes each: add --long")
     if ledger is None:
         raise FoveateError(f"no experiment serves the claims of '{paper}'")
     text = (json.dumps(ledger.as_json(), indent=1, ensure_ascii=False) + "\n").encode()
@@ -144,7 +146,7 @@ def ledger_at(scale: str) -> Ledger | None:
 
 def _origin(run: Run) -> dict[str, Any]:
     """Where numbers come from, as the ledger keeps it."""
-    kept = {key: run.manifest[key] for key in ("versions", "commit", "seconds")}
+    kept = {key: run.manifest.get(key) for key in ("versions", "commit", "cpu_seconds")}
     return {**kept, "scale": run.manifest["config"]["scale"]}
 
 

@@ -39,8 +39,9 @@ class WithWitness(Around):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.paradigm.draws or self.paradigm.recalls or self.paradigm.whole_bag:
-            raise FoveateError(f"a witness cannot stand beside {type(self.paradigm).__name__}")
+        inside = self.paradigm
+        if inside.draws or inside.picks or inside.recalls or inside.whole_bag:
+            raise FoveateError(f"a witness cannot stand beside {type(inside).__name__}")
         object.__setattr__(self, "picks", self.witnesses)
 
     def changed(self, loss: Tensor, alpha: Tensor, y: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ from foveate.experiments.runner import findings_of, of_run
 from foveate.papers import CLAIMS
 from foveate.record import write_atomically
 from foveate.report.templates import rendered
+from foveate.report.times import time_of
 from foveate.runs import Run
 
 __all__ = ["MOODS", "claim_view", "experiment_figures", "write_experiment_page"]
@@ -56,10 +57,7 @@ def setup_rows(run: Run) -> dict[str, str]:
     """How a run was set up, as rows of words."""
     manifest = run.manifest
     rows = {"scale": manifest["config"]["scale"], "started": manifest["created"]}
-    cpu = manifest.get("cpu_seconds")
-    rows |= {"seconds by the clock": f"{manifest['seconds']:.1f}"}
-    rows |= {} if cpu is None else {"CPU seconds": f"{cpu:.1f}"}
-    rows |= {"commit": manifest["commit"] or "not known"}
+    rows |= {"took": time_of(manifest), "commit": manifest["commit"] or "not known"}
     rows |= {k: str(v) for k, v in manifest["config"]["settings"].items()}
     return rows | {k: str(v) for k, v in manifest["versions"].items()}
 

@@ -10,6 +10,7 @@ from foveate.papers import PAPERS
 from foveate.record import write_atomically
 from foveate.report.experiment import claim_view, effect_words, experiment_figures
 from foveate.report.templates import rendered
+from foveate.report.times import took
 
 __all__ = ["write_docs", "write_ledger_page"]
 
@@ -35,14 +36,15 @@ def write_ledger_page(ledger: Ledger, paper: str | None = None) -> Path:
             ]
             note = f"{source.authors}, {source.where}"
             groups.append({"title": f"{key}: {source.title}", "note": note, "entries": views})
-    seconds = sum(run.manifest["seconds"] for run in ledger.runs.values())
+    runs = [run.manifest for run in ledger.runs.values()]
+    spent = sum(own.get("cpu_seconds") or own["seconds"] for own in runs)
     page = rendered(
         "claims.html",
         title="The ledger of claims",
         lead=_lead(ledger, paper),
         groups=groups,
         figures={},
-        setup={"scale": ledger.scale, "seconds of all runs": f"{seconds:.0f}"},
+        setup={"scale": ledger.scale, "all runs took": took(spent)},
         command=f"foveate claims --run --report --scale {ledger.scale}",
     )
     path = folder(ledger.scale) / "claims.html"
