@@ -12,8 +12,9 @@ import pytest
 
 from foveate.cli import main
 from foveate.dynamics import vr23
+from foveate.errors import FoveateError
 from foveate.experiments.experiment import EXPERIMENTS
-from foveate.experiments.ledger import shipped_ledger
+from foveate.experiments.ledger import run_ledger, shipped_ledger
 from foveate.papers import CLAIMS
 from foveate.runs import open_run
 
@@ -126,6 +127,14 @@ def test_long_experiments_are_run_when_asked_for_only(monkeypatch, capsys, tmp_p
     assert "left out, add --long: captions, table2" in capsys.readouterr().err
     main(["claims", "--paper", "pvr22", "--run", "--long"])
     assert started == [{"error-modes"}, {"error-modes", "captions", "table2"}]
+
+
+def test_where_all_take_long_that_is_what_is_said(monkeypatch):
+    ledger = "foveate.experiments.ledger"
+    monkeypatch.setattr(f"{ledger}._missing", lambda *_: ["captions", "table2"])
+    monkeypatch.setattr(f"{ledger}.ledger_at", lambda scale: None)
+    with pytest.raises(FoveateError, match="captions, table2 take more than a few minutes each"):
+        run_ledger("small", "pvr22")
 
 
 def test_a_killed_experiment_resumes_to_the_same_records(tmp_path):
