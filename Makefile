@@ -24,7 +24,7 @@ tests: $(READY)
 bench: $(READY)
 	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
 
-ledger: $(READY)        ## run every claim at small scale; renew the shipped results and the docs
+ledger: $(READY)        ## run every claim at small scale; renew the shipped ledger and its docs
 	$(BIN)/foveate claims --run --long --report --docs docs/papers
 	cp $${FOVEATE_RUNS:-runs}/claims-small/claims.json src/foveate/results/claims.json
 

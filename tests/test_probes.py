@@ -9,7 +9,7 @@ from foveate.metrics import focus as metrics
 from foveate.metrics import sparsity
 from foveate.models.focus import FCAM, FixedFocus
 from foveate.models.nets import direct, mlp
-from foveate.paradigms import PARADIGMS, Hard, Marginal, Soft, WithEntropy
+from foveate.paradigms import PARADIGMS, Hard, Hybrid, Marginal, Soft, WithEntropy
 from foveate.probes import Reading, label_probability, measure, read, read_stack
 from foveate.segments import Mosaics
 from foveate.stack import Pile, Stack
@@ -72,6 +72,13 @@ def test_reading_is_the_paradigms_own_inference_and_loss(name, bag):
 def test_any_model_may_be_read_at_a_hidden_layer_and_from_ragged_bags(name):
     for net in (model(), model(layer="hidden1")):
         assert_same(read(net, ragged(), name), by_definition(net, ragged(), name))
+
+
+@pytest.mark.parametrize("last", [Soft(), Hard(), Marginal()])
+def test_a_hybrid_is_read_as_its_last_phase_is(last):
+    rule = Hybrid(phases=(Hard(), last))
+    assert_same(read(model(), mosaics(), rule), read(model(), mosaics(), last))
+    assert_same(read(model(), mosaics(), WithEntropy(rule, 0.0)), read(model(), mosaics(), last))
 
 
 def test_a_model_that_is_read_goes_on_as_it_was():

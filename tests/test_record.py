@@ -1,13 +1,15 @@
 import io
 import json
 import os
+import subprocess
+import sys
 import zipfile
 
 import numpy as np
 import pytest
 
 from foveate.errors import FoveateError
-from foveate.record import Record, save_arrays, write_atomically
+from foveate.record import UMASK, Record, save_arrays, write_atomically
 
 ODD = np.array([0.1, -0.0, np.nan, np.inf, 5e-324, 1e300])
 
@@ -46,7 +48,15 @@ def test_what_is_saved_is_read_bit_for_bit(tmp_path):
     assert loaded.meta == saved.meta
     assert loaded.trained is None
     assert os.listdir(tmp_path) == ["a.npz"]
-    assert (tmp_path / "a.npz").stat().st_mode & 0o777 == 0o644
+    assert (tmp_path / "a.npz").stat().st_mode & 0o777 == 0o666 & ~UMASK
+
+
+def test_files_are_as_private_as_the_user_asks(tmp_path):
+    write = "from foveate.record import *; from pathlib import Path; import sys; "
+    write += "write_atomically(Path(sys.argv[1]), lambda file: file.write(b'mine'))"
+    for umask, mode in ((0o077, 0o600), (0o022, 0o644)):
+        subprocess.run([sys.executable, "-c", write, tmp_path / "a"], umask=umask, check=True)
+        assert (tmp_path / "a").stat().st_mode & 0o777 == mode
 
 
 def test_the_last_measurement():

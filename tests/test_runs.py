@@ -6,7 +6,7 @@ import pytest
 
 from foveate import runs
 from foveate.errors import FoveateError
-from foveate.record import Record, save_arrays
+from foveate.record import UMASK, Record, save_arrays
 from foveate.runs import create_run, list_runs, open_run, runs_folder
 
 
@@ -40,7 +40,7 @@ def test_a_new_run_says_what_it_is(folder):
     assert manifest["status"] == "running"
     assert not run.done
     assert set(manifest["versions"]) == {"python", "foveate", "torch", "numpy", "scikit-learn"}
-    assert run.path.stat().st_mode & 0o777 == 0o755
+    assert run.path.stat().st_mode & 0o777 == 0o777 & ~UMASK
 
 
 def test_runs_begun_at_once_have_names_of_their_own(folder):

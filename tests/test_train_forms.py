@@ -127,6 +127,20 @@ def test_nothing_moves_the_statistics_of_batch_norm_before_the_first_step():
     assert not torch.equal(training.stack.buffers["f.1.running_mean"], start["f.1.running_mean"])
 
 
+@pytest.mark.parametrize("name", ["em", "lvml"])
+def test_measuring_does_not_change_training_with_batch_norm(name):
+    """The E-step of EM reads all bags: by the statistics that were learnt, as measuring does."""
+
+    def build():
+        f = nn.Sequential(nn.Linear(2, 4), nn.BatchNorm1d(4), nn.ReLU(), nn.Linear(4, 1))
+        return FCAM(f, mlp(2, 3))
+
+    often, rarely = (trained([0], name, build=build, epochs=6, every=k) for k in (1, 6))
+    assert torch.equal(often.trained.flat, rarely.trained.flat)
+    for key, value in often.trained.buffers.items():
+        assert torch.equal(value, rarely.trained.buffers[key]), key
+
+
 def test_a_fixed_focus_trains_only_the_classifier():
     train, test = bags([0])
     builds = [lambda a=a: FixedFocus(linear(2, 3), a) for a in (0.25, 1.0)]

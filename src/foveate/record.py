@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from foveate.errors import FoveateError
 
-__all__ = ["Record", "load_arrays", "save_arrays", "write_atomically"]
+__all__ = ["UMASK", "Array", "Record", "load_arrays", "save_arrays", "write_atomically"]
 
 Array = NDArray[Any]
 
@@ -84,6 +84,16 @@ def load_arrays(path: Path) -> dict[str, Array]:
         raise FoveateError(f"{path} is damaged: {' '.join(str(error).split())}") from None
 
 
+def _umask() -> int:
+    """What the user takes from others; it can be read by setting it only."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+UMASK = _umask()  # once, before there are threads that would see it changed
+
+
 def write_atomically(path: Path, write: Any) -> None:
     """Call ``write(file)`` on a temporary neighbour of ``path``, then rename it into place.
 
@@ -99,7 +109,7 @@ def write_atomically(path: Path, write: Any) -> None:
             write(file)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(name, 0o644)
+        os.chmod(name, 0o666 & ~UMASK)
         os.replace(name, path)
     except BaseException as error:
         Path(name).unlink(missing_ok=True)

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from foveate.errors import FoveateError
-from foveate.record import Array, Record, load_arrays, write_atomically
+from foveate.record import UMASK, Array, Record, load_arrays, write_atomically
 
 __all__ = ["Run", "cache_directory", "create_run", "list_runs", "open_run", "runs_folder"]
 
@@ -133,7 +133,7 @@ def create_run(path: Path | None, kind: str, label: str, **entries: Any) -> Run:
     except OSError as error:
         raise FoveateError(f"cannot write in {target.parent}: {error.strerror}") from None
     try:
-        fresh.chmod(0o755)
+        fresh.chmod(0o777 & ~UMASK)
         Run(fresh, {}).update(**manifest)
         os.replace(fresh, target)
     except BaseException as error:

@@ -13,7 +13,7 @@ import pytest
 
 from foveate.cli import main
 from foveate.maps import MAPS
-from foveate.metrics.intervals import bootstrap
+from foveate.metrics.intervals import mean_interval
 from foveate.paradigms import PARADIGMS
 from foveate.runs import list_runs, open_run
 
@@ -46,7 +46,7 @@ def test_a_race_prints_a_table_and_leaves_a_run(finished):
     rows = [line.split("│")[1:-1] for line in lines if line.startswith("│")]
     assert [row[0].strip() for row in rows] == FIVE
     for (name, record), row in zip(open_run(folder).records().items(), rows, strict=True):
-        interval = bootstrap(100 * record.last("accuracy"))
+        interval = mean_interval(100 * record.last("accuracy"), within=(0, 100))
         shown = f"{interval.mean:.1f} [{interval.low:.1f}, {interval.high:.1f}]"
         assert row[1].strip() == shown, name
         assert row[5].strip() == f"{np.mean(record.meta['classifier_calls']):,.0f}"
@@ -74,7 +74,7 @@ def test_the_table_fits_a_terminal_of_eighty_columns(race, monkeypatch):
     for word in (*FIVE, "accuracy", "SAIF", "classifier calls", "epochs"):
         assert word in printed
     for record in open_run(race).records().values():
-        interval = bootstrap(100 * record.last("ft"))
+        interval = mean_interval(100 * record.last("ft"), within=(0, 100))
         assert f"[{interval.low:.1f}, {interval.high:.1f}]" in printed
 
 

@@ -10,8 +10,9 @@ from foveate.experiments.experiment import EXPERIMENTS
 from foveate.experiments.fixed_focus import FixedFocusCurves, FixedFocusSettings
 from foveate.experiments.fixed_focus.claims import CRITERIA
 from foveate.experiments.fixed_focus.curves import curve
+from foveate.experiments.fixed_focus.panels import banded
 from foveate.experiments.runner import findings_of, of_run, start_experiment
-from foveate.metrics.intervals import bootstrap
+from foveate.metrics.intervals import mean_interval
 
 NAMES = ("soft", "hard", "lvml")
 
@@ -71,14 +72,14 @@ def test_a_grid_may_come_as_words_from_the_command_line():
     assert FixedFocusSettings(alphas="0.2,0.5,0.8,1").alphas == (0.2, 0.5, 0.8, 1.0)
 
 
-def test_intervals_of_figures_are_those_of_the_findings():
-    from foveate.experiments.fixed_focus.panels import DRAWS, intervals
-
+def test_bands_of_figures_are_the_intervals_of_the_findings():
     values = np.random.default_rng(1).normal(size=(2, 3, 4))
-    low, high = intervals(values)
-    for place in np.ndindex(2, 3):
-        expected = bootstrap(values[place], draws=DRAWS)
-        assert (low[place], high[place]) == pytest.approx(expected[1:])
+    rows = list(banded(np.array([0.0, 1.0]), values, ["a", "b", "c"]))
+    for row in rows:
+        expected = mean_interval(values[int(row["x"]), "abc".index(row["name"])])
+        assert [row["mean"], row["low"], row["high"]] == pytest.approx(expected, abs=1e-6)
+    assert len(rows) == 6
+    assert all("low" not in row for row in banded(np.zeros(2), values[..., :1], ["a", "b", "c"]))
 
 
 def test_the_ramp_darkens_with_alpha():

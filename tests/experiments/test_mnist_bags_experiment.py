@@ -11,7 +11,7 @@ from foveate.experiments.mnist_bags import METHODS, MnistBags, MnistBagsSettings
 from foveate.experiments.mnist_bags.figures import rows_of
 from foveate.experiments.mnist_bags.networks import abmil, attention_model, encoder
 from foveate.experiments.mnist_bags.training import found, train_abmil
-from foveate.metrics.intervals import bootstrap
+from foveate.metrics.intervals import mean_interval
 from foveate.models.focus import FCAM
 from foveate.probes import read
 from foveate.randomness import generator
@@ -135,7 +135,7 @@ def test_the_rows_of_a_figure_are_means_over_seeds():
     made = Record(np.zeros(1), {}, final, {"method": "abmil", "bags": 50})
     (row,) = rows_of({"abmil-50": made})
     assert (row["label"], row["bags"]) == ("torchmil ABMIL", 50)
-    mean, low, high = bootstrap(values)
+    mean, low, high = mean_interval(values)
     assert (row["bag_auc"], row["bag_auc_low"], row["bag_auc_high"]) == (mean, low, high)
 
 

@@ -11,7 +11,7 @@ from foveate.experiments.table1 import Table1
 from foveate.experiments.table1.findings import relevant_saif
 from foveate.experiments.table1.rows import ROWS, RULES, WORD_RULES
 from foveate.experiments.trials import Trial, seconds_of
-from foveate.experiments.verdicts import above, apart, below, verdict_of
+from foveate.experiments.verdicts import above, below, verdict_of
 from foveate.figures.render import to_svg
 from foveate.metrics.intervals import Interval
 from foveate.models.taught import Oracle
@@ -178,11 +178,6 @@ def test_verdicts_by_hand():
     assert not above(Interval(11, None, None), 10)
     assert below(Interval(-11, -20, -1), -10)
     assert not below(Interval(-11, -20, 1), -10)
-    wide = apart(np.array([0.0, 4.0]), np.array([1.0]))
-    assert wide == Interval(1.0, None, None)
-    found = apart(np.array([2.0, 4.0] * 8), np.array([1.0, 2.0] * 9))
-    assert found.mean == pytest.approx(1.5)
-    assert 0.5 < found.low < 1.5 < found.high < 2.5
 
 
 def test_an_estimate_counts_steps_epochs_seeds_and_phases(monkeypatch):

@@ -14,12 +14,12 @@ from foveate.errors import FoveateError
 from foveate.experiments.runner import findings_of, start_experiment
 from foveate.experiments.topic_words import MADE, TopicWords
 from foveate.experiments.topic_words import reviews as review_module
-from foveate.experiments.topic_words.curves import DRAWS, band
+from foveate.experiments.topic_words.curves import band
 from foveate.experiments.topic_words.descent import Descent, cross_entropy, descend
 from foveate.experiments.topic_words.reviews import REVIEWS, TRACED, made_up, word_facts
 from foveate.experiments.topic_words.sentences import Sentences
 from foveate.figures.render import to_svg
-from foveate.metrics.intervals import bootstrap
+from foveate.metrics.intervals import mean_interval
 from foveate.models.topic import TABLES, WordAttention, classifier
 from foveate.record import Record
 from foveate.train import fit
@@ -248,7 +248,7 @@ def test_smoke_runs_and_its_figures_draw(tmp_path: Path) -> None:
         assert chart.description
 
 
-def test_a_band_is_the_bootstrap_of_every_time(chance: torch.Generator) -> None:
+def test_a_band_is_the_interval_of_every_time(chance: torch.Generator) -> None:
     values = torch.rand(3, 7, generator=chance).numpy()
     for row, *ends in zip(values, *band(values), strict=True):
-        assert ends == pytest.approx(bootstrap(row, draws=DRAWS))
+        assert ends == pytest.approx(mean_interval(row))

@@ -2,8 +2,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
-from foveate.metrics.intervals import Interval, bootstrap
+from foveate.metrics.intervals import (
+    Interval,
+    difference_interval,
+    ends_of_mean,
+    mean_interval,
+)
 from foveate.metrics.summary import summarise
 from foveate.record import Record
 
@@ -11,28 +17,37 @@ numbers = st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=15)
 
 
 def width(values, **settings):
-    interval = bootstrap(np.asarray(values), **settings)
+    interval = mean_interval(np.asarray(values), **settings)
     return interval.high - interval.low
 
 
 @given(st.floats(-1e3, 1e3), st.integers(2, 20))
 def test_the_interval_of_a_constant_is_that_constant(value, n):
-    interval = bootstrap(np.full(n, value))
-    assert interval.low == interval.mean == interval.high
-    assert interval.mean == pytest.approx(value)
+    interval = mean_interval(np.full(n, value))
+    assert interval == pytest.approx((value, value, value), rel=1e-12, abs=1e-9)
 
 
 def test_one_seed_has_no_interval():
-    assert bootstrap(np.array([0.25])) == Interval(0.25, None, None)
+    assert mean_interval(np.array([0.25])) == Interval(0.25, None, None)
+    assert difference_interval(np.array([1.0]), np.array([0.0, 2.0])) == Interval(0.0, None, None)
 
 
 @given(numbers)
-def test_the_mean_lies_inside_and_the_ends_among_the_values(values):
-    interval = bootstrap(np.array(values))
-    slack = 1e-9
+def test_it_is_students_interval(values):
+    interval = mean_interval(np.array(values))
     assert interval.mean == pytest.approx(np.mean(values))
-    assert min(values) - slack <= interval.low <= interval.high <= max(values) + slack
-    assert interval.low - slack <= interval.mean <= interval.high + slack
+    if np.std(values) > 1e-6:
+        expected = stats.ttest_1samp(values, 0).confidence_interval(0.95)
+        assert interval[1:] == pytest.approx(tuple(expected), rel=1e-6, abs=1e-6)
+
+
+def test_all_rows_at_once_are_each_alone():
+    values = np.random.default_rng(1).normal(size=(2, 3, 4))
+    low, high = ends_of_mean(values)
+    for place in np.ndindex(2, 3):
+        assert (low[place], high[place]) == pytest.approx(mean_interval(values[place])[1:])
+    for end in ends_of_mean(values[..., :1]):
+        np.testing.assert_array_equal(end, values[..., 0])
 
 
 def test_wider_with_spread_and_level_narrower_with_seeds():
@@ -42,27 +57,29 @@ def test_wider_with_spread_and_level_narrower_with_seeds():
     assert width(np.tile(values, 16)) == pytest.approx(width(values) / 4, rel=0.1)
 
 
-def test_two_seeds_span_their_interval():
-    assert bootstrap(np.array([1.0, 3.0])) == Interval(2.0, 1.0, 3.0)
+def test_what_no_mean_can_be_is_cut_off():
+    shares = np.array([100.0, 100.0, 97.0])
+    interval = mean_interval(shares, within=(0, 100))
+    assert interval.high == 100
+    assert interval.low == mean_interval(shares).low
+    beyond = mean_interval(np.array([101.0, 103.0]), within=(0, 100))
+    assert beyond.low <= beyond.mean <= beyond.high == 102
 
 
-def test_it_is_the_normal_interval_for_many_seeds():
-    values = np.random.default_rng(1).normal(5, 2, size=400)
-    expected = 2 * 1.96 * values.std() / np.sqrt(400)
-    assert width(values) == pytest.approx(expected, rel=0.05)
+@pytest.mark.parametrize("seeds", [2, 3, 5, 10])
+def test_it_covers_the_truth_as_often_as_it_says_from_two_seeds_on(seeds):
+    values = np.random.default_rng(2).normal(size=(4000, seeds))
+    low, high = ends_of_mean(values)
+    assert np.mean((low <= 0) & (high >= 0)) == pytest.approx(0.95, abs=0.012)
 
 
-def test_it_covers_the_truth_about_as_often_as_it_says():
-    chance = np.random.default_rng(2)
-    intervals = [bootstrap(chance.normal(size=30), draws=400, seed=i) for i in range(300)]
-    covered = np.mean([i.low <= 0 <= i.high for i in intervals])
-    assert 0.9 < covered < 0.98  # a little below .95: the percentile bootstrap is optimistic
-
-
-def test_the_same_seed_gives_the_same_ends():
-    values = np.random.default_rng(3).normal(size=10)
-    assert bootstrap(values) == bootstrap(values)
-    assert bootstrap(values, seed=1) != bootstrap(values, seed=2)
+def test_a_difference_of_two_means_is_welchs():
+    chance = np.random.default_rng(4)
+    one, other = chance.normal(1, 1, size=4), chance.normal(0, 3, size=7)
+    expected = stats.ttest_ind(one, other, equal_var=False).confidence_interval(0.95)
+    found = difference_interval(one, other)
+    assert found.mean == pytest.approx(one.mean() - other.mean())
+    assert found[1:] == pytest.approx(tuple(expected))
 
 
 def record(**values):
@@ -73,7 +90,7 @@ def record(**values):
 def test_a_summary_is_the_last_row_in_percent_and_the_mean_cost():
     last = [0.5, 0.75, 1.0]
     summary = summarise(record(accuracy=[[0, 0, 0], last], ft=[[1, 1, 1], [0.25] * 3]))
-    assert summary["accuracy"] == bootstrap(100 * np.array(last))
+    assert summary["accuracy"] == mean_interval(100 * np.array(last), within=(0, 100))
     assert summary["accuracy"].mean == pytest.approx(75)
     assert summary["ft"] == Interval(25, 25, 25)
     assert "saif" not in summary  # without z there is none

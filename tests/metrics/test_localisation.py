@@ -84,6 +84,17 @@ def test_froc_is_what_counting_gives(ragged):
     np.testing.assert_allclose(froc(s, z, mask, rates), np.mean(wanted, 0))
 
 
+def test_bags_that_are_not_there_allow_no_false_positives(ragged):
+    s, z, mask = ragged
+    some = np.arange(len(s)) % 3 == 0
+    alone = froc(s[some], z[some], mask[some])
+    among = froc(s, z & some[:, None], mask & some[:, None])
+    np.testing.assert_array_equal(among[some], alone)
+    members = froc(np.stack([s, s]), np.stack([z, z]), np.stack([mask & some[:, None], mask]))
+    np.testing.assert_array_equal(members[0][some], alone)
+    np.testing.assert_array_equal(members[1], froc(s, z, mask))
+
+
 def test_overlap_is_scikit_learns_f1_and_jaccard(ragged):
     s, z, mask = ragged
     alpha = np.where(mask, np.exp(s), 0)

@@ -36,6 +36,22 @@ def test_a_perfect_model_is_trusted_though_background_reads_as_a_class(paradigm)
     assert trust.localisation is None
 
 
+@pytest.mark.parametrize("paradigm", ["hard", "hybrid", "witness", "hard-sampled"])
+def test_even_attention_does_not_mind_the_order_of_segments(paradigm):
+    """Of equals no segment comes first, least of all the relevant one."""
+    bag = hand_built.boxes(1, n=60)
+    rows = bag.dense()
+    order = (~bag.z).int().argsort(dim=1, stable=True)  # the relevant segment comes first
+    found = []
+    for way in (order, order.flip(1)):
+        turned = rows.gather(1, way[..., None].expand_as(rows))
+        moved = Bag(turned, bag.y, bag.z.gather(1, way))
+        trust = examine(hand_built.perfect(), paradigm, moved, CLASSES, probe=False)
+        found.append(trust.evidence["even_accuracy"].mean)
+    assert found[0] == pytest.approx(found[1])
+    assert found[0] < 1
+
+
 def test_a_class_read_from_the_background_is_named():
     trust = examine(
         hand_built.background(), "lvml", hand_built.without_z(hand_built.boxes(1)), CLASSES

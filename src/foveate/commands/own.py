@@ -200,10 +200,11 @@ def _loaded(
 
 def _print_fit(run: Run) -> None:
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     manifest = run.manifest
-    table = Table(title=f"{manifest['label']}: {manifest['sizes']['bags']} bags")
+    table = Table(title=f"{escape(manifest['label'])}: {manifest['sizes']['bags']} bags")
     table.add_column("paradigm")
     headings = {
         "balanced_accuracy": "balanced accuracy, %",

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from foveate.errors import FoveateError
 from foveate.experiments.experiment import Experiment, Records
-from foveate.metrics.intervals import bootstrap
+from foveate.metrics.intervals import mean_interval
 from foveate.plan import Checked
 from foveate.record import Array
 
@@ -40,6 +40,14 @@ class Cell(NamedTuple):
     seeds: int
 
 
+SHARES = ("accuracy", "SAIF", "FT", "FTPT", "FT by α", "pointing", "seeds that learn")
+WITHIN: Mapping[str, tuple[float, float]] = {
+    **{f"{name} %": (0.0, 100.0) for name in SHARES},
+    **dict.fromkeys(("mean a_z", "bag AUC", "segment AUROC"), (0.0, 1.0)),
+}
+"""Between what the mean of a measure must lie."""
+
+
 def cell(key: Key, setting: str, values: Array) -> Cell:
     """A cell from one value a seed, shape (S,).
 
@@ -48,7 +56,7 @@ def cell(key: Key, setting: str, values: Array) -> Cell:
         >>> cell(("CIFAR10 m=5", "soft", "SAIF %"), "", np.array([30.0, 34.0])).mean
         32.0
     """
-    return Cell(*key, setting, *bootstrap(values), len(values))
+    return Cell(*key, setting, *mean_interval(values, within=WITHIN.get(key[2])), len(values))
 
 
 class Reproduction(Experiment):

@@ -1,11 +1,14 @@
-"""Intervals over seeds, by bootstrap."""
+"""Intervals of means over seeds, by Student's t: a handful of seeds is too few to resample."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
-__all__ = ["Interval", "bootstrap"]
+__all__ = ["Interval", "difference_interval", "ends_of_mean", "mean_interval"]
+
+Array = NDArray[Any]
 
 
 class Interval(NamedTuple):
@@ -16,25 +19,63 @@ class Interval(NamedTuple):
     high: float | None
 
 
-def bootstrap(
-    values: NDArray[Any], *, level: float = 0.95, draws: int = 4000, seed: int = 0
+def mean_interval(
+    values: Array, *, level: float = 0.95, within: tuple[float, float] | None = None
 ) -> Interval:
-    """The mean of ``values`` with its percentile bootstrap interval.
+    """The mean of ``values`` with its interval by Student's t.
+
+    It covers what it says for values that are about normal, from two seeds on, where resampling
+    covers far less: a percentile bootstrap of three values three times in four.
 
     Args:
         values: One value per seed, shape (S,).
         level: Coverage.
-        draws: Resamples.
-        seed: Decides the resamples, so that a report repeats.
+        within: Between what every mean must lie; what sticks out is cut off.
 
     Example:
-        >>> bootstrap(np.array([1.0, 1.0, 1.0]))
+        >>> mean_interval(np.array([1.0, 1.0, 1.0]))
         Interval(mean=1.0, low=1.0, high=1.0)
     """
     values = np.asarray(values, dtype=float)
     mean = float(values.mean())
     if len(values) < 2:
         return Interval(mean, None, None)
-    picks = np.random.default_rng(seed).integers(len(values), size=(draws, len(values)))
-    low, high = np.quantile(values[picks].mean(1), [(1 - level) / 2, (1 + level) / 2])
-    return Interval(mean, float(low), float(high))
+    low, high = (float(end) for end in ends_of_mean(values, level=level))
+    if within is not None:
+        low, high = max(low, min(mean, within[0])), min(high, max(mean, within[1]))
+    return Interval(mean, low, high)
+
+
+def ends_of_mean(values: Array, *, level: float = 0.95) -> tuple[Array, Array]:
+    """The ends that :func:`mean_interval` has, for all rows of values (…, S) at once, each (…).
+
+    With one seed they are its value.
+    """
+    seeds = values.shape[-1]
+    mean = values.mean(-1)
+    spread = values.std(-1, ddof=1) / np.sqrt(seeds) if seeds > 1 else np.zeros_like(mean)
+    half = stdtrit(max(1, seeds - 1), (1 + level) / 2) * spread
+    return mean - half, mean + half
+
+
+def difference_interval(one: Array, other: Array, *, level: float = 0.95) -> Interval:
+    """The difference of two means over seeds that are not paired, by Welch's t.
+
+    Args:
+        one: One value a seed, shape (S,).
+        other: One value a seed, shape (S',).
+        level: Coverage.
+
+    Example:
+        >>> difference_interval(np.array([2.0, 2.0]), np.array([1.0, 1.0, 1.0]))
+        Interval(mean=1.0, low=1.0, high=1.0)
+    """
+    mean = float(np.mean(one) - np.mean(other))
+    if min(len(one), len(other)) < 2:
+        return Interval(mean, None, None)
+    parts = np.array([np.var(part, ddof=1) / len(part) for part in (one, other)])
+    if not parts.any():
+        return Interval(mean, mean, mean)
+    freedom = parts.sum() ** 2 / (parts**2 / [len(one) - 1, len(other) - 1]).sum()
+    half = float(stdtrit(freedom, (1 + level) / 2) * np.sqrt(parts.sum()))
+    return Interval(mean, mean - half, mean + half)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from foveate.metrics.intervals import Interval, bootstrap
+from foveate.metrics.intervals import Interval
 from foveate.metrics.ranks import from_the_top, ranks
 
 __all__ = [
@@ -93,8 +93,8 @@ def froc(
     """Share of a bag's relevant segments found, averaged over false positives per bag, (…, n).
 
     For each rate the threshold is the lowest that leaves at most so many other segments a bag, on
-    average over all bags; scores must mean the same in every bag (give s rather than α). The mean
-    over bags weighs bags alike, however many relevant segments they have.
+    average over the bags that have segments; scores must mean the same in every bag (give s rather
+    than α). The mean over bags weighs bags alike, however many relevant segments they have.
 
     Args:
         s: Scores, shape (…, n, m).
@@ -106,9 +106,10 @@ def froc(
     n, m = s.shape[-2:]
     wrong = np.where(there & ~z, s, -np.inf).reshape(*s.shape[:-2], n * m)
     falling = -np.sort(-wrong, -1)
-    allowed = np.minimum(np.floor(np.asarray(rates) * n).astype(int), n * m - 1)
+    bags = there.any(-1).sum(-1)
+    allowed = np.floor(np.asarray(rates) * bags[..., None]).astype(int)
     # What scores strictly above the first one too many is found.
-    edge = falling[..., allowed]
+    edge = np.take_along_axis(falling, np.minimum(allowed, n * m - 1), -1)
     found = (s[..., None] > edge[..., None, None, :]) & (z & there)[..., None]
     count = (z & there).sum(-1)
     return _where(count > 0, found.sum(-2).mean(-1) / np.maximum(count, 1))
@@ -178,9 +179,8 @@ def over_bags(values: Array, group: Array | None = None, *, draws: int = 2000) -
     there = ~np.isnan(values)
     if not there.any():
         return Interval(float("nan"), None, None)
-    if group is None:
-        return bootstrap(values[there], draws=draws)
-    _, which = np.unique(group[there], return_inverse=True)
+    alone = np.arange(len(values)) if group is None else group
+    _, which = np.unique(alone[there], return_inverse=True)
     total, count = np.bincount(which, values[there]), np.bincount(which)
     mean = float(total.sum() / count.sum())
     if len(count) < 2:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from foveate.metrics.intervals import bootstrap
+from foveate.metrics.intervals import mean_interval
 from foveate.record import Record
 
 __all__ = ["SHARES", "summarise"]
@@ -19,7 +19,8 @@ def summarise(record: Record) -> dict[str, Any]:
         ``accuracy``, ``ft``, ``saif``: :class:`Interval` (those the record has); ``cpu_seconds``
         and ``classifier_calls``: the mean over seeds.
     """
-    shares = {k: bootstrap(100 * record.last(k)) for k in SHARES if k in record.values}
+    there = [name for name in SHARES if name in record.values]
+    shares = {k: mean_interval(100 * record.last(k), within=(0, 100)) for k in there}
     seeds = len(record.meta["seeds"])
     return {
         **shares,

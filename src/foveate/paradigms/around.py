@@ -9,7 +9,7 @@ from torch import Tensor
 
 from foveate.errors import FoveateError
 from foveate.likelihood import entropy
-from foveate.paradigms.contract import Aux, Paradigm, Progress
+from foveate.paradigms.contract import HOW_IT_READS, Aux, Paradigm, Progress
 from foveate.segments import Network, Segments
 
 __all__ = ["Around", "WithClassWeights", "WithEntropy", "WithFocus"]
@@ -21,7 +21,7 @@ class Around(Paradigm):
     paradigm: Paradigm
 
     def __post_init__(self) -> None:
-        for name in ("draws", "picks", "recalls", "per_segment", "whole_bag", "fresh_optimizer"):
+        for name in ("draws", "picks", "recalls", "fresh_optimizer", *HOW_IT_READS):
             object.__setattr__(self, name, getattr(self.paradigm, name))
         object.__setattr__(self, "needs_z", type(self).needs_z or self.paradigm.needs_z)
 

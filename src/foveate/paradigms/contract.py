@@ -10,11 +10,13 @@ from torch import Tensor
 from foveate.registry import Registry
 from foveate.segments import Network, Segments
 
-__all__ = ["PARADIGMS", "Aux", "Paradigm", "Progress"]
+__all__ = ["HOW_IT_READS", "PARADIGMS", "Aux", "Paradigm", "Progress"]
 
 PARADIGMS: Registry[Callable[..., "Paradigm"]] = Registry("paradigm", package="foveate.paradigms")
 
 Aux = Tensor | None
+HOW_IT_READS = ("per_segment", "selects", "whole_bag")
+"""What a paradigm that contains others has from the one it is read by."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class Paradigm(ABC):
     picks: ClassVar[int] = 0  # segments, drawn evenly from the bag, whose places it asks for
     recalls: ClassVar[bool] = False  # whether `remember` is run over all bags before each epoch
     per_segment: ClassVar[bool] = True  # whether g reads single segments only, never a mixture
+    selects: ClassVar[bool] = False  # whether inference reads the most attended segments alone
     whole_bag: ClassVar[bool] = False  # whether g reads bags (B, m, *) instead of segments
     fresh_optimizer: ClassVar[bool] = False  # whether a new phase starts a new optimiser
     needs_z: ClassVar[bool] = False  # whether known relevance adds to the loss, by `told`

@@ -10,7 +10,7 @@ from torch import Tensor
 from foveate.errors import FoveateError
 from foveate.likelihood import label_log_prob, log_weights, of_label
 from foveate.maps import label_log_softmax, log_softmax
-from foveate.paradigms.contract import PARADIGMS, Aux, Paradigm, Progress
+from foveate.paradigms.contract import HOW_IT_READS, PARADIGMS, Aux, Paradigm, Progress
 from foveate.segments import Network, Segments, dense, each, mix, select
 
 __all__ = [
@@ -72,6 +72,7 @@ class Hard(Paradigm):
         chunk: Segments classified at a time (see :func:`label_log_prob`).
     """
 
+    selects: ClassVar[bool] = True
     chunk: int | None = None
 
     def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
@@ -171,6 +172,7 @@ class SampledHard(Paradigm):
     """
 
     draws: ClassVar[int] = 2
+    selects: ClassVar[bool] = True
 
     def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
         """``aux`` holds two uniform numbers a bag, shape (B, 2)."""
@@ -220,6 +222,8 @@ class Hybrid(Paradigm):
             raise FoveateError(f"switch must be a number or 'plateau', got '{self.switch}'")
         if not isinstance(self.switch, str) and self.switch < 0:
             raise FoveateError(f"switch must not be negative, got {self.switch}")
+        for name in HOW_IT_READS:
+            object.__setattr__(self, name, getattr(self.phases[-1], name))
 
     def phase(self, progress: Progress) -> Paradigm:
         return self.phases[int(self.settled(progress))]

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -77,6 +78,7 @@ class TopMarginal(Paradigm):
         top: How many segments are read.
     """
 
+    selects: ClassVar[bool] = True
     top: int = 3
 
     def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:

@@ -39,12 +39,12 @@ def curve_chart(
         name: Which of :data:`CURVES`.
         switch: After how many epochs the hybrid went from soft to hard.
     """
-    factor = 1 if name == "train_loss" else 100
+    factor, top = (1, np.inf) if name == "train_loss" else (100, 100.0)
     rows: list[dict[str, Any]] = []
     for paradigm, record in records.items():
         values = record.values[name]
         seen = np.isfinite(values).all(1)
-        for t, share in zip(record.t[seen], band(factor * values[seen]), strict=True):
+        for t, share in zip(record.t[seen], band(factor * values[seen], top), strict=True):
             rows.append({"x": float(t), "paradigm": label(paradigm), **share._asdict()})
     y = _percent("mean", CURVES[name]) if factor == 100 else _loss(rows)
     extra: list[alt.Chart] = []

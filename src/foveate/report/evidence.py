@@ -7,14 +7,12 @@ from typing import Any
 import numpy as np
 
 from foveate.metrics.focus import attention_on
-from foveate.metrics.intervals import Interval, bootstrap
+from foveate.metrics.intervals import Interval, mean_interval
 from foveate.metrics.summary import summarise
 from foveate.record import Array, Record
 from foveate.runs import Run
 
 __all__ = ["Outcome", "band", "class_names", "focus_and_prediction", "outcomes", "switch_epoch"]
-
-BAND_DRAWS = 1000  # a band has hundreds of intervals; a thousand resamples place it to the pixel
 
 
 @dataclass(frozen=True)
@@ -63,9 +61,9 @@ def focus_and_prediction(record: Record) -> tuple[Array, Array]:
     return attention_on(final["alpha"].astype(np.float64), final["z"]), p_y
 
 
-def band(values: Array) -> list[Interval]:
-    """The mean over seeds with its 95 % interval, for each row of ``values`` (T, S)."""
-    return [bootstrap(row, draws=BAND_DRAWS) for row in values]
+def band(values: Array, top: float = np.inf) -> list[Interval]:
+    """The mean over seeds with its 95 % interval, for each row of values (T, S) from 0 to top."""
+    return [mean_interval(row, within=(0.0, top)) for row in values]
 
 
 def class_names(run: Run, classes: int) -> Sequence[str]:

@@ -75,7 +75,7 @@ def threshold_chart(records: Mapping[str, Record]) -> alt.LayerChart:
     rows: list[dict[str, Any]] = []
     for name, record in records.items():
         shares = 100 * threshold_curve(focus_and_prediction(record)[0], THRESHOLDS)
-        for threshold, share in zip(THRESHOLDS, band(shares.T), strict=True):
+        for threshold, share in zip(THRESHOLDS, band(shares.T, 100), strict=True):
             rows.append({"x": float(threshold), "paradigm": label(name), **share._asdict()})
     return lines(
         rows,

@@ -32,7 +32,7 @@ GLOSSARY = (
     ("NNZ", "How many segments of a bag get more attention than 0.01, on average."),
     ("Dist", "How far the attention is from a single segment, min over j of ‖α − e_j‖."),
     ("Ent", "Entropy of the attention, in bits; 0 when one segment has it all."),
-    ("95 % interval", "By bootstrap over seeds: where the mean of other seeds would likely lie."),
+    ("95 % interval", "By Student's t over seeds: where the mean of other seeds would likely lie."),
     ("Classifier calls", "How often training ran the classifier on something, forward, per seed."),
 )
 

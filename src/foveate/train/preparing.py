@@ -84,6 +84,7 @@ class Preparation:
     @torch.no_grad()
     def _recall(self, phase: Paradigm, members: Tensor) -> Tensor:
         """What the paradigm remembers of every training bag, shape (S', n, …)."""
+        self.stack.model.eval()  # nothing is learnt here, statistics of batches neither
         parts = []
         for rows in self.rows[members].split(self.at_once, 1):
             batch = self.pile.batch(rows, members)

@@ -107,7 +107,10 @@ class Evidence(NamedTuple):
 
     @property
     def drop(self) -> Array:
-        """Fall of p(ŷ) when the top segment goes, beyond the fall when a random one goes."""
+        """Fall of p(ŷ) when the top goes, beyond the fall when as many random ones go.
+
+        The top is a segment, or the least of SHARES where a bag has so many.
+        """
         return self.curves.removed_random[..., 0] - self.curves.removed[..., 0]
 
     def deletion(self, random: bool = False) -> Array:

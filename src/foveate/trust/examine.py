@@ -44,7 +44,7 @@ class Trust:
         score: Estimated FT, mean over models; ``scores`` has each model's.
         by_class: A verdict, the facts behind it and all marks for each class.
         by_model: Score, accuracy, grade and error modes of each model.
-        evidence: Quantities with intervals over bags.
+        evidence: Quantities with intervals over bags; of ``probe_accuracy`` over members.
         curves: Probability of the predicted class with a share of segments kept or removed.
         attended: Mean prediction of g where attention is, by class of the bag, (C, C).
         unattended: The same where attention is not, (C, C).

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foveate.bag import Bag
-from foveate.metrics.intervals import Interval
+from foveate.metrics.intervals import Interval, mean_interval
 from foveate.metrics.localisation import over_bags
 from foveate.trust.controls import left_over
 from foveate.trust.evidence import SHARES, Evidence
@@ -52,8 +52,10 @@ def left(bags: Sequence[Bag], sight: Sight) -> dict[str, Interval]:
     """How much of the label a fresh probe reads off unattended segments, and guessing for scale."""
     usual = [np.bincount(bag.y.numpy()).max() / len(bag) for bag in bags]
     values = left_over(bags, sight.alpha)
+    read = values[~np.isnan(values)]
+    nothing = Interval(float("nan"), None, None)
     return {
-        "probe_accuracy": over_bags(values),
+        "probe_accuracy": mean_interval(read, within=(0.0, 1.0)) if len(read) else nothing,
         "guess_accuracy": Interval(float(np.mean(usual)), None, None),
     }
 

@@ -14,7 +14,7 @@ from foveate.bag import Bag
 from foveate.errors import FoveateError
 from foveate.maps import MAPS, uniform
 from foveate.models.focus import FCAM, AttentionModel, Focus
-from foveate.paradigms import PARADIGMS, Paradigm, Soft
+from foveate.paradigms import PARADIGMS, Marginal, Paradigm, Soft
 from foveate.probes import ELEMENTS
 from foveate.segments import Network, Segments, dense, each
 from foveate.stack import Batch, Pile, Stack
@@ -130,9 +130,18 @@ def _look(model: AttentionModel, batch: Batch, _: None, rule: Paradigm) -> tuple
         focus.alpha,
         rule.log_prob(focus.alpha, h, g).exp(),
         Soft().log_prob(focus.alpha, focus.h, model.g).exp(),
-        rule.log_prob(uniform(focus.s, batch.mask), h, g).exp(),
+        _evenly(rule).log_prob(uniform(focus.s, batch.mask), h, g).exp(),
         alone.softmax(-1),
     )
+
+
+def _evenly(rule: Paradigm) -> Paradigm:
+    """How bags are read with even attention.
+
+    Where the most attended segments are read, all are alike: the mean over all stands for one that
+    is drawn, since of equals the first would be taken and places mean nothing.
+    """
+    return Marginal() if rule.selects else rule
 
 
 def _reread(model: AttentionModel, batch: Batch, keep: Tensor, rule: Paradigm) -> Tensor:

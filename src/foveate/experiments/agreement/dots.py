@@ -18,7 +18,7 @@ from foveate.experiments.agreement.reading import (
 )
 from foveate.experiments.experiment import Records
 from foveate.figures.render import with_rows
-from foveate.metrics.intervals import bootstrap
+from foveate.metrics.intervals import mean_interval
 
 __all__ = ["frozen_dots", "interval", "table_dots", "training_dots"]
 
@@ -31,7 +31,7 @@ UNIT = alt.Scale(domain=[0, 1])
 
 def interval(values: Numbers) -> dict[str, float]:
     """Mean over seeds and the ends of its interval, as fields of a row."""
-    mean, low, high = bootstrap(values)
+    mean, low, high = mean_interval(values)
     return {"y": mean, "low": mean if low is None else low, "high": mean if high is None else high}
 
 

@@ -28,7 +28,7 @@ from foveate.experiments.agreement.wording import (
     short,
 )
 from foveate.experiments.experiment import Finding, Records, Verdict
-from foveate.metrics.intervals import Interval, bootstrap
+from foveate.metrics.intervals import Interval, mean_interval
 from foveate.record import Record
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def _outlier(use: "AgreementSettings", records: Records) -> Finding:
     if others:
         seeds = min(map(len, (ours, *others.values())))
         mean = np.mean([values[:seeds] for values in others.values()], 0)
-        gap = bootstrap(mean - ours[:seeds])
+        gap = mean_interval(mean - ours[:seeds])
         if low(mean - ours[:seeds]) > 0:
             least = ours.mean() < min(values.mean() for values in others.values())
             verdict = "holds" if least else "holds in part"

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from foveate.experiments.agreement.reading import title
 from foveate.experiments.experiment import Records, Verdict
-from foveate.metrics.intervals import Interval, bootstrap
+from foveate.metrics.intervals import Interval, mean_interval
 from foveate.record import Record
 
 if TYPE_CHECKING:
@@ -27,16 +27,16 @@ def share_verdict(passed: Sequence[bool]) -> Verdict:
 
 
 def low(values: NDArray[np.float64]) -> float:
-    """The lower end of the interval over seeds, the value itself where there is one seed."""
-    interval = bootstrap(values)
-    return interval.mean if interval.low is None else interval.low
+    """The lower end of the interval over seeds; one seed bounds nothing."""
+    end = mean_interval(values).low
+    return -np.inf if end is None else end
 
 
 def over(records: Records, read: Callable[[Record], NDArray[np.float64]]) -> Interval:
     """The mean over data sets, with its interval over the seeds that all of them have."""
     each = [read(record) for record in records.values()]
     seeds = min(map(len, each))
-    return bootstrap(np.mean([values[:seeds] for values in each], 0))
+    return mean_interval(np.mean([values[:seeds] for values in each], 0))
 
 
 def short(value: float | NDArray[np.float64]) -> str:
@@ -64,7 +64,9 @@ def deviation(use: "AgreementSettings", records: Records) -> str:
         sizes = f"states of {use.d}, embeddings of {use.embedding}, {use.steps} steps"
         said.append(f"{sizes} in place of 256, 300 and 4,000")
     if use.seeds < FEW:
-        said.append(f"with {use.seeds} seeds an interval is hardly more than their range")
+        said.append(
+            f"with {use.seeds} seeds intervals are wide: what is not shown may hold with more"
+        )
     if use.vectors is None:
         said.append("embeddings begin at random, as in the released code, not with GloVe")
     if use.longest is not None:

@@ -6,7 +6,7 @@ from foveate.experiments.experiment import Finding, Records
 from foveate.experiments.published import Cell
 from foveate.experiments.verdicts import above, in_words, verdict_of
 from foveate.metrics.crossed import crossed
-from foveate.metrics.intervals import Interval, bootstrap
+from foveate.metrics.intervals import Interval, mean_interval
 from foveate.record import Array, Record
 
 __all__ = [
@@ -67,10 +67,10 @@ def caption_cells(use: CaptionSettings, records: Records) -> list[Cell]:
                 "attention in the box": cosine(record, source, INSIDE),
             }
             if source == "own":
-                own["BLEU-4"] = bootstrap(record.last("bleu"))
+                own["BLEU-4"] = mean_interval(record.last("bleu"))
                 own["object named that is there, %"] = _right(record)
             else:
-                own["nats a word"] = bootstrap(record.last("loss"))
+                own["nats a word"] = mean_interval(record.last("loss"))
             group = _group("MSCOCO", source)
             cells += [_cell((group, rule, k), words, v, use) for k, v in own.items()]
     for rule in ("soft", "hard", "hybrid"):
@@ -141,7 +141,7 @@ def _at_start(record: Record) -> dict[str, float]:
 def _hybrid(records: Records, deviation: str) -> Finding:
     """C16 on captions: the hybrid gains SAIF over soft attention and keeps BLEU."""
     gain = _gain(records["hybrid"], records["soft"])
-    lost = bootstrap(records["hybrid"].last("bleu") - records["soft"].last("bleu"))
+    lost = mean_interval(records["hybrid"].last("bleu") - records["soft"].last("bleu"))
     met = [above(gain), lost.mean > -1]
     said = (
         f"Captions the models say: SAIF at .3 {saif_of(records['soft'], 'own').mean:.1f} % under "

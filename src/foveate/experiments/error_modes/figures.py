@@ -17,7 +17,7 @@ from foveate.experiments.experiment import Records
 from foveate.figures.palette import INK
 from foveate.figures.render import with_rows
 from foveate.metrics.focus import QUADRANTS
-from foveate.metrics.intervals import bootstrap
+from foveate.metrics.intervals import mean_interval
 from foveate.record import Array, Record
 
 __all__ = ["figures"]
@@ -64,7 +64,7 @@ def _convergence(records: Records) -> alt.HConcatChart:
                 continue
             told.append(f"{title.lower()}, mode {k}: {took.mean():.1f} epochs on average")
             for t in record.t[record.t <= 60]:
-                share = bootstrap(100.0 * (took <= t), draws=400)
+                share = mean_interval(100.0 * (took <= t), within=(0, 100))
                 rows.append({"t": int(t), "mode": f"mode {k}", **as_row(share)})
         x = alt.X("t:Q", title="epoch", scale=alt.Scale(nice=False))
         y = alt.Y(
@@ -142,7 +142,7 @@ def _entropies(
         ent: Array = record.final["split_ent"][enough, place]
         rows += [{"what": what, "ent": float(value)} for value in ent]
         if len(ent):
-            means.append({"what": what, **as_row(bootstrap(ent))})
+            means.append({"what": what, **as_row(mean_interval(ent))})
     return rows, means
 
 
@@ -186,7 +186,7 @@ def _direct(use: ErrorModeSettings, records: Records) -> alt.HConcatChart:
         for name in use.direct_sets:
             record = records[f"direct-{name}-{n}"]
             for key, what in zip(("train", "test"), names, strict=True):
-                value = bootstrap(100 * record.final[f"{key}_accuracy"])
+                value = mean_interval(100 * record.final[f"{key}_accuracy"])
                 chance = 100 / record.meta["classes"]
                 row = {"set": direct_name(name), "what": what, "chance": chance}
                 rows.append({**row, **as_row(value)})

@@ -12,10 +12,11 @@ from foveate.experiments.error_modes.outcome import (
     epochs_to_accuracy,
     fell,
 )
-from foveate.experiments.error_modes.statistics import difference, mean_of_means
+from foveate.experiments.error_modes.statistics import mean_of_means
 from foveate.experiments.experiment import Finding, Records, Verdict
+from foveate.experiments.verdicts import verdict_of
 from foveate.metrics.focus import QUADRANTS
-from foveate.metrics.intervals import Interval, bootstrap
+from foveate.metrics.intervals import Interval, difference_interval, mean_interval
 from foveate.record import Array, Record
 
 __all__ = ["LEAST_BAGS", "direct_name", "findings"]
@@ -43,17 +44,11 @@ def direct_name(name: str) -> str:
     return name.replace("error-mode-", "mode ")
 
 
-def _verdict(halves: Sequence[bool]) -> Verdict:
-    if all(halves):
-        return "holds"
-    return "holds in part" if any(halves) else "does not hold"
-
-
 def _mode(mode: int, use: ErrorModeSettings, records: Records) -> Finding:
     own, random = records[f"mode-{mode}-authors"], records[f"mode-{mode}-starts"]
     accuracy, ft = own.last("accuracy").mean(), own.last("ft").mean()
     inside = fell(random)
-    share = bootstrap(inside.astype(float))
+    share = mean_interval(inside.astype(float))
     from_authors = bool(accuracy >= ACCURATE and BAND[0] <= ft <= BAND[1])
     from_random = share.low is not None and share.low > 0
     right, total = accurate(random), len(inside)
@@ -71,7 +66,7 @@ def _mode(mode: int, use: ErrorModeSettings, records: Records) -> Finding:
         )
     return Finding(
         claim=CLAIM[mode],
-        verdict=_verdict([from_authors, from_random]),
+        verdict=verdict_of([from_authors, from_random]),
         effect=share.mean,
         low=share.low,
         high=share.high,
@@ -111,7 +106,7 @@ def _direct(use: ErrorModeSettings, records: Records) -> Finding:
     effect = mean_of_means(above)
     return Finding(
         claim="pvr22:C5",
-        verdict=_verdict(met),
+        verdict=verdict_of(met),
         effect=effect.mean,
         low=effect.low,
         high=effect.high,
@@ -150,7 +145,7 @@ def _sparsity(records: Records) -> Finding:
             said.append(f"mode {mode}: no accurate model with {LEAST_BAGS} such bags")
             continue
         shares.append(record.final["split_spread"][astray, FFPT])
-        share = bootstrap(shares[-1])
+        share = mean_interval(shares[-1])
         spread_ok.append((share.low or 0) > 0.5)
         paired = _paired(ent[both, FFPT] - ent[both, FTPT])
         contrast_ok.append(paired is not None and (paired.low or 0) > 0)
@@ -182,7 +177,7 @@ def _sparsity(records: Records) -> Finding:
 
 
 def _paired(values: Array) -> Interval | None:
-    return bootstrap(values) if len(values) else None
+    return mean_interval(values) if len(values) else None
 
 
 def _speed(records: Records) -> Finding:
@@ -197,7 +192,7 @@ def _speed(records: Records) -> Finding:
         told = [f"mode {k} {_mean(v)} ({len(v)} trainings)" for k, v in epochs.items()]
         said.append(f"from {words}: {', '.join(told)}")
         gaps = [
-            difference(epochs[1], epochs[k]) if len(epochs[1]) and len(epochs[k]) else None
+            difference_interval(epochs[1], epochs[k]) if len(epochs[1]) and len(epochs[k]) else None
             for k in (2, 3)
         ]
         met += [gap is not None and (gap.low or 0) > 0 for gap in gaps]
@@ -208,7 +203,7 @@ def _speed(records: Records) -> Finding:
     slow = [name for name, good in zip(names, met, strict=True) if good]
     return Finding(
         claim="pvr22:C10",
-        verdict=_verdict(met),
+        verdict=verdict_of(met),
         effect=slower.mean,
         low=slower.low,
         high=slower.high,
@@ -230,7 +225,7 @@ def _linear(records: Records) -> Finding:
     final = records["linear-focus"].final
     margin, best = final["margin"][0], final["ft"][0].max(-1)
     ft = final["sum_ft"].mean()
-    accuracy = bootstrap(final["sum_accuracy"][0])
+    accuracy = mean_interval(final["sum_accuracy"][0])
     separable = margin > 1e-6
     exists = bool(separable[0] and separable[2] and not separable[1])
     enough = bool(0.60 <= ft <= 0.72 and accuracy.mean >= 0.98)
@@ -238,7 +233,7 @@ def _linear(records: Records) -> Finding:
     ends = "" if accuracy.low is None else f" ({accuracy.low:.4f}–{accuracy.high:.4f})"
     return Finding(
         claim="pvr22:C12",
-        verdict=_verdict([exists, enough]),
+        verdict=verdict_of([exists, enough]),
         effect=float(ft),
         low=None,
         high=None,

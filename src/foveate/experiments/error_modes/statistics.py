@@ -8,20 +8,10 @@ from numpy.typing import NDArray
 
 from foveate.metrics.intervals import Interval
 
-__all__ = ["as_row", "auc", "difference", "foretold", "mean_of_means"]
+__all__ = ["as_row", "auc", "foretold", "mean_of_means"]
 
 Array = NDArray[Any]
 DRAWS = 2000
-
-
-def difference(a: Array, b: Array) -> Interval:
-    """Mean of ``a`` minus mean of ``b``, two samples, with its 95 % bootstrap interval.
-
-    Example:
-        >>> difference(np.array([3.0, 3.0]), np.array([1.0, 1.0]))
-        Interval(mean=2.0, low=2.0, high=2.0)
-    """
-    return _resampled([a, b], lambda parts: parts[0].mean(-1) - parts[1].mean(-1))
 
 
 def mean_of_means(groups: Sequence[Array]) -> Interval:

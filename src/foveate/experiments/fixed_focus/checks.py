@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foveate.experiments.experiment import Finding, Verdict
-from foveate.metrics.intervals import bootstrap
+from foveate.metrics.intervals import mean_interval
 
 __all__ = ["Check", "Judged", "finding", "held_to", "largest", "smallest"]
 
@@ -39,7 +39,7 @@ def finding(claim: str, judged: Judged, deviation: str) -> Finding:
     verdict: Verdict = "holds" if all(met) else "holds in part" if any(met) else "does not hold"
     sides = {word: [c.said for c in judged.checks if c.met == met] for word, met in SIDES.items()}
     said = ". ".join(f"{word}: {'; '.join(parts)}" for word, parts in sides.items() if parts)
-    mean, low, high = bootstrap(judged.effect)
+    mean, low, high = mean_interval(judged.effect)
     return Finding(
         claim,
         verdict,
@@ -62,7 +62,7 @@ def held_to(values: Array, bound: float, *, below: bool, said: str) -> Check:
         below: Whether it must lie below, else above.
         said: The numbers in words.
     """
-    mean, low, high = bootstrap(values)
+    mean, low, high = mean_interval(values)
     if low is not None and high is not None and low < bound < high:
         said += f" (a close call: the 95 % interval, {low:.3g} to {high:.3g}, holds the bound)"
     return Check(mean < bound if below else mean > bound, said)

@@ -7,12 +7,13 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["HEIGHT", "TITLES", "WIDTH", "banded", "ends_of", "headed", "intervals"]
+from foveate.metrics.intervals import ends_of_mean
+
+__all__ = ["HEIGHT", "TITLES", "WIDTH", "banded", "ends_of", "headed"]
 
 Array = NDArray[np.float64]
 
 WIDTH, HEIGHT = 215, 150
-DRAWS = 500  # resamples of a band: enough to place its edge to the pixel
 TITLES = {
     "set_loss": "training loss, nats",
     "incentive": "incentive −dL/dα, nats",
@@ -30,24 +31,9 @@ def ends_of(values: Array) -> list[float]:
     return [min(0.0, 1.03 * float(values.min())), 1.03 * float(values.max())]
 
 
-def intervals(values: Array) -> tuple[Array, Array]:
-    """The ends of the bootstrap interval over the last axis, for all rows at once.
-
-    Args:
-        values: One number a seed, shape (…, S).
-
-    Returns:
-        Each of shape (…): what :func:`~foveate.metrics.intervals.bootstrap` gives a row.
-    """
-    seeds = values.shape[-1]
-    picks = np.random.default_rng(0).integers(seeds, size=(DRAWS, seeds))
-    low, high = np.quantile(values[..., picks].mean(-1), [0.025, 0.975], axis=-1)
-    return low, high
-
-
 def banded(x: Array, values: Array, names: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Rows of mean and interval over seeds from values (T, K, S), one name for each of K."""
-    mean, (low, high) = values.mean(2), intervals(values)
+    mean, (low, high) = values.mean(2), ends_of_mean(values)
     alone = values.shape[2] == 1
     for k, name in enumerate(names):
         for i, at in enumerate(x):

@@ -5,7 +5,8 @@ from itertools import combinations
 import numpy as np
 
 from foveate.dynamics import vr23
-from foveate.experiments.experiment import Finding, Records, Verdict
+from foveate.experiments.experiment import Finding, Records
+from foveate.experiments.verdicts import verdict_of
 from foveate.record import Array, Record
 
 __all__ = ["findings"]
@@ -33,10 +34,6 @@ def findings(use: object, records: Records) -> list[Finding]:
     ]
 
 
-def _verdict(parts: list[bool]) -> Verdict:
-    return "holds" if all(parts) else "holds in part" if any(parts) else "does not hold"
-
-
 def descent_errors(record: Record) -> Array:
     """Largest deviation from the flow relative to its largest value, (paradigms, steps)."""
     members = record.meta["members"]
@@ -55,7 +52,7 @@ def _theorem_2(record: Record) -> Finding:
     small, order = bool((errors[:, -1] < 0.01).all()), bool(((ratios > 1.7) & (ratios < 2.3)).all())
     return Finding(
         "vr23:C14",
-        _verdict([small, order]),
+        verdict_of([small, order]),
         float(errors[:, -1].max()),
         None,
         None,
@@ -88,7 +85,7 @@ def _fastest(flows: Records) -> Finding:
         )
     return Finding(
         "vr23:C15",
-        _verdict(parts),
+        verdict_of(parts),
         float(min(lead)),
         None,
         None,
@@ -117,7 +114,7 @@ def _jensen(losses: Array) -> Finding:
     parts = [bool(gap.min() > -1e-9), float((gap > 0).mean()) > 0.99]
     return Finding(
         "vr23:C18",
-        _verdict(parts),
+        verdict_of(parts),
         float(gap.mean()),
         float(np.quantile(gap, 0.025)),
         float(np.quantile(gap, 0.975)),
@@ -142,7 +139,7 @@ def _crossing(flows: Records) -> Finding:
         )
     return Finding(
         "vr23:C19",
-        _verdict(parts),
+        verdict_of(parts),
         min(leads),
         None,
         None,
@@ -165,7 +162,7 @@ def _same_direction(record: Record) -> Finding:
     apart = (ends.max(1) - ends.min(1)) / ends.max(1)
     return Finding(
         "vr23:C20",
-        _verdict([min(cosines) > 0.999, bool((apart > 0.01).all())]),
+        verdict_of([min(cosines) > 0.999, bool((apart > 0.01).all())]),
         min(cosines),
         None,
         None,

@@ -7,7 +7,7 @@ import numpy as np
 from foveate.experiments.copying.findings import first_above
 from foveate.experiments.experiment import Finding, Records, Verdict
 from foveate.experiments.heads.search import bad_heads, good_heads
-from foveate.metrics.intervals import bootstrap
+from foveate.metrics.intervals import mean_interval
 
 if TYPE_CHECKING:
     from foveate.experiments.heads import HeadsSettings
@@ -22,7 +22,7 @@ def findings(use: "HeadsSettings", records: Records) -> list[Finding]:
         for name in ("all-bad", "one-good", "random")
     }
     bad, one, any_ = (float(learnt[name].mean()) for name in ("all-bad", "one-good", "random"))
-    gap = bootstrap(learnt["one-good"].astype(float) - learnt["all-bad"])
+    gap = mean_interval(learnt["one-good"].astype(float) - learnt["all-bad"])
     return [
         Finding(
             claim="snell21:C7",

@@ -10,7 +10,7 @@ from foveate.experiments.experiment import Records
 from foveate.experiments.locality.findings import NAMES, QUANTITIES, early_at
 from foveate.experiments.locality.training import REACH
 from foveate.figures.lines import banded
-from foveate.metrics.intervals import bootstrap
+from foveate.metrics.intervals import mean_interval
 from foveate.record import Array, Record
 
 if TYPE_CHECKING:
@@ -90,5 +90,5 @@ def _around(use: "LocalitySettings", record: Record, title: str) -> alt.LayerCha
 
 
 def _interval(values: Array) -> tuple[float, float, float]:
-    mean, low, high = bootstrap(values, draws=1000)
+    mean, low, high = mean_interval(values)
     return mean, mean if low is None else low, mean if high is None else high

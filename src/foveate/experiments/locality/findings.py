@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foveate.experiments.experiment import Finding, Records, Verdict
-from foveate.metrics.intervals import bootstrap
+from foveate.metrics.intervals import mean_interval
 from foveate.record import Record
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def findings(use: "LocalitySettings", records: Records) -> list[Finding]:
         verdict = "holds"
     elif orders.early >= MOST and orders.behind >= 0.5:
         verdict = "holds in part"
-    gap = bootstrap(record.last("last") - record.last("keyword"))
+    gap = mean_interval(record.last("last") - record.last("keyword"))
     said = " ".join(
         _said(use, records[name], title) for name, title in NAMES.items() if name in records
     )

@@ -8,7 +8,7 @@ import altair as alt
 from foveate.experiments.experiment import Records
 from foveate.figures.palette import colour, label, shape
 from foveate.figures.render import with_rows
-from foveate.metrics.intervals import bootstrap
+from foveate.metrics.intervals import mean_interval
 
 __all__ = ["figures", "rows_of"]
 
@@ -36,7 +36,7 @@ def rows_of(records: Records) -> list[dict[str, Any]]:
             "bags": record.meta["bags"],
         }
         for name in MEASURES:
-            mean, low, high = bootstrap(record.final[name])
+            mean, low, high = mean_interval(record.final[name])
             row |= {name: mean, f"{name}_low": low, f"{name}_high": high}
         rows.append(row)
     return rows

@@ -12,7 +12,7 @@ from foveate.experiments.experiment import Records
 from foveate.experiments.proxy_twin.findings import chosen_strength
 from foveate.figures.lines import banded
 from foveate.figures.render import with_rows
-from foveate.metrics.intervals import bootstrap
+from foveate.metrics.intervals import mean_interval
 from foveate.record import Record
 
 __all__ = ["figures"]
@@ -126,7 +126,7 @@ def _curves(record: Record, name: str) -> alt.LayerChart:
     rows = []
     for key, label in (("uf_px", "A(β_uf, β_px)"), ("uf_log", "A(β_uf, β_log)")):
         for i, step in enumerate(record.t):
-            mean, low, high = bootstrap(record.values[key][i, :, REPORTING, FAIR])
+            mean, low, high = mean_interval(record.values[key][i, :, REPORTING, FAIR])
             ends = {"low": mean if low is None else low, "high": mean if high is None else high}
             rows.append({"x": int(step), "y": mean, "name": label, **ends})
     paint = alt.Color(

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from foveate.experiments.agreement.comparing import CHOOSING, FAIR, REPORTING
 from foveate.experiments.agreement.reading import title
 from foveate.experiments.experiment import Finding, Records, Verdict
-from foveate.metrics.intervals import bootstrap
+from foveate.metrics.intervals import mean_interval
 from foveate.record import Record
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def findings(use: "ProxyTwinSettings", records: Records) -> list[Finding]:
     verdict: Verdict = "does not hold"
     if exact or alike:
         verdict = "holds" if exact and alike else "holds in part"
-    seeds = bootstrap(np.mean([correlation(record) for record in texts.values()], 0))
+    seeds = mean_interval(np.mean([correlation(record) for record in texts.values()], 0))
     finding = Finding(
         "snell21:C10",
         verdict,

@@ -14,11 +14,11 @@ from foveate.experiments.experiment import (
     Finding,
     Records,
     Scale,
-    Verdict,
     Work,
 )
+from foveate.experiments.verdicts import above, below, verdict_of
 from foveate.metrics.focus import attention_on
-from foveate.metrics.intervals import Interval, bootstrap
+from foveate.metrics.intervals import Interval, mean_interval
 from foveate.models.focus import FCAM
 from foveate.models.nets import pair
 from foveate.plan import Checked, Plan
@@ -79,9 +79,9 @@ class Signatures(Experiment):
 
     def findings(self, use: SignatureSettings, records: Records) -> list[Finding]:
         return [
-            _signature(use, records, "vr23:C1", "soft", "hard", confident=True, above=True),
+            _signature(use, records, "vr23:C1", "soft", "hard", confident=True, more=True),
             _hard_signature(use, records),
-            _signature(use, records, "vr23:C3", "lvml", "soft", confident=True, above=False),
+            _signature(use, records, "vr23:C3", "lvml", "soft", confident=True, more=False),
             _gain(use, records, "vr23:C16", "soft"),
             _gain(use, records, "vr23:C21", "random"),
         ]
@@ -117,15 +117,6 @@ def _sure(record: Record) -> Array:
     return (confidence(record)[1] >= 0.8).mean(1)
 
 
-def _verdict(parts: list[bool]) -> Verdict:
-    return "holds" if all(parts) else "holds in part" if any(parts) else "does not hold"
-
-
-def _excludes_zero(interval: Interval, above: bool) -> bool:
-    end = interval.low if above else interval.high
-    return end is not None and (end > 0 if above else end < 0)
-
-
 def _signature(
     use: SignatureSettings,
     records: Records,
@@ -134,15 +125,15 @@ def _signature(
     other: str,
     *,
     confident: bool,
-    above: bool,
+    more: bool,
 ) -> Finding:
     """Confident predictions, and more or fewer middling focuses than under another paradigm."""
     parts, words, effects = [], [], []
     for m in use.lengths:
         own, theirs = records[f"{rule}-m{m}"], records[f"{other}-m{m}"]
         sure = float(_sure(own).mean())
-        gap = bootstrap(100 * (_middling(own) - _middling(theirs)))
-        parts += [(sure >= 0.8) == confident, _excludes_zero(gap, above)]
+        gap = mean_interval(100 * (_middling(own) - _middling(theirs)))
+        parts += [(sure >= 0.8) == confident, above(gap) if more else below(gap)]
         effects.append(gap)
         words.append(
             f"m = {m}: {100 * sure:.0f} % of bags predicted with p ≥ .8, middling focus in "
@@ -159,8 +150,8 @@ def _hard_signature(use: SignatureSettings, records: Records) -> Finding:
     for m in use.lengths:
         hard, soft = records[f"hard-m{m}"], records[f"soft-m{m}"]
         middling = float(_middling(hard).mean())
-        gap = bootstrap(100 * (_sure(hard) - _sure(soft)))
-        parts += [middling < 0.1, _excludes_zero(gap, above=False)]
+        gap = mean_interval(100 * (_sure(hard) - _sure(soft)))
+        parts += [middling < 0.1, below(gap)]
         effects.append(gap)
         words.append(
             f"m = {m}: middling focus in {100 * middling:.1f} % of bags; predictions with p ≥ .8 "
@@ -174,9 +165,9 @@ def _gain(use: SignatureSettings, records: Records, claim: str, other: str) -> F
     parts, words, effects = [], [], []
     for m in use.lengths:
         hybrid, theirs = records[f"hybrid-m{m}"], records[f"{other}-m{m}"]
-        gain = bootstrap(100 * (hybrid.last("saif") - theirs.last("saif")))
-        lost = bootstrap(100 * (hybrid.last("accuracy") - theirs.last("accuracy")))
-        parts.append(_excludes_zero(gain, above=True))
+        gain = mean_interval(100 * (hybrid.last("saif") - theirs.last("saif")))
+        lost = mean_interval(100 * (hybrid.last("accuracy") - theirs.last("accuracy")))
+        parts.append(above(gain))
         if other == "soft":
             parts.append(lost.mean > -1)
         effects.append(gain)
@@ -195,4 +186,4 @@ def _finding(
 ) -> Finding:
     figure = "heat-maps" if claim in ("vr23:C1", "vr23:C2", "vr23:C3") else "gains"
     said = "; ".join(words) + ". The effect given is that of the longest bags."
-    return Finding(claim, _verdict(parts), *effect, measure, said, figure, DEVIATION)
+    return Finding(claim, verdict_of(parts), *effect, measure, said, figure, DEVIATION)

@@ -12,7 +12,7 @@ from foveate.experiments.signatures import RULES, SignatureSettings, confidence
 from foveate.figures.palette import colour, label
 from foveate.figures.render import with_rows
 from foveate.metrics.focus import EDGES, heat_map
-from foveate.metrics.intervals import bootstrap
+from foveate.metrics.intervals import mean_interval
 from foveate.record import Record
 
 __all__ = ["figures", "heat_map_chart"]
@@ -65,7 +65,7 @@ def _gains(lengths: Sequence[int], records: Records) -> alt.LayerChart:
     rows = []
     for m in lengths:
         for rule in RULES:
-            mean, low, high = bootstrap(100 * records[f"{rule}-m{m}"].last("saif"))
+            mean, low, high = mean_interval(100 * records[f"{rule}-m{m}"].last("saif"))
             ends = (mean if low is None else low, mean if high is None else high)
             rows.append(
                 {

@@ -11,7 +11,7 @@ from foveate.experiments.table1 import Table1Settings
 from foveate.experiments.table1.rows import ROWS
 from foveate.experiments.verdicts import above, below, in_words, verdict_of
 from foveate.metrics.focus import saif
-from foveate.metrics.intervals import Interval, bootstrap
+from foveate.metrics.intervals import Interval, mean_interval
 from foveate.record import Array, Record
 
 __all__ = ["deviations", "findings", "relevant_saif", "table1_cells"]
@@ -80,7 +80,7 @@ class _Judge:
 
     def gap(self, row: str, one: str, other: str, of: Callable[[Record], Array]) -> Interval:
         """A quantity of one paradigm minus that of another."""
-        return bootstrap(of(self.records[f"{row}-{one}"]) - of(self.records[f"{row}-{other}"]))
+        return mean_interval(of(self.records[f"{row}-{one}"]) - of(self.records[f"{row}-{other}"]))
 
     def finding(
         self, claim: str, met: list[bool], effect: Interval, measure: str, words: list[str],

@@ -5,8 +5,8 @@ import numpy as np
 from foveate.experiments.experiment import Finding, Records
 from foveate.experiments.published import Cell, cell
 from foveate.experiments.table2 import LAYERS, VARIANTS, Table2Settings
-from foveate.experiments.verdicts import above, apart, below, in_words, verdict_of
-from foveate.metrics.intervals import Interval, bootstrap
+from foveate.experiments.verdicts import above, below, in_words, verdict_of
+from foveate.metrics.intervals import Interval, difference_interval, mean_interval
 from foveate.record import Array, Record
 
 __all__ = ["MEASURES", "deviations", "findings", "table2_cells"]
@@ -32,7 +32,7 @@ def _of(records: Records, data: str, name: str, layer: str, measure: str) -> Arr
 
 def _gain(records: Records, measure: str, one: tuple[str, str], other: tuple[str, str]) -> Interval:
     """A measure of one (variant, layer) minus that of another, on images, over paired seeds."""
-    return bootstrap(
+    return mean_interval(
         _of(records, "images", *one, measure) - _of(records, "images", *other, measure)
     )
 
@@ -162,7 +162,7 @@ def _gaussians(records: Records, deviation: str) -> Finding:
             _of(records, data, name, "last", "FT %") - _of(records, data, name, "zeroth", "FT %")
             for data in ("points", "images")
         ]
-        more = apart(*gains)
+        more = difference_interval(*gains)
         met.append(above(more))
         effects.append(more)
         words.append(
@@ -170,7 +170,7 @@ def _gaussians(records: Records, deviation: str) -> Finding:
             f"{gains[1].mean():+.1f} on images, difference {in_words(more)}"
         )
     for layer in LAYERS:
-        fall = bootstrap(
+        fall = mean_interval(
             _of(records, "points", "hard", layer, "FTPT %")
             - _of(records, "points", "softmax", layer, "FTPT %")
         )

@@ -8,6 +8,7 @@ import numpy as np
 
 from foveate.figures.palette import INK
 from foveate.figures.render import with_rows
+from foveate.metrics.intervals import ends_of_mean
 from foveate.record import Array
 
 __all__ = ["COLOURS", "Series", "band", "curve_chart", "heading", "kept", "paint"]
@@ -37,7 +38,6 @@ COLOURS = {
     "rises": "#8a8f94",
 }
 POINTS = 120  # measurements of a curve that a page can show
-DRAWS = 1000  # resamples, which place the ends of a band to the pixel
 Series = Mapping[str, tuple[Array, Array]]
 
 
@@ -47,14 +47,8 @@ def kept(count: int) -> Array:
 
 
 def band(values: Array) -> tuple[Array, Array, Array]:
-    """Mean over seeds and the ends of its 95 % bootstrap interval, (T, S) → three of shape (T,).
-
-    The resamples are those of :func:`~foveate.metrics.intervals.bootstrap`, for all times at once.
-    """
-    size = values.shape[1]
-    picks = np.random.default_rng(0).integers(size, size=(DRAWS, size))
-    low, high = np.quantile(values[:, picks].mean(-1), [0.025, 0.975], axis=1)
-    return values.mean(1), low, high
+    """Mean over seeds and the ends of its 95 % interval, (T, S) → three of shape (T,)."""
+    return values.mean(1), *ends_of_mean(values)
 
 
 def paint(names: Sequence[str], legend: bool = True, columns: int = 5) -> alt.Color:

@@ -8,7 +8,8 @@ from scipy.integrate import trapezoid
 from foveate.dynamics.lu21 import embedding_norm, relative_gap
 from foveate.experiments.experiment import Finding, Records, Verdict
 from foveate.experiments.topic_words.reviews import REVIEWS
-from foveate.metrics.intervals import Interval, bootstrap
+from foveate.experiments.verdicts import above, verdict_of
+from foveate.metrics.intervals import Interval, mean_interval
 from foveate.record import Array, Record
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def _identity(use: "TopicWordsSettings", records: Records) -> Finding:
         on_the_way = np.where(records[name].values["s"] > SEEN, gap, 0.0)
         ends[name], paths[name] = gap[-1].max(-1), on_the_way.max((0, 2))
         good[name] = bool((ends[name] < 0.01).all() and (paths[name] < 0.02).all())
-    worst = bootstrap(100 * np.max([ends[name] for name in CLASSIFIERS], 0))
+    worst = mean_interval(100 * np.max([ends[name] for name in CLASSIFIERS], 0))
     each = "; ".join(
         f"{name.upper()} {_percent(ends[name].max())} at the end, {_percent(paths[name].max())} on "
         "the way"
@@ -60,7 +61,7 @@ def _identity(use: "TopicWordsSettings", records: Records) -> Finding:
     left_out = "" if set(REVIEWS) <= set(records) else f" {NO_SST}"
     return Finding(
         "lu21:C1",
-        _verdict([good[name] for name in CLASSIFIERS]),
+        verdict_of([good[name] for name in CLASSIFIERS]),
         *worst,
         "largest relative gap of the identity over topic words and classifiers at the end, %",
         f"Largest gap over {len(ends['fc'])} seeds and all topic words: {each}. With a trained "
@@ -84,7 +85,7 @@ def _convergence(records: Records) -> Finding:
     return Finding(
         "lu21:C2",
         verdict,
-        *bootstrap(far),
+        *mean_interval(far),
         "attention on the topic word at the end of the prolonged path, held-out sentences",
         f"After {plain.t[-1]:,} epochs the loss is {_mean(plain.last('loss'))} and attention "
         f"{_mean(a[-1])} ({_mean(a[half])} half-way, {_mean(a[0])} at the start). On the path "
@@ -100,15 +101,15 @@ def _convergence(records: Records) -> Finding:
 def _capacity(records: Records) -> Finding:
     score = {name: records[name].values["s"].mean(-1) for name in CLASSIFIERS}
     average = {name: _over_time(records[name].t, s) for name, s in score.items()}
-    more = {name: bootstrap(average[name] - average["tl"]) for name in ("fc", "tc")}
-    least = bootstrap(np.minimum(average["fc"], average["tc"]) - average["tl"])
+    more = {name: mean_interval(average[name] - average["tl"]) for name in ("fc", "tc")}
+    least = mean_interval(np.minimum(average["fc"], average["tc"]) - average["tl"])
     told = ", ".join(
         f"{name.upper()} {_mean(average[name])} on average and {_mean(score[name][-1])} at the end"
         for name in CLASSIFIERS
     )
     return Finding(
         "lu21:C3",
-        _verdict([_above(more["fc"]), _above(more["tc"])]),
+        verdict_of([above(more["fc"]), above(more["tc"])]),
         *least,
         "mean score over all epochs, the lower of FC and TC less TL",
         f"Mean score of the topic words: {told}. FC less TL {_interval(more['fc'])}, TC less TL "
@@ -143,8 +144,8 @@ def _promotion(records: Records) -> Finding:
 
     return Finding(
         "lu21:C4",
-        _verdict([bool((ratio[name] > 1).all()) for name in ("kf", "ef")]),
-        *bootstrap(np.minimum(ratio["kf"], ratio["ef"])),
+        verdict_of([bool((ratio[name] > 1).all()) for name in ("kf", "ef")]),
+        *mean_interval(np.minimum(ratio["kf"], ratio["ef"])),
         "epochs to half the initial loss, the faster ablation over the full model",
         f"Epochs to half the initial loss: {told('full', 'full model')}, "
         f"{told('kf', 'keys frozen')}, {told('ef', 'embeddings frozen')}. Over the full model: KF "
@@ -174,7 +175,7 @@ def _suppression(records: Records) -> Finding:
     return Finding(
         "lu21:C5",
         verdict,
-        *bootstrap(words.sum(1)),
+        *mean_interval(words.sum(1)),
         f"topic words (of {words.shape[1]}) whose score and norm fall together at first",
         f"In {int(seeds.sum())} of {len(seeds)} seeds some topic word is suppressed first; the "
         f"lowest score is {lowest.min():.3f}. Early on, score and norm of a word move the same way "
@@ -231,7 +232,7 @@ def _sst(use: "TopicWordsSettings", records: Records) -> Finding:
     return Finding(
         "lu21:C6",
         verdict,
-        *bootstrap(np.mean(list(rise.values()), 0)),
+        *mean_interval(np.mean(list(rise.values()), 0)),
         "rise in mean purity of the 100 highest-scored words, mean over settings",
         f"{stand_in}{where} {told}. Norms lie above the identity for {_percent(above)} of the "
         f"words. {_traced(here)}",
@@ -260,14 +261,6 @@ def _traced(here: Records) -> str:
 
 def _over_time(t: Array, values: Array) -> Array:
     return np.asarray(trapezoid(values, t, axis=0)) / (t[-1] - t[0])
-
-
-def _verdict(met: list[bool]) -> Verdict:
-    return "holds" if all(met) else "holds in part" if any(met) else "does not hold"
-
-
-def _above(interval: Interval) -> bool:
-    return (interval.mean if interval.low is None else interval.low) > 0
 
 
 def _interval(interval: Interval) -> str:

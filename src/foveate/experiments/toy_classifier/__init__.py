@@ -9,6 +9,7 @@ import numpy as np
 
 from foveate.dynamics import blog21
 from foveate.experiments.experiment import EXPERIMENTS, Experiment, Finding, Records, Scale, Work
+from foveate.experiments.verdicts import verdict_of
 from foveate.plan import Checked
 from foveate.record import Record
 
@@ -116,10 +117,9 @@ def _wrong(use: ToySettings, record: Record, back: Record) -> Finding:
     falls = [bool(p[1, free] < 0.5), bool(p[1, gated] < 0.5)]
     same = bool(p[-1, free] < 0.5) == bool(p[-1, gated] < 0.5)
     turn = back.values["p"][:, 1]
-    returns = bool(turn[-1] > 0.5)
     return Finding(
         "blog21:B2",
-        "holds" if all(falls) and same and not returns else "holds in part",
+        verdict_of([all(falls), same]),
         float(p[-1, gated]),
         None,
         None,

@@ -3,7 +3,7 @@
 import numpy as np
 
 from foveate.experiments.experiment import Finding, Records, Verdict
-from foveate.metrics.intervals import bootstrap
+from foveate.metrics.intervals import mean_interval
 from foveate.record import Array, Record
 
 __all__ = ["findings", "slopes"]
@@ -35,7 +35,7 @@ def _derivative(record: Record) -> Finding:
     verdict: Verdict = (
         "does not hold" if not gamma else "holds" if theta and missed else "holds in part"
     )
-    slope = bootstrap(slopes(record, "gamma"))
+    slope = mean_interval(slopes(record, "gamma"))
     first, last = (f"{int(d):,}" for d in record.t[[0, -1]])
     return Finding(
         "snell21:C8",
