@@ -151,9 +151,19 @@ def test_scikit_learn_can_clone_search_split_calibrate_and_pickle(fitted):
 def test_relevance_is_split_along_with_the_bags():
     bags, y, place = ragged(24)
     z = [np.arange(len(bag)) == j for bag, j in zip(bags, place, strict=True)]
-    told = FocusClassifier("soft", supervise_focus=1.0, **QUICK)
-    scores = cross_val_score(told, bags, y, cv=2, params={"relevance": z})
-    assert scores.shape == (2,)
+    place_of = {bag.tobytes(): j for bag, j in zip(bags, place, strict=True)}
+    seen = []
+
+    class Watched(FocusClassifier):
+        def fit(self, bags, y, relevance=None):
+            seen.append(
+                [bool(z[place_of[bag.tobytes()]]) for bag, z in zip(bags, relevance, strict=True)]
+            )
+            return super().fit(bags, y, relevance=relevance)
+
+    told = Watched("soft", supervise_focus=1.0, **QUICK)
+    cross_val_score(told, bags, y, cv=2, params={"relevance": z}, error_score="raise")
+    assert seen == [[True] * 12] * 2
 
 
 def test_a_few_locations_pull_the_focus():
@@ -216,6 +226,10 @@ def test_evidence_sums_to_the_centred_logits(rule, net):
     """Exactly where g is affine under soft attention, and where logits are averaged."""
     bag, stack = random_bag(), stacked(lambda: FCAM(mlp(3, 1, (4,)), net(3, 3)), members=1)
     found = explain(stack, bag, PARADIGMS.get(rule)())
+    short = explain(stack, bag, PARADIGMS.get(rule)(), with_evidence=False)
+    np.testing.assert_allclose(short.log_p, found.log_p, atol=1e-12)
+    assert all((a == b).all() for a, b in zip(short.alpha, found.alpha, strict=True))
+    assert short.evidence == []
     centred = found.log_p[0] - found.log_p[0].mean(1, keepdims=True)
     np.testing.assert_allclose([e.sum(0) for e in found.evidence], centred, atol=1e-12)
     assert not np.allclose(found.evidence[0][:, 0], 0)

@@ -102,6 +102,23 @@ def test_resuming_gives_the_same_bits(name, stop_after, tmp_path):
             np.testing.assert_array_equal(value, getattr(b, part)[key])
 
 
+def test_a_checkpoint_of_another_training_is_refused(tmp_path):
+    (train, test), (other, _) = bags([0]), bags([7])
+    given = {"seeds": [0], "epochs": 3, "batch": 16, "save_seconds": 0}
+    place = tmp_path / "checkpoint.safetensors"
+    first = fit(small_model, train, test, "soft", checkpoint=place, **given)
+    again = fit(small_model, train, test, "soft", checkpoint=place, **given | {"save_seconds": 9})
+    assert torch.equal(first.trained.flat, again.trained.flat)
+    for bags_, rule, changed, said in (
+        (other, "soft", {}, "training bags differ"),
+        (train, "hard", {}, "paradigms differ"),
+        (train, Witness(switch=2), {"epochs": 4}, "plan and paradigms differ"),
+        (train, "soft", {"seeds": [1]}, "seeds differ"),
+    ):
+        with pytest.raises(FoveateError, match=f"another training, its {said}: remove it"):
+            fit(small_model, bags_, test, rule, checkpoint=place, **given | changed)
+
+
 def test_a_checkpoint_of_another_model_is_refused():
     train, test = bags([0])
     one = Training(small_model, train, test, "soft", [0], Plan(epochs=1))

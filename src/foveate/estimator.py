@@ -142,7 +142,7 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, bags: Bags) -> Array:
         """Probabilities of the classes, in the order of ``classes_``, shape (n, C)."""
-        return self._explained(bags).p
+        return self._read(bags).p
 
     def decision_function(self, bags: Bags) -> Array:
         """Log-probabilities (n, C); of two classes, the log-odds of the second, shape (n,)."""
@@ -152,32 +152,33 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
 
     def attention(self, bags: Bags) -> list[Array]:
         """Attention on the segments of each bag, (m_i,); what the null segment takes is missing."""
-        return [alpha[self._first :] for alpha in self._explained(bags).alpha]
+        return [alpha[self._first :] for alpha in self._read(bags).alpha]
 
     def null_attention(self, bags: Bags) -> Array:
         """Attention on the null segment of each bag, "no evidence here", shape (n,)."""
         if not self.null_segment:
             raise FoveateError("there is no null segment: fit with null_segment=True")
-        return np.array([alpha[0] for alpha in self._explained(bags).alpha])
+        return np.array([alpha[0] for alpha in self._read(bags).alpha])
 
     def evidence(self, bags: Bags) -> list[Array]:
         """What each segment says for (+) and against (−) each class, one array (m_i, C) a bag.
 
         See :mod:`foveate.evidence` for the equation.
         """
-        return [e[self._first :] for e in self._explained(bags).evidence]
+        return [e[self._first :] for e in self._read(bags, with_evidence=True).evidence]
 
     @property
     def _first(self) -> int:
         return int(self.null_segment)
 
-    def _explained(self, bags: Bags) -> Explained:
+    def _read(self, bags: Bags, *, with_evidence: bool = False) -> Explained:
         check_is_fitted(self, "stack_")
         bag = _as_bag(bags, None)
         if bag.segment_shape != self.segment_shape_:
             widths = f"{_said(self.segment_shape_)} numbers, got {_said(bag.segment_shape)}"
             raise FoveateError(f"segments must have the shape of training, {widths}")
-        return explain(self.stack_, self._prepared(bag), inference(self.paradigm))
+        rule = inference(self.paradigm)
+        return explain(self.stack_, self._prepared(bag), rule, with_evidence=with_evidence)
 
     def _prepared(self, bag: Bag, known: Tensor | None = None) -> Bag:
         if self.standard_ is not None:

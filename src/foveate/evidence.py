@@ -13,7 +13,7 @@ likelihood averages probabilities. There it says what the attended segments say 
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -40,7 +40,7 @@ class Explained:
     Args:
         log_p: Log-probabilities of the classes, one row a member, shape (S, n, C).
         alpha: Attention, mean over members, one array (m_i,) a bag.
-        evidence: Evidence e, mean over members, one array (m_i, C) a bag.
+        evidence: Evidence e, mean over members, one array (m_i, C) a bag; empty unless asked for.
     """
 
     log_p: Array
@@ -54,18 +54,13 @@ class Explained:
         return mean / mean.sum(1, keepdims=True)
 
 
-class _Look(NamedTuple):
-    log_p: Tensor
-    alpha: Tensor
-    evidence: Tensor
-
-
 @torch.no_grad()
 def explain(
     stack: Stack,
     bag: Bag,
     paradigm: Paradigm,
     *,
+    with_evidence: bool = True,
     report: Callable[[int, int], None] | None = None,
 ) -> Explained:
     """Predictions, attention and evidence of every bag; bags of like length are read together.
@@ -76,6 +71,7 @@ def explain(
         stack: The models.
         bag: What they read.
         paradigm: Whose inference.
+        with_evidence: Whether evidence is wanted too, for which every segment is classified.
         report: Called as ``report(bags done, bags)``.
     """
     if paradigm.whole_bag:
@@ -84,16 +80,17 @@ def explain(
     lengths, rule, done = lengths_of(bag), paradigm.objective(), 0
     log_p: list[Any] = [None] * len(bag)
     alpha: list[Array] = [np.empty(0)] * len(bag)
-    evidence: list[Array] = [np.empty(0)] * len(bag)
+    evidence: list[Array] = [np.empty(0)] * len(bag) if with_evidence else []
     most = ELEMENTS // (prod(bag.segment_shape) * len(stack))
     for rows in like_sized(lengths, most):
         x, mask = _segments(bag, rows, stack.dtype)
-        look: _Look = stack.run(_looking(x, mask, rule))
+        logs, weights, *said = stack.run(_looking(x, mask, rule, with_evidence))
         for k, row in enumerate(rows.tolist()):
             there = slice(None) if mask is None else mask[k]
-            log_p[row] = look.log_p[:, k].numpy()
-            alpha[row] = look.alpha[:, k].mean(0)[there].numpy()
-            evidence[row] = look.evidence[:, k].mean(0)[there].numpy()
+            log_p[row] = logs[:, k].numpy()
+            alpha[row] = weights[:, k].mean(0)[there].numpy()
+            if with_evidence:
+                evidence[row] = said[0][:, k].mean(0)[there].numpy()
         done += len(rows)
         if report is not None:
             report(done, len(bag))
@@ -105,19 +102,21 @@ def lengths_of(bag: Bag) -> Tensor:
     return torch.full((len(bag),), bag.m) if bag.mask is None else bag.mask.sum(1)
 
 
-def _looking(x: Segments, mask: Tensor | None, rule: Paradigm) -> Callable[..., _Look]:
+def _looking(
+    x: Segments, mask: Tensor | None, rule: Paradigm, with_evidence: bool
+) -> Callable[..., tuple[Tensor, ...]]:
     """A task that closes over the bags, so that all members of a stack share one copy of them."""
 
-    def look(model: AttentionModel) -> _Look:
+    def look(model: AttentionModel) -> tuple[Tensor, ...]:
         focus = model.attend(x, mask)
+        if not with_evidence:
+            return rule.log_prob(focus.alpha, focus.h, model.g), focus.alpha
         logits = each(model.g, focus.h)
         h: Segments = logits if rule.per_segment else focus.h
         g: Network = _same if rule.per_segment else model.g
         rows = dense(logits)
         centred = rows - rows.mean(-1, keepdim=True)
-        return _Look(
-            rule.log_prob(focus.alpha, h, g), focus.alpha, focus.alpha[..., None] * centred
-        )
+        return rule.log_prob(focus.alpha, h, g), focus.alpha, focus.alpha[..., None] * centred
 
     return look
 

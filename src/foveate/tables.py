@@ -11,6 +11,7 @@ from rich.table import Table
 
 from foveate.experiments.experiment import Finding
 from foveate.experiments.ledger import Ledger
+from foveate.experiments.verdicts import effect_words
 from foveate.metrics.intervals import Interval
 from foveate.metrics.summary import SHARES, summarise
 from foveate.runs import Run
@@ -129,7 +130,7 @@ def print_findings(findings: Sequence[Finding], scale: str) -> None:
     for heading in ("claim", "verdict", "measured", "found"):
         table.add_column(heading, overflow="fold")
     for found in findings:
-        table.add_row(found.claim, found.verdict, _effect(found), found.said)
+        table.add_row(found.claim, found.verdict, effect_words(found), found.said)
     _console().print(table)
 
 
@@ -140,18 +141,12 @@ def print_ledger(ledger: Ledger, paper: str | None) -> None:
         table.add_column(heading, overflow="fold")
     for entry in ledger.of(paper):
         found = entry.finding
-        verdict, effect = (found.verdict, _effect(found)) if found else ("not run", "–")
+        verdict, effect = (found.verdict, effect_words(found)) if found else ("not run", "–")
         scale = (entry.scale or "–") if found else "–"
         table.add_row(entry.claim, entry.statement, verdict, effect, entry.experiment, scale)
     _console().print(table)
     if not ledger.runs:
         print("as shipped; 'foveate claims --run' runs them here")
-
-
-def _effect(found: Finding) -> str:
-    if found.low is None or found.high is None:
-        return f"{found.effect:.4g}"
-    return f"{found.effect:.4g} [{found.low:.4g}, {found.high:.4g}]"
 
 
 def _console() -> Console:

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foveate.corpora import LabelledTexts, Links, Pairs, TextsWanted
-from foveate.corpora.bags import to_bag
 from foveate.corpora.encoding import Collection, Raw, held_out, labelled_texts, parted
 from foveate.corpora.rules import given_words
 from foveate.errors import FoveateError
@@ -133,16 +132,3 @@ def test_pairs_are_taken_by_number_or_by_mask():
         assert [taken.source[i] for i in range(2)] == [[5, 5], [6]]
         assert taken.links.sure.tolist() == [[0, 1, 0], [1, 0, 0]]
     assert pairs.lengths.tolist() == [[1, 1], [2, 2], [1, 1]]
-
-
-def test_texts_as_bags_hold_the_same_words():
-    texts = made(train=6)
-    for part, tokens, y in (
-        ("train", texts.train, texts.y_train),
-        ("validation", texts.validation, texts.y_validation),
-    ):
-        bag = to_bag(texts, part)
-        assert torch.equal(bag.y, y)
-        assert torch.equal(bag.x.bank, torch.arange(len(texts.vocabulary)))
-        own = [bag.x.index[i][bag.mask[i]].tolist() for i in range(len(bag))]
-        assert own == [tokens[i] for i in range(len(tokens))]

@@ -255,7 +255,7 @@ def test_relative_entropy_of_uniform_attention_is_one(ragged):
     assert np.isnan(found[~several]).all()
 
 
-def test_a_probe_reads_what_is_left_and_no_more(chance):
+def test_a_probe_reads_what_is_left_and_no_more(chance, monkeypatch):
     y = torch.arange(120) % 2
     x = 0.3 * torch.randn(120, 5, 3, generator=chance)
     x[:, 0, 0] += 4.0 * y
@@ -264,6 +264,8 @@ def test_a_probe_reads_what_is_left_and_no_more(chance):
     looks[0, :, 0] = 1  # all of the evidence is attended
     looks[1, :, 4] = 1  # none of it
     found = left_over([bag], looks)
+    monkeypatch.setattr("foveate.trust.controls.NUMBERS", 1)  # a bag at a time
+    np.testing.assert_array_equal(left_over([bag], looks), found)
     assert found[0] < 0.65
     assert found[1] > 0.95
     words = Bag(Mosaics(torch.zeros(4, 1, dtype=torch.long), torch.zeros(6, 2).long()), y[:6])

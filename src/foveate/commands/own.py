@@ -93,7 +93,8 @@ def predict_command(
     must_be_writable(out)
     with progress_of(quiet=True) as report:
         fitted, collection = _loaded(run, data, columns, paradigm, report)
-        table = bags_table(fitted, collection, answer(fitted, collection, report))
+        found = answer(fitted, collection, report, with_evidence=False)
+    table = bags_table(fitted, collection, found)
     write_table(out, table)
     print(f"{len(collection)} bags, {fitted.name}: {out}")
 

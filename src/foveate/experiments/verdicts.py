@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from foveate.experiments.experiment import Verdict
+from foveate.experiments.experiment import Finding, Verdict
 from foveate.metrics.intervals import Interval
 
-__all__ = ["above", "below", "in_words", "verdict_of"]
+__all__ = ["above", "below", "effect_words", "in_words", "verdict_of"]
 
 
 def verdict_of(conditions: Sequence[bool]) -> Verdict:
@@ -34,3 +34,10 @@ def in_words(value: Interval, digits: int = 1) -> str:
     if value.low is None or value.high is None:
         return mean
     return f"{mean} [{value.low:+.{digits}f}, {value.high:+.{digits}f}]"
+
+
+def effect_words(found: Finding) -> str:
+    """The effect with its interval, in four digits."""
+    if found.low is None or found.high is None:
+        return f"{found.effect:.4g}"
+    return f"{found.effect:.4g} [{found.low:.4g}, {found.high:.4g}]"

@@ -17,8 +17,9 @@ routes = APIRouter()
 @routes.get("/api/claims")
 def claims() -> Response:
     """Every claim with its criterion and, where it was checked, the finding."""
+    from foveate.experiments.verdicts import effect_words
     from foveate.papers import PAPERS
-    from foveate.report.experiment import MOODS, effect_words
+    from foveate.report.experiment import MOODS
 
     ledger = _ledger()
     rows = []

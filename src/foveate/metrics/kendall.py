@@ -1,13 +1,13 @@
 """Kendall's τ-b for many rows of different lengths at once, see :mod:`foveate.metrics.ragged`."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from foveate.metrics.ragged import alike, check_numbers, padded
 
-__all__ = ["MeanTau", "kendall", "mean_tau"]
+__all__ = ["kendall"]
 
 Array = NDArray[Any]
 
@@ -34,26 +34,6 @@ def kendall(u: Array, v: Array, start: Array) -> Array:
     for rows in alike(lengths, np.arange(len(lengths))):
         tau[rows] = _tau_b(padded(u, start, rows), padded(v, start, rows), lengths[rows])
     return tau
-
-
-class MeanTau(NamedTuple):
-    """A mean over the rows where τ exists, and how many rows had none."""
-
-    mean: float
-    rows: int
-    left_out: int
-
-
-def mean_tau(tau: Array) -> MeanTau:
-    """The mean of :func:`kendall` over rows; those without order (nan) are left out and counted.
-
-    Example:
-        >>> mean_tau(np.array([1.0, np.nan, 0.0]))
-        MeanTau(mean=0.5, rows=2, left_out=1)
-    """
-    there = tau[~np.isnan(tau)]
-    mean = float(there.mean()) if len(there) else float("nan")
-    return MeanTau(mean, len(there), len(tau) - len(there))
 
 
 def _fresh(ordered: Array) -> Array:

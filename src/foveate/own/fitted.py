@@ -68,10 +68,13 @@ class Fitted:
         """
         return self.preparation.apply(collection, report)
 
-    def explain(self, bag: Bag, report: Report | None = None) -> Explained:
+    def explain(
+        self, bag: Bag, report: Report | None = None, *, with_evidence: bool = True
+    ) -> Explained:
         """What the models make of prepared bags."""
         tell = None if report is None else lambda done, total: report("reading", done, total)
-        return explain(self.stack, bag, self.paradigm, report=tell)
+        rule = self.paradigm
+        return explain(self.stack, bag, rule, with_evidence=with_evidence, report=tell)
 
     def probabilities(self, explained: Explained) -> Array:
         """Calibrated probabilities of the classes, mean over seeds, shape (n, C)."""

@@ -193,8 +193,9 @@ def _train(run: Run, name: str, work: _Work, report: Report | None) -> None:
         checkpoint=place / CHECKPOINT,
         report=None if report is None else lambda done, total: report(name, done, total),
     )
-    log_p = explain(record.trained, work.parts["test"], training_rule(name)).log_p
-    held_out = {"test_log_p": log_p, "test_y": work.parts["test"].y.numpy()}
+    test = work.parts["test"]
+    log_p = explain(record.trained, test, training_rule(name), with_evidence=False).log_p
+    held_out = {"test_log_p": log_p, "test_y": test.y.numpy()}
     if settings.choose == "attention":
         held_out["attention_score"] = attention_score(
             record.trained, training_rule(name), work.parts["validation"], classes

@@ -36,16 +36,23 @@ class Answer(NamedTuple):
     p: Array
 
 
-def answer(fitted: Fitted, collection: Collection, report: Report | None = None) -> Answer:
+def answer(
+    fitted: Fitted,
+    collection: Collection,
+    report: Report | None = None,
+    *,
+    with_evidence: bool = True,
+) -> Answer:
     """Read a collection, labelled or not.
 
     Args:
         fitted: The models.
         collection: The bags.
         report: Called as ``report("reading", bags done, bags)``.
+        with_evidence: Whether what each segment says is wanted too.
     """
     bag = fitted.bags(collection, report)
-    explained = fitted.explain(bag, report)
+    explained = fitted.explain(bag, report, with_evidence=with_evidence)
     return Answer(bag, explained, fitted.probabilities(explained))
 
 

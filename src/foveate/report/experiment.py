@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from foveate.experiments.experiment import EXPERIMENTS, Finding
+from foveate.experiments.experiment import EXPERIMENTS
 from foveate.experiments.ledger import Entry
 from foveate.experiments.runner import findings_of, of_run
+from foveate.experiments.verdicts import effect_words
 from foveate.papers import CLAIMS
 from foveate.record import write_atomically
 from foveate.report.templates import rendered
@@ -80,10 +81,3 @@ def claim_view(entry: Entry, run: Run | None, figure: Any = None) -> dict[str, A
         "deviation": found.deviation if found and found.deviation != "none" else "",
         "figure": figure,
     }
-
-
-def effect_words(found: Finding) -> str:
-    """The effect with its interval, in four digits."""
-    if found.low is None or found.high is None:
-        return f"{found.effect:.4g}"
-    return f"{found.effect:.4g} [{found.low:.4g}, {found.high:.4g}]"

@@ -6,9 +6,10 @@ from typing import Any
 
 from foveate.errors import FoveateError
 from foveate.experiments.ledger import Entry, Ledger, folder
+from foveate.experiments.verdicts import effect_words
 from foveate.papers import PAPERS
 from foveate.record import write_atomically
-from foveate.report.experiment import claim_view, effect_words, experiment_figures
+from foveate.report.experiment import claim_view, experiment_figures
 from foveate.report.templates import rendered
 from foveate.report.times import took
 

@@ -90,7 +90,7 @@ def _view(found: Mapping[str, Any]) -> dict[str, Any]:
         "relevant": found["relevant"],
         "classes": [_class(own) for own in found["by_class"]],
         "evidence": _evidence(found["evidence"]),
-        "measures": _measures(where, found["classes"]) if where else [],
+        "measures": _measures(where) if where else [],
         "known": where["bags"] if where else 0,
         "names": found["classes"],
         "figures": {k: Markup(inline_svg(v, f"{paradigm}-{k}")) for k, v in charts.items()},
@@ -123,7 +123,7 @@ def _evidence(evidence: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
     return rows
 
 
-def _measures(where: Mapping[str, Any], classes: list[str]) -> list[tuple[str, str, list[str]]]:
+def _measures(where: Mapping[str, Any]) -> list[tuple[str, str, list[str]]]:
     rows = []
     for key, (title, about) in MEASURES.items():
         own = where[key]

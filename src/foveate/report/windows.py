@@ -1,6 +1,6 @@
 """A series along its time: windows shaded by attention, evidence as signed bars."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from html import escape
 from math import sqrt
 
@@ -18,7 +18,6 @@ NAMES, LONGEST = 118.0, 14  # room for the names of lines, and letters of a name
 LINES = 4  # columns that are drawn
 GREYS = ("#1b1f24", "#5b6268", "#8a9299", "#b0b6bc")
 Panel = tuple[str, str]
-Across = Callable[[float], float]
 
 
 def window_panels(

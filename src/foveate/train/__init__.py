@@ -7,10 +7,12 @@ from typing import Any
 
 from foveate.bag import Bag
 from foveate.checkpoint import load_checkpoint, save_checkpoint
+from foveate.errors import FoveateError
 from foveate.paradigms import Paradigm
 from foveate.plan import Plan
 from foveate.record import Record
 from foveate.stack import Build
+from foveate.train.identity import differences, identity
 from foveate.train.training import Probe, Training
 
 __all__ = ["Probe", "Training", "fit"]
@@ -51,14 +53,27 @@ def fit(
     """
     plan = Plan(**((plan.model_dump() if plan else {}) | settings))
     training = Training(build, train, test, paradigm, seeds, plan, probe)
-    if checkpoint is not None and checkpoint.exists():
-        training.restore(*load_checkpoint(checkpoint))
+    if checkpoint is not None:
+        own = identity(plan, training.paradigms, seeds, {"training bags": train, "test bags": test})
+        if checkpoint.exists():
+            _go_on(training, checkpoint, own)
     saved = time.monotonic()
     while not training.done:
         training.run_epoch()
         if report is not None:
             report(training.epoch, plan.epochs)
         if checkpoint is not None and time.monotonic() - saved >= plan.save_seconds:
-            save_checkpoint(checkpoint, *training.snapshot())
+            tensors, meta = training.snapshot()
+            save_checkpoint(checkpoint, tensors, {**meta, "of": own})
             saved = time.monotonic()
     return training.record()
+
+
+def _go_on(training: Training, checkpoint: Path, own: dict[str, Any]) -> None:
+    tensors, meta = load_checkpoint(checkpoint)
+    if differ := differences(own, meta.get("of", {})):
+        raise FoveateError(
+            f"{checkpoint} is the state of another training, its {' and '.join(differ)} differ: "
+            "remove it to start anew"
+        )
+    training.restore(tensors, meta)

@@ -1,6 +1,7 @@
 """Controls: do seeds attend alike, and what do unattended segments still tell?"""
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from foveate.trust.subject import Sight
 __all__ = ["left_over", "seed_agreement"]
 
 Array = NDArray[Any]
+NUMBERS = 2**22  # of segments written out at a time: 32 MB
 
 
 def seed_agreement(sight: Sight, there: Array) -> tuple[Array, Array]:
@@ -70,14 +72,13 @@ def left_over(bags: Sequence[Bag], alpha: Array, *, folds: int = 3, width: int =
         bag = bags[0] if len(bags) == 1 else bags[i]
         y = bag.y.numpy()
         counts = np.bincount(y)
-        x = bag.dense()
         few = len(counts[counts > 0]) < 2 or counts[counts > 0].min() < folds
-        if few or not x.is_floating_point():
+        if few or not bag.take(slice(0, 1)).dense().is_floating_point():
             found.append(float("nan"))
             continue
         weight = torch.from_numpy(np.where(there[i], 1 - own, 0.0))
         weight /= weight.sum(1, keepdim=True).clamp_min(1e-12)
-        features = torch.einsum("nm,nmd->nd", weight, x.flatten(2).double()).numpy()
+        features = _mixed(bag, weight).numpy()
         parts = min(width, features.shape[1], len(y) * (folds - 1) // folds - 1)
         model = make_pipeline(
             PCA(parts, svd_solver="full"), StandardScaler(), LogisticRegression(max_iter=500)
@@ -85,3 +86,14 @@ def left_over(bags: Sequence[Bag], alpha: Array, *, folds: int = 3, width: int =
         split = StratifiedKFold(folds, shuffle=True, random_state=0)
         found.append(float(cross_val_score(model, features, y, cv=split).mean()))
     return np.array(found)
+
+
+def _mixed(bag: Bag, weight: torch.Tensor) -> torch.Tensor:
+    """Segments mixed with weights (n, m), shape (n, d); a bounded number is written out at once."""
+    at_once = max(1, NUMBERS // (bag.m * prod(bag.segment_shape)))
+    return torch.cat(
+        [
+            torch.einsum("nm,nmd->nd", weight[rows], bag.take(rows).dense().flatten(2).double())
+            for rows in torch.arange(len(bag)).split(at_once)
+        ]
+    )

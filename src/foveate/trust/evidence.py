@@ -215,9 +215,11 @@ def _chances(there: Array) -> Array:
     """Random numbers that a bag's row and length alone decide, so that padding changes nothing."""
     drawn = np.zeros(there.shape)
     lengths = there.sum(-1)
-    for i, j in np.ndindex(lengths.shape):
-        chance = generator("trust", "order", j)
-        drawn[i, j, there[i, j]] = torch.rand(int(lengths[i, j]), generator=chance).numpy()
+    for j in range(lengths.shape[1]):
+        for length in np.unique(lengths[:, j]).tolist():  # one, where members share the bags
+            row = torch.rand(length, generator=generator("trust", "order", j)).numpy()
+            for i in np.flatnonzero(lengths[:, j] == length):
+                drawn[i, j, there[i, j]] = row
     return drawn
 
 

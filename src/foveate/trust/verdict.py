@@ -78,7 +78,7 @@ def judge(facts: ClassFacts) -> Verdict:
     grade = grade_of(value)
     if facts.flags and not sure:
         grade = "do not trust" if 2 * facts.flags[0].members >= facts.members else "trust with care"
-    return Verdict(grade, _said(facts, grade, sure), _numbers(facts), _next(facts, grade))
+    return Verdict(grade, _said(facts, grade), _numbers(facts), _next(facts, grade))
 
 
 def judge_all(verdicts: Sequence[Verdict], facts: Sequence[ClassFacts], value: float) -> Verdict:
@@ -113,7 +113,7 @@ def grade_of(value: float) -> Grade:
     return "trust" if value >= TRUST else "trust with care" if value >= CARE else "do not trust"
 
 
-def _said(facts: ClassFacts, grade: Grade, sure: bool) -> str:
+def _said(facts: ClassFacts, grade: Grade) -> str:
     name, flag = f"'{facts.name}'", facts.flags[0] if facts.flags else None
     if grade == "trust":
         return f"Where attention points for {name} can be trusted."

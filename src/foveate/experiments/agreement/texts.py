@@ -138,10 +138,10 @@ def text_part(
         "proxy_epoch": best + 1.0,
     }
     stages.clear()
-    return Record(partner.t, values, final, _meta(use, texts))
+    return Record(partner.t, values, final, _meta(texts))
 
 
-def _meta(use: "AgreementSettings", texts: Texts) -> dict[str, object]:
+def _meta(texts: Texts) -> dict[str, object]:
     counts = {
         "train": len(texts.train),
         "read": np.bincount(texts.group, minlength=3).tolist(),
