@@ -1,4 +1,4 @@
-"""The guide from a CSV to a verdict, followed to the letter."""
+"""The guide, followed to the letter: from a CSV to a verdict, and how to add things."""
 
 import csv
 import json
@@ -7,8 +7,12 @@ import shlex
 from pathlib import Path
 
 import pytest
+import torch
 
 from foveate.cli import COMMANDS, main
+from foveate.data import DATASETS
+from foveate.paradigms import PARADIGMS
+from small_training import trained
 
 GUIDE = Path(__file__).parents[1] / "docs" / "guide" / "five-commands.md"
 TEXT = GUIDE.read_text()
@@ -17,6 +21,36 @@ TEXT = GUIDE.read_text()
 def commands():
     block = re.search(r"```sh\n(.*?)```", TEXT, re.S)[1]
     return [shlex.split(line) for line in block.splitlines()]
+
+
+def snippet(page):
+    """The first piece of Python on a page of the guide, run; what it has defined."""
+    text = (GUIDE.parent / page).read_text()
+    defined: dict = {"__name__": "foveate_guide"}
+    exec(compile(re.search(r"```python\n(.*?)```", text, re.S)[1], page, "exec"), defined)
+    return defined
+
+
+def test_the_paradigm_of_the_guide_can_be_raced(monkeypatch):
+    monkeypatch.setattr(PARADIGMS, "_items", dict(PARADIGMS._items))
+    rule = snippet("paradigm.md")["TopTwo"]()
+    record = trained([0, 1], "top2")
+    assert record.meta["classifier_calls"] == trained([0, 1], "hard").meta["classifier_calls"]
+    alpha, logits = (
+        torch.tensor([[0.2, 0.5, 0.3]]),
+        torch.tensor([[[0.0, 1.0], [2.0, 0.0], [1.0, 1.0]]]),
+    )
+    said = torch.log_softmax(logits, -1)[0, :, 0]
+    loss = rule.loss(alpha, logits, lambda rows: rows, torch.tensor([0]))
+    torch.testing.assert_close(loss[0], -(0.625 * said[1] + 0.375 * said[2]))
+
+
+def test_the_data_set_of_the_guide_can_be_loaded(monkeypatch):
+    monkeypatch.setattr(DATASETS, "_items", dict(DATASETS._items))
+    snippet("dataset.md")
+    bag = DATASETS.get("rings")().load("train", n=40, m=9, seed=0)
+    relevant = bag.dense()[bag.z]
+    torch.testing.assert_close(relevant.norm(dim=1), 1.0 + bag.y)
 
 
 @pytest.fixture(scope="module")
