@@ -13,7 +13,7 @@ from foveate.bag import Bag, pad
 from foveate.estimator import FocusClassifier
 from foveate.likelihood import label_log_prob
 from foveate.models.focus import FCAM
-from foveate.models.nets import linear, mlp
+from foveate.models.nets import linear, mlp, pair
 from foveate.models.null import NullSegment, with_place_for_null
 from foveate.paradigms import PARADIGMS, Progress, WithClassWeights, WithEntropy, WithFocus
 from foveate.plan import Plan
@@ -291,3 +291,34 @@ def test_answers_are_the_same_a_few_segments_at_a_time(monkeypatch):
     np.testing.assert_allclose(model.predict_proba(bags), whole[0], atol=1e-6)
     for a, b in zip(model.evidence(bags), whole[1], strict=True):
         np.testing.assert_allclose(a, b, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["soft", "hard", "witness"])
+def test_convolutions_take_parts_that_fit_the_cache(name, chance, monkeypatch):
+    bank = torch.randint(256, (400, 3, 32, 32), generator=chance, dtype=torch.uint8)
+    index = torch.randint(400, (24, 5), generator=chance)
+    bag = Bag(Mosaics(bank, index), torch.arange(24) % 3)
+
+    def model():
+        f, g, layer = pair("vr23", (3, 32, 32), 3)
+        return FCAM(f, g, layer=layer)
+
+    def trained():
+        training = Training(
+            model,
+            bag,
+            bag,
+            PARADIGMS.get(name)(),
+            (0, 1),
+            Plan(epochs=2, batch=12, lr=0.05, optimizer="sgd"),
+        )
+        start = training.stack.flat.clone()
+        training.run_epoch()
+        return training.part, training.stack.flat - start
+
+    whole, at_once = trained()
+    monkeypatch.setattr(bounds, "CONVOLVED", 20 * 3 * 32 * 32)
+    part, in_parts = trained()
+    assert (whole, part) == (None, 20)
+    torch.testing.assert_close(in_parts, at_once, rtol=0, atol=1e-6)
+    assert at_once.abs().amax(1).min() > 1e-4

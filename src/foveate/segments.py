@@ -9,6 +9,7 @@ smallest) segments of a few numbers are read fastest.
 """
 
 from collections.abc import Callable, Iterator
+from math import prod
 from typing import NamedTuple
 
 import torch
@@ -32,7 +33,8 @@ __all__ = [
 
 Network = Callable[[Tensor], Tensor]
 
-ROWS = 4096  # segments sent through a network at a time where no gradient is wanted
+ROWS = 4096  # segments sent through a network at a time where no gradient is wanted, at most,
+NUMBERS = 2**19  # and as many numbers: what convolutions make of them then stays in the cache
 
 
 class Mosaics(NamedTuple):
@@ -85,11 +87,10 @@ def _written_out(network: Network, rows: Tensor) -> Tensor:
 
 
 def _through(network: Network, rows: Tensor, chunk: int | None = None) -> Tensor:
-    if chunk is None and (torch.is_grad_enabled() or len(rows) <= ROWS):
+    some = chunk or min(ROWS, max(1, NUMBERS // max(1, prod(rows.shape[1:]))))
+    if chunk is None and (torch.is_grad_enabled() or len(rows) <= some):
         return network(as_input(rows))
-    return torch.cat(
-        [again(lambda own: network(as_input(own)), part) for part in rows.split(chunk or ROWS)]
-    )
+    return torch.cat([again(lambda own: network(as_input(own)), part) for part in rows.split(some)])
 
 
 def _from_bank(network: Network, x: Mosaics, chunk: int) -> Tensor:

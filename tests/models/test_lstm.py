@@ -118,7 +118,8 @@ def test_a_text_gives_the_same_states_alone_and_in_a_batch(both):
     ids, table, mask = texts()
     h, last = ours(ids, table, mask)
     changed, _ = ours(ids.masked_fill(~mask, V - 1), table, mask)
-    assert torch.equal(h[mask], changed[mask])
+    # Each word's product is made once a batch, so that other padding may round it otherwise.
+    torch.testing.assert_close(h[mask], changed[mask], rtol=0, atol=1e-14)
     for row, length in enumerate(LENGTHS.tolist()):
         alone, end = ours(ids[row : row + 1, :length], table)
         torch.testing.assert_close(h[row, :length], alone[0], rtol=0, atol=1e-14)

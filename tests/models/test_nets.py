@@ -177,3 +177,24 @@ def test_every_pair_scores_and_classifies(name):
     focus = model.attend(x, None)
     assert len(set(focus.s.flatten().tolist())) == 6  # each segment has a score of its own
     assert g(dense(focus.h)[:, 0]).shape == (2, 4)
+
+
+@torch.random.fork_rng(devices=[])
+def test_images_with_channels_last_and_pooled_first_are_classified_the_same():
+    g = pair("vr23", (3, 32, 32), 3).g.double()
+    layers = [
+        nn.Conv2d(3, 6, 5), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2),
+    ]  # fmt: skip
+    plain = nn.Sequential(*layers, *list(g)[6:]).double()
+    plain.load_state_dict(g.state_dict())
+    chance = torch.Generator().manual_seed(0)
+    x = torch.randn(4, 3, 32, 32, generator=chance, dtype=torch.float64)
+    ours, theirs = g(x), plain(x)
+    torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-13)
+    for a, b in zip(
+        torch.autograd.grad(ours.square().sum(), list(g.parameters())),
+        torch.autograd.grad(theirs.square().sum(), list(plain.parameters())),
+        strict=True,
+    ):
+        torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-12)

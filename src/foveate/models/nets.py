@@ -5,6 +5,7 @@ from itertools import pairwise
 from math import prod
 from typing import NamedTuple
 
+import torch
 from torch import Tensor, nn
 
 from foveate.errors import FoveateError
@@ -35,6 +36,16 @@ class Linear(nn.Linear):
         if self.out_features == 1 and x.stride(0) < x.stride(1):
             return (self.weight @ x.mT + self.bias).reshape(-1, 1)
         return super().forward(x)
+
+
+class Convolution(nn.Conv2d):
+    """A convolution of images that lie with their channels last in memory.
+
+    The same function; on a CPU it takes half the time, with the pooling behind it and the way back.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x.contiguous(memory_format=torch.channels_last))
 
 
 def linear(inputs: int, outputs: int) -> nn.Module:
@@ -151,7 +162,7 @@ def _pvr22(shape: tuple[int, ...], classes: int, last: bool) -> Pair:
     for k, (a, b) in enumerate(
         zip((3, 32, 64, 64, 128, 256), (32, 64, 64, 128, 256, 256), strict=True), 1
     ):
-        f.add_module(f"conv{k}", nn.Conv2d(a, b, 3, padding=int(k == 6)))
+        f.add_module(f"conv{k}", Convolution(a, b, 3, padding=int(k == 6)))
         f.add_module(f"relu{k}", nn.ReLU())
         f.add_module(
             f"norm{k}" if k % 2 else f"pool{k}", nn.BatchNorm2d(b) if k % 2 else nn.MaxPool2d(2)
@@ -164,7 +175,7 @@ def _pvr22(shape: tuple[int, ...], classes: int, last: bool) -> Pair:
     for k, (a, b) in enumerate(
         zip((3, 128, 128, 256, 256, 512), (128, 128, 256, 256, 512, 512), strict=True), 1
     ):
-        blocks += [nn.Conv2d(a, b, 3, padding=1), nn.BatchNorm2d(b), nn.ReLU()]
+        blocks += [Convolution(a, b, 3, padding=1), nn.BatchNorm2d(b), nn.ReLU()]
         blocks += [nn.MaxPool2d(2)] if k % 2 == 0 else []
     return Pair(
         f,
@@ -187,8 +198,9 @@ def _hatexplain_1(shape: tuple[int, ...], classes: int, last: bool) -> Pair:
 
 
 def _conv(a: int, b: int, size: int, *, pool: bool, bias: bool = True) -> list[nn.Module]:
-    layers: list[nn.Module] = [nn.Conv2d(a, b, size, bias=bias), nn.ReLU()]
-    return [*layers, nn.MaxPool2d(2)] if pool else layers
+    # Pooled before the ReLU: the same values and gradients, a quarter of the numbers.
+    pooled = [nn.MaxPool2d(2)] if pool else []
+    return [Convolution(a, b, size, bias=bias), *pooled, nn.ReLU()]
 
 
 def _dense(widths: Sequence[int], bias: bool = True) -> list[nn.Module]:

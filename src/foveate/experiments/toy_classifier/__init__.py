@@ -117,9 +117,10 @@ def _wrong(use: ToySettings, record: Record, back: Record) -> Finding:
     falls = [bool(p[1, free] < 0.5), bool(p[1, gated] < 0.5)]
     same = bool(p[-1, free] < 0.5) == bool(p[-1, gated] < 0.5)
     turn = back.values["p"][:, 1]
+    stays = bool(turn[-1] < 0.5)  # from a start so gentle that its end is in sight
     return Finding(
         "blog21:B2",
-        verdict_of([all(falls), same]),
+        verdict_of([all(falls), same, stays]),
         float(p[-1, gated]),
         None,
         None,
