@@ -288,6 +288,7 @@ def test_the_command_runs_keeps_and_goes_on(here, capsys, monkeypatch):
     (place,) = (here / "runs" / "reproduce-smoke").iterdir()
     kept = json.loads((here / "kept" / "table2-smoke.json").read_text())
     assert {c["seeds"] for c in kept["cells"]} == {1}
+    assert all(c["values"] == [pytest.approx(c["mean"], rel=1e-5)] for c in kept["cells"])
     assert kept["manifest"]["config"]["settings"]["seeds"] == 1
     assert str(here) not in json.dumps(kept)
     run = open_run(place)

@@ -28,6 +28,8 @@ class Cell(NamedTuple):
         low: Lower end of the 95 % interval, None with one seed.
         high: Upper end.
         seeds: How many seeds.
+        values: One a seed, in their order, so that anyone can compare in another way; nothing where
+            the interval is not over seeds alone.
     """
 
     group: str
@@ -38,6 +40,7 @@ class Cell(NamedTuple):
     low: float | None
     high: float | None
     seeds: int
+    values: tuple[float, ...] = ()
 
 
 SHARES = ("accuracy", "SAIF", "FT", "FTPT", "FT by α", "pointing", "seeds that learn")
@@ -56,7 +59,9 @@ def cell(key: Key, setting: str, values: Array) -> Cell:
         >>> cell(("CIFAR10 m=5", "soft", "SAIF %"), "", np.array([30.0, 34.0])).mean
         32.0
     """
-    return Cell(*key, setting, *mean_interval(values, within=WITHIN.get(key[2])), len(values))
+    interval = mean_interval(values, within=WITHIN.get(key[2]))
+    kept = tuple(float(f"{value:.6g}") for value in values)
+    return Cell(*key, setting, *interval, len(values), kept)
 
 
 class Reproduction(Experiment):

@@ -130,9 +130,16 @@ def store(result: Result, place: Path) -> Path:
     label = f"-{result['label']}" if result.get("label") else ""
     path = place / f"{result['table']}-{result['scale']}{label}{ending}.json"
     kept = {k: v for k, v in result.items() if k != "run"}  # a path of this machine
-    text = (json.dumps(kept, indent=1, ensure_ascii=False) + "\n").encode()
+    text = _written(kept).encode()
     write_atomically(path, lambda file: file.write(text))
     return path
+
+
+def _written(kept: Result) -> str:
+    """As JSON, a cell a line, so that two versions of a result can be compared by eye."""
+    cells = [json.dumps(cell, ensure_ascii=False) for cell in kept.get("cells", ())]
+    text = json.dumps(kept | ({"cells": ["CELLS"]} if cells else {}), indent=1, ensure_ascii=False)
+    return text.replace('"CELLS"', ",\n  ".join(cells), 1) + "\n"
 
 
 def stored_results(place: Path | None = None) -> list[Result]:
