@@ -32,9 +32,10 @@ def count_to(folder, name, *, tell, until, fail=False):
     for k in range(1, until + 1):
         tell(k, until)
     before = sorted(p.name for p in folder.iterdir() if p.is_dir())
-    Record(np.arange(until), {}, {"pid": np.array([os.getpid()])}, {"saw": before}).save(
-        place / "record.npz"
-    )
+    kept = os.environ.get("MALLOC_TRIM_THRESHOLD_")
+    Record(
+        np.arange(until), {}, {"pid": np.array([os.getpid()])}, {"saw": before, "kept": kept}
+    ).save(place / "record.npz")
 
 
 def job(name, after=(), **arguments):
@@ -56,6 +57,13 @@ def test_here_jobs_run_in_order_and_report(tmp_path):
     assert said == [(name, k, 3) for name in "ab" for k in (1, 2, 3)]
     assert Record.load(tmp_path / "b" / "record.npz").meta["saw"] == ["a", "b"]
     assert Record.load(tmp_path / "a" / "record.npz").final["pid"] == [os.getpid()]
+
+
+def test_processes_of_this_machine_keep_the_memory_that_a_step_frees(tmp_path):
+    execute([job("a"), job("b")], tmp_path, Engine(workers=2), None)
+    records = [Record.load(tmp_path / name / "record.npz") for name in "ab"]
+    assert all(record.final["pid"] != [os.getpid()] for record in records)
+    assert {record.meta["kept"] for record in records} == {str(2**26)}
 
 
 def test_an_engine_needs_a_worker():
