@@ -10,6 +10,7 @@ from foveate.experiments.witness import WitnessStudy
 from foveate.experiments.witness.cells import GAIN, RULES, witness_cells
 from foveate.experiments.witness.figures import flow_chart
 from foveate.experiments.witness.ideas import (
+    HeardWitness,
     NullClass,
     Powers,
     SilenceOfWhatReads,
@@ -68,6 +69,22 @@ def test_silence_is_the_weighted_divergence_from_uniform(three):
         assert float(found[i]) == pytest.approx(float(plain + 0.5 * weight * cross))
         says = 1 + float((log_p.exp() * log_p).sum()) / np.log(5)
         assert float(adapted[i]) == pytest.approx(float(plain + 0.5 * weight * says * cross))
+
+
+def test_a_heard_witness_counts_as_far_as_those_of_its_bag_say_anything(three):
+    alpha, x, g, y, _ = three
+    places = torch.tensor([[1, 2], [0, 0], [3, 1]])
+    found = HeardWitness(Soft(), 0.5, 2).loss(alpha, x, g, y, places)
+    silent = HeardWitness(Soft(), 0.5, 2).loss(alpha, x, lambda rows: 0 * g(rows), y, places)
+    assert torch.allclose(silent, torch.full((3,), np.log(5), dtype=x.dtype))  # the plain loss
+    for i in range(3):
+        p = g(x[i, places[i]]).softmax(1)
+        says = float(((5 * p.square().sum(1) - 1) / 4).mean())
+        plain = float(Soft().loss(alpha, x, g, y)[i])
+        asked = -float(p[:, y[i]].log().mean())
+        assert float(found[i]) == pytest.approx(plain + 0.5 * says * asked)
+    sure = HeardWitness(Soft(), 0.5, 2).heard(torch.tensor([[[0.0, -99.0], [-99.0, 0.0]]]))
+    assert sure.tolist() == pytest.approx([1.0])
 
 
 def test_powers_lie_between_hard_attention_and_lvml(three):

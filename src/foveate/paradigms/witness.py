@@ -9,7 +9,7 @@ from torch import Tensor
 
 from foveate.errors import FoveateError
 from foveate.likelihood import log_weights, of_label
-from foveate.maps import label_log_softmax, log_softmax
+from foveate.maps import log_softmax
 from foveate.paradigms.around import Around
 from foveate.paradigms.contract import PARADIGMS, Aux, Paradigm
 from foveate.paradigms.published import Hybrid, Soft
@@ -53,10 +53,13 @@ class WithWitness(Around):
         loss = self.paradigm.loss(alpha, x, g, y)
         if aux is None:
             return loss
-        said = label_log_softmax(
-            g(select(x, aux).flatten(0, 1)), y.repeat_interleave(aux.shape[1])
-        ).unflatten(0, aux.shape)
-        return loss - self.weight * said.mean(1)
+        log_p = log_softmax(g(select(x, aux).flatten(0, 1))).unflatten(0, aux.shape)
+        said = log_p.gather(2, y[:, None, None].expand(*aux.shape, 1)).squeeze(2)
+        return loss - self.weight * self.heard(log_p) * said.mean(1)
+
+    def heard(self, log_p: Tensor) -> Tensor | float:
+        """How much the witnesses of each bag count that say this, log-probabilities (B, k, C)."""
+        return 1.0
 
     def calls(self, m: int) -> int:
         return self.paradigm.calls(m) + self.witnesses

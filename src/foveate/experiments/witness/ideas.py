@@ -15,6 +15,7 @@ from foveate.segments import Network, Segments, each, mix, select
 __all__ = [
     "FadingSilence",
     "FadingWitness",
+    "HeardWitness",
     "NullClass",
     "OneOptimizer",
     "Powers",
@@ -65,6 +66,20 @@ class FadingSilence(WithSilence):
     def phase(self, progress: Progress) -> Paradigm:
         left = max(0.0, 1 - progress.epoch / (self.until * progress.epochs))
         return replace(self, weight=left * self.weight) if left else self.paradigm
+
+
+@dataclass(frozen=True)
+class HeardWitness(WithWitness):
+    r"""Witnesses that count as far as those of a bag say anything, :math:`(C\,\sum_c \sigma_c^2 -
+    1)/(C - 1)` in their mean, held fixed.
+
+    Where nothing is read from the background they cost next to nothing; in the error mode, where
+    background is sure of a class, they count in full.
+    """
+
+    def heard(self, log_p: Tensor) -> Tensor:
+        classes = log_p.shape[2]
+        return (classes * log_p.detach().exp().square().sum(2).mean(1) - 1) / (classes - 1)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from foveate.experiments.witness.ideas import (
     FadingSilence,
     FadingWitness,
+    HeardWitness,
     NullClass,
     OneOptimizer,
     Powers,
@@ -92,6 +93,12 @@ TRIED: Mapping[str, Paradigm] = {
     "three witnesses 3 falling to 0": FadingWitness(
         switch=0.6, phases=(WithWitness(Soft(), 3.0, 3), TopMarginal())
     ),
+    **{
+        f"three witnesses {weight}, 0, heard as they say": Witness(
+            switch=0.6, phases=(HeardWitness(Soft(), float(weight), 3), TopMarginal())
+        )
+        for weight in (3, 10, 30)
+    },
 }
 """By name: what has a witness or is made silent, and the weights of the two phases."""
 
