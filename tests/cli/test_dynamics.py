@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from foveate.cli import main
 from foveate.dynamics import vr23
 from foveate.errors import FoveateError
 from foveate.experiments.experiment import EXPERIMENTS
-from foveate.experiments.ledger import run_ledger, shipped_ledger
+from foveate.experiments.ledger import known_ledger, run_ledger, shipped_ledger
 from foveate.papers import CLAIMS
 from foveate.runs import open_run
 
@@ -114,6 +115,24 @@ def test_the_shipped_ledger_has_a_verdict_for_every_claim_that_minutes_can_check
     open_ones = {e["experiment"] for e in ledger["claims"] if not e["finding"]}
     assert all(EXPERIMENTS.get(name).long for name in open_ones)
     assert ledger["scale"] == "small"
+
+
+def test_what_was_run_here_stands_beside_what_was_shipped(monkeypatch, capsys):
+    main(["run", "toy-classifier", "--scale", "small", "--out", "runs/claims-small/toy-classifier"])
+    capsys.readouterr()
+    shipped, found = shipped_ledger(), as_json(capsys, "claims")
+    assert [e["claim"] for e in found["claims"]] == list(CLAIMS)
+    for entry, before in zip(found["claims"], shipped.entries, strict=True):
+        if before.experiment != "toy-classifier":
+            assert entry["finding"] == (before.finding and asdict(before.finding))
+            assert entry["scale"] == before.scale
+    own, theirs = (v["toy-classifier"] for v in (found["versions"], shipped.versions))
+    assert own["commit"] != theirs["commit"]
+    assert found["versions"].keys() == shipped.versions.keys()
+    larger = replace(shipped, versions={"toy-classifier": {**theirs, "scale": "paper"}})
+    monkeypatch.setattr("foveate.experiments.ledger.shipped_ledger", lambda: larger)
+    assert known_ledger("small").versions["toy-classifier"]["scale"] == "paper"
+    assert known_ledger("small").runs == {}
 
 
 def test_long_experiments_are_run_when_asked_for_only(monkeypatch, capsys, tmp_path):

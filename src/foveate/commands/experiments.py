@@ -147,7 +147,7 @@ def claims_command(
     as_json
         Print the ledger as JSON.
     """
-    from foveate.experiments.ledger import ledger_at, long_ones, run_ledger, shipped_ledger
+    from foveate.experiments.ledger import known_ledger, long_ones, run_ledger
     from foveate.report.ledger import write_docs, write_ledger_page
     from foveate.tables import print_ledger
 
@@ -159,7 +159,7 @@ def claims_command(
         if left_out := long_ones(scale, paper):
             print(f"left out, add --long: {', '.join(sorted(left_out))}", file=sys.stderr)
     else:
-        ledger = ledger_at(scale) or shipped_ledger()
+        ledger = known_ledger(scale)
     if report:
         print(f"page: {write_ledger_page(ledger, paper)}", file=sys.stderr)
     if docs is not None:

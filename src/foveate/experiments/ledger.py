@@ -15,7 +15,15 @@ from foveate.papers import CLAIMS
 from foveate.record import write_atomically
 from foveate.runs import Run, open_run, runs_folder
 
-__all__ = ["Entry", "Ledger", "ledger_at", "long_ones", "run_ledger", "shipped_ledger"]
+__all__ = [
+    "Entry",
+    "Ledger",
+    "known_ledger",
+    "ledger_at",
+    "long_ones",
+    "run_ledger",
+    "shipped_ledger",
+]
 
 Report = Callable[[str, int, int], None]
 
@@ -156,6 +164,31 @@ def shipped_ledger() -> Ledger:
     stored = json.loads(text)
     found = {e["claim"]: Finding(**e["finding"]) for e in stored["claims"] if e["finding"]}
     return Ledger(stored["scale"], _entries(found, stored["versions"]), {}, stored["versions"])
+
+
+def known_ledger(scale: str) -> Ledger:
+    """What was found here and, where that is nothing or at a smaller scale, what was shipped.
+
+    A smoke ledger is for trying out: it has nothing from elsewhere.
+    """
+    here = ledger_at(scale)
+    if here is None or scale == "smoke":
+        return here or shipped_ledger()
+    came = shipped_ledger()
+    newer = {
+        name
+        for name, own in here.versions.items()
+        if SCALES.index(own["scale"]) >= SCALES.index(came.versions.get(name, own)["scale"])
+    }
+    found = {
+        entry.claim: entry.finding
+        for ledger in (came, here)
+        for entry in ledger.entries
+        if entry.finding is not None and (entry.experiment in newer) == (ledger is here)
+    }
+    versions = {**came.versions, **{name: here.versions[name] for name in newer}}
+    runs = {name: run for name, run in here.runs.items() if name in newer}
+    return Ledger(scale, _entries(found, versions), runs, versions)
 
 
 def _entries(

@@ -17,11 +17,12 @@ routes = APIRouter()
 @routes.get("/api/claims")
 def claims() -> Response:
     """Every claim with its criterion and, where it was checked, the finding."""
+    from foveate.experiments.ledger import known_ledger
     from foveate.experiments.verdicts import effect_words
     from foveate.papers import PAPERS
     from foveate.report.experiment import MOODS
 
-    ledger = _ledger()
+    ledger = known_ledger("small")
     rows = []
     for entry in ledger.of(None):
         found = entry.finding
@@ -51,7 +52,9 @@ def claims() -> Response:
 @routes.get("/api/claims/figure")
 def figure(claim: str) -> Response:
     """The figure of a claim as Vega-Lite, from the run behind it."""
-    ledger = _ledger()
+    from foveate.experiments.ledger import known_ledger
+
+    ledger = known_ledger("small")
     entry = next((own for own in ledger.entries if own.claim == claim), None)
     if entry is None or entry.finding is None:
         raise absent("there is no such claim, or it was not checked yet")
@@ -64,20 +67,6 @@ def figure(claim: str) -> Response:
     if chart is None:
         raise absent("this claim has no figure")
     return answer({"name": entry.finding.figure, "spec": specified(chart)})
-
-
-def _ledger() -> Any:
-    """The ledger of the runs here; what was not run here is as it came with the package."""
-    from dataclasses import replace
-
-    from foveate.experiments.ledger import ledger_at, shipped_ledger
-
-    shipped, own = shipped_ledger(), ledger_at("small")
-    if own is None:
-        return shipped
-    before = {entry.claim: entry for entry in shipped.entries}
-    entries = [entry if entry.finding else before[entry.claim] for entry in own.entries]
-    return replace(own, entries=tuple(entries))
 
 
 @lru_cache(maxsize=4)

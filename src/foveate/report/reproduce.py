@@ -211,6 +211,8 @@ def _markdown(result: Result) -> list[str]:
     if result["manifest"]:
         lines[-1] += f" It took {time_of(result['manifest'])}: "
         lines[-1] += f"`{result['manifest']['command'] or 'foveate reproduce ' + result['table']}`."
+    if any("values" not in cell for cell in result["cells"]):
+        lines[-1] += " Kept by an earlier version, whose intervals are by bootstrap."
     for group in table["groups"]:
         note = f" ({group['note']})" if group["note"] else ""
         lines += ["", f"### {group['title']}{note}", ""]
