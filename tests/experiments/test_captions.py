@@ -122,6 +122,10 @@ def test_cells_are_the_numbers_of_the_records():
 def test_charts_draw_and_escape_what_captions_say():
     charts = Captions().figures(USE, table(record(RISING), record(RISING)))
     assert set(charts) == {"cosines", "saif", "curves", "overlays"}
+    bars = to_svg(charts["cosines"])
+    for words in ("captions the model says", "reference captions"):
+        assert f"Soft attention, {words}" in bars
+    assert bars.count("full") >= 2  # a bar in both
     svg = to_svg(charts["overlays"])
     assert "data:image/png;base64," in svg
     assert "a &lt;b&gt; cat" in svg

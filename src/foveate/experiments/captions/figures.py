@@ -7,7 +7,7 @@ import altair as alt
 import numpy as np
 
 from foveate.experiments.beside import beside
-from foveate.experiments.captions.findings import ALIGNED, SOURCES, caption_cells
+from foveate.experiments.captions.findings import ALIGNED, SOURCES, caption_cells, group_of
 from foveate.experiments.captions.overlays import overlay_chart
 from foveate.experiments.captions.settings import CaptionSettings
 from foveate.experiments.experiment import Records
@@ -51,11 +51,14 @@ def _paint(kind: str) -> str:
 
 def _cosines(cells: Sequence[Cell]) -> Any:
     """Bars of the cosines of soft attention with their intervals; a diamond is the published."""
-    own = [c for c in cells if c.group == ALIGNED]
-    kinds = list(dict.fromkeys(c.name for c in own))
+    kinds = list(dict.fromkeys(c.name for c in cells if c.group == ALIGNED))
     charts = [
-        _bars([c for c in own if c.setting == source], kinds, f"Soft attention, {source}")
-        for source in SOURCES.values()
+        _bars(
+            [c for c in cells if c.group == group_of(ALIGNED, source)],
+            kinds,
+            f"Soft attention, {words}",
+        )
+        for source, words in SOURCES.items()
     ]
     words = (
         "Mean cosine of up-sampled attention with the boxes of the named object, with 95 % "

@@ -16,6 +16,7 @@ __all__ = [
     "cosine",
     "deviations",
     "findings",
+    "group_of",
     "saif_of",
 ]
 
@@ -71,7 +72,7 @@ def caption_cells(use: CaptionSettings, records: Records) -> list[Cell]:
                 own["object named that is there, %"] = _right(record)
             else:
                 own["nats a word"] = mean_interval(record.last("loss"))
-            group = _group("MSCOCO", source)
+            group = group_of("MSCOCO", source)
             cells += [_cell((group, rule, k), words, v, use) for k, v in own.items()]
     for rule in ("soft", "hard", "hybrid"):
         # What was published is of soft attention.
@@ -79,11 +80,11 @@ def caption_cells(use: CaptionSettings, records: Records) -> list[Cell]:
         for source, words in SOURCES.items() if rule == "soft" else [("own", SOURCES["own"])]:
             for kind in records[rule].meta["kinds"][:-1]:
                 value = cosine(records[rule], source, kind)
-                cells.append(_cell((_group(group, source), kind, "cosine"), words, value, use))
+                cells.append(_cell((group_of(group, source), kind, "cosine"), words, value, use))
     return cells
 
 
-def _group(name: str, source: str) -> str:
+def group_of(name: str, source: str) -> str:
     """What was published is of the captions a model says."""
     return name if source == "own" else f"{name}, given words"
 
