@@ -115,6 +115,16 @@ def test_what_is_odd_in_the_data_is_said_once():
     assert "Data: post p is odd" in Table1().findings(USE, records)[0].deviation
 
 
+def test_pixels_at_other_sizes_than_the_published_ones_say_so():
+    paper = Table1.scales["paper"]
+    said = Table1().differs(paper, {})
+    assert not any("Pixels" in text for text in said)
+    less = paper.sizes["pixels"].model_copy(update={"n": 10_000, "optimizer": "adam", "lr": 1e-3})
+    changed = paper.model_copy(update={"sizes": {**paper.sizes, "pixels": less}})
+    (new,) = set(Table1().differs(changed, {})) - set(said)
+    assert "10,000 mosaics, adam 0.001 with batches of 256 for 150 epochs" in new
+
+
 def test_every_published_group_is_run_at_small_and_at_paper_scale():
     groups = {group for group, _, _ in PUBLISHED["table1"]}
     for scale in ("small", "paper"):

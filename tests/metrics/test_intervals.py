@@ -25,6 +25,7 @@ def width(values, **settings):
 def test_the_interval_of_a_constant_is_that_constant(value, n):
     interval = mean_interval(np.full(n, value))
     assert interval == pytest.approx((value, value, value), rel=1e-12, abs=1e-9)
+    assert interval.low == interval.high
 
 
 def test_one_seed_has_no_interval():

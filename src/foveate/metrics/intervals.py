@@ -54,6 +54,7 @@ def ends_of_mean(values: Array, *, level: float = 0.95) -> tuple[Array, Array]:
     seeds = values.shape[-1]
     mean = values.mean(-1)
     spread = values.std(-1, ddof=1) / np.sqrt(seeds) if seeds > 1 else np.zeros_like(mean)
+    spread = np.where(np.ptp(values, -1) == 0, 0.0, spread)  # equal ones differ from their mean
     half = stdtrit(max(1, seeds - 1), (1 + level) / 2) * spread
     return mean - half, mean + half
 

@@ -7,8 +7,8 @@ import numpy as np
 from foveate.experiments.experiment import Finding, Records
 from foveate.experiments.published import Cell, cell
 from foveate.experiments.signatures import confidence
-from foveate.experiments.table1 import Table1Settings
-from foveate.experiments.table1.rows import ROWS
+from foveate.experiments.table1 import PUBLISHED_PIXELS, Table1Settings
+from foveate.experiments.table1.rows import ROWS, Sizes
 from foveate.experiments.verdicts import above, below, in_words, verdict_of
 from foveate.metrics.focus import saif
 from foveate.metrics.intervals import Interval, mean_interval
@@ -176,6 +176,8 @@ def deviations(use: Table1Settings, records: Records) -> list[str]:
     for kind in ("cifar10", "cifar100"):
         if any(ROWS[row].data == f"{kind}-features" for row in use.rows):
             text.append(_over_features(kind, use))
+    if "pixels" in use.sizes and any(ROWS[row].setting == "pixels" for row in use.rows):
+        text += _over_pixels(use.sizes["pixels"])
     if any(row.startswith("cifar100") for row in use.rows):
         text.append("The CIFAR-100 here may be a subset of the published one.")
     for number, kind in ((1, "words"), (2, "context")):
@@ -192,6 +194,17 @@ def _over_features(kind: str, use: Table1Settings) -> str:
         f"{own.lr:g} for {own.epochs} epochs, in place of 30,000 mosaics of pixels with "
         "convolutional networks, SGD .05 for 150."
     )
+
+
+def _over_pixels(own: Sizes) -> list[str]:
+    """A sentence where sizes or training are not the published ones."""
+    if own == PUBLISHED_PIXELS:
+        return []
+    return [
+        f"Pixels, with the published networks: {own.n:,} mosaics, {own.optimizer} {own.lr:g} with "
+        f"batches of {own.batch} for {own.epochs} epochs, in place of 30,000 mosaics, SGD .05 with "
+        "batches of 256 for 150."
+    ]
 
 
 def _of_posts(number: int, kind: str, use: Table1Settings) -> str:
