@@ -19,7 +19,13 @@ from .conftest import HOSTILE
 
 def test_one_broken_run_does_not_break_the_list(client):
     rows = {row["name"]: row for row in client.get("/api/runs").json()["runs"]}
-    assert rows.keys() == {"boxes", "digits", "long", "broken", HOSTILE}
+    assert rows.keys() >= {
+        "boxes",
+        "digits",
+        "long",
+        "broken",
+        HOSTILE,
+    }  # others may keep theirs too
     assert "damaged" in rows["broken"]["broken"]
     assert rows["boxes"]["status"] == "done"
     assert rows["boxes"]["seeds"] == 2
