@@ -136,7 +136,8 @@ def test_the_rows_of_a_figure_are_means_over_seeds():
     (row,) = rows_of({"abmil-50": made})
     assert (row["label"], row["bags"]) == ("torchmil ABMIL", 50)
     mean, low, high = mean_interval(values)
-    assert (row["bag_auc"], row["bag_auc_low"], row["bag_auc_high"]) == (mean, low, high)
+    assert high > 1  # as no share can be
+    assert (row["bag_auc"], row["bag_auc_low"], row["bag_auc_high"]) == (mean, low, 1)
 
 
 def test_without_torchmil_it_is_left_out(monkeypatch):

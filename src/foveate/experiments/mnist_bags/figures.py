@@ -36,7 +36,7 @@ def rows_of(records: Records) -> list[dict[str, Any]]:
             "bags": record.meta["bags"],
         }
         for name in MEASURES:
-            mean, low, high = mean_interval(record.final[name])
+            mean, low, high = mean_interval(record.final[name], within=(0.0, 1.0))
             row |= {name: mean, f"{name}_low": low, f"{name}_high": high}
         rows.append(row)
     return rows
