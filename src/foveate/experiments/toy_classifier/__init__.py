@@ -131,6 +131,9 @@ def _wrong(use: ToySettings, record: Record, back: Record) -> Finding:
         f"down to {turn.min():.3f} and back at {turn[-1]:.3f} by τ = {back.t[-1]:g}. That the "
         "bounded version ends the same holds on short horizons only.",
         "wrong",
+        "The criterion names one start. That the gentler one, followed for longer, must end below "
+        "½ as well was added when it had been seen to turn round; without it the verdict is "
+        "'holds'.",
     )
 
 
