@@ -65,8 +65,9 @@ def _from_bank(x: Mosaics, g: Network, y: Tensor, chunk: int) -> Tensor:
 
 
 def of_label(log_p: Tensor, y: Tensor) -> Tensor:
-    """The entry of each row's label, from (B, C) to (B,)."""
-    return log_p.gather(1, y[:, None]).squeeze(1)
+    """The entry of each bag's label, from (B, …, C) to (B, …)."""
+    place = y.view(-1, *[1] * (log_p.dim() - 1)).expand(*log_p.shape[:-1], 1)
+    return log_p.gather(-1, place).squeeze(-1)
 
 
 def log_weights(alpha: Tensor) -> Tensor:

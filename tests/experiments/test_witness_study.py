@@ -10,13 +10,13 @@ from foveate.experiments.witness import WitnessStudy
 from foveate.experiments.witness.cells import GAIN, RULES, witness_cells
 from foveate.experiments.witness.figures import flow_chart
 from foveate.experiments.witness.ideas import (
+    DoubtedWitness,
+    DrawnMarginal,
     HeardWitness,
-    NullClass,
     Powers,
-    SilenceOfWhatReads,
-    WithSilence,
 )
 from foveate.experiments.witness.sets import STUDY, recut
+from foveate.experiments.witness.silence import NullClass, SilenceOfWhatReads, WithSilence
 from foveate.experiments.witness.tried import TRIED
 from foveate.figures.render import to_svg
 from foveate.paradigms import Hard, Marginal, Progress, Soft, TopMarginal, Witness
@@ -83,8 +83,33 @@ def test_a_heard_witness_counts_as_far_as_those_of_its_bag_say_anything(three):
         plain = float(Soft().loss(alpha, x, g, y)[i])
         asked = -float(p[:, y[i]].log().mean())
         assert float(found[i]) == pytest.approx(plain + 0.5 * says * asked)
-    sure = HeardWitness(Soft(), 0.5, 2).heard(torch.tensor([[[0.0, -99.0], [-99.0, 0.0]]]))
-    assert sure.tolist() == pytest.approx([1.0])
+    sure = torch.tensor([[[0.0, -99.0], [-99.0, 0.0]]])
+    assert HeardWitness(Soft()).heard(sure, y[:1]).tolist() == pytest.approx([1.0])
+
+
+def test_a_doubted_witness_counts_as_far_as_it_says_more_than_labels_bear_out():
+    log_p = torch.tensor([[[0.8, 0.2]], [[0.8, 0.2]], [[0.5, 0.5]]], dtype=torch.float64).log()
+    rule = DoubtedWitness(Soft())
+    # Sure of .8 and wrong both times: .68 − .2, twice; the third says nothing: .5 − .5.
+    wrong = rule.heard(log_p, torch.tensor([1, 1, 0]))
+    assert float(wrong) == pytest.approx(2 * (0.68 - 0.2) / 3)
+    assert float(rule.heard(log_p, torch.tensor([0, 0, 0]))) == 0  # right more often than it claims
+
+
+def test_witnesses_stand_for_what_is_not_in_the_top(three):
+    alpha, x, g, y, _ = three
+    order = alpha.argsort(1, descending=True)
+    places = torch.stack([order[0, [2, 3]], order[1, [0, 3]], order[2, [1, 0]]])
+    found = DrawnMarginal(weight=0.5).loss(alpha, x, g, y, places)
+    p = g(x).softmax(2)
+    for i, rest in enumerate(([2, 3], [3], [])):
+        said = {k: float(p[i, order[i, k], y[i]]) for k in range(4)}
+        a = {k: float(alpha[i, order[i, k]]) for k in range(4)}
+        mean = sum(a[k] * said[k] for k in rest) / sum(a[k] for k in rest) if rest else 1 / 5
+        marginal = a[0] * said[0] + a[1] * said[1] + (1 - a[0] - a[1]) * mean
+        asked = np.mean([np.log(float(p[i, k, y[i]])) for k in places[i]])
+        assert float(found[i]) == pytest.approx(-np.log(marginal) - 0.5 * asked)
+    assert torch.equal(DrawnMarginal().loss(alpha, x, g, y), TopMarginal(2).loss(alpha, x, g, y))
 
 
 def test_powers_lie_between_hard_attention_and_lvml(three):

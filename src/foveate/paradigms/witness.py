@@ -54,10 +54,9 @@ class WithWitness(Around):
         if aux is None:
             return loss
         log_p = log_softmax(g(select(x, aux).flatten(0, 1))).unflatten(0, aux.shape)
-        said = log_p.gather(2, y[:, None, None].expand(*aux.shape, 1)).squeeze(2)
-        return loss - self.weight * self.heard(log_p) * said.mean(1)
+        return loss - self.weight * self.heard(log_p, y) * of_label(log_p, y).mean(1)
 
-    def heard(self, log_p: Tensor) -> Tensor | float:
+    def heard(self, log_p: Tensor, y: Tensor) -> Tensor | float:
         """How much the witnesses of each bag count that say this, log-probabilities (B, k, C)."""
         return 1.0
 
@@ -88,15 +87,18 @@ class TopMarginal(Paradigm):
         return -of_label(self.log_prob(alpha, x, g), y)
 
     def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
-        # Of equals the first are read, wherever padding stands: a stable order, which topk has not.
-        weight, at = (
-            part[:, : self.top] for part in alpha.sort(stable=True, dim=1, descending=True)
-        )
+        weight, at = self.most_attended(alpha)
         read = select(x, at)
         log_p = log_softmax(g(read.flatten(0, 1))).unflatten(0, at.shape)
         silent = log_weights((1 - weight.sum(1)).clamp_min(0)) - math.log(log_p.shape[2])
         said = torch.logsumexp(log_weights(weight).unsqueeze(2) + log_p, 1)
         return torch.logaddexp(said, silent.unsqueeze(1))
+
+    def most_attended(self, alpha: Tensor) -> tuple[Tensor, Tensor]:
+        """Attention on the top segments, in falling order, and their places, (B, top) each."""
+        # Of equals the first are read, wherever padding stands: a stable order, which topk has not.
+        weight, at = alpha.sort(stable=True, dim=1, descending=True)
+        return weight[:, : self.top], at[:, : self.top]
 
     def calls(self, m: int) -> int:
         return min(self.top, m)

@@ -53,6 +53,7 @@ SMALL = {
     "cifar100": Sizes(n=5000, n_test=2000, epochs=8, batch=256, lr=1e-3),
     "mnist-pixels": Sizes(n=2000, n_test=1000, epochs=40, batch=200, lr=1e-3),
     "pixels": Sizes(n=1000, n_test=500, epochs=20, batch=100, lr=1e-3),
+    "cifar100-pixels": Sizes(n=2000, n_test=1000, epochs=10, batch=100, lr=1e-3),
     # [pvr22] released scripts of modes 1 and 2
     "error-modes": Sizes(n=3000, n_test=1000, epochs=100, batch=250, lr=0.01, optimizer="sgd"),
     "words": Sizes(n=15_383, n_test=1_924, epochs=4, batch=256, lr=2e-3, switch=0.75),

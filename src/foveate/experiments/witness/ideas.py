@@ -1,71 +1,24 @@
-"""Ways against reading a class from the background that were tried beside the witness."""
+"""Forms of the witness, and of the likelihood, that were tried beside the one that was kept."""
 
-import math
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from foveate.likelihood import entropy, label_log_prob, log_weights
+from foveate.likelihood import label_log_prob, log_weights, of_label
 from foveate.maps import log_softmax
-from foveate.paradigms import Aux, Marginal, Paradigm, Progress, WithWitness, Witness
-from foveate.segments import Network, Segments, each, mix, select
+from foveate.paradigms import Aux, Marginal, Paradigm, Progress, TopMarginal, WithWitness, Witness
+from foveate.segments import Network, Segments, select
 
 __all__ = [
-    "FadingSilence",
+    "DoubtedWitness",
+    "DrawnMarginal",
     "FadingWitness",
     "HeardWitness",
-    "NullClass",
     "OneOptimizer",
     "Powers",
-    "SilenceOfWhatReads",
-    "WithSilence",
 ]
-
-
-@dataclass(frozen=True)
-class WithSilence(WithWitness):
-    r"""The control: the drawn segment must say nothing, the more so the less it is attended to.
-
-    :math:`\ell + \lambda \frac{m}{m-1} (1-\alpha_r) KL(u\|\sigma(g(x_r)))`, α held fixed: in
-    the mean over r the weights :math:`1-\alpha` normalised over the bag, where nothing is padded.
-    It takes confidence from relevant segments that the focus has not found yet
-    (:mod:`foveate.dynamics.witness`).
-    """
-
-    def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
-        loss = self.paradigm.loss(alpha, x, g, y)
-        if aux is None:
-            return loss
-        log_p = log_softmax(g(select(x, aux[:, 0])))
-        return loss - self.weight * unattended(alpha, aux) * self.due(log_p) * log_p.mean(1)
-
-    def due(self, log_p: Tensor) -> Tensor | float:
-        """How much silence is asked of a segment that says this."""
-        return 1.0
-
-
-@dataclass(frozen=True)
-class SilenceOfWhatReads(WithSilence):
-    """Silence in proportion to what a segment says, 1 − its entropy over that of saying nothing.
-
-    The weight adapts to the measured reading of the background, segment by segment.
-    """
-
-    def due(self, log_p: Tensor) -> Tensor:
-        return 1 - entropy(log_p.detach().exp()) / math.log(log_p.shape[1])
-
-
-@dataclass(frozen=True)
-class FadingSilence(WithSilence):
-    """Silence whose weight falls to 0 over a share of the epochs."""
-
-    until: float = 0.8
-
-    def phase(self, progress: Progress) -> Paradigm:
-        left = max(0.0, 1 - progress.epoch / (self.until * progress.epochs))
-        return replace(self, weight=left * self.weight) if left else self.paradigm
 
 
 @dataclass(frozen=True)
@@ -77,9 +30,52 @@ class HeardWitness(WithWitness):
     background is sure of a class, they count in full.
     """
 
-    def heard(self, log_p: Tensor) -> Tensor:
+    def heard(self, log_p: Tensor, y: Tensor) -> Tensor:
         classes = log_p.shape[2]
         return (classes * log_p.detach().exp().square().sum(2).mean(1) - 1) / (classes - 1)
+
+
+@dataclass(frozen=True)
+class DoubtedWitness(WithWitness):
+    r"""Witnesses that count as far as they say more than the labels bear out.
+
+    The excess :math:`\sum_c \sigma_c^2 - \sigma_y` is 0 in expectation where what is said is as
+    likely as it claims to be; its mean over the bags that are trained on together, held fixed and
+    never below 0, is the weight of all of them.
+    """
+
+    def heard(self, log_p: Tensor, y: Tensor) -> Tensor:
+        p = log_p.detach().exp()
+        return (p.square().sum(2) - of_label(p, y)).mean().clamp_min(0)
+
+
+@dataclass(frozen=True)
+class DrawnMarginal(WithWitness):
+    r"""Marginal likelihood of the most attended segments, the witnesses standing for the rest.
+
+    The attention that is not on the top goes to the witnesses outside of it in proportion to their
+    own; where all drawn are among the top, the rest says nothing, as in :class:`TopMarginal`.
+    """
+
+    paradigm: TopMarginal = field(default_factory=lambda: TopMarginal(2))
+    weight: float = 3.0
+    witnesses: int = 2
+
+    def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
+        if aux is None:
+            return self.paradigm.loss(alpha, x, g, y)
+        weight, at = self.paradigm.most_attended(alpha)
+        places, top = torch.cat([at, aux], 1), at.shape[1]
+        log_p = log_softmax(g(select(x, places).flatten(0, 1))).unflatten(0, places.shape)
+        own = of_label(log_p, y)
+        read, drawn = own[:, :top].exp(), own[:, top:].exp()
+        outside = (aux.unsqueeze(2) != at.unsqueeze(1)).all(2)
+        share = alpha.gather(1, aux) * outside
+        total, tiny = share.sum(1), torch.finfo(alpha.dtype).tiny
+        said = (share * drawn).sum(1) / total.clamp_min(tiny)
+        rest = (1 - weight.sum(1)).clamp_min(0) * said.where(total > 0, 1 / log_p.shape[2])
+        likelihood = (weight * read).sum(1) + rest
+        return -likelihood.clamp_min(tiny).log() - self.weight * own[:, top:].mean(1)
 
 
 @dataclass(frozen=True)
@@ -115,40 +111,3 @@ class Powers(Marginal):
     def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
         each_log_p = self.power * label_log_prob(x, g, y, self.chunk)
         return -torch.logsumexp(log_weights(alpha) + each_log_p, 1) / self.power
-
-
-@dataclass(frozen=True)
-class NullClass(WithWitness):
-    r"""LVML with a class more, for segments that mean nothing, whose logit is 0.
-
-    The drawn segment must be of that class, the more so the less it is attended to, as in
-    :class:`WithSilence`; the label is read from the other classes.
-    """
-
-    paradigm: Paradigm = field(default_factory=Marginal)
-
-    def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
-        loss = self.paradigm.loss(alpha, x, lambda rows: with_null(g(rows)), y)
-        if aux is None:
-            return loss
-        log_p = log_softmax(with_null(g(select(x, aux[:, 0]))))
-        return loss - self.weight * unattended(alpha, aux) * log_p[:, -1]
-
-    def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
-        p = each(lambda rows: log_softmax(with_null(g(rows))).exp()[:, :-1], x)
-        said = mix(alpha, p).clamp_min(torch.finfo(alpha.dtype).tiny)
-        return (said / said.sum(1, keepdim=True)).log()
-
-    def objective(self) -> Paradigm:
-        return self
-
-
-def with_null(logits: Tensor) -> Tensor:
-    """Logits (N, C) and a 0 behind them, (N, C + 1)."""
-    return torch.nn.functional.pad(logits, (0, 1))
-
-
-def unattended(alpha: Tensor, aux: Tensor) -> Tensor:
-    """1 − α at the drawn places (B, 1), held fixed, such that bags of m weigh 1 in the mean."""
-    share = alpha.shape[1] / (alpha.shape[1] - 1)
-    return share * (1 - alpha.detach().gather(1, aux).squeeze(1))

@@ -40,13 +40,14 @@ STUDY: Mapping[str, Row] = {
     **{name: ROWS[name] for name in ("cifar10-5", "cifar10-20", "cifar100-5", "cifar100-20")},
     "mnist-5-pixels": Row("MNIST m=5", "mnist", 5, "mlp", "mnist-pixels", "pixels", MNIST),
     "cifar10-5-pixels": ROWS["cifar10-5-pixels"],
+    "cifar100-5-pixels": ROWS["cifar100-5-pixels"]._replace(sizes="cifar100-pixels"),
     "hatexplain-1": ROWS["hatexplain-1"],
     "hatexplain-1-majority": ROWS["hatexplain-1-majority"],
     "error-mode-1": _mode(1),
     "error-mode-2": _mode(2),
 }
-APART = ("cifar10-5-pixels", "error-mode-1", "error-mode-2")
-"""Sets with results of their own: photographs take an hour, linear networks many starts."""
+APART = ("cifar10-5-pixels", "cifar100-5-pixels", "error-mode-1", "error-mode-2")
+"""Sets with results of their own: pixels of photographs take long, linear networks many starts."""
 
 
 def recut(

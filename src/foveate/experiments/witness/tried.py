@@ -3,12 +3,16 @@
 from collections.abc import Mapping
 
 from foveate.experiments.witness.ideas import (
-    FadingSilence,
+    DoubtedWitness,
+    DrawnMarginal,
     FadingWitness,
     HeardWitness,
-    NullClass,
     OneOptimizer,
     Powers,
+)
+from foveate.experiments.witness.silence import (
+    FadingSilence,
+    NullClass,
     SilenceOfWhatReads,
     WithSilence,
 )
@@ -99,6 +103,16 @@ TRIED: Mapping[str, Paradigm] = {
         )
         for weight in (3, 10, 30)
     },
+    "three witnesses 9, 0": _witness(9.0, 0.0, witnesses=3),
+    "three witnesses 30, 0, heard as far as wrong": Witness(
+        switch=0.6, phases=(DoubtedWitness(Soft(), 30.0, 3), TopMarginal())
+    ),
+    **{
+        f"top 2 and two witnesses {weight}, then top 3": Witness(
+            switch=0.6, phases=(DrawnMarginal(weight=float(weight)), TopMarginal())
+        )
+        for weight in (3, 9)
+    },
 }
 """By name: what has a witness or is made silent, and the weights of the two phases."""
 
@@ -109,5 +123,9 @@ FINALISTS = (
     "witness 3, 0",
     "three witnesses 3, 0",
     "three witnesses 3, 0 from .4",
+    "three witnesses 10, 0, heard as they say",
+    "three witnesses 30, 0, heard as they say",
+    "three witnesses 9, 0",
+    "top 2 and two witnesses 9, then top 3",
 )
 """Those in reach of LVML on CIFAR-10 and of 95 % on digits, and what they are held against."""
