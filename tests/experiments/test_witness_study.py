@@ -7,7 +7,7 @@ import torch
 from foveate.data import DATASETS
 from foveate.experiments.runner import start_experiment
 from foveate.experiments.witness import WitnessStudy
-from foveate.experiments.witness.cells import GAIN, RULES, witness_cells
+from foveate.experiments.witness.cells import CALM, CALM_GAIN, GAIN, RULES, witness_cells
 from foveate.experiments.witness.figures import flow_chart
 from foveate.experiments.witness.ideas import (
     DoubtedWitness,
@@ -179,10 +179,27 @@ def test_cells_are_over_known_bags_against_the_oracle_and_the_better_of_two():
     ends = (found["witness", GAIN].low, found["witness", GAIN].high)
     assert ends == pytest.approx((15 - 12.7062 * 15, 15 + 12.7062 * 15), rel=1e-5)  # Student's t
     assert ("soft", GAIN) not in found
+    assert found["witness", "log loss"].mean == pytest.approx(-np.log(0.95))
+    # All answers are right: calibrated they are surer still, and only the focus decides.
+    assert found["witness", CALM].mean == pytest.approx(85)
+    assert found["witness", CALM_GAIN].mean == pytest.approx(15)
     assert found["soft", "calls of g a bag and epoch"].mean == 4
     records["digits-5-oracle"] = made_record([0.0, 0.0])
     hopeless = {(c.name, c.measure) for c in witness_cells(("digits-5",), records)}
     assert not any(measure.endswith("of the oracle's, %") for _, measure in hopeless)
+
+
+def test_answers_that_claim_too_much_count_no_more_once_calibrated():
+    """Half of the bags are answered wrongly with .95: at their own word .95, calibrated .5."""
+    record = made_record([1.0, 1.0])
+    wrong = np.arange(11) % 4 > 1  # as many in each half that calibrates the other
+    record.final["log_p"] = np.where(
+        wrong[:, None], np.log([0.05, 0.95]), np.log([0.95, 0.05])
+    ) + np.zeros((2, 1, 1))
+    records = {f"digits-5-{rule}": record for rule in RULES}
+    found = {(c.name, c.measure): c.mean for c in witness_cells(("digits-5",), records)}
+    assert found["lvml", "SAIF %"] == pytest.approx(60)  # 6 of the 10 known ones
+    assert found["lvml", CALM] == 0
 
 
 def test_the_flow_is_drawn():

@@ -5,11 +5,11 @@ import pytest
 import torch
 
 from foveate.errors import FoveateError
+from foveate.metrics.calibration import calibrated
 from foveate.own.export import run_onnx
 from foveate.own.fitted import load_fitted
 from foveate.own.fitting import fit_own
 from foveate.own.predicting import answer, bags_table, segments_table, write_table
-from foveate.own.scores import calibrated
 from foveate.own.settings import FitSettings
 from foveate.probes import read
 from foveate.segments import Mosaics

@@ -16,10 +16,10 @@ from torch import Tensor, nn
 
 from foveate.bag import pad
 from foveate.errors import FoveateError
+from foveate.metrics.calibration import calibrated
 from foveate.models.layers import Layers
 from foveate.models.null import with_place_for_null
 from foveate.own.fitted import Fitted
-from foveate.own.scores import calibrated
 from foveate.randomness import generator
 from foveate.record import Array, write_atomically
 from foveate.tokens import START

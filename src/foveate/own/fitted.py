@@ -10,11 +10,11 @@ from foveate.errors import FoveateError
 from foveate.estimator import focus_model, inference
 from foveate.evidence import Explained, explain
 from foveate.io.collection import Collection
+from foveate.metrics.calibration import calibrated
 from foveate.models.focus import AttentionModel
 from foveate.models.nets import pair
 from foveate.models.word_nets import words
 from foveate.own.prepare import Preparation, Report
-from foveate.own.scores import calibrated
 from foveate.own.settings import FitSettings
 from foveate.paradigms import Paradigm
 from foveate.record import Array

@@ -22,12 +22,13 @@ from foveate.errors import FoveateError
 from foveate.estimator import balanced, training_rule, usual_epochs
 from foveate.evidence import explain
 from foveate.io.collection import Collection
+from foveate.metrics.calibration import calibrated, temperature
 from foveate.own.choosing import RULES, attention_score, choose
 from foveate.own.encoding import encode_tiles
 from foveate.own.fitted import PREPARATION, WEIGHTS, Fitted, build_model, load_fitted
 from foveate.own.origin import Origin, fingerprint, read_again
 from foveate.own.prepare import Preparation
-from foveate.own.scores import calibrated, mean_probability, scores, temperature
+from foveate.own.scores import mean_probability, scores
 from foveate.own.settings import FitSettings
 from foveate.own.shown import pick_shown, save_shown
 from foveate.own.splitting import PARTS, Split, keep_split, split_bags

@@ -5,20 +5,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from foveate.metrics.calibration import calibration_error
 from foveate.metrics.intervals import Interval
 
-__all__ = [
-    "MEASURES",
-    "calibrated",
-    "calibration_error",
-    "mean_probability",
-    "scores",
-    "temperature",
-]
+__all__ = ["MEASURES", "mean_probability", "scores"]
 
 Array = NDArray[Any]
 DRAWS = 1000
-BINS = 10
 MEASURES = ("balanced_accuracy", "accuracy", "auroc", "log_loss", "calibration_error")
 
 
@@ -26,45 +19,6 @@ def mean_probability(log_p: Array) -> Array:
     """Probabilities averaged over members, from log-probabilities (S, n, C) to (n, C)."""
     p: Array = np.exp(np.asarray(log_p, np.float64)).mean(0)
     return p / p.sum(1, keepdims=True)
-
-
-def calibrated(p: Array, temperature: float) -> Array:
-    r"""Probabilities at a temperature, :math:`p_c^{1/T} / \sum_k p_k^{1/T}`, shape (n, C).
-
-    Example:
-        >>> calibrated(np.array([[0.8, 0.2]]), 0.5).round(3).tolist()
-        [[0.941, 0.059]]
-    """
-    logits = np.log(np.maximum(p, np.finfo(float).tiny)) / temperature
-    powers = np.exp(logits - logits.max(1, keepdims=True))
-    scaled: Array = powers / powers.sum(1, keepdims=True)
-    return scaled
-
-
-def temperature(p: Array, y: Array) -> float:
-    r"""The temperature under which labels are most likely, given a weak belief in 1.
-
-    Minimises :math:`-\sum_i \log p_i(y_i; T) + \tfrac12 (\log T)^2`; without the second term the
-    temperature of a model that makes no mistake would fall to 0.
-
-    Args:
-        p: Probabilities on validation bags, shape (n, C).
-        y: Their labels, shape (n,).
-    """
-    from scipy.optimize import minimize_scalar
-
-    log_p = np.log(np.maximum(p, np.finfo(float).tiny))
-
-    def cost(log_t: float) -> float:
-        logits = log_p * np.exp(-log_t)
-        highest = logits.max(1)
-        spread = np.log(np.exp(logits - highest[:, None]).sum(1))
-        own = logits[np.arange(len(y)), y] - highest - spread
-        return float(-own.sum() + log_t**2 / 2)
-
-    around = min(np.linspace(-3, 3, 61), key=cost)  # there may be more than one valley
-    best = minimize_scalar(cost, bounds=(around - 0.1, around + 0.1), method="bounded")
-    return float(np.exp(best.x))
 
 
 def scores(p: Array, y: Array, group: Array | None = None, *, seed: int = 0) -> dict[str, Interval]:
@@ -85,18 +39,6 @@ def scores(p: Array, y: Array, group: Array | None = None, *, seed: int = 0) -> 
     }
     intervals = {name: _interval(values) for name, values in found.items()}
     return {**intervals, "calibration_error": Interval(calibration_error(p, y), None, None)}
-
-
-def calibration_error(p: Array, y: Array, bins: int = BINS) -> float:
-    r"""Expected calibration error, :math:`\sum_b \frac{n_b}{n} |\mathrm{acc}_b - \mathrm{conf}_b|`.
-
-    Bags are sorted into bins of equal width by the probability of the class they are given.
-    """
-    sure, right = p.max(1), p.argmax(1) == y
-    place = np.minimum((sure * bins).astype(int), bins - 1)
-    gaps = [abs(right[place == b].mean() - sure[place == b].mean()) * (place == b).mean()
-            for b in np.unique(place)]  # fmt: skip
-    return float(sum(gaps))
 
 
 def _resampled(n: int, group: Array | None, seed: int) -> Array:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from foveate.figures.palette import AGAINST, FOR, colour, label
-from foveate.own.scores import calibrated, mean_probability
+from foveate.metrics.calibration import calibrated
+from foveate.own.scores import mean_probability
 from foveate.own.shown import load_shown
 from foveate.record import Record, write_atomically
 from foveate.report.manifest import setup_tables, unfinished

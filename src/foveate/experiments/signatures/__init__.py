@@ -5,8 +5,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
-
 from foveate.data import DATASETS
 from foveate.experiments.experiment import (
     EXPERIMENTS,
@@ -22,6 +20,7 @@ from foveate.metrics.intervals import Interval, mean_interval
 from foveate.models.focus import FCAM
 from foveate.models.nets import pair
 from foveate.plan import Checked, Plan
+from foveate.probes import label_probability
 from foveate.record import Array, Record
 from foveate.train import fit
 
@@ -104,8 +103,7 @@ def confidence(record: Record) -> tuple[Array, Array]:
     """Focus score a_z and probability of the true class for every seed and bag, (S, n) each."""
     final = record.final
     a_z = attention_on(final["alpha"], final["z"])
-    y = np.broadcast_to(final["y"], final["log_p"].shape[:2])
-    return a_z, np.exp(np.take_along_axis(final["log_p"], y[..., None], -1)[..., 0])
+    return a_z, label_probability(final["log_p"], final["y"])
 
 
 def _middling(record: Record) -> Array:
