@@ -3,6 +3,7 @@
 import contextlib
 import json
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -191,6 +192,19 @@ def test_a_table_of_which_nothing_can_be_run_says_so(here):
     assert "set FOVEATE_DATA" in found["absent"]["HateXplain-2"]
     assert not (here / "runs").exists()
     assert estimate("table1", "paper")["seconds"] == 0
+
+
+def test_a_run_of_other_settings_is_not_taken_for_this_one(here):
+    """Settings of a scale may change with the version; what an earlier one ran stays as it is."""
+    first = reproduce("witness", "smoke")
+    assert reproduce("witness", "smoke")["run"] == first["run"]
+    manifest = Path(first["run"]) / "manifest.json"
+    manifest.write_text(earlier := manifest.read_text().replace('"n": 60', '"n": 59'))
+    again = reproduce("witness", "smoke")
+    assert again["run"] != first["run"]
+    assert again["manifest"]["config"]["settings"]["sizes"]["digits"]["n"] == 60
+    assert manifest.read_text() == earlier
+    assert again["cells"] == first["cells"]
 
 
 def test_no_time_is_guessed_for_what_cannot_be_run(here, capsys):

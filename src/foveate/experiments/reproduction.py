@@ -195,9 +195,15 @@ def _parts(table: str, use: Checked) -> list[str]:
 
 
 def _place(table: str, scale: str, use: Checked, whole: bool) -> Path:
-    if whole:
-        return folder(scale) / table
+    """Where a run with these settings is, or will be; one of other settings is left as it is."""
     text = json.dumps(use.model_dump(), sort_keys=True)
+    if whole:
+        place = folder(scale) / table
+        if not (place / "manifest.json").exists():
+            return place
+        settings = open_run(place).manifest["config"]["settings"]
+        if json.dumps(settings, sort_keys=True) == text:
+            return place
     key = hashlib.sha256(text.encode()).hexdigest()[:8]
     return runs_folder() / f"reproduce-{scale}" / f"{table}-{key}"
 
