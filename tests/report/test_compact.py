@@ -1,9 +1,10 @@
 """Stored results in a few lines."""
 
 from foveate.experiments.diagnosis.cells import ATTENTION, LEFT, SAID, TRAINED
-from foveate.experiments.witness.cells import GAIN, RULES
+from foveate.experiments.witness.cells import CALM, CALM_GAIN, GAIN, RULES
 from foveate.report.compact import (
     MEASURED,
+    calm_table,
     group_table,
     left_table,
     said_table,
@@ -23,16 +24,23 @@ def cell(name, measure, mean, spread=0.0, setting="", group="Digits m=5"):
 
 def test_the_witness_is_held_against_the_others_in_a_line():
     cells = [cell(rule, "SAIF %", 10.0 * k) for k, rule in enumerate(RULES)]
-    cells += [cell("witness", GAIN, -0.8, 0.3)]
+    cells += [cell("witness", GAIN, -0.8, 0.3), cell("witness", CALM_GAIN, 0.1)]
     cells += [cell("witness", f"{key} of the oracle's, %", 99.0) for key in ("SAIF", "FT")]
     cells += [cell("LVML", f"{key} %", 50.0, setting="validation bags") for key in ("SAIF", "FT")]
     table = witness_table({"cells": cells}).splitlines()
     assert len(table) == 3
     first, last = table[2].split(" | 40.0 | ")
     assert first == "| Digits m=5 | 0.0 | 10.0 | 20.0 | 30.0"
-    assert last == "50.0 | -0.8 [-1.1, -0.5] | 99.0 %, 99.0 % |"
+    assert last == "50.0 | -0.8 [-1.1, -0.5] | +0.1 | 99.0 %, 99.0 % |"
     assert witness_table({"cells": cells}, without="m=5").count("\n") == 1
     assert tried_table({"cells": cells}).splitlines()[2] == "| LVML | 50.0, 50.0 |"
+
+
+def test_how_sure_every_paradigm_is_in_a_line():
+    cells = [cell(rule, CALM, 10.04 * k) for k, rule in enumerate(RULES)]
+    cells += [cell(rule, "log loss", 0.5) for rule in RULES]
+    line = calm_table({"cells": cells}).splitlines()[2]
+    assert line.startswith("| Digits m=5 | 0.0; 0.50 | 10.0; 0.50 | 20.1; 0.50 |")
 
 
 def test_a_table_by_group_and_name():

@@ -5,11 +5,12 @@ from typing import Any
 
 from foveate.experiments.diagnosis.cells import ATTENTION, LEFT, SAID, VERDICTS
 from foveate.experiments.reproduction import Result
-from foveate.experiments.witness.cells import GAIN, REACHED, RULES, VALIDATION
+from foveate.experiments.witness.cells import CALM, CALM_GAIN, GAIN, REACHED, RULES, VALIDATION
 from foveate.figures.palette import label
 from foveate.report.times import time_of
 
 __all__ = [
+    "calm_table",
     "group_table",
     "left_table",
     "said_table",
@@ -40,13 +41,23 @@ def witness_table(result: Result, without: str | None = None) -> str:
     cells = _by_key(result)
     places = dict.fromkeys(k[:2] for k in cells if not k[1].endswith(VALIDATION))
     head = ["SAIF, %", *map(label, RULES), "above the better of LVML and hybrid",
-            "of the oracle's SAIF, FT"]  # fmt: skip
+            "the same, answers calibrated", "of the oracle's SAIF, FT"]  # fmt: skip
     lines = [
         [_name(*place), *_row(cells, *place)]
         for place in places
         if without is None or not _name(*place).endswith(without)
     ]
     return _markdown(head, lines)
+
+
+def calm_table(result: Result) -> str:
+    """A line a set: SAIF of calibrated answers, and log loss, of every paradigm and the oracle."""
+    cells = _by_key(result)
+    lines = [
+        [_name(*place), *(_calm(cells, *place, rule) for rule in RULES)]
+        for place in dict.fromkeys(k[:2] for k in cells if k[3] == CALM)
+    ]
+    return _markdown(["SAIF of calibrated answers, %; log loss", *map(label, RULES)], lines)
 
 
 def tried_table(result: Result) -> str:
@@ -132,11 +143,15 @@ def _row(cells: Cells, group: str, setting: str) -> list[str]:
     def of(rule: str, measure: str) -> Mapping[str, Any]:
         return cells[group, setting, rule, measure]
 
-    gain = of("witness", GAIN)
-    spread = "" if gain["low"] is None else f" [{gain['low']:+.1f}, {gain['high']:+.1f}]"
+    gains = [_written(of("witness", measure), "+.1f") for measure in (GAIN, CALM_GAIN)]
     shares = (f"{of('witness', REACHED.format(key))['mean']:.1f} %" for key in ("SAIF", "FT"))
     saif = [f"{of(rule, 'SAIF %')['mean']:.1f}" for rule in RULES]
-    return [*saif, f"{gain['mean']:+.1f}{spread}", ", ".join(shares)]
+    return [*saif, *gains, ", ".join(shares)]
+
+
+def _calm(cells: Cells, group: str, setting: str, rule: str) -> str:
+    saif, loss = (cells[group, setting, rule, measure]["mean"] for measure in (CALM, "log loss"))
+    return f"{saif:.1f}; {loss:.2f}"
 
 
 def _pair(saif: Mapping[str, Any] | None, ft: Mapping[str, Any] | None) -> str:

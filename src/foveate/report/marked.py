@@ -11,6 +11,7 @@ from pathlib import Path
 from foveate.experiments.reproduction import Result
 from foveate.record import write_atomically
 from foveate.report.compact import (
+    calm_table,
     group_table,
     left_table,
     said_table,
@@ -21,14 +22,14 @@ from foveate.report.compact import (
 
 __all__ = ["renew", "renewed"]
 
-MARKED = re.compile(r"(?<=<!-- stored: )([\w-]+)( -->\n).*?(?=\n<!-- end -->)", re.S)
+MARKED = re.compile(r"(?<=<!-- stored: )([\w-]+)( -->\n).*?(?=^<!-- end -->)", re.S | re.M)
 LOOKED = dict.fromkeys(("accuracy %", "FT %", "SAIF %"), ".1f")
 MADE: Mapping[str, tuple[str, str, Callable[[Result], str]]] = {
     "witness": ("witness", "", witness_table),
     "witness-in-short": ("witness", "", partial(witness_table, without=", pixels")),
+    "witness-calm": ("witness", "", calm_table),
     "witness-tried": ("witness", "", tried_table),
     "witness-linear": ("witness", "linear", partial(group_table, measures=LOOKED)),
-    "witness-photographs": ("witness", "photographs", partial(timed_table, measures=LOOKED)),
     "table1-two-hours": (
         "table1",
         "two-hours",
@@ -100,6 +101,6 @@ def renewed(text: str, results: Sequence[Result]) -> str:
     def made(found: re.Match[str]) -> str:
         table, label, make = MADE[found[1]]
         own = kept.get((table, label))
-        return f"{found[1]}{found[2]}{make(own)}" if own else found[0]
+        return f"{found[1]}{found[2]}{make(own)}\n" if own else found[0]
 
     return MARKED.sub(made, text)
