@@ -92,6 +92,7 @@ def flow_chart(m: int = 20, weight: float = 1.0) -> Any:
         for at, a in zip(t, follow(WRONG, t, m, weight, kind).a[:, 1], strict=True)  # type: ignore[arg-type]
     ]
     inks = alt.Scale(domain=list(KINDS.values()), range=[INKS[kind] for kind in KINDS])
+    strokes = alt.Scale(domain=list(KINDS.values()), range=[[8, 4], [2, 3], [1, 0]])
     return with_rows(
         alt.Chart(alt.Data(name="rows"))
         .mark_line(strokeWidth=2.5)
@@ -101,7 +102,7 @@ def flow_chart(m: int = 20, weight: float = 1.0) -> Any:
                 "attention:Q", title="attention on B's evidence", scale=alt.Scale(domain=[0, 1])
             ),
             color=alt.Color("kind:N", title=None, scale=inks),
-            strokeDash=alt.StrokeDash("kind:N", legend=None, sort=list(KINDS.values())),
+            strokeDash=alt.StrokeDash("kind:N", title=None, scale=strokes),
         )
         .properties(
             width=520,
