@@ -76,8 +76,8 @@ def _tried(cells: Sequence[Cell]) -> Any:
     )
     return (
         chart.mark_point(filled=True, size=60, color=colour("witness"))
-        .properties(width=170, height=alt.Step(16))
-        .facet(alt.Facet("set:N", title=None, sort=None), columns=4)
+        .properties(width=140, height=alt.Step(16))
+        .facet(alt.Facet("set:N", title=None, sort=None), columns=5)
         .resolve_scale(x="independent")
         .properties(description="Every variant that was tried, on validation bags.")
     )
