@@ -71,6 +71,14 @@ def test_no_digit_is_in_both_train_and_test(seed: int) -> None:
     assert contents(other) != contents(train)
 
 
+def test_unbalanced_classes_are_so_in_training_alone() -> None:
+    data = DATASETS.get("digits-unbalanced")()
+    train, test = (data.load(side, n=20_000, m=2, seed=0) for side in ("train", "test"))
+    shares = [torch.bincount(bag.y).double() / len(bag) for bag in (train, test)]
+    assert shares[0].tolist() == pytest.approx([0.7, 0.2, 0.1], abs=0.015)
+    assert shares[1].tolist() == pytest.approx([1 / 3] * 3, abs=0.015)
+
+
 def test_no_image_of_an_unsplit_file_is_in_both_train_and_test(npz: Path) -> None:
     data = from_path(npz)
     for seed in range(3):

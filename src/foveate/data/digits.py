@@ -9,7 +9,7 @@ from foveate.data.bank import Bank, split_rows
 from foveate.data.images import image_dataset
 from foveate.randomness import generator
 
-__all__ = ["digits", "read_digits"]
+__all__ = ["digits", "digits_unbalanced", "read_digits"]
 
 
 @cache
@@ -29,12 +29,25 @@ def read_digits(split: Split, seed: int) -> Bank:
 @DATASETS.register("digits")
 def digits() -> Dataset:
     """Digits 0, 1, 2 among the digits 3 to 9; base images are split 70 to 30 by the seed."""
+    about = "8×8 handwritten digits; 0, 1, 2 are foreground, 3 to 9 background (no files needed)"
+    return _mosaics("digits", about)
+
+
+@DATASETS.register("digits-unbalanced")
+def digits_unbalanced() -> Dataset:
+    """The same digits; seven, two and one in ten training mosaics are of the three classes."""
+    about = "the same; 70, 20 and 10 % of the training mosaics are of 0, 1, 2, a third when tested"
+    return _mosaics("digits-unbalanced", about, shares=(0.7, 0.2, 0.1))
+
+
+def _mosaics(name: str, about: str, shares: tuple[float, ...] | None = None) -> Dataset:
     return image_dataset(
-        "digits",
+        name,
         read_digits,
         banks=lambda: {"all": _bank()},
         foreground=(0, 1, 2),
         classes=("0", "1", "2"),
-        about="8×8 handwritten digits; 0, 1, 2 are foreground, 3 to 9 background (no files needed)",
+        about=about,
         recipe=Recipe(m=20, n=2000, n_test=1000, net="mlp", epochs=40, batch=200, lr=1e-3),
+        shares=shares,
     )

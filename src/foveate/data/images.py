@@ -40,6 +40,7 @@ def mosaics(
     n: int,
     m: int,
     generator: torch.Generator,
+    shares: Sequence[float] | None = None,
 ) -> Bag:
     """Mosaics of images by Algorithm 1; the base distributions are uniform on the bank.
 
@@ -50,6 +51,7 @@ def mosaics(
         n: Number of mosaics.
         m: Images per mosaic.
         generator: Where all chance comes from. [pvr22] Sec. 3.1 and 6.1
+        shares: In which shares the classes are drawn, in place of evenly.
     """
     kind = _kinds(bank, foreground, background)
     kinds = np.arange(BACKGROUND, len(foreground))
@@ -63,7 +65,7 @@ def mosaics(
         place = kind - BACKGROUND
         return order[start[place] + (chance * count[place]).long()]
 
-    index, y, z = sdc(draw, classes=len(foreground), n=n, m=m, generator=generator)
+    index, y, z = sdc(draw, classes=len(foreground), n=n, m=m, generator=generator, shares=shares)
     return Bag(Mosaics(bank.x, index), y, z)
 
 
@@ -77,6 +79,7 @@ def image_dataset(
     about: str,
     recipe: Recipe,
     banks: Callable[[], Mapping[str, Bank]] | None = None,
+    shares: Sequence[float] | None = None,
 ) -> Dataset:
     """A data set of mosaics; nothing is read before its loader is called.
 
@@ -89,11 +92,13 @@ def image_dataset(
         about: One line for lists.
         recipe: Usual sizes and training.
         banks: Reads all base images, by official split or together.
+        shares: Of the classes among training mosaics, where these are not even as for the test.
     """
 
     def load(split: Split, *, n: int, m: int, seed: int) -> Bag:
         bank, chance = source(split, seed), generator(name, split, seed)
-        return mosaics(bank, foreground, background, n=n, m=m, generator=chance)
+        own = shares if split == "train" else None
+        return mosaics(bank, foreground, background, n=n, m=m, generator=chance, shares=own)
 
     return Dataset(name, about, classes, load, recipe, banks)
 

@@ -1,6 +1,6 @@
 """Selective dependence classification: one segment decides the label. [pvr22] Algorithm 1"""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -18,7 +18,13 @@ Draw = Callable[[Tensor, torch.Generator], Tensor]
 
 
 def sdc(
-    draw: Draw, *, classes: int, n: int, m: int, generator: torch.Generator
+    draw: Draw,
+    *,
+    classes: int,
+    n: int,
+    m: int,
+    generator: torch.Generator,
+    shares: Sequence[float] | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Mosaics by Algorithm 1: i* ~ U(m), y ~ U(k), x_{i*} ~ D_y, every other x_i ~ D_0.
 
@@ -28,6 +34,7 @@ def sdc(
         n: Number of mosaics.
         m: Segments per mosaic.
         generator: Where all chance comes from.
+        shares: In which shares the k classes are drawn, in place of evenly.
 
     Returns:
         Rows of ``draw``, shape (n, m, *); labels y (n,); relevance z (n, m). [pvr22] Sec. 3.1
@@ -39,7 +46,10 @@ def sdc(
     """
     check_sizes(m, n)
     place = torch.randint(m, (n,), generator=generator)
-    y = torch.randint(classes, (n,), generator=generator)
+    if shares is None:
+        y = torch.randint(classes, (n,), generator=generator)
+    else:
+        y = torch.multinomial(torch.tensor(shares), n, replacement=True, generator=generator)
     z = torch.arange(m) == place[:, None]
     kind = torch.where(z, y[:, None], BACKGROUND)
     return draw(kind.flatten(), generator).unflatten(0, (n, m)), y, z

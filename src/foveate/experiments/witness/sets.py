@@ -23,6 +23,10 @@ def _digits(m: int) -> Row:
     return Row(f"Digits m={m}", "digits", m, "mlp", "digits")
 
 
+def _unbalanced(m: int) -> Row:
+    return Row(f"Digits m={m}", "digits-unbalanced", m, "mlp", "digits", "unbalanced classes")
+
+
 def _mode(number: int) -> Row:
     name = f"error-mode-{number}"
     return Row(f"Error mode {number}", name, 9, "linear", "error-modes", "linear networks")
@@ -43,11 +47,13 @@ STUDY: Mapping[str, Row] = {
     "cifar100-5-pixels": ROWS["cifar100-5-pixels"]._replace(sizes="cifar100-pixels"),
     "hatexplain-1": ROWS["hatexplain-1"],
     "hatexplain-1-majority": ROWS["hatexplain-1-majority"],
+    "digits-5-unbalanced": _unbalanced(5),
+    "digits-20-unbalanced": _unbalanced(20),
     "error-mode-1": _mode(1),
     "error-mode-2": _mode(2),
 }
-APART = ("error-mode-1", "error-mode-2")
-"""Sets with results of their own: linear networks are started many times."""
+APART = ("digits-5-unbalanced", "digits-20-unbalanced", "error-mode-1", "error-mode-2")
+"""Sets with results of their own, each a question of its own."""
 
 
 def recut(
