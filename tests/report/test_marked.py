@@ -13,7 +13,13 @@ ROOT = Path(__file__).parents[2]
 BAGS = {"bag AUC": ".3f", "segment AUROC": ".3f", "pointing %": ".0f"}
 PAGES = {
     "README.md": {"witness-in-short"},
-    "docs/guide/witness.md": {"witness", "witness-calm", "witness-linear", "witness-tried"},
+    "docs/guide/witness.md": {
+        "witness",
+        "witness-calm",
+        "witness-linear",
+        "witness-tried",
+        "witness-unbalanced",
+    },
     "docs/guide/trust.md": {"trust-validation"},
     "docs/guide/reproduce.md": {"table1-two-hours"},
     "docs/guide/peers.md": {"mnist-bags"},

@@ -29,6 +29,7 @@ MADE: Mapping[str, tuple[str, str, Callable[[Result], str]]] = {
     "witness-in-short": ("witness", "", partial(witness_table, without=", pixels")),
     "witness-calm": ("witness", "", calm_table),
     "witness-tried": ("witness", "", tried_table),
+    "witness-unbalanced": ("witness", "unbalanced", witness_table),
     "witness-linear": ("witness", "linear", partial(group_table, measures=LOOKED)),
     "table1-two-hours": (
         "table1",
