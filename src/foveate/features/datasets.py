@@ -21,7 +21,7 @@ from foveate.segments import Mosaics
 
 __all__ = ["MOSAICS", "kept_file", "over_features"]
 
-MOSAICS = ("cifar10", "cifar100", "digits", "mnist")
+MOSAICS = ("cifar10", "cifar100", "digits", "digits-unbalanced", "mnist")
 EVERY = 10.0  # seconds between two lines of progress
 
 
