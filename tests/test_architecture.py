@@ -16,7 +16,7 @@ ROOT = Path(foveate.__file__).parent
 
 # Each may import what stands on its own line or on a line above, nothing below.
 LADDER = [
-    {"errors", "registry", "randomness", "papers", "plan"},
+    {"errors", "registry", "randomness", "papers", "checked", "plan"},
     {"segments", "standard", "tokens"},
     {"bag", "record"},
     {"maps", "likelihood", "data", "metrics", "dynamics", "runs", "checkpoint", "figures"}

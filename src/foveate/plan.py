@@ -2,29 +2,13 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, model_validator
 
-from foveate.errors import FoveateError
+from foveate.checked import Amount, Checked, Count, Rate, Several, Share, Words
 
-__all__ = ["RACED", "Checked", "Plan", "Race", "SettledRace"]
+__all__ = ["RACED", "Plan", "Race", "SettledRace"]
 
 RACED = ("soft", "hard", "lvml", "hybrid", "witness")
-Rate = Annotated[float, Field(gt=0)]
-
-
-def _words(given: Any) -> Any:
-    """Words separated by commas, or a list of them."""
-    parts = given.split(",") if isinstance(given, str) else given
-    if not isinstance(parts, list | tuple):
-        return given
-    return tuple(word.strip() for part in parts for word in str(part).split(","))
 
 
 def _number(given: Any) -> Any:
@@ -35,47 +19,32 @@ def _number(given: Any) -> Any:
         return given
 
 
-Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
-
-
-class Checked(BaseModel):
-    """A frozen set of named values whose errors are one sentence."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    def __init__(self, **values: Any) -> None:
-        try:
-            super().__init__(**values)
-        except ValidationError as error:
-            raise FoveateError(_sentence(error, type(self))) from None
-
-
 class Plan(Checked):
     """How long, in what batches and at what rate a stack is trained."""
 
-    epochs: Annotated[int, Field(ge=1)] = 60
+    epochs: Count = 60
     """Passes over the training bags."""
-    batch: Annotated[int, Field(ge=1)] = 200
+    batch: Count = 200
     """Bags per step."""
     lr: Rate | tuple[Rate, ...] = 1e-3
     """Learning rate, or one per member."""
     optimizer: Literal["sgd", "adam", "adamw"] = "adam"
     """Optimiser."""
-    momentum: Annotated[float, Field(ge=0, lt=1)] = 0.9
+    momentum: Share = 0.9
     """Momentum of SGD."""
-    weight_decay: Annotated[float, Field(ge=0)] = 0.0
+    weight_decay: Amount = 0.0
     """Weight decay."""
-    every: Annotated[int, Field(ge=1)] | None = None
+    every: Count | None = None
     """Epochs between measurements; about thirty in all unless given."""
-    validation: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    validation: Share = 0.0
     """Share of the training bags kept for stopping."""
-    patience: Annotated[int, Field(ge=1)] | None = None
+    patience: Count | None = None
     """Stop a member after so many epochs without a lower validation loss, and keep its best."""
     stop_below: Rate | None = None
     """Stop a member when its mean training loss falls below."""
     dtype: Literal["float32", "float64"] = "float32"
     """Number type."""
-    save_seconds: Annotated[float, Field(ge=0)] = 5.0
+    save_seconds: Amount = 5.0
     """Time between checkpoints, where one is kept."""
 
     @model_validator(mode="after")
@@ -104,7 +73,7 @@ class Race(Checked):
     """Labels that are foreground, where data is a path."""
     paradigms: Annotated[Words, Field(min_length=1)] = RACED
     """Ways to train."""
-    seeds: Annotated[int, Field(ge=1)] = 10
+    seeds: Count = 10
     """How many seeds; seed 0, 1, … decides data, weights and order."""
     m: int | None = None
     """Segments per bag."""
@@ -118,7 +87,7 @@ class Race(Checked):
     """How scores become attention."""
     layer: str = "zeroth"
     """Where segments are averaged: zeroth, or f's last hidden layer."""
-    entropy: Annotated[float, Field(ge=0)] = 0.0
+    entropy: Amount = 0.0
     """Weight of the entropy regulariser."""
     switch: Annotated[float | str, BeforeValidator(_number)] = 0.8
     """Where the hybrid switches: a fraction, an epoch, or plateau."""
@@ -147,13 +116,13 @@ class SettledRace(Race):
 
     data: str
     paradigms: Annotated[Words, Field(min_length=1)]
-    seeds: Annotated[int, Field(ge=1)]
-    m: Annotated[int, Field(ge=2)]
-    n: Annotated[int, Field(ge=1)]
-    n_test: Annotated[int, Field(ge=1)]
+    seeds: Count
+    m: Several
+    n: Count
+    n_test: Count
     net: str
-    epochs: Annotated[int, Field(ge=1)]
-    batch: Annotated[int, Field(ge=1)]
+    epochs: Count
+    batch: Count
     lr: Rate
     optimizer: str
 
@@ -168,22 +137,3 @@ class SettledRace(Race):
         """The training plan of one paradigm."""
         names = ("batch", "lr", "optimizer", "validation", "patience", "stop_below", "save_seconds")
         return Plan(epochs=epochs, **{name: getattr(self, name) for name in names})
-
-
-def _sentence(error: ValidationError, kind: type[BaseModel]) -> str:
-    """The first problem in words: what must hold, what came, where."""
-    first = error.errors()[0]
-    name = ".".join(str(part) for part in first["loc"][:1]).replace("_", "-")
-    if first["type"] == "extra_forbidden":
-        import difflib
-
-        near = difflib.get_close_matches(str(first["loc"][0]), kind.model_fields, n=1)
-        return f"unknown setting '{first['loc'][0]}'" + (
-            f". Did you mean '{near[0]}'?" if near else ""
-        )
-    if first["type"] == "missing":
-        return f"{name} must be given"
-    message = first["msg"].removeprefix("Value error, ")
-    if not name:
-        return message
-    return f"{name}: {message[0].lower()}{message[1:]}, got {first['input']!r}"

@@ -7,10 +7,10 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from foveate.checked import Checked
 from foveate.experiments import runner
 from foveate.experiments.experiment import EXPERIMENTS, Experiment
 from foveate.experiments.runner import start_experiment
-from foveate.plan import Checked
 from foveate.record import Record
 from foveate.registry import Registry
 from foveate.runs import open_run

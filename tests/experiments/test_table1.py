@@ -160,7 +160,7 @@ def test_rows_without_data_are_left_out_and_say_why(monkeypatch):
 
 
 def test_unknown_rows_and_missing_sizes_are_named():
-    with pytest.raises(FoveateError, match=r"rows must be among cifar10-5, .*, got 'cifar10-6'"):
+    with pytest.raises(FoveateError, match=r"rows: must be among cifar10-5, .*, got 'cifar10-6'"):
         Table1().parts(settings_for("table1", "smoke", {"rows": ["cifar10-6"]}))
     with pytest.raises(FoveateError, match="sizes must have 'pixels' for CIFAR10 m=5, got cifar10"):
         Table1().parts(settings_for("table1", "smoke", {"rows": ["cifar10-5-pixels"]}))

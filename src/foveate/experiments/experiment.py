@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from foveate.plan import Checked
+from foveate.checked import Checked
 from foveate.record import Record
 from foveate.registry import Registry
 

@@ -4,10 +4,10 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from foveate.checked import Checked
 from foveate.errors import FoveateError
 from foveate.experiments.experiment import Experiment, Records
 from foveate.metrics.intervals import mean_interval
-from foveate.plan import Checked
 from foveate.record import Array
 
 __all__ = ["PUBLISHED", "SOURCES", "TITLES", "Cell", "Key", "Reproduction", "cell"]

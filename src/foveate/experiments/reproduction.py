@@ -9,6 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from foveate.checked import Checked
 from foveate.engine import Engine
 from foveate.errors import FoveateError
 from foveate.experiments.experiment import EXPERIMENTS, Scale
@@ -21,7 +22,6 @@ from foveate.experiments.runner import (
     settings_for,
     start_experiment,
 )
-from foveate.plan import Checked
 from foveate.record import write_atomically
 from foveate.runs import Run, open_run, runs_folder
 

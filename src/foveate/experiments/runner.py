@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from foveate.checked import Checked
 from foveate.engine import Engine, Job, execute
 from foveate.errors import FoveateError
 from foveate.experiments.experiment import (
@@ -16,7 +17,6 @@ from foveate.experiments.experiment import (
     Finding,
     Scale,
 )
-from foveate.plan import Checked
 from foveate.record import write_atomically
 from foveate.runs import Run, create_run
 
@@ -72,11 +72,14 @@ def start_experiment(
         engine: Where its parts execute.
     """
     use = settings_for(name, scale, changes or {})
+    parts = list(EXPERIMENTS.get(name)().parts(use))
+    if not parts:
+        raise FoveateError(f"these settings leave {name} nothing to do")
     run = create_run(
         out,
         "experiment",
         name,
-        parts=list(EXPERIMENTS.get(name)().parts(use)),
+        parts=parts,
         config={"experiment": name, "scale": scale, "settings": use.model_dump()},
         command=command,
         seconds=0.0,

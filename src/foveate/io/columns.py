@@ -3,12 +3,10 @@
 import difflib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
-from pydantic import Field
-
+from foveate.checked import Checked, Count, Words
 from foveate.errors import FoveateError
-from foveate.plan import Checked, Words
 
 __all__ = ["Columns", "Report", "Roles", "column", "missing", "roles"]
 
@@ -41,7 +39,7 @@ class Columns(Checked):
     """Where a segment lies: x,y of a tile, or start,end of a window."""
     segment: Words | None = None
     """Columns that make a segment; all others that hold numbers unless given."""
-    tiles: Annotated[int, Field(ge=1)] | None = None
+    tiles: Count | None = None
     """Pixels a side of the tiles that images are cut into."""
     tokens: bool | None = None
     """Cut texts into words (or not); as the table is laid out unless given."""

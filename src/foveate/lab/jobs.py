@@ -4,7 +4,8 @@ from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from foveate.plan import RACED, Checked, Words
+from foveate.checked import Checked, Words
+from foveate.plan import RACED
 
 __all__ = ["TASKS", "FitOwn", "Job", "Map", "OwnBags", "Rerun", "Study", "Task", "TrainJob"]
 

@@ -6,12 +6,12 @@ from fastapi import APIRouter, Body, Request
 from pydantic import Field
 from starlette.responses import Response
 
+from foveate.checked import Checked
 from foveate.errors import FoveateError
 from foveate.lab.answers import answer
 from foveate.lab.jobs import Study
 from foveate.lab.kept import kept_model, kept_models
 from foveate.lab.training import brief, sessions_of
-from foveate.plan import Checked
 
 __all__ = ["Question", "Wanted", "routes"]
 

@@ -4,7 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from foveate.plan import RACED, Checked, Rate, Words
+from foveate.checked import Amount, Checked, Count, Rate, Words
+from foveate.plan import RACED
 
 __all__ = ["FitSettings"]
 
@@ -14,11 +15,11 @@ class FitSettings(Checked):
 
     paradigms: Annotated[Words, Field(min_length=1)] = RACED
     """Ways to train, raced on the same bags."""
-    seeds: Annotated[int, Field(ge=1)] = 3
+    seeds: Count = 3
     """Models of each, whose probabilities are averaged."""
-    epochs: Annotated[int, Field(ge=1)] | None = None
+    epochs: Count | None = None
     """Passes over the training bags; as many as make 1,500 steps, from 20 to 300, unless given."""
-    batch: Annotated[int, Field(ge=1)] = 32
+    batch: Count = 32
     """Bags per step."""
     lr: Rate = 1e-3
     """Learning rate of Adam."""
@@ -34,15 +35,15 @@ class FitSettings(Checked):
     """Weigh bags by the rarity of their class, or not."""
     standardise: bool = True
     """Standardise columns by their mean and spread over the training bags."""
-    supervise_focus: Annotated[float, Field(ge=0)] = 0.0
+    supervise_focus: Amount = 0.0
     """Weight of −log attention on segments known to be relevant."""
     null_segment: bool = False
     """Give every bag a learnt segment to rest on where there is no evidence."""
     encoder: str = "auto"
     """Frozen encoder of image tiles: a name, none, or auto: where its weights are found."""
-    least: Annotated[int, Field(ge=1)] = 2
+    least: Count = 2
     """Words seen less often in training are unknown."""
     split_seed: Annotated[int, Field(ge=0)] = 0
     """Decides which bags are held out."""
-    save_seconds: Annotated[float, Field(ge=0)] = 5.0
+    save_seconds: Amount = 5.0
     """Time between checkpoints."""

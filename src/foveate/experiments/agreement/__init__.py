@@ -11,14 +11,11 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from foveate.checked import Checked, Count, Rate, Share
 from foveate.experiments.experiment import EXPERIMENTS, Experiment, Scale, Work
-from foveate.plan import Checked
 from foveate.record import Record
 
 __all__ = ["Agreement", "AgreementSettings", "checkpoints"]
-
-Count = Annotated[int, Field(ge=1)]
-Rate = Annotated[float, Field(gt=0)]
 
 
 class AgreementSettings(Checked):
@@ -53,7 +50,7 @@ class AgreementSettings(Checked):
     pair_sample: Count = 500  # ours: training pairs that are read (Table 6 reads all)
     pair_d: Count = 256  # [snell21] A.8
     pair_layers: Count = 2  # [snell21] A.8
-    pair_dropout: Annotated[float, Field(ge=0, lt=1)] = 0.5  # [snell21] A.8
+    pair_dropout: Share = 0.5  # [snell21] A.8
     pair_batch: Count = 16  # [snell21] A.8
     pair_proxy_batch: Count = 16  # the paper is silent
     pair_steps: Count = 36_000  # released notebooks; 20 epochs of Multi30k

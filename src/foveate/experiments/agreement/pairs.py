@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from foveate.corpora import Pairs, SentencePairs, load_pairs
+from foveate.corpora import PAIRS, Pairs, SentencePairs, load_pairs
 from foveate.errors import FoveateError
 from foveate.experiments.agreement.comparing import CHOOSING, REPORTING, SETS, TRAINING
 from foveate.experiments.agreement.translators import PairStages
@@ -62,6 +62,7 @@ def pairs_here(names: Sequence[str]) -> tuple[str, ...]:
 
 @cache
 def _is_here(name: str, _where: str | None) -> bool:
+    PAIRS.get(name)  # a name that is not known is a mistake, not a file that is not here
     try:
         load_pairs(name, train=1, pieces=100)
     except FoveateError:

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from foveate.corpora import load_texts
+from foveate.corpora import TEXTS, load_texts
 from foveate.errors import FoveateError
 from foveate.experiments.agreement.comparing import CHOOSING, REPORTING, TRAINING
 from foveate.experiments.agreement.readers import Stages
@@ -60,6 +60,7 @@ def texts_here(names: Sequence[str]) -> tuple[str, ...]:
 
 @cache
 def _is_here(name: str, _where: str | None) -> bool:
+    TEXTS.get(name)  # a name that is not known is a mistake, not a file that is not here
     try:
         load_texts(name, train=1, validation=1, least=1)
     except FoveateError:

@@ -5,10 +5,10 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
+from foveate.checked import Checked
 from foveate.experiments.captions.settings import RULES, CaptionSettings
 from foveate.experiments.experiment import EXPERIMENTS, Records, Scale, Work
 from foveate.experiments.published import PUBLISHED, Cell, Reproduction
-from foveate.plan import Checked
 from foveate.record import Record
 
 __all__ = ["CaptionSettings", "Captions"]

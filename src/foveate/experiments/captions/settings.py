@@ -4,12 +4,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from foveate.plan import Checked
+from foveate.checked import Checked, Count, Rate, Several, Share, Some
 
 __all__ = ["RULES", "CaptionSettings"]
 
 RULES = ("soft", "hard", "hybrid")
-Count = Annotated[int, Field(ge=1)]
 
 
 class CaptionSettings(Checked):
@@ -28,21 +27,21 @@ class CaptionSettings(Checked):
     embed: Count = 512  # [vr23] released code, as the next two
     hidden: Count = 512
     attention: Count = 256
-    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.5  # Xu et al. (2015); [vr23] is silent
+    dropout: Share = 0.5  # Xu et al. (2015); [vr23] is silent
     least: Count = 5  # words seen as often; [vr23] and [pvr22] are silent
     captions: Count = 5
     """Captions of an image that are learnt from."""
-    longest: Annotated[int, Field(ge=2)] = 20
+    longest: Several = 20
     """Words to a caption, its end included."""
     batch: Count = 16
     """Images to a step, each with its captions."""
-    lr: Annotated[float, Field(gt=0)] = 4e-4  # [vr23] is silent
+    lr: Rate = 4e-4  # [vr23] is silent
     soft_epochs: Count = 20  # [vr23] released code, as the next
     hard_epochs: Count = 5
     reads: Count = 5
     """Measurements after the one at the start, evenly over the training."""
     beam: Count = 3  # [vr23] is silent
-    top: tuple[Count, ...] = (20, 10)  # [pvr22] Sec. 2 and the authors' repository
+    top: Some[Count] = (20, 10)  # [pvr22] Sec. 2 and the authors' repository
     shown: Count = 4
     """Images in the overlays."""
 

@@ -8,27 +8,25 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
+from foveate.checked import Checked, Count, Rate, Several
 from foveate.experiments.copying.training import CopyTask, course, model_for
 from foveate.experiments.experiment import EXPERIMENTS, Experiment, Scale, Work
-from foveate.plan import Checked
 from foveate.record import Record
 from foveate.steps import Course, built, follow
 
 __all__ = ["SPANS", "Copying", "CopyingSettings"]
-
-Count = Annotated[int, Field(ge=1)]
 
 
 class CopyingSettings(Checked):
     """Sizes of the task and lengths of the trainings."""
 
     seeds: Count = 20  # [snell21] Figure 2
-    length: Annotated[int, Field(ge=2)] = 40  # [snell21] Sec. 3.3
+    length: Several = 40  # [snell21] Sec. 3.3
     d: Count = 256  # [snell21] A.8
     batch: Count = 128  # released code; the paper is silent
     held_out: Count = 50  # released code
     probed: Count = 10  # ours: sequences on which β is read
-    lr: Annotated[float, Field(gt=0)] = 1e-3  # released code
+    lr: Rate = 1e-3  # released code
     steps: Count = 200  # [snell21] Figure 2
     long_steps: Count = 300  # [snell21] Sec. 6.2: "within 300 iterations"
     every: Count = 10  # released code

@@ -8,31 +8,29 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
+from foveate.checked import Checked, Count, Rate, Several
 from foveate.experiments.diagnosis.cells import diagnosis_cells
 from foveate.experiments.diagnosis.corpora import diagnosed_corpus, here
 from foveate.experiments.diagnosis.training import Condition, condition_course, predicted
 from foveate.experiments.experiment import EXPERIMENTS, Records, Scale, Work
 from foveate.experiments.published import Cell, Reproduction
-from foveate.plan import Checked
 from foveate.record import Record
 from foveate.steps import follow
 
 __all__ = ["Diagnosed", "DiagnosisSettings", "conditions"]
-
-Count = Annotated[int, Field(ge=1)]
 
 
 class DiagnosisSettings(Checked):
     """Sizes of the tasks and lengths of the trainings."""
 
     seeds: Count = 20  # [snell21] Figure 2
-    length: Annotated[int, Field(ge=2)] = 40  # [snell21] Sec. 3.3
-    words: tuple[int, ...] = (41, 42, 45, 50, 60, 80)
+    length: Several = 40  # [snell21] Sec. 3.3
+    words: tuple[Several, ...] = (41, 42, 45, 50, 60, 80)
     """Numbers of words that sequences are drawn from; 60 is the paper's."""
     d: Count = 256  # [snell21] A.8
     batch: Count = 128  # released code; the paper is silent
     held_out: Count = 50  # released code
-    lr: Annotated[float, Field(gt=0)] = 1e-3  # released code
+    lr: Rate = 1e-3  # released code
     steps: Count = 200  # [snell21] Figure 2
     every: Count = 10  # released code
     learnt: Annotated[float, Field(gt=0, le=1)] = 0.95  # [snell21] 5.2, for heads

@@ -8,9 +8,10 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 import torch
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from foveate.bag import Bag
+from foveate.checked import Checked, Count, Rate, Several, Some
 from foveate.data import DATASETS
 from foveate.data.error_modes import MODE_1, MODE_2, MODE_3, Boxes
 from foveate.experiments.error_modes.linear_focus import attended, best_separation, exact_ft
@@ -20,7 +21,7 @@ from foveate.experiments.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.models.focus import FCAM
 from foveate.models.nets import direct, linear
 from foveate.paradigms import PARADIGMS
-from foveate.plan import Checked, Plan
+from foveate.plan import Plan
 from foveate.probes import read_stack
 from foveate.record import Record
 from foveate.stack import Build, Pile, Stack
@@ -31,37 +32,42 @@ __all__ = ["BOXES", "DIRECT_SETS", "ErrorModeSettings", "ErrorModes"]
 BOXES: Mapping[int, Boxes] = {1: MODE_1, 2: MODE_2, 3: MODE_3}
 DIRECT_SETS = ("error-mode-1", "error-mode-2", "error-mode-3", "digits")
 
-Count = Annotated[int, Field(ge=1)]
-
 
 class ErrorModeSettings(Checked):
     """Sizes of the trainings on the three modes, and of what is held against them."""
 
-    seeds: Annotated[int, Field(ge=2)] = 256
+    seeds: Several = 256
     """Random starts of each mode."""
-    authors: Annotated[int, Field(ge=2)] = 8
+    authors: Several = 8
     """Trainings from the authors' initial weights, each on fresh mosaics."""
-    m: Annotated[int, Field(ge=2)] = 9  # [pvr22] Sec. 4
+    m: Several = 9  # [pvr22] Sec. 4
     n: Count = 3000  # [pvr22] released scripts; the text says 200
     n_test: Count = 500  # the scripts hold out 1,000; half is enough for 256 starts
     epochs: tuple[Count, Count, Count] = (100, 100, 150)  # [pvr22] released scripts
     batch: Count = 250  # [pvr22] released scripts
-    lr: float = 0.01  # [pvr22] released scripts: SGD with momentum .9, Adam in mode 3
+    lr: Rate = 0.01  # [pvr22] released scripts: SGD with momentum .9, Adam in mode 3
     every: Count = 2
     """Epochs between measurements of the random starts; the authors' own are measured in each."""
     tied: bool = False
     """Draw f and g from the same random numbers, as the released scripts do."""
     direct_sets: tuple[str, ...] = DIRECT_SETS
     """Data sets of the direct classifier: those of the criterion, and any more."""
-    direct_seeds: Annotated[int, Field(ge=2)] = 4
-    direct_n: tuple[Count, ...] = (3000, 200)  # the released scripts', and the text's
+    direct_seeds: Several = 4
+    direct_n: Some[Count] = (3000, 200)  # the released scripts', and the text's
     direct_epochs: Count = 100  # the paper is silent; most stop earlier, by their loss
-    direct_lr: float = 1e-3  # the paper is silent
-    direct_stop: float = 0.01  # [pvr22] appendix: training stops at a loss of .01
+    direct_lr: Rate = 1e-3  # the paper is silent
+    direct_stop: Rate = 0.01  # [pvr22] appendix: training stops at a loss of .01
     angles: Annotated[int, Field(ge=4)] = 720
     """Directions of the focus at which FT is computed."""
-    sums: Annotated[int, Field(ge=2)] = 8
+    sums: Several = 8
     """Draws of mosaics on which f = x₁ + x₂ is tried."""
+
+    @field_validator("direct_sets")
+    @classmethod
+    def _has_those_of_the_criterion(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        if not set(DIRECT_SETS) <= set(given):
+            raise ValueError(f"must have {', '.join(DIRECT_SETS)}, which the criterion is about")
+        return given
 
 
 def _mode_criterion() -> str:

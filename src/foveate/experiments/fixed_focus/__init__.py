@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from functools import partial
 from typing import ClassVar
 
+from foveate.checked import Checked
 from foveate.data.hub import locate
 from foveate.errors import FoveateError
 from foveate.experiments.experiment import EXPERIMENTS, Experiment, Finding, Records, Scale, Work
 from foveate.experiments.fixed_focus.claims import CRITERIA, judge
 from foveate.experiments.fixed_focus.parts import mosaics_part, orthogonal_part, theorem_part
 from foveate.experiments.fixed_focus.settings import FixedFocusSettings
-from foveate.plan import Checked
 
 __all__ = ["FixedFocusCurves", "FixedFocusSettings"]
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from foveate.plan import Checked
+from foveate.checked import Checked, Count, Rate, Several, Share
 
 __all__ = ["AUTHORS", "OWN_RATE", "FixedFocusSettings"]
 
@@ -20,8 +20,6 @@ def _numbers(given: Any) -> Any:
     return given.split(",") if isinstance(given, str) else given
 
 
-Count = Annotated[int, Field(ge=1)]
-Rate = Annotated[float, Field(gt=0)]
 Unit = Annotated[float, Field(ge=0, le=1)]
 Grid = Annotated[tuple[Unit, ...], BeforeValidator(_numbers), Field(min_length=1)]
 Steps = Annotated[tuple[Rate, ...], BeforeValidator(_numbers), Field(min_length=2)]
@@ -42,12 +40,12 @@ class FixedFocusSettings(Checked):
     orthogonal_epochs: Count = 100
     orthogonal_batch: Count = 256
     orthogonal_lr: Rate = OWN_RATE
-    orthogonal_momentum: Annotated[float, Field(ge=0, lt=1)] = 0.9
+    orthogonal_momentum: Share = 0.9
     orthogonal_points: Count = 50  # measurements over a training
     steps: Steps = (4.0, 2.0, 1.0)  # of gradient descent against Theorem 1; ours
     until: Rate = 250.0  # where LVML at α = 1 has come down from 3 to .1 nats; ours
     n: Count = 10_000  # [vr23] Fig. 2 and 3
-    m: Annotated[int, Field(ge=2)] = 5  # [vr23] Fig. 2 and 3
+    m: Several = 5  # [vr23] Fig. 2 and 3
     epochs: Count = 100  # [vr23] released code, as the next two
     batch: Count = 256
     lr: Rate = OWN_RATE

@@ -3,18 +3,20 @@
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import torch
+from pydantic import Field
 from torch import nn
 
 from foveate.bag import Bag
+from foveate.checked import Checked, Count, Rate, Several, Some
 from foveate.dynamics import vr23
 from foveate.experiments.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.models.focus import FCAM
 from foveate.paradigms import PARADIGMS
-from foveate.plan import Checked, Plan
+from foveate.plan import Plan
 from foveate.randomness import generator
 from foveate.record import Array, Record
 from foveate.train import Training
@@ -27,16 +29,17 @@ NAMES = vr23.PARADIGMS
 class FlowSettings(Checked):
     """Sizes of the flows and of the descents that follow them."""
 
-    settings: tuple[tuple[int, int, float], ...] = (  # (m, C, horizon) [vr23] Fig. 4
+    settings: Some[tuple[Several, Several, Rate]] = (  # (m, C, horizon) [vr23] Fig. 4
         (20, 20, 1000.0),
         (100, 1000, 400_000.0),
     )
-    points: int = 4000
-    m: int = 6  # descent: small enough that the whole population of mosaics is one batch
-    C: int = 5
-    until: float = 80.0
-    steps: tuple[float, ...] = (0.8, 0.4, 0.2)  # learning rates, halved to see the order
-    draws: int = 2000  # random models on which the two laws are checked
+    points: Several = 4000
+    m: Several = 6  # descent: small enough that the whole population of mosaics is one batch
+    C: Several = 5
+    until: Rate = 80.0
+    steps: Annotated[tuple[Rate, ...], Field(min_length=2)] = (0.8, 0.4, 0.2)
+    """Learning rates, halved to see the order."""
+    draws: Count = 2000  # random models on which the two laws are checked
 
 
 @EXPERIMENTS.register("flows")

@@ -9,18 +9,17 @@ import numpy as np
 import torch
 from pydantic import Field
 
+from foveate.checked import Checked, Count, Rate, Several
 from foveate.experiments.copying.training import CopyTask, course
 from foveate.experiments.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.experiments.heads.search import Search, find_heads, sorted_out, with_heads
-from foveate.plan import Checked
 from foveate.randomness import generator
 from foveate.record import Record
 from foveate.steps import Course, follow
 
 __all__ = ["SCENARIOS", "Heads", "HeadsSettings"]
 
-Count = Annotated[int, Field(ge=1)]
-Share = Annotated[float, Field(gt=0, le=1)]
+Unit = Annotated[float, Field(gt=0, le=1)]
 
 SCENARIOS = {"all-bad": "All heads bad", "one-good": "One good head", "random": "Random heads"}
 
@@ -33,14 +32,14 @@ class HeadsSettings(Checked):
     most: Count = 400  # ours: an end to the search
     data_seeds: Count = 3  # released code
     draws: Count = 20  # [snell21] Figure 2: curves of each scenario
-    good: Share = 0.95  # released code
-    bad: Share = 0.6  # released code
-    length: Annotated[int, Field(ge=2)] = 40  # [snell21] Sec. 3.3
+    good: Unit = 0.95  # released code
+    bad: Unit = 0.6  # released code
+    length: Several = 40  # [snell21] Sec. 3.3
     d: Count = 256  # [snell21] A.8
     batch: Count = 128  # released code
     held_out: Count = 50  # released code
     probed: Count = 1  # β is not what this is about
-    lr: Annotated[float, Field(gt=0)] = 1e-3  # released code
+    lr: Rate = 1e-3  # released code
     steps: Count = 200  # [snell21] Figure 2
     every: Count = 10  # released code
 

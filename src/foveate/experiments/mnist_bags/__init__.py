@@ -3,20 +3,17 @@
 from collections.abc import Mapping
 from functools import partial
 from importlib.util import find_spec
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from pydantic import Field
-
+from foveate.checked import Amount, Checked, Count, Rate, Several
 from foveate.data.hub import locate
 from foveate.errors import FoveateError
 from foveate.experiments.experiment import EXPERIMENTS, Records, Scale, Work
 from foveate.experiments.mnist_bags.training import trained
 from foveate.experiments.published import Cell, Reproduction, cell
-from foveate.plan import Checked, Rate
 
 __all__ = ["METHODS", "MnistBags", "MnistBagsSettings"]
 
-Count = Annotated[int, Field(ge=1)]
 METHODS = ("soft", "hard", "lvml", "hybrid", "witness", "abmil")
 
 
@@ -27,10 +24,10 @@ class MnistBagsSettings(Checked):
     """
 
     data: Literal["mnist-bags", "digits-bags"] = "mnist-bags"
-    bags: tuple[int, ...] = (50, 100, 150, 200, 300, 400, 500)  # Sec. 4.2
+    bags: tuple[Count, ...] = (50, 100, 150, 200, 300, 400, 500)  # Sec. 4.2
     """Numbers of training bags."""
     n_test: Count = 1000  # Sec. 4.2
-    m: Annotated[int, Field(ge=2)] = 10  # Sec. 4.2
+    m: Several = 10  # Sec. 4.2
     """Mean size of a bag."""
     seeds: Count = 5
     encoder: Literal["lenet", "mlp"] = "lenet"
@@ -39,7 +36,7 @@ class MnistBagsSettings(Checked):
     epochs: Count = 20  # released code, as the next three
     batch: Count = 1
     lr: Rate = 5e-4
-    weight_decay: Annotated[float, Field(ge=0)] = 1e-4
+    weight_decay: Amount = 1e-4
 
 
 @EXPERIMENTS.register("mnist-bags")

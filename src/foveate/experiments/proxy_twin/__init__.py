@@ -3,18 +3,14 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
-from pydantic import Field
-
+from foveate.checked import Amount, Checked, Count, Rate, Some
 from foveate.experiments.agreement import AgreementSettings
 from foveate.experiments.experiment import EXPERIMENTS, Experiment, Scale, Work
-from foveate.plan import Checked
 from foveate.record import Record
 
 __all__ = ["ProxyTwin", "ProxyTwinSettings"]
-
-Count = Annotated[int, Field(ge=1)]
 
 
 class ProxyTwinSettings(Checked):
@@ -24,8 +20,8 @@ class ProxyTwinSettings(Checked):
     corpus_texts: Count = 200  # ours
     corpus_words: Count = 12  # ours: few enough that the two classes are never separable
     corpus_d: Count = 16  # ours: any d ≥ 2 serves
-    penalties: tuple[float, ...] = (0.0, 0.02, 0.1, 0.3, 0.6, 1.2)  # ours, as shares of λ_max
-    strengths: tuple[float, ...] = tuple(10.0**k for k in range(-5, 5))  # released code
+    penalties: Some[Amount] = (0.0, 0.02, 0.1, 0.3, 0.6, 1.2)  # ours, as shares of λ_max
+    strengths: Some[Rate] = tuple(10.0**k for k in range(-5, 5))  # released code
     texts: AgreementSettings = AgreementSettings(texts=("sst", "newsgroups", "ag_news"))
     """Data sets, models and trainings, as in the agreement experiment."""
 

@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
+from foveate.checked import Checked, Count, Rate, Several, Some
 from foveate.data import DATASETS
 from foveate.experiments.experiment import (
     EXPERIMENTS,
@@ -19,7 +20,7 @@ from foveate.metrics.focus import attention_on
 from foveate.metrics.intervals import Interval, mean_interval
 from foveate.models.focus import FCAM
 from foveate.models.nets import pair
-from foveate.plan import Checked, Plan
+from foveate.plan import Plan
 from foveate.probes import label_probability
 from foveate.record import Array, Record
 from foveate.train import fit
@@ -37,13 +38,13 @@ DEVIATION = (
 class SignatureSettings(Checked):
     """Mosaics of digits of two lengths, the same model under five ways to train."""
 
-    seeds: int = 10
-    lengths: tuple[int, ...] = (5, 20)  # [vr23] Table 1 has both
-    n: int = 2000
-    n_test: int = 1000
-    epochs: int = 40
-    batch: int = 200
-    lr: float = 1e-3
+    seeds: Count = 10
+    lengths: Some[Several] = (5, 20)  # [vr23] Table 1 has both
+    n: Count = 2000
+    n_test: Count = 1000
+    epochs: Count = 40
+    batch: Count = 200
+    lr: Rate = 1e-3
 
 
 @EXPERIMENTS.register("signatures")

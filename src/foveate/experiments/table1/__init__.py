@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from foveate.errors import FoveateError
+from foveate.checked import Checked, Count, one_of
 from foveate.experiments.experiment import EXPERIMENTS, Records, Scale, Work
 from foveate.experiments.published import Cell, Reproduction
 from foveate.experiments.table1.rows import ROWS, RULES, WORD_RULES, Sizes, absent, trial_of
 from foveate.experiments.trials import Trial, run_trial, seconds_of_all
-from foveate.plan import Checked
 
 __all__ = ["Table1", "Table1Settings"]
 
@@ -21,8 +20,8 @@ PIXELS = tuple(f"{name}-pixels" for name in MOSAICS)
 class Table1Settings(Checked):
     """Which rows of the table, and how much of each."""
 
-    seeds: int
-    rows: tuple[str, ...]
+    seeds: Count
+    rows: tuple[Annotated[str, one_of(ROWS)], ...]
     """Names in :data:`~foveate.experiments.table1.rows.ROWS`."""
     sizes: dict[Literal["cifar10", "cifar100", "pixels", "words", "context"], Sizes]
 
@@ -124,7 +123,7 @@ class Table1(Reproduction):
         """What is trained, by the name of its part."""
         return {
             f"{row}-{rule}": trial_of(ROWS[row], rule, use.sizes, use.seeds)
-            for row in _known(use.rows)
+            for row in use.rows
             for rule in use.rules(row)
         }
 
@@ -142,7 +141,7 @@ class Table1(Reproduction):
         return deviations(use, records)
 
     def runnable(self, use: Table1Settings) -> tuple[Checked, dict[str, str]]:
-        why = absent({row: ROWS[row] for row in _known(use.rows)})
+        why = absent({row: ROWS[row] for row in use.rows})
         left = tuple(row for row in use.rows if row not in why)
         groups = {ROWS[row].group: reason for row, reason in why.items()}
         return use.model_copy(update={"rows": left}), groups
@@ -151,10 +150,3 @@ class Table1(Reproduction):
         self, use: Table1Settings, report: Callable[[str, int, int], None] | None = None
     ) -> float:
         return seconds_of_all(self.trials(use), report)
-
-
-def _known(rows: tuple[str, ...]) -> tuple[str, ...]:
-    for row in rows:
-        if row not in ROWS:
-            raise FoveateError(f"rows must be among {', '.join(ROWS)}, got '{row}'")
-    return rows

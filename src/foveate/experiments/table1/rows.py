@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from pydantic import Field
 
 from foveate.bag import Bag
+from foveate.checked import Checked, Count, Rate
 from foveate.data import DATASETS
 from foveate.data.hatexplain import Judge, read_posts
 from foveate.data.hub import locate
@@ -18,7 +19,7 @@ from foveate.models.focus import FCAM, AttentionModel
 from foveate.models.nets import pair
 from foveate.models.taught import Oracle, Taught
 from foveate.paradigms import PARADIGMS, Hybrid, Paradigm
-from foveate.plan import Checked, Plan
+from foveate.plan import Plan
 from foveate.segments import Mosaics
 
 __all__ = ["ROWS", "RULES", "WORD_RULES", "Row", "Sizes", "absent", "notes_on", "trial_of"]
@@ -31,15 +32,15 @@ POSTS = ("hatexplain", "Hate-speech-CNERG/hatexplain")
 class Sizes(Checked):
     """How much of a data set, and how it is trained."""
 
-    n: int
-    n_test: int
-    epochs: int
-    batch: int
-    lr: Annotated[float, Field(gt=0)]
-    own_lr: dict[str, float] = Field(default_factory=dict)
+    n: Count
+    n_test: Count
+    epochs: Count
+    batch: Count
+    lr: Rate
+    own_lr: dict[str, Rate] = Field(default_factory=dict)
     """Rates of single paradigms, where they have their own."""
     optimizer: Literal["sgd", "adam"] = "adam"
-    switch: float = 0.8
+    switch: Rate = 0.8
     """Where the hybrid switches: a fraction of the epochs, or an epoch."""
 
 
@@ -113,7 +114,8 @@ def trial_of(row: Row, rule: str, sizes: Mapping[Any, Sizes], seeds: int) -> Tri
         seeds: How many.
     """
     if row.sizes not in sizes:
-        raise FoveateError(f"sizes must have '{row.sizes}' for {row.group}, got {', '.join(sizes)}")
+        given = ", ".join(sizes) or "none"
+        raise FoveateError(f"sizes must have '{row.sizes}' for {row.group}, got {given}")
     own = sizes[row.sizes]
     plan = Plan(
         epochs=own.epochs,

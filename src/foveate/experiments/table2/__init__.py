@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 from foveate.bag import Bag
+from foveate.checked import Checked, Count, Rate, Several
 from foveate.data import DATASETS
 from foveate.data.hub import locate
 from foveate.errors import FoveateError
@@ -15,7 +16,7 @@ from foveate.models.focus import FCAM, AttentionModel
 from foveate.models.nets import pair
 from foveate.models.taught import Oracle, Taught
 from foveate.paradigms import Hard, Paradigm, Soft, WithEntropy
-from foveate.plan import Checked, Plan
+from foveate.plan import Plan
 
 __all__ = ["LAYERS", "VARIANTS", "Sizes", "Table2", "Table2Settings", "Variant"]
 
@@ -43,22 +44,22 @@ class Sizes(Checked):
 
     data: str
     net: str
-    n: int
-    n_test: int
-    epochs: int
-    batch: int
-    lr: float
-    stop_below: float
-    seeds: int
+    n: Count
+    n_test: Count
+    epochs: Count
+    batch: Count
+    lr: Rate
+    stop_below: Rate
+    seeds: Count
 
 
 class Table2Settings(Checked):
     """Mosaics of images and the appendix's Gaussians, six variants at two layers."""
 
-    m: int = 9  # [pvr22] Sec. 6.1
+    m: Several = 9  # [pvr22] Sec. 6.1
     images: Sizes | None
     points: Sizes
-    seeds: int | None = None
+    seeds: Count | None = None
     """Seeds of both data sets, in place of their own numbers."""
 
     def of(self, data: str) -> Sizes:

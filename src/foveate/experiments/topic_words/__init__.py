@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar
 import torch
 from pydantic import Field
 
+from foveate.checked import Checked, Count, Rate, Several
 from foveate.data.hub import locate
 from foveate.data.sst import HUB_ID
 from foveate.data.topic_words import topic_words
@@ -18,13 +19,9 @@ from foveate.experiments.topic_words.descent import Descent, descend
 from foveate.experiments.topic_words.reviews import REVIEWS, TOP, Reading, Reviews, review_part
 from foveate.experiments.topic_words.sentences import Sentences
 from foveate.models.topic import Classifier, WordAttention, classifier
-from foveate.plan import Checked
 from foveate.record import Array, Record
 
 __all__ = ["MADE", "Made", "TopicWords", "TopicWordsSettings"]
-
-Count = Annotated[int, Field(ge=1)]
-Rate = Annotated[float, Field(gt=0)]
 
 
 class TopicWordsSettings(Checked):
@@ -34,7 +31,7 @@ class TopicWordsSettings(Checked):
     n: Count = 3999  # [lu21] Sec. 5
     n_test: Count = 1000  # the paper has none; accuracy and attention are read on these
     m: Count = 20  # [lu21] Sec. 5: other words in a sentence
-    topics: Annotated[int, Field(ge=2)] = 4  # [lu21] Sec. 5
+    topics: Several = 4  # [lu21] Sec. 5
     per_topic: Count = 2  # [lu21] Sec. 5
     others: Count = 5000  # [lu21] Sec. 5
     lr: Rate = 0.1  # [lu21] Sec. 5

@@ -3,19 +3,13 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Annotated, ClassVar, cast
+from typing import ClassVar, cast
 
-from pydantic import Field
-
+from foveate.checked import Checked, Count, Rate, Share
 from foveate.experiments.experiment import EXPERIMENTS, Experiment, Scale, Work
-from foveate.plan import Checked
 from foveate.record import Record
 
 __all__ = ["READOUTS", "Translation", "TranslationSettings"]
-
-Count = Annotated[int, Field(ge=1)]
-Share = Annotated[float, Field(ge=0, lt=1)]
-Rate = Annotated[float, Field(gt=0)]
 
 READOUTS = ("linear", "relu")
 

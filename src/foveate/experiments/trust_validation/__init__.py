@@ -6,31 +6,29 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from foveate.checked import Checked, Count, Rate, Several, one_of
 from foveate.data.hub import locate
 from foveate.errors import FoveateError
 from foveate.experiments.experiment import EXPERIMENTS, Records, Scale, Work
 from foveate.experiments.published import Cell, Reproduction
 from foveate.experiments.trust_validation.sets import CONDITIONS, SETS, Condition
 from foveate.experiments.trust_validation.training import train_and_examine
-from foveate.plan import Checked
 
 __all__ = ["TrustValidation", "ValidationSettings", "conditions"]
-
-Count = Annotated[int, Field(ge=1)]
 
 
 class ValidationSettings(Checked):
     """Which sets, how many seeds of each condition, and how much training."""
 
-    sets: tuple[str, ...] = tuple(SETS)
+    sets: tuple[Annotated[str, one_of(SETS)], ...] = tuple(SETS)
     """Names of sets; those of MNIST need its files."""
     ways: Annotated[int, Field(ge=1, le=len(CONDITIONS))] = len(CONDITIONS)
     """How many of the ways to train."""
-    seeds: Annotated[int, Field(ge=2)] = 4
+    seeds: Several = 4
     n: Count = 2000
     """Training bags at most."""
     n_test: Count = 500
-    epochs: Annotated[float, Field(gt=0)] = 1.0
+    epochs: Rate = 1.0
     """Share of the usual epochs."""
 
 

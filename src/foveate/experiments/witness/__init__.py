@@ -5,9 +5,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Annotated, ClassVar
 
-from pydantic import Field
-
 from foveate.bag import Bag
+from foveate.checked import Checked, Count, one_of
 from foveate.data import DATASETS
 from foveate.experiments.experiment import EXPERIMENTS, Records, Scale, Work
 from foveate.experiments.published import Cell, Reproduction
@@ -16,30 +15,30 @@ from foveate.experiments.trials import Trial, run_trial, seconds_of_all
 from foveate.experiments.witness.cells import RULES, witness_cells
 from foveate.experiments.witness.sets import APART, STUDY, recut
 from foveate.experiments.witness.tried import FINALISTS, TRIED
-from foveate.plan import Checked, Plan
+from foveate.plan import Plan
 
 __all__ = ["CHOSEN_ON", "CONFIRMED_ON", "WitnessSettings", "WitnessStudy"]
 
 CHOSEN_ON = ("digits-20", "cifar10-5", "cifar10-20")
 CONFIRMED_ON = ("mnist-5", "mnist-20")
-Count = Annotated[int, Field(ge=1)]
+SetName = Annotated[str, one_of(STUDY)]
+VariantName = Annotated[str, one_of(TRIED)]
 
 
 class WitnessSettings(Checked):
     """Which sets, how many seeds, and how much training."""
 
-    sets: tuple[str, ...]
-    """Names in STUDY, reported on test images."""
+    sets: tuple[SetName, ...]
+    """Reported on test images."""
     seeds: Count
     few_seeds: Count = 3
     """Seeds of the sets over pixels and over words, which take longest."""
-    chosen_on: tuple[str, ...] = CHOSEN_ON
+    chosen_on: tuple[SetName, ...] = CHOSEN_ON
     """Sets on whose validation bags the variants were compared."""
-    confirmed_on: tuple[str, ...] = CONFIRMED_ON
+    confirmed_on: tuple[SetName, ...] = CONFIRMED_ON
     """Sets on whose validation bags the finalists were compared."""
-    tried: tuple[str, ...] = tuple(TRIED)
-    """Names in TRIED."""
-    finalists: tuple[str, ...] = FINALISTS
+    tried: tuple[VariantName, ...] = tuple(TRIED)
+    finalists: tuple[VariantName, ...] = FINALISTS
     tried_seeds: Count = 3
     sizes: dict[str, Sizes]
 
@@ -133,9 +132,9 @@ def _trial(use: WitnessSettings, name: str, rule: str) -> Trial:
 
 def _variant(use: WitnessSettings, name: str, rule: str) -> Trial:
     """A variant on bags cut from four fifths of the training images, read on the rest."""
-    row, sizes = STUDY[name], use.sizes[STUDY[name].sizes]
-    data = DATASETS.get(row.data)()
+    row = STUDY[name]
     usual = trial_of(row, "lvml", use.sizes, use.tried_seeds)
+    data, sizes = DATASETS.get(row.data)(), use.sizes[row.sizes]
 
     def bags(split: str, seed: int) -> Bag:
         def load(count: int) -> Bag:

@@ -6,19 +6,19 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from foveate.checked import Checked, Count, Several
 from foveate.experiments.experiment import EXPERIMENTS, Experiment, Scale, Work
-from foveate.plan import Checked
 
 __all__ = ["WordCounts", "WordCountsSettings"]
 
-Count = Annotated[int, Field(ge=1)]
+Dimensions = Annotated[tuple[Several, ...], Field(min_length=2)]  # a slope is measured
 
 
 class WordCountsSettings(Checked):
     """Sizes of the corpora and dimensions of the proxy."""
 
-    seeds: Annotated[int, Field(ge=2)] = 20  # ours: the paper proves the limit, and draws nothing
-    dimensions: tuple[Count, ...] = (64, 128, 256, 512, 1024, 2048, 4096)  # ours
+    seeds: Several = 20  # ours: the paper proves the limit, and draws nothing
+    dimensions: Dimensions = (64, 128, 256, 512, 1024, 2048, 4096)  # ours
     pairs: Count = 300  # ours: sentence pairs of the made-up languages
     multi30k: Annotated[int, Field(ge=0)] = 29_000
     """Pairs of Multi30k to count, where its files are at hand; 0 leaves it out."""
