@@ -19,8 +19,8 @@ __all__ = ["Amount", "Checked", "Count", "Rate", "Several", "Share", "Some", "Wo
 
 Count = Annotated[int, Field(ge=1)]
 Several = Annotated[int, Field(ge=2)]
-Rate = Annotated[float, Field(gt=0)]
-Amount = Annotated[float, Field(ge=0)]
+Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, lt=1)]
 T = TypeVar("T")
 Some = Annotated[tuple[T, ...], Field(min_length=1)]

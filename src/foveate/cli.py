@@ -59,6 +59,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if not isinstance(error, FoveateError):
             raise
         _complain(str(error))
+    except (MemoryError, RuntimeError) as error:
+        if not isinstance(error, MemoryError) and "can't allocate memory" not in str(error):
+            raise
+        _complain("there is not enough memory: fewer or shorter bags need less")
     except KeyboardInterrupt:
         resumable = tokens and tokens[0] in RESUMABLE
         advice = "; 'foveate resume' goes on from the last checkpoint" if resumable else ""

@@ -13,6 +13,7 @@ from torch import Tensor
 from foveate.bag import Bag, pad
 from foveate.errors import FoveateError
 from foveate.evidence import Explained, explain
+from foveate.metrics.divergence import divergence
 from foveate.models.focus import FCAM, AttentionModel
 from foveate.models.nets import Pair, pair
 from foveate.models.null import NullSegment, with_place_for_null
@@ -132,6 +133,8 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
             batch=self.batch,
             every=epochs,
         )
+        if lost := divergence({self.paradigm: record}):
+            raise FoveateError(lost)
         self.stack_, self.n_iter_ = record.trained, epochs
         return self
 

@@ -12,6 +12,7 @@ from rich.table import Table
 from foveate.experiments.experiment import Finding
 from foveate.experiments.ledger import Ledger
 from foveate.experiments.verdicts import effect_words
+from foveate.metrics.divergence import diverged, divergence
 from foveate.metrics.intervals import Interval
 from foveate.metrics.summary import SHARES, summarise
 from foveate.runs import Run
@@ -28,7 +29,7 @@ def as_numbers(run: Run) -> dict[str, Any]:
         summary = summarise(record)
         paradigms[name] = {
             k: v._asdict() if isinstance(v, Interval) else v for k, v in summary.items()
-        }
+        } | {"diverged": diverged(record)}
     config = run.manifest["config"]
     return {
         "data": config["data"],
@@ -60,6 +61,8 @@ def print_race(run: Run) -> None:
         cost = [f"{summary['cpu_seconds']:.2f}", f"{summary['classifier_calls']:,.0f}"]
         table.add_row(name, *shares, *cost, str(record.meta["epochs_run"]))
     console.print(table)
+    if lost := divergence(run.records()):
+        print(f"warning: {lost}")
     if budget := run.manifest.get("sizes", {}).get("budget"):
         print(f"equal compute: at most {budget:,.0f} multiplications of f and g per training bag")
     print(f"report: {run.path / 'report.html'}")

@@ -204,6 +204,8 @@ def _print_fit(run: Run) -> None:
     from rich.markup import escape
     from rich.table import Table
 
+    from foveate.metrics.divergence import divergence
+
     manifest = run.manifest
     table = Table(title=f"{escape(manifest['label'])}: {manifest['sizes']['bags']} bags")
     table.add_column("paradigm")
@@ -228,6 +230,8 @@ def _print_fit(run: Run) -> None:
             cells.append(f"{own['attention_score']:.2f}")
         table.add_row(f"{name} *" if name == manifest["chosen"] else name, *cells)
     Console(width=None if Console().is_terminal else 160).print(table)
+    if lost := divergence(run.records()):
+        print(f"warning: not compared, for {lost}")
     print(f"* {manifest['chosen']} is chosen: {manifest['rule']}")
     print(f"report: {run.path / 'report.html'}")
     print(f"next: 'foveate trust {run.path}' says whether its attention can be trusted")

@@ -10,6 +10,7 @@ from foveate.commands.flags import ColumnFlags, Json, given
 from foveate.commands.repeat import this_command
 from foveate.errors import FoveateError
 from foveate.io.columns import Columns
+from foveate.metrics.divergence import diverged, divergence
 from foveate.progress import progress_of
 from foveate.record import write_atomically
 from foveate.runs import Run, open_run
@@ -91,8 +92,12 @@ def trust_command(
 
 
 def _paradigms(run: Run, wanted: str | None) -> list[str]:
-    """The parts to examine; the one that a fit chose comes first."""
-    parts = [name for name in run.manifest["parts"] if name != "direct"]
+    """The parts to examine, sound ones alone; the one that a fit chose comes first."""
+    records = run.records()
+    lost = {name for name, record in records.items() if diverged(record)}
+    parts = [name for name in records if name != "direct" and name not in lost]
+    if wanted in lost or (lost and not parts):
+        raise FoveateError(f"{run.path}: {divergence(records)}")
     if wanted is None:
         return sorted(parts, key=lambda name: name != run.manifest.get("chosen"))
     if wanted not in parts:

@@ -73,7 +73,7 @@ def read_bags(
     columns, path = Columns(**given), Path(path)
     if not path.exists():
         raise FoveateError(f"there is nothing at {path}")
-    return (_of_file if path.is_file() else _of_folder)(path, columns, classes, labelled, report)
+    return (_of_folder if path.is_dir() else _of_file)(path, columns, classes, labelled, report)
 
 
 def _of_file(

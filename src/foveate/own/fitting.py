@@ -23,6 +23,7 @@ from foveate.estimator import balanced, training_rule, usual_epochs
 from foveate.evidence import explain
 from foveate.io.collection import Collection
 from foveate.metrics.calibration import calibrated, temperature
+from foveate.metrics.divergence import diverged, divergence
 from foveate.own.choosing import RULES, attention_score, choose
 from foveate.own.encoding import encode_tiles
 from foveate.own.fitted import PREPARATION, WEIGHTS, Fitted, build_model, load_fitted
@@ -153,7 +154,10 @@ def _go_on(run: Run, work: _Work, report: Report | None) -> Run:
         if not run.has(name):
             _train(run, name, work, report)
         (run.part(name) / CHECKPOINT).unlink(missing_ok=True)
-    numbers = {name: _numbers(record, work) for name, record in run.records().items()}
+    sound = {name: record for name, record in run.records().items() if not diverged(record)}
+    if not sound:
+        raise FoveateError(divergence(run.records()))
+    numbers = {name: _numbers(record, work) for name, record in sound.items()}
     chosen = choose(numbers, work.settings.choose)
     run = run.update(
         status="done",

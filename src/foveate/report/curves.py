@@ -157,6 +157,8 @@ def _percent(field: str, title: str) -> alt.Y:
 def _loss(rows: Sequence[Mapping[str, Any]]) -> alt.Y:
     """Losses fall over decades; one that reached zero has no logarithm."""
     ends = [row[k] for row in rows for k in ("mean", "low", "high") if row[k] is not None]
+    if not ends:  # every training diverged at once
+        return alt.Y("mean:Q", title=CURVES["train_loss"])
     low, high = min(ends), max(ends)
     if low <= 0:
         return alt.Y("mean:Q", title=CURVES["train_loss"], axis=alt.Axis(tickCount=5))

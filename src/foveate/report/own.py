@@ -8,6 +8,7 @@ import numpy as np
 
 from foveate.figures.palette import AGAINST, FOR, colour, label
 from foveate.metrics.calibration import calibrated
+from foveate.metrics.divergence import divergence
 from foveate.own.scores import mean_probability
 from foveate.own.shown import load_shown
 from foveate.record import Record, write_atomically
@@ -47,6 +48,7 @@ def fit_page(run: Run) -> str:
         "fit.html",
         title=f"Fit of {manifest['label']}",
         unfinished=unfinished(run, records),
+        diverged=divergence({label(k): record for k, record in records.items()}),
         name=run.path.resolve().name,
         lead=_lead(manifest) if chosen else "",
         chosen=chosen,

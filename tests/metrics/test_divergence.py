@@ -1,0 +1,97 @@
+"""Trainings that ran away are named wherever their numbers would be read."""
+
+import json
+
+import numpy as np
+import pytest
+
+from foveate import FocusClassifier
+from foveate.cli import main
+from foveate.errors import FoveateError
+from foveate.metrics.divergence import diverged, divergence
+from foveate.record import Record
+
+RUNAWAY = ("--lr", "1e12", "--optimizer", "sgd", "--epochs", "3", "--seeds", "2")
+
+
+def record(*lost, lr=0.5, seeds=(3, 4, 5)):
+    log_p = np.zeros((len(seeds), 2, 3))
+    for seed in lost:
+        log_p[seeds.index(seed), 1, 2] = np.nan
+    meta = {"seeds": list(seeds), "plan": {"lr": lr}}
+    return Record(np.zeros(1), {}, {"log_p": log_p}, meta)
+
+
+def test_one_answer_that_is_no_number_is_enough():
+    assert diverged(record()) == []
+    assert diverged(record(4)) == [4]
+    assert divergence({"soft": record(), "hard": record()}) == ""
+
+
+def test_the_sentence_counts_seeds_and_names_the_lowest_rate():
+    records = {"soft": record(4), "hard": record(), "lvml": record(3, 4, 5, lr=(0.1, 0.2, 0.3))}
+    assert divergence(records) == (
+        "training diverged for soft (1 of 3 seeds), lvml (3 of 3 seeds): what they answer is no "
+        "number any more; a learning rate below 0.1 may help"
+    )
+
+
+def test_a_race_that_ran_away_says_so_in_table_numbers_and_report(tmp_path, capsys):
+    run = tmp_path / "run"
+    main(["race", "digits", *RUNAWAY, "--paradigms", "soft,lvml", "--out", str(run)])
+    said = "training diverged for soft (2 of 2 seeds), lvml (2 of 2 seeds)"
+    assert f"warning: {said}" in capsys.readouterr().out
+    page = (run / "report.html").read_text()
+    assert "training diverged for Soft (2 of 2 seeds), LVML (2 of 2 seeds)" in page
+    main(["race", "digits", *RUNAWAY, "--paradigms", "soft", "--out", str(run) + "2", "--json"])
+    numbers = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert numbers["paradigms"]["soft"]["diverged"] == [0, 1]
+    with pytest.raises(SystemExit, match="2"):
+        main(["trust", str(run)])
+    assert said in capsys.readouterr().err
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Sixty bags of two classes, four segments each."""
+    chance, path = np.random.default_rng(0), tmp_path / "own.csv"
+    rows = ["bag,label,a,b"]
+    for i in range(60):
+        for v in chance.normal(size=(4, 2)):
+            rows.append(f"{i},{'ab'[i % 2]},{v[0]},{v[1]}")
+    path.write_text("\n".join(rows))
+    return path
+
+
+def test_a_fit_compares_what_is_sound(table, tmp_path, capsys):
+    given = ["--lr", "1e30", "--seeds", "2", "--epochs", "5", "--out", str(tmp_path / "run")]
+    with pytest.raises(SystemExit, match="2"):
+        main(["fit", str(table), "--paradigms", "soft,hard", *given])
+    assert "training diverged for soft (2 of 2 seeds), hard" in capsys.readouterr().err
+
+
+def test_a_paradigm_that_ran_away_is_left_out_of_a_fit(table, tmp_path, capsys):
+    """One of two: its record is spoilt on disk, and the fit goes on from there."""
+    run = tmp_path / "run"
+    given = ["--paradigms", "soft,lvml", "--seeds", "2", "--epochs", "2", "--out", str(run)]
+    main(["fit", str(table), *given])
+    spoilt = Record.load(run / "soft" / "record.npz")
+    spoilt.final["log_p"][0] = np.nan
+    spoilt.save(run / "soft" / "record.npz")
+    manifest = json.loads((run / "manifest.json").read_text())
+    (run / "manifest.json").write_text(json.dumps(manifest | {"status": "running"}))
+    capsys.readouterr()
+    main(["resume", str(run)])
+    out, page = capsys.readouterr().out, (run / "report.html").read_text()
+    assert "warning: not compared, for training diverged for soft (1 of 2 seeds)" in out
+    assert "Not compared, for training diverged for Soft (1 of 2 seeds)" in page
+    manifest = json.loads((run / "manifest.json").read_text())
+    assert manifest["chosen"] == "lvml"
+    assert list(manifest["scores"]) == ["lvml"]
+
+
+def test_the_estimator_refuses_to_end_with_answers_that_are_no_numbers():
+    chance = np.random.default_rng(0)
+    bags, y = [chance.normal(size=(4, 2)) for _ in range(20)], np.arange(20) % 2
+    with pytest.raises(FoveateError, match=r"diverged for hybrid \(1 of 1 seeds\).* below 1e\+30"):
+        FocusClassifier(lr=1e30, epochs=5, seeds=1).fit(bags, y)
