@@ -29,7 +29,9 @@ def as_numbers(run: Run) -> dict[str, Any]:
         summary = summarise(record)
         paradigms[name] = {
             k: v._asdict() if isinstance(v, Interval) else v for k, v in summary.items()
-        } | {"diverged": diverged(record)}
+        }
+        if lost := diverged(record):
+            paradigms[name]["diverged"] = lost
     config = run.manifest["config"]
     return {
         "data": config["data"],
