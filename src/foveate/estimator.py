@@ -13,7 +13,7 @@ from torch import Tensor
 from foveate.bag import Bag, pad
 from foveate.errors import FoveateError
 from foveate.evidence import Explained, explain
-from foveate.metrics.divergence import divergence
+from foveate.metrics.faults import divergence
 from foveate.models.focus import FCAM, AttentionModel
 from foveate.models.nets import Pair, pair
 from foveate.models.null import NullSegment, with_place_for_null

@@ -12,7 +12,7 @@ from rich.table import Table
 from foveate.experiments.experiment import Finding
 from foveate.experiments.ledger import Ledger
 from foveate.experiments.verdicts import effect_words
-from foveate.metrics.divergence import diverged, divergence
+from foveate.metrics.faults import diverged, faults, silent
 from foveate.metrics.intervals import Interval
 from foveate.metrics.summary import SHARES, summarise
 from foveate.runs import Run
@@ -30,8 +30,8 @@ def as_numbers(run: Run) -> dict[str, Any]:
         paradigms[name] = {
             k: v._asdict() if isinstance(v, Interval) else v for k, v in summary.items()
         }
-        if lost := diverged(record):
-            paradigms[name]["diverged"] = lost
+        wrong = {"diverged": diverged(record), "silent": silent(record)}
+        paradigms[name] |= {k: seeds for k, seeds in wrong.items() if seeds}
     config = run.manifest["config"]
     return {
         "data": config["data"],
@@ -63,8 +63,8 @@ def print_race(run: Run) -> None:
         cost = [f"{summary['cpu_seconds']:.2f}", f"{summary['classifier_calls']:,.0f}"]
         table.add_row(name, *shares, *cost, str(record.meta["epochs_run"]))
     console.print(table)
-    if lost := divergence(run.records()):
-        print(f"warning: {lost}")
+    for sentence in faults(run.records()):
+        print(f"warning: {sentence}")
     if budget := run.manifest.get("sizes", {}).get("budget"):
         print(f"equal compute: at most {budget:,.0f} multiplications of f and g per training bag")
     print(f"report: {run.path / 'report.html'}")

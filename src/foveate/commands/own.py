@@ -204,7 +204,7 @@ def _print_fit(run: Run) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from foveate.metrics.divergence import divergence
+    from foveate.metrics.faults import divergence, silence
 
     manifest = run.manifest
     table = Table(title=f"{escape(manifest['label'])}: {manifest['sizes']['bags']} bags")
@@ -232,6 +232,8 @@ def _print_fit(run: Run) -> None:
     Console(width=None if Console().is_terminal else 160).print(table)
     if lost := divergence(run.records()):
         print(f"warning: not compared, for {lost}")
+    if lost := silence(run.records()):
+        print(f"warning: {lost}")
     print(f"* {manifest['chosen']} is chosen: {manifest['rule']}")
     print(f"report: {run.path / 'report.html'}")
     print(f"next: 'foveate trust {run.path}' says whether its attention can be trusted")

@@ -10,7 +10,7 @@ from foveate.commands.flags import ColumnFlags, Json, given
 from foveate.commands.repeat import this_command
 from foveate.errors import FoveateError
 from foveate.io.columns import Columns
-from foveate.metrics.divergence import diverged, divergence
+from foveate.metrics.faults import diverged, divergence
 from foveate.progress import progress_of
 from foveate.record import write_atomically
 from foveate.runs import Run, open_run

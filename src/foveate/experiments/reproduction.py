@@ -12,7 +12,7 @@ from typing import Any
 from foveate.checked import Checked
 from foveate.engine import Engine
 from foveate.errors import FoveateError
-from foveate.experiments.experiment import EXPERIMENTS, Scale
+from foveate.experiments.experiment import EXPERIMENTS, Records, Scale
 from foveate.experiments.ledger import folder
 from foveate.experiments.published import PUBLISHED, TITLES, Reproduction
 from foveate.experiments.runner import (
@@ -22,6 +22,7 @@ from foveate.experiments.runner import (
     settings_for,
     start_experiment,
 )
+from foveate.metrics.faults import faults
 from foveate.record import write_atomically
 from foveate.runs import Run, open_run, runs_folder
 
@@ -230,13 +231,19 @@ def _result(table: str, run: Run, command: str, absent: Mapping[str, str]) -> Re
         "scale": run.manifest["config"]["scale"],
         "cells": [cell._asdict() for cell in experiment.cells(use, records)],
         "absent": dict(absent),
-        "differs": experiment.differs(use, records),
+        "differs": [*experiment.differs(use, records), *_faults(records)],
         "findings": [
             {"claim": f.claim, "verdict": f.verdict, "said": f.said} for f in findings_of(run)
         ],
         "manifest": {"command": command} | {key: run.manifest.get(key) for key in kept},
         "run": str(run.path),
     }
+
+
+def _faults(records: Records) -> list[str]:
+    """What is wrong with trainings of focus and classifier, as sentences of their own."""
+    read = {name: r for name, r in records.items() if {"s", "log_p"} <= r.final.keys()}
+    return [f"{said[0].upper()}{said[1:]}." for said in faults(read)]
 
 
 def _absent(table: str, scale: str, why: str) -> Result:

@@ -23,7 +23,7 @@ from foveate.estimator import balanced, training_rule, usual_epochs
 from foveate.evidence import explain
 from foveate.io.collection import Collection
 from foveate.metrics.calibration import calibrated, temperature
-from foveate.metrics.divergence import diverged, divergence
+from foveate.metrics.faults import diverged, divergence
 from foveate.own.choosing import RULES, attention_score, choose
 from foveate.own.encoding import encode_tiles
 from foveate.own.fitted import PREPARATION, WEIGHTS, Fitted, build_model, load_fitted

@@ -8,7 +8,7 @@ import numpy as np
 
 from foveate.figures.palette import AGAINST, FOR, colour, label
 from foveate.metrics.calibration import calibrated
-from foveate.metrics.divergence import divergence
+from foveate.metrics.faults import divergence, silence
 from foveate.own.scores import mean_probability
 from foveate.own.shown import load_shown
 from foveate.record import Record, write_atomically
@@ -40,6 +40,7 @@ def write_fit_report(run: Run, path: Path) -> Path:
 def fit_page(run: Run) -> str:
     """The report of a fit, finished or not."""
     records, manifest = run.records(), run.manifest
+    named = {label(name): record for name, record in records.items()}
     chosen = manifest.get("chosen")
     classes = [str(name) for name in manifest["classes"]]
     bags = load_shown(run.path / "gallery.npz")
@@ -48,7 +49,8 @@ def fit_page(run: Run) -> str:
         "fit.html",
         title=f"Fit of {manifest['label']}",
         unfinished=unfinished(run, records),
-        diverged=divergence({label(k): record for k, record in records.items()}),
+        diverged=divergence(named),
+        silent=silence(named),
         name=run.path.resolve().name,
         lead=_lead(manifest) if chosen else "",
         chosen=chosen,

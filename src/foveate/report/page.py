@@ -6,7 +6,7 @@ from typing import Any
 
 from foveate.errors import FoveateError
 from foveate.figures.palette import colour, label
-from foveate.metrics.divergence import divergence
+from foveate.metrics.faults import faults
 from foveate.record import Record, write_atomically
 from foveate.report.evidence import Outcome, outcomes
 from foveate.report.manifest import run_names, setup_tables, unfinished
@@ -114,7 +114,7 @@ def _section(run: Run, name: str, records: Mapping[str, Record], number: int) ->
         "prefix": prefix,
         "title": run.manifest["label"],
         "unfinished": unfinished(run, records),
-        "diverged": divergence({label(k): record for k, record in records.items()}),
+        "faults": faults({label(k): record for k, record in records.items()}),
         "summary": summary(ended),
         "outcomes": ended,
         "focused": any(o.share("saif") is not None for o in ended),

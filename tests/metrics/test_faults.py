@@ -8,8 +8,10 @@ import pytest
 from foveate import FocusClassifier
 from foveate.cli import main
 from foveate.errors import FoveateError
-from foveate.metrics.divergence import diverged, divergence
+from foveate.metrics.faults import diverged, divergence, faults, silence, silent
 from foveate.record import Record
+from foveate.runs import open_run
+from foveate.tables import as_numbers
 
 RUNAWAY = ("--lr", "1e12", "--optimizer", "sgd", "--epochs", "3", "--seeds", "2")
 
@@ -18,8 +20,9 @@ def record(*lost, lr=0.5, seeds=(3, 4, 5)):
     log_p = np.zeros((len(seeds), 2, 3))
     for seed in lost:
         log_p[seeds.index(seed), 1, 2] = np.nan
+    s = np.random.default_rng(0).normal(size=(len(seeds), 2, 4))
     meta = {"seeds": list(seeds), "plan": {"lr": lr}}
-    return Record(np.zeros(1), {}, {"log_p": log_p}, meta)
+    return Record(np.zeros(1), {}, {"log_p": log_p, "s": s}, meta)
 
 
 def test_one_answer_that_is_no_number_is_enough():
@@ -34,6 +37,43 @@ def test_the_sentence_counts_seeds_and_names_the_lowest_rate():
         "training diverged for soft (1 of 3 seeds), lvml (3 of 3 seeds): what they answer is no "
         "number any more; a learning rate below 0.1 may help"
     )
+
+
+def test_a_focus_is_silent_where_all_segments_there_are_have_one_score():
+    own = record()
+    own.final["s"][1] = 7.0
+    own.final["s"][2] = 7.0 + 1e-9 * own.final["s"][2]  # rounding
+    assert silent(own) == [4, 5]
+    own.final["s"][1, 0, 3] = 7.1
+    assert silent(own) == [5]
+    own.final["mask"] = np.ones((3, 2, 4), bool)
+    own.final["mask"][:, 0, 3] = False  # padding is no segment
+    assert silent(own) == [4, 5]
+    assert silence({"soft": own, "hard": record()}).startswith(
+        "the focus fell silent for soft (2 of 3 seeds): every segment has the same score"
+    )
+    assert silence({"hard": record()}) == ""
+    own.final["log_p"][0] = np.nan
+    assert [said.split(":")[0] for said in faults({"soft": own})] == [
+        "training diverged for soft (1 of 3 seeds)",
+        "the focus fell silent for soft (2 of 3 seeds)",
+    ]
+
+
+def test_a_dead_focus_is_named_by_a_race_and_its_report(tmp_path, capsys):
+    """As the published networks, which have no biases, can come to have: put on disk by hand."""
+    run = tmp_path / "run"
+    given = ["--epochs", "1", "--seeds", "2", "--n", "60", "--m", "4", "--paradigms", "soft"]
+    main(["race", "digits", *given, "--out", str(run)])
+    assert "warning" not in capsys.readouterr().out
+    dead = Record.load(run / "soft" / "record.npz")
+    dead.final["s"][1] = 0.0
+    dead.save(run / "soft" / "record.npz")
+    main(["resume", str(run)])
+    said = "the focus fell silent for {} (1 of 2 seeds)"
+    assert f"warning: {said.format('soft')}" in capsys.readouterr().out
+    assert f"Read with care: {said.format('Soft')}" in (run / "report.html").read_text()
+    assert as_numbers(open_run(run))["paradigms"]["soft"]["silent"] == [1]
 
 
 def test_a_race_that_ran_away_says_so_in_table_numbers_and_report(tmp_path, capsys):
