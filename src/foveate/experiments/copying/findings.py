@@ -44,7 +44,7 @@ def _hard_to_start(use: "CopyingSettings", records: Records, kind: str, claim: s
     easy = first_above(records["subset"], use.learnt, use.steps)
     failed, easy_failed = np.isinf(ours), np.isinf(easy)
     slower = float(np.median(ours)) >= 2 * float(np.median(easy))
-    share = mean_interval(failed.astype(float))
+    share = mean_interval(failed.astype(float), within=(0, 1))
     verdict: Verdict = "does not hold"
     if failed.any() and not easy_failed.any():
         verdict = "holds"
@@ -69,7 +69,7 @@ def _function(use: "CopyingSettings", records: Records) -> Finding:
     copied = first_above(records["subset"], PERFECT, use.long_steps)
     permuted = records["permutation-function"].values["accuracy"]
     never = np.isinf(first_above(records["permutation-function"], use.learnt, use.long_steps))
-    best = mean_interval(permuted.max(0))
+    best = mean_interval(permuted.max(0), within=(0, 1))
     perfect = bool(np.isfinite(copied).all())
     verdict: Verdict = "does not hold"
     if perfect and never.all():

@@ -142,7 +142,7 @@ def _entropies(
         ent: Array = record.final["split_ent"][enough, place]
         rows += [{"what": what, "ent": float(value)} for value in ent]
         if len(ent):
-            means.append({"what": what, **as_row(mean_interval(ent))})
+            means.append({"what": what, **as_row(mean_interval(ent, within=(0, np.inf)))})
     return rows, means
 
 
@@ -186,7 +186,7 @@ def _direct(use: ErrorModeSettings, records: Records) -> alt.HConcatChart:
         for name in use.direct_sets:
             record = records[f"direct-{name}-{n}"]
             for key, what in zip(("train", "test"), names, strict=True):
-                value = mean_interval(100 * record.final[f"{key}_accuracy"])
+                value = mean_interval(100 * record.final[f"{key}_accuracy"], within=(0, 100))
                 chance = 100 / record.meta["classes"]
                 row = {"set": direct_name(name), "what": what, "chance": chance}
                 rows.append({**row, **as_row(value)})

@@ -48,7 +48,7 @@ def _mode(mode: int, use: ErrorModeSettings, records: Records) -> Finding:
     own, random = records[f"mode-{mode}-authors"], records[f"mode-{mode}-starts"]
     accuracy, ft = own.last("accuracy").mean(), own.last("ft").mean()
     inside = fell(random)
-    share = mean_interval(inside.astype(float))
+    share = mean_interval(inside.astype(float), within=(0, 1))
     from_authors = bool(accuracy >= ACCURATE and BAND[0] <= ft <= BAND[1])
     from_random = share.low is not None and share.low > 0
     right, total = accurate(random), len(inside)
@@ -145,7 +145,7 @@ def _sparsity(records: Records) -> Finding:
             said.append(f"mode {mode}: no accurate model with {LEAST_BAGS} such bags")
             continue
         shares.append(record.final["split_spread"][astray, FFPT])
-        share = mean_interval(shares[-1])
+        share = mean_interval(shares[-1], within=(0, 1))
         spread_ok.append((share.low or 0) > 0.5)
         paired = _paired(ent[both, FFPT] - ent[both, FTPT])
         contrast_ok.append(paired is not None and (paired.low or 0) > 0)
@@ -225,7 +225,7 @@ def _linear(records: Records) -> Finding:
     final = records["linear-focus"].final
     margin, best = final["margin"][0], final["ft"][0].max(-1)
     ft = final["sum_ft"].mean()
-    accuracy = mean_interval(final["sum_accuracy"][0])
+    accuracy = mean_interval(final["sum_accuracy"][0], within=(0, 1))
     separable = margin > 1e-6
     exists = bool(separable[0] and separable[2] and not separable[1])
     enough = bool(0.60 <= ft <= 0.72 and accuracy.mean >= 0.98)

@@ -65,7 +65,9 @@ def _gains(lengths: Sequence[int], records: Records) -> alt.LayerChart:
     rows = []
     for m in lengths:
         for rule in RULES:
-            mean, low, high = mean_interval(100 * records[f"{rule}-m{m}"].last("saif"))
+            mean, low, high = mean_interval(
+                100 * records[f"{rule}-m{m}"].last("saif"), within=(0, 100)
+            )
             ends = (mean if low is None else low, mean if high is None else high)
             rows.append(
                 {

@@ -124,8 +124,7 @@ class TopicWords(Experiment):
             sst_every=5,
         ),
         "small": TopicWordsSettings(
-            seeds=3,
-            sst_seeds=2,
+            sst_seeds=5,
             sst_epochs=1200,
             sst_lr_fc=1.0,  # ten of the paper's epochs in one: larger steps along the same flow
             sst_lr_tc=4.0,  # forty in one

@@ -51,7 +51,7 @@ def _identity(use: "TopicWordsSettings", records: Records) -> Finding:
         on_the_way = np.where(records[name].values["s"] > SEEN, gap, 0.0)
         ends[name], paths[name] = gap[-1].max(-1), on_the_way.max((0, 2))
         good[name] = bool((ends[name] < 0.01).all() and (paths[name] < 0.02).all())
-    worst = mean_interval(100 * np.max([ends[name] for name in CLASSIFIERS], 0))
+    worst = mean_interval(100 * np.max([ends[name] for name in CLASSIFIERS], 0), within=(0, np.inf))
     each = "; ".join(
         f"{name.upper()} {_percent(ends[name].max())} at the end, {_percent(paths[name].max())} on "
         "the way"
@@ -85,7 +85,7 @@ def _convergence(records: Records) -> Finding:
     return Finding(
         "lu21:C2",
         verdict,
-        *mean_interval(far),
+        *mean_interval(far, within=(0, 1)),
         "attention on the topic word at the end of the prolonged path, held-out sentences",
         f"After {plain.t[-1]:,} epochs the loss is {_mean(plain.last('loss'))} and attention "
         f"{_mean(a[-1])} ({_mean(a[half])} half-way, {_mean(a[0])} at the start). On the path "
@@ -145,7 +145,7 @@ def _promotion(records: Records) -> Finding:
     return Finding(
         "lu21:C4",
         verdict_of([bool((ratio[name] > 1).all()) for name in ("kf", "ef")]),
-        *mean_interval(np.minimum(ratio["kf"], ratio["ef"])),
+        *mean_interval(np.minimum(ratio["kf"], ratio["ef"]), within=(0, np.inf)),
         "epochs to half the initial loss, the faster ablation over the full model",
         f"Epochs to half the initial loss: {told('full', 'full model')}, "
         f"{told('kf', 'keys frozen')}, {told('ef', 'embeddings frozen')}. Over the full model: KF "
@@ -175,7 +175,7 @@ def _suppression(records: Records) -> Finding:
     return Finding(
         "lu21:C5",
         verdict,
-        *mean_interval(words.sum(1)),
+        *mean_interval(words.sum(1), within=(0, words.shape[1])),
         f"topic words (of {words.shape[1]}) whose score and norm fall together at first",
         f"In {int(seeds.sum())} of {len(seeds)} seeds some topic word is suppressed first; the "
         f"lowest score is {lowest.min():.3f}. Early on, score and norm of a word move the same way "
