@@ -26,7 +26,7 @@ SETTLED = {
         ({"batch": 0}, "batch: input should be greater than or equal to 1, got 0"),
         ({"lr": -1}, "lr: input should be greater than 0, got -1"),
         ({"lr": 0}, "lr: input should be greater than 0, got 0"),
-        ({"lr": float("nan")}, "lr: .*greater than 0.*nan"),
+        ({"lr": float("nan")}, "lr: .*finite number, got nan"),
         ({"lr": (0.1, -0.1)}, "lr: .*got"),
         ({"lr": "fast"}, "lr: .*got 'fast'"),
         ({"optimizer": "adma"}, "optimizer: input should be 'sgd', 'adam' or 'adamw', got 'adma'"),
