@@ -15,11 +15,11 @@ from pydantic import (
 
 from foveate.errors import FoveateError
 
-__all__ = ["Amount", "Checked", "Count", "Rate", "Several", "Share", "Some", "Words", "one_of"]
+__all__ = ["Amount", "Checked", "Count", "Positive", "Several", "Share", "Some", "Words", "one_of"]
 
 Count = Annotated[int, Field(ge=1)]
 Several = Annotated[int, Field(ge=2)]
-Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, lt=1)]
 T = TypeVar("T")

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from foveate.checked import Amount, Checked, Count, Rate, Several, Share, Words
+from foveate.checked import Amount, Checked, Count, Positive, Several, Share, Words
 
 __all__ = ["RACED", "Plan", "Race", "SettledRace"]
 
@@ -26,7 +26,7 @@ class Plan(Checked):
     """Passes over the training bags."""
     batch: Count = 200
     """Bags per step."""
-    lr: Rate | tuple[Rate, ...] = 1e-3
+    lr: Positive | tuple[Positive, ...] = 1e-3
     """Learning rate, or one per member."""
     optimizer: Literal["sgd", "adam", "adamw"] = "adam"
     """Optimiser."""
@@ -40,7 +40,7 @@ class Plan(Checked):
     """Share of the training bags kept for stopping."""
     patience: Count | None = None
     """Stop a member after so many epochs without a lower validation loss, and keep its best."""
-    stop_below: Rate | None = None
+    stop_below: Positive | None = None
     """Stop a member when its mean training loss falls below."""
     dtype: Literal["float32", "float64"] = "float32"
     """Number type."""
@@ -123,7 +123,7 @@ class SettledRace(Race):
     net: str
     epochs: Count
     batch: Count
-    lr: Rate
+    lr: Positive
     optimizer: str
 
     @model_validator(mode="after")

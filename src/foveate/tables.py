@@ -57,13 +57,14 @@ def print_race(run: Run) -> None:
     table.add_column("paradigm", no_wrap=True)
     for heading in ("accuracy", "FT", "SAIF", "CPU s", "classifier calls", "epochs"):
         table.add_column(heading, justify="right", no_wrap=heading != "classifier calls")
-    for name, record in run.records().items():
+    records = run.records()
+    for name, record in records.items():
         summary = summarise(record)
         shares = [_interval(summary.get(key), "\n" if narrow else " ") for key in SHARES]
         cost = [f"{summary['cpu_seconds']:.2f}", f"{summary['classifier_calls']:,.0f}"]
         table.add_row(name, *shares, *cost, str(record.meta["epochs_run"]))
     console.print(table)
-    for sentence in faults(run.records()):
+    for sentence in faults(records):
         print(f"warning: {sentence}")
     if budget := run.manifest.get("sizes", {}).get("budget"):
         print(f"equal compute: at most {budget:,.0f} multiplications of f and g per training bag")

@@ -230,9 +230,10 @@ def _print_fit(run: Run) -> None:
             cells.append(f"{own['attention_score']:.2f}")
         table.add_row(f"{name} *" if name == manifest["chosen"] else name, *cells)
     Console(width=None if Console().is_terminal else 160).print(table)
-    if lost := divergence(run.records()):
+    records = run.records()
+    if lost := divergence(records):
         print(f"warning: not compared, for {lost}")
-    if lost := silence(run.records()):
+    if lost := silence(records):
         print(f"warning: {lost}")
     print(f"* {manifest['chosen']} is chosen: {manifest['rule']}")
     print(f"report: {run.path / 'report.html'}")

@@ -154,9 +154,10 @@ def _go_on(run: Run, work: _Work, report: Report | None) -> Run:
         if not run.has(name):
             _train(run, name, work, report)
         (run.part(name) / CHECKPOINT).unlink(missing_ok=True)
-    sound = {name: record for name, record in run.records().items() if not diverged(record)}
+    records = run.records()
+    sound = {name: record for name, record in records.items() if not diverged(record)}
     if not sound:
-        raise FoveateError(divergence(run.records()))
+        raise FoveateError(divergence(records))
     numbers = {name: _numbers(record, work) for name, record in sound.items()}
     chosen = choose(numbers, work.settings.choose)
     run = run.update(
@@ -170,7 +171,7 @@ def _go_on(run: Run, work: _Work, report: Report | None) -> Run:
                 "lr": work.settings.lr,
                 "parameters": r.meta["parameters"],
             }
-            for name, r in run.records().items()
+            for name, r in records.items()
         },
     )
     if not (run.path / "gallery.npz").exists():

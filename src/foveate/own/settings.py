@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from foveate.checked import Amount, Checked, Count, Rate, Words
+from foveate.checked import Amount, Checked, Count, Positive, Words
 from foveate.plan import RACED
 
 __all__ = ["FitSettings"]
@@ -21,7 +21,7 @@ class FitSettings(Checked):
     """Passes over the training bags; as many as make 1,500 steps, from 20 to 300, unless given."""
     batch: Count = 32
     """Bags per step."""
-    lr: Rate = 1e-3
+    lr: Positive = 1e-3
     """Learning rate of Adam."""
     net: str | None = None
     """Networks for f and g; by what a segment is unless given."""

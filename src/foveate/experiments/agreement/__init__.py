@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from foveate.checked import Checked, Count, Rate, Share
+from foveate.checked import Checked, Count, Positive, Share
 from foveate.experiments.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.record import Record
 
@@ -37,10 +37,10 @@ class AgreementSettings(Checked):
     vectors: str | None = None  # [snell21] A.8: GloVe-6B; the released code overwrites it
     """File of GloVe vectors to begin with; None draws N(0, 1)."""
     batch: Count = 32  # [snell21] A.8
-    lr: Rate = 1e-3  # released code
+    lr: Positive = 1e-3  # released code
     steps: Count = 4000  # [snell21] A.8
     proxy_d: Count = 256  # released code
-    proxy_lr: Rate = 1.5e-4  # released code: 5e-5 or 1.5e-4
+    proxy_lr: Positive = 1.5e-4  # released code: 5e-5 or 1.5e-4
     proxy_epochs: Count = 60  # released code
     outlier: str = "sms"  # [snell21] A.9
     pair_train: Count | None = None

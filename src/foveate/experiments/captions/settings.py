@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from foveate.checked import Checked, Count, Rate, Several, Share, Some
+from foveate.checked import Checked, Count, Positive, Several, Share, Some
 
 __all__ = ["RULES", "CaptionSettings"]
 
@@ -35,7 +35,7 @@ class CaptionSettings(Checked):
     """Words to a caption, its end included."""
     batch: Count = 16
     """Images to a step, each with its captions."""
-    lr: Rate = 4e-4  # [vr23] is silent
+    lr: Positive = 4e-4  # [vr23] is silent
     soft_epochs: Count = 20  # [vr23] released code, as the next
     hard_epochs: Count = 5
     reads: Count = 5

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from foveate.checked import Checked, Count, Rate, Several
+from foveate.checked import Checked, Count, Positive, Several
 from foveate.experiments.copying.training import CopyTask, course, model_for
 from foveate.experiments.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.record import Record
@@ -26,7 +26,7 @@ class CopyingSettings(Checked):
     batch: Count = 128  # released code; the paper is silent
     held_out: Count = 50  # released code
     probed: Count = 10  # ours: sequences on which β is read
-    lr: Rate = 1e-3  # released code
+    lr: Positive = 1e-3  # released code
     steps: Count = 200  # [snell21] Figure 2
     long_steps: Count = 300  # [snell21] Sec. 6.2: "within 300 iterations"
     every: Count = 10  # released code

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from foveate.checked import Checked, Count, Rate, Several
+from foveate.checked import Checked, Count, Positive, Several
 from foveate.experiments.diagnosis.cells import diagnosis_cells
 from foveate.experiments.diagnosis.corpora import diagnosed_corpus, here
 from foveate.experiments.diagnosis.training import Condition, condition_course, predicted
@@ -30,7 +30,7 @@ class DiagnosisSettings(Checked):
     d: Count = 256  # [snell21] A.8
     batch: Count = 128  # released code; the paper is silent
     held_out: Count = 50  # released code
-    lr: Rate = 1e-3  # released code
+    lr: Positive = 1e-3  # released code
     steps: Count = 200  # [snell21] Figure 2
     every: Count = 10  # released code
     learnt: Annotated[float, Field(gt=0, le=1)] = 0.95  # [snell21] 5.2, for heads

@@ -11,7 +11,7 @@ import torch
 from pydantic import Field, field_validator
 
 from foveate.bag import Bag
-from foveate.checked import Checked, Count, Rate, Several, Some
+from foveate.checked import Checked, Count, Positive, Several, Some
 from foveate.data import DATASETS
 from foveate.data.error_modes import MODE_1, MODE_2, MODE_3, Boxes
 from foveate.experiments.error_modes.linear_focus import attended, best_separation, exact_ft
@@ -45,7 +45,7 @@ class ErrorModeSettings(Checked):
     n_test: Count = 500  # the scripts hold out 1,000; half is enough for 256 starts
     epochs: tuple[Count, Count, Count] = (100, 100, 150)  # [pvr22] released scripts
     batch: Count = 250  # [pvr22] released scripts
-    lr: Rate = 0.01  # [pvr22] released scripts: SGD with momentum .9, Adam in mode 3
+    lr: Positive = 0.01  # [pvr22] released scripts: SGD with momentum .9, Adam in mode 3
     every: Count = 2
     """Epochs between measurements of the random starts; the authors' own are measured in each."""
     tied: bool = False
@@ -55,8 +55,8 @@ class ErrorModeSettings(Checked):
     direct_seeds: Several = 4
     direct_n: Some[Count] = (3000, 200)  # the released scripts', and the text's
     direct_epochs: Count = 100  # the paper is silent; most stop earlier, by their loss
-    direct_lr: Rate = 1e-3  # the paper is silent
-    direct_stop: Rate = 0.01  # [pvr22] appendix: training stops at a loss of .01
+    direct_lr: Positive = 1e-3  # the paper is silent
+    direct_stop: Positive = 0.01  # [pvr22] appendix: training stops at a loss of .01
     angles: Annotated[int, Field(ge=4)] = 720
     """Directions of the focus at which FT is computed."""
     sums: Several = 8

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from foveate.checked import Checked, Count, Rate, Several, Share
+from foveate.checked import Checked, Count, Positive, Several, Share
 
 __all__ = ["AUTHORS", "OWN_RATE", "FixedFocusSettings"]
 
@@ -22,7 +22,7 @@ def _numbers(given: Any) -> Any:
 
 Unit = Annotated[float, Field(ge=0, le=1)]
 Grid = Annotated[tuple[Unit, ...], BeforeValidator(_numbers), Field(min_length=1)]
-Steps = Annotated[tuple[Rate, ...], BeforeValidator(_numbers), Field(min_length=2)]
+Steps = Annotated[tuple[Positive, ...], BeforeValidator(_numbers), Field(min_length=2)]
 Names = Annotated[
     tuple[Literal["orthogonal", "digits", "cifar10"], ...],
     BeforeValidator(_numbers),
@@ -39,16 +39,16 @@ class FixedFocusSettings(Checked):
     orthogonal_n: Count = 5000  # [vr23] released code, as the next four
     orthogonal_epochs: Count = 100
     orthogonal_batch: Count = 256
-    orthogonal_lr: Rate = OWN_RATE
+    orthogonal_lr: Positive = OWN_RATE
     orthogonal_momentum: Share = 0.9
     orthogonal_points: Count = 50  # measurements over a training
     steps: Steps = (4.0, 2.0, 1.0)  # of gradient descent against Theorem 1; ours
-    until: Rate = 250.0  # where LVML at α = 1 has come down from 3 to .1 nats; ours
+    until: Positive = 250.0  # where LVML at α = 1 has come down from 3 to .1 nats; ours
     n: Count = 10_000  # [vr23] Fig. 2 and 3
     m: Several = 5  # [vr23] Fig. 2 and 3
     epochs: Count = 100  # [vr23] released code, as the next two
     batch: Count = 256
-    lr: Rate = OWN_RATE
+    lr: Positive = OWN_RATE
     digits_net: str = "mlp"  # the paper has no digits
     cifar10_net: str = "vr23"  # [vr23] released code
     cifar10_side: Literal[4, 8, 16, 32] = 32

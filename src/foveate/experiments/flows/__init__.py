@@ -11,7 +11,7 @@ from pydantic import Field
 from torch import nn
 
 from foveate.bag import Bag
-from foveate.checked import Checked, Count, Rate, Several, Some
+from foveate.checked import Checked, Count, Positive, Several, Some
 from foveate.dynamics import vr23
 from foveate.experiments.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.models.focus import FCAM
@@ -29,15 +29,15 @@ NAMES = vr23.PARADIGMS
 class FlowSettings(Checked):
     """Sizes of the flows and of the descents that follow them."""
 
-    settings: Some[tuple[Several, Several, Rate]] = (  # (m, C, horizon) [vr23] Fig. 4
+    settings: Some[tuple[Several, Several, Positive]] = (  # (m, C, horizon) [vr23] Fig. 4
         (20, 20, 1000.0),
         (100, 1000, 400_000.0),
     )
     points: Several = 4000
     m: Several = 6  # descent: small enough that the whole population of mosaics is one batch
     C: Several = 5
-    until: Rate = 80.0
-    steps: Annotated[tuple[Rate, ...], Field(min_length=2)] = (0.8, 0.4, 0.2)
+    until: Positive = 80.0
+    steps: Annotated[tuple[Positive, ...], Field(min_length=2)] = (0.8, 0.4, 0.2)
     """Learning rates, halved to see the order."""
     draws: Count = 2000  # random models on which the two laws are checked
 

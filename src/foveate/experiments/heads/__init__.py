@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from pydantic import Field
 
-from foveate.checked import Checked, Count, Rate, Several
+from foveate.checked import Checked, Count, Positive, Several
 from foveate.experiments.copying.training import CopyTask, course
 from foveate.experiments.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.experiments.heads.search import Search, find_heads, sorted_out, with_heads
@@ -39,7 +39,7 @@ class HeadsSettings(Checked):
     batch: Count = 128  # released code
     held_out: Count = 50  # released code
     probed: Count = 1  # β is not what this is about
-    lr: Rate = 1e-3  # released code
+    lr: Positive = 1e-3  # released code
     steps: Count = 200  # [snell21] Figure 2
     every: Count = 10  # released code
 

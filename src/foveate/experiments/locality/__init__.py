@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from foveate.checked import Checked, Count, Rate, Several
+from foveate.checked import Checked, Count, Positive, Several
 from foveate.experiments.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.experiments.locality.training import Condition, KeywordTask, course
 from foveate.record import Record
@@ -27,7 +27,7 @@ class LocalitySettings(Checked):
     d: Count = 256  # [snell21] A.8
     batch: Count = 32  # [snell21] A.8; Sec. 6.1 is silent
     held_out: Several = 128  # ours, half of them positive
-    lr: Rate = 1e-3  # released code
+    lr: Positive = 1e-3  # released code
     # The paper is silent. In a pilot with another seed the order of the four quantities was settled
     # after 40 steps in all conditions, and the same after 1,500 in the paper's.
     steps: Count = 300

@@ -5,7 +5,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import ClassVar, Literal
 
-from foveate.checked import Amount, Checked, Count, Rate, Several
+from foveate.checked import Amount, Checked, Count, Positive, Several
 from foveate.data.hub import locate
 from foveate.errors import FoveateError
 from foveate.experiments.experiment import EXPERIMENTS, Records, Scale, Work
@@ -35,7 +35,7 @@ class MnistBagsSettings(Checked):
     attention: Count = 128  # released code: D
     epochs: Count = 20  # released code, as the next three
     batch: Count = 1
-    lr: Rate = 5e-4
+    lr: Positive = 5e-4
     weight_decay: Amount = 1e-4
 
 

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from foveate.checked import Amount, Checked, Count, Rate, Some
+from foveate.checked import Amount, Checked, Count, Positive, Some
 from foveate.experiments.agreement import AgreementSettings
 from foveate.experiments.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.record import Record
@@ -21,7 +21,7 @@ class ProxyTwinSettings(Checked):
     corpus_words: Count = 12  # ours: few enough that the two classes are never separable
     corpus_d: Count = 16  # ours: any d ≥ 2 serves
     penalties: Some[Amount] = (0.0, 0.02, 0.1, 0.3, 0.6, 1.2)  # ours, as shares of λ_max
-    strengths: Some[Rate] = tuple(10.0**k for k in range(-5, 5))  # released code
+    strengths: Some[Positive] = tuple(10.0**k for k in range(-5, 5))  # released code
     texts: AgreementSettings = AgreementSettings(texts=("sst", "newsgroups", "ag_news"))
     """Data sets, models and trainings, as in the agreement experiment."""
 

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from foveate.checked import Checked, Count, Rate, Several, Some
+from foveate.checked import Checked, Count, Positive, Several, Some
 from foveate.data import DATASETS
 from foveate.experiments.experiment import (
     EXPERIMENTS,
@@ -44,7 +44,7 @@ class SignatureSettings(Checked):
     n_test: Count = 1000
     epochs: Count = 40
     batch: Count = 200
-    lr: Rate = 1e-3
+    lr: Positive = 1e-3
 
 
 @EXPERIMENTS.register("signatures")

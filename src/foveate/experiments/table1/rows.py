@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import Field
 
 from foveate.bag import Bag
-from foveate.checked import Checked, Count, Rate
+from foveate.checked import Checked, Count, Positive
 from foveate.data import DATASETS
 from foveate.data.hatexplain import Judge, read_posts
 from foveate.data.hub import locate
@@ -36,11 +36,11 @@ class Sizes(Checked):
     n_test: Count
     epochs: Count
     batch: Count
-    lr: Rate
-    own_lr: dict[str, Rate] = Field(default_factory=dict)
+    lr: Positive
+    own_lr: dict[str, Positive] = Field(default_factory=dict)
     """Rates of single paradigms, where they have their own."""
     optimizer: Literal["sgd", "adam"] = "adam"
-    switch: Rate = 0.8
+    switch: Positive = 0.8
     """Where the hybrid switches: a fraction of the epochs, or an epoch."""
 
 

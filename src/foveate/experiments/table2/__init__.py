@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 from foveate.bag import Bag
-from foveate.checked import Checked, Count, Rate, Several
+from foveate.checked import Checked, Count, Positive, Several
 from foveate.data import DATASETS
 from foveate.data.hub import locate
 from foveate.errors import FoveateError
@@ -48,8 +48,8 @@ class Sizes(Checked):
     n_test: Count
     epochs: Count
     batch: Count
-    lr: Rate
-    stop_below: Rate
+    lr: Positive
+    stop_below: Positive
     seeds: Count
 
 

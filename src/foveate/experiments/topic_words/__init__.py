@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 import torch
 from pydantic import Field
 
-from foveate.checked import Checked, Count, Rate, Several
+from foveate.checked import Checked, Count, Positive, Several
 from foveate.data.hub import locate
 from foveate.data.sst import HUB_ID
 from foveate.data.topic_words import topic_words
@@ -34,10 +34,10 @@ class TopicWordsSettings(Checked):
     topics: Several = 4  # [lu21] Sec. 5
     per_topic: Count = 2  # [lu21] Sec. 5
     others: Count = 5000  # [lu21] Sec. 5
-    lr: Rate = 0.1  # [lu21] Sec. 5
+    lr: Positive = 0.1  # [lu21] Sec. 5
     epochs: Count = 5000  # [lu21] Sec. 5
     ablation_epochs: Count = 6000  # [lu21] Sec. 5
-    ablation_sd: Rate = 0.1  # [lu21] Sec. 5: embeddings at the start of the ablations
+    ablation_sd: Positive = 0.1  # [lu21] Sec. 5: embeddings at the start of the ablations
     limit_epochs: Count = 2000  # ours: steps divided by the loss, far beyond the paper's time
     every: Count = 50
     """Epochs between measurements."""
@@ -46,9 +46,9 @@ class TopicWordsSettings(Checked):
     sst_made_up: bool = False
     """Sentences of our own in place of SST, to try the course out without its files."""
     sst_epochs: Count = 100_000  # an upper bound; the paper stops by validation loss alone
-    sst_lr_fc: Rate = 0.1  # [lu21] Sec. 5
-    sst_lr_tc: Rate = 0.1  # [lu21] Sec. 5
-    sst_patience: Rate = 200.0  # [lu21] Sec. 5: 2,000 epochs at .1, as learning rate × epochs
+    sst_lr_fc: Positive = 0.1  # [lu21] Sec. 5
+    sst_lr_tc: Positive = 0.1  # [lu21] Sec. 5
+    sst_patience: Positive = 200.0  # [lu21] Sec. 5: 2,000 epochs at .1, as learning rate × epochs
     sst_every: Count = 100
     """Epochs between measurements on SST, and looks at its validation loss."""
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from foveate.checked import Checked, Rate, Several
+from foveate.checked import Checked, Positive, Several
 from foveate.dynamics import blog21
 from foveate.experiments.experiment import EXPERIMENTS, Experiment, Finding, Records, Scale, Work
 from foveate.experiments.verdicts import verdict_of
@@ -19,12 +19,12 @@ __all__ = ["ToyClassifier", "ToySettings"]
 class ToySettings(Checked):
     """Horizon and resolution of the flows."""
 
-    until: Rate = 4.0  # the blog is silent; p has passed 1 long before
+    until: Positive = 4.0  # the blog is silent; p has passed 1 long before
     points: Several = 400
-    K: Rate = 10.0  # scale of the low-loss start; the blog says "arbitrarily low"
-    wrong: Rate = 10.0  # [blog21] β₀ = 10, β₁ = −10
-    gentle: Rate = 1.0  # a wrong start whose return can be seen under the softmax gate
-    long: Rate = 30.0  # horizon for the return
+    K: Positive = 10.0  # scale of the low-loss start; the blog says "arbitrarily low"
+    wrong: Positive = 10.0  # [blog21] β₀ = 10, β₁ = −10
+    gentle: Positive = 1.0  # a wrong start whose return can be seen under the softmax gate
+    long: Positive = 30.0  # horizon for the return
 
 
 @EXPERIMENTS.register("toy-classifier")

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar, cast
 
-from foveate.checked import Checked, Count, Rate, Share
+from foveate.checked import Checked, Count, Positive, Share
 from foveate.experiments.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.record import Record
 
@@ -27,7 +27,7 @@ class TranslationSettings(Checked):
     layers: Count = 2  # [snell21] A.8
     dropout: Share = 0.5  # [snell21] A.8
     batch: Count = 16  # [snell21] A.8
-    lr: Rate = 1e-3  # released code
+    lr: Positive = 1e-3  # released code
     steps: Count = 36_000  # released notebooks; 20 epochs of Multi30k
     solved: Count = 100  # ours: validation pairs whose words are solved for α_opt
     translated: Count = 1014  # all validation pairs; loss, accuracy and BLEU are of these
@@ -42,7 +42,7 @@ class TranslationSettings(Checked):
     align_layers: Count = 2
     align_dropout: Share = 0.5
     align_batch: Count = 16
-    align_lr: Rate = 1e-3
+    align_lr: Positive = 1e-3
     align_steps: Count = 8000
     scored: Count = 447  # all Hansards pairs with links
 

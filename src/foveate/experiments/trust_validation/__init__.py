@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from foveate.checked import Checked, Count, Rate, Several, one_of
+from foveate.checked import Checked, Count, Positive, Several, one_of
 from foveate.data.hub import locate
 from foveate.errors import FoveateError
 from foveate.experiments.experiment import EXPERIMENTS, Records, Scale, Work
@@ -28,7 +28,7 @@ class ValidationSettings(Checked):
     n: Count = 2000
     """Training bags at most."""
     n_test: Count = 500
-    epochs: Rate = 1.0
+    epochs: Positive = 1.0
     """Share of the usual epochs."""
 
 
