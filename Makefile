@@ -12,8 +12,8 @@ demo: $(READY)          ## the main job: race five paradigms on digits mosaics, 
 test: lint types tests  ## all that CI checks
 
 lint: $(READY)
-	$(BIN)/ruff format --check src tests benchmarks
-	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks tools
+	$(BIN)/ruff check src tests benchmarks tools
 
 types: $(READY)
 	$(BIN)/mypy
@@ -26,7 +26,7 @@ bench: $(READY)
 
 ledger: $(READY)        ## run every claim at small scale; renew the shipped ledger and its docs
 	$(BIN)/foveate claims --run --long --report --docs docs/papers
-	cp $${FOVEATE_RUNS:-runs}/claims-small/claims.json src/foveate/results/claims.json
+	cp $${FOVEATE_RUNS:-runs}/claims-small/claims.json src/foveate/studies/results/claims.json
 
 $(READY): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import nn
 
-from foveate.bag import Bag
+from foveate.attention.paradigms import PARADIGMS
+from foveate.bags.bag import Bag
+from foveate.bags.segments import Mosaics, as_input
 from foveate.models.focus import FCAM
 from foveate.models.nets import Convolution, pair
-from foveate.paradigms import PARADIGMS
-from foveate.plan import Plan
-from foveate.segments import Mosaics, as_input
-from foveate.train import Training
+from foveate.training.loop import Training
+from foveate.training.plan import Plan
 
 BAGS, M, REPEATS = 256, 5, 5
 

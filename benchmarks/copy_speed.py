@@ -14,11 +14,11 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from foveate.corpora.copying import copying
-from foveate.experiments.copying.training import CopyTask, model_for
-from foveate.models.seq2seq import Seq2Seq, shifted
 from foveate.randomness import generator
-from foveate.steps import built
+from foveate.studies.snell21.copying.training import CopyTask, model_for
+from foveate.text.corpora.copying import copying
+from foveate.text.loop import built
+from foveate.text.models.seq2seq import Seq2Seq, shifted
 
 TASK = CopyTask("subset", length=40, d=256, batch=128, held_out=50, probed=10, lr=1e-3)
 

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import torch
 
-from foveate.features.encode import BATCH, SIDE, squared
-from foveate.models.encoder import EfficientNetLite0, folded
+from foveate.data.features.encoding import BATCH, SIDE, squared
+from foveate.models.efficientnet import EfficientNetLite0, folded
 
 
 def main(side: int, rounds: int) -> float:

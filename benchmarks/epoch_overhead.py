@@ -10,13 +10,13 @@ from collections.abc import Callable
 import torch
 from torch.nn.functional import cross_entropy
 
-from foveate.bag import Bag
+from foveate.attention.paradigms import PARADIGMS
+from foveate.bags.bag import Bag
+from foveate.bags.segments import Mosaics, as_input
 from foveate.models.focus import FCAM
 from foveate.models.nets import pair
-from foveate.paradigms import PARADIGMS
-from foveate.plan import Plan
-from foveate.segments import Mosaics, as_input
-from foveate.train import Training
+from foveate.training.loop import Training
+from foveate.training.plan import Plan
 
 N, BATCH, REPEATS = 512, 256, 5
 

@@ -22,10 +22,10 @@ from torchmil.data import collate_fn
 from torchmil.models import ABMIL
 from torchmil.utils import Trainer
 
-from foveate.bag import Bag
+from foveate.bags.bag import Bag
 from foveate.models.focus import FCAM
 from foveate.models.nets import linear, mlp
-from foveate.train import fit
+from foveate.training.loop import fit
 
 WIDTH, HIDDEN, LR = 512, 128, 1e-3
 

@@ -19,8 +19,8 @@ import nltk.translate
 import pyarrow.parquet as pq
 import systran_align
 
-from foveate.tokens import Tokens, Vocabulary
-from foveate.words.ibm1 import fit_ibm1
+from foveate.text.statistics.ibm1 import fit_ibm1
+from foveate.text.tokens import Tokens, Vocabulary
 
 ITERATIONS, SLICE = 5, 10_000  # NLTK takes longer per cell the more words it knows
 WORD = re.compile(r"\w+|[^\w\s]")

@@ -17,10 +17,10 @@ from pathlib import Path
 import httpx
 import uvicorn
 
-from foveate.experiments.race import start_race
-from foveate.lab.server import create_app
-from foveate.lab.serving import listening
-from foveate.plan import Race
+from foveate.jobs.race import start_race
+from foveate.lab.server.app import create_app
+from foveate.lab.server.serving import listening
+from foveate.training.plan import Race
 
 RACE = Race(data="error-mode-1", paradigms=("soft",), seeds=2, n=200, n_test=300, epochs=40)
 JOB = {"paradigms": ["soft", "hard"], "seeds": 8, "epochs": 5000}

@@ -16,8 +16,8 @@ from pathlib import Path
 import httpx
 import uvicorn
 
-from foveate.lab.server import create_app
-from foveate.lab.serving import listening
+from foveate.lab.server.app import create_app
+from foveate.lab.server.serving import listening
 
 JOB = {"paradigms": ["soft", "hard", "lvml", "hybrid"], "seeds": 8}
 TICK = os.sysconf("SC_CLK_TCK")

@@ -15,14 +15,14 @@ from pathlib import Path
 
 import torch
 
-from foveate import train
-from foveate.bag import pad
-from foveate.evidence import explain
+from foveate.attention.paradigms import PARADIGMS as RULES
+from foveate.bags.bag import pad
 from foveate.models.focus import FCAM, AttentionModel
 from foveate.models.nets import mlp
-from foveate.paradigms import PARADIGMS as RULES
-from foveate.stack import Stack
-from foveate.train import bounds
+from foveate.training import loop as train
+from foveate.training import memory as bounds
+from foveate.training.stack import Stack
+from foveate.trust.explanation import explain
 
 WIDTH, CLASSES, STEPS = 512, 2, 2
 PARADIGMS = ("soft", "hard", "lvml", "logit", "em", "hybrid")

@@ -10,7 +10,7 @@ import resource
 
 import torch
 
-from foveate.paradigms import Marginal
+from foveate.attention.paradigms import Marginal
 
 
 def step(classes: int, m: int, chunk: int | None) -> None:

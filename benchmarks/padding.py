@@ -8,10 +8,10 @@ import time
 import torch
 from torch import Tensor
 
-from foveate.corpora import load_texts
 from foveate.errors import FoveateError
 from foveate.randomness import generator
-from foveate.tokens import batches
+from foveate.text.corpora import load_texts
+from foveate.text.tokens import batches
 
 BATCH = 32
 MEDIAN, SPREAD, LONGEST = 202, 0.65, 2500  # of the reviews' lengths

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from foveate.bag import Bag
+from foveate.bags.bag import Bag
 from foveate.models.nets import pair
 
 

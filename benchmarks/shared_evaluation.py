@@ -12,11 +12,11 @@ from typing import Any
 
 import torch
 
-from foveate.bag import Bag
+from foveate.bags.bag import Bag
+from foveate.bags.segments import Mosaics
 from foveate.models.focus import FCAM
 from foveate.models.nets import pair
-from foveate.probes import read
-from foveate.segments import Mosaics
+from foveate.training.evaluation import read
 
 BAGS, M, IMAGES = 10_000, 20, 5_000
 PART = 250  # mosaics on which scoring every segment is timed

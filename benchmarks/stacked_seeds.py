@@ -8,12 +8,12 @@ import argparse
 import time
 
 import plain
+from foveate.attention.paradigms import PARADIGMS
 from foveate.data import DATASETS
 from foveate.models.focus import FCAM
 from foveate.models.nets import pair
-from foveate.paradigms import PARADIGMS
-from foveate.plan import Plan
-from foveate.train import Training
+from foveate.training.loop import Training
+from foveate.training.plan import Plan
 
 
 def measure(name: str, paradigms: list[str], seeds: int, epochs: int) -> float:

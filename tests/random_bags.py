@@ -2,7 +2,7 @@
 
 import torch
 
-from foveate.bag import pad
+from foveate.bags.bag import pad
 from foveate.randomness import generator
 
 __all__ = ["random_bag"]

@@ -1,10 +1,10 @@
 """A training that takes a moment, for tests of the loop."""
 
+from foveate.attention.paradigms import PARADIGMS
 from foveate.data import DATASETS
 from foveate.models.focus import FCAM
 from foveate.models.nets import mlp
-from foveate.paradigms import PARADIGMS
-from foveate.train import fit
+from foveate.training.loop import fit
 
 __all__ = ["TRAINABLE", "bags", "small_model", "trained"]
 

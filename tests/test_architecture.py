@@ -16,20 +16,20 @@ ROOT = Path(foveate.__file__).parent
 
 # Each may import what stands on its own line or on a line above, nothing below.
 LADDER = [
-    {"errors", "registry", "randomness", "papers", "checked", "plan"},
-    {"segments", "standard", "tokens"},
-    {"bag", "record"},
-    {"maps", "likelihood", "data", "metrics", "dynamics", "runs", "checkpoint", "figures"}
-    | {"words", "corpora", "io"},
-    {"models", "paradigms"},
-    {"stack", "optim", "cost"},
-    {"probes", "evidence", "lexical", "features"},
-    {"train", "steps", "engine"},
-    {"trust", "estimator"},
-    {"experiments", "own"},
+    {"errors", "registry", "randomness", "papers", "settings"},
+    {"bags", "records"},
+    {"attention", "metrics", "dynamics", "io", "charts"},
+    {"models"},
+    {"data"},
+    {"text"},
+    {"training"},
+    {"trust"},
+    {"userdata"},
     {"report"},
+    {"jobs"},
+    {"studies"},
     {"lab"},
-    {"progress", "tables", "commands", "cli"},
+    {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LADDER) for name in names}
 
@@ -85,7 +85,7 @@ def test_no_circles():
         for name, path in INSIDE.items()
     }
     assert circle(graph) == []
-    assert "foveate.record" in graph["foveate.runs"]
+    assert "foveate.records.record" in graph["foveate.records.runs"]
 
 
 def test_a_circle_is_seen():
@@ -115,7 +115,7 @@ def test_no_drawers_for_odds_and_ends(name):
     assert not [module for module in INSIDE if module.split(".")[-1] == name]
 
 
-LIGHT = ("metrics", "figures", "report")
+LIGHT = ("metrics", "charts", "report")
 HEAVY = ("torch", "sklearn", "altair", "pandas", "pyarrow", "scipy.stats")
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from foveate.attention.paradigms import PARADIGMS
 from foveate.cli import COMMANDS, main
 from foveate.data import DATASETS
-from foveate.paradigms import PARADIGMS
 from small_training import trained
 
 GUIDE = Path(__file__).parents[1] / "docs" / "guide" / "five-commands.md"

@@ -10,9 +10,9 @@ __version__ = "0.1.0"
 
 CONTENTS = {
     # data
-    "Bag": "foveate.bag",
-    "pad": "foveate.bag",
-    "Mosaics": "foveate.segments",
+    "Bag": "foveate.bags.bag",
+    "pad": "foveate.bags.bag",
+    "Mosaics": "foveate.bags.segments",
     "DATASETS": "foveate.data",
     "load": "foveate.data",
     # models
@@ -21,22 +21,22 @@ CONTENTS = {
     "mlp": "foveate.models.nets",
     "linear": "foveate.models.nets",
     "pair": "foveate.models.nets",
-    "MAPS": "foveate.maps",
+    "MAPS": "foveate.attention.maps",
     # training
-    "PARADIGMS": "foveate.paradigms",
-    "Plan": "foveate.plan",
-    "fit": "foveate.train",
-    "FocusClassifier": "foveate.estimator",
-    "read": "foveate.probes",
+    "PARADIGMS": "foveate.attention.paradigms",
+    "Plan": "foveate.training.plan",
+    "fit": "foveate.training.loop",
+    "FocusClassifier": "foveate.userdata.estimator",
+    "read": "foveate.training.evaluation",
     # results
-    "Record": "foveate.record",
+    "Record": "foveate.records.record",
     "summarise": "foveate.metrics.summary",
-    "open_run": "foveate.runs",
+    "open_run": "foveate.records.runs",
     "plot": "foveate.report.plot",
     # the main job
-    "Race": "foveate.plan",
-    "start_race": "foveate.experiments.race",
-    "resume_race": "foveate.experiments.race",
+    "Race": "foveate.training.plan",
+    "start_race": "foveate.jobs.race",
+    "resume_race": "foveate.jobs.race",
     "FoveateError": "foveate.errors",
 }
 
@@ -82,20 +82,20 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
-    from foveate.bag import Bag, pad
+    from foveate.attention.maps import MAPS
+    from foveate.attention.paradigms import PARADIGMS
+    from foveate.bags.bag import Bag, pad
+    from foveate.bags.segments import Mosaics
     from foveate.data import DATASETS, load
     from foveate.errors import FoveateError
-    from foveate.estimator import FocusClassifier
-    from foveate.experiments.race import resume_race, start_race
-    from foveate.maps import MAPS
+    from foveate.jobs.race import resume_race, start_race
     from foveate.metrics.summary import summarise
     from foveate.models.focus import FCAM, FixedFocus
     from foveate.models.nets import linear, mlp, pair
-    from foveate.paradigms import PARADIGMS
-    from foveate.plan import Plan, Race
-    from foveate.probes import read
-    from foveate.record import Record
+    from foveate.records.record import Record
+    from foveate.records.runs import open_run
     from foveate.report.plot import plot
-    from foveate.runs import open_run
-    from foveate.segments import Mosaics
-    from foveate.train import fit
+    from foveate.training.evaluation import read
+    from foveate.training.loop import fit
+    from foveate.training.plan import Plan, Race
+    from foveate.userdata.estimator import FocusClassifier

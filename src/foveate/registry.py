@@ -20,6 +20,7 @@ class Registry(Generic[T]):
         kind: What the objects are, for messages ("paradigm").
         package: A package, or several, whose modules register themselves on import. Every file
             dropped into it is found without being listed anywhere.
+        nested: Whether the objects are one level deeper, in the subpackages of ``package``.
 
     Example:
         >>> shapes: Registry[type] = Registry("shape")
@@ -30,8 +31,10 @@ class Registry(Generic[T]):
         foveate.errors.FoveateError: unknown shape 'sqare'. Did you mean 'square'?
     """
 
-    def __init__(self, kind: str, package: str | tuple[str, ...] = ()) -> None:
-        self.kind = kind
+    def __init__(
+        self, kind: str, package: str | tuple[str, ...] = (), *, nested: bool = False
+    ) -> None:
+        self.kind, self._nested = kind, nested
         self._packages = (package,) if isinstance(package, str) else package
         self._items: dict[str, T] = {}
 
@@ -70,8 +73,16 @@ class Registry(Generic[T]):
         return name in self._items
 
     def _discover(self) -> None:
-        for name in self._packages:
-            package = importlib.import_module(name)
-            for module in sorted(info.name for info in pkgutil.iter_modules(package.__path__)):
-                importlib.import_module(f"{name}.{module}")
-        self._packages = ()
+        packages, self._packages = self._packages, ()
+        if self._nested:
+            packages = tuple(sub for name in packages for sub in _modules(name, packages_only=True))
+        for name in packages:
+            for module in _modules(name):
+                importlib.import_module(module)
+
+
+def _modules(package: str, *, packages_only: bool = False) -> list[str]:
+    """Full names of the modules right inside a package, in alphabetical order."""
+    path = importlib.import_module(package).__path__
+    found = sorted((info.name, info.ispkg) for info in pkgutil.iter_modules(path))
+    return [f"{package}.{name}" for name, is_package in found if is_package or not packages_only]

@@ -14,10 +14,10 @@ import pytest
 from foveate.cli import main
 from foveate.dynamics import vr23
 from foveate.errors import FoveateError
-from foveate.experiments.experiment import EXPERIMENTS
-from foveate.experiments.ledger import known_ledger, run_ledger, shipped_ledger
+from foveate.jobs.experiment import EXPERIMENTS
 from foveate.papers import CLAIMS
-from foveate.runs import open_run
+from foveate.records.runs import open_run
+from foveate.studies.ledger import known_ledger, run_ledger, shipped_ledger
 
 
 def as_json(capsys, *arguments):
@@ -130,14 +130,14 @@ def test_what_was_run_here_stands_beside_what_was_shipped(monkeypatch, capsys):
     assert found["versions"].keys() == shipped.versions.keys()
     theirs = shipped.versions["toy-classifier"]
     larger = replace(shipped, versions={"toy-classifier": {**theirs, "scale": "paper"}})
-    monkeypatch.setattr("foveate.experiments.ledger.shipped_ledger", lambda: larger)
+    monkeypatch.setattr("foveate.studies.ledger.shipped_ledger", lambda: larger)
     assert known_ledger("small").versions["toy-classifier"]["scale"] == "paper"
     assert known_ledger("small").runs == {}
 
 
 def test_long_experiments_are_run_when_asked_for_only(monkeypatch, capsys, tmp_path):
     """Nothing is trained here: what would be is written down."""
-    started, ledger = [], "foveate.experiments.ledger"
+    started, ledger = [], "foveate.studies.ledger"
     (tmp_path / "runs/claims-small").mkdir(parents=True)
     monkeypatch.setattr(f"{ledger}.run_side_by_side", lambda todo, *_: started.append({*todo}))
     monkeypatch.setattr(f"{ledger}._run_here", lambda name, *_: started.append({name}))
@@ -149,7 +149,7 @@ def test_long_experiments_are_run_when_asked_for_only(monkeypatch, capsys, tmp_p
 
 
 def test_where_all_take_long_that_is_what_is_said(monkeypatch):
-    ledger = "foveate.experiments.ledger"
+    ledger = "foveate.studies.ledger"
     monkeypatch.setattr(f"{ledger}._missing", lambda *_: ["captions", "table2"])
     monkeypatch.setattr(f"{ledger}.ledger_at", lambda scale: None)
     with pytest.raises(FoveateError, match="captions, table2 take more than a few minutes each"):
@@ -188,8 +188,8 @@ def test_a_killed_experiment_resumes_to_the_same_records(tmp_path):
 
 
 def test_experiments_side_by_side_equal_one_alone(tmp_path):
-    from foveate.experiments.lanes import run_side_by_side
-    from foveate.experiments.runner import findings_of, start_experiment
+    from foveate.jobs.runner import findings_of, start_experiment
+    from foveate.studies.parallel_runs import run_side_by_side
 
     told = []
     places = {name: tmp_path / "both" / name for name in ("flows", "toy-classifier")}
@@ -202,7 +202,7 @@ def test_experiments_side_by_side_equal_one_alone(tmp_path):
 
 def test_an_experiment_that_fails_beside_others_is_named(tmp_path):
     from foveate.errors import FoveateError
-    from foveate.experiments.lanes import run_side_by_side
+    from foveate.studies.parallel_runs import run_side_by_side
 
     places = {"flows": tmp_path / "flows", "no-such": tmp_path / "other"}
     with pytest.raises(FoveateError, match="experiment 'no-such' failed: unknown experiment"):

@@ -16,7 +16,7 @@ def test_an_interrupt_says_how_to_go_on(monkeypatch):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("foveate.experiments.race.start_race", interrupted)
+    monkeypatch.setattr("foveate.jobs.race.start_race", interrupted)
     code, _, err = call("race", "error-mode-1")
     assert code == 130
     assert err == "foveate: stopped; 'foveate resume' goes on from the last checkpoint\n"
@@ -26,7 +26,7 @@ def test_an_interrupt_promises_no_resume_where_there_is_none(monkeypatch):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("foveate.commands.races.list_runs", interrupted)
+    monkeypatch.setattr("foveate.cli.commands.races.list_runs", interrupted)
     assert call("runs") == (130, "", "foveate: stopped\n")
 
 
@@ -34,7 +34,7 @@ def test_a_mistake_of_ours_is_not_hidden(monkeypatch):
     def wrong(*args, **kwargs):
         raise ValueError("not the user's")
 
-    monkeypatch.setattr("foveate.experiments.race.start_race", wrong)
+    monkeypatch.setattr("foveate.jobs.race.start_race", wrong)
     with pytest.raises(ValueError, match="not the user's"):
         call("race", "error-mode-1")
 

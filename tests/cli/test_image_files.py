@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from foveate.runs import list_runs, open_run
+from foveate.records.runs import list_runs, open_run
 
 from .typed import SOFT, complain, contents, succeed
 

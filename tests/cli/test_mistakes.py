@@ -4,7 +4,7 @@ import shlex
 
 import pytest
 
-from foveate.runs import list_runs, open_run
+from foveate.records.runs import list_runs, open_run
 
 from .typed import SOFT, call, complain, contents
 
@@ -154,6 +154,6 @@ def test_data_sets_that_are_not_here_leave_no_run(here, monkeypatch):
         raise ConnectionError("no network")
 
     monkeypatch.delenv("FOVEATE_DATA", raising=False)
-    monkeypatch.setattr("foveate.data.hub._download", offline)
+    monkeypatch.setattr("foveate.data.files.hub._download", offline)
     assert "set FOVEATE_DATA" in complain("race", "mnist", *SOFT)
     assert list_runs() == []

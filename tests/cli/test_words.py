@@ -9,11 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from foveate.cli import main
-from foveate.corpora import load_pairs, load_texts
-from foveate.corpora.copying import copying
 from foveate.metrics.alignment import alignment_scores, pharaoh, read_pharaoh
 from foveate.randomness import generator
-from foveate.words.ibm1 import fit_ibm1
+from foveate.text.corpora import load_pairs, load_texts
+from foveate.text.corpora.copying import copying
+from foveate.text.statistics.ibm1 import fit_ibm1
 
 from .typed import call, complain, contents, succeed
 
@@ -299,7 +299,7 @@ def test_too_few_sentences_are_said(here):
 
 def test_an_interrupted_page_leaves_the_old_one(texts, here, monkeypatch):
     (here / "old.html").write_text("old")
-    monkeypatch.setattr("foveate.report.diagnosis.rendered", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("foveate.report.pages.diagnosis.rendered", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         main(["diagnose", str(texts), "--out", "old.html"])
     assert (here / "old.html").read_text() == "old"

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from foveate.data import npz, parquet
+from foveate.data.files import npz, parquet
 
 
 @pytest.fixture(autouse=True)

@@ -11,9 +11,9 @@ import pytest
 from PIL import Image
 
 from foveate.data.captions import Captioned, read_captioned
+from foveate.data.features.image_sources import find_pictures
 from foveate.data.object_words import Named, ObjectWords, caption_words, read_object_words
 from foveate.errors import FoveateError
-from foveate.features.pictures import find_pictures
 
 
 def jpeg(width=8, height=4, shade=90):

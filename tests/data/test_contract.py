@@ -10,10 +10,10 @@ import pytest
 import torch
 from scipy.stats import chisquare
 
-from foveate.bag import Bag
+from foveate.bags.bag import Bag
+from foveate.bags.segments import Mosaics
 from foveate.data import DATASETS, load
 from foveate.models.nets import pair
-from foveate.segments import Mosaics
 
 NEED_FILES = {"mnist": "mnist", "mnist-bags": "mnist", "cifar10": "cifar10", "cifar100": "cifar100"}
 RAGGED = {

@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from foveate.data import DATASETS, hub
+from foveate.data import DATASETS
+from foveate.data.files import hub
 from foveate.errors import FoveateError
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from foveate.data import DATASETS
-from foveate.data.bank import Bank, split_rows
-from foveate.data.images import from_path, mosaics, read_split
+from foveate.data.files.bank import Bank, split_rows
+from foveate.data.image_mosaics import from_path, mosaics, read_split
 from foveate.errors import FoveateError
 from foveate.randomness import generator
 

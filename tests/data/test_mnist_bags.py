@@ -7,7 +7,7 @@ import torch
 from scipy.stats import chisquare, ks_2samp
 
 from foveate.data import DATASETS
-from foveate.data.bank import Bank
+from foveate.data.files.bank import Bank
 from foveate.data.mnist_bags import bags_with
 from foveate.errors import FoveateError
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from foveate.data.npz import read_npz
+from foveate.data.files.npz import read_npz
 from foveate.errors import FoveateError
 
 Draw = Callable[..., np.ndarray]

@@ -12,7 +12,7 @@ import pytest
 import torch
 from PIL import Image
 
-from foveate.data.parquet import read_column, read_parquet, split_files
+from foveate.data.files.parquet import read_column, read_parquet, split_files
 from foveate.errors import FoveateError
 
 Write = Callable[..., Path]

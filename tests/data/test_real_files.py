@@ -8,8 +8,8 @@ import torch
 
 from foveate.data import DATASETS
 from foveate.data.cifar100 import CLASSES, GROUPS, foreground_labels
-from foveate.data.images import read_split
-from foveate.data.parquet import read_column, read_parquet, split_files
+from foveate.data.files.parquet import read_column, read_parquet, split_files
+from foveate.data.image_mosaics import read_split
 
 pytestmark = pytest.mark.data
 

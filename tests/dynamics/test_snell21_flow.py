@@ -6,8 +6,8 @@ import torch
 from torch.nn.functional import log_softmax
 
 from foveate.dynamics import snell21
-from foveate.tokens import Tokens
-from foveate.words.cooccurrence import bags, count_table
+from foveate.text.statistics.cooccurrence import bags, count_table
+from foveate.text.tokens import Tokens
 
 
 @pytest.fixture

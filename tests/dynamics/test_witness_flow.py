@@ -6,9 +6,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from foveate.attention.paradigms import Marginal
 from foveate.dynamics.witness import follow, loss, rates, wrong_point
 from foveate.errors import FoveateError
-from foveate.paradigms import Marginal
 
 STATES = st.lists(st.floats(-3, 3), min_size=6, max_size=6).map(np.array)
 WRONG = np.array([4.0, -4.0, 0.0, 4.0, 0.0, -4.0])  # B is read from the background

@@ -298,6 +298,6 @@ def test_what_cannot_be_read_is_one_sentence(table):
 
 
 def test_flags_come_at_once():
-    code = "import sys, foveate.commands.check; print('torch' in sys.modules)"
+    code = "import sys, foveate.cli.commands.check; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -10,10 +10,11 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from table_files import write
 
 from foveate.errors import FoveateError
 from foveate.io import read_bags
+
+from .table_files import write
 
 FORMS = ["csv", "tsv", "csv.gz", "jsonl", "parquet"]
 

@@ -1,10 +1,11 @@
 """Tables of bags that cannot be read: file, line, column and reason are named."""
 
 import pytest
-from table_files import HEADER, ROWS, write
 
 from foveate.errors import FoveateError
 from foveate.io import read_bags
+
+from .table_files import HEADER, ROWS, write
 
 
 def changed(row, column, value):

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import uvicorn
 
-from foveate.experiments.race import start_race
-from foveate.lab.server import create_app
-from foveate.lab.serving import listening
-from foveate.plan import Race
-from foveate.record import Record
+from foveate.jobs.race import start_race
+from foveate.lab.server.app import create_app
+from foveate.lab.server.serving import listening
+from foveate.records.record import Record
+from foveate.training.plan import Race
 
 MILLION = 1_000_000
 HOSTILE = "<img src=x onerror=window.hurt=1>"

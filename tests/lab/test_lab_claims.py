@@ -4,10 +4,10 @@ import time
 
 import pytest
 
-from foveate.experiments.error_modes.colours import BACKGROUND_COLOUR, CLASS_COLOURS
-from foveate.experiments.ledger import shipped_ledger
-from foveate.lab.look import look, palette_css
+from foveate.lab.server.theme import look, palette_css
 from foveate.papers import CLAIMS
+from foveate.studies.ledger import shipped_ledger
+from foveate.studies.pvr22.error_modes.colours import BACKGROUND_COLOUR, CLASS_COLOURS
 
 
 def test_the_ledger_is_the_one_that_was_shipped(client):

@@ -7,7 +7,7 @@ import pytest
 
 from foveate.dynamics import vr23
 from foveate.dynamics.vr23_table import flow_record, flow_rows
-from foveate.lab.flow import flow
+from foveate.lab.server.flow import flow
 
 
 @pytest.mark.parametrize(

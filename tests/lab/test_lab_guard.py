@@ -9,12 +9,12 @@ import httpx
 import numpy as np
 import pytest
 
-from foveate.commands.lab import lab_command
+from foveate.cli.commands.lab import lab_command
 from foveate.errors import FoveateError
-from foveate.lab.answers import answer, plain
-from foveate.lab.guard import LARGEST_BODY
-from foveate.lab.server import create_app
-from foveate.lab.serving import listening
+from foveate.lab.server.app import create_app
+from foveate.lab.server.guard import LARGEST_BODY
+from foveate.lab.server.responses import answer, plain
+from foveate.lab.server.serving import listening
 
 TOKEN = "a-word-that-is-long"
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from foveate.lab.files import discard, files_folder, tidy
-from foveate.runs import create_run
+from foveate.lab.server.uploaded_files import discard, files_folder, tidy
+from foveate.records.runs import create_run
 
 
 def table(bags=90):
@@ -161,9 +161,9 @@ def test_a_small_file_that_unpacks_to_too_much_is_refused_with_a_sentence(tmp_pa
 from pathlib import Path
 import foveate.io.check  # what a worker has loaded, before the limit is set
 from foveate.errors import FoveateError
-from foveate.lab import owner
-from foveate.lab.jobs import OwnBags
-from foveate.own.origin import Origin
+from foveate.lab.live import fit as owner
+from foveate.lab.requests import OwnBags
+from foveate.userdata.source import Origin
 used = next(line for line in open("/proc/self/status") if line.startswith("VmData")).split()[1]
 owner.MOST_MEMORY = 1024 * int(used) + (200 << 20)
 try:

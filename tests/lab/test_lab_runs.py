@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foveate.lab.bags import bags_in_cell
-from foveate.lab.film import film_rows
-from foveate.lab.runs import curve_rows
-from foveate.lab.thin import kept_rows, spread_rows, within
+from foveate.lab.server.bags import bags_in_cell
+from foveate.lab.server.downsample import kept_rows, spread_rows, within
+from foveate.lab.server.runs import curve_rows
+from foveate.lab.server.timeline import film_rows
 from foveate.metrics.focus import EDGES
-from foveate.record import Record
-from foveate.report.evidence import focus_and_prediction
-from foveate.runs import open_run
+from foveate.records.record import Record
+from foveate.records.runs import open_run
+from foveate.report.outcomes import focus_and_prediction
 
 from .conftest import HOSTILE
 

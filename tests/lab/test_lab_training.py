@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 import torch
 
+from foveate.attention.paradigms import Progress
 from foveate.errors import FoveateError
-from foveate.lab.jobs import TASKS, TrainJob
-from foveate.lab.tasks import prepared
-from foveate.lab.trainer import Trainer
-from foveate.lab.verdicts import standing
-from foveate.paradigms import Progress
-from foveate.probes import read_stack
-from foveate.train import fit
+from foveate.lab.live.class_status import standing
+from foveate.lab.live.tasks import prepared
+from foveate.lab.live.trainer import Trainer
+from foveate.lab.requests import TASKS, TrainJob
+from foveate.training.evaluation import read_stack
+from foveate.training.loop import fit
 
 SMALL = {"task": "error-mode-1", "paradigms": ["soft", "hard"], "seeds": 3, "epochs": 6}
 ENDLESS = {**SMALL, "epochs": 5000}
@@ -182,7 +182,7 @@ def test_limits_are_said(client, job, words):
 
 
 def test_all_maps_are_offered(client):
-    from foveate.maps import MAPS
+    from foveate.attention.maps import MAPS
 
     assert client.get("/api/tasks").json()["maps"] == MAPS.names()
 

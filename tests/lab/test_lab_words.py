@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from foveate.errors import FoveateError
-from foveate.lab.jobs import Study
-from foveate.lab.kept import keep_model, kept_model, kept_models, load_kept
-from foveate.tokens import Vocabulary
+from foveate.lab.requests import Study
+from foveate.lab.saved_models import keep_model, kept_model, kept_models, load_kept
+from foveate.text.tokens import Vocabulary
 
 
 @pytest.fixture(scope="module")
@@ -141,8 +141,8 @@ def test_nothing_half_kept_is_left(tmp_path, monkeypatch):
 
 
 def test_offers_exist():
-    from foveate.corpora import PAIRS, TEXTS
-    from foveate.lab import words
+    from foveate.lab.server import words
+    from foveate.text.corpora import PAIRS, TEXTS
 
     assert set(words.TEXTS) <= set(TEXTS.names())
     assert set(words.PAIRS) <= set(PAIRS.names())

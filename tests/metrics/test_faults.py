@@ -7,11 +7,11 @@ import pytest
 
 from foveate import FocusClassifier
 from foveate.cli import main
+from foveate.cli.tables import as_numbers
 from foveate.errors import FoveateError
 from foveate.metrics.faults import diverged, divergence, faults, silence, silent
-from foveate.record import Record
-from foveate.runs import open_run
-from foveate.tables import as_numbers
+from foveate.records.record import Record
+from foveate.records.runs import open_run
 
 RUNAWAY = ("--lr", "1e12", "--optimizer", "sgd", "--epochs", "3", "--seeds", "2")
 

@@ -11,7 +11,7 @@ from foveate.metrics.intervals import (
     mean_interval,
 )
 from foveate.metrics.summary import summarise
-from foveate.record import Record
+from foveate.records.record import Record
 
 numbers = st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=15)
 

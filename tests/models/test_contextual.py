@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from foveate.bag import Bag
+from foveate.attention.paradigms import PARADIGMS
+from foveate.bags.bag import Bag
+from foveate.bags.segments import Mosaics, dense
 from foveate.errors import FoveateError
 from foveate.models.contextual import Contextual, SelfAttention
 from foveate.models.focus import FCAM
 from foveate.models.nets import ROOM, pair
-from foveate.paradigms import PARADIGMS
-from foveate.segments import Mosaics, dense
-from foveate.train import fit
+from foveate.training.loop import fit
 
 RULES = ("soft", "hard", "lvml", "logit")
 

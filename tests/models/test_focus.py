@@ -5,12 +5,12 @@ from hypothesis import strategies as st
 from torch import nn
 
 import oracles
+from foveate.attention.maps import MAPS
+from foveate.attention.paradigms import PARADIGMS
+from foveate.bags.segments import Mosaics, dense
 from foveate.errors import FoveateError
-from foveate.maps import MAPS
 from foveate.models.focus import FCAM, FixedFocus
 from foveate.models.nets import mlp
-from foveate.paradigms import PARADIGMS
-from foveate.segments import Mosaics, dense
 
 RULES = [name for name in PARADIGMS.names() if name != "direct"]
 

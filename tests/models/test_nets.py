@@ -5,11 +5,11 @@ import pytest
 import torch
 from torch import nn
 
+from foveate.attention.paradigms import Direct
+from foveate.bags.segments import dense
 from foveate.errors import FoveateError
 from foveate.models.focus import FCAM
 from foveate.models.nets import NETS, direct, linear, mlp, pair
-from foveate.paradigms import Direct
-from foveate.segments import dense
 
 CIFAR = (3, 32, 32)
 

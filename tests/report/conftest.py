@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from foveate.metrics.focus import attention_on, focus_true, quadrants, saif
-from foveate.record import Record
+from foveate.records.record import Record
+from foveate.records.runs import Run, create_run, open_run
 from foveate.report import race_page
-from foveate.runs import Run, create_run, open_run
 
 MakeRun = Callable[..., Run]
 

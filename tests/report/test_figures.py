@@ -6,17 +6,17 @@ import altair as alt
 import numpy as np
 import pytest
 
+from foveate.charts.layout import spread
+from foveate.charts.palette import colour, dash, label, shape
+from foveate.charts.render import inline_svg, to_png, to_svg
 from foveate.errors import FoveateError
-from foveate.figures.layout import spread
-from foveate.figures.palette import colour, dash, label, shape
-from foveate.figures.render import inline_svg, to_png, to_svg
 from foveate.metrics.focus import QUADRANTS, threshold_curve
 from foveate.metrics.intervals import mean_interval
 from foveate.metrics.summary import summarise
 from foveate.report import export_figures
-from foveate.report.evidence import focus_and_prediction, outcomes, switch_epoch
-from foveate.report.figures import figures
-from foveate.report.plane import plane
+from foveate.report.drawing.accuracy_plane import plane
+from foveate.report.drawing.race_charts import figures
+from foveate.report.outcomes import focus_and_prediction, outcomes, switch_epoch
 
 PARTS = ("soft", "hard", "lvml", "hybrid")
 NAMES = {

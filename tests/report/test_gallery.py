@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from foveate.report.gallery import gallery, verdict
-from foveate.report.segments import kind_of
-from foveate.report.sheet import gallery_sheet
-from foveate.runs import Run
+from foveate.records.runs import Run
+from foveate.report.drawing.gallery import gallery, verdict
+from foveate.report.drawing.gallery_sheet import gallery_sheet
+from foveate.report.drawing.segments import kind_of
 
 from .conftest import drawn_segments
 from .reading import read_html

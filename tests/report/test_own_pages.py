@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from foveate.errors import FoveateError
-from foveate.own.shown import ShownBag, load_shown, save_shown
-from foveate.report.explain import explain_page
-from foveate.report.panels import bag_view
+from foveate.report.drawing.bag_panels import bag_view
+from foveate.report.pages.explain import explain_page
+from foveate.userdata.gallery import ShownBag, load_shown, save_shown
 
 CLASSES = ("no", "<b>yes</b>")
 

@@ -6,8 +6,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from foveate.charts.palette import label
 from foveate.errors import FoveateError
-from foveate.figures.palette import label
 from foveate.metrics.focus import heat_map
 from foveate.metrics.summary import summarise
 from foveate.report import race_page, write_report

@@ -9,22 +9,22 @@ import pytest
 
 from foveate.cli import main
 from foveate.errors import FoveateError
-from foveate.experiments.published import PUBLISHED, Reproduction
-from foveate.experiments.reproduction import (
-    TABLES,
+from foveate.records.runs import open_run
+from foveate.report.pages.reproduction import as_markdown, reproduction_page, write_results
+from foveate.studies.published import Reproduction
+from foveate.studies.pvr22.table2 import Table2
+from foveate.studies.reproduction import (
     estimate,
+    published_tables,
     reproduce,
     store,
     stored_results,
 )
-from foveate.experiments.table2 import Table2
-from foveate.report.reproduce import as_markdown, reproduction_page, write_results
-from foveate.runs import open_run
 
 from .reading import read_html
 
 NASTY = "<script>alert('1')</script>"
-EVERY = ", ".join(TABLES)
+EVERY = ", ".join(published_tables())
 
 
 def cell(group, name, measure, mean, low=None, high=None, setting="frozen features"):
@@ -82,7 +82,7 @@ def tables(page):
 
 
 def test_the_page_shows_published_measured_interval_and_difference():
-    found = tables(read_html(reproduction_page([result()], {})))
+    found = tables(read_html(reproduction_page([result()], published_tables(), {})))
     own, three = "CIFAR10 m=5 frozen features, 4 seeds", ["published", "difference"]
     assert found[own, "SAIF %"] == (
         ["measured 95 % interval", *three],
@@ -94,7 +94,7 @@ def test_the_page_shows_published_measured_interval_and_difference():
 
 
 def test_what_was_not_run_shows_what_was_published_alone():
-    found = tables(read_html(reproduction_page([result()], {})))
+    found = tables(read_html(reproduction_page([result()], published_tables(), {})))
     own = {m: rows for (group, m), rows in found.items() if group == "HateXplain-1"}
     assert own.keys() == {"SAIF %", "accuracy %"}
     assert own["SAIF %"] == (
@@ -108,7 +108,11 @@ def test_a_measure_has_the_same_digits_in_every_row_and_one_seed_is_one():
         {**cell("MSCOCO", name, "BLEU-4", mean, setting=""), "seeds": 1}
         for name, mean in (("soft", 13.708), ("hard", 9.942))
     ]
-    found = tables(read_html(reproduction_page([result(table="captions", cells=cells)], {})))
+    found = tables(
+        read_html(
+            reproduction_page([result(table="captions", cells=cells)], published_tables(), {})
+        )
+    )
     assert found["MSCOCO 1 seed", "BLEU-4"][1] == {
         "Soft": ["13.71", "20.9", "-7.19"],
         "Hard": ["9.94", "10.4", "-0.46"],
@@ -122,18 +126,22 @@ def test_counts_have_no_decimals():
         for name, mean in (("soft", 12500.0), ("hard", 0.0))
     ]
     own = result(table="trust-validation", cells=cells)
-    found = tables(read_html(reproduction_page([own], {})))
+    found = tables(read_html(reproduction_page([own], published_tables(), {})))
     assert found["All 1 seed", "models"][1] == {"Soft": ["12,500"], "Hard": ["0"]}
 
 
 def test_results_of_one_table_at_two_scales_have_places_of_their_own():
-    page = read_html(reproduction_page([result(), result(scale="paper"), result(label="a")], {}))
+    page = read_html(
+        reproduction_page(
+            [result(), result(scale="paper"), result(label="a")], published_tables(), {}
+        )
+    )
     (places,) = [[node.attrs["id"] for node in page.walk() if node.tag == "h2"]]
     assert places == ["table1-small", "table1-paper", "table1-small-a"]
 
 
 def test_what_was_not_run_says_why_and_nothing_is_run_that_a_file_says():
-    text = reproduction_page([result()], {})
+    text = reproduction_page([result()], published_tables(), {})
     page = read_html(text)
     assert not page.all("script")
     assert f"not run here no files {NASTY}" in page.text
@@ -152,12 +160,12 @@ def test_docs_are_made_of_the_stored_numbers(tmp_path):
     ]
     kept = stored_results(tmp_path)
     assert kept == [later, result()]
-    text = as_markdown(kept)
+    text = as_markdown(kept, published_tables())
     saif, accuracy = "40.0 [39.0, 41.2]; published 37.1 (+2.9)", "75.3; published 75.3 (+0.0)"
     assert f"| Soft | {saif} | {accuracy} | 0.048 |" in text
     assert "It took 11 min: `foveate reproduce table1`." in text
     assert "`foveate reproduce table1 --scale paper` would take about 10 h on one core" in text
-    assert write_results(kept, tmp_path / "docs").read_text() == text
+    assert write_results(kept, published_tables(), tmp_path / "docs").read_text() == text
 
 
 def test_a_changed_table_is_kept_beside_the_unchanged_one(tmp_path):
@@ -165,7 +173,7 @@ def test_a_changed_table_is_kept_beside_the_unchanged_one(tmp_path):
         store(own, tmp_path)
     kept = stored_results(tmp_path)
     assert [own["label"] for own in kept] == ["two-hours", ""]
-    assert "scale: small, changed: two-hours" in as_markdown(kept)
+    assert "scale: small, changed: two-hours" in as_markdown(kept, published_tables())
 
 
 def test_damaged_results_are_named(tmp_path):
@@ -188,7 +196,7 @@ def here(tmp_path, monkeypatch):
 def test_a_table_of_which_nothing_can_be_run_says_so(here):
     found = reproduce("table1", "small")
     assert found["cells"] == []
-    assert set(found["absent"]) == {group for group, _, _ in PUBLISHED["table1"]}
+    assert set(found["absent"]) == set(published_tables()["table1"].groups)
     assert "set FOVEATE_DATA" in found["absent"]["HateXplain-2"]
     assert not (here / "runs").exists()
     assert estimate("table1", "paper")["seconds"] == 0
@@ -238,13 +246,6 @@ def test_docs_have_every_stored_table_whichever_is_asked_for(here):
     assert "## pvr22 Table 2" in text
 
 
-def test_captions_may_not_be_there_yet(here, monkeypatch):
-    monkeypatch.setattr("foveate.experiments.reproduction.EXPERIMENTS", {})
-    found = reproduce("captions")
-    assert set(found["absent"]) == {"MSCOCO", "Alignment with boxes"}
-    assert "no experiment of this version measures it" in found["absent"]["MSCOCO"]
-
-
 def test_results_that_come_with_the_package_can_be_shown(here, capsys):
     shipped = [own for own in stored_results() if "cells" in own]
     if not shipped:
@@ -254,7 +255,7 @@ def test_results_that_come_with_the_package_can_be_shown(here, capsys):
         assert not list(here.iterdir())
     for own in shipped:
         assert own["manifest"]["config"]["settings"]
-        groups = {group for group, _, _ in PUBLISHED[own["table"]]} if not own["label"] else set()
+        groups = set(published_tables()[own["table"]].groups) if not own["label"] else set()
         assert {c["group"] for c in own["cells"]} | set(own["absent"]) >= groups
 
 

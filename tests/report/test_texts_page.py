@@ -8,12 +8,12 @@ import pytest
 import torch
 
 from foveate.errors import FoveateError
-from foveate.record import Record
-from foveate.report.alignments import AlignedPair, alignments_page, write_alignment_page
-from foveate.report.diagnosis import diagnosis_page, write_diagnosis_page
-from foveate.report.texts import ShadedText, texts_of, texts_page, write_texts_page
-from foveate.tokens import Tokens
-from foveate.words.diagnosis import diagnose
+from foveate.records.record import Record
+from foveate.report.pages.alignments import AlignedPair, alignments_page, write_alignment_page
+from foveate.report.pages.diagnosis import diagnosis_page, write_diagnosis_page
+from foveate.report.pages.texts import ShadedText, texts_of, texts_page, write_texts_page
+from foveate.text.statistics.diagnosis import diagnose
+from foveate.text.tokens import Tokens
 
 from .reading import read_html
 

@@ -1,8 +1,8 @@
 import pytest
 
 from foveate.metrics.intervals import Interval
-from foveate.report.evidence import Outcome
-from foveate.report.words import NO_RELEVANCE, listed, percent, summary
+from foveate.report.outcomes import Outcome
+from foveate.report.sentences import NO_RELEVANCE, listed, percent, summary
 
 
 def ended(paradigm, accuracy, ft=None, saif=None, spread=1.0, seeds=3):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import torch
 
-from foveate.bag import Bag
+from foveate.bags.bag import Bag
 from foveate.data import DATASETS
 from foveate.data.orthogonal import linear_orthogonal
 from foveate.models.focus import FCAM

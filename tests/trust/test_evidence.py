@@ -7,18 +7,18 @@ import pytest
 import torch
 from scipy.integrate import trapezoid
 
-from foveate.bag import Bag, pad
-from foveate.maps import MAPS
+from foveate.attention.maps import MAPS
+from foveate.attention.paradigms import PARADIGMS
+from foveate.bags.bag import Bag, pad
+from foveate.bags.segments import Mosaics
 from foveate.metrics.agreement import fair_agreement
 from foveate.models.focus import FCAM, AttentionModel
 from foveate.models.nets import pair
-from foveate.paradigms import PARADIGMS
-from foveate.probes import read
-from foveate.segments import Mosaics
+from foveate.training.evaluation import read
+from foveate.trust.class_evidence import aversion, marks_of, separation
 from foveate.trust.controls import left_over, seed_agreement
-from foveate.trust.evidence import SHARES, evidence_of, relative_entropy
-from foveate.trust.marks import aversion, marks_of, separation
-from foveate.trust.modes import detect, estimate, reading, score
+from foveate.trust.error_modes import detect, estimate, reading, score
+from foveate.trust.segment_evidence import SHARES, evidence_of, relative_entropy
 from foveate.trust.subject import Sight, as_subject
 
 RULES = ("soft", "hard", "lvml", "logit")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from foveate.bag import Bag, pad
+from foveate.bags.bag import Bag, pad
 from foveate.errors import FoveateError
 from foveate.metrics.focus import focus_true
 from foveate.trust.examine import examine

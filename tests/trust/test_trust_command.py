@@ -7,13 +7,13 @@ import pytest
 
 from foveate.cli import main
 from foveate.data import DATASETS
-from foveate.experiments.race import start_race
-from foveate.own.fitting import fit_own
-from foveate.own.origin import Origin
-from foveate.own.settings import FitSettings
-from foveate.plan import Race
-from foveate.report.trust import trust_page
+from foveate.jobs.fit import fit_own
+from foveate.jobs.race import start_race
+from foveate.report.pages.trust import trust_page
+from foveate.training.plan import Race
 from foveate.trust.examine import examine
+from foveate.userdata.settings import FitSettings
+from foveate.userdata.source import Origin
 
 from . import hand_built
 

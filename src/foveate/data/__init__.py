@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from foveate.bag import Bag
+from foveate.bags.bag import Bag
 from foveate.errors import FoveateError
 from foveate.registry import Registry
 
 if TYPE_CHECKING:
-    from foveate.data.bank import Bank
+    from foveate.data.files.bank import Bank
 
 __all__ = ["DATASETS", "Dataset", "Loader", "Recipe", "Split", "load"]
 
@@ -64,7 +64,7 @@ class Dataset:
 
 
 DATASETS: Registry[Callable[[], Dataset]] = Registry(
-    "data set", package=("foveate.data", "foveate.features")
+    "data set", package=("foveate.data", "foveate.data.features")
 )
 
 

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from foveate.data.files.parquet import columns_of, read_rows, split_files
 from foveate.data.object_words import caption_words
-from foveate.data.parquet import columns_of, read_rows, split_files
 from foveate.errors import FoveateError
 
 __all__ = ["Captioned", "read_captioned"]

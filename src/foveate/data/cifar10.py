@@ -1,8 +1,8 @@
 """CIFAR10-SDC: mosaics of CIFAR-10 images. [pvr22] Sec. 6.1, [vr23] Sec. 2.4"""
 
 from foveate.data import DATASETS, Dataset, Recipe
-from foveate.data.hub import locate
-from foveate.data.images import image_dataset, read_banks, read_split
+from foveate.data.files.hub import locate
+from foveate.data.image_mosaics import image_dataset, read_banks, read_split
 
 __all__ = ["cifar10"]
 

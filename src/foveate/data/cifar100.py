@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 
-from foveate.bag import Bag
+from foveate.bags.bag import Bag
 from foveate.data import DATASETS, Dataset, Recipe, Split
-from foveate.data.hub import locate
-from foveate.data.images import mosaics, read_banks, read_split
-from foveate.data.parquet import read_column, split_files
+from foveate.data.files.hub import locate
+from foveate.data.files.parquet import read_column, split_files
+from foveate.data.image_mosaics import mosaics, read_banks, read_split
 from foveate.errors import FoveateError
 from foveate.randomness import generator
 

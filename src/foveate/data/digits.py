@@ -5,8 +5,8 @@ from functools import cache
 import torch
 
 from foveate.data import DATASETS, Dataset, Recipe, Split
-from foveate.data.bank import Bank, split_rows
-from foveate.data.images import image_dataset
+from foveate.data.files.bank import Bank, split_rows
+from foveate.data.image_mosaics import image_dataset
 from foveate.randomness import generator
 
 __all__ = ["digits", "digits_unbalanced", "read_digits"]

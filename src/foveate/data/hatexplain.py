@@ -18,11 +18,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from foveate.bag import Bag
+from foveate.bags.bag import Bag
 from foveate.data import DATASETS, Dataset, Recipe, Split, check_sizes
-from foveate.data.cache import fingerprint
-from foveate.data.hub import locate
-from foveate.data.parquet import read_rows
+from foveate.data.files.cache import fingerprint
+from foveate.data.files.hub import locate
+from foveate.data.files.parquet import read_rows
 from foveate.data.topic_words import sentences
 from foveate.errors import FoveateError
 from foveate.randomness import generator

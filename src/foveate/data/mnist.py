@@ -1,8 +1,8 @@
 """Mosaics of MNIST digits."""
 
 from foveate.data import DATASETS, Dataset, Recipe
-from foveate.data.hub import locate
-from foveate.data.images import image_dataset, read_banks, read_split
+from foveate.data.files.hub import locate
+from foveate.data.image_mosaics import image_dataset, read_banks, read_split
 
 __all__ = ["mnist"]
 

@@ -6,15 +6,15 @@ Ilse, Tomczak and Welling, Attention-based Deep Multiple Instance Learning, ICML
 import torch
 from torch import Tensor
 
-from foveate.bag import Bag
+from foveate.bags.bag import Bag
+from foveate.bags.segments import Mosaics
 from foveate.data import DATASETS, Dataset, Recipe, Split, check_sizes
-from foveate.data.bank import Bank
 from foveate.data.digits import read_digits
-from foveate.data.hub import locate
-from foveate.data.images import Source, read_split
+from foveate.data.files.bank import Bank
+from foveate.data.files.hub import locate
+from foveate.data.image_mosaics import Source, read_split
 from foveate.errors import FoveateError
 from foveate.randomness import generator
-from foveate.segments import Mosaics
 
 __all__ = ["bags_with", "digits_bags", "mnist_bags"]
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from foveate.corpora.rules import words
 from foveate.errors import FoveateError
+from foveate.io.tokenisation import words
 
 __all__ = ["OBJECT_WORDS", "Named", "ObjectWords", "caption_words", "read_object_words"]
 

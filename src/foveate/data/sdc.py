@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from foveate.bag import Bag
+from foveate.bags.bag import Bag
 from foveate.data import Dataset, Recipe, Split, check_sizes
 from foveate.randomness import generator
 

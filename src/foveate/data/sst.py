@@ -16,8 +16,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from foveate.bag import Bag
-from foveate.data.hub import locate
+from foveate.bags.bag import Bag
+from foveate.data.files.hub import locate
 from foveate.data.topic_words import sentences
 from foveate.errors import FoveateError
 

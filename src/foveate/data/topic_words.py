@@ -9,12 +9,12 @@ share no segment.
 import torch
 from torch import Tensor
 
-from foveate.bag import Bag
+from foveate.bags.bag import Bag
+from foveate.bags.segments import Mosaics
 from foveate.data import Split
 from foveate.data.sdc import BACKGROUND, sdc
 from foveate.errors import FoveateError
 from foveate.randomness import generator
-from foveate.segments import Mosaics
 
 __all__ = ["sentences", "topic_words"]
 

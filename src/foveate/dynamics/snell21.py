@@ -84,7 +84,7 @@ def logit_limit(counts: Matrix) -> Array:
     which the paper states for θ; its proof in A.2 is about the logits.
 
     Args:
-        counts: The count table C, shape (I, O), see :mod:`foveate.words.cooccurrence`.
+        counts: The count table C, shape (I, O), see :mod:`foveate.text.statistics.cooccurrence`.
 
     Example:
         >>> logit_limit(np.array([[1.0, 0.0], [0.5, 0.5]]))

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from foveate.corpora.tables import where
 from foveate.errors import FoveateError
+from foveate.io.rows import where
 
 __all__ = ["Floats", "Table", "coded", "flags", "floats", "name_of", "names", "single"]
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from foveate.io.collection import Collection
-from foveate.io.suspects import suspects
+from foveate.io.column_checks import suspects
 from foveate.io.view import View, content
 
 __all__ = ["Description", "Problem", "describe", "problems"]

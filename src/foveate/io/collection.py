@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from foveate.bag import Bag, pad
+from foveate.bags.bag import Bag, pad
 from foveate.errors import FoveateError
 
 __all__ = ["Collection", "Kind", "Where", "class_order", "collect", "numbered"]

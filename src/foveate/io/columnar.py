@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from foveate.corpora.tables import column_names, rows, where
 from foveate.errors import FoveateError
 from foveate.io.cells import Floats, Table, floats
 from foveate.io.columns import Columns, Report, Roles, roles
 from foveate.io.parquet import numeric_by_type, read_parquet_columns
+from foveate.io.rows import column_names, rows, where
 
 __all__ = ["SUFFIXES", "is_table", "read_columns", "split_of", "table_files"]
 

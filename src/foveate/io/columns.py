@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from foveate.checked import Checked, Count, Words
 from foveate.errors import FoveateError
+from foveate.settings import Checked, Count, Words
 
 __all__ = ["Columns", "Report", "Roles", "column", "missing", "roles"]
 

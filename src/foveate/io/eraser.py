@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from foveate.corpora.rules import given_words
-from foveate.corpora.tables import column_names, lines, rows, where
 from foveate.errors import FoveateError
 from foveate.io.cells import name_of
 from foveate.io.collection import Collection, collect
 from foveate.io.columnar import split_of
 from foveate.io.columns import Columns, Report
+from foveate.io.rows import column_names, lines, rows, where
+from foveate.io.tokenisation import given_words
 
 __all__ = ["is_eraser", "read_eraser"]
 

@@ -11,7 +11,7 @@ from foveate.io.arrays import from_arrays, load_plain
 from foveate.io.cells import name_of
 from foveate.io.collection import Collection
 from foveate.io.columns import Columns, Report
-from foveate.io.sheet import read_sheet
+from foveate.io.label_table import read_sheet
 
 __all__ = ["feature_folder", "read_folders"]
 

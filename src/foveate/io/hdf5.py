@@ -12,7 +12,7 @@ from foveate.errors import FoveateError
 from foveate.io.arrays import from_arrays
 from foveate.io.collection import Collection
 from foveate.io.columns import RELEVANCE, Columns, Report
-from foveate.io.sheet import read_sheet
+from foveate.io.label_table import read_sheet
 
 __all__ = ["SUFFIXES", "hdf5_files", "read_hdf5"]
 

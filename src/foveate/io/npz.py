@@ -13,7 +13,7 @@ from foveate.errors import FoveateError
 from foveate.io.arrays import from_arrays
 from foveate.io.collection import Collection
 from foveate.io.columns import GROUP, RELEVANCE, Columns, column
-from foveate.record import load_arrays
+from foveate.records.record import load_arrays
 
 __all__ = ["read_npz_bags"]
 

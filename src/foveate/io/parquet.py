@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from foveate.corpora.tables import where
 from foveate.errors import FoveateError
 from foveate.io.cells import Floats, Table
 from foveate.io.columns import Report
+from foveate.io.rows import where
 
 __all__ = ["numeric_by_type", "read_parquet_columns"]
 

@@ -10,12 +10,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from foveate.corpora.rules import words as split_words
 from foveate.errors import FoveateError
 from foveate.io.cells import Table, flags, names, single
 from foveate.io.collection import Collection, Kind, collect
 from foveate.io.columnar import read_columns, table_files
 from foveate.io.columns import Columns, Report, Roles
+from foveate.io.tokenisation import words as split_words
 
 __all__ = ["place_kind", "read_tables"]
 
@@ -234,7 +234,7 @@ def _of_words(bags: _Bags, classes: Sequence[str] | None) -> Collection:
 
 
 def _tokens(table: Table, column: str, row: int) -> list[str]:
-    """Words of a text by the rule of :func:`~foveate.corpora.rules.words`; a list is kept."""
+    """Words of a text by the rule of :func:`~foveate.io.tokenisation.words`; a list is kept."""
     text = table.values[column][row]
     if isinstance(text, list) and all(isinstance(word, str) for word in text):
         found = text

@@ -9,14 +9,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from foveate.corpora.tables import column_names, rows, where
-from foveate.data.parquet import pixels
 from foveate.errors import FoveateError
 from foveate.io.cells import floats
 from foveate.io.collection import Collection, collect
 from foveate.io.columnar import SPLITS
 from foveate.io.columns import BAG, Columns, Report, column
-from foveate.io.sheet import Sheet, read_sheet
+from foveate.io.image_decoding import decode_image
+from foveate.io.label_table import Sheet, read_sheet
+from foveate.io.rows import column_names, rows, where
 
 __all__ = ["SUFFIXES", "cut", "image_files", "read_tiles"]
 
@@ -123,7 +123,7 @@ def _decoded(file: Path) -> NDArray[np.uint8]:
 
     Image.init()
     try:
-        image = pixels(file.read_bytes(), list(Image.ID))[0]
+        image = decode_image(file.read_bytes(), list(Image.ID))[0]
     except Exception as error:  # Pillow's readers raise many kinds
         raise FoveateError(f"{file}: not an image ({' '.join(str(error).split())})") from None
     return np.repeat(image[..., None], 3, axis=2) if image.ndim == 2 else image

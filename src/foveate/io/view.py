@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from foveate.bags.segments import Mosaics
 from foveate.io.collection import Collection
-from foveate.segments import Mosaics
 
 __all__ = ["View", "content"]
 

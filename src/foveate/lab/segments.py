@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from foveate.errors import FoveateError
-from foveate.record import Array
-from foveate.runs import Run
+from foveate.records.record import Array
+from foveate.records.runs import Run
 
 __all__ = ["packed", "segments_of"]
 
@@ -44,7 +44,7 @@ def packed(segments: Array) -> dict[str, Any]:
         >>> packed(np.zeros((2, 2)))["kind"], packed(np.zeros((3, 1, 8, 8)))["shape"]
         ('point', [8, 8, 1])
     """
-    from foveate.report.segments import kind_of
+    from foveate.report.drawing.segments import kind_of
 
     kind = kind_of(segments[None])
     if kind != "image":
@@ -61,8 +61,8 @@ def packed(segments: Array) -> dict[str, Any]:
 @lru_cache(maxsize=8)
 def _read(path: str, part: str, member: int) -> tuple[Any, Any]:
     """The held-out bags of a member and its trained model."""
-    from foveate.experiments.race import reopen
-    from foveate.runs import open_run
+    from foveate.jobs.race import reopen
+    from foveate.records.runs import open_run
 
     stack, bags = reopen(open_run(path), part)
     return bags[member], stack.member(member)
@@ -72,7 +72,7 @@ def _evidence(model: Any, bags: Any, row: int) -> Array:
     """What g says of every segment by itself, (m, C); NaN where g reads whole bags."""
     import torch
 
-    from foveate.segments import dense
+    from foveate.bags.segments import dense
 
     bag = bags.take(slice(row, row + 1))
     with torch.no_grad():
@@ -87,7 +87,7 @@ def _evidence(model: Any, bags: Any, row: int) -> Array:
 
 def _stored(bag: Any) -> Array:
     """Segments as they are stored, (n, m, *): pictures stay bytes."""
-    from foveate.segments import Mosaics
+    from foveate.bags.segments import Mosaics
 
     x = bag.x
     rows: Array = (x.bank[x.index] if isinstance(x, Mosaics) else x).numpy()

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from foveate.errors import FoveateError
 from foveate.metrics.intervals import Interval
-from foveate.record import write_atomically
+from foveate.records.record import write_atomically
 
 __all__ = [
     "Links",

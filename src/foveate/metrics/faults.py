@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from foveate.record import Record
+from foveate.records.record import Record
 
 __all__ = ["diverged", "divergence", "faults", "silence", "silent"]
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from foveate.metrics.intervals import mean_interval
-from foveate.record import Record
+from foveate.records.record import Record
 
 __all__ = ["SHARES", "summarise"]
 

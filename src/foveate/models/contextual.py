@@ -6,11 +6,11 @@ r"""Attention over words that have looked at each other: self-attention, then fo
 import torch
 from torch import Tensor, nn
 
+from foveate.attention.maps import softmax
+from foveate.bags.segments import Mosaics, Segments
 from foveate.errors import FoveateError
-from foveate.maps import softmax
 from foveate.models.focus import AttentionModel, Focus
 from foveate.models.nets import mlp
-from foveate.segments import Mosaics, Segments
 
 __all__ = ["Contextual", "SelfAttention"]
 

@@ -6,9 +6,9 @@ from typing import ClassVar, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from foveate.attention.maps import MAPS
+from foveate.bags.segments import Mosaics, Segments, each
 from foveate.errors import FoveateError
-from foveate.maps import MAPS
-from foveate.segments import Mosaics, Segments, each
 
 __all__ = ["FCAM", "AttentionModel", "FixedFocus", "Focus"]
 

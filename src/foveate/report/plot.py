@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from foveate.record import Record
+from foveate.records.record import Record
 
 __all__ = ["plot"]
 
@@ -19,8 +19,8 @@ def plot(records: Record | Mapping[str, Record]) -> Any:
     """
     import altair as alt
 
-    from foveate.figures.render import theme
-    from foveate.report.curves import CURVES, curve_chart
+    from foveate.charts.render import theme
+    from foveate.report.drawing.curves import CURVES, curve_chart
 
     named = {"record": records} if isinstance(records, Record) else dict(records)
     shown = [k for k in CURVES if all(k in record.values for record in named.values())]

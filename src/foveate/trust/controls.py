@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from foveate.bag import Bag
+from foveate.bags.bag import Bag
 from foveate.metrics.ranks import from_the_top, spearman
-from foveate.trust.evidence import masks
+from foveate.trust.segment_evidence import masks
 from foveate.trust.subject import Sight
 
 __all__ = ["left_over", "seed_agreement"]

@@ -8,20 +8,20 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from foveate.bag import Bag
+from foveate.attention.paradigms import Paradigm
+from foveate.bags.bag import Bag
 from foveate.errors import FoveateError
 from foveate.metrics.intervals import Interval
 from foveate.models.focus import AttentionModel
-from foveate.paradigms import Paradigm
 from foveate.randomness import generator
-from foveate.stack import Stack
+from foveate.training.stack import Stack
+from foveate.trust.class_evidence import Marks, marks_of
 from foveate.trust.controls import seed_agreement
-from foveate.trust.evidence import evidence_of, masks
-from foveate.trust.marks import Marks, marks_of
-from foveate.trust.modes import detect, estimate, flags_of, score
-from foveate.trust.plain import by_class, column, curves_of, left, mean_of, plain, quantities
+from foveate.trust.error_modes import detect, estimate, flags_of, score
 from foveate.trust.relevance import bag_values, known_bags, summarised, usual_count
+from foveate.trust.segment_evidence import evidence_of, masks
 from foveate.trust.subject import Sight, Subject, as_subject
+from foveate.trust.summaries import by_class, column, curves_of, left, mean_of, plain, quantities
 from foveate.trust.verdict import FEW, ClassFacts, Verdict, grade_of, judge, judge_all
 
 __all__ = ["Trust", "examine", "examined_marks"]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from foveate.bag import Bag
+from foveate.bags.bag import Bag
 from foveate.errors import FoveateError
 from foveate.metrics.focus import attention_on, focus_true
 from foveate.metrics.localisation import (
@@ -21,7 +21,7 @@ from foveate.metrics.localisation import (
     segment_auroc,
     top_k,
 )
-from foveate.trust.evidence import masks
+from foveate.trust.segment_evidence import masks
 from foveate.trust.subject import Sight
 
 __all__ = ["THRESHOLD", "bag_values", "known_bags", "summarised", "usual_count"]

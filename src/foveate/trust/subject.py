@@ -10,14 +10,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from foveate.bag import Bag
+from foveate.attention.maps import MAPS, uniform
+from foveate.attention.paradigms import PARADIGMS, Marginal, Paradigm, Soft
+from foveate.bags.bag import Bag
+from foveate.bags.segments import Network, Segments, dense, each
 from foveate.errors import FoveateError
-from foveate.maps import MAPS, uniform
 from foveate.models.focus import FCAM, AttentionModel, Focus
-from foveate.paradigms import PARADIGMS, Marginal, Paradigm, Soft
-from foveate.probes import ELEMENTS
-from foveate.segments import Network, Segments, dense, each
-from foveate.stack import Batch, Pile, Stack
+from foveate.training.evaluation import ELEMENTS
+from foveate.training.stack import Batch, Pile, Stack
 
 __all__ = ["Sight", "Stacked", "Subject", "as_subject"]
 

@@ -14,10 +14,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from foveate.bag import Bag
+from foveate.attention.maps import softmax
+from foveate.bags.bag import Bag
 from foveate.errors import FoveateError
-from foveate.maps import softmax
-from foveate.probes import ELEMENTS
+from foveate.training.evaluation import ELEMENTS
 from foveate.trust.subject import Sight, Subject
 
 __all__ = ["TorchMIL"]

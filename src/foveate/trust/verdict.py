@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from foveate.metrics.intervals import Interval
-from foveate.trust.modes import ACCURATE, Flag
+from foveate.trust.error_modes import ACCURATE, Flag
 
 __all__ = ["CARE", "FEW", "GRADES", "TRUST", "ClassFacts", "Grade", "Verdict", "judge", "judge_all"]
 

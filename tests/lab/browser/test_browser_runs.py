@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from foveate.runs import open_run
+from foveate.records.runs import open_run
 
 from .chromium import downloads, sync_api
 

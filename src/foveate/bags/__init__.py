@@ -1,0 +1,1 @@
+"""Bags of segments: the containers that models, training and metrics share."""

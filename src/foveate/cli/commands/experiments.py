@@ -1,0 +1,219 @@
+"""Commands around learning dynamics: flows, experiments, the ledger of claims."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any, Literal
+
+from foveate.cli.command_line import run_again
+from foveate.cli.flags import Cluster, Flag, Json, Settings, Workers
+from foveate.cli.progress import progress_of
+from foveate.errors import FoveateError
+from foveate.papers import PAPERS
+from foveate.records.record import write_atomically
+from foveate.records.runs import Run
+
+__all__ = [
+    "changed_setting",
+    "claims_command",
+    "finish_experiment",
+    "flow_command",
+    "report_experiments",
+    "run_command",
+]
+
+
+def flow_command(
+    system: Literal["vr23"] = "vr23",
+    /,
+    *,
+    m: int = 20,
+    classes: int = 20,
+    until: float = 1000.0,
+    alpha: float | None = None,
+    switch: float | None = None,
+    points: int = 200,
+    out: Path | None = None,
+    as_json: Json = False,
+) -> None:
+    """Exact learning dynamics: gradient flows in closed form.
+
+    Parameters
+    ----------
+    system
+        Which paper's system; vr23 is the linear-orthogonal setting.
+    m
+        Segments per bag.
+    classes
+        Number of classes.
+    until
+        Time at which the flow ends.
+    alpha
+        Hold the attention on the foreground here; the focus does not learn.
+    switch
+        Add the hybrid, soft until this time and hard after.
+    points
+        Times to give, evenly from 0.
+    out
+        The figure to write, .svg or .png; flow.svg unless given.
+    as_json
+        Print the numbers as JSON, and draw nothing unless --out is given.
+    """
+    from foveate.dynamics.vr23_table import flow_record, flow_rows
+
+    curves = flow_record(m, classes, until, alpha, switch, points)
+    if as_json:
+        print(json.dumps(flow_rows(curves)))
+    if out is None and as_json:
+        return
+    from foveate.report.pages.flow import print_flow, write_flow
+
+    path = write_flow(curves, m, classes, out or Path("flow.svg"))
+    if not as_json:
+        print_flow(curves, m, classes, until)
+        print(f"figure: {path}")
+
+
+def run_command(
+    name: str,
+    /,
+    *,
+    scale: Literal["smoke", "small", "paper"] = "small",
+    seeds: int | None = None,
+    set: Settings = (),
+    out: Path | None = None,
+    workers: Workers = 1,
+    cluster: Cluster = None,
+    as_json: Json = False,
+) -> None:
+    """Run an experiment at a scale.
+
+    Parameters
+    ----------
+    name
+        A name in foveate list experiments.
+    scale
+        smoke takes seconds, small suits two cores, paper is the published size.
+    seeds
+        How many seeds, where the experiment has seeds.
+    set
+        A setting to change, as key=value; may be repeated.
+    out
+        The run directory; a new one under runs/ unless given.
+    as_json
+        Print the findings as JSON.
+    """
+    from foveate.jobs.engine import Engine
+    from foveate.jobs.runner import start_experiment
+
+    changes = dict(changed_setting(text) for text in set) | (
+        {} if seeds is None else {"seeds": seeds}
+    )
+    command = run_again()
+    engine = Engine(workers, cluster)
+    with progress_of(quiet=as_json) as report:
+        run = start_experiment(
+            name, scale, changes, out=out, report=report, command=command, engine=engine
+        )
+    finish_experiment(run, as_json=as_json)
+
+
+def claims_command(
+    *,
+    paper: str | None = None,
+    run: Flag = False,
+    long: Flag = False,
+    report: Flag = False,
+    scale: Literal["smoke", "small", "paper"] = "small",
+    docs: Path | None = None,
+    as_json: Json = False,
+) -> None:
+    """The ledger: every claim of the papers, checked.
+
+    Parameters
+    ----------
+    paper
+        Only the claims of one paper, by key.
+    run
+        Run the experiments behind the claims; what was run before is not run again.
+    long
+        With --run: also those that take more than a few minutes each.
+    report
+        Write a page with a figure for each claim.
+    scale
+        At which scale.
+    docs
+        A folder to write one Markdown page per paper to.
+    as_json
+        Print the ledger as JSON.
+    """
+    from foveate.cli.tables import print_ledger
+    from foveate.report.pages.ledger import write_docs
+    from foveate.studies.ledger import known_ledger, long_ones, run_ledger, write_ledger_report
+
+    if paper is not None and paper not in PAPERS:
+        raise FoveateError(f"paper must be one of {', '.join(PAPERS)}, got '{paper}'")
+    if run:
+        with progress_of(quiet=as_json) as tell:
+            ledger = run_ledger(scale, paper, tell, long=long)
+        if left_out := long_ones(scale, paper):
+            print(f"left out, add --long: {', '.join(sorted(left_out))}", file=sys.stderr)
+    else:
+        ledger = known_ledger(scale)
+    if report:
+        print(f"page: {write_ledger_report(ledger, paper)}", file=sys.stderr)
+    if docs is not None:
+        for path in write_docs(ledger, docs):
+            print(path, file=sys.stderr)
+    if as_json:
+        print(json.dumps(ledger.as_json(paper), ensure_ascii=False))
+    else:
+        print_ledger(ledger, paper)
+
+
+def finish_experiment(run: Run, *, as_json: bool) -> None:
+    """The report on disk, the findings on the screen."""
+    from foveate.cli.tables import print_findings
+    from foveate.jobs.runner import findings_of, write_experiment_report
+
+    page = write_experiment_report(run, run.path / "report.html")
+    if as_json:
+        all_found = [finding.__dict__ for finding in findings_of(run)]
+        print(json.dumps({"run": str(run.path), "findings": all_found}, ensure_ascii=False))
+    else:
+        if found := findings_of(run):  # an experiment may serve no claim
+            print_findings(found, run.manifest["config"]["scale"])
+        print(f"report: {page}")
+
+
+def report_experiments(runs: list[Run], out: Path | None, figures: Path | None) -> None:
+    """Rebuild the pages of experiment runs, one each."""
+    from foveate.jobs.runner import experiment_charts, write_experiment_report
+
+    if any(run.manifest["kind"] == "race" for run in runs) or (out and len(runs) > 1):
+        raise FoveateError("races can be compared on one page; an experiment has a page of its own")
+    for run in runs:
+        print(write_experiment_report(run, out or run.path / "report.html"))
+        if figures is not None:
+            from foveate.charts.render import svg_to_png, to_svg
+
+            figures.mkdir(parents=True, exist_ok=True)
+            for name, chart in experiment_charts(run).items():
+                svg = to_svg(chart)
+                for path, content in (
+                    (figures / f"{name}.svg", svg.encode()),
+                    (figures / f"{name}.png", svg_to_png(svg)),
+                ):
+                    write_atomically(path, lambda file, content=content: file.write(content))
+                    print(path)
+
+
+def changed_setting(text: str) -> tuple[str, Any]:
+    """A setting and its value from ``key=value``."""
+    key, sign, value = text.partition("=")
+    if not sign:
+        raise FoveateError(f"--set takes key=value, got '{text}'")
+    try:
+        return key.replace("-", "_"), json.loads(value)
+    except ValueError:
+        return key.replace("-", "_"), value

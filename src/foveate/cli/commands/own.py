@@ -1,0 +1,247 @@
+"""Commands around a user's own bags: fit, predict, explain, export."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from foveate.cli.command_line import run_again, this_command
+from foveate.cli.commands.words import must_be_writable
+from foveate.cli.flags import ColumnFlags, Json, given
+from foveate.cli.progress import progress_of
+from foveate.errors import FoveateError
+from foveate.io.columns import Columns
+from foveate.records.runs import Run
+from foveate.userdata.settings import FitSettings
+
+if TYPE_CHECKING:
+    from foveate.io.collection import Collection
+    from foveate.userdata.fitted import Fitted
+
+__all__ = ["explain_command", "export_command", "finish_fit", "fit_command", "predict_command"]
+
+Flags = Annotated[FitSettings | None, Parameter(name="*")]
+Finished = Annotated[
+    Path, Parameter(help="A finished fit: its directory, or its name under runs/.")
+]
+NewBags = Annotated[Path, Parameter(help="Bags laid out like those it was fitted on.")]
+NewColumns = Annotated[
+    Columns | None,
+    Parameter(name="*", help="What the columns are, where they differ from the fit's."),
+]
+Chosen = Annotated[
+    str | None,
+    Parameter(help="Which of the fit's paradigms; the chosen one unless given."),
+]
+KNOWN_IN_TRAINING = {"label", "relevance", "group", "split"}  # new data may do without
+
+
+def fit_command(
+    data: Path,
+    /,
+    *,
+    settings: Flags = None,
+    columns: ColumnFlags = None,
+    out: Path | None = None,
+    as_json: Json = False,
+) -> None:
+    """Fit your own labelled bags: race paradigms, choose on validation bags, test, report.
+
+    Parameters
+    ----------
+    data
+        A table (CSV, JSON lines, Parquet), NPZ, HDF5, a folder of bags, texts or images.
+    settings
+        How to fit, each a flag.
+    columns
+        What the columns are.
+    out
+        The run directory; a new one under runs/ unless given.
+    as_json
+        Print the numbers as JSON.
+    """
+    from foveate.jobs.fit import fit_own
+    from foveate.userdata.source import Origin
+
+    origin = Origin(data, given(columns))
+    with progress_of(quiet=as_json) as report:
+        collection = origin.read(labelled=True, report=report)
+        run = fit_own(collection, settings, out, origin=origin, report=report, command=run_again())
+    finish_fit(run, as_json=as_json)
+
+
+def predict_command(
+    run: Finished,
+    data: NewBags,
+    /,
+    *,
+    out: Path,
+    columns: NewColumns = None,
+    paradigm: Chosen = None,
+) -> None:
+    """Classify new bags, labelled or not, with calibrated probabilities.
+
+    Parameters
+    ----------
+    out
+        The table to write, .csv or .parquet: one row a bag.
+    """
+    from foveate.userdata.predict import answer, bags_table, check_format, write_table
+
+    check_format(out)
+    must_be_writable(out)
+    with progress_of(quiet=True) as report:
+        fitted, collection = _loaded(run, data, columns, paradigm, report)
+        found = answer(fitted, collection, report, with_evidence=False)
+    table = bags_table(fitted, collection, found)
+    write_table(out, table)
+    print(f"{len(collection)} bags, {fitted.name}: {out}")
+
+
+def explain_command(
+    run: Finished,
+    data: NewBags,
+    /,
+    *,
+    out: Path,
+    page: Path | None = None,
+    shown: int = 20,
+    columns: NewColumns = None,
+    paradigm: Chosen = None,
+) -> None:
+    """Say for every segment how much it was looked at, and for which class it speaks.
+
+    Parameters
+    ----------
+    out
+        The table to write, .csv or .parquet: one row a segment.
+    page
+        A page to write as well, with the bags drawn.
+    shown
+        How many bags the page shows.
+    """
+    from foveate.userdata.predict import answer, check_format, segments_table, write_table
+
+    check_format(out)
+    must_be_writable(out, page)
+    if shown < 1:
+        raise FoveateError(f"--shown must be at least 1, got {shown}")
+    with progress_of(quiet=True) as report:
+        fitted, collection = _loaded(run, data, columns, paradigm, report)
+        found = answer(fitted, collection, report)
+    write_table(out, segments_table(fitted, collection, found))
+    print(f"{len(collection)} bags, {fitted.name}: {out}")
+    if page is not None:
+        from foveate.report.pages.explain import write_explain_page
+        from foveate.userdata.gallery import shown_bags
+
+        rows = range(min(shown, len(collection)))
+        bags = shown_bags(fitted, collection, found.bag, found.explained, rows)
+        write_explain_page(
+            page,
+            bags,
+            fitted.classes,
+            paradigm=fitted.name,
+            total=len(collection),
+            source=data.name,
+            columns=fitted.preparation.columns,
+            command=this_command(),
+        )
+        print(f"page: {page}")
+
+
+def export_command(run: Finished, /, *, onnx: Path, paradigm: Chosen = None) -> None:
+    """Write a fitted model as ONNX: segments in, probabilities, attention and evidence out.
+
+    Parameters
+    ----------
+    onnx
+        The file to write.
+    """
+    from foveate.userdata.export import export_onnx
+    from foveate.userdata.fitted import load_fitted
+
+    must_be_writable(onnx)
+    worst = export_onnx(load_fitted(run, paradigm), onnx)
+    print(f"{onnx}: within {worst:.1e} of the library, in onnxruntime")
+
+
+def finish_fit(run: Run, *, as_json: bool) -> None:
+    """The report on disk, the table on the screen."""
+    from foveate.report.pages.fit import write_fit_report
+
+    write_fit_report(run, run.path / "report.html")
+    if as_json:
+        kept = ("chosen", "rule", "scores", "sizes")
+        print(json.dumps({"run": str(run.path), **{name: run.manifest[name] for name in kept}}))
+    else:
+        _print_fit(run)
+
+
+def _loaded(
+    run: Path, data: Path, columns: Columns | None, paradigm: str | None, report: Any
+) -> "tuple[Fitted, Collection]":
+    """The models, and new bags read as those of the fit were, but for flags that are given."""
+    from foveate.userdata.fitted import load_fitted
+    from foveate.userdata.source import Origin
+
+    fitted = load_fitted(run, paradigm)
+    origin = fitted.run.manifest["data"].get("origin") or {"columns": {}}
+    said = given(columns)
+    new = Origin(data, {**origin["columns"], **said})
+    keywords = {"classes": fitted.classes, "report": report}
+    try:
+        return fitted, new.read(labelled=True if "label" in said else None, **keywords)
+    except FoveateError as error:
+        if said.keys() & KNOWN_IN_TRAINING or "has no column" not in str(error):
+            raise
+    return fitted, new.read(labelled=False, **keywords)
+
+
+def _print_fit(run: Run) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    from foveate.metrics.faults import divergence, silence
+
+    manifest = run.manifest
+    table = Table(title=f"{escape(manifest['label'])}: {manifest['sizes']['bags']} bags")
+    table.add_column("paradigm")
+    headings = {
+        "balanced_accuracy": "balanced accuracy, %",
+        "auroc": "AUROC",
+        "log_loss": "log loss",
+    }
+    for heading in headings.values():
+        table.add_column(f"{heading}\nvalidation", justify="right")
+        table.add_column(f"{heading}\ntest [95 %]", justify="right")
+    by_attention = manifest["config"].get("choose") == "attention"
+    if by_attention:
+        table.add_column("attention\nvalidation", justify="right")
+    for name, own in manifest["scores"].items():
+        cells = []
+        for key in headings:
+            factor, places = (100, 1) if key == "balanced_accuracy" else (1, 3)
+            cells.append(f"{factor * own['validation'][key][0]:.{places}f}")
+            cells.append(_interval(own["test"][key], factor, places))
+        if by_attention:
+            cells.append(f"{own['attention_score']:.2f}")
+        table.add_row(f"{name} *" if name == manifest["chosen"] else name, *cells)
+    Console(width=None if Console().is_terminal else 160).print(table)
+    records = run.records()
+    if lost := divergence(records):
+        print(f"warning: not compared, for {lost}")
+    if lost := silence(records):
+        print(f"warning: {lost}")
+    print(f"* {manifest['chosen']} is chosen: {manifest['rule']}")
+    print(f"report: {run.path / 'report.html'}")
+    print(f"next: 'foveate trust {run.path}' says whether its attention can be trusted")
+
+
+def _interval(value: Any, factor: int, places: int) -> str:
+    mean, low, high = value
+    if low is None:
+        return f"{factor * mean:.{places}f}"
+    return f"{factor * mean:.{places}f} [{factor * low:.{places}f}, {factor * high:.{places}f}]"

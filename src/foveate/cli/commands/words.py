@@ -1,0 +1,237 @@
+"""Commands around texts: the diagnosis of a corpus, a reader's page."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from foveate.cli.command_line import this_command
+from foveate.cli.flags import Json
+from foveate.cli.progress import progress_of
+from foveate.errors import FoveateError
+
+if TYPE_CHECKING:
+    from foveate.records.record import Record
+    from foveate.text.corpora import LabelledTexts, SentencePairs
+    from foveate.text.statistics.diagnosis import Diagnosis
+
+__all__ = ["diagnose_command", "must_be_writable", "read_command"]
+
+Classes = Annotated[str | None, Parameter(name="--classes")]
+
+
+def diagnose_command(
+    file: Path,
+    target_file: Path | None = None,
+    /,
+    *,
+    text: str | None = None,
+    label: str | None = None,
+    source: str | None = None,
+    target: str | None = None,
+    classes: Classes = None,
+    seed: int = 0,
+    out: Path | None = None,
+    as_json: Json = False,
+) -> None:
+    """Say before any training whether co-occurrence can start the learning of attention.
+
+    Parameters
+    ----------
+    file
+        A table (CSV, JSON lines, Parquet) of labelled texts or sentence pairs; or, with a second
+        file, plain lines.
+    target_file
+        Translations of the lines of the first file.
+    text
+        Column of texts, where its name does not tell.
+    label
+        Column of labels.
+    source
+        Column of source sentences.
+    target
+        Column of target sentences.
+    classes
+        The labels there may be, parted by commas; another one is an error.
+    seed
+        Decides folds and controls.
+    out
+        The page to write; diagnosis.html unless given.
+    as_json
+        Print all numbers as JSON, and write no page unless --out is given.
+    """
+    from foveate.text.statistics.diagnosis import diagnose
+
+    page = out or (None if as_json else Path("diagnosis.html"))
+    must_be_writable(page)
+    data: Any = _read_either(file, target_file, text, label, source, target, _listed(classes))
+    pairs = hasattr(data, "source_vocabulary")
+    sides, words = _sides(data, pairs)
+    with progress_of(quiet=True) as tell:
+        found = diagnose(*sides, words, seed=seed, report=lambda *at: tell("controls", *at))
+    if page:
+        from foveate.report.pages.diagnosis import write_diagnosis_page
+
+        write_diagnosis_page(page, found, name=file.name, pairs=pairs, command=this_command())
+    if as_json:
+        print(json.dumps(found.as_json(), ensure_ascii=False))
+    else:
+        _print_diagnosis(found)
+        print(f"page: {page}")
+
+
+def read_command(
+    file: Path,
+    /,
+    *,
+    text: str | None = None,
+    label: str | None = None,
+    classes: Classes = None,
+    steps: int = 400,
+    d: int = 64,
+    embedding: int = 64,
+    batch: int = 32,
+    lr: float = 2e-3,
+    longest: int = 400,
+    least: int = 2,
+    share: float = 0.2,
+    shown: int = 8,
+    seed: int = 0,
+    out: Path = Path("texts.html"),
+) -> None:
+    """Train a reader on labelled texts and show what it looks at while it learns.
+
+    Parameters
+    ----------
+    file
+        A table (CSV, JSON lines, Parquet) of texts of two classes.
+    text
+        Column of texts, where its name does not tell.
+    label
+        Column of labels.
+    classes
+        The two labels there may be, parted by a comma; another one is an error.
+    steps
+        Steps of training.
+    d
+        Size of a state in each direction; 256 in the paper.
+    embedding
+        Size of an embedding; 300 in the paper.
+    batch
+        Texts to a step.
+    lr
+        Learning rate of Adam.
+    longest
+        Texts are cut after so many words.
+    least
+        Words seen less often are unknown.
+    share
+        Share of texts held out.
+    shown
+        Number of held-out texts on the page.
+    seed
+        Decides the split, the weights, the order and what is shown.
+    out
+        The page to write.
+    """
+    from foveate.jobs.read import ReadingPlan, parted, read_own_texts
+    from foveate.text.corpora.user_files import read_texts
+
+    plan = ReadingPlan(steps, embedding, d, batch, lr, longest, shown, seed=seed)
+    if not 0 < share < 1:
+        raise FoveateError(f"share must be between 0 and 1, got {share}")
+    must_be_writable(out)
+    whole = read_texts(file, text=text, label=label, classes=_listed(classes))
+    texts = parted(whole, share, least, seed)
+    with progress_of(quiet=True) as tell:
+        record = read_own_texts(texts, plan, lambda *at: tell("training", *at))
+    print(f"{_write_reading(out, file.name, texts.data, record)}\npage: {out}")
+
+
+def _write_reading(out: Path, name: str, texts: "LabelledTexts", record: "Record") -> str:
+    """Write the page of a reader, and give what is said of its last step."""
+    from foveate.report.pages.texts import texts_of, write_texts_page
+
+    shown, captions = texts_of(record)
+    counts = {name: f"{count:,}" for name, count in texts.counts.items()}
+    write_texts_page(
+        out,
+        shown,
+        captions,
+        title=f"What a reader looks at in {name}",
+        lead="Held-out texts as a bi-LSTM with attention reads them while it learns: where it "
+        "looks, what it knows of each position by itself, and what moves its answer.",
+        setup={**counts, **{name: str(value) for name, value in record.meta["plan"].items()}},
+        command=this_command(),
+    )
+    return captions[-1]
+
+
+def must_be_writable(*paths: Path | None) -> None:
+    """See that files can be written, before any work is done for them."""
+    for path in paths:
+        if path is not None and not path.absolute().parent.is_dir():
+            raise FoveateError(f"cannot write {path}: there is no folder {path.parent}")
+        if path is not None and path.is_dir():
+            raise FoveateError(f"cannot write {path}: it is a folder")
+
+
+def _listed(classes: str | None) -> list[str] | None:
+    if classes is None:
+        return None
+    names = [name.strip() for name in classes.split(",")]
+    if len(names) < 2 or not all(names) or len(set(names)) < len(names):
+        raise FoveateError(f"--classes takes different names parted by commas, got '{classes}'")
+    return names
+
+
+def _read_either(
+    file: Path,
+    target_file: Path | None,
+    text: str | None,
+    label: str | None,
+    source: str | None,
+    target: str | None,
+    classes: list[str] | None,
+) -> "LabelledTexts | SentencePairs":
+    """Labelled texts or sentence pairs, by the arguments and then by the columns."""
+    from foveate.text.corpora.user_files import kind_of, read_pairs, read_texts
+
+    labelled, paired = bool(text or label or classes), bool(source or target or target_file)
+    if labelled and paired:
+        raise FoveateError("a file holds labelled texts or sentence pairs, not both: see --help")
+    if target_file and (source or target):
+        raise FoveateError("--source and --target name columns of a table, not of plain lines")
+    if labelled or (not paired and kind_of(file) == "texts"):
+        return read_texts(file, text=text, label=label, classes=classes)
+    return read_pairs(file, target_file, source=source, target=target)
+
+
+def _sides(data: Any, pairs: bool) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """Inputs and outputs, and the words of both; outputs of labelled texts are their classes."""
+    from foveate.text.statistics.cooccurrence import label_targets
+
+    if pairs:
+        words = data.source_vocabulary.words, data.target_vocabulary.words
+        return (data.train.source, data.train.target), words
+    return (data.train, label_targets(data.y_train)), (data.vocabulary.words, data.classes)
+
+
+def _print_diagnosis(found: "Diagnosis") -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from foveate.report.pages.diagnosis import numbers
+
+    print(f"{found.said} {found.reason}")
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("", "here", "control", ""):
+        table.add_column(heading)
+    for row in numbers(found):
+        table.add_row(*row)
+    Console(width=None if Console().is_terminal else 140).print(table)
+    if found.words:
+        print("words:", ", ".join(f"{c.word} → {c.leads_to}" for c in found.words[:8]))
+    for line in found.advice:
+        print(f"- {line}")

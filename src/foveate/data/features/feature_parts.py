@@ -1,0 +1,116 @@
+"""Features on their way to one file: parts beside it, saved one by one, joined at the end."""
+
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foveate.data.files.feature_files import Moments
+from foveate.errors import FoveateError
+from foveate.records.record import load_arrays, write_atomically
+
+__all__ = ["Parts"]
+
+Array = NDArray[Any]
+
+ROWS = 32  # features in double precision at a time: a grid has tens of thousands an image
+
+
+class Parts:
+    """The finished parts of a file to be written; parts of another request are thrown away.
+
+    Args:
+        out: The file.
+        manifest: What was asked for, in words and numbers.
+    """
+
+    def __init__(self, out: Path, manifest: Mapping[str, Any]) -> None:
+        self.out, self.folder = out, out.with_name(f"{out.name}.parts")
+        self.text = json.dumps(manifest).encode()
+        self.sizes: list[int] = []
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FoveateError(f"cannot make the folder {self.folder}: {error.strerror}") from None
+        note = self.folder / "manifest.json"
+        if not note.exists() or note.read_bytes() != self.text:
+            self._clear()
+            write_atomically(note, lambda file: file.write(self.text))
+        while (size := self._size(len(self.sizes))) is not None:
+            self.sizes.append(size)
+
+    @property
+    def rows(self) -> int:
+        """How many images are encoded."""
+        return sum(self.sizes)
+
+    def add(self, x: Array, image: Array) -> None:
+        """Save the next part, whole or not at all.
+
+        Args:
+            x: Features, shape (n, …).
+            image: Digests of the images, shape (n, 16).
+        """
+        path = self._path(len(self.sizes))
+        write_atomically(path, lambda file: np.savez(file, X=x, image=image))
+        self.sizes.append(len(x))
+
+    def join(self, labels: Mapping[str, Array]) -> None:
+        """Write the file, with one part in memory at a time, and remove the parts.
+
+        Args:
+            labels: Further arrays of the file; ``test`` tells which rows are not for training.
+        """
+        write_atomically(self.out, lambda file: self._write(file, labels))
+        self._clear()
+        self.folder.rmdir()
+
+    def _write(self, file: IO[bytes], labels: Mapping[str, Array]) -> None:
+        with zipfile.ZipFile(file, "w") as archive:
+            with _member(archive, "X") as member:
+                image, mean, std = self._features(member, labels.get("test"))
+            text = np.frombuffer(self.text, np.uint8)
+            small = {**labels, "image": image, "mean": mean, "std": std, "manifest": text}
+            for name, value in small.items():
+                with _member(archive, name) as member:
+                    np.lib.format.write_array(member, value, allow_pickle=False)
+
+    def _features(self, member: IO[bytes], test: Array | None) -> tuple[Array, Array, Array]:
+        """Write X; return the digests of all images, and mean and deviation of training rows."""
+        seen, digests, at = Moments(), [], 0
+        for place in range(len(self.sizes)):
+            part = load_arrays(self._path(place))
+            x = part["X"]
+            if place == 0:
+                form = np.lib.format.dtype_to_descr(x.dtype)
+                header = {"descr": form, "fortran_order": False, "shape": (self.rows, *x.shape[1:])}
+                np.lib.format.write_array_header_1_0(member, header)
+            member.write(np.ascontiguousarray(x).tobytes())
+            digests.append(part["image"])
+            train = x if test is None else x[~test[at : at + len(x)]]
+            for k in range(0, len(train), ROWS):
+                seen.add(train[k : k + ROWS].astype(np.float64))
+            at += len(x)
+        return np.concatenate(digests), *seen.mean_and_std()
+
+    def _clear(self) -> None:
+        for file in [*self.folder.glob("part-*.npz"), self.folder / "manifest.json"]:
+            file.unlink(missing_ok=True)
+
+    def _path(self, place: int) -> Path:
+        return self.folder / f"part-{place:06d}.npz"
+
+    def _size(self, place: int) -> int | None:
+        try:
+            return len(load_arrays(self._path(place))["X"])
+        except (FoveateError, KeyError):
+            return None
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> Any:
+    """A member without a date, so that equal contents are equal bytes."""
+    return archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True)

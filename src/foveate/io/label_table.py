@@ -1,0 +1,136 @@
+"""A table beside files of bags: what it says of each file's label, group and split."""
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from foveate.errors import FoveateError
+from foveate.io.cells import name_of
+from foveate.io.columns import BAG, GROUP, Columns, column
+from foveate.io.rows import column_names, rows, where
+
+__all__ = ["Sheet", "read_sheet"]
+
+PREFERRED = ("labels.csv", "labels.tsv")
+APART = ("boxes.csv",)  # says something of places, not of bags
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Rows of a table by the bag that they name.
+
+    Args:
+        path: The table.
+        line: Line of each bag's row.
+        said: Label, group and split of each bag as far as there are such columns.
+    """
+
+    path: Path
+    line: dict[str, int]
+    said: dict[str, dict[str, str]]
+
+    def of(self, bags: Sequence[tuple[str, ...]], what: str) -> list[str] | None:
+        """What the sheet says of bags, each by any of several names; None without such a column.
+
+        Args:
+            bags: Names that each bag may have in the sheet.
+            what: label, group or split.
+        """
+        if what not in self.said:
+            return None
+        return [self.said[what][self.row(names)] for names in bags]
+
+    def row(self, names: Sequence[str]) -> str:
+        """The name that a bag has in the sheet."""
+        found = next((name for name in names if name in self.line), None)
+        if found is None:
+            near = difflib.get_close_matches(names[0], self.line, n=1)
+            hint = f". Did you mean '{near[0]}'?" if near else ""
+            raise FoveateError(f"{self.path} has no row for '{names[0]}'{hint}")
+        return found
+
+    def where(self, names: Sequence[str]) -> str:
+        """File and line of a bag's row."""
+        return where(self.path, self.line[self.row(names)])
+
+
+def read_sheet(folder: Path, columns: Columns, labelled: bool | None = None) -> Sheet | None:
+    """The table beside files of bags: ``labels.csv``, or the only CSV of the folder or its parent.
+
+    In the parent, which may hold other things, a CSV by another name counts if it gives labels.
+
+    Args:
+        folder: Where the bags are.
+        columns: Names of its columns where they are not the usual ones.
+        labelled: False leaves labels out.
+    """
+    path = _found(folder, columns)
+    if path is None:
+        return None
+    held = column_names(path)
+    bag = column(path, held, columns.said("bag"), BAG)
+    if bag is None:
+        raise FoveateError(
+            f"{path} has no column that names the bags ({', '.join(BAG)}); its columns are "
+            f"{', '.join(held)}"
+        )
+    known = labelled is not False
+    chosen = {
+        "label": column(path, held, columns.said("label"), ("label",)) if known else None,
+        "group": column(path, held, columns.group, GROUP, needed=known),
+        "split": column(path, held, columns.split, ("split",), needed=known),
+    }
+    wanted = {what: name for what, name in chosen.items() if name is not None and name != bag}
+    line: dict[str, int] = {}
+    said: dict[str, dict[str, str]] = {what: {} for what in wanted}
+    for number, cells in rows(path, [bag, *wanted.values()]):
+        name = _key(cells[0], f"{where(path, number)}, column '{bag}'")
+        if name in line:
+            raise FoveateError(
+                f"{where(path, number)}: bag '{name}' has a row already, line {line[name]}"
+            )
+        line[name] = number
+        for (what, own), cell in zip(wanted.items(), cells[1:], strict=True):
+            said[what][name] = _key(cell, f"{where(path, number)}, column '{own}'")
+    for name in list(line):  # slides are listed as a.svs and stored as a.h5
+        stem = str(PurePosixPath(name).with_suffix(""))
+        if stem not in line:
+            line[stem] = line[name]
+            for own_said in said.values():
+                own_said[stem] = own_said[name]
+    return Sheet(path, line, said)
+
+
+def _key(cell: object, place: str) -> str:
+    name = name_of(cell)
+    if name is None:
+        raise FoveateError(f"{place}: is missing")
+    return name
+
+
+def _found(folder: Path, columns: Columns) -> Path | None:
+    for place in (folder, folder.parent):
+        tables = sorted(f for f in place.glob("*.[ct]sv") if f.name not in APART)
+        best = [file for file in tables if file.name in PREFERRED] or tables
+        if place != folder:
+            best = [f for f in best if f.name in PREFERRED or _gives_labels(f, columns)]
+        if len(best) == 1:
+            return best[0]
+        if best and place == folder:
+            listed = ", ".join(file.name for file in best)
+            raise FoveateError(f"{place} holds several tables ({listed}): call one labels.csv")
+    return None
+
+
+def _gives_labels(path: Path, columns: Columns) -> bool:
+    """Whether a table names bags and their labels; one that cannot be read does not."""
+    try:
+        held = column_names(path)
+    except FoveateError:
+        return False
+    found = [
+        column(path, held, columns.said(what), usual, needed=False)
+        for what, usual in (("bag", BAG), ("label", ("label",)))
+    ]
+    return None not in found

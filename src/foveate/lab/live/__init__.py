@@ -1,0 +1,1 @@
+"""Worker processes of the lab: live training, fitting and text models."""

@@ -1,0 +1,128 @@
+"""Which class is read from where, in numbers and in a sentence."""
+
+from collections.abc import Sequence
+from math import log2
+from typing import NamedTuple
+
+import numpy as np
+
+from foveate.metrics.sparsity import entropy_bits
+from foveate.records.record import Array
+from foveate.report.sentences import listed
+from foveate.studies.pvr22.error_modes.outcome import ACCURATE, FOCUSED
+
+__all__ = ["Standing", "standing"]
+
+HALF = 0.5  # a class whose focus is right less often than this is read from elsewhere
+EVEN = 0.9  # share of the largest entropy from which attention counts as spread over the whole bag
+
+
+class Standing(NamedTuple):
+    """How a member stands with each class.
+
+    Args:
+        ft: Share of a class's bags whose focus is right, one a class.
+        accuracy: Share of a class's bags that are answered right.
+        background: Mean probability that g gives the class on background segments.
+        astray: Classes that are answered right and looked for in the wrong place.
+        verdict: "sound", "astray" or "inaccurate".
+        sentence: The same in words.
+    """
+
+    ft: tuple[float, ...]
+    accuracy: tuple[float, ...]
+    background: tuple[float, ...]
+    astray: tuple[int, ...]
+    verdict: str
+    sentence: str
+
+
+def standing(
+    classes: Sequence[str],
+    y: Array,
+    focused: Array,
+    correct: Array,
+    alpha: Array,
+    z: Array,
+    background: Array,
+) -> Standing:
+    """What a member makes of each class.
+
+    Args:
+        classes: Names, C of them.
+        y: Labels, shape (n,).
+        focused: Whether the focus is right, shape (n,).
+        correct: Whether the answer is, shape (n,).
+        alpha: Attention, shape (n, m).
+        z: Relevance, boolean, shape (n, m).
+        background: Mean class probabilities of g on background segments, shape (C,).
+    """
+    own = [y == k for k in range(len(classes))]
+    ft = tuple(_share(focused, rows) for rows in own)
+    accuracy = tuple(_share(correct, rows) for rows in own)
+    astray = tuple(k for k in range(len(classes)) if accuracy[k] >= ACCURATE and ft[k] < HALF)
+    known = bool(correct.mean() >= ACCURATE)
+    verdict = "inaccurate" if not known else "sound" if focused.mean() >= FOCUSED else "astray"
+    missed = correct & ~focused
+    spread = float(entropy_bits(alpha[missed]).mean()) if missed.any() else 0.0
+    names = [classes[k] for k in astray]
+    if verdict == "inaccurate":
+        sentence = _inaccurate(classes, accuracy, float(correct.mean()))
+    elif verdict == "sound":
+        sentence = (
+            "Right answer, right place: the segment that decides the label has the highest focus "
+            f"score in {100 * focused.mean():.0f} % of held-out bags."
+        )
+    elif spread >= EVEN * log2(alpha.shape[1]) and names:
+        sentence = (
+            "Right answer, wrong place: attention is spread over the whole bag "
+            f"({spread:.1f} of {log2(alpha.shape[1]):.1f} bits), so {listed(names)} {_are(names)} "
+            "read from its average."
+        )
+    elif names:
+        inside = np.isin(y, astray)
+        on = float(1 - (alpha[inside] * z[inside]).sum(1).mean())
+        sentence = _from_background(names, astray, on, accuracy, background)
+    else:
+        sentence = (
+            f"Right answer, wrong place: the focus is right in {100 * focused.mean():.0f} % of "
+            "held-out bags only, over all classes."
+        )
+    return Standing(
+        ft, accuracy, tuple(background.tolist()), () if not known else astray, verdict, sentence
+    )
+
+
+def _from_background(
+    names: list[str],
+    astray: tuple[int, ...],
+    on: float,
+    accuracy: tuple[float, ...],
+    background: Array,
+) -> str:
+    its = "its" if len(names) == 1 else "their"
+    said = (
+        f"Right answer, wrong place: {listed(names)} {_are(names)} read from the background. "
+        f"{100 * min(accuracy[k] for k in astray):.0f} % of {its} bags are answered right, yet "
+        f"{100 * on:.0f} % of the attention in {its} bags lies on background segments."
+    )
+    top = int(np.argmax(background))
+    if top in astray:
+        name = names[astray.index(top)]
+        said += f" Shown a background segment alone, the classifier says {name} most "
+        said += f"(mean probability {background[top]:.2f})."
+    return said
+
+
+def _inaccurate(classes: Sequence[str], accuracy: tuple[float, ...], mean: float) -> str:
+    missed = [classes[k] for k, share in enumerate(accuracy) if share < HALF]
+    which = f", mostly on {listed(missed)}" if 0 < len(missed) < len(classes) else ""
+    return f"Not accurate: {100 * mean:.0f} % of held-out bags are answered right{which}."
+
+
+def _are(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
+def _share(values: Array, rows: Array) -> float:
+    return float(values[rows].mean()) if rows.any() else float("nan")

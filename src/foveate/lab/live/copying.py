@@ -1,0 +1,77 @@
+"""Copying, live: translators that learn to copy sequences, one kind after another."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+
+from foveate.lab.live.worker_channel import Desk, Stopped
+from foveate.lab.requests import TASKS, TrainJob
+from foveate.randomness import generator
+from foveate.studies.snell21.copying.training import CopyTask, course, model_for
+from foveate.text.corpora.copying import copying, numerals
+from foveate.text.loop import Course, built, follow
+from foveate.text.models.seq2seq import Seq2Seq, shifted
+
+__all__ = ["copy_live"]
+
+LENGTH, SIZE, BATCH, RATE = 10, 64, 32, 5e-3  # shorter than [snell21], to be seen in a minute
+MEASURED = 20  # steps between measurements
+
+
+def copy_live(desk: Desk, given: dict[str, Any]) -> None:
+    """Train one translator a kind and tell accuracy, attention and evidence as they grow."""
+    job = TrainJob(**given)
+    scene = {"kind": "copy", "classes": [], "length": LENGTH}
+    desk.send("hello", scene=scene, seeds=[job.first], epochs=job.epochs)
+    for kind in job.paradigms:
+        _one_kind(desk, job, kind)
+
+
+def _one_kind(desk: Desk, job: TrainJob, kind: str) -> None:
+    task = CopyTask(kind, LENGTH, SIZE, BATCH, TASKS["copying"].n_test, 16, RATE)
+    rows: dict[str, list[Any]] = {"t": []}
+    model: list[Seq2Seq] = []
+
+    def show(_whole: bool) -> None:
+        fresh = {name: list(values) for name, values in rows.items()}
+        for values in rows.values():
+            values.clear()
+        details = {str(job.first): {kind: _matrix(model[0], kind)}}
+        desk.send("frame", epoch=max(fresh["t"], default=0), rows={kind: fresh}, ends={},
+                  details=details)  # fmt: skip
+
+    def measure(own: Course, step: int) -> dict[str, Any]:
+        found = own.measure(step)
+        rows["t"].append(step)
+        for name, value in found.items():
+            rows.setdefault(name, []).append([round(float(value), 4)])
+        return found
+
+    def set_up() -> Course:
+        made: Seq2Seq = built(lambda: model_for(task), "lab copying", job.first)  # type: ignore[assignment]
+        model.append(made)
+        own = course(task, made, job.first)
+        return Course(made, own.loss, partial(measure, own), own.lr)
+
+    at = sorted({*range(0, job.epochs, MEASURED), job.epochs})
+    try:
+        follow([set_up], at, report=lambda done, total: desk.turn(show, over=done == total))
+    except Stopped:
+        show(True)
+        raise
+
+
+@torch.no_grad()
+def _matrix(model: Seq2Seq, kind: str) -> dict[str, Any]:
+    """Attention of every output word over the input of one held-out sequence, (L, L)."""
+    x, y = copying(kind, 1, generator("copies to show", kind), LENGTH)
+    reading = model.read(x, shifted(y))
+    alpha = reading.alpha.mean(0)[0].numpy()
+    names = numerals(kind, LENGTH)
+    return {
+        "source": names.decode(x[0].tolist()),
+        "target": names.decode(y[0].tolist()),
+        "alpha": np.round(alpha, 4).tolist(),
+    }

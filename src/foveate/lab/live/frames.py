@@ -1,0 +1,207 @@
+"""What is shown of a member in training: its plane or its examples, its heat map, its classes."""
+
+import base64
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from foveate.attention.maps import log_softmax
+from foveate.bags.bag import Bag
+from foveate.bags.segments import Mosaics, as_input, dense
+from foveate.lab.live.class_status import Standing, standing
+from foveate.lab.requests import Task
+from foveate.lab.segments import packed
+from foveate.metrics.focus import focus_true
+from foveate.models.focus import AttentionModel
+from foveate.records.record import Array
+from foveate.studies.pvr22.error_modes.outcome import ACCURATE, FOCUSED
+from foveate.training.evaluation import Reading
+from foveate.training.stack import Stack
+
+__all__ = ["CELLS", "Scene"]
+
+CELLS = 40  # cells of the plane along each side
+ATTENDED = 90  # bags whose attended point is drawn
+BACKGROUND_BAGS = 60  # bags whose background segments g is asked about
+BASE_POINTS = 240
+EXAMPLES = 6
+
+
+class Scene:
+    """The held-out bags of a training, and how members are shown on them.
+
+    Args:
+        task: What is trained.
+        test: Held-out bags with known relevance.
+        classes: Names of the classes.
+        words: Names of the words, where segments are words.
+    """
+
+    def __init__(
+        self, task: Task, test: Bag, classes: tuple[str, ...], words: tuple[str, ...] = ()
+    ) -> None:
+        if test.z is None:
+            raise TypeError("tasks of the lab know their relevant segments")
+        self.kind, self.classes, self.words = task.kind, classes, words
+        self.y, self.z = test.y.numpy(), test.z.numpy()
+        self.x = dense(test.x) if task.kind == "plane" else test.x
+        self.background = _segments(test, ~test.z[:BACKGROUND_BAGS])
+        self.examples = _examples(self.y, len(classes))
+        self.test, self.alone = test, self.background
+        if task.kind == "plane":
+            self.frame = _frame(self.x.numpy())  # type: ignore[union-attr]
+            self.alone = torch.cat([self.background, _grid(self.frame)])
+            self.shown = self.x[:ATTENDED].double().numpy()  # type: ignore[union-attr]
+
+    def stage(self) -> dict[str, Any]:
+        """What stays the same during a training."""
+        stage: dict[str, Any] = {"kind": self.kind, "classes": list(self.classes)}
+        stage |= {"accurate": ACCURATE, "focused": FOCUSED, "m": self.z.shape[1]}
+        if self.kind == "plane":
+            stage |= {"frame": [round(v, 4) for v in self.frame], "cells": CELLS}
+            stage["points"] = self._base_points()
+        else:
+            stage["examples"] = [self._example(row) for row in self.examples]
+        return stage
+
+    def ends(self, accuracy: Array, ft: Array) -> list[str]:
+        """How each member stands: accurate and focused, accurate yet looking elsewhere, or not."""
+        return [
+            "inaccurate" if a < ACCURATE else "astray" if f < FOCUSED else "sound"
+            for a, f in zip(accuracy.tolist(), ft.tolist(), strict=True)
+        ]
+
+    def detail(self, stack: Stack, member: Tensor, reading: Reading, heat: Array) -> dict[str, Any]:
+        """All that is shown of one member now.
+
+        Args:
+            stack: The models.
+            member: Its row in the stack, shape (1,).
+            reading: What it makes of the held-out bags.
+            heat: Its heat map of focus and prediction, as it was measured, shape (5, 5).
+        """
+        alpha, log_p = reading.alpha.double().numpy(), reading.log_p.double().numpy()
+        focused = focus_true(reading.s.numpy(), self.z)
+        correct = log_p.argmax(-1) == self.y
+        score, p = self._alone(stack, member)
+        outside = len(self.background)
+        stands = standing(
+            self.classes, self.y, focused, correct, alpha, self.z, p[:outside].mean(0)
+        )
+        shown = {"heat": np.round(heat, 4).tolist(), **_told(stands)}
+        if self.kind == "plane":
+            return shown | self._plane(score[outside:], p[outside:], alpha, focused)
+        return shown | {"examples": self._readings(alpha, log_p, focused)}
+
+    def _alone(self, stack: Stack, member: Tensor) -> tuple[Array, Array]:
+        """Focus score (N,) and class probabilities (N, C) of single segments.
+
+        The background segments come first, then the cells of the plane where there is one: asked
+        together, since a call of the stack costs more than what is in it.
+        """
+        rows = self.alone.to(stack.dtype) if self.alone.is_floating_point() else self.alone
+        with torch.no_grad():
+            s, p = stack.run(_scored, rows.expand(1, *rows.shape), members=member)
+        return s[0].double().numpy(), p[0].double().numpy()
+
+    def _plane(self, score: Array, p: Array, alpha: Array, focused: Array) -> dict[str, Any]:
+        """Focus score and class of g over the plane, and where the attended points lie."""
+        low, high = float(score.min()), float(score.max())
+        level = np.rint(255 * (score - low) / ((high - low) or 1.0)).astype(np.uint8)
+        at = np.einsum("nm,nmd->nd", alpha[:ATTENDED], self.shown)
+        marks = np.stack([self.y[:ATTENDED], focused[:ATTENDED]], 1)
+        return {
+            "focus": _coded(level),
+            "low": round(low, 4),
+            "high": round(high, 4),
+            "regions": _coded(p.argmax(1).astype(np.uint8)),
+            "attended": np.round(np.concatenate([at, marks], 1), 3).tolist(),
+        }
+
+    def _readings(self, alpha: Array, log_p: Array, focused: Array) -> list[dict[str, Any]]:
+        return [
+            {
+                "alpha": np.round(alpha[row], 4).tolist(),
+                "says": self.classes[int(log_p[row].argmax())],
+                "p": round(float(np.exp(log_p[row].max())), 4),
+                "right": bool(log_p[row].argmax() == self.y[row]),
+                "focused": bool(focused[row]),
+            }
+            for row in self.examples
+        ]
+
+    def _base_points(self) -> list[list[float]]:
+        """Some segments as points: x, y and their class, −1 for background."""
+        flat = self.x.flatten(0, 1).numpy()  # type: ignore[union-attr]
+        kind = np.where(self.z, self.y[:, None], -1).ravel()
+        inside, outside = np.flatnonzero(kind >= 0), np.flatnonzero(kind < 0)
+        half = BASE_POINTS // 2
+        rows = np.concatenate([inside[:half], outside[:: max(1, len(outside) // half)][:half]])
+        return [[round(float(a), 3), round(float(b), 3), int(kind[i])] for i, (a, b) in
+                zip(rows, flat[rows], strict=True)]  # fmt: skip
+
+    def _example(self, row: int) -> dict[str, Any]:
+        own = {"truth": self.classes[int(self.y[row])], "z": self.z[row].tolist()}
+        x = self.test.x
+        if self.kind == "words" and isinstance(x, Mosaics):
+            return {**own, "tokens": [self.words[k] for k in x.index[row].tolist()]}
+        stored = x.bank[x.index[row]] if isinstance(x, Mosaics) else x[row]
+        return {**own, "segments": packed(stored.numpy())}
+
+
+def _segments(test: Bag, chosen: Tensor) -> Tensor:
+    """The chosen segments of the first bags as inputs of a model, shape (N, *)."""
+    x = test.x
+    if isinstance(x, Mosaics):
+        return as_input(x.bank[x.index[: len(chosen)][chosen]])
+    return x[: len(chosen)][chosen]
+
+
+def _scored(model: AttentionModel, rows: Tensor) -> tuple[Tensor, Tensor]:
+    """Focus scores (N,) and class probabilities (N, C) of single segments, as one long bag."""
+    focus = model.attend(rows[None], None)
+    return focus.s[0], log_softmax(model.g(dense(focus.h)[0])).exp()
+
+
+def _frame(x: Array) -> tuple[float, float, float, float]:
+    """Left, right, low, high of the plane: all points and some air."""
+    low, high = x.reshape(-1, 2).min(0), x.reshape(-1, 2).max(0)
+    air = 0.08 * (high - low)
+    left, bottom = (low - air).tolist()
+    right, top = (high + air).tolist()
+    return left, right, bottom, top
+
+
+def _grid(frame: tuple[float, float, float, float]) -> Tensor:
+    """The middles of all cells, rows from the top down, shape (CELLS², 2)."""
+    left, right, low, high = frame
+    middle = (torch.arange(CELLS) + 0.5) / CELLS
+    y, x = torch.meshgrid(
+        high - (high - low) * middle, left + (right - left) * middle, indexing="ij"
+    )
+    return torch.stack([x, y], -1).flatten(0, 1)
+
+
+def _examples(y: Array, classes: int) -> list[int]:
+    """Rows of a few bags, the classes in turn."""
+    by_class = [np.flatnonzero(y == k).tolist() for k in range(classes)]
+    turns = [rows[turn] for turn in range(EXAMPLES) for rows in by_class if turn < len(rows)]
+    return turns[:EXAMPLES]
+
+
+def _coded(values: Array) -> str:
+    return base64.b64encode(values.tobytes()).decode()
+
+
+def _told(stands: Standing) -> dict[str, Any]:
+    return {
+        "classes": [
+            {"ft": round(a, 4), "accuracy": round(b, 4), "background": round(c, 4)}
+            for a, b, c in zip(stands.ft, stands.accuracy, stands.background, strict=True)
+        ],
+        "read_from_background": list(stands.astray),
+        "verdict": stands.verdict,
+        "sentence": stands.sentence,
+    }

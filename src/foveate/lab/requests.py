@@ -1,0 +1,196 @@
+"""What the lab can be asked to do in a process of its own: settings, checked, with limits."""
+
+from typing import Annotated, Literal, NamedTuple, Self
+
+from pydantic import Field, model_validator
+
+from foveate.settings import Checked, Words
+from foveate.training.plan import RACED
+
+__all__ = ["TASKS", "FitOwn", "Job", "Map", "OwnBags", "Rerun", "Study", "Task", "TrainJob"]
+
+MOST_MEMBERS = 192  # seeds times paradigms
+Name = Literal[
+    "error-mode-1",
+    "error-mode-2",
+    "error-mode-3",
+    "gaussians",
+    "digits",
+    "topic-words",
+    "copying",
+]
+
+
+Map = Literal["softmax", "sparsemax", "entmax15", "spherical", "uniform"]
+
+
+class Task(NamedTuple):
+    """A task as the page offers it.
+
+    Args:
+        title: Its name.
+        about: What there is to see, in a sentence.
+        kind: How it is shown: "plane", "image", "words" or "copy".
+        epochs: Passes that show what there is to see; steps of copying.
+        seeds: Members that a core trains in about a minute.
+        n: Training bags.
+        n_test: Held-out bags.
+        choices: What is trained side by side: paradigms, or kinds of copying.
+        chosen: Which of them at first.
+    """
+
+    title: str
+    about: str
+    kind: str
+    epochs: int
+    seeds: int
+    n: int
+    n_test: int
+    choices: tuple[str, ...] = (*RACED, "logit", "em")
+    chosen: tuple[str, ...] = RACED
+
+
+TASKS: dict[Name, Task] = {
+    "error-mode-1": Task(
+        "Error mode 1",
+        "A bag is a handful of points in the plane. One lies in the box of the bag's class and "
+        "decides the label; the others are background and say nothing. A right linear focus "
+        "exists, but some starts end in another: every answer is right, yet one class is read "
+        "from the background.",
+        "plane", 100, 24, 1000, 300,
+    ),
+    "error-mode-2": Task(
+        "Error mode 2",
+        "Boxes in the plane. No linear focus is right, yet a linear pair answers right.",
+        "plane", 100, 24, 1000, 300,
+    ),
+    "error-mode-3": Task(
+        "Error mode 3",
+        "Six small boxes. A strong classifier reads the plain average of the bag, so the focus "
+        "need not move.",
+        "plane", 150, 16, 1000, 300,
+    ),
+    "gaussians": Task(
+        "Gaussians",
+        "Ten clusters in the plane, three of them foreground; focus and classifier are networks.",
+        "plane", 300, 8, 1000, 300,
+    ),
+    "digits": Task(
+        "Digits",
+        "Mosaics of twenty handwritten digits: a 0, 1 or 2 among the digits 3 to 9.",
+        "image", 40, 4, 1000, 300,
+    ),
+    "topic-words": Task(
+        "Topic words",
+        "Sentences with one topic word among words that say nothing.",
+        "words", 150, 4, 1000, 300,
+    ),
+    "copying": Task(
+        "Copying",
+        "A translator learns to copy sequences. Where every sequence has the same words, "
+        "co-occurrence says nothing, and attention is late to come.",
+        "copy", 1200, 1, 0, 64,
+        ("subset", "permutation", "mixture", "permutation-function"), ("subset", "permutation"),
+    ),
+}  # fmt: skip
+
+
+class TrainJob(Checked):
+    """A live training of several members under several paradigms side by side."""
+
+    kind: Literal["train"] = "train"
+    task: Name = "error-mode-1"
+    """What is learnt."""
+    paradigms: Annotated[Words, Field(min_length=1, max_length=6)] = ("soft",)
+    """How; for copying, which kind of sequences."""
+    map: Map = "softmax"
+    """How scores become attention."""
+    seeds: Annotated[int, Field(ge=1, le=48)] = 24
+    """How many initial weights; all see the same bags."""
+    first: Annotated[int, Field(ge=0, le=10**6)] = 0
+    """The first seed: others draw other initial weights."""
+    epochs: Annotated[int, Field(ge=1, le=5000)] = 100
+    """Passes over the bags; steps of copying."""
+    minutes: Annotated[float, Field(gt=0, le=30)] = 10.0
+    """When it is stopped, whatever it has reached."""
+
+    @model_validator(mode="after")
+    def _paradigms_fit(self) -> Self:
+        task = TASKS[self.task]
+        odd = [name for name in self.paradigms if name not in task.choices]
+        if odd:
+            raise ValueError(
+                f"{task.title} has no '{odd[0]}': choose from {', '.join(task.choices)}"
+            )
+        if len(set(self.paradigms)) < len(self.paradigms):
+            raise ValueError("a paradigm can be chosen once")
+        if self.seeds * len(self.paradigms) > MOST_MEMBERS:
+            raise ValueError(
+                f"seeds times paradigms can be {MOST_MEMBERS} at most, "
+                f"got {self.seeds * len(self.paradigms)}"
+            )
+        return self
+
+
+class Rerun(Checked):
+    """An experiment behind some claims, run again."""
+
+    kind: Literal["experiment"] = "experiment"
+    experiment: str
+    """A name in ``foveate list experiments``."""
+    scale: Literal["smoke", "small"] = "smoke"
+    """smoke takes seconds, small suits two cores."""
+    minutes: Annotated[float, Field(gt=0, le=180)] = 60.0
+
+
+class Study(Checked):
+    """A text model that is trained and then asked: a reader of texts, or an aligner of pairs."""
+
+    kind: Literal["words"] = "words"
+    what: Literal["texts", "pairs"] = "texts"
+    """Whether it reads texts or aligns pairs."""
+    corpus: str = "keywords"
+    """What it learns from, a registered set of texts or pairs."""
+    steps: Annotated[int, Field(ge=20, le=5000)] = 300
+    """Steps of training."""
+    path: str = ""
+    """Where a model that was trained before is kept, to be asked again; never a request's word."""
+    minutes: Annotated[float, Field(gt=0, le=120)] = 60.0
+    """How long it can be asked."""
+
+
+Column = Annotated[str, Field(max_length=200)]
+
+
+class OwnBags(Checked):
+    """A user's file: read and checked, then fitted and examined when that is asked for."""
+
+    kind: Literal["own"] = "own"
+    path: str
+    """Where the lab has put the file; never a request's word."""
+    name: Annotated[str, Field(max_length=300)]
+    """What the user calls it."""
+    bag: Column = "bag"
+    """Column that names the bag of a row."""
+    label: Column = "label"
+    """Column of labels."""
+    text: Column | None = None
+    """Column of texts."""
+    group: Column | None = None
+    """Column of what must not be parted, such as a patient."""
+    relevance: Column | None = None
+    """Column that marks relevant segments."""
+    minutes: Annotated[float, Field(gt=0, le=120)] = 30.0
+    """When it is stopped, whatever it has reached."""
+
+
+class FitOwn(Checked):
+    """How a user's bags are fitted from the page."""
+
+    paradigms: Annotated[Words, Field(min_length=1, max_length=6)] = RACED
+    seeds: Annotated[int, Field(ge=1, le=10)] = 3
+    epochs: Annotated[int, Field(ge=1, le=1000)] | None = None
+    choose: Literal["accuracy", "attention"] = "accuracy"
+
+
+Job = TrainJob | Rerun | Study | OwnBags

@@ -1,0 +1,91 @@
+"""Which runs there are: names to folders, found by looking; a request's name is only looked up."""
+
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from foveate.errors import FoveateError
+from foveate.lab.server.responses import absent
+from foveate.records.record import Record
+from foveate.records.runs import MANIFEST, Run, open_run, runs_folder
+
+__all__ = ["entries", "part_of", "record_of", "run_named", "runs_here"]
+
+
+def _folders() -> dict[str, Path]:
+    """All folders with a manifest, in the folder of runs and one below it, by name."""
+    top = runs_folder()
+    found: dict[str, Path] = {}
+    for path in _inside(top):
+        if (path / MANIFEST).exists():
+            found[path.name] = path
+        else:
+            below = (inner for inner in _inside(path) if (inner / MANIFEST).exists())
+            found |= {f"{path.name}/{inner.name}": inner for inner in below}
+    return found
+
+
+def _inside(folder: Path) -> list[Path]:
+    try:
+        return [p for p in sorted(folder.iterdir()) if p.is_dir() and not p.name.startswith(".")]
+    except OSError:
+        return []
+
+
+def entries() -> list[dict[str, Any]]:
+    """What the list shows of every run, newest first; a broken one says what is wrong with it."""
+    rows = [_entry(name, path) for name, path in _folders().items()]
+    return sorted(rows, key=lambda row: str(row.get("created", "")), reverse=True)
+
+
+def _entry(name: str, path: Path) -> dict[str, Any]:
+    try:
+        manifest = open_run(path).manifest
+    except FoveateError as error:
+        return {"name": name, "broken": str(error)}
+    kept = {key: manifest[key] for key in ("kind", "label", "status", "created", "parts")}
+    config = manifest["config"]
+    return {
+        "name": name,
+        **kept,
+        "seconds": manifest.get("seconds", 0.0),
+        "seeds": len(manifest.get("seeds", [])),
+        "scale": config.get("scale", ""),
+        "data": config.get("data", ""),
+    }
+
+
+def runs_here() -> list[Run]:
+    """All runs that can be opened."""
+    found = []
+    for path in _folders().values():
+        with suppress(FoveateError):
+            found.append(open_run(path))
+    return found
+
+
+def run_named(name: str) -> Run:
+    """The run that is listed under a name; anything else is not there, whatever it spells."""
+    path = _folders().get(name)
+    if path is None:
+        raise absent("there is no such run")
+    return open_run(path)
+
+
+def part_of(run: Run, part: str) -> Record:
+    """The record of a part that the manifest names and that is finished."""
+    if part not in run.manifest["parts"] or not run.has(part):
+        raise absent("the run has no such part, or it is not finished")
+    return record_of(run.path / part / "record.npz")
+
+
+def record_of(path: Path) -> Record:
+    """A record from disk, kept in memory while its file stays the same."""
+    stat = path.stat()
+    return _kept(path, stat.st_mtime_ns, stat.st_size)
+
+
+@lru_cache(maxsize=12)
+def _kept(path: Path, _changed: int, _size: int) -> Record:
+    return Record.load(path)

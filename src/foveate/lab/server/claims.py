@@ -1,0 +1,77 @@
+"""The ledger for the page: claims, a figure for each, and what it takes to run one again."""
+
+from functools import lru_cache
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from foveate.lab.server.responses import absent, answer
+from foveate.lab.server.theme import specified
+
+__all__ = ["routes"]
+
+routes = APIRouter()
+
+
+@routes.get("/api/claims")
+def claims() -> Response:
+    """Every claim with its criterion and, where it was checked, the finding."""
+    from foveate.papers import PAPERS
+    from foveate.records.findings import effect_words
+    from foveate.report.pages.experiment import MOODS
+    from foveate.studies.ledger import known_ledger
+
+    ledger = known_ledger("small")
+    rows = []
+    for entry in ledger.of(None):
+        found = entry.finding
+        rows.append(
+            {
+                "claim": entry.claim,
+                "statement": entry.statement,
+                "criterion": entry.criterion,
+                "experiment": entry.experiment,
+                "scale": entry.scale,
+                "verdict": found.verdict if found else "not run",
+                "mood": MOODS[found.verdict] if found else "none",
+                "effect": effect_words(found) if found else "",
+                "measure": found.measure if found else "",
+                "said": found.said if found else "",
+                "deviation": found.deviation if found and found.deviation != "none" else "",
+                "figure": bool(found and entry.experiment in ledger.runs),
+            }
+        )
+    papers = {
+        key: {"title": source.title, "authors": source.authors, "where": source.where}
+        for key, source in PAPERS.items()
+    }
+    return answer({"scale": ledger.scale, "papers": papers, "claims": rows})
+
+
+@routes.get("/api/claims/figure")
+def figure(claim: str) -> Response:
+    """The figure of a claim as Vega-Lite, from the run behind it."""
+    from foveate.studies.ledger import known_ledger
+
+    ledger = known_ledger("small")
+    entry = next((own for own in ledger.entries if own.claim == claim), None)
+    if entry is None or entry.finding is None:
+        raise absent("there is no such claim, or it was not checked yet")
+    if entry.experiment not in ledger.runs:
+        raise absent("its run is not on this machine: run it again to see the figure")
+    run = ledger.runs[entry.experiment]
+    chart = _charts(str(run.path), (run.path / "manifest.json").stat().st_mtime_ns).get(
+        entry.finding.figure
+    )
+    if chart is None:
+        raise absent("this claim has no figure")
+    return answer({"name": entry.finding.figure, "spec": specified(chart)})
+
+
+@lru_cache(maxsize=4)
+def _charts(path: str, _changed: int) -> dict[str, Any]:
+    from foveate.jobs.runner import experiment_charts
+    from foveate.records.runs import open_run
+
+    return dict(experiment_charts(open_run(path)))

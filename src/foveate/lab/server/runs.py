@@ -1,0 +1,225 @@
+"""Runs for the page: the list, one run with its figures, curves over any stretch of training."""
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from foveate.errors import FoveateError
+from foveate.lab.server import bags
+from foveate.lab.server.catalog import entries, part_of, run_named
+from foveate.lab.server.downsample import kept_rows, spread_rows, within
+from foveate.lab.server.guard import REPORT_POLICY
+from foveate.lab.server.responses import absent, answer
+from foveate.lab.server.theme import specified
+from foveate.records.record import Record
+from foveate.records.runs import Run
+
+__all__ = ["curve_rows", "routes"]
+
+routes = APIRouter()
+routes.include_router(bags.routes)
+
+MOST_POINTS = 4000
+MOST_MOMENTS = 300  # of a record that a figure of the library is drawn from
+
+
+@routes.get("/api/runs")
+def list_all() -> Response:
+    """All runs, newest first."""
+    return answer({"runs": entries()})
+
+
+@routes.get("/api/runs/numbers")
+def numbers(run: str) -> Response:
+    """How the paradigms of a race ended, in percent, with intervals over seeds."""
+    from foveate.report.outcomes import outcomes
+
+    opened = run_named(run)
+    if opened.manifest["kind"] != "race":
+        return answer({"outcomes": []})
+    ended = outcomes(run, _records(opened))
+    return answer({"outcomes": [_outcome(one) for one in ended]})
+
+
+@routes.get("/api/run")
+def one(run: str) -> Response:
+    """What a run is, how it was set up, and what can be asked about its parts."""
+    from foveate.report.outcomes import class_names, outcomes
+    from foveate.report.sentences import summary
+    from foveate.report.setup_tables import setup_tables, unfinished
+
+    opened = run_named(run)
+    race = opened.manifest["kind"] == "race"
+    records = _records(opened)
+    ended = outcomes(run, records) if race else []
+    return answer(
+        {
+            "name": run,
+            "kind": opened.manifest["kind"],
+            "label": opened.manifest["label"],
+            "command": opened.manifest.get("command", ""),
+            "unfinished": unfinished(opened, records) if race else "",
+            "summary": summary(ended) if race else "",
+            "outcomes": [_outcome(own) for own in ended],
+            "setup": setup_tables(opened, run, records if race else {}),
+            "findings": _findings(opened),
+            "parts": {name: _about(record) for name, record in records.items()},
+            "classes": list(class_names(opened, _classes(records))) if race else [],
+            "report": (opened.path / "report.html").exists(),
+        }
+    )
+
+
+@routes.get("/api/run/figures")
+def figure_names(run: str) -> Response:
+    """The names of the figures that can be drawn of a run."""
+    return answer({"figures": list(_charts(run))})
+
+
+@routes.get("/api/run/figure")
+def figure(run: str, name: str) -> Response:
+    """One figure as Vega-Lite, data and all."""
+    chart = _charts(run).get(name)
+    if chart is None:
+        raise absent("the run has no such figure")
+    return answer({"name": name, "spec": specified(chart)})
+
+
+@routes.get("/api/run/curves")
+def curves(
+    run: str,
+    quantity: str,
+    start: float | None = None,
+    end: float | None = None,
+    points: int = 600,
+) -> Response:
+    """A quantity over training for all parts that have it, thinned, exact on a short stretch."""
+    if points > MOST_POINTS:
+        raise FoveateError(f"points must be at most {MOST_POINTS}, got {points}")
+    found = {
+        name: curve_rows(record, quantity, start, end, points)
+        for name, record in _records(run_named(run)).items()
+        if quantity in record.values and record.values[quantity].ndim == 2
+    }
+    if not found:
+        raise absent("no part of the run has such a quantity")
+    return answer({"quantity": quantity, "parts": found})
+
+
+@routes.get("/api/run/report")
+def report(run: str, page: Literal["report", "trust", "evidence"] = "report") -> Response:
+    """A page of a run as it lies in its folder, without an origin to speak from."""
+    path = run_named(run).path / f"{page}.html"
+    if not path.is_file():
+        raise absent("the run has no such page yet: 'foveate report' makes one")
+    rules = {"Content-Security-Policy": REPORT_POLICY, "Cache-Control": "no-store"}
+    return Response(path.read_bytes(), 200, rules, "text/html; charset=utf-8")
+
+
+@routes.get("/api/run/table")
+def table(run: str, name: Literal["bags", "segments"]) -> Response:
+    """A table that a fit has left, to keep."""
+    path = run_named(run).path / f"{name}.csv"
+    if not path.is_file():
+        raise absent("the run has no such table")
+    kept = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
+    return Response(path.read_bytes(), 200, kept, "text/csv; charset=utf-8")
+
+
+def curve_rows(
+    record: Record, quantity: str, start: float | None, end: float | None, points: int
+) -> dict[str, Any]:
+    """Mean over members, and their lowest and highest, at the rows that show the mean's extremes.
+
+    Args:
+        record: A record with ``quantity`` of shape (T, S).
+        quantity: Which.
+        start: First time wanted, or None.
+        end: Last time wanted, or None.
+        points: How many rows at most.
+    """
+    rows = within(record.t, start, end)
+    t, values = record.t[rows], record.values[quantity][rows]
+    seen = np.isfinite(values).any(1)
+    t, values = t[seen], values[seen]
+    mean = np.nanmean(values, 1) if len(t) else np.zeros(0)
+    keep = kept_rows(mean, points)
+    return {
+        "t": t[keep],
+        "mean": mean[keep],
+        "low": np.nanmin(values[keep], 1) if len(keep) else mean,
+        "high": np.nanmax(values[keep], 1) if len(keep) else mean,
+        "rows": len(t),
+        "exact": len(keep) == len(t),
+        "members": int(values.shape[1]),
+    }
+
+
+def _records(run: Run) -> dict[str, Record]:
+    return {name: part_of(run, name) for name in run.manifest["parts"] if run.has(name)}
+
+
+def _outcome(own: Any) -> dict[str, Any]:
+    shares = {key: own.share(key) for key in ("accuracy", "ft", "saif")}
+    return {
+        "paradigm": own.paradigm,
+        "epochs": own.epochs,
+        "seeds": own.seeds,
+        **{key: None if share is None else share._asdict() for key, share in shares.items()},
+    }
+
+
+def _about(record: Record) -> dict[str, Any]:
+    """What can be asked about a part."""
+    curves = [key for key, value in record.values.items() if value.ndim == 2]
+    return {
+        "quantities": curves,
+        "members": len(record.meta.get("seeds", [])) or 1,
+        "last": float(record.t[-1]) if len(record.t) else 0.0,
+        "rows": len(record.t),
+        "focus": all(key in record.final for key in ("alpha", "z", "log_p", "y", "s")),
+    }
+
+
+def _classes(records: dict[str, Record]) -> int:
+    held = [r.final["log_p"].shape[-1] for r in records.values() if "log_p" in r.final]
+    return max(held, default=0)
+
+
+def _findings(run: Run) -> list[dict[str, Any]]:
+    from foveate.jobs.runner import findings_of
+
+    if run.manifest["kind"] != "experiment" or not run.done:
+        return []
+    return [finding.__dict__ for finding in findings_of(run)]
+
+
+def _few(record: Record) -> Record:
+    """A record with no more moments than a figure can show; its last one is always among them."""
+    if len(record.t) <= MOST_MOMENTS:
+        return record
+    rows = spread_rows(len(record.t), MOST_MOMENTS)
+    values = {name: value[rows] for name, value in record.values.items()}
+    return replace(record, t=record.t[rows], values=values)
+
+
+def _charts(name: str) -> dict[str, Any]:
+    run = run_named(name)
+    return _drawn(name, (run.path / "manifest.json").stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=8)
+def _drawn(name: str, _changed: int) -> dict[str, Any]:
+    run = run_named(name)
+    if run.manifest["kind"] == "race":
+        from foveate.report.drawing.race_charts import figures
+
+        return dict(figures(run, {name: _few(own) for name, own in _records(run).items()}))
+    from foveate.jobs.runner import experiment_charts
+
+    drawable = run.manifest["kind"] == "experiment" and run.done
+    return dict(experiment_charts(run)) if drawable else {}

@@ -1,0 +1,69 @@
+"""How things look, told once: the palette as CSS variables and as JSON for the charts."""
+
+from typing import Any
+
+from foveate.charts.palette import ATTENTION, QUADRANT_COLOURS, colour, dash, label, shape
+from foveate.training.plan import RACED
+
+__all__ = ["look", "palette_css", "specified"]
+
+PARADIGMS = (*RACED, "logit", "em", "hard-sampled", "random", "direct")
+# Classes and background look as in the figures of the error modes, whose module needs torch.
+CLASSES = (*RACED, "logit")
+BACKGROUND = "#4b5258"
+# The sign says the same as the colour, which paradigms and classes use too.
+ENDS = {
+    "sound": ("right answer, right place", "#0072B2", "✓"),
+    "astray": ("right answer, wrong place", "#E69F00", "!"),
+    "inaccurate": ("wrong answers", "#4D4D4D", "✗"),
+}
+QUADRANTS = {
+    "ftpt": "both right",
+    "ffpt": "right answer, wrong place",
+    "ftpf": "right place, wrong answer",
+    "ffpf": "both wrong",
+}
+
+
+def look() -> dict[str, Any]:
+    """Colours, names, dashes and shapes by what they stand for."""
+    return {
+        "paradigms": {
+            name: {
+                "label": label(name),
+                "colour": colour(name),
+                "dash": list(dash(name)),
+                "shape": shape(name),
+            }
+            for name in PARADIGMS
+        },
+        "quadrants": {
+            name: {"label": words, "colour": QUADRANT_COLOURS[name]}
+            for name, words in QUADRANTS.items()
+        },
+        "ends": {
+            name: {"label": words, "colour": shade, "sign": sign}
+            for name, (words, shade, sign) in ENDS.items()
+        },
+        "attention": ATTENTION,
+        "classes": [colour(name) for name in CLASSES],
+        "background": BACKGROUND,
+    }
+
+
+def palette_css() -> str:
+    """The same colours as variables of the style sheet."""
+    seen = look()
+    lines = [f"  --{name}: {own['colour']};" for name, own in seen["paradigms"].items()]
+    lines += [f"  --{name}: {own['colour']};" for name, own in seen["quadrants"].items()]
+    lines += [f"  --{name}: {own['colour']};" for name, own in seen["ends"].items()]
+    lines += [f"  --class-{k}: {own};" for k, own in enumerate(seen["classes"])]
+    lines += [f"  --attention: {seen['attention']};", f"  --background: {seen['background']};"]
+    return ":root {\n" + "\n".join(lines) + "\n}\n"
+
+
+def specified(chart: Any) -> dict[str, Any]:
+    """A chart of the library as Vega-Lite, in the theme of its reports."""
+    from foveate.charts.render import theme
+
+    return {**chart.to_dict(validate=False), "config": theme()}

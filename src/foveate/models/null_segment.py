@@ -1,0 +1,77 @@
+"""A learnt segment at the head of every bag, for attention to rest on without evidence."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from foveate.bags.bag import Bag
+from foveate.bags.segments import Mosaics, Segments, as_input
+from foveate.models.focus import AttentionModel, Focus
+
+__all__ = ["NullSegment", "with_place_for_null"]
+
+
+class NullSegment(AttentionModel):
+    """Any model that reads segments of numbers, with segment 0 of every bag learnt.
+
+    What the bags hold at place 0 (see :func:`with_place_for_null`) is never read. It starts as
+    zeros: of standardised columns, the average segment.
+
+    Args:
+        model: The model that reads the bags.
+        shape: Shape of one segment.
+    """
+
+    def __init__(self, model: AttentionModel, shape: Sequence[int]) -> None:
+        super().__init__()
+        self.model = model
+        self.null = nn.Parameter(torch.zeros(*shape))
+
+    @property
+    def g(self) -> nn.Module:  # type: ignore[override]
+        """The classifier of the model inside."""
+        return self.model.g
+
+    def attend(self, x: Segments, mask: Tensor | None, z: Tensor | None = None) -> Focus:
+        return self.model.attend(self._learnt(x), mask, z)
+
+    def _learnt(self, x: Segments) -> Segments:
+        if isinstance(x, Mosaics):  # the row that all bags have at place 0 is the bank's first
+            return x._replace(bank=torch.cat([self.null[None], as_input(x.bank)[1:]]))
+        rest = as_input(x)[:, 1:]
+        return torch.cat([self.null.expand(len(rest), 1, *self.null.shape), rest], 1)
+
+
+def with_place_for_null(bag: Bag, row: Tensor | None = None, known: Tensor | None = None) -> Bag:
+    """The bags with one more segment, at place 0, which is row 0 of the bank.
+
+    Args:
+        bag: Bags cut from a bank.
+        row: What stands there, shape of a segment; zeros unless given.
+        known: Which bags' relevance is known, shape (n,); where it is and no segment is relevant,
+            the null segment is.
+
+    Example:
+        >>> from foveate.bags.bag import pad
+        >>> bag = pad([torch.ones(2, 3), torch.ones(1, 3)], torch.tensor([0, 1]))
+        >>> with_place_for_null(bag).x.index.tolist()
+        [[0, 1, 2], [0, 3, 1]]
+    """
+    own = bag.x if isinstance(bag.x, Mosaics) else _own_bank(bag.x)
+    bank, index = own.bank, own.index
+    first = torch.zeros_like(bank[:1]) if row is None else row[None].to(bank.dtype)
+    zero, n = index.new_zeros(len(index), 1), len(index)
+    there = torch.ones(n, 1, dtype=torch.bool)
+    z = bag.z
+    if z is not None:
+        sure = torch.ones(n, dtype=torch.bool) if known is None else known
+        z = torch.cat([(sure & ~z.any(1))[:, None], z], 1)
+    mask = None if bag.mask is None else torch.cat([there, bag.mask], 1)
+    x = Mosaics(torch.cat([first, bank]), torch.cat([zero, index + 1], 1))
+    return Bag(x, bag.y, z, mask, bag.group)
+
+
+def _own_bank(x: Tensor) -> Mosaics:
+    n, m = x.shape[:2]
+    return Mosaics(x.flatten(0, 1), torch.arange(n * m).view(n, m))

@@ -1,0 +1,1 @@
+"""What a run leaves on disk: records of arrays, checkpoints, run directories."""

@@ -1,0 +1,86 @@
+"""Findings: what an experiment says of a claim, and the ledger of all claims."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from foveate.records.runs import Run
+
+__all__ = ["Entry", "Finding", "Ledger", "Verdict", "effect_words"]
+
+Verdict = Literal["holds", "holds in part", "does not hold"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What an experiment says of one claim.
+
+    Args:
+        claim: Its key, "vr23:C5".
+        verdict: Whether the criterion is met.
+        effect: What was measured, a number.
+        low: Lower end of the 95 % interval over seeds, None where nothing varies.
+        high: Upper end.
+        measure: What the number is, in words with its unit.
+        said: Where it holds and where it does not.
+        figure: Name of the experiment's figure that shows it.
+        deviation: What differs from the paper's set-up, and why.
+    """
+
+    claim: str
+    verdict: Verdict
+    effect: float
+    low: float | None
+    high: float | None
+    measure: str
+    said: str
+    figure: str
+    deviation: str = "none"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One claim: what it says, how it is judged, by which experiment, and the finding if any.
+
+    The scale is that of the run behind the finding.
+    """
+
+    claim: str
+    statement: str
+    experiment: str
+    criterion: str
+    finding: Finding | None
+    scale: str | None = None
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """All claims at one scale, or above it where an experiment was run at a larger one.
+
+    Args:
+        scale: The least scale of the runs behind it.
+        entries: One per claim, in the order of the papers.
+        runs: The run behind each experiment, where it is on this machine.
+        versions: Versions, commit, scale and CPU seconds of the runs, by experiment.
+    """
+
+    scale: str
+    entries: tuple[Entry, ...]
+    runs: Mapping[str, Run]
+    versions: Mapping[str, Any]
+
+    def of(self, paper: str | None) -> list[Entry]:
+        """The entries of one paper, or all."""
+        return [e for e in self.entries if paper is None or e.claim.startswith(f"{paper}:")]
+
+    def as_json(self, paper: str | None = None) -> dict[str, Any]:
+        """The ledger as JSON holds it."""
+        entries = [asdict(entry) for entry in self.of(paper)]
+        return {"scale": self.scale, "versions": dict(self.versions), "claims": entries}
+
+
+def effect_words(found: Finding) -> str:
+    """The effect with its interval, in four digits."""
+    if found.low is None or found.high is None:
+        return f"{found.effect:.4g}"
+    return f"{found.effect:.4g} [{found.low:.4g}, {found.high:.4g}]"

@@ -1,0 +1,217 @@
+"""Run directories: a manifest that says what was run, a folder a paradigm, nothing half-written.
+
+::
+
+    RUN/manifest.json               config, seeds, versions, commit, sizes, time, status
+    RUN/<part>/record.npz           what was measured
+    RUN/<part>/weights.safetensors  the trained members
+    RUN/<part>/checkpoint.safetensors  while the part is being trained
+    RUN/gallery.npz                 a few held-out bags to look at
+    RUN/report.html
+"""
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from foveate.errors import FoveateError
+from foveate.records.record import UMASK, Array, Record, load_arrays, write_atomically
+
+__all__ = ["Run", "cache_directory", "create_run", "list_runs", "open_run", "runs_folder"]
+
+MANIFEST = "manifest.json"
+KINDS: dict[str, Any] = {
+    **dict.fromkeys(("kind", "label", "status", "created"), str),
+    **dict.fromkeys(("parts", "seeds"), list),
+    **dict.fromkeys(("config", "versions", "resolved", "sizes"), dict),
+    "seconds": (int, float),
+}
+OFTEN: dict[str, Any] = {"seeds": [], "versions": {}, "resolved": {}, "sizes": {}, "seconds": 0.0}
+NAMED = ("foveate", "torch", "numpy", "scikit-learn")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run on disk.
+
+    Args:
+        path: Its directory.
+        manifest: What the manifest says.
+    """
+
+    path: Path
+    manifest: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The name of its directory."""
+        return self.path.name
+
+    @property
+    def done(self) -> bool:
+        """Whether every part of it was trained to the end."""
+        return self.manifest["status"] == "done"
+
+    def part(self, name: str) -> Path:
+        """The folder of one part, made if need be."""
+        folder = self.path / name
+        _make(folder)
+        return folder
+
+    def has(self, name: str) -> bool:
+        """Whether a part is finished: its record is the last thing written."""
+        return (self.path / name / "record.npz").exists()
+
+    def record(self, name: str) -> Record:
+        """The record of one part."""
+        return Record.load(self.path / name / "record.npz")
+
+    def records(self) -> dict[str, Record]:
+        """The records of all finished parts, in the order of the manifest."""
+        return {name: self.record(name) for name in self.manifest["parts"] if self.has(name)}
+
+    def gallery(self) -> dict[str, Array]:
+        """The held-out bags that were kept to be looked at; empty if there are none."""
+        path = self.path / "gallery.npz"
+        if not path.exists():
+            return {}
+        return load_arrays(path)
+
+    def update(self, **changes: Any) -> "Run":
+        """The run with some entries of its manifest changed, on disk too."""
+        manifest = {**self.manifest, **changes}
+        write_atomically(self.path / MANIFEST, lambda file: file.write(_as_json(manifest)))
+        return Run(self.path, manifest)
+
+
+def runs_folder() -> Path:
+    """Where runs go unless told otherwise: ``$FOVEATE_RUNS``, else ``runs`` here."""
+    return Path(os.environ.get("FOVEATE_RUNS", "runs"))
+
+
+def cache_directory() -> Path:
+    """``$FOVEATE_CACHE``, else ``foveate`` in the user's cache directory."""
+    if own := os.environ.get("FOVEATE_CACHE"):
+        return Path(own)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "foveate"
+
+
+def create_run(path: Path | None, kind: str, label: str, **entries: Any) -> Run:
+    """A new run directory, which appears whole with its manifest or not at all.
+
+    Args:
+        path: Where; None chooses a free name in :func:`runs_folder`.
+        kind: What sort of run ("race").
+        label: For the name ("digits").
+        entries: Further entries of the manifest.
+    """
+    manifest = {
+        "kind": kind,
+        "label": label,
+        "status": "running",
+        "created": datetime.now(UTC).isoformat(timespec="microseconds"),
+        "versions": {"python": platform.python_version(), **_versions()},
+        "commit": _commit(),
+        **entries,
+    }
+    target = _free_name(kind, label) if path is None else Path(path)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        remedy = "go on with 'foveate resume'" if (target / MANIFEST).exists() else "choose another"
+        raise FoveateError(f"{target} is not empty: {remedy}")
+    _make(target.parent)
+    try:
+        fresh = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
+    except OSError as error:
+        raise FoveateError(f"cannot write in {target.parent}: {error.strerror}") from None
+    try:
+        fresh.chmod(0o777 & ~UMASK)
+        Run(fresh, {}).update(**manifest)
+        os.replace(fresh, target)
+    except BaseException as error:
+        shutil.rmtree(fresh, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise FoveateError(f"cannot make {target}: {error.strerror}") from None
+        raise
+    return Run(target, manifest)
+
+
+def open_run(path: Path | str) -> Run:
+    """The run at ``path``, or by its name in :func:`runs_folder`."""
+    place = Path(path)
+    if not place.exists() and (runs_folder() / place).exists():
+        place = runs_folder() / place
+    if not place.is_dir():
+        raise FoveateError(f"there is no run directory {path}")
+    try:
+        manifest = json.loads((place / MANIFEST).read_text())
+        held = {**OFTEN, **manifest}
+        wrong = [key for key, kind in KINDS.items() if not isinstance(held.get(key), kind)]
+    except FileNotFoundError:
+        raise FoveateError(f"{place} is not a run: it has no {MANIFEST}") from None
+    except (ValueError, TypeError, OSError) as error:
+        raise FoveateError(f"{place / MANIFEST} is damaged: {error}") from None
+    if wrong:
+        raise FoveateError(f"{place / MANIFEST} is damaged: it lacks a sound {wrong[0]}")
+    return Run(place, manifest)
+
+
+def list_runs(folder: Path | None = None) -> list[Run]:
+    """All runs in a folder, newest first; what is not a run is passed over."""
+    folder = folder or runs_folder()
+    if not folder.is_dir():
+        return []
+    found = []
+    for path in folder.iterdir():
+        if path.is_dir() and (path / MANIFEST).exists() and not path.name.startswith("."):
+            try:
+                found.append(open_run(path))
+            except FoveateError:
+                continue
+    return sorted(found, key=lambda run: run.manifest["created"], reverse=True)
+
+
+def _free_name(kind: str, label: str) -> Path:
+    stem = f"{kind}-{Path(label).stem}-{datetime.now():%Y%m%d-%H%M%S}"
+    names = [stem, *(f"{stem}-{k}" for k in range(2, 1000))]
+    return next(path for name in names if not (path := runs_folder() / name).exists())
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FoveateError(f"cannot make the folder {folder}: {error.strerror}") from None
+
+
+def _as_json(manifest: Mapping[str, Any]) -> bytes:
+    return (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def _versions() -> dict[str, str]:
+    return {name: metadata.version(name) for name in NAMED}
+
+
+def _commit() -> str | None:
+    """The commit of the source tree that runs, where it is one."""
+    here = Path(__file__).parent
+    try:
+        answer = subprocess.run(
+            ["git", "rev-parse", "HEAD"],
+            cwd=here,
+            capture_output=True,
+            text=True,
+            timeout=5,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return answer.stdout.strip() or None

@@ -1,0 +1,1 @@
+"""Drawings for the report pages: charts of runs, and bags as SVG."""

@@ -1,0 +1,183 @@
+"""Over training: accuracy, FT, SAIF and loss with their spread, and the four quadrants."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from foveate.charts.palette import QUADRANT_COLOURS, colour, dash, label
+from foveate.charts.render import with_rows
+from foveate.metrics.focus import QUADRANTS
+from foveate.records.record import Record
+from foveate.report.outcomes import band
+
+__all__ = ["CURVES", "curve_chart", "lines", "quadrant_chart"]
+
+CURVES = {
+    "accuracy": "Accuracy, %",
+    "ft": "FT, %",
+    "saif": "SAIF, %",
+    "train_loss": "Training loss, nats",
+}
+QUADRANT_NAMES = {
+    "ftpt": "both right",
+    "ffpt": "answer only",
+    "ftpf": "focus only",
+    "ffpf": "neither",
+}
+WIDTH, HEIGHT = 262, 190
+
+
+def curve_chart(
+    records: Mapping[str, Record], name: str, switch: int | None = None
+) -> alt.LayerChart:
+    """One quantity over the epochs: the mean over seeds, and a band of its 95 % interval.
+
+    Args:
+        records: One per paradigm.
+        name: Which of :data:`CURVES`.
+        switch: After how many epochs the hybrid went from soft to hard.
+    """
+    factor, top = (1, np.inf) if name == "train_loss" else (100, 100.0)
+    rows: list[dict[str, Any]] = []
+    for paradigm, record in records.items():
+        values = record.values[name]
+        seen = np.isfinite(values).all(1)
+        for t, share in zip(record.t[seen], band(factor * values[seen], top), strict=True):
+            rows.append({"x": float(t), "paradigm": label(paradigm), **share._asdict()})
+    y = _percent("mean", CURVES[name]) if factor == 100 else _loss(rows)
+    extra: list[alt.Chart] = []
+    if switch is not None and "hybrid" in records:
+        extra = _switch_mark(switch, float(records["hybrid"].t[-1]))
+    ends = "; ".join(
+        f"{label(k)} {factor * float(np.mean(r.last(name))):.{1 if factor == 100 else 3}f}"
+        for k, r in records.items()
+    )
+    return lines(
+        rows,
+        list(records),
+        _epochs(records),
+        y,
+        extra,
+        width=WIDTH,
+        height=HEIGHT,
+        description=f"{CURVES[name]} over training, mean over seeds. At the end: {ends}.",
+    )
+
+
+def lines(
+    rows: Sequence[Mapping[str, Any]],
+    paradigms: Sequence[str],
+    x: alt.X,
+    y: alt.Y,
+    extra: Sequence[alt.Chart] = (),
+    **properties: Any,
+) -> alt.LayerChart:
+    """A line a paradigm with a band around it.
+
+    Args:
+        rows: ``x``, ``paradigm`` (its label), ``mean``, ``low``, ``high``.
+        paradigms: Their names, in the order of the legend.
+        x: The horizontal axis.
+        y: The vertical axis, of ``mean``.
+        extra: Further layers.
+        properties: Of the chart: width, height, description.
+    """
+    names = [label(p) for p in paradigms]
+    # As many columns as fit above the plot: a wider legend would shrink it.
+    columns = int(min(4, max(1, WIDTH // (20 + 6.5 * max(map(len, names))))))
+    legend = alt.Legend(columns=columns, symbolType="stroke", symbolOpacity=1)
+    colours = alt.Scale(domain=names, range=[colour(p) for p in paradigms])
+    paint = alt.Color("paradigm:N", scale=colours, legend=legend)
+    dashes = alt.StrokeDash(
+        "paradigm:N",
+        scale=alt.Scale(domain=names, range=[list(dash(p)) for p in paradigms]),
+        legend=legend,
+    )
+    area = alt.Chart().transform_filter("datum.low !== null").mark_area(opacity=0.17)
+    line = alt.Chart().mark_line(strokeWidth=2.2, strokeCap="butt")
+    fill = alt.Fill("paradigm:N", scale=colours, legend=legend)
+    chart = alt.layer(
+        area.encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), fill=fill),
+        line.encode(x=x, y=y, color=paint, strokeDash=dashes),
+        *extra,
+    ).properties(**properties)
+    return with_rows(chart, rows)
+
+
+def quadrant_chart(record: Record, paradigm: str) -> alt.Chart:
+    """The shares of focus right or wrong and answer right or wrong over the epochs. [pvr22] Fig. 5
+
+    Args:
+        record: The paradigm's record.
+        paradigm: Its name.
+    """
+    shares = {k: 100 * record.values[k].mean(1) for k in QUADRANTS}
+    rows = [
+        {"x": float(t), "name": QUADRANT_NAMES[k], "share": float(shares[k][i]), "order": place}
+        for place, k in enumerate(QUADRANTS)
+        for i, t in enumerate(record.t)
+    ]
+    scale = alt.Scale(
+        domain=list(QUADRANT_NAMES.values()), range=[QUADRANT_COLOURS[k] for k in QUADRANTS]
+    )
+    ends = "; ".join(f"{QUADRANT_NAMES[k]} {shares[k][-1]:.1f} %" for k in QUADRANTS)
+    chart = (
+        alt.Chart()
+        .mark_area(stroke="white", strokeWidth=0.7)
+        .encode(
+            x=_epochs({paradigm: record}),
+            y=_percent("share", "bags, %").stack(True),
+            color=alt.Color("name:N", scale=scale, legend=alt.Legend(columns=2)),
+            order=alt.Order("order:Q"),
+        )
+        .properties(
+            width=WIDTH - 10,
+            height=HEIGHT,
+            title=label(paradigm),
+            description=f"{label(paradigm)}: focus and answer over training. At the end: {ends}.",
+        )
+    )
+    return with_rows(chart, rows)
+
+
+def _epochs(records: Mapping[str, Record]) -> alt.X:
+    last = max(float(record.t[-1]) for record in records.values())
+    scale = alt.Scale(domain=[0, last], nice=False)
+    axis = alt.Axis(tickCount=5, tickMinStep=1, format="d", grid=False)
+    return alt.X("x:Q", title="epochs", scale=scale, axis=axis)
+
+
+def _percent(field: str, title: str) -> alt.Y:
+    scale = alt.Scale(domain=[0, 100])
+    return alt.Y(f"{field}:Q", title=title, scale=scale, axis=alt.Axis(tickCount=5))
+
+
+def _loss(rows: Sequence[Mapping[str, Any]]) -> alt.Y:
+    """Losses fall over decades; one that reached zero has no logarithm."""
+    ends = [row[k] for row in rows for k in ("mean", "low", "high") if row[k] is not None]
+    if not ends:  # every training diverged at once
+        return alt.Y("mean:Q", title=CURVES["train_loss"])
+    low, high = min(ends), max(ends)
+    if low <= 0:
+        return alt.Y("mean:Q", title=CURVES["train_loss"], axis=alt.Axis(tickCount=5))
+    decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    digits = (1, 2, 5) if len(decades) <= 4 else (1,)
+    ticks = [float(f"{digit}e{decade}") for decade in decades for digit in digits]
+    scale = alt.Scale(type="log", domain=[low, high], nice=False)
+    axis = alt.Axis(values=[tick for tick in ticks if low <= tick <= high], format="~g")
+    return alt.Y("mean:Q", title=CURVES["train_loss"], scale=scale, axis=axis)
+
+
+def _switch_mark(switch: int, last: float) -> list[alt.Chart]:
+    """A line at the switch, and words on the side of it that has room."""
+    base = alt.Chart(alt.Data(values=[{"x": switch, "text": "hybrid turns hard"}]))
+    rule = base.mark_rule(color=colour("hybrid"), strokeWidth=1.5).encode(x=alt.X("x:Q"))
+    side: dict[str, Any] = (
+        {"align": "right", "dx": -4} if switch > last / 2 else {"align": "left", "dx": 4}
+    )
+    text = base.mark_text(baseline="bottom", fontSize=11, **side).encode(
+        x=alt.X("x:Q"), y=alt.YValue(HEIGHT - 4), text=alt.Text("text:N")
+    )
+    return [rule, text]

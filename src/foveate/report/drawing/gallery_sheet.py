@@ -1,0 +1,57 @@
+"""The gallery as one SVG document, to stand alone beside the charts."""
+
+import re
+from collections.abc import Sequence
+from html import escape
+
+from foveate.charts.palette import INK, label
+from foveate.report.drawing.gallery import Row
+
+__all__ = ["gallery_sheet"]
+
+PANEL, GUTTER, MARGIN = 200.0, 20.0, 16.0
+HEAD, FOOT = 28.0, 44.0  # above the first row, and below every picture
+
+
+def gallery_sheet(rows: Sequence[Row]) -> str:
+    """Bags down, paradigms across; what each says stands below its picture.
+
+    Args:
+        rows: From :func:`foveate.report.drawing.gallery.gallery`, at least one.
+    """
+    tall = PANEL * _ratio(rows[0].picture)
+    columns = ["The bag", *(label(view.paradigm) for view in rows[0].views)]
+    width = 2 * MARGIN + len(columns) * (PANEL + GUTTER) - GUTTER
+    height = 2 * MARGIN + HEAD + len(rows) * (tall + FOOT)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" '
+        f'viewBox="0 0 {width:g} {height:g}" font-family="sans-serif" font-size="13" '
+        f'fill="{INK}"><rect width="100%" height="100%" fill="#fff"/>'
+    ]
+    for k, name in enumerate(columns):
+        parts.append(_text(_left(k), MARGIN + 12, name, bold=True))
+    for i, row in enumerate(rows):
+        top = MARGIN + HEAD + i * (tall + FOOT)
+        foots = [(f"Bag {row.bag}", f"truly {row.truth}")]
+        foots += [(f"says {view.says}", view.verdict) for view in row.views]
+        pictures = [row.picture, *(view.picture for view in row.views)]
+        for k, (picture, foot) in enumerate(zip(pictures, foots, strict=True)):
+            place = f'<svg x="{_left(k):g}" y="{top:g}" width="{PANEL:g}" height="{tall:g}" '
+            parts.append(str(picture).replace("<svg ", place, 1))
+            for line, words in enumerate(foot):
+                parts.append(_text(_left(k), top + tall + 14 + 16 * line, words))
+    return "".join(parts) + "</svg>"
+
+
+def _left(column: int) -> float:
+    return MARGIN + column * (PANEL + GUTTER)
+
+
+def _ratio(picture: str) -> float:
+    found = re.search(r'viewBox="0 0 (\S+) ([^"]+)"', picture)
+    return float(found[2]) / float(found[1]) if found else 1.0
+
+
+def _text(x: float, y: float, words: str, bold: bool = False) -> str:
+    weight = ' font-weight="bold"' if bold else ""
+    return f'<text x="{x:g}" y="{y:g}"{weight}>{escape(words)}</text>'

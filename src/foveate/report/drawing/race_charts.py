@@ -1,0 +1,48 @@
+"""All charts of a run, by name."""
+
+from collections.abc import Mapping
+
+import altair as alt
+
+from foveate.records.record import Record
+from foveate.records.runs import Run
+from foveate.report.drawing.accuracy_plane import plane
+from foveate.report.drawing.curves import CURVES, curve_chart, quadrant_chart
+from foveate.report.drawing.focus_charts import heat_map_chart, threshold_chart
+from foveate.report.outcomes import outcomes, switch_epoch
+
+__all__ = ["Chart", "figures"]
+
+Chart = alt.Chart | alt.LayerChart
+
+
+def figures(run: Run, records: Mapping[str, Record] | None = None) -> dict[str, Chart]:
+    """The charts of a run; those that need the relevant segments only where they are known.
+
+    Args:
+        run: The run.
+        records: Its records, where they have been read already.
+
+    Returns:
+        ``plane``, ``heat-map-<paradigm>``, ``curve-<quantity>``, ``quadrants-<paradigm>``,
+        ``threshold``.
+    """
+    records = run.records() if records is None else records
+    if not records:
+        return {}
+    focused = {name: record for name, record in records.items() if "saif" in record.values}
+    switch = switch_epoch(run, records)
+    charts: dict[str, Chart] = {}
+    if focused:
+        charts["plane"] = plane(outcomes(run.name, focused))
+    for name, record in focused.items():
+        charts[f"heat-map-{name}"] = heat_map_chart(record, name)
+    for quantity in CURVES:
+        having = {k: record for k, record in records.items() if quantity in record.values}
+        if having:
+            charts[f"curve-{quantity}"] = curve_chart(having, quantity, switch)
+    for name, record in focused.items():
+        charts[f"quadrants-{name}"] = quadrant_chart(record, name)
+    if focused:
+        charts["threshold"] = threshold_chart(focused)
+    return charts

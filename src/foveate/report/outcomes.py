@@ -1,0 +1,87 @@
+"""What the pages and figures show of a run, read from its records."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from foveate.metrics.focus import attention_on
+from foveate.metrics.intervals import Interval, mean_interval
+from foveate.metrics.summary import summarise
+from foveate.records.record import Array, Record
+from foveate.records.runs import Run
+
+__all__ = ["Outcome", "band", "class_names", "focus_and_prediction", "outcomes", "switch_epoch"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one paradigm of one run ended.
+
+    Args:
+        run: The run's name, as the page shows it.
+        paradigm: The paradigm's name.
+        summary: What :func:`foveate.metrics.summary.summarise` says of its record.
+        epochs: Epochs trained.
+        seeds: How many members.
+    """
+
+    run: str
+    paradigm: str
+    summary: Mapping[str, Any]
+    epochs: int
+    seeds: int
+
+    def share(self, name: str) -> Interval | None:
+        """Accuracy, FT or SAIF in percent; None where it could not be measured."""
+        return self.summary.get(name)
+
+
+def outcomes(run: str, records: Mapping[str, Record]) -> list[Outcome]:
+    """How each finished paradigm of a run ended."""
+    return [
+        Outcome(run, name, summarise(r), r.meta["epochs_run"], len(r.meta["seeds"]))
+        for name, r in records.items()
+    ]
+
+
+def focus_and_prediction(record: Record) -> tuple[Array, Array]:
+    """Attention on the relevant segments and probability of the true class at the end.
+
+    In double precision, as the record's own SAIF was measured: a bag on an edge falls on one side.
+
+    Returns:
+        ``a_z`` and ``p_y``, each of shape (S, n).
+    """
+    final = record.final
+    log_p = final["log_p"].astype(np.float64)
+    y = np.broadcast_to(final["y"], log_p.shape[:-1])
+    p_y = np.exp(np.take_along_axis(log_p, y[..., None], -1)[..., 0])
+    return attention_on(final["alpha"].astype(np.float64), final["z"]), p_y
+
+
+def band(values: Array, top: float = np.inf) -> list[Interval]:
+    """The mean over seeds with its 95 % interval, for each row of values (T, S) from 0 to top."""
+    return [mean_interval(row, within=(0.0, top)) for row in values]
+
+
+def class_names(run: Run, classes: int) -> Sequence[str]:
+    """The names of the classes; an unfinished run has not written them yet."""
+    named = run.manifest.get("sizes", {}).get("classes", [])
+    return [str(named[k]) if k < len(named) else f"class {k}" for k in range(classes)]
+
+
+def switch_epoch(run: Run, records: Mapping[str, Record]) -> int | None:
+    """After how many epochs the hybrid went from soft to hard; None where nobody can say.
+
+    A switch below 1 is a fraction of the epochs, from 1 on an epoch; a plateau comes at a time of
+    its own for every seed.
+    """
+    switch = run.manifest["config"].get("switch")
+    if "hybrid" not in records or not isinstance(switch, int | float):
+        return None
+    meta = records["hybrid"].meta
+    planned = meta.get("plan", {}).get("epochs", meta["epochs_run"])
+    epoch = round(switch * planned if switch < 1 else switch)
+    return epoch if 0 < epoch < meta["epochs_run"] else None

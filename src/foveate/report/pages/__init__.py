@@ -1,0 +1,1 @@
+"""Report pages: one module for each kind of page, each a self-contained HTML file."""

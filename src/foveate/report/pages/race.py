@@ -1,0 +1,141 @@
+"""The page: one HTML file that needs no network, no script and no model."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from foveate.charts.palette import colour, label
+from foveate.errors import FoveateError
+from foveate.metrics.faults import faults
+from foveate.records.record import Record, write_atomically
+from foveate.records.runs import Run
+from foveate.report.outcomes import Outcome, outcomes
+from foveate.report.rendering import rendered
+from foveate.report.sentences import GLOSSARY, listed, percent, seconds, summary
+from foveate.report.setup_tables import run_names, setup_tables, unfinished
+
+__all__ = ["export_figures", "race_page", "write_report"]
+
+FORMATS = ("svg", "png")
+
+
+def race_page(runs: Sequence[Run]) -> str:
+    """The report of one run, or of several side by side.
+
+    Args:
+        runs: What to show, in this order.
+    """
+    if not runs:
+        raise FoveateError("a report needs at least one run")
+    names = run_names(runs)
+    records = [run.records() for run in runs]
+    ended = [o for name, own in zip(names, records, strict=True) for o in outcomes(name, own)]
+    sections = [
+        _section(run, name, own, number)
+        for number, (run, name, own) in enumerate(zip(runs, names, records, strict=True), start=1)
+    ]
+    return rendered(
+        "race.html",
+        sections=sections,
+        seeds=min((o.seeds for o in ended), default=0),
+        plane=_joint_plane(ended, names) if len(runs) > 1 else None,
+        glossary=GLOSSARY,
+        percent=percent,
+        seconds=seconds,
+        label=label,
+        colour=colour,
+        listed=listed,
+    )
+
+
+def write_report(runs: Sequence[Run], path: Path) -> Path:
+    """Write the report, whole or not at all.
+
+    Args:
+        runs: What to show.
+        path: The HTML file.
+    """
+    page = race_page(runs).encode()
+    write_atomically(path, lambda file: file.write(page))
+    return path
+
+
+def export_figures(run: Run, folder: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
+    """Write every figure of a run as a file of its own, the gallery as one more.
+
+    Args:
+        run: The run.
+        folder: Where; made if need be.
+        formats: Of "svg" and "png".
+    """
+    from foveate.charts.render import svg_to_png, to_svg
+    from foveate.report.drawing.gallery import gallery
+    from foveate.report.drawing.gallery_sheet import gallery_sheet
+    from foveate.report.drawing.race_charts import figures
+
+    for form in formats:
+        if form not in FORMATS:
+            raise FoveateError(f"figures can be written as {listed(FORMATS)}, got '{form}'")
+    records = run.records()
+    drawn = {name: to_svg(chart) for name, chart in figures(run, records).items()}
+    if rows := gallery(run, records):
+        drawn["gallery"] = gallery_sheet(rows)
+    folder = Path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FoveateError(f"cannot make the folder {folder}: {error.strerror}") from None
+    written = []
+    for name, svg in drawn.items():
+        for form in formats:
+            content = svg.encode() if form == "svg" else svg_to_png(svg)
+            written.append(folder / f"{name}.{form}")
+            write_atomically(written[-1], lambda file, content=content: file.write(content))
+    return written
+
+
+def _section(run: Run, name: str, records: Mapping[str, Record], number: int) -> dict[str, Any]:
+    """What the template shows of one run."""
+    from markupsafe import Markup
+
+    from foveate.charts.render import inline_svg
+    from foveate.report.drawing.gallery import gallery
+    from foveate.report.drawing.race_charts import figures
+
+    prefix = f"run{number}"
+    drawn = {
+        key: Markup(inline_svg(chart, f"{prefix}-{place}"))
+        for place, (key, chart) in enumerate(figures(run, records).items())
+    }
+    ended = outcomes(name, records)
+    return {
+        "name": name,
+        "number": number,
+        "prefix": prefix,
+        "title": run.manifest["label"],
+        "unfinished": unfinished(run, records),
+        "faults": faults({label(k): record for k, record in records.items()}),
+        "summary": summary(ended),
+        "outcomes": ended,
+        "focused": any(o.share("saif") is not None for o in ended),
+        "seeds": max((o.seeds for o in ended), default=0),
+        "plane": drawn.pop("plane", None),
+        "threshold": drawn.pop("threshold", None),
+        "heat_maps": [svg for key, svg in drawn.items() if key.startswith("heat-map-")],
+        "curves": [svg for key, svg in drawn.items() if key.startswith("curve-")],
+        "quadrants": [svg for key, svg in drawn.items() if key.startswith("quadrants-")],
+        "gallery": gallery(run, records, prefix),
+        "setup": setup_tables(run, name, records),
+        "command": run.manifest.get("command") or "",
+    }
+
+
+def _joint_plane(ended: Sequence[Outcome], names: Sequence[str]) -> Any:
+    """The plane over all runs, where any of them knows its relevant segments."""
+    from markupsafe import Markup
+
+    from foveate.charts.render import inline_svg
+    from foveate.report.drawing.accuracy_plane import plane
+
+    focused = [o for o in ended if o.share("saif") is not None]
+    return Markup(inline_svg(plane(focused, names), "all")) if focused else None

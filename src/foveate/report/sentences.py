@@ -1,0 +1,170 @@
+"""Numbers in words: what the page says, from the numbers alone."""
+
+from collections.abc import Sequence
+
+from foveate.charts.palette import label
+from foveate.metrics.intervals import Interval
+from foveate.report.outcomes import Outcome
+
+__all__ = ["GLOSSARY", "NO_RELEVANCE", "cell", "listed", "percent", "seconds", "summary"]
+
+NO_RELEVANCE = (
+    "These bags do not say which segment is relevant (there is no z), "
+    "so focus cannot be measured: no FT, no SAIF, no heat map."
+)
+
+GLOSSARY = (
+    ("Bag, segment", "An input of several parts, the segments; its label belongs to one of them."),
+    ("α", "Attention: how much weight each segment gets; the weights of a bag sum to 1."),
+    ("z", "The relevant segment (or segments): where the label comes from. No loss ever sees it."),
+    ("a_z", "The attention on the relevant segment, from 0 to 1."),
+    ("Accuracy", "The share of held-out bags whose most probable class is the true one."),
+    ("FT", "Focus true: the share of bags whose relevant segment has the highest focus score."),
+    (
+        "SAIF",
+        "Strongly accurate interpretable fraction: the share of bags where both a_z and the "
+        "probability of the true class are at least 0.8; right, and visibly for the right reason.",
+    ),
+    ("Both right (FTPT)", "Focus true, prediction true."),
+    ("Answer only (FFPT)", "Focus false, prediction true: right for the wrong reason."),
+    ("Focus only (FTPF)", "Focus true, prediction false."),
+    ("Neither (FFPF)", "Focus false, prediction false."),
+    ("NNZ", "How many segments of a bag get more attention than 0.01, on average."),
+    ("Dist", "How far the attention is from a single segment, min over j of ‖α − e_j‖."),
+    ("Ent", "Entropy of the attention, in bits; 0 when one segment has it all."),
+    ("95 % interval", "By Student's t over seeds: where the mean of other seeds would likely lie."),
+    ("Classifier calls", "How often training ran the classifier on something, forward, per seed."),
+)
+
+CLOSE = 10.0  # points of accuracy up to which paradigms are said to be near each other
+_COUNTS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
+
+
+def percent(value: Interval | None) -> str:
+    """A mean in percent with its interval, as tables show it.
+
+    Example:
+        >>> percent(Interval(62.53, 60.9, 63.94)), percent(Interval(50.0, None, None))
+        ('62.5 [60.9, 63.9]', '50.0')
+    """
+    if value is None:
+        return "–"
+    if value.low is None or value.high is None:
+        return f"{value.mean:.1f}"
+    return f"{value.mean:.1f} [{value.low:.1f}, {value.high:.1f}]"
+
+
+def cell(share: float) -> str:
+    """A share in percent, as the heat map prints it; an empty cell is a plain 0."""
+    return f"{share:.1f}" if share else "0"
+
+
+def seconds(value: float) -> str:
+    """A time to about two digits.
+
+    Example:
+        >>> seconds(0.0421), seconds(7.586), seconds(41.5)
+        ('0.042', '7.6', '42')
+    """
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Words as a list in a sentence.
+
+    Example:
+        >>> listed(["Soft", "Hard", "LVML"])
+        'Soft, Hard and LVML'
+    """
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def summary(outcomes: Sequence[Outcome]) -> str:
+    """One paragraph on how a run ended, true whatever the numbers are."""
+    if not outcomes:
+        return "No paradigm has been trained to the end yet, so there is nothing to compare."
+    measured = [o for o in outcomes if o.share("saif") is not None]
+    if len(outcomes) == 1:
+        return _alone(outcomes[0])
+    if not measured:
+        return f"{_accuracies(outcomes)}. {NO_RELEVANCE}"
+    close = _span(outcomes, "accuracy") <= min(CLOSE, _span(measured, "ft"))
+    joint = "but" if close and _span(measured, "ft") else "and"
+    return f"{_accuracies(outcomes)}, {joint} {_focus(measured)}. {_leader(measured)}"
+
+
+def _alone(outcome: Outcome) -> str:
+    said = f"{label(outcome.paradigm)} ends with an accuracy of {_shown(outcome, 'accuracy')} %"
+    if outcome.share("saif") is None:
+        return f"{said}. {NO_RELEVANCE}"
+    return (
+        f"{said}, and its attention is strongest on the right segment for {_shown(outcome, 'ft')} %"
+        f" of held-out bags. For {_shown(outcome, 'saif')} % of them both the attention there and "
+        f"the probability of the true class are at least 0.8 (SAIF)."
+    )
+
+
+def _accuracies(outcomes: Sequence[Outcome]) -> str:
+    count = _COUNTS[len(outcomes)] if len(outcomes) < len(_COUNTS) else str(len(outcomes))
+    same = "" if any(o.paradigm == "direct" for o in outcomes) else " the same model"
+    span, low, high = _span(outcomes, "accuracy"), *_ends(outcomes, "accuracy")
+    who = f"{count} ways to train{same} end"
+    if span == 0:
+        return f"{who} at the same accuracy, {high} %"
+    if span > CLOSE:
+        least, most = _which(outcomes, "accuracy", low), _which(outcomes, "accuracy", high)
+        return f"{who} with accuracies between {least} and {most}"
+    return f"{who} within {span:.1f} points of accuracy of each other ({low} to {high} %)"
+
+
+def _focus(outcomes: Sequence[Outcome]) -> str:
+    low, high = _ends(outcomes, "ft")
+    said = "their attention is strongest on the right segment for"
+    if low == high:
+        return f"{said} the same share of held-out bags, {high} %"
+    least, most = _which(outcomes, "ft", low), _which(outcomes, "ft", high)
+    return f"{said} between {least} and {most} of held-out bags"
+
+
+def _leader(outcomes: Sequence[Outcome]) -> str:
+    """Who has the highest SAIF, and whether the seeds settle that."""
+    if len(outcomes) == 1:
+        return f"SAIF is {_shown(outcomes[0], 'saif')} % for {label(outcomes[0].paradigm)}."
+    low, high = _ends(outcomes, "saif")
+    best = [o for o in outcomes if _shown(o, "saif") == high]
+    names = listed([label(o.paradigm) for o in best])
+    if low == high:
+        return f"All have the same SAIF, {high} %."
+    if len(best) > 1:
+        return f"{names} share the highest mean SAIF, {high} %."
+    leads, least = f"{names} has the highest mean SAIF, {high} %", best[0].summary["saif"].low
+    if least is None:
+        return f"{leads}; with one seed a difference cannot be told from chance."
+    rivals = [o for o in outcomes if o is not best[0] and o.summary["saif"].high >= least]
+    if not rivals:
+        return f"{leads}, and its 95 % interval is above all others."
+    met = listed([label(o.paradigm) for o in rivals])
+    settle = f"{best[0].seeds} seeds do not settle the order"
+    return f"{leads}, but its 95 % interval overlaps that of {met}: {settle}."
+
+
+def _shown(outcome: Outcome, name: str) -> str:
+    return f"{outcome.summary[name].mean:.1f}"
+
+
+def _ends(outcomes: Sequence[Outcome], name: str) -> tuple[str, str]:
+    """The lowest and the highest mean as shown, so that text and table agree to the digit."""
+    means = sorted(outcomes, key=lambda o: o.summary[name].mean)
+    return _shown(means[0], name), _shown(means[-1], name)
+
+
+def _span(outcomes: Sequence[Outcome], name: str) -> float:
+    low, high = _ends(outcomes, name)
+    return round(float(high) - float(low), 1)
+
+
+def _which(outcomes: Sequence[Outcome], name: str, value: str) -> str:
+    """A value with those who have it: "70.9 % (Hard)"."""
+    return (
+        f"{value} % ({listed([label(o.paradigm) for o in outcomes if _shown(o, name) == value])})"
+    )

@@ -1,0 +1,1 @@
+"""Studies beyond the papers: diagnosis, MNIST bags, validation of the trust score, the witness."""

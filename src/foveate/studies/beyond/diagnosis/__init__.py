@@ -1,0 +1,118 @@
+"""Diagnosis: does what is said before training rank copy tasks by how they are then learnt?"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
+from foveate.records.published import Cell, PublishedTable
+from foveate.records.record import Record
+from foveate.settings import Checked, Count, Positive, Several
+from foveate.studies.beyond.diagnosis.cells import diagnosis_cells
+from foveate.studies.beyond.diagnosis.corpora import diagnosed_corpus, here
+from foveate.studies.beyond.diagnosis.training import Condition, condition_course, predicted
+from foveate.studies.published import Reproduction
+from foveate.text.loop import follow
+
+__all__ = ["Diagnosed", "DiagnosisSettings", "conditions"]
+
+
+class DiagnosisSettings(Checked):
+    """Sizes of the tasks and lengths of the trainings."""
+
+    seeds: Count = 20  # [snell21] Figure 2
+    length: Several = 40  # [snell21] Sec. 3.3
+    words: tuple[Several, ...] = (41, 42, 45, 50, 60, 80)
+    """Numbers of words that sequences are drawn from; 60 is the paper's."""
+    d: Count = 256  # [snell21] A.8
+    batch: Count = 128  # released code; the paper is silent
+    held_out: Count = 50  # released code
+    lr: Positive = 1e-3  # released code
+    steps: Count = 200  # [snell21] Figure 2
+    every: Count = 10  # released code
+    learnt: Annotated[float, Field(gt=0, le=1)] = 0.95  # [snell21] 5.2, for heads
+    diagnosed: Annotated[int, Field(ge=30)] = 2000  # ours: sequences that the diagnosis reads
+    texts: tuple[str, ...] = ("sst", "imdb", "sms")
+    """Sets of labelled texts that are diagnosed too; nothing is trained on them here."""
+    pairs: tuple[str, ...] = ("multi30k",)
+    """Sets of sentence pairs, likewise, of whole words."""
+
+
+@EXPERIMENTS.register("diagnosis")
+class Diagnosed(Reproduction):
+    """Copy tasks from no word knowledge to much, each diagnosed, then trained; and real corpora."""
+
+    published = PublishedTable(
+        "Will attention be learnt? Said before training, and what became of it"
+    )
+    about = "the diagnosis against the truth: copy tasks ranked by what co-occurrence promises"
+    scales: ClassVar[Mapping[Scale, Checked]] = {
+        "smoke": DiagnosisSettings(
+            seeds=2,
+            length=6,
+            words=(9,),
+            d=16,
+            batch=16,
+            held_out=8,
+            lr=5e-3,
+            steps=20,
+            diagnosed=200,
+            texts=("keywords",),
+            pairs=("made-up",),
+        ),
+        "small": DiagnosisSettings(
+            seeds=6,
+            length=20,
+            words=(21, 22, 25, 30, 40),
+            d=64,
+            batch=32,
+            lr=3e-3,
+            steps=250,
+            every=5,
+        ),
+        "paper": DiagnosisSettings(),
+    }
+
+    def parts(self, use: DiagnosisSettings) -> Mapping[str, Work]:
+        corpora = {
+            name: partial(diagnosed_corpus, name, name in use.pairs)
+            for name in here(use.texts, use.pairs)
+        }
+        return {c.name: partial(_part, use, c) for c in conditions(use)} | corpora
+
+    def cells(self, use: DiagnosisSettings, records: Records) -> list[Cell]:
+        return diagnosis_cells(use, records)
+
+    def runnable(self, use: DiagnosisSettings) -> tuple[Checked, dict[str, str]]:
+        there = here(use.texts, use.pairs)
+        absent = [name for name in use.texts + use.pairs if name not in there]
+        left = {
+            key: tuple(name for name in getattr(use, key) if name in there)
+            for key in ("texts", "pairs")
+        }
+        return use.model_copy(update=left), dict.fromkeys(absent, "its files are not here")
+
+
+def conditions(use: DiagnosisSettings) -> list[Condition]:
+    """Permutations, the mixture of two sets of them, and draws from ever more words."""
+    L = use.length
+    return [
+        Condition("permutation", L, L),
+        Condition("mixture", L, L, sets=2),
+        *(Condition(f"{L}-of-{n}", L, n) for n in use.words),
+    ]
+
+
+def _part(
+    use: DiagnosisSettings, task: Condition, checkpoint: Path, tell: Callable[[int, int], None]
+) -> Record:
+    """Diagnose one condition, then train every seed until it has learnt."""
+    at = np.unique([*range(0, use.steps + 1, use.every), use.steps]).tolist()
+    members = [partial(condition_course, use, task, seed) for seed in range(use.seeds)]
+    record = follow(members, at, checkpoint=checkpoint, report=tell)
+    final, said = predicted(task, use.diagnosed)
+    return Record(record.t, record.values, final, {"condition": task.name, "said": said})

@@ -1,0 +1,102 @@
+"""Corpora to diagnose, and how much of what a table tells is left when outputs are permuted."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import torch
+from scipy import sparse
+
+from foveate.records.record import Array, Record
+from foveate.studies.snell21.agreement.pairs import pairs_here
+from foveate.studies.snell21.agreement.texts import texts_here
+from foveate.text.corpora import load_pairs, load_texts
+from foveate.text.statistics.cooccurrence import label_targets, lookup
+from foveate.text.statistics.cross_fitting import Crossing
+from foveate.text.statistics.decision import Verdict
+from foveate.text.statistics.diagnosis import diagnose
+from foveate.text.statistics.pair_tables import Tables
+from foveate.text.tokens import Tokens
+
+__all__ = ["diagnosed", "diagnosed_corpus", "here", "left_of_counts"]
+
+CONTROLS = 3
+Words = tuple[list[str], list[str]]
+Corpus = tuple[Tokens, Tokens, Words]
+
+
+def here(texts: tuple[str, ...], pairs: tuple[str, ...]) -> tuple[str, ...]:
+    """The corpora whose files are here."""
+    return texts_here(texts) + pairs_here(pairs)
+
+
+def diagnosed_corpus(name: str, pairs: bool, _: Path, tell: Callable[[int, int], None]) -> Record:
+    """What is said of a corpus, as the copy tasks' records have it, and nothing trained."""
+    final, said = diagnosed(*(_pairs(name) if pairs else _texts(name)), tell)
+    return Record(np.zeros(1), {}, final, {"condition": name, "said": said})
+
+
+def diagnosed(
+    source: Tokens,
+    target: Tokens,
+    words: Words,
+    tell: Callable[[int, int], None] = lambda _done, _total: None,
+) -> tuple[dict[str, Array], Verdict]:
+    """What is kept of a diagnosis: its numbers, shape (1,) each, shares of 1; and its verdict."""
+    found = diagnose(source, target, words, report=tell)
+    whole = found.information + float(np.mean(found.control))
+    kept = {
+        "sentences": found.sentences,
+        "information": found.information,
+        "table": found.table,
+        "lift": found.lift,
+        "z": found.z,
+        "without": found.without,
+        "left_of_trans": float(np.mean(found.control)) / whole if whole else np.nan,
+        "left_of_counts": left_of_counts(source, target, (len(words[0]), len(words[1]))),
+    }
+    return {name: np.array([value]) for name, value in kept.items()}, found.verdict
+
+
+def left_of_counts(source: Tokens, target: Tokens, size: tuple[int, int]) -> float:
+    r"""The share of what :math:`C_{i,o} - \bar C_i` tells that is left with outputs permuted.
+
+    The variance over the positions of a sentence, as a covariance of two tables that share no
+    sentence, so that chance adds nothing to it.
+    """
+    crossing = Crossing(source, target, size, "diagnosis", 0)
+    true, *chance = (_variance(crossing, crossing.order(k), size[1]) for k in range(CONTROLS + 1))
+    return float(np.mean(chance)) / true if true > 0 else np.nan
+
+
+def _variance(crossing: Crossing, order: torch.Tensor, outputs: int) -> float:
+    tables = crossing.tables(order)
+    one, other = (
+        crossing.look(order, tables, shift, partial(_centred, outputs)) for shift in (1, 2)
+    )
+    return float((one.values * other.values).mean())
+
+
+def _centred(outputs: int, table: sparse.csr_array, x: Tokens, y: Tokens) -> Tables:
+    """C − its mean over outputs, less the mean over the positions of the sentence."""
+    seen = lookup(table, x, y)
+    level = table.sum(1) / outputs
+    values = seen.values - level[x.ids.numpy()[seen.column]]
+    centred = seen.filled(values)
+    return seen.filled(values - seen.spread(centred.sums() / seen.lengths))
+
+
+def _texts(name: str) -> Corpus:
+    data = load_texts(name)
+    return (
+        data.train,
+        label_targets(data.y_train),
+        (list(data.vocabulary.words), list(data.classes)),
+    )
+
+
+def _pairs(name: str) -> Corpus:
+    data = load_pairs(name, unit="words")
+    words = list(data.source_vocabulary.words), list(data.target_vocabulary.words)
+    return data.train.source, data.train.target, words

@@ -1,0 +1,99 @@
+"""Train one method on one number of bags; read bag AUC and segment AUROC on test bags."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import nn
+
+from foveate.attention.paradigms import PARADIGMS
+from foveate.bags.bag import Bag
+from foveate.data import DATASETS
+from foveate.metrics.localisation import pointing_game, segment_auroc
+from foveate.randomness import generator
+from foveate.records.record import Array, Record
+from foveate.studies.beyond.mnist_bags.networks import abmil, attention_model
+from foveate.training.loop import fit
+from foveate.training.plan import Plan
+from foveate.trust.subject import Sight, Stacked, Subject
+from foveate.trust.torchmil import TorchMIL
+
+if TYPE_CHECKING:
+    from foveate.studies.beyond.mnist_bags import MnistBagsSettings
+
+__all__ = ["found", "train_abmil", "trained"]
+
+Tell = Callable[[int, int], None]
+
+
+def trained(use: "MnistBagsSettings", method: str, n: int, checkpoint: Path, tell: Tell) -> Record:
+    """A model a seed, which decides bags, weights and order, whatever the method.
+
+    Args:
+        use: Sizes and rates, the same for all methods.
+        method: A paradigm, or "abmil".
+        n: Training bags.
+        checkpoint: Where a paradigm's training keeps its state.
+        tell: Called as ``tell(done, total)``.
+    """
+    data, seeds = DATASETS.get(use.data)(), range(use.seeds)
+    train = [data.load("train", n=n, m=use.m, seed=seed) for seed in seeds]
+    test = [data.load("test", n=use.n_test, m=use.m, seed=seed) for seed in seeds]
+    subject: Subject
+    if method == "abmil":
+        models = []
+        for seed, bags in zip(seeds, train, strict=True):
+            models.append(train_abmil(use, bags, seed))
+            tell(len(models), use.seeds)
+        subject = TorchMIL(models)
+    else:
+        plan = Plan(
+            epochs=use.epochs, batch=use.batch, lr=use.lr, weight_decay=use.weight_decay,
+            optimizer="adam", every=10_000,
+        )  # fmt: skip
+        build = partial(attention_model, use, train[0].segment_shape)
+        record = fit(
+            build, train, test, method, seeds=seeds, plan=plan, checkpoint=checkpoint, report=tell
+        )
+        subject = Stacked(record.trained, PARADIGMS.get(method)())
+    meta = {"method": method, "bags": n, "seeds": list(seeds)}
+    return Record(np.zeros(1), {}, found(subject.look(test), test), meta)
+
+
+def train_abmil(use: "MnistBagsSettings", bags: Bag, seed: int) -> nn.Module:
+    """torchmil's model and loss under Adam, the bags in the order in which ours see them."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = abmil(use, bags.segment_shape)
+    steps = torch.optim.Adam(model.parameters(), use.lr, weight_decay=use.weight_decay)
+    for epoch in range(use.epochs):
+        order = torch.randperm(len(bags), generator=generator("order", seed, epoch))
+        for rows in order.split(use.batch):
+            batch = bags.take(rows)
+            used = batch.m if batch.mask is None else int(batch.mask.sum(1).max())
+            mask = None if batch.mask is None else batch.mask[:, :used]
+            steps.zero_grad()
+            _, losses = model.compute_loss(batch.y, batch.dense()[:, :used], mask)  # type: ignore[operator]
+            sum(losses.values()).backward()
+            steps.step()
+    return model
+
+
+def found(sight: Sight, test: Sequence[Bag]) -> dict[str, Array]:
+    """Of each member, shape (S,).
+
+    ``bag_auc``: chance that a positive bag is rated above a negative one. ``segment_auroc``: chance
+    that a nine has more attention than another digit of its bag, and ``pointing``: how often the
+    most attended digit is a nine; both means over positive bags.
+    """
+    y, z, mask = (
+        np.stack([np.asarray(getattr(bag, name)) for bag in test]) for name in ("y", "z", "mask")
+    )
+    return {
+        "bag_auc": segment_auroc(sight.p[..., 1], y == 1),
+        "segment_auroc": np.nanmean(segment_auroc(sight.alpha, z, mask), 1),
+        "pointing": np.nanmean(pointing_game(sight.alpha, z, mask), 1),
+    }

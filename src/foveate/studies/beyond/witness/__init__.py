@@ -1,0 +1,150 @@
+"""The witness held against every paradigm and the oracle, and all that was tried on the way."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Annotated, ClassVar
+
+from foveate.bags.bag import Bag
+from foveate.data import DATASETS
+from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
+from foveate.records.published import Cell, PublishedTable
+from foveate.settings import Checked, Count, one_of
+from foveate.studies.beyond.witness.cells import RULES, witness_cells
+from foveate.studies.beyond.witness.sets import APART, STUDY, recut
+from foveate.studies.beyond.witness.variants import FINALISTS, TRIED
+from foveate.studies.published import Reproduction
+from foveate.studies.trials import Trial, run_trial, seconds_of_all
+from foveate.studies.vr23.table1.rows import Sizes, absent, trial_of
+from foveate.training.plan import Plan
+
+__all__ = ["CHOSEN_ON", "CONFIRMED_ON", "WitnessSettings", "WitnessStudy"]
+
+CHOSEN_ON = ("digits-20", "cifar10-5", "cifar10-20")
+CONFIRMED_ON = ("mnist-5", "mnist-20")
+SetName = Annotated[str, one_of(STUDY)]
+VariantName = Annotated[str, one_of(TRIED)]
+
+
+class WitnessSettings(Checked):
+    """Which sets, how many seeds, and how much training."""
+
+    sets: tuple[SetName, ...]
+    """Reported on test images."""
+    seeds: Count
+    few_seeds: Count = 3
+    """Seeds of the sets over pixels and over words, which take longest."""
+    chosen_on: tuple[SetName, ...] = CHOSEN_ON
+    """Sets on whose validation bags the variants were compared."""
+    confirmed_on: tuple[SetName, ...] = CONFIRMED_ON
+    """Sets on whose validation bags the finalists were compared."""
+    tried: tuple[VariantName, ...] = tuple(TRIED)
+    finalists: tuple[VariantName, ...] = FINALISTS
+    tried_seeds: Count = 3
+    sizes: dict[str, Sizes]
+
+
+SMALL = {
+    # Where a training over features reaches its lowest loss; see foveate.data.features.datasets.
+    "digits": Sizes(n=2000, n_test=1000, epochs=100, batch=200, lr=1e-3),
+    # On validation bags of MNIST every paradigm gains by three times that.
+    "mnist": Sizes(n=5000, n_test=2000, epochs=24, batch=256, lr=3e-4),
+    "cifar10": Sizes(n=5000, n_test=2000, epochs=8, batch=256, lr=3e-4),
+    "cifar100": Sizes(n=5000, n_test=2000, epochs=8, batch=256, lr=1e-3),
+    "mnist-pixels": Sizes(n=2000, n_test=1000, epochs=40, batch=200, lr=1e-3),
+    "pixels": Sizes(n=1000, n_test=500, epochs=20, batch=100, lr=1e-3),
+    "cifar100-pixels": Sizes(n=2000, n_test=1000, epochs=10, batch=100, lr=1e-3),
+    # [pvr22] released scripts of modes 1 and 2
+    "error-modes": Sizes(n=3000, n_test=1000, epochs=100, batch=250, lr=0.01, optimizer="sgd"),
+    "words": Sizes(n=15_383, n_test=1_924, epochs=4, batch=256, lr=2e-3, switch=0.75),
+}
+
+
+@EXPERIMENTS.register("witness")
+class WitnessStudy(Reproduction):
+    """Every paradigm and the oracle on mosaics and posts; variants on validation bags alone."""
+
+    published = PublishedTable("The witness beside the published paradigms and the oracle")
+    about = "the witness against the published paradigms and the oracle, and what was tried"
+    scales: ClassVar[Mapping[Scale, Checked]] = {
+        "smoke": WitnessSettings(
+            sets=("digits-5",),
+            seeds=2,
+            chosen_on=("digits-5",),
+            confirmed_on=(),
+            tried=("LVML, silence 1", "witness 1, .3"),
+            tried_seeds=1,
+            sizes={"digits": Sizes(n=60, n_test=30, epochs=2, batch=30, lr=1e-3)},
+        ),
+        "small": WitnessSettings(
+            sets=tuple(name for name in STUDY if name not in APART), seeds=10, sizes=SMALL
+        ),
+        "paper": WitnessSettings(
+            sets=tuple(STUDY), seeds=30, few_seeds=10, tried_seeds=10, sizes=SMALL
+        ),
+    }
+
+    def trials(self, use: WitnessSettings) -> dict[str, Trial]:
+        """What is trained, by the name of its part: variants first, then what is reported."""
+        compared = dict.fromkeys(use.chosen_on, use.tried)
+        compared |= dict.fromkeys(use.confirmed_on, use.finalists)
+        tried = {
+            f"tried-{name}-{list(TRIED).index(rule):02d}": _variant(use, name, rule)
+            for name, rules in compared.items()
+            for rule in rules
+        }
+        return tried | {
+            f"{name}-{rule}": _trial(use, name, rule) for name in use.sets for rule in RULES
+        }
+
+    def parts(self, use: WitnessSettings) -> Mapping[str, Work]:
+        return {name: partial(run_trial, trial) for name, trial in self.trials(use).items()}
+
+    def cells(self, use: WitnessSettings, records: Records) -> list[Cell]:
+        return witness_cells(use.sets, records)
+
+    def differs(self, use: WitnessSettings, records: Records) -> list[str]:
+        return [
+            "Nothing of this is published: the paradigms are trained as in Table 1 at the same "
+            "sizes, and the witness beside them.",
+            "Variants were compared on validation bags, cut from a fifth of the training images "
+            "that was held out, before the sets of test images were read.",
+        ]
+
+    def runnable(self, use: WitnessSettings) -> tuple[Checked, dict[str, str]]:
+        named = (*use.sets, *use.chosen_on, *use.confirmed_on)
+        why = absent({name: STUDY[name] for name in named})
+        left = {
+            key: tuple(name for name in getattr(use, key) if name not in why)
+            for key in ("sets", "chosen_on", "confirmed_on")
+        }
+        return use.model_copy(update=left), {STUDY[k].group: reason for k, reason in why.items()}
+
+    def seconds(
+        self, use: WitnessSettings, report: Callable[[str, int, int], None] | None = None
+    ) -> float:
+        return seconds_of_all(self.trials(use), report)
+
+
+def _trial(use: WitnessSettings, name: str, rule: str) -> Trial:
+    row = STUDY[name]
+    seeds = use.few_seeds if row.words or row.setting == "pixels" else use.seeds
+    return trial_of(row, rule, use.sizes, seeds)
+
+
+def _variant(use: WitnessSettings, name: str, rule: str) -> Trial:
+    """A variant on bags cut from four fifths of the training images, read on the rest."""
+    row = STUDY[name]
+    usual = trial_of(row, "lvml", use.sizes, use.tried_seeds)
+    data, sizes = DATASETS.get(row.data)(), use.sizes[row.sizes]
+
+    def bags(split: str, seed: int) -> Bag:
+        def load(count: int) -> Bag:
+            return data.load("train", n=count, m=row.m, seed=seed)
+
+        sides = recut(load, len(data.classes), sizes.n, sizes.n_test, seed)
+        return sides[split == "test"]
+
+    plan = Plan(**(usual.plan.model_dump() | {"every": sizes.epochs}))
+    said = {"variant": rule, "set": name}
+    return replace(usual, bags=bags, rule=TRIED[rule], plan=plan, said=said)

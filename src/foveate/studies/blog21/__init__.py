@@ -1,0 +1,1 @@
+"""Studies of the blog post: the two-token classifier."""

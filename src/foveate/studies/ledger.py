@@ -1,0 +1,194 @@
+"""The ledger: for every claim of the papers, the experiment that checks it and what it found."""
+
+import json
+from collections.abc import Callable, Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from foveate.errors import FoveateError
+from foveate.jobs.experiment import EXPERIMENTS, SCALES
+from foveate.jobs.runner import experiment_charts, findings_of, resume_experiment, start_experiment
+from foveate.papers import CLAIMS
+from foveate.records.findings import Entry, Finding, Ledger
+from foveate.records.record import write_atomically
+from foveate.records.runs import Run, open_run, runs_folder
+from foveate.studies.parallel_runs import run_side_by_side
+
+__all__ = [
+    "known_ledger",
+    "ledger_at",
+    "long_ones",
+    "run_ledger",
+    "shipped_ledger",
+    "write_ledger_report",
+]
+
+Report = Callable[[str, int, int], None]
+
+
+def folder(scale: str) -> Path:
+    """Where the runs behind the ledger are kept."""
+    return runs_folder() / f"claims-{scale}"
+
+
+def run_ledger(
+    scale: str, paper: str | None, report: Report | None = None, *, long: bool = False
+) -> Ledger:
+    """Run, or finish, the experiments behind the claims; what is done is not done again.
+
+    Args:
+        scale: At which scale.
+        paper: The claims of one paper, or of all.
+        report: Called as ``report(experiment, done, total)``.
+        long: Whether to run those too that take more than a few minutes each.
+    """
+    left_out = () if long else long_ones(scale, paper)
+    missing = [name for name in _missing(scale, paper) if name not in left_out]
+    todo = {name: folder(scale) / name for name in missing}
+    if len(todo) == 1:
+        [(name, place)] = todo.items()
+        _run_here(name, scale, place, report)
+    elif todo:
+        run_side_by_side(todo, scale, report)
+    ledger = ledger_at(scale)
+    if ledger is None and left_out:
+        raise FoveateError(f"{', '.join(left_out)} take more than a few minutes each: add --long")
+    if ledger is None:
+        raise FoveateError(f"no experiment serves the claims of '{paper}'")
+    text = (json.dumps(ledger.as_json(), indent=1, ensure_ascii=False) + "\n").encode()
+    write_atomically(folder(scale) / "claims.json", lambda file: file.write(text))
+    return ledger
+
+
+def long_ones(scale: str, paper: str | None) -> tuple[str, ...]:
+    """Experiments behind the claims that are not run yet and take more than a few minutes."""
+    if scale == "smoke":
+        return ()
+    return tuple(name for name in _missing(scale, paper) if EXPERIMENTS.get(name).long)
+
+
+def _missing(scale: str, paper: str | None) -> list[str]:
+    return [name for name in _experiments(paper) if _largest(name, scale) is None]
+
+
+def _largest(name: str, scale: str) -> Run | None:
+    """The finished run of an experiment at this scale or, better, at a larger one."""
+    if scale not in SCALES:
+        raise FoveateError(f"scale must be one of {', '.join(SCALES)}, got '{scale}'")
+    wanted = SCALES[1:] if scale == "small" else (scale,)  # a smoke ledger is for trying out
+    for own in reversed(wanted):
+        place = folder(own) / name
+        if (place / "manifest.json").exists() and (run := open_run(place)).done:
+            return run
+    return None
+
+
+def _run_here(name: str, scale: str, place: Path, report: Report | None) -> None:
+    """Run one experiment in this process, with its parts as they go."""
+    if (place / "manifest.json").exists():
+        resume_experiment(open_run(place), _prefixed(report, name))
+        return
+    command = f"foveate run {name} --scale {scale}"
+    start_experiment(
+        name,
+        scale,  # type: ignore[arg-type]
+        out=place,
+        report=_prefixed(report, name),
+        command=command,
+    )
+
+
+def ledger_at(scale: str) -> Ledger | None:
+    """The ledger of the runs on this machine, None where there are none."""
+    found = {name: _largest(name, scale) for name in EXPERIMENTS.names()}
+    runs = {name: run for name, run in found.items() if run is not None}
+    if not runs:
+        return None
+    findings = {f.claim: f for run in runs.values() for f in findings_of(run)}
+    versions = {name: _origin(run) for name, run in runs.items()}
+    return Ledger(scale, _entries(findings, versions), runs, versions)
+
+
+def _origin(run: Run) -> dict[str, Any]:
+    """Where numbers come from, as the ledger keeps it."""
+    kept = {key: run.manifest.get(key) for key in ("versions", "commit", "cpu_seconds")}
+    return {**kept, "scale": run.manifest["config"]["scale"]}
+
+
+def shipped_ledger() -> Ledger:
+    """The ledger that came with the package: what was found when it was made."""
+    text = resources.files("foveate").joinpath("studies/results/claims.json").read_text()
+    stored = json.loads(text)
+    found = {e["claim"]: Finding(**e["finding"]) for e in stored["claims"] if e["finding"]}
+    return Ledger(stored["scale"], _entries(found, stored["versions"]), {}, stored["versions"])
+
+
+def known_ledger(scale: str) -> Ledger:
+    """What was found here and, where that is nothing or at a smaller scale, what was shipped.
+
+    A smoke ledger is for trying out: it has nothing from elsewhere.
+    """
+    here = ledger_at(scale)
+    if here is None or scale == "smoke":
+        return here or shipped_ledger()
+    came = shipped_ledger()
+    newer = {
+        name
+        for name, own in here.versions.items()
+        if SCALES.index(own["scale"]) >= SCALES.index(came.versions.get(name, own)["scale"])
+    }
+    found = {
+        entry.claim: entry.finding
+        for ledger in (came, here)
+        for entry in ledger.entries
+        if entry.finding is not None and (entry.experiment in newer) == (ledger is here)
+    }
+    versions = {**came.versions, **{name: here.versions[name] for name in newer}}
+    runs = {name: run for name, run in here.runs.items() if name in newer}
+    return Ledger(scale, _entries(found, versions), runs, versions)
+
+
+def _entries(
+    found: Mapping[str, Finding], versions: Mapping[str, Mapping[str, Any]]
+) -> tuple[Entry, ...]:
+    served = {
+        claim: (name, criterion)
+        for name, kind in EXPERIMENTS.items()
+        for claim, criterion in kind.criteria.items()
+    }
+    return tuple(
+        Entry(
+            claim,
+            statement,
+            *served[claim],
+            found.get(claim),
+            versions.get(served[claim][0], {}).get("scale"),
+        )
+        for claim, statement in CLAIMS.items()
+        if claim in served
+    )
+
+
+def _experiments(paper: str | None) -> list[str]:
+    return [
+        name
+        for name, kind in EXPERIMENTS.items()
+        if any(paper is None or claim.startswith(f"{paper}:") for claim in kind.criteria)
+    ]
+
+
+def _prefixed(report: Report | None, name: str) -> Report | None:
+    if report is None:
+        return None
+    return lambda part, done, total: report(f"{name}: {part}", done, total)
+
+
+def write_ledger_report(ledger: Ledger, paper: str | None = None) -> Path:
+    """Write the page of the ledger into the folder of its runs, which figures are drawn from."""
+    from foveate.report.pages.ledger import write_ledger_page
+
+    if not ledger.runs:
+        raise FoveateError("figures need the runs behind the ledger: add --run")
+    charts = {name: experiment_charts(run) for name, run in ledger.runs.items()}
+    return write_ledger_page(ledger, charts, folder(ledger.scale) / "claims.html", paper)

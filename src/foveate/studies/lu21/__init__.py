@@ -1,0 +1,1 @@
+"""Studies of lu21: topic words."""

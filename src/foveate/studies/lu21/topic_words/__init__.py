@@ -1,0 +1,196 @@
+"""Topic words: score and embedding norm rise together, on made-up sentences and on SST. [lu21]"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+import torch
+from pydantic import Field
+
+from foveate.data.files.hub import locate
+from foveate.data.sst import HUB_ID
+from foveate.data.topic_words import topic_words
+from foveate.errors import FoveateError
+from foveate.jobs.experiment import EXPERIMENTS, Experiment, Scale, Work
+from foveate.records.record import Array, Record
+from foveate.settings import Checked, Count, Positive, Several
+from foveate.studies.lu21.topic_words.gradient_descent import Descent, descend
+from foveate.studies.lu21.topic_words.reviews import REVIEWS, TOP, Reading, Reviews, review_part
+from foveate.studies.lu21.topic_words.sentences import Sentences
+from foveate.text.models.word_attention import Classifier, WordAttention, classifier
+
+__all__ = ["MADE", "Made", "TopicWords", "TopicWordsSettings"]
+
+
+class TopicWordsSettings(Checked):
+    """Sizes of the task and lengths of the descents."""
+
+    seeds: Count = 10  # the paper shows single runs
+    n: Count = 3999  # [lu21] Sec. 5
+    n_test: Count = 1000  # the paper has none; accuracy and attention are read on these
+    m: Count = 20  # [lu21] Sec. 5: other words in a sentence
+    topics: Several = 4  # [lu21] Sec. 5
+    per_topic: Count = 2  # [lu21] Sec. 5
+    others: Count = 5000  # [lu21] Sec. 5
+    lr: Positive = 0.1  # [lu21] Sec. 5
+    epochs: Count = 5000  # [lu21] Sec. 5
+    ablation_epochs: Count = 6000  # [lu21] Sec. 5
+    ablation_sd: Positive = 0.1  # [lu21] Sec. 5: embeddings at the start of the ablations
+    limit_epochs: Count = 2000  # ours: steps divided by the loss, far beyond the paper's time
+    every: Count = 50
+    """Epochs between measurements."""
+    sst_seeds: Annotated[int, Field(ge=0)] = 3
+    """Trainings on SST; 0 leaves it out."""
+    sst_made_up: bool = False
+    """Sentences of our own in place of SST, to try the course out without its files."""
+    sst_epochs: Count = 100_000  # an upper bound; the paper stops by validation loss alone
+    sst_lr_fc: Positive = 0.1  # [lu21] Sec. 5
+    sst_lr_tc: Positive = 0.1  # [lu21] Sec. 5
+    sst_patience: Positive = 200.0  # [lu21] Sec. 5: 2,000 epochs at .1, as learning rate × epochs
+    sst_every: Count = 100
+    """Epochs between measurements on SST, and looks at its validation loss."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """How a model of the made-up task differs from the usual one."""
+
+    kind: Classifier
+    frozen: tuple[str, ...] = ("query",)
+    ablation: bool = False
+    limit: bool = False
+
+
+MADE = {
+    "fc": Made("fc"),
+    "tc": Made("tc"),
+    "tl": Made("tl"),
+    "fc-query": Made("fc", frozen=()),
+    "fc-limit": Made("fc", limit=True),
+    "full": Made("tc", ablation=True),
+    "kf": Made("tc", ("query", "keys"), ablation=True),
+    "ef": Made("tc", ("query", "embeddings"), ablation=True),
+}
+
+
+@EXPERIMENTS.register("topic-words")
+class TopicWords(Experiment):
+    """The score–embedding-norm identity, what it brings about, and how far SST follows it."""
+
+    about = "the identity between a topic word's score and embedding norm, on made-up text and SST"
+    criteria: ClassVar[Mapping[str, str]] = {
+        "lu21:C1": "With the query held, for each of FC, TC and TL and in every seed: the relative "
+        "gap between ‖ν_t‖ and the norm the identity gives from the score is below 1 % for all "
+        "topic words at the end, and below 2 % at every measurement once the score exceeds .1. "
+        "Holds for all three classifiers, in part for some. (With a trained query the gap is "
+        "measured and reported.)",
+        "lu21:C2": "FC, in every seed: (a) gradient descent as published ends with a training loss "
+        "below .05, and attention on the topic word (held-out sentences) is higher at the end than "
+        "half-way; (b) since the approach is logarithmic in time, the same path is walked on with "
+        "steps divided by the loss, and there attention ends above .95 with a loss below .05. "
+        "Holds with both; in part with (a), or with attention above .5 in (b).",
+        "lu21:C3": "The topic words' mean score, averaged over all epochs, is higher with FC than "
+        "with TL and higher with TC than with TL, each with the 95 % interval of the difference "
+        "over seeds above 0. Holds with both, in part with one.",
+        "lu21:C4": "TC with embeddings N(0, .1²): epochs until the training loss is half of what "
+        "it was at the start; with keys frozen (KF) and with embeddings frozen (EF) it takes more "
+        "than in the full model, in every seed (never counts as one more than all epochs). Holds "
+        "for both ablations, in part for one.",
+        "lu21:C5": "In the full model of C4, within the first quarter of training, some topic word "
+        "has a measurement at which its score is at least .005 below its start and its norm at "
+        "least 1 % below its start. Holds if so in at least half of the seeds, in part if in any.",
+        "lu21:C6": "On SST-2 and SST-5 with FC and TC, means over seeds: the purity |p⁺ − p⁻| of "
+        f"the {TOP} highest-scored words, on average, is at least .05 higher at the end than at "
+        "the first measurement after the start; and the median relative gap of the identity over "
+        "these words at the end is below 10 %. Holds with both in all four settings, in part with "
+        "both in some or with one of the two in all; no finding where SST's files are not there.",
+    }
+    scales: ClassVar[Mapping[Scale, Checked]] = {
+        "smoke": TopicWordsSettings(
+            seeds=2,
+            n=160,
+            n_test=80,
+            m=4,
+            others=60,
+            epochs=60,
+            ablation_epochs=60,
+            limit_epochs=60,
+            every=5,
+            sst_seeds=2,
+            sst_made_up=True,
+            sst_epochs=20,
+            sst_every=5,
+        ),
+        "small": TopicWordsSettings(
+            sst_seeds=5,
+            sst_epochs=1200,
+            sst_lr_fc=1.0,  # ten of the paper's epochs in one: larger steps along the same flow
+            sst_lr_tc=4.0,  # forty in one
+            sst_every=10,
+        ),
+        "paper": TopicWordsSettings(),
+    }
+
+    def parts(self, use: TopicWordsSettings) -> Mapping[str, Work]:
+        made = {name: partial(_made_part, use, how) for name, how in MADE.items()}
+        if not use.sst_seeds or not (use.sst_made_up or _sst_is_here()):
+            return made
+        real = {n: partial(review_part, how, _reading(use, how)) for n, how in REVIEWS.items()}
+        return {**made, **real}
+
+
+def _reading(use: TopicWordsSettings, how: Reviews) -> Reading:
+    lr = use.sst_lr_fc if how.kind == "fc" else use.sst_lr_tc
+    patience = max(1, round(use.sst_patience / lr))
+    return Reading(use.sst_seeds, lr, use.sst_epochs, patience, use.sst_every, use.sst_made_up)
+
+
+def _sst_is_here() -> bool:
+    try:
+        return locate("sst", HUB_ID).is_dir()
+    except FoveateError:
+        return False
+
+
+def _made_part(
+    use: TopicWordsSettings, how: Made, checkpoint: Path, tell: Callable[[int, int], None]
+) -> Record:
+    """Train one kind of model on the made-up sentences, a set of them for every seed."""
+    sizes = {"m": use.m, "topics": use.topics, "per_topic": use.per_topic, "others": use.others}
+    topic = use.topics * use.per_topic
+    dtype = torch.float64 if how.limit else torch.float32
+    test = Sentences(
+        [topic_words("test", n=use.n_test, seed=i, **sizes) for i in range(use.seeds)], dtype
+    )
+    descent = Descent(
+        lambda: WordAttention(
+            topic + use.others,
+            classifier(how.kind, 10, use.topics),  # [lu21] Sec. 5: key, embedding and query of 10
+            frozen=how.frozen,
+            embedding_sd=use.ablation_sd if how.ablation else 1e-6,  # [lu21] Sec. 5
+            query_sd=0.3,  # [lu21] Sec. 5
+        ),
+        [topic_words("train", n=use.n, seed=i, **sizes) for i in range(use.seeds)],
+        seeds=range(use.seeds),
+        lr=use.lr,
+        by_loss=how.limit,
+        dtype=dtype,
+    )
+
+    def measure(now: Descent) -> dict[str, Array]:
+        held_out = now.read(test)
+        return {
+            "loss": now.read(now.train)["loss"],
+            "accuracy": held_out["accuracy"],
+            "a_z": held_out["a_z"],
+            "s": now.scores[:, :topic].double().numpy(),
+            "norm": now.norms[:, :topic].double().numpy(),
+            "q_norm": now.state["query"].norm(dim=-1).double().numpy(),
+        }
+
+    epochs = use.limit_epochs if how.limit else use.ablation_epochs if how.ablation else use.epochs
+    # With steps divided by the loss much happens between two of them.
+    every = max(1, use.every // 10) if how.limit else use.every
+    return descend(descent, measure, epochs=epochs, every=every, checkpoint=checkpoint, tell=tell)

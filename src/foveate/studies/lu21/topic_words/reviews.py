@@ -1,0 +1,168 @@
+"""Word attention on film reviews: the highest-scored words, five words, one sentence. [lu21] 5"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from foveate.bags.segments import Mosaics
+from foveate.data.sst import SPLITS, UNKNOWN, Corpus, Texts, load_sst, make_corpus
+from foveate.records.record import Array, Record
+from foveate.studies.lu21.topic_words.gradient_descent import Descent, Measure, descend
+from foveate.studies.lu21.topic_words.sentences import Sentences
+from foveate.text.models.word_attention import Classifier, WordAttention, classifier
+
+__all__ = [
+    "FOLLOWED",
+    "REVIEWS",
+    "TOP",
+    "TRACED",
+    "Reading",
+    "Reviews",
+    "made_up",
+    "review_part",
+    "word_facts",
+]
+
+TOP = 100  # highest-scored words looked at. [lu21] Sec. 5
+FOLLOWED = ("powerful", "stupid", "solid", "suffers", "mess")  # [lu21] Sec. 5
+TRACED = "a powerful sequel and one of the best films of the year"  # [lu21] Sec. 5
+
+
+@dataclass(frozen=True)
+class Reviews:
+    """A setting on SST: its classes, classifier and embedding size. [lu21] Sec. 5"""
+
+    label: str
+    classes: Literal[2, 5]
+    kind: Classifier
+    embedding: int
+
+
+REVIEWS = {
+    "sst2-fc": Reviews("SST-2 FC", 2, "fc", 200),
+    "sst2-tc": Reviews("SST-2 TC", 2, "tc", 100),
+    "sst5-fc": Reviews("SST-5 FC", 5, "fc", 200),
+    "sst5-tc": Reviews("SST-5 TC", 5, "tc", 100),
+}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How long and at what rate to train.
+
+    Args:
+        seeds: Number of trainings.
+        lr: Learning rate.
+        epochs: Epochs at most.
+        patience: Epochs without a lower validation loss after which a training stops.
+        every: Epochs between measurements.
+        made_up: Whether sentences of our own stand in for SST.
+    """
+
+    seeds: int
+    lr: float
+    epochs: int
+    patience: int
+    every: int
+    made_up: bool
+
+
+def review_part(
+    how: Reviews, reading: Reading, checkpoint: Path, tell: Callable[[int, int], None]
+) -> Record:
+    """Train on one setting and leave its record; embeddings start as on the made-up task."""
+    corpus = made_up(how.classes) if reading.made_up else load_sst(how.classes)
+    seeds, size = range(reading.seeds), len(corpus.words)
+    descent = Descent(
+        lambda: WordAttention(
+            size, classifier(how.kind, how.embedding, how.classes), embedding=how.embedding
+        ),
+        [corpus.train] * reading.seeds,
+        seeds=seeds,
+        lr=reading.lr,
+    )
+    record = descend(
+        descent,
+        _measure(corpus, reading.seeds),
+        epochs=reading.epochs,
+        every=reading.every,
+        patience=reading.patience,
+        checkpoint=checkpoint,
+        tell=tell,
+    )
+    facts = {
+        "made_up": reading.made_up,
+        "vocabulary": size - 1,
+        "traced": [corpus.words[i] for i in corpus.ids(TRACED)],
+        "top_words": [[corpus.words[i] for i in row] for row in record.values["top"][-1]],
+    }
+    return replace(record, meta={**record.meta, **facts})
+
+
+def _measure(corpus: Corpus, seeds: int) -> Measure:
+    """What is recorded: losses, highest-scored words, followed words, the traced sentence."""
+    count, purity, others = word_facts(corpus)
+    followed = [corpus.ids(word)[0] for word in FOLLOWED]
+    traced = corpus.ids(TRACED)
+    validation = Sentences([corpus.validation] * seeds)
+
+    def measure(now: Descent) -> dict[str, Array]:
+        s, norm = now.scores.double().numpy(), now.norms.double().numpy()
+        known = np.delete(np.arange(s.shape[1]), UNKNOWN)
+        top = known[np.argsort(-s[:, known], axis=1, kind="stable")[:, :TOP]]
+        held_out = now.read(validation)
+        return {
+            "loss": now.read(now.train)["loss"],
+            "validation_loss": held_out["loss"],
+            "accuracy": held_out["accuracy"],
+            "top": top,
+            "top_s": np.take_along_axis(s, top, 1),
+            "top_norm": np.take_along_axis(norm, top, 1),
+            "top_purity": purity[top],
+            "top_count": count[top],
+            "top_m": others[top],
+            "s": s[:, followed],
+            "norm": norm[:, followed],
+            "alpha": now.scores[:, traced].softmax(-1).double().numpy(),
+            "q_norm": now.state["query"].norm(dim=-1).double().numpy(),
+        }
+
+    return measure
+
+
+def word_facts(corpus: Corpus) -> tuple[Array, Array, Array]:
+    """Sentences that hold each word, its purity, and the other words of such a sentence, all (W,).
+
+    Purity is |p⁺ − p⁻|, shares of positive and negative sentences among those with the word; m is
+    their mean length less one. Words of no training sentence get 0. [lu21] Sec. 5
+    """
+    bag = corpus.train
+    assert isinstance(bag.x, Mosaics)
+    assert bag.mask is not None
+    held = np.zeros((4, len(corpus.words)))  # sentences, positive, negative, summed length
+    for row, mask, tone in zip(bag.x.index.numpy(), bag.mask.numpy(), corpus.tone, strict=True):
+        held[:, np.unique(row[mask])] += np.array([[1], [tone > 0], [tone < 0], [mask.sum()]])
+    count = np.maximum(held[0], 1)
+    return held[0], np.abs(held[1] - held[2]) / count, np.maximum(held[3] / count - 1, 0)
+
+
+def made_up(classes: Literal[2, 5], sentences: int = 90) -> Corpus:
+    """Sentences of our own to try the course out on where SST's files are not: no evidence.
+
+    One polar word among neutral ones decides each label; the traced sentence comes first.
+    """
+    polar = {0: ("stupid", "mess"), 1: ("suffers",), 2: ("year",), 3: ("solid",), 4: ("powerful",)}
+
+    def split(seed: int) -> Texts:
+        chance = np.random.default_rng(seed)
+        rows, labels = [TRACED.split()], [4]
+        for i in range(sentences):
+            neutral = [f"word{k}" for k in chance.integers(150, size=chance.integers(4, 9))]
+            rows.append([*neutral, str(chance.choice(polar[i % 5]))])
+            labels.append(i % 5)
+        return rows, np.array(labels)
+
+    return make_corpus({name: split(i) for i, name in enumerate(SPLITS)}, classes)

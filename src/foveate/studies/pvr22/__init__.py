@@ -1,0 +1,1 @@
+"""Studies of pvr22: error modes, captions, Table 2."""

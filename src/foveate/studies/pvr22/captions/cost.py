@@ -1,0 +1,79 @@
+"""How long the captioning experiment would take, from a step of each kind."""
+
+import time
+from collections.abc import Callable
+
+import torch
+
+from foveate.data.files.parquet import count_rows, split_files
+from foveate.randomness import generator
+from foveate.studies.pvr22.captions.settings import CaptionSettings
+from foveate.studies.pvr22.captions.sources import encoder_of, folder_of
+from foveate.text.loop import built
+from foveate.text.models.captioner import Captioner, sampled_loss, scored, word_loss
+from foveate.text.tokens import MARKS
+
+__all__ = ["seconds_of"]
+
+PLACES, WORDS, LENGTH = 196, 10_000, 12  # of COCO: a vocabulary, and words to a caption
+
+
+def seconds_of(
+    use: CaptionSettings, report: Callable[[str, int, int], None] | None = None
+) -> float:
+    """Seconds on one core: encoding, and the steps of all paradigms; measuring is left out.
+
+    Steps are timed with a vocabulary of COCO's size, which a smaller set does not reach.
+    """
+    if use.made_up:
+        images, encoding, d = use.made_up // 2, 0.0, 8
+    else:
+        parts = [split_files(folder_of(name)) for name in use.sets]
+        rows = {
+            split: sum(count_rows(file) for own in parts for file in own.get(split, ()))
+            for split in ("train", "test", "all")
+        }
+        images = rows["train"] + rows["all"]
+        each, d = _encoding(use)
+        encoding = each * sum(rows.values())
+    steps = -(-images // use.batch) * use.seeds
+    cost = {}
+    for done, look in enumerate(("soft", "sampled"), 1):
+        cost[look] = _step(use, d, look == "soft")
+        if report is not None:
+            report("a step of each kind", done, 2)
+    soft, hard = use.epochs * cost["soft"], (use.epochs + use.hard_epochs) * cost["sampled"]
+    return encoding + steps * (soft + hard)
+
+
+def _encoding(use: CaptionSettings) -> tuple[float, int]:
+    """Seconds to encode an image, and the features of a place."""
+    network = encoder_of(use).build()
+    x = torch.full((4, 3, use.image_side, use.image_side), 0.5)
+    with torch.inference_mode():
+        network(x)
+        start = time.process_time()
+        h = network(x)
+    return (time.process_time() - start) / len(x), int(h.shape[1])
+
+
+def _step(use: CaptionSettings, d: int, soft: bool) -> float:
+    """Seconds of one step, after a first one that is not counted."""
+    sizes = {"embed": use.embed, "hidden": use.hidden, "attention": use.attention}
+    model = built(lambda: Captioner(WORDS, d, **sizes), "cost of captions")
+    assert isinstance(model, Captioner)
+    chance = generator("cost of captions")
+    a = torch.randn(use.batch, PLACES, d, generator=chance)
+    y = torch.randint(len(MARKS), WORDS, (use.batch, use.captions, LENGTH), generator=chance)
+    seconds = 0.0
+    for _ in range(2):
+        start = time.process_time()
+        log_p, glance = model.log_prob(a, y, "soft" if soft else "sampled", chance)
+        loss = (
+            word_loss(log_p, scored(y))
+            if soft
+            else sampled_loss(log_p, glance.log_pi, scored(y), model.baseline)
+        )
+        loss.backward()
+        seconds = time.process_time() - start
+    return seconds

@@ -1,0 +1,154 @@
+"""What is measured of a captioner on held-out images. [pvr22] Sec. 2, [vr23] Sec. 5"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from foveate.data.object_words import caption_words
+from foveate.metrics.bleu import bleu_of_captions
+from foveate.metrics.boxes import PIXELS, Grid
+from foveate.records.record import Array
+from foveate.studies.pvr22.captions.settings import CaptionSettings
+from foveate.studies.pvr22.captions.sources import Pool
+from foveate.studies.pvr22.captions.word_attention import (
+    SURE,
+    Names,
+    compared,
+    kinds_of,
+    names_in,
+    padded,
+    read_words,
+    reference_words,
+    say,
+)
+from foveate.text.models.captioner import Captioner, Look
+from foveate.text.tokens import PAD
+
+__all__ = ["Exam"]
+
+KEPT_IN = ("NoDerivs", "NonCommercial")  # photos of such licences are read but not shown
+
+
+@dataclass(frozen=True)
+class Exam:
+    """What is measured of a captioner, on held-out images.
+
+    Args:
+        use: The settings.
+        pool: The images.
+        names: Names of objects in the reference captions of the test images.
+        shown: Which of them are kept for pictures, rows of ``names``.
+    """
+
+    use: CaptionSettings
+    pool: Pool
+    names: Names
+    shown: Array
+
+    @classmethod
+    def of(cls, use: CaptionSettings, pool: Pool) -> "Exam":
+        """The exam of some images; what is shown is chosen before anything is trained."""
+        words = reference_words(pool.test, use.captions)
+        names = names_in(pool, pool.test, words, use.longest)
+        names = names.take(np.flatnonzero(names.there))
+        return cls(use, pool, names, _to_show(use, pool, names))
+
+    def measure(self, model: Captioner, look: Look, seed: int) -> dict[str, Array]:
+        """Loss, BLEU, and for each image what is known of its names, in both kinds of captions."""
+        use, pool = self.use, self.pool
+        none = self.names.take(np.zeros(0, int))
+        held = read_words(model, pool, pool.validation, pool.validation.y[:, :1], look, none)
+        reference = read_words(model, pool, pool.test, pool.test.y, look, self.names)
+        ids = say(model, pool, pool.test, look, longest=use.longest, beam=use.beam)
+        words = [pool.vocabulary.decode(row) for row in ids]
+        own = names_in(pool, pool.test, [[row] for row in words], use.longest)
+        spoken = read_words(model, pool, pool.test, padded(ids), look, own)
+        wanted = [[" ".join(caption_words(t)) for t in texts] for texts in pool.test.told.captions]
+        said = np.full((len(self.shown), use.longest), PAD)
+        for k, image in enumerate(self.names.image[self.shown]):
+            said[k, : len(ids[image])] = ids[image]
+        return {
+            "loss": np.array(reference.loss),
+            "validation": np.array(held.loss),
+            "bleu": np.array(bleu_of_captions([" ".join(row) for row in words], wanted)),
+            **self._summed("reference", reference.alpha, self.names, reference.p >= SURE, seed),
+            **self._summed("own", spoken.alpha, own, own.there, seed),
+            "shown": reference.alpha[self.shown],
+            "shown_said": said,
+        }
+
+    def _summed(
+        self, which: str, alpha: Array, names: Names, right: Array, seed: int
+    ) -> dict[str, Array]:
+        """Sums over the names of each image: cosines, their number, all names, and SAIF's."""
+        grid = Grid(self.pool.bank.side)
+        table = compared(grid, alpha, names, self.use.top, "captions", "random places", which, seed)
+        n = len(self.pool.test)
+        strong = right & (np.nan_to_num(table[:, -1]) >= SURE)
+        sums = {"": np.nan_to_num(table), "_there": names.there, "_saif": strong}
+        sums["_named"] = np.ones(len(names.image))
+        found = {}
+        for ending, values in sums.items():
+            total = np.zeros((n, *values.shape[1:]))
+            np.add.at(total, names.image, values)
+            found[which + ending] = total
+        return found
+
+    def about(self) -> dict[str, Any]:
+        """What the record says of itself."""
+        pool, use = self.pool, self.use
+        told, names = pool.test.told, self.names.take(self.shown)
+        texts = [told.captions[i][k] for i, k in zip(names.image, names.caption, strict=True)]
+        words = [caption_words(text)[t] for text, t in zip(texts, names.step, strict=True)]
+        return {
+            "kinds": list(kinds_of(use.top)),
+            "words": list(pool.vocabulary.words),
+            "images": {
+                "train": len(pool.train),
+                "validation": len(pool.validation),
+                "test": len(told),
+            },
+            "captions": int((pool.train.y != PAD).any(-1).sum()),
+            "grid": [pool.bank.side, int(pool.bank.x.shape[1])],
+            "names": len(self.names.image),
+            "shown": [
+                {
+                    "image_id": int(told.image_id[i]),
+                    "caption": text,
+                    "word": word,
+                    "licence": told.licence[i] if told.licence else "",
+                }
+                for i, text, word in zip(names.image.tolist(), texts, words, strict=True)
+            ],
+            "notes": list(pool.notes),
+        }
+
+    def pictures(self) -> dict[str, Array]:
+        """The photos of the overlays with the boxes of what is named, the same for all members."""
+        pool, names = self.pool, self.names.take(self.shown)
+        photo = np.zeros((len(self.shown), PIXELS, PIXELS, 3), np.uint8)
+        boxes = [
+            [box[1:] for box in pool.test.told.boxes[i] if box[0] in kinds]
+            for i, kinds in zip(names.image.tolist(), names.kinds, strict=True)
+        ]
+        ends = np.full((len(boxes), max(map(len, boxes), default=0), 4), np.nan)
+        for k, own in enumerate(boxes):
+            photo[k] = pool.photo(int(names.image[k]))
+            ends[k, : len(own)] = own
+        return {"photo": photo[None], "boxes": ends[None]}
+
+
+def _to_show(use: CaptionSettings, pool: Pool, names: Names) -> Array:
+    """The first names, by the number of the photo, of middling boxes, each of another object."""
+    told, share = pool.test.told, names.area / PIXELS**2
+    chosen: dict[tuple[int, ...], int] = {}
+    for row in np.lexsort((names.step, names.caption, told.image_id[names.image])):
+        image = int(names.image[row])
+        free = not told.licence or not any(word in told.licence[image] for word in KEPT_IN)
+        used = any(names.image[k] == image for k in chosen.values())
+        if free and not used and 0.05 <= share[row] <= 0.5:
+            chosen.setdefault(names.kinds[row], int(row))
+        if len(chosen) == use.shown:
+            break
+    return np.array(list(chosen.values()), int)

@@ -1,0 +1,51 @@
+"""Sizes of the captioning experiment."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from foveate.settings import Checked, Count, Positive, Several, Share, Some
+
+__all__ = ["RULES", "CaptionSettings"]
+
+RULES = ("soft", "hard", "hybrid")
+
+
+class CaptionSettings(Checked):
+    """Which images, which encoder, how large a decoder, and how it is trained and read."""
+
+    seeds: Count
+    sets: tuple[str, ...] = ()
+    """Folders in FOVEATE_DATA, or paths. The first is reported on: its boxes must be complete."""
+    made_up: Annotated[int, Field(ge=0)] = 0
+    """So many made-up images, in place of files."""
+    encoder: str = "efficientnet-lite0"
+    """The frozen encoder, or an import path of another that gives a square grid."""
+    grid: Literal["block10", "block15", "head"] = "block15"
+    image_side: Count = 448
+    """Pixels a side that images are brought to: 14 × 14 places after block 15."""
+    embed: Count = 512  # [vr23] released code, as the next two
+    hidden: Count = 512
+    attention: Count = 256
+    dropout: Share = 0.5  # Xu et al. (2015); [vr23] is silent
+    least: Count = 5  # words seen as often; [vr23] and [pvr22] are silent
+    captions: Count = 5
+    """Captions of an image that are learnt from."""
+    longest: Several = 20
+    """Words to a caption, its end included."""
+    batch: Count = 16
+    """Images to a step, each with its captions."""
+    lr: Positive = 4e-4  # [vr23] is silent
+    soft_epochs: Count = 20  # [vr23] released code, as the next
+    hard_epochs: Count = 5
+    reads: Count = 5
+    """Measurements after the one at the start, evenly over the training."""
+    beam: Count = 3  # [vr23] is silent
+    top: Some[Count] = (20, 10)  # [pvr22] Sec. 2 and the authors' repository
+    shown: Count = 4
+    """Images in the overlays."""
+
+    @property
+    def epochs(self) -> int:
+        """Epochs of every paradigm: the hybrid has as many as soft and as hard attention alone."""
+        return self.soft_epochs + self.hard_epochs

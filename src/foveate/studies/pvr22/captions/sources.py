@@ -1,0 +1,236 @@
+"""What a captioner learns from and is read on: grids of features, words, what names an object."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from foveate.data.captions import Captioned, read_captioned
+from foveate.data.features.datasets import kept_file
+from foveate.data.features.encoders import BUILT_IN, Encoder, find_encoder
+from foveate.data.features.encoding import Sizes, encode, squared
+from foveate.data.features.image_sources import Pictures, find_pictures
+from foveate.data.files.feature_files import Moments, read_encoded
+from foveate.data.object_words import ObjectWords, caption_words, read_object_words
+from foveate.errors import FoveateError
+from foveate.metrics.boxes import PIXELS
+from foveate.models.efficientnet import weights_file
+from foveate.studies.pvr22.captions.settings import CaptionSettings
+from foveate.text.tokens import END, PAD, Vocabulary
+
+__all__ = ["Bank", "Pool", "Side", "folder_of", "pool_of", "side_of", "why_not"]
+
+Photo = NDArray[np.uint8]
+Report = Callable[[int, int], None]
+
+
+class Bank:
+    """Grids of features, each stored once and standardised as it is taken.
+
+    Args:
+        x: As encoded, shape (N, d, h, w), half or single precision.
+        train: The images to learn from, whose mean and deviation every channel is brought to.
+    """
+
+    def __init__(self, x: Tensor, train: Tensor) -> None:
+        self.x = x
+        seen = Moments()
+        for rows in train.split(256):
+            seen.add(x[rows].double().numpy())
+        self.mean, self.std = (torch.from_numpy(part) for part in seen.mean_and_std())
+
+    def take(self, rows: Tensor) -> Tensor:
+        """Features of all places of some images, shape (I, L, d)."""
+        x = (self.x[rows].float() - self.mean) / self.std.where(self.std > 0, 1.0)
+        return x.flatten(2).mT.contiguous()
+
+    @property
+    def side(self) -> int:
+        """Places a side of the grid."""
+        return int(self.x.shape[-1])
+
+
+@dataclass(frozen=True)
+class Side:
+    """The images of one side of the split.
+
+    Args:
+        rows: Where their features stand in the bank, shape (N,).
+        y: Their captions as words with END behind, padded, shape (N, k, T).
+        told: Captions as written, and boxes.
+    """
+
+    rows: Tensor
+    y: Tensor
+    told: Captioned
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """All that a training needs.
+
+    Args:
+        bank: Features of all images.
+        train: Images to learn from.
+        validation: Images to choose settings by, held out too.
+        test: Images to report on.
+        vocabulary: Words of the training captions.
+        objects: What names an object.
+        photo: From a place in ``test`` to the photo as the encoder saw it, (224, 224, 3).
+        notes: What is odd in the data.
+    """
+
+    bank: Bank
+    train: Side
+    validation: Side
+    test: Side
+    vocabulary: Vocabulary
+    objects: ObjectWords
+    photo: Callable[[int], Photo]
+    notes: tuple[str, ...] = ()
+
+
+def folder_of(name: str) -> Path:
+    """A folder by its path, or by its name in ``$FOVEATE_DATA``."""
+    root = os.environ.get("FOVEATE_DATA")
+    for place in (Path(name), *((Path(root) / name,) if root else ())):
+        if place.is_dir():
+            return place
+    raise FoveateError(
+        f"the images of '{name}' are not here: set FOVEATE_DATA to a folder that holds {name}/, "
+        "or name a folder of Parquet files with images, captions and boxes"
+    )
+
+
+def why_not(use: CaptionSettings) -> str | None:
+    """Why the settings cannot be run here, None where they can."""
+    try:
+        folders = [folder_of(name) for name in use.sets]
+        able = use.encoder != BUILT_IN or weights_file() is not None
+        if not able and not all(_file(use, find_pictures(str(f))).exists() for f in folders):
+            return "the weights of the frozen encoder are not in FOVEATE_DATA/weights"
+    except FoveateError as error:
+        return str(error)
+    return None
+
+
+def encoder_of(use: CaptionSettings) -> Encoder:
+    """The frozen encoder that the settings name."""
+    return find_encoder(use.encoder, None, use.grid if use.encoder == BUILT_IN else None)
+
+
+def _file(use: CaptionSettings, pictures: Pictures) -> Path:
+    return kept_file(pictures, encoder_of(use), Sizes(use.image_side))
+
+
+def pool_of(use: CaptionSettings, report: Report | None = None) -> Pool:
+    """The images and captions of some settings, encoded where they are not yet.
+
+    All training images are learnt from; the test images of the first set are reported on, those of
+    the others are for validation. A photo stands on one side only.
+
+    Args:
+        use: The settings.
+        report: Called as ``report(images encoded, images)`` for each set.
+    """
+    if use.made_up:
+        from foveate.studies.pvr22.captions.synthetic import made_up_pool
+
+        return made_up_pool(use)
+    if not use.sets:
+        raise FoveateError("sets must name at least one folder of images with captions")
+    for name in use.sets:
+        pictures = find_pictures(str(folder_of(name)))
+        file = _file(use, pictures)
+        encode(pictures, encoder_of(use), file, Sizes(use.image_side), report)
+    return _pool(use)
+
+
+@lru_cache(maxsize=1)  # the parts of a run share it
+def _pool(use: CaptionSettings) -> Pool:
+    parts: list[dict[str, Captioned]] = []
+    grids: list[Tensor] = []
+    for name in use.sets:
+        folder, start = folder_of(name), sum(map(len, grids))
+        found = read_captioned(folder)
+        parts.append({k: replace(own, row=own.row + start) for k, own in found.items()})
+        grids.append(_grid(_file(use, find_pictures(str(folder)))))
+    if set(parts[0]) != {"train", "test"}:
+        raise FoveateError(f"{use.sets[0]} must hold Parquet files of train and of test")
+    return _split(use, torch.cat(grids), parts)
+
+
+def _grid(path: Path) -> Tensor:
+    x = read_encoded(path).x
+    if x.dim() != 4 or x.shape[2] != x.shape[3]:
+        raise FoveateError(
+            f"{path}: attention needs a square grid of features (N, d, h, h), got "
+            f"{tuple(x.shape)}: choose an encoder or a layer that gives one"
+        )
+    return x
+
+
+def _split(use: CaptionSettings, x: Tensor, parts: Sequence[dict[str, Captioned]]) -> Pool:
+    test = parts[0]["test"]
+    others = [found["test"].without(test) for found in parts[1:] if "test" in found]
+    validation = _joined(others) if others else test
+    learnt = _joined([found.get("train") or found["all"] for found in parts])
+    learnt = learnt.without(test).without(validation)
+    said = (caption_words(text) for own in learnt.captions for text in own)
+    vocabulary = Vocabulary.of(said, use.least)
+    train, held, last = (side_of(use, own, vocabulary) for own in (learnt, validation, test))
+    folder = folder_of(use.sets[0])
+
+    def photo(place: int) -> Photo:
+        images = find_pictures(str(folder)).read(int(test.row[place]))
+        return _bytes(squared([next(iter(images))], PIXELS)[0])
+
+    return Pool(
+        Bank(x, train.rows),
+        train,
+        held,
+        last,
+        vocabulary,
+        read_object_words(folder),
+        photo,
+        tuple(dict.fromkeys((*learnt.notes, *validation.notes, *test.notes))),
+    )
+
+
+def _bytes(image: Tensor) -> Photo:
+    x: Photo = (image.permute(1, 2, 0) * 255).round().to(torch.uint8).numpy()
+    return x
+
+
+def _joined(parts: Sequence[Captioned]) -> Captioned:
+    return Captioned(
+        np.concatenate([own.image_id for own in parts]),
+        tuple(text for own in parts for text in own.captions),
+        tuple(boxes for own in parts for boxes in own.boxes),
+        np.concatenate([own.row for own in parts]),
+        parts[0].names,
+        tuple(name for own in parts for name in own.licence),
+        tuple(note for own in parts for note in own.notes),
+    )
+
+
+def side_of(use: CaptionSettings, told: Captioned, vocabulary: Vocabulary) -> Side:
+    """Captions as padded words: at most ``captions`` to an image and ``longest`` words to each.
+
+    A caption that is cut has no END: it teaches how to begin, not where to stop.
+    """
+    y = torch.full((len(told), use.captions, use.longest), PAD)
+    for i, texts in enumerate(told.captions):
+        for k, text in enumerate(texts[: use.captions]):
+            ids = [*vocabulary.encode(caption_words(text)), END][: use.longest]
+            y[i, k, : len(ids)] = torch.tensor(ids)
+    return Side(torch.from_numpy(told.row), y, told)

@@ -1,0 +1,122 @@
+"""One training of a captioner, and what is measured on the way. [vr23] Sec. 5, [pvr22] Sec. 2"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from torch import Tensor
+
+from foveate.randomness import generator
+from foveate.records.checkpoint import load_checkpoint, save_checkpoint
+from foveate.records.record import Array, Record
+from foveate.studies.pvr22.captions.evaluation import Exam
+from foveate.studies.pvr22.captions.settings import CaptionSettings
+from foveate.studies.pvr22.captions.sources import Pool, pool_of
+from foveate.text.loop import Course, built, follow
+from foveate.text.models.captioner import Captioner, Look, sampled_loss, scored, word_loss
+from foveate.text.tokens import PAD, Epochs
+
+__all__ = ["Lesson", "marks", "model_for", "train_part"]
+
+KEEP = 0.9  # of the baseline at every step, Xu et al. (2015)
+
+
+def marks(use: CaptionSettings, per_epoch: int, rule: str) -> list[int]:
+    """Steps to measure at; the step that the hybrid goes on from is one of soft attention's."""
+    if rule == "hybrid":
+        return [0, use.hard_epochs * per_epoch]
+    at = np.linspace(0, use.epochs * per_epoch, use.reads + 1).round().astype(int)
+    last = [use.soft_epochs * per_epoch] if rule == "soft" else []
+    return np.unique([*at, *last]).tolist()
+
+
+def model_for(use: CaptionSettings, pool: Pool, seed: int) -> Captioner:
+    """An untrained captioner; soft and hard attention of a seed begin with the same weights."""
+    sizes = {"embed": use.embed, "hidden": use.hidden, "attention": use.attention}
+    make = partial(
+        Captioner, len(pool.vocabulary), pool.bank.x.shape[1], dropout=use.dropout, **sizes
+    )
+    model = built(make, "captions", seed)
+    assert isinstance(model, Captioner)
+    return model
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What a captioner learns at each step.
+
+    Args:
+        model: The captioner.
+        pool: The images.
+        rule: "soft", or "hard" with sampled places.
+        order: Which images at which step.
+        offset: Steps that went before, where a training goes on from another.
+        seed: Names the chance of each step.
+    """
+
+    model: Captioner
+    pool: Pool
+    rule: str
+    order: Epochs
+    offset: int
+    seed: int
+
+    def loss(self, step: int) -> Tensor:
+        """The loss of step 1, 2, …"""
+        rows = self.order.rows(step + self.offset)
+        side, model = self.pool.train, self.model
+        y = side.y[rows]
+        y = y[..., : int((y != PAD).sum(-1).max())]
+        chance = generator("captions", self.rule, self.seed, step + self.offset)
+        look: Look = "soft" if self.rule == "soft" else "sampled"
+        log_p, glance = model.log_prob(self.pool.bank.take(side.rows[rows]), y, look, chance)
+        counts = scored(y)
+        if self.rule == "soft":
+            loss = word_loss(log_p, counts)
+        else:
+            loss = sampled_loss(log_p, glance.log_pi, counts, model.baseline.clone())
+        mean = (log_p.detach() * counts).sum() / counts.sum()
+        model.baseline.mul_(KEEP).add_(mean, alpha=1 - KEEP)
+        return loss
+
+
+def train_part(
+    use: CaptionSettings, rule: str, checkpoint: Path, tell: Callable[[int, int], None]
+) -> Record:
+    """Train all seeds one way; the hybrid goes on from soft attention's weights at the switch."""
+    pool = pool_of(use, tell)
+    exam = Exam.of(use, pool)
+    lengths = (pool.train.y != PAD).sum(-1).amax(-1)
+    per_epoch = Epochs(lengths, use.batch).per_epoch
+    switch = use.soft_epochs * per_epoch
+    soft = checkpoint.parent.parent / "soft"
+    members = [
+        partial(_member, use, pool, exam, rule, seed, switch, soft / f"switch-{seed}.safetensors")
+        for seed in range(use.seeds)
+    ]
+    at = marks(use, per_epoch, rule)
+    record = follow(members, at, checkpoint=checkpoint, report=tell)
+    meta = {**exam.about(), "rule": rule, "per_epoch": per_epoch}
+    return replace(record, final=exam.pictures(), meta=meta)
+
+
+def _member(
+    use: CaptionSettings, pool: Pool, exam: Exam, rule: str, seed: int, switch: int, kept: Path
+) -> Course:
+    model = model_for(use, pool, seed)
+    if rule == "hybrid":
+        model.load_state_dict(load_checkpoint(kept)[0])
+    lengths = (pool.train.y != PAD).sum(-1).amax(-1)
+    order = Epochs(lengths, use.batch, "captions", seed)
+    way = "soft" if rule == "soft" else "hard"
+    lesson = Lesson(model, pool, way, order, switch if rule == "hybrid" else 0, seed)
+    look: Look = "soft" if rule == "soft" else "top"
+
+    def measure(step: int) -> Mapping[str, Array]:
+        if rule == "soft" and step == switch:
+            save_checkpoint(kept, dict(model.state_dict()), {"step": step})
+        return exam.measure(model, look, seed)
+
+    return Course(model, lesson.loss, measure, use.lr)  # type: ignore[arg-type]

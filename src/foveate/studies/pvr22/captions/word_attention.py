@@ -1,0 +1,212 @@
+r"""Where a captioner looks when it names an object. [pvr22] Sec. 2, [vr23] Sec. 5
+
+A name is a phrase of ``object_words.csv``; the attention of its last word is compared with the
+union of the boxes of those objects in the image that the phrase may stand for. Attention is
+up-sampled bilinearly to 224 × 224 (:mod:`foveate.metrics.boxes`), as is all it is compared with.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from foveate.data.object_words import caption_words
+from foveate.metrics.boxes import Grid, box_mask, only
+from foveate.randomness import generator
+from foveate.records.record import Array
+from foveate.studies.pvr22.captions.sources import Pool, Side
+from foveate.text.models.caption_decoding import Speaking
+from foveate.text.models.captioner import Captioner, Look, scored
+from foveate.text.models.decoding import beam_search
+from foveate.text.tokens import END, PAD, batches
+
+__all__ = [
+    "INSIDE",
+    "SURE",
+    "Names",
+    "Read",
+    "compared",
+    "kinds_of",
+    "names_in",
+    "padded",
+    "read_words",
+    "reference_words",
+    "say",
+]
+
+SURE = 0.3  # [vr23] Sec. 5: SAIF's threshold for captions
+INSIDE = "inside"  # the share of attention within the box
+CHUNK = 16  # images read together
+
+
+@dataclass(frozen=True)
+class Names:
+    """The places in captions of N images at which an object is named.
+
+    Args:
+        image: Which image, shape (n,).
+        caption: Which of its captions, shape (n,).
+        step: Which word, shape (n,).
+        there: Whether the image has a box of such an object, shape (n,).
+        low: The boxes' mask as products need it, shape (n, L); 0 where there is none.
+        area: Pixels of the mask, shape (n,).
+        kinds: The objects that each name may stand for.
+    """
+
+    image: Array
+    caption: Array
+    step: Array
+    there: Array
+    low: Array
+    area: Array
+    kinds: tuple[tuple[int, ...], ...]
+
+    def take(self, rows: Array) -> "Names":
+        """Some of the names."""
+        return Names(
+            self.image[rows],
+            self.caption[rows],
+            self.step[rows],
+            self.there[rows],
+            self.low[rows],
+            self.area[rows],
+            tuple(self.kinds[k] for k in rows),
+        )
+
+
+def names_in(
+    pool: Pool, side: Side, said: Sequence[Sequence[Sequence[str]]], longest: int
+) -> Names:
+    """Every name of an object in some captions of the images of a side.
+
+    Args:
+        pool: Says what names an object, and how many places there are.
+        side: The images with their boxes.
+        said: Words of each caption of each image.
+        longest: Words beyond are not read.
+    """
+    grid = Grid(pool.bank.side)
+    nothing = (np.zeros(grid.side**2), 0.0)
+    masks: dict[tuple[int, ...], tuple[Array, float]] = {}
+    rows, low, area, kinds = [], [], [], []
+    for i, captions in enumerate(said):
+        boxes = side.told.boxes[i]
+        for k, words in enumerate(captions):
+            for name in pool.objects.find(words[:longest]):
+                here = tuple(j for j, box in enumerate(boxes) if box[0] in name.categories)
+                if here and (i, *here) not in masks:
+                    mask = box_mask(boxes[j][1:] for j in here)
+                    masks[i, *here] = grid.lowered(mask), float(mask.sum())
+                own = masks[i, *here] if here else nothing
+                rows.append((i, k, name.place, bool(here)))
+                low.append(own[0])
+                area.append(own[1])
+                kinds.append(name.categories)
+    image, caption, step, there = np.array(rows, np.int64).reshape(-1, 4).T
+    where = np.array(low).reshape(-1, grid.side**2)
+    return Names(image, caption, step, there.astype(bool), where, np.array(area), tuple(kinds))
+
+
+@dataclass(frozen=True)
+class Read:
+    """How captions were read.
+
+    Args:
+        alpha: Attention at each name, shape (n, L).
+        p: Probability of the word there, shape (n,).
+        loss: Nats a word over all words.
+    """
+
+    alpha: Array
+    p: Array
+    loss: float
+
+
+@torch.no_grad()
+def read_words(
+    model: Captioner, pool: Pool, side: Side, y: Tensor, look: Look, names: Names
+) -> Read:
+    """Run a model over captions y (N, k, T), word by word given the words before.
+
+    Images with captions of like length go together, so that little is padded.
+    """
+    alpha = np.zeros((len(names.image), pool.bank.side**2))
+    p, total, count = np.zeros(len(names.image)), 0.0, 0
+    place = np.zeros(len(y), int)  # of an image among those read with it
+    for rows in batches((y != PAD).sum(-1).amax(-1), CHUNK, None):
+        own = y[rows]
+        own = own[..., : max(1, int((own != PAD).sum(-1).max()))]
+        log_p, glance = model.log_prob(pool.bank.take(side.rows[rows]), own, look)
+        counts = scored(own)
+        total, count = total - float((log_p * counts).sum()), count + int(counts.sum())
+        place[rows.numpy()] = np.arange(len(rows))
+        (at,) = np.nonzero(np.isin(names.image, rows.numpy()))
+        where = (place[names.image[at]], names.caption[at], names.step[at])
+        alpha[at] = glance.alpha.numpy()[where]
+        p[at] = log_p.exp().numpy()[where]
+    return Read(alpha, p, total / max(1, count))
+
+
+@torch.no_grad()
+def say(
+    model: Captioner, pool: Pool, side: Side, look: Look, *, longest: int, beam: int
+) -> list[list[int]]:
+    """The captions that a model says for the images of a side, without END."""
+    said: list[list[int]] = []
+    for rows in side.rows.split(2 * CHUNK):
+        speaking = Speaking(model, pool.bank.take(rows), look)
+        said += beam_search(speaking, torch.arange(len(rows)), most=longest, width=beam).words
+    return said
+
+
+def padded(said: Sequence[Sequence[int]]) -> Tensor:
+    """One caption an image as words with END behind, shape (N, 1, T)."""
+    y = torch.full((len(said), 1, 1 + max(map(len, said), default=0)), PAD)
+    for i, words in enumerate(said):
+        y[i, 0, : len(words) + 1] = torch.tensor([*words, END])
+    return y
+
+
+def kinds_of(tops: Sequence[int]) -> tuple[str, ...]:
+    """What the columns of :func:`compared` are.
+
+    ``uniform`` and ``shuffled`` are controls that [pvr22] lacks: the whole image, and the attention
+    itself with its places exchanged. Twenty places at random have a small cosine because they are
+    few, whole attention has not.
+    """
+    few = [f"{how}-{k}" for how in ("top", "random") for k in tops]
+    return ("full", *few, "uniform", "shuffled", INSIDE)
+
+
+def compared(
+    grid: Grid, alpha: Array, names: Names, tops: Sequence[int], *name: str | int
+) -> Array:
+    """Cosines with the boxes, and the share of attention inside, shape (n, kinds).
+
+    Args:
+        grid: Its places and pixels.
+        alpha: Attention at the names, shape (n, L).
+        names: The names; those of objects that are not there have nan.
+        tops: How many places "top" and "random" have.
+        name: Decides the random places.
+    """
+    draws = torch.rand(2, *alpha.shape, generator=generator(*name)).numpy()
+    order = draws[1].argsort(1)
+    maps = [
+        alpha,
+        *(only(alpha, k) for k in tops),
+        *(only(draws[0], k) for k in tops),
+        np.ones_like(alpha),
+        np.take_along_axis(alpha, order, 1),
+    ]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        columns = [grid.cosine(part, names.low, names.area) for part in maps]
+    columns.append(grid.inside(alpha, names.low))
+    return np.where(names.there[:, None], np.stack(columns, 1), np.nan)
+
+
+def reference_words(side: Side, captions: int) -> list[list[list[str]]]:
+    """Words of the reference captions that are read."""
+    return [[caption_words(text) for text in own[:captions]] for own in side.told.captions]

@@ -1,0 +1,205 @@
+"""Maps and layers: what makes attention sparse, and whether it makes it right. [pvr22] Sec. 5, 6"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
+
+from foveate.attention.paradigms import Hard, Paradigm, Soft, WithEntropy
+from foveate.bags.bag import Bag
+from foveate.data import DATASETS
+from foveate.data.files.hub import locate
+from foveate.errors import FoveateError
+from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
+from foveate.models.focus import FCAM, AttentionModel
+from foveate.models.nets import pair
+from foveate.models.oracle import Oracle, Taught
+from foveate.records.published import Cell
+from foveate.settings import Checked, Count, Positive, Several
+from foveate.studies.published import Reproduction
+from foveate.studies.pvr22.table2.published import PUBLISHED
+from foveate.studies.trials import Trial, run_trial, seconds_of_all
+from foveate.training.plan import Plan
+
+__all__ = ["LAYERS", "VARIANTS", "Sizes", "Table2", "Table2Settings", "Variant"]
+
+
+class Variant(NamedTuple):
+    """A row of the table: how scores become attention, and how it is trained and read."""
+
+    map: str
+    rule: Paradigm
+
+
+VARIANTS = {
+    "softmax": Variant("softmax", Soft()),
+    "entropy": Variant("softmax", WithEntropy(Soft(), 0.005)),  # [pvr22] released code
+    "sparsemax": Variant("sparsemax", Soft()),
+    "spherical": Variant("spherical", Soft()),
+    "hard": Variant("softmax", Hard()),
+    "oracle": Variant("softmax", Oracle()),
+}
+LAYERS = ("zeroth", "last")
+
+
+class Sizes(Checked):
+    """How much of one data set, and how it is trained."""
+
+    data: str
+    net: str
+    n: Count
+    n_test: Count
+    epochs: Count
+    batch: Count
+    lr: Positive
+    stop_below: Positive
+    seeds: Count
+
+
+class Table2Settings(Checked):
+    """Mosaics of images and the appendix's Gaussians, six variants at two layers."""
+
+    m: Several = 9  # [pvr22] Sec. 6.1
+    images: Sizes | None
+    points: Sizes
+    seeds: Count | None = None
+    """Seeds of both data sets, in place of their own numbers."""
+
+    def of(self, data: str) -> Sizes:
+        """The sizes of "images" or "points"."""
+        own: Sizes = getattr(self, data)
+        return own.model_copy(update={} if self.seeds is None else {"seeds": self.seeds})
+
+    @property
+    def sets(self) -> tuple[str, ...]:
+        """Which of the two there are."""
+        return ("points",) if self.images is None else ("images", "points")
+
+
+GAUSSIANS = Sizes(
+    data="gaussians",
+    net="gaussians",
+    n=3000,  # [pvr22] appendix, as the next five
+    n_test=3000,
+    epochs=2500,
+    batch=250,
+    lr=1e-3,
+    stop_below=0.01,
+    seeds=10,  # the appendix has one
+)
+CIFAR = Sizes(
+    data="cifar10",
+    net="pvr22",
+    n=30_000,  # [pvr22] Sec. 6.1, as all that follows
+    n_test=10_000,
+    epochs=50,
+    batch=250,
+    lr=5e-4,
+    stop_below=0.05,
+    seeds=3,
+)
+
+
+def _changed(usual: Sizes, **changes: Any) -> Sizes:
+    return Sizes(**(usual.model_dump() | changes))
+
+
+@EXPERIMENTS.register("table2")
+class Table2(Reproduction):
+    """softmax, entropy, sparsemax, spherical and hard attention, and an oracle, at two layers."""
+
+    published = PUBLISHED
+    about = (
+        "accuracy, FT and sparsity of five kinds of attention at two layers, as in pvr22 Table 2"
+    )
+    long = True
+    criteria: ClassVar[Mapping[str, str]] = {
+        "pvr22:C6": "On mosaics of images, at the zeroth layer, over paired seeds: (i) FT of "
+        "sparsemax and (ii) FT of spherical softmax exceed FT of softmax by more than 10 points "
+        "with a 95 % interval above 0; (iii) entropy regularisation changes FT by less than 5 "
+        "points; (iv) at the last layer sparsemax is below softmax. Holds with all four, in part "
+        "with some.",
+        "pvr22:C7": "On mosaics of images: FT at the last layer minus FT at the zeroth layer is "
+        "above 0 with a 95 % interval over paired seeds that excludes 0, for softmax and for "
+        "entropy regularisation. Holds with both, in part with one.",
+        "pvr22:C8": "On mosaics of images, at either layer: FT of hard attention minus softmax's "
+        "is above 0, and its accuracy minus softmax's below 0, each with a 95 % interval over "
+        "paired seeds that excludes 0. Holds with all four, in part with some.",
+        "pvr22:C11": "On mosaics of images, at the zeroth layer: NNZ and Ent of entropy "
+        "regularisation, sparsemax, spherical softmax and hard attention are each below softmax's "
+        "with a 95 % interval over paired seeds that excludes 0. Holds with all eight, in part "
+        "with some. (The published Ent of spherical softmax is above softmax's.)",
+        "pvr22:C13": "On the Gaussians: (i, ii) the gain in FT of the last layer over the zeroth "
+        "is larger than on mosaics of images, for softmax and for entropy regularisation, with a "
+        "95 % interval of the difference above 0; (iii, iv) FTPT of hard attention is at least 10 "
+        "points below softmax's at the zeroth and at the last layer, with an interval that "
+        "excludes 0. Holds with all four, in part with some.",
+    }
+    scales: ClassVar[Mapping[Scale, Checked]] = {
+        "smoke": Table2Settings(
+            images=Sizes(data="digits", net="mlp", n=40, n_test=30, epochs=2, batch=20, lr=1e-3,
+                         stop_below=0.05, seeds=2),
+            points=_changed(GAUSSIANS, n=40, n_test=30, epochs=2, batch=20, seeds=2),
+        ),
+        "small": Table2Settings(
+            # The published networks take a day; features carry the comparison in minutes.
+            images=_changed(CIFAR, data="cifar10-features", net="mlp", n=5000, n_test=5000,
+                            epochs=8, lr=3e-4, seeds=4),
+            # All mosaics, but five times the published rate for a twelfth of the epochs.
+            points=_changed(GAUSSIANS, epochs=200, lr=5e-3, seeds=8),
+        ),
+        "paper": Table2Settings(images=CIFAR, points=GAUSSIANS),
+    }  # fmt: skip
+
+    def trials(self, use: Table2Settings) -> dict[str, Trial]:
+        """What is trained, by the name of its part."""
+        return {
+            f"{data}-{name}-{layer}": _trial(use, data, VARIANTS[name], layer)
+            for data in use.sets
+            for layer in LAYERS
+            for name in VARIANTS
+        }
+
+    def parts(self, use: Table2Settings) -> Mapping[str, Work]:
+        return {name: partial(run_trial, trial) for name, trial in self.trials(use).items()}
+
+    def cells(self, use: Table2Settings, records: Records) -> list[Cell]:
+        from foveate.studies.pvr22.table2.findings import table2_cells
+
+        return table2_cells(use, records)
+
+    def differs(self, use: Table2Settings, records: Records) -> list[str]:
+        from foveate.studies.pvr22.table2.findings import deviations
+
+        return [text for data in use.sets for text in deviations(use, data)]
+
+    def runnable(self, use: Table2Settings) -> tuple[Checked, dict[str, str]]:
+        if use.images is None or not use.images.data.startswith("cifar10"):
+            return use, {}
+        try:
+            locate("cifar10", "uoft-cs/cifar10")
+        except FoveateError as error:
+            left = Table2Settings(**(use.model_dump() | {"images": None}))
+            return left, {f"CIFAR-10, {layer} layer": str(error) for layer in LAYERS}
+        return use, {}
+
+    def seconds(
+        self, use: Table2Settings, report: Callable[[str, int, int], None] | None = None
+    ) -> float:
+        return seconds_of_all(self.trials(use), report)
+
+
+def _trial(use: Table2Settings, data: str, variant: Variant, layer: str) -> Trial:
+    sizes = use.of(data)
+    source = DATASETS.get(sizes.data)()
+
+    def bags(split: Any, seed: int) -> Bag:
+        n = sizes.n if split == "train" else sizes.n_test
+        return source.load(split, n=n, m=use.m, seed=seed)
+
+    def build(train: Bag) -> AttentionModel:
+        f, g, phi = pair(sizes.net, train.segment_shape, len(source.classes), layer)
+        model = FCAM(f, g, variant.map, phi)
+        return Taught(model) if isinstance(variant.rule, Oracle) else model
+
+    plan = Plan(epochs=sizes.epochs, batch=sizes.batch, lr=sizes.lr, stop_below=sizes.stop_below)
+    return Trial(bags, build, variant.rule, sizes.seeds, plan)

@@ -1,0 +1,269 @@
+"""Reproductions: published tables run again, resumable, their results in a form that is kept."""
+
+import hashlib
+import json
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from foveate.errors import FoveateError
+from foveate.jobs.engine import Engine
+from foveate.jobs.experiment import EXPERIMENTS, Records, Scale
+from foveate.jobs.runner import (
+    findings_of,
+    of_run,
+    resume_experiment,
+    settings_for,
+    start_experiment,
+)
+from foveate.metrics.faults import faults
+from foveate.records.published import PublishedTable
+from foveate.records.record import write_atomically
+from foveate.records.runs import Run, open_run, runs_folder
+from foveate.settings import Checked
+from foveate.studies.ledger import folder
+from foveate.studies.published import Reproduction
+
+__all__ = [
+    "Result",
+    "charts_of",
+    "estimate",
+    "published_tables",
+    "reproduce",
+    "store",
+    "stored_results",
+]
+
+Report = Callable[[str, int, int], None]
+Result = dict[str, Any]
+HERE = Engine()
+
+
+@cache
+def published_tables() -> dict[str, PublishedTable]:
+    """What every reproduction repeats, by name; those with published numbers come first."""
+    known = {
+        name: kind.published for name, kind in EXPERIMENTS.items() if issubclass(kind, Reproduction)
+    }
+    return dict(sorted(known.items(), key=lambda own: (not own[1].numbers, own[0])))
+
+
+def reproduce(
+    table: str,
+    scale: Scale = "small",
+    seeds: int | None = None,
+    *,
+    changes: Mapping[str, Any] | None = None,
+    label: str = "",
+    report: Report | None = None,
+    engine: Engine = HERE,
+) -> Result:
+    """Run a table, or what is left of it, and give its numbers as they are kept.
+
+    Groups whose data is not here are left out and say why. A whole table with its own seeds is run
+    where the ledger looks for it, so that neither repeats the other.
+
+    Args:
+        table: A name in :func:`published_tables`.
+        scale: How large.
+        seeds: How many seeds, in place of the scale's own.
+        changes: Further settings to change.
+        label: What the changed table is called; it is kept beside the unchanged one.
+        report: Called as ``report(part, done, total)``.
+        engine: Where its parts execute.
+    """
+    if not re.fullmatch(r"[\w-]*", label):
+        raise FoveateError(f"a label is letters, digits and dashes, got '{label}'")
+    own = _changed(changes, seeds)
+    _, use, absent = _wanted(table, scale, own)
+    if absent and not _parts(table, use):
+        return {**_absent(table, scale), "absent": absent}
+    place = _place(table, scale, use, whole=not own and not absent)
+    command = _command(table, scale, own, label)
+    tell = None if report is None else lambda part, a, b: report(f"{table}: {part}", a, b)
+    if (place / "manifest.json").exists():
+        run = open_run(place)
+        run = run if run.done else resume_experiment(run, tell, engine)
+    else:
+        given = use.model_dump()
+        run = start_experiment(
+            table, scale, given, out=place, report=tell, command=command, engine=engine
+        )
+    return {**_result(table, run, command, absent), "label": label}
+
+
+def estimate(
+    table: str,
+    scale: Scale,
+    seeds: int | None = None,
+    *,
+    changes: Mapping[str, Any] | None = None,
+    label: str = "",
+    report: Report | None = None,
+) -> Result:
+    """Seconds on one core that a table would take, from a step of each of its parts.
+
+    Args:
+        table: As for :func:`reproduce`, as are the others.
+        scale: How large.
+        seeds: How many seeds.
+        changes: Further settings to change.
+        label: What the changed table is called.
+        report: Called as ``report(part, done, total)``.
+    """
+    kind, use, absent = _wanted(table, scale, _changed(changes, seeds))
+    seconds = kind.seconds(use, report) if _parts(table, use) else 0.0
+    return {
+        "table": table, "scale": scale, "seconds": seconds, "absent": absent, "label": label
+    }  # fmt: skip
+
+
+def charts_of(results: list[Result]) -> dict[str, Mapping[str, Any]]:
+    """The figures of the runs behind some results, by table, where these are on this machine."""
+    charts = {}
+    for result in results:
+        place = Path(result.get("run", ""))
+        if (place / "manifest.json").exists() and (run := open_run(place)).done:
+            experiment, use = of_run(run)
+            charts[result["table"]] = experiment.figures(use, run.records())
+    return charts
+
+
+def store(result: Result, place: Path) -> Path:
+    """Write a result as ``TABLE-SCALE[-LABEL].json``, an estimate as ``…-estimate.json``."""
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FoveateError(f"cannot make the folder {place}: {error.strerror}") from None
+    ending = "" if "cells" in result else "-estimate"
+    label = f"-{result['label']}" if result.get("label") else ""
+    path = place / f"{result['table']}-{result['scale']}{label}{ending}.json"
+    kept = {k: v for k, v in result.items() if k != "run"}  # a path of this machine
+    text = _written(kept).encode()
+    write_atomically(path, lambda file: file.write(text))
+    return path
+
+
+def _written(kept: Result) -> str:
+    """As JSON, a cell a line, so that two versions of a result can be compared by eye."""
+    cells = [json.dumps(cell, ensure_ascii=False) for cell in kept.get("cells", ())]
+    text = json.dumps(kept | ({"cells": ["CELLS"]} if cells else {}), indent=1, ensure_ascii=False)
+    return text.replace('"CELLS"', ",\n  ".join(cells), 1) + "\n"
+
+
+def stored_results(place: Path | None = None) -> list[Result]:
+    """The results kept in a folder, table by table; those of the package unless given."""
+    source = resources.files("foveate").joinpath("studies/results") if place is None else place
+    if not source.is_dir():
+        raise FoveateError(f"there is no folder of results at {source}")
+    files = sorted((path for path in source.iterdir()), key=lambda path: path.name)
+    return [
+        _whole(path.read_text("utf-8"), str(path))
+        for table in published_tables()
+        for path in files
+        if path.name.startswith(f"{table}-") and path.name.endswith(".json")
+    ]
+
+
+def _whole(text: str, path: str) -> Result:
+    try:
+        result = json.loads(text)
+        if not {"table", "scale"} <= result.keys() or not {"cells", "seconds"} & result.keys():
+            raise ValueError("it lacks the table, its scale or its numbers")
+        if result["table"] not in published_tables():
+            raise ValueError(f"its table must be one of {', '.join(published_tables())}")
+    except (ValueError, AttributeError) as error:
+        raise FoveateError(f"{path} is no stored result: {error}") from None
+    return dict(result)
+
+
+def _changed(changes: Mapping[str, Any] | None, seeds: int | None) -> dict[str, Any]:
+    return dict(changes or {}) | ({} if seeds is None else {"seeds": seeds})
+
+
+def _wanted(
+    table: str, scale: Scale, changes: Mapping[str, Any]
+) -> tuple[Reproduction, Any, dict[str, str]]:
+    """The experiment, its settings for what is here, and what is not."""
+    if table not in published_tables():
+        known = ", ".join(published_tables())
+        raise FoveateError(f"table must be one of {known} or all, got '{table}'")
+    kind = EXPERIMENTS.get(table)
+    assert issubclass(kind, Reproduction)
+    if (seeds := changes.get("seeds", 1)) < 1:
+        raise FoveateError(f"seeds must be at least 1, got {seeds}")
+    use = settings_for(table, scale, changes)
+    experiment = kind()
+    return (experiment, *experiment.runnable(use))
+
+
+def _parts(table: str, use: Checked) -> list[str]:
+    return list(EXPERIMENTS.get(table)().parts(use))
+
+
+def _place(table: str, scale: str, use: Checked, whole: bool) -> Path:
+    """Where a run with these settings is, or will be; one of other settings is left as it is."""
+    text = json.dumps(use.model_dump(), sort_keys=True)
+    if whole:
+        place = folder(scale) / table
+        if not (place / "manifest.json").exists():
+            return place
+        settings = open_run(place).manifest["config"]["settings"]
+        if json.dumps(settings, sort_keys=True) == text:
+            return place
+    key = hashlib.sha256(text.encode()).hexdigest()[:8]
+    return runs_folder() / f"reproduce-{scale}" / f"{table}-{key}"
+
+
+def _command(table: str, scale: str, changes: Mapping[str, Any], label: str) -> str:
+    """What repeats a table on any machine."""
+    words = ["foveate", "reproduce", table, "--scale", scale]
+    for key, value in changes.items():
+        words += ["--seeds", str(value)] if key == "seeds" else ["--set", f"{key}={_said(value)}"]
+    return shlex.join([*words, *(["--label", label] if label else [])])
+
+
+def _said(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _result(table: str, run: Run, command: str, absent: Mapping[str, str]) -> Result:
+    experiment, use = of_run(run)
+    assert isinstance(experiment, Reproduction)
+    records = run.records()
+    kept = ("created", "versions", "commit", "seconds", "cpu_seconds", "config")
+    return {
+        "table": table,
+        "scale": run.manifest["config"]["scale"],
+        "cells": [cell._asdict() for cell in experiment.cells(use, records)],
+        "absent": dict(absent),
+        "differs": [*experiment.differs(use, records), *_faults(records)],
+        "findings": [
+            {"claim": f.claim, "verdict": f.verdict, "said": f.said} for f in findings_of(run)
+        ],
+        "manifest": {"command": command} | {key: run.manifest.get(key) for key in kept},
+        "run": str(run.path),
+    }
+
+
+def _faults(records: Records) -> list[str]:
+    """What is wrong with trainings of focus and classifier, as sentences of their own."""
+    read = {name: r for name, r in records.items() if {"s", "log_p"} <= r.final.keys()}
+    return [f"{said[0].upper()}{said[1:]}." for said in faults(read)]
+
+
+def _absent(table: str, scale: str) -> Result:
+    groups = published_tables()[table].groups
+    return {
+        "table": table,
+        "scale": scale,
+        "cells": [],
+        "absent": dict.fromkeys(groups, ""),
+        "differs": [],
+        "findings": [],
+        "manifest": {},
+    }

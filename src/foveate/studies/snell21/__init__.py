@@ -1,0 +1,1 @@
+"""Studies of snell21: word knowledge before attention, agreement, copying, alignment."""

@@ -1,0 +1,125 @@
+"""A part of sentence pairs: four models a seed, compared with each other. [snell21] Sec. 3, A.8
+
+What is recorded is said in :mod:`.comparing`; a row is a target word, END left out.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from foveate.errors import FoveateError
+from foveate.randomness import generator
+from foveate.records.record import Array, Record
+from foveate.studies.snell21.agreement.comparison import CHOOSING, REPORTING, SETS, TRAINING
+from foveate.studies.snell21.agreement.translators import PairStages
+from foveate.text.corpora import PAIRS, Pairs, SentencePairs, load_pairs
+from foveate.text.statistics.cooccurrence import count_table, lookup, translations
+from foveate.text.translation import joined
+
+if TYPE_CHECKING:
+    from foveate.studies.snell21.agreement import AgreementSettings
+
+__all__ = ["ReadPairs", "pair_part", "pairs_here", "prepared_pairs"]
+
+
+@dataclass(frozen=True)
+class ReadPairs:
+    """Pairs to learn from, and pairs to read.
+
+    Args:
+        name: Name of the data set.
+        data: Its vocabularies and training pairs.
+        sets: Pairs to read: two halves of validation pairs and a sample of training pairs.
+        trans: Trans(y_t|x_l) of the training pairs' count table, flat over the pairs to read, (N,).
+    """
+
+    name: str
+    data: SentencePairs
+    sets: tuple[Pairs, Pairs, Pairs]
+    trans: Array
+
+    @property
+    def read(self) -> Pairs:
+        """All pairs to read, set by set."""
+        return joined(*self.sets)
+
+    @property
+    def group(self) -> Array:
+        """The set of each pair that is read, shape (n,)."""
+        return np.repeat(np.arange(len(SETS)), [len(some) for some in self.sets])
+
+
+def pairs_here(names: Sequence[str]) -> tuple[str, ...]:
+    """Those of the data sets whose files can be read."""
+    return tuple(name for name in names if _is_here(name, os.environ.get("FOVEATE_DATA")))
+
+
+@cache
+def _is_here(name: str, _where: str | None) -> bool:
+    PAIRS.get(name)  # a name that is not known is a mistake, not a file that is not here
+    try:
+        load_pairs(name, train=1, pieces=100)
+    except FoveateError:
+        return False
+    return True
+
+
+def prepared_pairs(use: "AgreementSettings", name: str) -> ReadPairs:
+    """The pairs of a data set; which half a validation pair belongs to is drawn by name."""
+    data = load_pairs(name, train=use.pair_train, pieces=use.pieces)
+    order = torch.randperm(len(data.validation), generator=generator("halves", name))
+    order = order[: use.pair_read]
+    sample = torch.randperm(len(data.train), generator=generator("sample", name))[: use.pair_sample]
+    sets: list[Pairs] = [data.validation] * len(SETS)
+    sets[CHOOSING] = data.validation.take(order[::2])
+    sets[REPORTING] = data.validation.take(order[1::2])
+    sets[TRAINING] = data.train.take(sample)
+    size = len(data.source_vocabulary), len(data.target_vocabulary)
+    table = translations(count_table(data.train.source, data.train.target, size))
+    trans = np.concatenate([lookup(table, some.source, some.target).values for some in sets])
+    return ReadPairs(name, data, (sets[0], sets[1], sets[2]), trans)
+
+
+def pair_part(
+    use: "AgreementSettings", name: str, checkpoint: Path, tell: Callable[[int, int], None]
+) -> Record:
+    """Train proxy, standard model, partner and uniform model of each seed, and compare.
+
+    Every kind of model has a checkpoint of its own beside ``checkpoint``, which stays until the
+    part is done, since later kinds are compared with earlier ones.
+    """
+    pairs = prepared_pairs(use, name)
+    stages = PairStages(use, pairs, checkpoint, tell)
+    proxy, standard = stages.proxy(), stages.standard()
+    best = proxy.values["loss"].argmin(0)
+    partner = stages.partner(standard)
+    uniform = stages.uniform(standard, proxy.values["evidence"][best, np.arange(use.seeds)])
+    final = {
+        "alpha_beta": standard.last("alpha_beta"),
+        "random": np.repeat(stages.random[None], use.seeds, 0),
+        "standard_accuracy": standard.last("accuracy"),
+        "proxy_epoch": proxy.t[best] / stages.proxy_steps,
+    }
+    stages.clear()
+    return Record(partner.t, {**partner.values, **uniform.values}, final, _meta(use, pairs))
+
+
+def _meta(use: "AgreementSettings", pairs: ReadPairs) -> dict[str, object]:
+    counts = {**pairs.data.counts, "read": [len(some) for some in pairs.sets]}
+    said = [f"{use.pair_read:,} validation and {use.pair_sample:,} training pairs are read"]
+    if (use.pair_d, use.pair_batch, use.pair_steps) != (256, 16, 36_000):
+        said.append(
+            f"states of {use.pair_d}, batches of {use.pair_batch}, {use.pair_steps:,} steps in "
+            "place of 256, 16 and 36,000"
+        )
+    way = "greedy" if use.beam == 1 else f"beam {use.beam}"
+    said.append(f"BLEU of {use.pair_translated:,} validation sentences, {way}")
+    if pairs.data.about:
+        said.append(pairs.data.about)
+    return {"data": pairs.name, "kind": "pairs", "counts": counts, "about": ", ".join(said)}

@@ -1,0 +1,231 @@
+"""The models of a set of texts, kind by kind: how each is trained and what is measured."""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from foveate.randomness import generator
+from foveate.records.record import Array, Record
+from foveate.studies.snell21.agreement.comparison import by_set, compare, random_levels
+from foveate.text.batches import Batches
+from foveate.text.corpora.glove import glove
+from foveate.text.loop import Course, built, follow
+from foveate.text.models.proxy import Proxy
+from foveate.text.models.reader import Attention, Reader, signed
+from foveate.text.probes.texts import TextProbes, influence, probe_texts, word_evidence
+
+if TYPE_CHECKING:
+    from foveate.studies.snell21.agreement import AgreementSettings
+    from foveate.studies.snell21.agreement.texts import Texts
+
+__all__ = ["KINDS", "Stages"]
+
+KINDS = ("proxy", "standard", "partner", "uniform", "frozen")
+
+Measure = Callable[[int, Reader], dict[str, Array]]
+"""What is measured of the model of a seed."""
+
+
+class Stages:
+    """The trainings of one data set, one kind of model after the other.
+
+    Args:
+        use: Settings.
+        texts: Texts to learn from and to read.
+        checkpoint: Where the part would keep its state; every kind has a file beside it.
+        tell: Called as ``tell(steps done, steps in all)``, all kinds together.
+        kinds: Kinds that will be trained.
+    """
+
+    def __init__(
+        self,
+        use: "AgreementSettings",
+        texts: "Texts",
+        checkpoint: Path,
+        tell: Callable[[int, int], None],
+        kinds: Sequence[str] = KINDS,
+    ) -> None:
+        self.use, self.texts, self.tell = use, texts, tell
+        self.files = {kind: checkpoint.with_name(f"{kind}.safetensors") for kind in kinds}
+        self.start = texts.read.start.numpy()
+        self.random = random_levels(self.start, texts.group)
+        self.epoch = -(-len(texts.train) // use.batch)
+        self.done = 0
+
+    def clear(self) -> None:
+        """Remove the files of the kinds."""
+        for file in self.files.values():
+            file.unlink(missing_ok=True)
+
+    def proxy(self) -> Record:
+        """Bag-of-words proxies, read after every epoch: ``loss``, ``accuracy``, ``evidence``."""
+        at = [self.epoch * (k + 1) for k in range(self.use.proxy_epochs)]
+        return self._follow("proxy", [partial(self._proxy, s) for s in self._seeds], at)
+
+    def standard(self) -> Record:
+        """Standard models at their end: α, (2y − 1)γ and Δ of all tokens, A(α, β), accuracy."""
+        return self.readers("standard", self._ended, [self.use.steps])
+
+    def partner(self, standard: Record) -> Record:
+        """Standard models of other seeds against ``standard`` at every checkpoint."""
+        return self.readers("partner", partial(self._beside, standard))
+
+    def uniform(self, standard: Record, evidence: Array) -> Record:
+        """Models with attention held uniform against ``standard``, the proxy and the counts.
+
+        Args:
+            standard: What :meth:`standard` returned.
+            evidence: γ₁ − γ₀ of the proxy's words, shape (S, words).
+        """
+        proxy = [self.favour(row) for row in evidence]
+        return self.readers("uniform", partial(self._known, proxy, standard))
+
+    def frozen(self, standard: Record) -> Record:
+        """Models of which only attention is trained against ``standard``. [snell21] A.6"""
+        return self.readers("frozen", partial(self._only_attention, standard))
+
+    def readers(self, kind: str, measure: Measure, at: Sequence[int] | None = None) -> Record:
+        """Train a reader of every seed.
+
+        Args:
+            kind: "uniform" holds attention, "frozen" all else; others train all.
+            measure: What is measured of them.
+            at: Steps to measure at; the paper's unless given.
+        """
+        from foveate.studies.snell21.agreement import checkpoints
+
+        members = [partial(self._reader, kind, seed, measure) for seed in self._seeds]
+        return self._follow(kind, members, at or checkpoints(self.use.steps))
+
+    def favour(self, evidence: Array) -> Array:
+        """What single words (words,) say for the label of the text they are read in, (N,)."""
+        sign = 2 * self.texts.y_read.numpy() - 1
+        return np.repeat(sign, np.diff(self.start)) * evidence[self.texts.read.ids.numpy()]
+
+    def probe(self, model: Reader) -> TextProbes:
+        """What a model makes of the texts to read."""
+        return probe_texts(model, self.texts.read, self.texts.y_read)
+
+    def compare(self, u: Array, v: Array) -> Array:
+        """Agreement of u with v by set and measure, shape (3, 3)."""
+        return compare(u, v, self.start, self.texts.group)
+
+    def accuracy(self, right: Array) -> Array:
+        """The share of texts that are right in each set, shape (3,)."""
+        return by_set(right.astype(float), self.texts.group)
+
+    @property
+    def _seeds(self) -> range:
+        return range(self.use.seeds)
+
+    def _follow(
+        self, kind: str, members: Sequence[Callable[[], Course]], at: Sequence[int]
+    ) -> Record:
+        use = self.use
+        readers = len(self.files) - 1
+        total = use.seeds * (self.epoch * use.proxy_epochs + readers * use.steps)
+        before = self.done
+        self.done += len(members) * at[-1]
+        return follow(
+            members,
+            at,
+            checkpoint=self.files[kind],
+            report=lambda done, _: self.tell(before + done, total),
+        )
+
+    def _reader(self, kind: str, seed: int, measure: Measure) -> Course:
+        use, texts = self.use, self.texts
+        attention: Attention = "uniform" if kind == "uniform" else "free"
+        make = partial(
+            Reader,
+            len(texts.vocabulary),
+            embedding=use.embedding,
+            d=use.d,
+            attention=attention,
+            vectors=self._vectors,
+        )
+        model: Reader = built(make, "agreement", texts.name, kind, seed)  # type: ignore[assignment]
+        if kind == "frozen":
+            model.train_attention_only()
+        stream = Batches(texts.train, texts.y_train, use.batch, texts.name, kind, seed)
+
+        def loss(step: int) -> Tensor:
+            ids, mask, y = stream.at(step)
+            return torch.nn.functional.softplus(-signed(model(ids, mask).logit, y)).mean()
+
+        return Course(model, loss, lambda _: measure(seed, model), use.lr)
+
+    def _proxy(self, seed: int) -> Course:
+        use, texts = self.use, self.texts
+        make = partial(Proxy, len(texts.vocabulary), 2, use.proxy_d)
+        model: Proxy = built(make, "proxy", texts.name, seed)  # type: ignore[assignment]
+        stream = Batches(texts.train, texts.y_train, use.batch, texts.name, "proxy", seed)
+        words, start = texts.read.ids.numpy(), self.start
+
+        def loss(step: int) -> Tensor:
+            ids, mask, y = stream.at(step)
+            return torch.nn.functional.cross_entropy(model(ids, mask), y)
+
+        def measure(_: int) -> dict[str, Array]:
+            evidence = word_evidence(model)
+            logit = np.add.reduceat(evidence[words], start[:-1]) / np.diff(start)
+            for_label = (2 * texts.y_read.numpy() - 1) * logit
+            return {
+                "evidence": evidence,
+                "loss": by_set(np.logaddexp(0, -for_label), texts.group),
+                "accuracy": self.accuracy(for_label > 0),
+            }
+
+        return Course(model, loss, measure, use.proxy_lr)
+
+    @cached_property
+    def _vectors(self) -> Tensor | None:
+        if self.use.vectors is None:
+            return None
+        words = self.texts.vocabulary
+        chance = generator("vectors", len(words))
+        return glove(self.use.vectors, words, self.use.embedding, generator=chance)
+
+    def _ended(self, _seed: int, model: Reader) -> dict[str, Array]:
+        probes = self.probe(model)
+        return {
+            "alpha": probes.alpha,
+            "favour": probes.favour,
+            "delta": influence(model, self.texts.read, self.texts.y_read),
+            "alpha_beta": self.compare(probes.alpha, probes.favour),
+            "accuracy": self.accuracy(probes.right),
+        }
+
+    def _beside(self, standard: Record, seed: int, model: Reader) -> dict[str, Array]:
+        probes, alpha = self.probe(model), standard.last("alpha")[seed]
+        return {
+            "alpha_alpha": self.compare(alpha, probes.alpha),
+            "alpha_beta": self.compare(probes.alpha, probes.favour),
+            "alpha_beta_other": self.compare(alpha, probes.favour),
+            "partner_accuracy": self.accuracy(probes.right),
+        }
+
+    def _known(
+        self, proxy: Sequence[Array], standard: Record, seed: int, model: Reader
+    ) -> dict[str, Array]:
+        probes = self.probe(model)
+        favour = probes.favour
+        return {
+            "alpha_uf": self.compare(standard.last("alpha")[seed], favour),
+            "delta_uf": self.compare(standard.last("delta")[seed], favour),
+            "uf_px": self.compare(favour, proxy[seed]),
+            "uf_trans": self.compare(favour, self.texts.trans),
+            "uniform_accuracy": self.accuracy(probes.right),
+        }
+
+    def _only_attention(self, standard: Record, seed: int, model: Reader) -> dict[str, Array]:
+        probes = self.probe(model)
+        return {
+            "frozen_alpha": self.compare(probes.alpha, standard.last("alpha")[seed]),
+            "frozen_accuracy": self.accuracy(probes.right),
+        }

@@ -1,0 +1,211 @@
+"""The models of a set of sentence pairs, kind by kind: how each is trained, what is measured."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from foveate.records.record import Array, Record
+from foveate.studies.snell21.agreement.comparison import REPORTING, compare, random_levels
+from foveate.text.corpora import Pairs
+from foveate.text.loop import Course, built, follow
+from foveate.text.models.proxy import Proxy
+from foveate.text.models.seq2seq import Seq2Seq
+from foveate.text.probes.pairs import (
+    PairBatch,
+    influence,
+    pair_batches,
+    performance,
+    proxy_evidence,
+    read_attention,
+    read_evidence,
+)
+from foveate.text.statistics.pair_tables import Tables
+from foveate.text.translation import (
+    PairStream,
+    Translator,
+    checkpoints,
+    translated_bleu,
+    translation_course,
+    translator,
+)
+
+if TYPE_CHECKING:
+    from foveate.studies.snell21.agreement import AgreementSettings
+    from foveate.studies.snell21.agreement.pairs import ReadPairs
+
+__all__ = ["KINDS", "PairStages", "proxy_loss"]
+
+KINDS = ("proxy", "standard", "partner", "uniform")
+EPOCHS = (1, 2, 3, 5, 8, 12, 20, 30, 45, 60)  # after which a proxy is read
+Measured = dict[str, Array]
+Measure = Callable[[Seq2Seq], Measured]
+
+
+class PairStages:
+    """The trainings of one data set, one kind of model after the other.
+
+    Args:
+        use: Settings.
+        pairs: Pairs to learn from and to read.
+        checkpoint: Where the part would keep its state; every kind has a file beside it.
+        tell: Called as ``tell(steps done, steps in all)``, all kinds together.
+    """
+
+    def __init__(
+        self,
+        use: "AgreementSettings",
+        pairs: "ReadPairs",
+        checkpoint: Path,
+        tell: Callable[[int, int], None],
+    ) -> None:
+        self.use, self.pairs, self.tell = use, pairs, tell
+        self.files = {kind: checkpoint.with_name(f"{kind}.safetensors") for kind in KINDS}
+        self.read: Pairs = pairs.read
+        form = Tables.blank(self.read.source.lengths.numpy(), self.read.target.lengths.numpy())
+        self.start, self.group = form.start, pairs.group[form.pair]
+        self.random = random_levels(self.start, self.group)
+        self.proxy_steps = -(-len(pairs.data.train) // use.pair_proxy_batch)
+        self.done = 0
+
+    def clear(self) -> None:
+        """Remove the files of the kinds."""
+        for file in self.files.values():
+            file.unlink(missing_ok=True)
+
+    def proxy(self) -> Record:
+        """Bag-of-words proxies after some epochs: ``loss`` on the choosing half, ``evidence``."""
+        epochs = sorted({*(e for e in EPOCHS if e < self.use.proxy_epochs), self.use.proxy_epochs})
+        members = [partial(self._proxy, seed) for seed in range(self.use.seeds)]
+        return self._follow("proxy", members, [self.proxy_steps * epoch for epoch in epochs])
+
+    def standard(self) -> Record:
+        """Standard models at their end: α, log β and Δ of all cells, A(α, β), token accuracy."""
+        members = [
+            partial(self._translator, "standard", seed, self._ended)
+            for seed in range(self.use.seeds)
+        ]
+        return self._follow("standard", members, [self.use.pair_steps])
+
+    def partner(self, standard: Record) -> Record:
+        """Standard models of other seeds against ``standard`` at every checkpoint."""
+        return self._compared("partner", lambda s: partial(self._beside, standard, s))
+
+    def uniform(self, standard: Record, evidence: Array) -> Record:
+        """Models with attention held uniform against ``standard``, the proxy and the counts.
+
+        Args:
+            standard: What :meth:`standard` returned.
+            evidence: log β_px of all cells, shape (S, N).
+        """
+        return self._compared("uniform", lambda s: partial(self._known, standard, evidence[s], s))
+
+    def _compared(self, kind: str, measure: Callable[[int], Measure]) -> Record:
+        members = [
+            partial(self._translator, kind, seed, measure(seed)) for seed in range(self.use.seeds)
+        ]
+        return self._follow(kind, members, checkpoints(self.use.pair_steps))
+
+    def _follow(
+        self, kind: str, members: Sequence[Callable[[], Course]], at: Sequence[int]
+    ) -> Record:
+        use = self.use
+        each = self.proxy_steps * use.proxy_epochs + (len(KINDS) - 1) * use.pair_steps
+        before = self.done
+        self.done += len(members) * at[-1]
+        return follow(
+            members,
+            at,
+            checkpoint=self.files[kind],
+            report=lambda done, _: self.tell(before + done, use.seeds * each),
+        )
+
+    def _translator(self, kind: str, seed: int, measure: Measure) -> Course:
+        use, data = self.use, self.pairs.data
+        sizes = Translator(use.pair_d, use.pair_layers, use.pair_dropout, use.pair_batch, use.lr)
+        sizes = sizes.uniform() if kind == "uniform" else sizes
+        name = ("agreement", self.pairs.name, kind, seed)
+        model = translator(data, sizes, *name)
+        return translation_course(model, data.train, sizes, lambda m, _: measure(m), *name)
+
+    def _proxy(self, seed: int) -> Course:
+        use, data = self.use, self.pairs.data
+        sizes = len(data.source_vocabulary), len(data.target_vocabulary), use.proxy_d
+        model: Proxy = built(partial(Proxy, *sizes), "proxy", self.pairs.name, seed)  # type: ignore[assignment]
+        stream = PairStream(data.train, use.pair_proxy_batch, self.pairs.name, "proxy", seed)
+
+        def measure(_: int) -> Measured:
+            evidence = proxy_evidence(model, self.read.source, self.read.target)
+            return {"loss": np.asarray(self._chosen_loss(model)), "evidence": evidence.values}
+
+        return Course(model, lambda at: proxy_loss(model, stream.at(at)), measure, use.proxy_lr)
+
+    @torch.no_grad()
+    def _chosen_loss(self, model: Proxy) -> float:
+        """The proxy's loss on the choosing half, nats a word."""
+        half = self.pairs.sets[0]
+        parts = [
+            (float(proxy_loss(model, batch)), float(batch.cells.any(2).sum()))
+            for batch in pair_batches(half.source, half.target, self.use.pair_proxy_batch)
+        ]
+        loss, words = np.array(parts).T
+        return float(np.average(loss, weights=words))
+
+    def _compare(self, u: Array, v: Array) -> Array:
+        return compare(u, v, self.start, self.group)
+
+    def _alpha(self, model: Seq2Seq) -> Array:
+        return read_attention(model, self.read.source, self.read.target).values
+
+    def _beta(self, model: Seq2Seq) -> Array:
+        return read_evidence(model, self.read.source, self.read.target).values
+
+    def _accuracy(self, model: Seq2Seq) -> Array:
+        sets = self.pairs.sets
+        return np.array([performance(model, some.source, some.target).accuracy for some in sets])
+
+    def _ended(self, model: Seq2Seq) -> Measured:
+        alpha, beta = self._alpha(model), self._beta(model)
+        return {
+            "alpha": alpha,
+            "delta": influence(model, self.read.source, self.read.target).values,
+            "alpha_beta": self._compare(alpha, beta),
+            "accuracy": self._accuracy(model),
+        }
+
+    def _beside(self, standard: Record, seed: int, model: Seq2Seq) -> Measured:
+        alpha = standard.last("alpha")[seed]
+        return {
+            "alpha_alpha": self._compare(alpha, self._alpha(model)),
+            "alpha_beta_other": self._compare(alpha, self._beta(model)),
+            "partner_accuracy": self._accuracy(model),
+            "partner_bleu": np.asarray(self._bleu(model)),
+        }
+
+    def _known(self, standard: Record, proxy: Array, seed: int, model: Seq2Seq) -> Measured:
+        beta = self._beta(model)
+        return {
+            "alpha_uf": self._compare(standard.last("alpha")[seed], beta),
+            "delta_uf": self._compare(standard.last("delta")[seed], beta),
+            "uf_px": self._compare(beta, proxy),
+            "uf_trans": self._compare(beta, self.pairs.trans),
+            "uniform_accuracy": self._accuracy(model),
+        }
+
+    def _bleu(self, model: Seq2Seq) -> float:
+        half = self.pairs.sets[REPORTING]
+        some = half.take(torch.arange(min(len(half), self.use.pair_translated)))
+        most = 2 * int(some.target.lengths.max())
+        words = self.pairs.data.target_vocabulary
+        return translated_bleu(model, some, words, width=self.use.beam, most=most)
+
+
+def proxy_loss(model: Proxy, batch: PairBatch) -> Tensor:
+    """Cross-entropy of the proxy, the mean over target words, END left out. [snell21] Eq. 11"""
+    log_p = model(batch.x, batch.mask).log_softmax(-1)
+    words = batch.real[:, 1:]
+    return -log_p.gather(1, batch.y[:, :-1])[words].mean()

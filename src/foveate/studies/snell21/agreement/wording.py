@@ -1,0 +1,82 @@
+"""From numbers over seeds and data sets to verdicts and words."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foveate.jobs.experiment import Records
+from foveate.metrics.intervals import Interval, mean_interval
+from foveate.records.findings import Verdict
+from foveate.records.record import Record
+from foveate.studies.snell21.agreement.record_values import title
+
+if TYPE_CHECKING:
+    from foveate.studies.snell21.agreement import AgreementSettings
+
+__all__ = ["count", "deviation", "low", "over", "share_verdict", "short"]
+
+FEW = 5  # seeds
+
+
+def share_verdict(passed: Sequence[bool]) -> Verdict:
+    """Holds if all pass, in part if at least half do."""
+    if all(passed):
+        return "holds"
+    return "holds in part" if sum(passed) * 2 >= len(passed) else "does not hold"
+
+
+def low(values: NDArray[np.float64]) -> float:
+    """The lower end of the interval over seeds; one seed bounds nothing."""
+    end = mean_interval(values).low
+    return -np.inf if end is None else end
+
+
+def over(records: Records, read: Callable[[Record], NDArray[np.float64]]) -> Interval:
+    """The mean over data sets, with its interval over the seeds that all of them have."""
+    each = [read(record) for record in records.values()]
+    seeds = min(map(len, each))
+    return mean_interval(np.mean([values[:seeds] for values in each], 0))
+
+
+def short(value: float | NDArray[np.float64]) -> str:
+    """A mean over seeds with two decimals, without the leading 0.
+
+    Example:
+        >>> short(0.254), short(np.array([-0.1, -0.2])), short(1.5)
+        ('.25', '-.15', '1.50')
+    """
+    text = f"{float(np.mean(value)):.2f}"
+    return text.replace("0.", ".", 1) if text.lstrip("-").startswith("0.") else text
+
+
+def count(passed: dict[str, bool]) -> str:
+    """In how many data sets something is so, and where it is not."""
+    failed = [title(data) for data, fine in passed.items() if not fine]
+    start = f"In {len(passed) - len(failed)} of {len(passed)} data sets"
+    return f"{start} (not in {', '.join(failed)})." if failed else f"{start}."
+
+
+def deviation(use: "AgreementSettings", records: Records) -> str:
+    """What differs from the paper, as far as the settings and the data sets say."""
+    said = ["checkpoints are chosen on one half of the validation texts and read on the other"]
+    if (use.d, use.embedding, use.steps) != (256, 300, 4000):
+        sizes = f"states of {use.d}, embeddings of {use.embedding}, {use.steps} steps"
+        said.append(f"{sizes} in place of 256, 300 and 4,000")
+    if use.seeds < FEW:
+        said.append(
+            f"with {use.seeds} seeds intervals are wide: what is not shown may hold with more"
+        )
+    if use.vectors is None:
+        said.append("embeddings begin at random, as in the released code, not with GloVe")
+    if use.longest is not None:
+        said.append(f"texts are cut after {use.longest} words")
+    if use.train is not None:
+        said.append(f"at most {use.train:,} training texts")
+    if use.proxy_epochs < 60:
+        said.append(f"proxy of {use.proxy_d}: {use.proxy_epochs} epochs at {use.proxy_lr:g}")
+    if set(records) == {"keywords"}:
+        said.append("no data sets here (FOVEATE_DATA): made-up keyword sentences only")
+    about = [f"{title(n)}: {r.meta['about']}" for n, r in records.items() if r.meta.get("about")]
+    return "; ".join([*said, *about])

@@ -1,0 +1,89 @@
+"""Figures of the copy tasks: accuracy of every seed, and what comes first, β or α. [snell21]"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from foveate.charts.lines import banded
+from foveate.charts.render import with_rows
+from foveate.jobs.experiment import Records
+from foveate.records.record import Record
+
+__all__ = ["figures", "seed_curves"]
+
+TITLES = {
+    "permutation": "Permutations of 40",
+    "subset": "40 drawn from 60",
+    "mixture": "Two sets of permutations",
+    "permutation-function": "Permutation function",
+}
+COLOURS = {
+    "permutation": "#D55E00",
+    "subset": "#0072B2",
+    "mixture": "#E69F00",
+    "permutation-function": "#CC79A7",
+}
+SERIES = {
+    "knows": ("β is largest at the word to copy", "#D55E00"),
+    "on": ("α on the word to copy", "#0072B2"),
+    "accuracy": ("accuracy", "#1b1f24"),
+}
+
+
+def figures(_: object, records: Records) -> Mapping[str, Any]:
+    """Accuracy by seed (Figure 2, left and middle), and the order of learning within a task."""
+    curves = [seed_curves(records[kind], title, COLOURS[kind]) for kind, title in TITLES.items()]
+    order = [_order(records[kind], title) for kind, title in TITLES.items()]
+    return {
+        "curves": _grid(curves, "Accuracy over steps for every seed, by task."),
+        "order": _grid(order, "Word knowledge, attention and accuracy over steps, medians."),
+    }
+
+
+def _grid(charts: Sequence[alt.Chart | alt.LayerChart], description: str) -> alt.VConcatChart:
+    rows = [alt.hconcat(*charts[k : k + 2]) for k in range(0, len(charts), 2)]
+    return alt.vconcat(*rows).properties(description=description)
+
+
+def seed_curves(record: Record, title: str, paint: str, what: str = "seeds") -> alt.Chart:
+    """One thin line per seed: accuracy on held-out sequences over steps."""
+    accuracy = record.values["accuracy"]
+    rows = [
+        {"x": int(step), "y": float(accuracy[i, k]), "seed": k}
+        for k in range(accuracy.shape[1])
+        for i, step in enumerate(record.t)
+        if np.isfinite(accuracy[i, k])
+    ]
+    chart = (
+        alt.Chart()
+        .mark_line(strokeWidth=1.2, opacity=0.75, color=paint)
+        .encode(
+            x=alt.X("x:Q", title="steps"),
+            y=alt.Y("y:Q", title="accuracy", scale=alt.Scale(domain=[0, 1])),
+            detail="seed:N",
+        )
+        .properties(width=360, height=170, title=f"{title} ({accuracy.shape[1]} {what})")
+    )
+    return with_rows(chart, rows)
+
+
+def _order(record: Record, title: str) -> alt.LayerChart:
+    """Medians over seeds of β's knowledge, attention's place and accuracy, with quartiles."""
+    rows = []
+    for key, (name, _) in SERIES.items():
+        low, middle, high = np.nanquantile(record.values[key], [0.25, 0.5, 0.75], axis=1)
+        rows += [
+            {"x": int(t), "y": float(m), "low": float(lo), "high": float(hi), "name": name}
+            for t, lo, m, hi in zip(record.t, low, middle, high, strict=True)
+        ]
+    names = [name for name, _ in SERIES.values()]
+    paint = alt.Color(
+        "name:N",
+        scale=alt.Scale(domain=names, range=[colour for _, colour in SERIES.values()]),
+        legend=alt.Legend(columns=3, symbolType="stroke", symbolOpacity=1, labelLimit=260),
+    )
+    x = alt.X("x:Q", title="steps")
+    y = alt.Y("y:Q", title="share of places", scale=alt.Scale(domain=[0, 1]))
+    return banded(rows, x, y, paint, width=360, height=170, title=title)

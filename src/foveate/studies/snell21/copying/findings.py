@@ -1,0 +1,106 @@
+"""What the copy tasks say of claims C5, C6 and C12. [snell21]"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foveate.jobs.experiment import Records
+from foveate.metrics.intervals import mean_interval
+from foveate.records.findings import Finding, Verdict
+from foveate.records.record import Record
+
+if TYPE_CHECKING:
+    from foveate.studies.snell21.copying import CopyingSettings
+
+__all__ = ["findings", "first_above"]
+
+PERFECT = 0.99
+NAMES = {"permutation": "permutations", "mixture": "the mixture"}
+
+
+def first_above(record: Record, level: float, until: int) -> NDArray[np.float64]:
+    """The first step at which each seed's accuracy exceeds ``level``, infinite where it never does.
+
+    Args:
+        record: Of one task, with ``accuracy`` (T, S).
+        level: Accuracy to pass.
+        until: Last step that counts.
+    """
+    above = (record.values["accuracy"] > level) & (record.t <= until)[:, None]
+    return np.where(above.any(0), record.t[above.argmax(0)].astype(float), np.inf)
+
+
+def findings(use: "CopyingSettings", records: Records) -> list[Finding]:
+    """One finding for each of the three claims."""
+    return [
+        _hard_to_start(use, records, "permutation", "snell21:C5"),
+        _hard_to_start(use, records, "mixture", "snell21:C6"),
+        _function(use, records),
+    ]
+
+
+def _hard_to_start(use: "CopyingSettings", records: Records, kind: str, claim: str) -> Finding:
+    ours = first_above(records[kind], use.learnt, use.steps)
+    easy = first_above(records["subset"], use.learnt, use.steps)
+    failed, easy_failed = np.isinf(ours), np.isinf(easy)
+    slower = float(np.median(ours)) >= 2 * float(np.median(easy))
+    share = mean_interval(failed.astype(float), within=(0, 1))
+    verdict: Verdict = "does not hold"
+    if failed.any() and not easy_failed.any():
+        verdict = "holds"
+    elif (slower or failed.any()) and easy_failed.mean() <= 0.1:
+        verdict = "holds in part"
+    return Finding(
+        claim=claim,
+        verdict=verdict,
+        effect=share.mean,
+        low=share.low,
+        high=share.high,
+        measure=f"share of seeds in which {NAMES[kind]} are not learnt within {use.steps} steps",
+        said=f"{NAMES[kind]}: {int(failed.sum())} of {len(ours)} seeds not learnt, median "
+        f"{_steps(ours)}; 40-of-60: {int(easy_failed.sum())} of {len(easy)} not learnt, median "
+        f"{_steps(easy)}.",
+        figure="curves",
+        deviation=_deviation(use),
+    )
+
+
+def _function(use: "CopyingSettings", records: Records) -> Finding:
+    copied = first_above(records["subset"], PERFECT, use.long_steps)
+    permuted = records["permutation-function"].values["accuracy"]
+    never = np.isinf(first_above(records["permutation-function"], use.learnt, use.long_steps))
+    best = mean_interval(permuted.max(0), within=(0, 1))
+    perfect = bool(np.isfinite(copied).all())
+    verdict: Verdict = "does not hold"
+    if perfect and never.all():
+        verdict = "holds"
+    elif perfect and never.mean() >= 0.5:
+        verdict = "holds in part"
+    return Finding(
+        claim="snell21:C12",
+        verdict=verdict,
+        effect=best.mean,
+        low=best.low,
+        high=best.high,
+        measure=f"best accuracy of the permutation function within {use.long_steps} steps",
+        said=f"Copying 40-of-60 exceeds {PERFECT} in {int(np.isfinite(copied).sum())} of "
+        f"{len(copied)} seeds (median {_steps(copied)}); the permutation function never exceeds "
+        f"{use.learnt} in {int(never.sum())} of {len(never)}.",
+        figure="curves",
+        deviation=_deviation(use),
+    )
+
+
+def _steps(first: NDArray[np.float64]) -> str:
+    middle = float(np.median(first))
+    return f"{middle:.0f} steps" if np.isfinite(middle) else "never"
+
+
+def _deviation(use: "CopyingSettings") -> str:
+    if (use.d, use.batch, use.length) == (256, 128, 40):
+        return "none in sizes; accuracy is read with the true words before each place"
+    return (
+        f"smaller: states of {use.d} in place of 256, batches of {use.batch} in place of 128, "
+        f"{use.seeds} seeds in place of 20, sequences of {use.length}"
+    )

@@ -1,0 +1,94 @@
+"""Figures of the keyword sentences: γ over training, and around the keyword. [snell21] Fig. 5"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import numpy as np
+
+from foveate.charts.lines import banded
+from foveate.jobs.experiment import Records
+from foveate.metrics.intervals import mean_interval
+from foveate.records.record import Array, Record
+from foveate.studies.snell21.locality.findings import NAMES, QUANTITIES, early_at
+from foveate.studies.snell21.locality.training import REACH
+
+if TYPE_CHECKING:
+    from foveate.studies.snell21.locality import LocalitySettings
+
+__all__ = ["figures"]
+
+COLOURS = {
+    "keyword": "#D55E00",
+    "after": "#E69F00",
+    "mean": "#1b1f24",
+    "last": "#0072B2",
+    "first": "#009E73",
+}
+WHEN = {"as the loss begins to fall": "#D55E00", "at the end": "#0072B2"}
+
+
+def figures(use: "LocalitySettings", records: Records) -> Mapping[str, Any]:
+    """γ over steps (Figure 5) for each condition; γ by distance from the keyword and by place."""
+    named = {NAMES[name]: record for name, record in records.items()}
+    curves = [_curves(record, title, use.fine_until) for title, record in named.items()]
+    around = [_around(use, record, title) for title, record in named.items()]
+    return {
+        "curves": alt.vconcat(*curves).properties(
+            description="Log-odds at five positions over training, early and whole, by condition."
+        ),
+        "around": alt.hconcat(*around).properties(
+            description="Log-odds by distance from the keyword, early and at the end."
+        ),
+    }
+
+
+def _curves(record: Record, title: str, early: int) -> alt.HConcatChart:
+    """The first steps on the left, all of them on the right: the order changes within the first."""
+    return alt.hconcat(
+        _lines(record, record.t <= early, f"{title}: the first steps"),
+        _lines(record, record.t >= 0, f"{title}: all steps"),
+    )
+
+
+def _lines(record: Record, part: Array, title: str) -> alt.LayerChart:
+    rows = []
+    for name, label in QUANTITIES.items():
+        for i in np.flatnonzero(part):
+            mean, low, high = _interval(record.values[name][i])
+            rows.append({"x": int(record.t[i]), "y": mean, "low": low, "high": high, "name": label})
+    paint = alt.Color(
+        "name:N",
+        scale=alt.Scale(domain=list(QUANTITIES.values()), range=list(COLOURS.values())),
+        legend=alt.Legend(columns=3, symbolType="stroke", symbolOpacity=1, labelLimit=220),
+    )
+    x = alt.X("x:Q", title="steps", scale=alt.Scale(nice=False))
+    y = alt.Y("y:Q", title="γ, log-odds of the positive class")
+    return banded(rows, x, y, paint, width=350, height=190, title=title)
+
+
+def _around(use: "LocalitySettings", record: Record, title: str) -> alt.LayerChart:
+    """Mean γ at each distance from the keyword, when the loss begins to fall and at the end."""
+    around = record.values["around"]  # (T, S, 2 REACH + 1)
+    early = around[early_at(record, use.early), np.arange(around.shape[1])]
+    rows = []
+    for when, values in zip(WHEN, (early, around[-1]), strict=True):
+        for k in range(values.shape[1]):
+            there = values[np.isfinite(values[:, k]), k]
+            if len(there):
+                mean, low, high = _interval(there)
+                rows.append({"x": k - REACH, "y": mean, "low": low, "high": high, "name": when})
+    paint = alt.Color(
+        "name:N",
+        scale=alt.Scale(domain=list(WHEN), range=list(WHEN.values())),
+        legend=alt.Legend(symbolType="stroke", symbolOpacity=1, columns=1, labelLimit=200),
+    )
+    x = alt.X("x:Q", title="distance from the keyword, words", axis=alt.Axis(tickMinStep=2))
+    y = alt.Y("y:Q", title="γ, log-odds")
+    dots = alt.OverlayMarkDef(size=18)
+    return banded(rows, x, y, paint, width=215, height=190, title=title, point=dots)
+
+
+def _interval(values: Array) -> tuple[float, float, float]:
+    mean, low, high = mean_interval(values)
+    return mean, mean if low is None else low, mean if high is None else high

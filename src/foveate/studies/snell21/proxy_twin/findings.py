@@ -1,0 +1,116 @@
+"""What minima and trainings say of claim C10. [snell21] A.10"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foveate.jobs.experiment import Records
+from foveate.metrics.intervals import mean_interval
+from foveate.records.findings import Finding, Verdict
+from foveate.records.record import Record
+from foveate.studies.snell21.agreement.comparison import CHOOSING, FAIR, REPORTING
+from foveate.studies.snell21.agreement.record_values import title
+
+if TYPE_CHECKING:
+    from foveate.studies.snell21.proxy_twin import ProxyTwinSettings
+
+__all__ = ["chosen_strength", "correlation", "findings", "table_10"]
+
+SAME, ALIKE, NEAR = 1e-3, 0.9, 0.1
+Numbers = NDArray[np.float64]
+
+
+def chosen_strength(record: Record) -> int:
+    """Which C has the best validation accuracy, on the choosing half; the first of several."""
+    return int(record.final["log_accuracy"][0, :, CHOOSING].argmax())
+
+
+def correlation(record: Record) -> Numbers:
+    """Of the proxy at its best epoch with the chosen regression, shape (S,)."""
+    values = record.final["correlation"]
+    best = record.final["best"].astype(int)
+    return np.asarray(values[np.arange(len(values)), best, chosen_strength(record)])
+
+
+def table_10(record: Record) -> tuple[Numbers, Numbers]:
+    """A(β_uf, β_px) and A(β_uf, β_log), each (S,), where β_uf's accuracy is best (other half)."""
+    best = record.values["uniform_accuracy"][:, :, CHOOSING].argmax(0)
+    seeds = np.arange(len(best))
+    px, log = (record.values[k][best, seeds, REPORTING, FAIR] for k in ("uf_px", "uf_log"))
+    return px, log
+
+
+def findings(use: "ProxyTwinSettings", records: Records) -> list[Finding]:
+    """One finding for C10."""
+    texts = {name: record for name, record in records.items() if record.meta["kind"] == "texts"}
+    gap = records["minima"].values["gap"]
+    exact = bool((gap <= SAME).all())
+    alike = all(_alike(record) for record in texts.values())
+    verdict: Verdict = "does not hold"
+    if exact or alike:
+        verdict = "holds" if exact and alike else "holds in part"
+    seeds = mean_interval(np.mean([correlation(record) for record in texts.values()], 0))
+    finding = Finding(
+        "snell21:C10",
+        verdict,
+        seeds.mean,
+        seeds.low,
+        seeds.high,
+        "correlation of the trained proxy's word weights with logistic regression's, mean over "
+        "data sets",
+        f"{_said_minima(records['minima'])} {' '.join(_said(n, r) for n, r in texts.items())}",
+        "weights",
+        _deviation(use, texts),
+    )
+    return [finding]
+
+
+def _alike(record: Record) -> bool:
+    px, log = table_10(record)
+    return bool(correlation(record).mean() >= ALIKE and abs((px - log).mean()) <= NEAR)
+
+
+def _said_minima(record: Record) -> str:
+    worst = record.values["gap"].max()
+    within = record.t < 1
+    beyond = (
+        f" Above λ_max the proxy is 0 (norm at most {record.values['norm'][~within].max():.0e})."
+        if (~within).any()
+        else ""
+    )
+    return (
+        f"At their minima word weights differ by {worst:.1e} at most, relative, in "
+        f"{record.values['gap'].shape[1]} corpora under {int(within.sum())} penalties below λ_max "
+        f"(0 among them), each against ridge regression with C = √2‖δ‖/(nλ).{beyond}"
+    )
+
+
+def _said(name: str, record: Record) -> str:
+    px, log = table_10(record)
+    values = record.final["correlation"]
+    best = record.final["best"].astype(int)
+    path = values[np.arange(len(values)), best].mean(0)
+    strengths = record.meta["strengths"]
+    accuracy = record.final["log_accuracy"][0, chosen_strength(record), REPORTING]
+    return (
+        f"{title(name)}: trained weights correlate at {correlation(record).mean():.3f} with the "
+        f"regression chosen (C = {strengths[chosen_strength(record)]:g}), at {path.max():.3f} with "
+        f"the nearest (C = {strengths[int(path.argmax())]:g}); A(β_px, β_log) "
+        f"{record.final['px_log'][:, REPORTING, FAIR].mean():.2f}; A(β_uf, β_px) {px.mean():.2f}, "
+        f"A(β_uf, β_log) {log.mean():.2f}; accuracy of proxy "
+        f"{record.final['proxy_accuracy'][:, REPORTING].mean():.3f}, regression {accuracy:.3f}."
+    )
+
+
+def _deviation(use: "ProxyTwinSettings", texts: Records) -> str:
+    said = ["the comparison of minima is ours", "C is chosen on one half of the validation texts"]
+    own = use.texts
+    if (own.proxy_epochs, own.proxy_d) != (60, 256):
+        said.append(
+            f"proxies of {own.proxy_d}, {own.proxy_epochs} epochs at {own.proxy_lr:g}; readers of "
+            f"{own.d}, {own.steps} steps"
+        )
+    if set(texts) == {"keywords"}:
+        said.append("no data sets here (FOVEATE_DATA): made-up keyword sentences only")
+    return "; ".join(said)

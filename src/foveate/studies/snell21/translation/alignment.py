@@ -1,0 +1,160 @@
+"""Attention as an aligner over training, beside IBM Model 1: error against known links.
+
+Both read the same pairs. A link goes from every target word to the source word with the largest
+α (or β, or Δ, or Trans(y|x)), so that all of them make the same number of links.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from foveate.errors import FoveateError
+from foveate.metrics.alignment import alignment_scores
+from foveate.records.record import Array, Record
+from foveate.text.corpora import Pairs, SentencePairs, load_pairs
+from foveate.text.loop import Course, follow, measurement_steps
+from foveate.text.models.seq2seq import Seq2Seq
+from foveate.text.probes.pairs import (
+    influence,
+    links_of,
+    performance,
+    read_attention,
+    read_evidence,
+)
+from foveate.text.statistics.ibm1 import fit_ibm1
+from foveate.text.translation import (
+    Translator,
+    joined,
+    shown,
+    translation_course,
+    translator,
+)
+
+if TYPE_CHECKING:
+    from foveate.studies.snell21.translation import TranslationSettings
+
+__all__ = ["ITERATIONS", "SCORES", "Scored", "align_part", "diagonal", "to_align"]
+
+SCORES = ("AER", "precision", "recall")
+ITERATIONS = (1, 2, 5, 10)
+"""Of IBM Model 1; after one it is the count table C of [snell21] Eq. 13."""
+
+Found = list[set[tuple[int, int]]]
+
+
+class Scored:
+    """Pairs with known links, and how links that were found are scored.
+
+    Args:
+        pairs: Pairs with links.
+    """
+
+    def __init__(self, pairs: Pairs) -> None:
+        if pairs.links is None:
+            raise FoveateError("alignments can be scored only where links are known")
+        self.pairs = pairs
+        self.sure, self.possible = pairs.links.sets(len(pairs))
+
+    def __call__(self, found: Found) -> Array:
+        """AER, precision and recall, shape (3,)."""
+        scores = alignment_scores(found, self.sure, self.possible)
+        return np.array([scores.aer, scores.precision, scores.recall])
+
+
+def to_align(use: "TranslationSettings", name: str) -> tuple[SentencePairs, Pairs, Scored]:
+    """The data set, the pairs to learn from, and those to score.
+
+    Links are never learnt from, so where there are few pairs the scored ones are read as well.
+    """
+    data = load_pairs(name, unit="words", train=use.align_train, least=use.least)
+    with_links = data.test if len(data.test) else data.validation
+    scored = with_links.take(torch.arange(min(use.scored, len(with_links))))
+    train = data.train
+    if name == "hansards":
+        train = joined(data.train, data.validation, data.test)
+    return data, train, Scored(scored)
+
+
+def align_part(
+    use: "TranslationSettings", name: str, checkpoint: Path, tell: Callable[[int, int], None]
+) -> Record:
+    """Train the aligners of one data set, score them at every checkpoint, and IBM Model 1 once."""
+    data, train, scored = to_align(use, name)
+    sizes = Translator(
+        use.align_d, use.align_layers, use.align_dropout, use.align_batch, use.align_lr
+    )
+    at = measurement_steps(use.align_steps)
+
+    def course(seed: int) -> Course:
+        label = ("aligning", name, seed)
+        model = translator(data, sizes, *label)
+        measure = partial(_measured, scored, at[-1])
+        return translation_course(model, train, sizes, measure, *label)
+
+    members = [partial(course, seed) for seed in range(use.align_seeds)]
+    record = follow(members, at, checkpoint=checkpoint, report=tell)
+    size = len(data.source_vocabulary), len(data.target_vocabulary)
+    final = {"ibm1": _ibm1(train, scored, size), "diagonal": scored(diagonal(scored.pairs))}
+    repeated = {k: np.repeat(v[None], use.align_seeds, 0) for k, v in final.items()}
+    return Record(record.t, record.values, repeated, _meta(name, data, train, scored))
+
+
+def _measured(scored: Scored, last: int, model: Seq2Seq, step: int) -> dict[str, Array]:
+    source, target = scored.pairs.source, scored.pairs.target
+    alpha = read_attention(model, source, target)
+    reached = performance(model, source, target)
+    # Influence is dear, so it is read at the end alone.
+    delta = links_of(influence(model, source, target)) if step == last else None
+    return {
+        "attention": scored(links_of(alpha)),
+        "evidence": scored(links_of(read_evidence(model, source, target))),
+        "influence": scored(delta) if delta is not None else np.full(len(SCORES), np.nan),
+        "accuracy": np.asarray(reached.accuracy),
+        "loss": np.asarray(reached.loss),
+        "example": alpha[shown(scored.pairs)].ravel(),
+    }
+
+
+def _ibm1(train: Pairs, scored: Scored, size: tuple[int, int]) -> Array:
+    """Scores of IBM Model 1 after :data:`ITERATIONS` iterations, shape (K, 3)."""
+    models = (fit_ibm1(train.source, train.target, size, iterations=k) for k in ITERATIONS)
+    found = (model.align(scored.pairs.source, scored.pairs.target) for model in models)
+    return np.stack([scored(links) for links in found])
+
+
+def diagonal(pairs: Pairs) -> Found:
+    """Links along the diagonal: each target word to the source word at the same share of the way.
+
+    Example:
+        >>> from foveate.text.tokens import Tokens
+        >>> pair = Pairs(Tokens.of([[4, 5]]), Tokens.of([[4, 5, 6, 7]]))
+        >>> sorted(diagonal(pair)[0])
+        [(0, 0), (0, 1), (1, 2), (1, 3)]
+    """
+    sizes = pairs.lengths.tolist()
+    return [{(int((t + 0.5) * L / T), t) for t in range(T)} for L, T in sizes]
+
+
+def _meta(name: str, data: SentencePairs, train: Pairs, scored: Scored) -> dict[str, object]:
+    number = shown(scored.pairs)
+    source, target = scored.pairs.source[number], scored.pairs.target[number]
+    sure, possible = scored.sure[number], scored.possible[number]
+    return {
+        "data": name,
+        "about": data.about,
+        "pairs": len(train),
+        "scored": len(scored.pairs),
+        "links": [len(s) for s in (_all(scored.sure), _all(scored.possible))],
+        "source": data.source_vocabulary.decode(source),
+        "target": data.target_vocabulary.decode(target),
+        "sure": sorted(sure),
+        "possible": sorted(possible),
+    }
+
+
+def _all(links: Found) -> list[tuple[int, int]]:
+    return [link for some in links for link in some]

@@ -1,0 +1,113 @@
+"""What the records of the translation experiment say of claim C15. [snell21] A.1"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foveate.jobs.experiment import Records
+from foveate.metrics.agreement import random_level
+from foveate.metrics.intervals import Interval
+from foveate.records.findings import Finding, Verdict
+from foveate.records.record import Record
+
+if TYPE_CHECKING:
+    from foveate.studies.snell21.translation import TranslationSettings
+
+__all__ = ["findings", "over_pairs", "random_of"]
+
+CERTIFIED = 1e-3  # nats
+RECORDED = {"A(α_opt, β)": 0.53, "linear": 38.2, "relu": 37.9}  # BLEU; [snell21] A.1
+DRAWS = 4000
+
+Numbers = NDArray[np.float64]
+
+
+def random_of(record: Record) -> float:
+    """The random level of agreement over the words that were solved."""
+    lengths = np.array(record.meta["lengths"])
+    return float(random_level(np.repeat(lengths[:, 0], lengths[:, 1])).mean())
+
+
+def over_pairs(values: Numbers, words: NDArray[np.int64]) -> Interval:
+    """The mean over words with its 95 % bootstrap interval over sentence pairs.
+
+    Whole pairs are drawn, since the words of a sentence are not independent.
+
+    Args:
+        values: One value for each word, pair by pair, shape (R,).
+        words: Number of words of each pair, shape (n,).
+    """
+    total = np.add.reduceat(values, np.concatenate([[0], np.cumsum(words)[:-1]]))
+    mean = float(values.mean())
+    if len(words) < 2:
+        return Interval(mean, None, None)
+    picks = np.random.default_rng(0).integers(len(words), size=(DRAWS, len(words)))
+    means = total[picks].sum(1) / words[picks].sum(1)
+    low, high = np.quantile(means, [0.025, 0.975])
+    return Interval(mean, float(low), float(high))
+
+
+def findings(use: "TranslationSettings", records: Records) -> list[Finding]:
+    """The finding of C15; alignment error is shown in figures and claims nothing."""
+    record = records["readout-linear"]
+    words = np.array(record.meta["lengths"])[:, 1]
+    gap = float(record.last("gap").max())
+    agreed = over_pairs(record.last("opt_beta").mean(0), words)
+    low = agreed.mean if agreed.low is None else agreed.low
+    chance = random_of(record)
+    verdict: Verdict = "does not hold"
+    if gap <= CERTIFIED and agreed.mean >= 3 * chance and low >= 2 * chance:
+        verdict = "holds"
+    elif gap <= CERTIFIED and low > chance:
+        verdict = "holds in part"
+    return [
+        Finding(
+            "snell21:C15",
+            verdict,
+            agreed.mean,
+            agreed.low,
+            agreed.high,
+            "A(α_opt, β) over validation words, fair ties; interval over sentence pairs",
+            _said(record, records, chance, gap),
+            "optimum",
+            _deviation(use, record),
+        )
+    ]
+
+
+def _said(record: Record, records: Records, chance: float, gap: float) -> str:
+    first, last = (
+        {name: float(record.values[name][k].mean()) for name in record.values} for k in (0, -1)
+    )
+    words = record.last("gap").shape[1]
+    return (
+        f"{words:,} words solved, excess loss at most {gap:.1e} nats. A(α_opt, β) "
+        f"{last['opt_beta']:.2f} (recorded {RECORDED['A(α_opt, β)']}, random {chance:.3f}; before "
+        f"training {first['opt_beta']:.2f}), A(α_opt, α) {last['opt_alpha']:.2f}, A(α, β) "
+        f"{last['alpha_beta']:.2f}. Nats a word: {last['loss_uniform']:.2f} with uniform "
+        f"attention, {last['loss_alpha']:.2f} with the model's, {last['loss_opt']:.2f} with α_opt. "
+        "BLEU "
+        f"{_bleu(records, 'linear')} with the linear readout, {_bleu(records, 'relu')} with ReLU "
+        f"(recorded {RECORDED['linear']} and {RECORDED['relu']})."
+    )
+
+
+def _bleu(records: Records, readout: str) -> str:
+    return f"{float(records[f'readout-{readout}'].last('bleu').mean()):.1f}"
+
+
+def _deviation(use: "TranslationSettings", record: Record) -> str:
+    said = []
+    if (use.d, use.steps, use.batch) != (256, 36_000, 16):
+        said.append(
+            f"states of {use.d}, {use.steps:,} steps and batches of {use.batch} in place of 256, "
+            "36,000 and 16"
+        )
+    if use.data != "multi30k":
+        said.append(f"on '{use.data}' in place of Multi30k")
+    said.append(f"words of {len(record.meta['lengths'])} validation pairs are solved")
+    way = "greedy" if use.beam == 1 else f"a beam of {use.beam}"
+    said.append(f"BLEU of {use.translated:,} validation sentences at most, by {way}")
+    said.append("the recorded .53 counts ties in the paper's form")
+    return "; ".join(said)

@@ -1,0 +1,134 @@
+r"""Optimal attention on a trained model with a linear output. [snell21] A.1
+
+With :math:`p_t = σ(W(c_t + s_t))` the loss of a word is convex in its attention. Every word of some
+validation pairs is solved at every checkpoint and compared with what the model does and knows.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from foveate.metrics.agreement import fair_agreement
+from foveate.randomness import generator
+from foveate.records.record import Array, Record
+from foveate.text.corpora import Pairs, SentencePairs, load_pairs
+from foveate.text.loop import Course, follow
+from foveate.text.models.seq2seq import Reading, Readout, Seq2Seq, shifted
+from foveate.text.probes.pairs import performance, read_attention, read_evidence
+from foveate.text.statistics.optimal_attention import optimal_attention
+from foveate.text.statistics.pair_tables import Tables
+from foveate.text.translation import (
+    Translator,
+    checkpoints,
+    shown,
+    translated_bleu,
+    translation_course,
+    translator,
+)
+
+if TYPE_CHECKING:
+    from foveate.studies.snell21.translation import TranslationSettings
+
+__all__ = ["WORDS", "readout_part", "solved"]
+
+WORDS = ("opt_beta", "opt_alpha", "alpha_beta", "loss_opt", "loss_alpha", "loss_uniform", "gap")
+"""What is recorded of every solved word: A(α_opt, β), A(α_opt, α) and A(α, β) with fair ties, the
+losses at α_opt, at the model's α and at uniform attention, and the certificate of α_opt, in nats.
+"""
+TOLERANCE = 1e-6  # nats that α_opt may be above the minimum
+
+
+def readout_part(
+    use: "TranslationSettings", readout: Readout, checkpoint: Path, tell: Callable[[int, int], None]
+) -> Record:
+    """Train the models of one readout; with a linear one, solve for optimal attention."""
+    data = load_pairs(use.data, train=use.train, pieces=use.pieces)
+    sizes = Translator(use.d, use.layers, use.dropout, use.batch, use.lr, readout)
+    order = torch.randperm(len(data.validation), generator=generator("solved", use.data))
+    held_out = data.validation.take(order[: use.translated])
+    some = data.validation.take(order[: use.solved])
+    at = checkpoints(use.steps)
+
+    def measure(model: Seq2Seq, step: int) -> dict[str, Array]:
+        reached = performance(model, held_out.source, held_out.target)
+        bleu = _bleu(use, data, held_out, model) if step == at[-1] else np.nan
+        found = {"accuracy": reached.accuracy, "loss": reached.loss, "bleu": bleu}
+        numbers = {name: np.asarray(value) for name, value in found.items()}
+        return numbers | (solved(model, some) if readout == "linear" else {})
+
+    def course(seed: int) -> Course:
+        label = ("readout", use.data, readout, seed)
+        model = translator(data, sizes, *label)
+        return translation_course(model, data.train, sizes, measure, *label)
+
+    members = [partial(course, seed) for seed in range(use.seeds)]
+    meta = _meta(use, data, some)
+    return follow(members, at, checkpoint=checkpoint, report=tell, meta=meta)
+
+
+@torch.no_grad()
+def solved(model: Seq2Seq, pairs: Pairs) -> dict[str, Array]:
+    """The quantities of :data:`WORDS` for every word, (R,), and three tables of an example.
+
+    Args:
+        model: A model with a linear readout.
+        pairs: The pairs whose words are solved.
+    """
+    alpha = read_attention(model, pairs.source, pairs.target)
+    beta = read_evidence(model, pairs.source, pairs.target)
+    best = [_solve(model, pairs.source[i], pairs.target[i], alpha[i]) for i in range(len(pairs))]
+    tables = {"opt": Tables.of([one["opt"] for one in best]), "alpha": alpha, "beta": beta}
+    found = {
+        f"{u}_{v}": fair_agreement(tables[u].values, tables[v].values, alpha.start)
+        for u, v in (("opt", "beta"), ("opt", "alpha"), ("alpha", "beta"))
+    }
+    found |= {name: np.concatenate([one[name] for one in best]) for name in WORDS[3:]}
+    example = shown(pairs)
+    return found | {f"example_{name}": table[example].ravel() for name, table in tables.items()}
+
+
+def _solve(model: Seq2Seq, source: list[int], target: list[int], alpha: Array) -> dict[str, Array]:
+    """α_opt (T, L) of one pair, its certificate, and the losses at three attentions."""
+    y = torch.tensor([target])
+    reading = model.read(torch.tensor([source]), shifted(y))
+    h, s, W, b = reading.h, reading.s, model.out.weight, model.out.bias
+    best = optimal_attention(h, W, y, state=s, bias=b, tol=TOLERANCE)
+    opt = best.alpha[0].numpy()
+    uniform = np.full_like(opt, 1 / opt.shape[1])
+    losses = {
+        f"loss_{name}": _losses(model, reading, y, weights)
+        for name, weights in (("opt", opt), ("alpha", alpha), ("uniform", uniform))
+    }
+    return {"opt": opt, "gap": best.gap[0].numpy(), **losses}
+
+
+def _losses(model: Seq2Seq, reading: Reading, y: Tensor, weights: Array) -> Array:
+    """The loss of every word of one pair under any attention (T, L), shape (T,)."""
+    alpha = torch.from_numpy(weights).to(reading.h.dtype)[None, None]
+    scores = model.logits(model.context(replace(reading, alpha=alpha)), reading.s)
+    return torch.nn.functional.cross_entropy(scores[0], y[0], reduction="none").numpy()
+
+
+def _bleu(
+    use: "TranslationSettings", data: SentencePairs, held_out: Pairs, model: Seq2Seq
+) -> float:
+    most = 2 * int(held_out.target.lengths.max())
+    return translated_bleu(model, held_out, data.target_vocabulary, width=use.beam, most=most)
+
+
+def _meta(use: "TranslationSettings", data: SentencePairs, some: Pairs) -> dict[str, object]:
+    number = shown(some)
+    return {
+        "data": use.data,
+        "about": data.about,
+        "counts": data.counts,
+        "lengths": some.lengths.tolist(),
+        "source": data.source_vocabulary.decode(some.source[number]),
+        "target": data.target_vocabulary.decode(some.target[number]),
+    }

@@ -1,0 +1,119 @@
+"""The work of each part of the word counts; all of it takes seconds."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from foveate.data.files.hub import locate
+from foveate.dynamics import snell21
+from foveate.errors import FoveateError
+from foveate.records.record import Array, Record
+from foveate.studies.snell21.word_counts.toys import TOYS
+from foveate.text.corpora import Pairs, load_pairs
+from foveate.text.statistics.cooccurrence import bags, beliefs, count_table
+from foveate.text.statistics.ibm1 import fit_ibm1
+from foveate.text.statistics.information import information
+from foveate.text.statistics.optimal_attention import optimal_attention
+from foveate.text.statistics.word_pairs import number
+from foveate.text.tokens import Tokens
+
+if TYPE_CHECKING:
+    from foveate.studies.snell21.word_counts import WordCountsSettings
+
+__all__ = ["GAMMA", "counts", "derivative", "example", "tables"]
+
+Tell = Callable[[int, int], None]
+
+GAMMA = ((0.0, 0.0, 0.0), (0.0, -10.0, 5.0), (0.0, 5.0, -10.0))  # [snell21] A.1
+
+
+def derivative(use: "WordCountsSettings", _: Path, tell: Tell) -> Record:
+    """Relative deviations from the limits, (dimension, seed): ``gamma``, ``theta``, ``printed``."""
+    source, target = _compact(load_pairs("made-up", train=use.pairs).train)
+    size = int(source.ids.max()) + 1, int(target.ids.max()) + 1
+    texts = bags(source, size[0]), bags(target, size[1])
+    table = count_table(source, target, size)
+    limit, limit_theta = snell21.logit_limit(table), snell21.probability_limit(table)
+    found = np.empty((3, len(use.dimensions), use.seeds))
+    for k, d in enumerate(use.dimensions):
+        for seed in range(use.seeds):
+            weights = snell21.initial(size, d, seed)
+            theta = snell21.probability_rate(*weights, *texts)
+            found[0, k, seed] = _off(snell21.logit_rate(*weights, *texts), limit)
+            found[1, k, seed] = _off(theta, limit_theta)
+            found[2, k, seed] = _off(theta, limit)
+        tell(k + 1, len(use.dimensions))
+    values = dict(zip(("gamma", "theta", "printed"), found, strict=True))
+    about = {"inputs": size[0], "outputs": size[1], "pairs": len(source)}
+    return Record(np.array(use.dimensions, float), values, {}, about)
+
+
+def counts(use: "WordCountsSettings", _: Path, tell: Tell) -> Record:
+    """For each corpus the largest difference between the two tables, and C's largest entry."""
+    corpora = {"made-up": load_pairs("made-up", train=use.pairs).train}
+    if use.multi30k and _is_here("multi30k", "bentrevett/multi30k"):
+        corpora["multi30k"] = load_pairs("multi30k", unit="words", train=use.multi30k).train
+    rows = []
+    for done, pairs in enumerate(corpora.values(), 1):
+        table = count_table(pairs.source, pairs.target)
+        gap = abs(fit_ibm1(pairs.source, pairs.target, table.shape, iterations=1).counts - table)
+        rows.append((gap.max(), table.max(), table.nnz))
+        tell(done, len(corpora))
+    columns = zip(("difference", "largest", "entries"), np.array(rows, float).T, strict=True)
+    about = {"corpora": list(corpora), "pairs": [len(pairs) for pairs in corpora.values()]}
+    return Record(np.zeros(1), {name: column[None] for name, column in columns}, {}, about)
+
+
+def example(use: "WordCountsSettings", _: Path, tell: Tell) -> Record:
+    """The pathological example: β, the optimal α with its certificate, the loss on a grid."""
+    gamma = torch.tensor(GAMMA, dtype=torch.float64)
+    found = optimal_attention(gamma[None], torch.eye(3), torch.zeros(1, 1, dtype=torch.long))
+    steps = np.arange(use.grid + 1) / use.grid
+    alpha = np.array([(1 - b - c, b, c) for b in steps for c in steps if b + c <= 1 + 1e-12])
+    loss = -(torch.from_numpy(alpha) @ gamma).log_softmax(1)[:, 0]
+    final = {
+        "beta": gamma.softmax(1)[None, :, 0].numpy(),
+        "alpha": found.alpha[0].numpy(),
+        "loss": found.loss[0].numpy(),
+        "gap": found.gap[0].numpy(),
+        "grid": alpha[None],
+        "grid_loss": loss[None].numpy(),
+    }
+    tell(1, 1)
+    return Record(np.zeros(1), {}, final, {})
+
+
+def tables(use: "WordCountsSettings", _: Path, tell: Tell) -> Record:
+    """The count table of each tiny task, and the information within its sentences."""
+    final, told = {}, {}
+    for name, toy in TOYS.items():
+        source, target = toy.tokens()
+        table = count_table(source, target, (len(toy.inputs), len(toy.outputs)))
+        final[name] = table.toarray()[None]
+        told[name] = float(information(beliefs(table, source, target).shares()).mean())
+    tell(1, 1)
+    return Record(np.zeros(1), {}, final, {"information": told})
+
+
+def _off(found: Array, limit: Array) -> float:
+    return float(np.linalg.norm(found - limit) / np.linalg.norm(limit))
+
+
+def _compact(pairs: Pairs) -> tuple[Tokens, Tokens]:
+    """The pairs with ids for the words they hold, and no others."""
+
+    def renumbered(tokens: Tokens) -> Tokens:
+        _, places = number(tokens.ids.numpy())
+        return Tokens(torch.from_numpy(places.astype(np.int64)), tokens.start)
+
+    return renumbered(pairs.source), renumbered(pairs.target)
+
+
+def _is_here(name: str, hub_id: str) -> bool:
+    try:
+        return locate(name, hub_id).is_dir()
+    except FoveateError:
+        return False

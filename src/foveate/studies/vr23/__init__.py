@@ -1,0 +1,1 @@
+"""Studies of vr23: fixed focus, incentives, gradient flows, signatures, Table 1."""

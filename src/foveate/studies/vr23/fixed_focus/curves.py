@@ -1,0 +1,73 @@
+"""Reading the records of a fixed-focus experiment: curves by paradigm, alpha and seed."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foveate.records.record import Record
+
+__all__ = ["SETS", "alphas_of", "curve", "elapsed", "limit", "moment", "start_of"]
+
+Array = NDArray[np.float64]
+
+SETS = {"orthogonal": "linear-orthogonal", "digits": "digits", "cifar10": "CIFAR-10"}
+"""The data sets in order, and how a page names them."""
+
+
+def curve(record: Record, name: str, paradigm: str, rates: str = "equal") -> Array:
+    """A quantity over time for each alpha and seed, shape (T, A, S).
+
+    Args:
+        record: What :func:`train_fixed` left.
+        name: The quantity.
+        paradigm: Whose.
+        rates: At which choice of learning rates, "equal" or "authors".
+    """
+    meta = record.meta
+    lines = [tuple(line) for line in meta["lines"]]
+    place = lines.index((paradigm, meta["rates"][rates][paradigm]))
+    grid = record.values[name].reshape(len(record.t), len(lines), len(meta["alphas"]), -1)
+    return np.asarray(grid[:, place], float)
+
+
+def elapsed(record: Record, lr: float) -> Array:
+    r"""The time of the flow that a training has gone through at each measurement, shape (T,).
+
+    A constant gradient moves the weights in k steps with momentum p as far as the flow goes in
+    :math:`\eta [k/(1-p) - p (1-p^k)/(1-p)^2]`, which without momentum is :math:`\eta k`.
+
+    Args:
+        record: What :func:`train_fixed` left.
+        lr: The learning rate η.
+    """
+    steps, p = record.t * float(record.meta["steps_per_epoch"]), float(record.meta["momentum"])
+    return np.asarray(lr * (steps / (1 - p) - p * (1 - p**steps) / (1 - p) ** 2))
+
+
+def moment(record: Record, share: float) -> int:
+    """The measurement nearest to a share of the training."""
+    return int(np.abs(record.t - share * record.t[-1]).argmin())
+
+
+def limit(paradigm: str, alpha: Array, classes: int) -> Array:
+    """The loss of a g that is perfect on the foreground and uniform on the background.
+
+    Args:
+        paradigm: "soft", "hard" or "lvml".
+        alpha: Any shape.
+        classes: C. [vr23] Sec. 3.1
+    """
+    if paradigm == "soft":
+        return np.zeros_like(alpha)
+    if paradigm == "hard":
+        return (1 - alpha) * np.log(classes)
+    return np.asarray(-np.log(alpha + (1 - alpha) / classes))
+
+
+def alphas_of(record: Record) -> Array:
+    """Where the focus was held, shape (A,)."""
+    return np.array(record.meta["alphas"])
+
+
+def start_of(record: Record) -> float:
+    """The loss of a g that knows nothing, log C."""
+    return float(np.log(record.meta["classes"]))

@@ -1,0 +1,113 @@
+"""The trainings of the fixed-focus experiment, each of which leaves a record."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from itertools import product
+from pathlib import Path
+
+from torch import nn
+
+from foveate.data import DATASETS
+from foveate.data.orthogonal import linear_orthogonal
+from foveate.models.nets import pair
+from foveate.records.record import Record
+from foveate.studies.vr23.fixed_focus.settings import AUTHORS, OWN_RATE, FixedFocusSettings
+from foveate.studies.vr23.fixed_focus.training import (
+    Line,
+    Tell,
+    measure_orthogonal,
+    measure_weights,
+    population,
+    shrink,
+    train_fixed,
+    zero_linear,
+)
+from foveate.studies.vr23.incentive import measure_incentive
+from foveate.training.plan import Plan
+
+__all__ = ["mosaics_part", "orthogonal_part", "theorem_part"]
+
+CLASSES = SEGMENTS = 20  # [vr23] Sec. 4, Fig. 2 and 3: C = m = 20, d = 21
+
+
+def theorem_part(use: FixedFocusSettings, checkpoint: Path, tell: Tell) -> Record:
+    """Full-batch gradient descent on the population, at several steps."""
+    epochs = round(use.until / use.steps[-1])
+    plan = Plan(
+        epochs=epochs,
+        batch=2 * CLASSES,
+        optimizer="sgd",
+        momentum=0.0,
+        dtype="float64",
+        every=max(1, epochs // use.orthogonal_points),
+    )
+    g, bag = partial(zero_linear, CLASSES), population(CLASSES, SEGMENTS)
+    lines = list(product(AUTHORS["orthogonal"], use.steps))
+    record = train_fixed(
+        g, [(bag, bag)], lines, use.alphas, plan, measure_weights, checkpoint, tell
+    )
+    return replace(record, meta={**record.meta, "until": use.until, "classes": CLASSES})
+
+
+def orthogonal_part(use: FixedFocusSettings, checkpoint: Path, tell: Tell) -> Record:
+    """The linear classifier from zero weights on sampled bags."""
+    load = linear_orthogonal(CLASSES, SEGMENTS).load
+    bags = [
+        (
+            load("train", n=use.orthogonal_n, m=SEGMENTS, seed=seed),
+            load("test", n=use.n_test, m=SEGMENTS, seed=seed),
+        )
+        for seed in range(use.seeds)
+    ]
+    plan = Plan(
+        epochs=use.orthogonal_epochs,
+        batch=use.orthogonal_batch,
+        optimizer="sgd",
+        momentum=use.orthogonal_momentum,
+        every=max(1, use.orthogonal_epochs // use.orthogonal_points),
+    )
+    g, rates = partial(zero_linear, CLASSES), _rates("orthogonal", use.orthogonal_lr)
+    record = train_fixed(
+        g, bags, _lines(rates), use.alphas, plan, measure_orthogonal, checkpoint, tell
+    )
+    return replace(record, meta={**record.meta, "rates": rates, "classes": CLASSES})
+
+
+def mosaics_part(use: FixedFocusSettings, name: str, checkpoint: Path, tell: Tell) -> Record:
+    """A classifier of images on mosaics."""
+    data, seeds = DATASETS.get(name)(), range(use.seeds)
+    train = [data.load("train", n=use.n, m=use.m, seed=seed) for seed in seeds]
+    test = [data.load("test", n=use.n_test, m=use.m, seed=seed) for seed in seeds]
+    net = use.digits_net
+    if name == "cifar10":
+        net = use.cifar10_net
+        train, test = shrink(train, use.cifar10_side), shrink(test, use.cifar10_side)
+    shape, classes = train[0].segment_shape, len(data.classes)
+    plan = Plan(
+        epochs=use.epochs,
+        batch=use.batch,
+        optimizer="sgd",  # [vr23] released code, as the momentum
+        momentum=0.9,
+        every=max(1, use.epochs // use.points),
+    )
+    rates, bags = _rates(name, use.lr), list(zip(train, test, strict=True))
+
+    def g() -> nn.Module:
+        return pair(net, shape, classes).g
+
+    record = train_fixed(
+        g, bags, _lines(rates), use.alphas, plan, measure_incentive, checkpoint, tell
+    )
+    return replace(record, meta={**record.meta, "rates": rates, "classes": classes})
+
+
+def _rates(name: str, lr: float) -> dict[str, dict[str, float]]:
+    """The learning rate of each paradigm: equal, and in the authors' proportions."""
+    own = {paradigm: rate / OWN_RATE * lr for paradigm, rate in AUTHORS[name].items()}
+    return {"equal": dict.fromkeys(own, lr), "authors": own}
+
+
+def _lines(rates: Mapping[str, Mapping[str, float]]) -> list[Line]:
+    """Every paradigm at every rate it is to have, once."""
+    return list(dict.fromkeys(line for choice in rates.values() for line in choice.items()))

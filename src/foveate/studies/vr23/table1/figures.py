@@ -1,0 +1,42 @@
+"""Figures of the first table: SAIF and accuracy beside the published ones, and heat maps."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import altair as alt
+
+from foveate.charts.palette import label
+from foveate.jobs.experiment import Records
+from foveate.studies.comparison_chart import beside
+from foveate.studies.vr23.signatures.figures import heat_map_chart
+from foveate.studies.vr23.table1 import Table1Settings
+from foveate.studies.vr23.table1.findings import table1_cells
+from foveate.studies.vr23.table1.published import PUBLISHED
+from foveate.studies.vr23.table1.rows import ROWS
+
+__all__ = ["figures"]
+
+MAPPED = ("soft", "hard", "lvml", "hybrid")  # [vr23] Figure 1, and the hybrid
+
+
+def figures(use: Table1Settings, records: Records) -> Mapping[str, Any]:
+    """The charts by name: ``saif``, ``accuracy`` and, for mosaics, ``heat-maps``."""
+    cells, known = table1_cells(use, records), PUBLISHED.numbers
+    charts = {
+        "saif": beside(cells, known, "SAIF %"),
+        "accuracy": beside(cells, known, "accuracy %"),
+    }
+    if use.images:
+        rows = [
+            alt.hconcat(
+                *(
+                    heat_map_chart(records[f"{row}-{rule}"], f"{label(rule)}, {ROWS[row].group}")
+                    for rule in MAPPED
+                )
+            )
+            for row in use.images
+        ]
+        charts["heat-maps"] = alt.vconcat(*rows).properties(
+            description="Share of held-out bags by focus score and probability of the true class."
+        )
+    return charts

@@ -1,0 +1,183 @@
+"""The rows of the first table: a data set, its length, its networks, and how they are trained."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Literal, NamedTuple
+
+from pydantic import Field
+
+from foveate.attention.paradigms import PARADIGMS, Hybrid, Paradigm
+from foveate.bags.bag import Bag
+from foveate.bags.segments import Mosaics
+from foveate.data import DATASETS
+from foveate.data.files.hub import locate
+from foveate.data.hatexplain import Judge, read_posts
+from foveate.data.topic_words import topic_words
+from foveate.errors import FoveateError
+from foveate.models.contextual import Contextual
+from foveate.models.focus import FCAM, AttentionModel
+from foveate.models.nets import pair
+from foveate.models.oracle import Oracle, Taught
+from foveate.settings import Checked, Count, Positive
+from foveate.studies.trials import Trial
+from foveate.training.plan import Plan
+
+__all__ = ["ROWS", "RULES", "WORD_RULES", "Row", "Sizes", "absent", "notes_on", "trial_of"]
+
+RULES = ("soft", "hard", "lvml", "hybrid", "random", "oracle")
+WORD_RULES = (*RULES[:4], "logit", *RULES[4:])  # what the released code calls LVML on HateXplain
+POSTS = ("hatexplain", "Hate-speech-CNERG/hatexplain")
+
+
+class Sizes(Checked):
+    """How much of a data set, and how it is trained."""
+
+    n: Count
+    n_test: Count
+    epochs: Count
+    batch: Count
+    lr: Positive
+    own_lr: dict[str, Positive] = Field(default_factory=dict)
+    """Rates of single paradigms, where they have their own."""
+    optimizer: Literal["sgd", "adam"] = "adam"
+    switch: Positive = 0.8
+    """Where the hybrid switches: a fraction of the epochs, or an epoch."""
+
+
+class Row(NamedTuple):
+    """A row of the table.
+
+    Args:
+        group: What the paper calls it, with its length.
+        data: Name of the data set.
+        m: Segments per bag, or most tokens of a post.
+        net: Networks for f and g, a name in ``foveate.models.nets.NETS`` or "contextual".
+        sizes: Which of the settings' sizes it takes.
+        setting: What tells it from other rows of the group.
+        place: Folder and hub id of its files, None where it needs none.
+        judge: Whose labels, where it is of posts.
+    """
+
+    group: str
+    data: str
+    m: int
+    net: str
+    sizes: str
+    setting: str = ""
+    place: tuple[str, str] | None = None
+    judge: Judge | None = None
+
+    @property
+    def words(self) -> bool:
+        """Whether its segments are words."""
+        return self.net in ("hatexplain-1", "contextual")
+
+
+def _mosaics(name: str, m: int) -> dict[str, Row]:
+    group, place = f"{name.upper()} m={m}", (name, f"uoft-cs/{name}")
+    return {
+        f"{name}-{m}": Row(group, f"{name}-features", m, "mlp", name, "frozen features", place),
+        f"{name}-{m}-pixels": Row(group, name, m, "vr23", "pixels", "pixels", place),
+    }
+
+
+def _posts(number: int, net: str, sizes: str) -> dict[str, Row]:
+    name = f"hatexplain-{number}"
+    row = partial(Row, f"HateXplain-{number}", net=net, sizes=sizes, m=64, place=POSTS)
+    return {
+        name: row(data="hatexplain-first", setting="first annotator", judge="first"),
+        f"{name}-majority": row(data="hatexplain", setting="majority", judge="majority"),
+    }
+
+
+ROWS: Mapping[str, Row] = {
+    **_mosaics("cifar10", 5),
+    **_mosaics("cifar10", 20),
+    **_mosaics("cifar100", 5),
+    **_mosaics("cifar100", 20),
+    **_posts(1, "hatexplain-1", "words"),
+    **_posts(2, "contextual", "context"),
+    # Stand-ins that need no files, for the smoke scale.
+    "digits-5": Row("Digits m=5", "digits", 5, "mlp", "cifar10"),
+    "topics-1": Row("Topic words, as HateXplain-1", "topic-words", 6, "hatexplain-1", "words"),
+    "topics-2": Row("Topic words, as HateXplain-2", "topic-words", 6, "contextual", "context"),
+}
+
+
+def trial_of(row: Row, rule: str, sizes: Mapping[Any, Sizes], seeds: int) -> Trial:
+    """What is trained for a cell of the table.
+
+    Args:
+        row: Its row.
+        rule: How it is trained, a registered paradigm or "oracle".
+        sizes: Sizes by name.
+        seeds: How many.
+    """
+    if row.sizes not in sizes:
+        given = ", ".join(sizes) or "none"
+        raise FoveateError(f"sizes must have '{row.sizes}' for {row.group}, got {given}")
+    own = sizes[row.sizes]
+    plan = Plan(
+        epochs=own.epochs,
+        batch=own.batch,
+        lr=own.own_lr.get(rule, own.lr),
+        optimizer=own.optimizer,
+        every=max(own.epochs // 10, min(own.epochs, 4)),  # few: reading takes longer than steps
+    )
+    return Trial(
+        partial(_bags, row, own),
+        partial(_model, row, rule == "oracle"),
+        _rule(rule, own),
+        seeds,
+        plan,
+        partial(notes_on, row),
+    )
+
+
+def absent(rows: Mapping[str, Row]) -> dict[str, str]:
+    """The rows whose files are not here, by name, and why."""
+    why: dict[str, str] = {}
+    for name, row in rows.items():
+        try:
+            if row.place is not None:
+                locate(*row.place)
+        except FoveateError as error:
+            why[name] = str(error)
+    return why
+
+
+def _bags(row: Row, sizes: Sizes, split: Any, seed: int) -> Bag:
+    n = sizes.n if split == "train" else sizes.n_test
+    if row.data == "topic-words":
+        return topic_words(split, n=n, m=row.m - 1, topics=3, others=60, seed=seed)
+    return DATASETS.get(row.data)().load(split, n=n, m=row.m, seed=seed)
+
+
+def _model(row: Row, told: bool, train: Bag) -> AttentionModel:
+    shape, classes = train.segment_shape, _classes(row)
+    if row.words and isinstance(train.x, Mosaics):
+        shape = (len(train.x.bank),)
+    if row.net == "contextual":
+        model: AttentionModel = Contextual(shape[0], classes)
+    else:
+        f, g, layer = pair(row.net, shape, classes)
+        model = FCAM(f, g, layer=layer)
+    return Taught(model) if told else model
+
+
+def _classes(row: Row) -> int:
+    return 3 if row.data == "topic-words" else len(DATASETS.get(row.data)().classes)
+
+
+def _rule(name: str, sizes: Sizes) -> Paradigm:
+    if name == "oracle":
+        return Oracle()
+    return Hybrid(switch=sizes.switch) if name == "hybrid" else PARADIGMS.get(name)()
+
+
+def notes_on(row: Row) -> tuple[str, ...]:
+    """What in the files of a row is not as it should be, and what was done about it."""
+    if row.judge is None:
+        return ()
+    posts = read_posts(locate(*POSTS), row.judge)
+    return (*posts.notes, *posts.cut_at(row.m))

@@ -1,0 +1,1 @@
+"""Text: tokens, corpora, word statistics, models, probes and their training loop."""

@@ -1,0 +1,133 @@
+"""Sentence pairs on their way to ids, in words or in shared pieces."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from foveate.errors import FoveateError
+from foveate.randomness import generator
+from foveate.text.corpora import Pairs, PairsWanted, SentencePairs, Unit, Words
+from foveate.text.corpora.encoding import Collection, held_out
+from foveate.text.corpora.links import Links
+from foveate.text.corpora.pieces import in_pieces
+from foveate.text.tokens import MARKS, UNKNOWN, Tokens
+
+__all__ = ["PARTS", "RawPairs", "parted_pairs", "sentence_pairs"]
+
+PARTS = ("train", "validation", "test")
+
+
+class RawPairs(NamedTuple):
+    """Sentences and translations as they came: texts, or lists of words where links name places."""
+
+    source: Sequence[Any]
+    target: Sequence[Any]
+    links: Links | None = None
+
+    def take(self, rows: Tensor) -> "RawPairs":
+        """The pairs at ``rows``, each once."""
+        links = None if self.links is None else self.links.take(rows.numpy(), len(self.source))
+        source, target = ([side[row] for row in rows.tolist()] for side in self[:2])
+        return RawPairs(source, target, links)
+
+
+NONE = RawPairs((), ())
+
+
+def parted_pairs(raw: RawPairs, share: float, *chance: str | int) -> dict[str, RawPairs]:
+    """Training pairs and a share of validation pairs drawn at random, both in their old order."""
+    held = held_out(len(raw.source), share, *chance)
+    rows = torch.arange(len(held))
+    return {"train": raw.take(rows[~held]), "validation": raw.take(rows[held])}
+
+
+def sentence_pairs(
+    name: str,
+    parts: Mapping[str, RawPairs],
+    wanted: PairsWanted,
+    *,
+    unit: Unit,
+    words: Words,
+    read_all: bool = False,
+    about: str = "",
+) -> SentencePairs:
+    """Pairs as ids of the words, or of the shared pieces, of the training pairs.
+
+    Args:
+        name: Name of the data set, which decides the draw together with the seed.
+        parts: Pairs of each part there is; pairs without a word on either side are left out.
+        wanted: How many training pairs, and of what.
+        unit: What is meant where the user does not say.
+        words: How a text becomes words, where words are wanted.
+        read_all: Whether the vocabulary is of all parts, which is fair where links are all that
+            is scored and all text may be read.
+        about: What must be said of these pairs.
+    """
+    raw = {part: _with_words(parts.get(part, NONE)) for part in PARTS}
+    if wanted.train is not None:
+        chance = generator(name, "train", wanted.seed)
+        order = torch.randperm(len(raw["train"].source), generator=chance)
+        raw["train"] = raw["train"].take(order[: wanted.train].sort().values)
+    if not len(raw["train"].source):
+        raise FoveateError(f"'{name}' has no training pairs")
+    if (wanted.unit or unit) == "words":
+        return _by_words([*raw.values()], wanted.least, words, read_all, about)
+    if any(pairs.links is not None for pairs in parts.values()):
+        raise FoveateError(f"the links of '{name}' are between words: ask for the unit 'words'")
+    return _by_pieces([*raw.values()], wanted.pieces, about)
+
+
+def _by_words(
+    raw: Sequence[RawPairs], least: int, words: Words, read_all: bool, about: str
+) -> SentencePairs:
+    sides = Collection(), Collection()
+    for pairs in raw:
+        for side, sentences in zip(sides, pairs[:2], strict=True):
+            for sentence in sentences:
+                side.add(words(sentence) if isinstance(sentence, str) else _lowered(sentence))
+    counts = [len(pairs.source) for pairs in raw]
+    train = np.arange(sum(counts)) < (sum(counts) if read_all else counts[0])
+    (source_vocabulary, source), (target_vocabulary, target) = (
+        side.encoded(train, least) for side in sides
+    )
+    cut = _joined(raw, _sliced(source, counts), _sliced(target, counts))
+    return SentencePairs(*cut, source_vocabulary, target_vocabulary, words, words, about)
+
+
+def _by_pieces(raw: Sequence[RawPairs], size: int, about: str) -> SentencePairs:
+    texts = [text for pairs in raw for side in pairs[:2] for text in side]
+    pieces, ids = in_pieces(texts, 2 * len(raw[0].source), size)
+    sides = _sliced(ids, [len(side) for pairs in raw for side in pairs[:2]])
+    cut = _joined(raw, sides[::2], sides[1::2])
+    shared = pieces.vocabulary
+    return SentencePairs(*cut, shared, shared, pieces.words, pieces.words, about)
+
+
+def _with_words(raw: RawPairs) -> RawPairs:
+    """The pairs that have a word on both sides."""
+
+    def some(sentence: Any) -> bool:
+        return bool(sentence.strip() if isinstance(sentence, str) else sentence)
+
+    good = [some(a) and some(b) for a, b in zip(raw.source, raw.target, strict=True)]
+    return raw if all(good) else raw.take(torch.tensor(good).nonzero().squeeze(1))
+
+
+def _lowered(words: Sequence[str]) -> list[str]:
+    """Given words in small letters; an empty one keeps its place, for links count places."""
+    return [word.lower() or MARKS[UNKNOWN] for word in words]
+
+
+def _sliced(tokens: Tokens, counts: Sequence[int]) -> list[Tokens]:
+    return [tokens.take(rows) for rows in torch.arange(len(tokens)).split(list(counts))]
+
+
+def _joined(
+    raw: Sequence[RawPairs], source: Sequence[Tokens], target: Sequence[Tokens]
+) -> tuple[Pairs, Pairs, Pairs]:
+    links = (pairs.links for pairs in raw)
+    train, validation, test = map(Pairs, source, target, links)
+    return train, validation, test

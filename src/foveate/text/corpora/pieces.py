@@ -1,0 +1,114 @@
+"""Pieces: one vocabulary of parts of words for source and target.
+
+[snell21] A.8 uses SentencePiece with 8,000 shared pieces. The unigram trainer of ``tokenizers``,
+SentencePiece's first choice, gives slightly other scores in every run; byte-pair encoding, its
+second, is exact, and is what is done here: NFKC, spaces as "▁", letters apart from punctuation.
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from foveate.data.files.cache import cache_directory
+from foveate.errors import FoveateError
+from foveate.records.record import load_arrays, save_arrays
+from foveate.text.tokens import END, MARKS, PAD, START, UNKNOWN, Tokens, Vocabulary
+
+__all__ = ["Pieces", "in_pieces"]
+
+SPACE = "▁"
+VERSION = 1  # goes up when the cutting changes, so that older files are not read
+Arrays = dict[str, NDArray[Any]]
+
+
+class Pieces:
+    """A trained cutter of texts.
+
+    Args:
+        description: What ``tokenizers`` wrote of itself, in JSON.
+    """
+
+    def __init__(self, description: str) -> None:
+        self._cutter = _tokenizers().Tokenizer.from_str(description)
+        words = [self._cutter.id_to_token(i) for i in range(self._cutter.get_vocab_size())]
+        if tuple(words[: len(MARKS)]) != MARKS:
+            raise FoveateError(f"pieces must begin with the marks, got {words[: len(MARKS)]}")
+        self.vocabulary = Vocabulary(words[len(MARKS) :], SPACE)
+
+    def words(self, text: str) -> list[str]:
+        """The pieces of a text."""
+        return self._cutter.encode(text, add_special_tokens=False).tokens
+
+    def tokens(self, texts: Sequence[str]) -> Tokens:
+        """Many texts as ids of their pieces."""
+        coded = self._cutter.encode_batch(list(texts), add_special_tokens=False)
+        tokens = Tokens.of([text.ids for text in coded])
+        spelt = torch.isin(tokens.ids, torch.tensor([PAD, START, END]))  # a text that spells a mark
+        return Tokens(tokens.ids.masked_fill(spelt, UNKNOWN), tokens.start)
+
+
+def in_pieces(texts: Sequence[str], train: int, size: int) -> tuple[Pieces, Tokens]:
+    """Texts as pieces that the first ``train`` of them decide; kept on disk for the next time.
+
+    Args:
+        texts: All texts.
+        train: How many the pieces are learnt from.
+        size: Number of pieces, marks included; fewer where the texts do not have as many.
+    """
+    digest = hashlib.sha256(repr((VERSION, train, size, _tokenizers().__version__)).encode())
+    for text in texts:
+        digest.update(text.encode() + b"\0")
+
+    def make() -> Arrays:
+        description = _learnt(texts[:train], size)
+        tokens = Pieces(description).tokens(texts)
+        own = np.frombuffer(description.encode(), np.uint8)
+        return {"pieces": own, "ids": tokens.ids.numpy(), "start": tokens.start.numpy()}
+
+    arrays = _kept(digest.hexdigest()[:32], make)
+    pieces = Pieces(arrays["pieces"].tobytes().decode())
+    return pieces, Tokens(torch.from_numpy(arrays["ids"]), torch.from_numpy(arrays["start"]))
+
+
+def _learnt(texts: Sequence[str], size: int) -> str:
+    own = _tokenizers()
+    cutter = own.Tokenizer(own.models.BPE(unk_token=MARKS[UNKNOWN]))
+    one_space = own.normalizers.Replace(own.Regex(r"\s+"), " ")
+    strip = own.normalizers.Strip()
+    cutter.normalizer = own.normalizers.Sequence([own.normalizers.NFKC(), one_space, strip])
+    apart = own.pre_tokenizers.Split(own.Regex(rf"{SPACE}?(?:\w+|[^\w\s{SPACE}]+)"), "isolated")
+    cutter.pre_tokenizer = own.pre_tokenizers.Sequence([own.pre_tokenizers.Metaspace(), apart])
+    trainer = own.trainers.BpeTrainer(vocab_size=size, special_tokens=[*MARKS], show_progress=False)
+    cutter.train_from_iterator(texts, trainer)
+    return cutter.to_str()
+
+
+def _kept(name: str, make: Callable[[], Arrays]) -> Arrays:
+    """Arrays stored under a name, else made and stored; a directory may refuse, that is no harm."""
+    try:
+        path = cache_directory() / "pieces" / f"{name}.npz"
+    except RuntimeError:  # no home directory
+        return make()
+    try:
+        return load_arrays(path)
+    except FoveateError:  # absent, or torn
+        arrays = make()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        save_arrays(path, arrays)
+    except (OSError, FoveateError):
+        pass
+    return arrays
+
+
+def _tokenizers() -> Any:
+    try:
+        import tokenizers
+        from tokenizers import models, normalizers, pre_tokenizers, trainers  # noqa: F401
+    except ImportError:
+        raise FoveateError("pieces need the package tokenizers: install foveate[text]") from None
+    return tokenizers

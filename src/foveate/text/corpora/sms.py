@@ -1,0 +1,20 @@
+"""Text messages, wanted or spam (Almeida et al. 2011). [snell21] A.9"""
+
+from foveate.data.files.hub import locate
+from foveate.io.tokenisation import originals, words
+from foveate.text.corpora import TEXTS, LabelledTexts, TextsWanted
+from foveate.text.corpora.encoding import labelled_texts, parted
+from foveate.text.corpora.stored_parts import read_texts
+
+__all__ = ["sms"]
+
+TRAIN = 3500  # [snell21] A.9
+
+
+@TEXTS.register("sms")
+def sms(wanted: TextsWanted) -> LabelledTexts:
+    """Messages without repeated ones, 3,500 of them to learn from; the seed decides the split."""
+    raw = read_texts(locate("sms_spam", "ucirvine/sms_spam"), "train", "sms")
+    unique = raw.take(originals(raw.texts))
+    train, held_out = parted(unique, TRAIN, "sms", "split", wanted.seed)
+    return labelled_texts("sms", train, held_out, wanted, classes=("ham", "spam"), words=words)

@@ -1,0 +1,81 @@
+"""Sentence pairs with word alignments: made by hand (gold), and one set made by machine.
+
+Vocabularies are of all parts: links are scored, never learnt from, so all text may be read.
+"""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foveate.io.tokenisation import given_words
+from foveate.text.corpora import PAIRS, PairsWanted, SentencePairs
+from foveate.text.corpora.links import Array, Links
+from foveate.text.corpora.pair_encoding import PARTS, RawPairs, parted_pairs, sentence_pairs
+from foveate.text.corpora.stored_parts import folder, has_part, read_part
+
+__all__ = ["GOLD", "gold", "multi30k_aligned_auto"]
+
+GOLD = {
+    "hansards": "en_fr_hansards",
+    "de_en": "de_en_europarl",
+    "en_cs": "en_cs_czenali",
+    "en_sv": "en_sv_europarl",
+    "en_es": "en_es_europarl",
+}
+"""Names of the sets made by hand, and their folders in ``word_alignment``."""
+HELD_OUT = 0.1  # of a set in one part
+
+
+def gold(name: str, wanted: PairsWanted) -> SentencePairs:
+    """Pairs with links made by hand, in the parts of the files; one part is split 90–10 by seed.
+
+    Args:
+        name: One of :data:`GOLD`.
+        wanted: How many, in words.
+    """
+    path = folder("word_alignment") / GOLD[name]
+    columns = ("src_tokens", "tgt_tokens", "sure", "possible")
+    parts = {part: _linked(path, part, *columns) for part in PARTS if has_part(path, part)}
+    about = ""
+    if "train" not in parts:
+        (only,) = parts.values()
+        parts = parted_pairs(only, HELD_OUT, name, "split", wanted.seed)
+        about = f"{len(only.source)} pairs in one part, split by seed, 90–10"
+    if name == "hansards":
+        parts["train"] = parts["train"]._replace(links=None)
+        about = "the training pairs have no links"
+    return sentence_pairs(
+        name, parts, wanted, unit="words", words=given_words, read_all=True, about=about
+    )
+
+
+for _name in GOLD:
+    PAIRS.register(_name)(partial(gold, _name))
+
+
+@PAIRS.register("multi30k_aligned_auto")
+def multi30k_aligned_auto(wanted: PairsWanted) -> SentencePairs:
+    """Multi30k in words with links made by machine: a teacher's guess, not gold."""
+    path = folder("multi30k_aligned_auto")
+    columns = ("en_tokens", "de_tokens", "alignment")
+    parts = {part: _linked(path, part, *columns) for part in PARTS}
+    about = "the links were made by machine, not by hand"
+    return sentence_pairs(
+        "multi30k_aligned_auto", parts, wanted, unit="words", words=given_words, about=about
+    )
+
+
+def _linked(path: Path, part: str, *columns: str) -> RawPairs:
+    source, target, *links = read_part(path, part, *columns)
+    sure = _rows(links[0])
+    possible = _rows(links[1]) if links[1:] else np.empty((0, 3), np.int64)
+    return RawPairs(source.to_pylist(), target.to_pylist(), Links(sure, possible))
+
+
+def _rows(column: Any) -> Array:
+    """An Arrow column of lists of [source place, target place] as rows (pair, source, target)."""
+    counts = np.diff(column.offsets.to_numpy())
+    places = column.flatten().flatten().to_numpy().astype(np.int64).reshape(-1, 2)
+    return np.column_stack([np.repeat(np.arange(len(counts)), counts), places])

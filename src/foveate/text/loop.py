@@ -1,0 +1,195 @@
+"""Trainings counted in steps, for models of texts: one member after the other, resumable.
+
+:mod:`foveate.training.loop` stacks members, which pays where one member leaves the machine idle.
+ A recurrent network of 256 does not: its products fill a core, and stacking gains nothing. So
+members follow one another here, and cores are filled by running parts side by side.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import count, takewhile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from foveate.randomness import generator
+from foveate.records.checkpoint import load_checkpoint, save_checkpoint
+from foveate.records.record import Array, Record
+
+__all__ = ["Course", "built", "follow", "measurement_steps"]
+
+SAVE_EVERY = 20.0  # seconds between checkpoints
+
+Measurements = dict[str, Array]
+
+
+@dataclass(frozen=True)
+class Course:
+    """One training: the model, what it learns from at each step, what is measured.
+
+    Args:
+        model: Its parameters that require a gradient are trained, by Adam.
+        loss: The loss of step 1, 2, …, on a batch which the step alone decides.
+        measure: What is measured after a step (0: before the first), arrays of fixed shape.
+        lr: Learning rate.
+        enough: Whether the training may end after a measurement; what is not measured then is NaN.
+    """
+
+    model: nn.Module
+    loss: Callable[[int], Tensor]
+    measure: Callable[[int], Measurements]
+    lr: float = 1e-3
+    enough: Callable[[Mapping[str, Array]], bool] = lambda _: False
+
+
+def built(make: Callable[[], nn.Module], *name: str | int) -> nn.Module:
+    """A model whose initial weights ``name`` decides, torch's global generator left alone."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(generator("weights", *name).initial_seed() % 2**63)
+        return make()
+
+
+def measurement_steps(steps: int) -> list[int]:
+    """Steps to measure at: 0, 25, 50, 100, … and the last.
+
+    Example:
+        >>> measurement_steps(150)
+        [0, 25, 50, 100, 150]
+    """
+    rising = takewhile(lambda step: step < steps, (25 * 2**k for k in count()))
+    return [0, *rising, steps]
+
+
+def follow(
+    courses: Sequence[Callable[[], Course]],
+    at: Sequence[int],
+    *,
+    checkpoint: Path | None = None,
+    report: Callable[[int, int], None] = lambda _done, _total: None,
+    meta: Mapping[str, Any] | None = None,
+) -> Record:
+    """Train every member in turn and measure it at the steps ``at``.
+
+    A killed call goes on from its checkpoint and ends with the same numbers.
+
+    Args:
+        courses: One call per member that sets its training up.
+        at: Steps to measure at, rising, 0 for the start; the last is the end.
+        checkpoint: Where to keep the state, written now and then and after every member.
+        report: Called as ``report(steps done, steps in all)``.
+        meta: What the record says of itself.
+
+    Returns:
+        A record with t = ``at`` and values of shape (T, S, …).
+    """
+    walk = _Walk(tuple(at), checkpoint)
+    total = len(courses) * at[-1]
+    for member in range(len(walk.done), len(courses)):
+        walk.member(courses[member](), partial(_tell, report, member * at[-1], total))
+    names = walk.done[0] if walk.done else {}
+    values = {name: np.stack([rows[name] for rows in walk.done], 1) for name in names}
+    return Record(np.asarray(at), values, {}, dict(meta or {}))
+
+
+def _tell(report: Callable[[int, int], None], before: int, total: int, step: int) -> None:
+    report(before + step, total)
+
+
+class _Walk:
+    """The members that are done, and the one under way, as they are kept in a checkpoint."""
+
+    def __init__(self, at: tuple[int, ...], checkpoint: Path | None) -> None:
+        self.at, self.path = at, checkpoint
+        self.done: list[Measurements] = []
+        self.kept: tuple[dict[str, Tensor], dict[str, Any]] | None = None
+        if checkpoint is not None and checkpoint.exists():
+            tensors, meta = load_checkpoint(checkpoint)
+            for member in range(meta["done"]):
+                self.done.append(_numbers(tensors, f"done/{member}/"))
+            self.kept = (tensors, meta) if meta["step"] is not None else None
+
+    def member(self, course: Course, tell: Callable[[int], None]) -> None:
+        """Train one member from its beginning, or from where the checkpoint left it."""
+        trained = [p for p in course.model.parameters() if p.requires_grad]
+        optimizer = torch.optim.Adam(trained, course.lr, fused=True)
+        rows: list[Measurements] = []
+        step = self._restore(course.model, optimizer, rows) if self.kept else 0
+        saved = time.monotonic()
+        over = False
+        while not over:
+            if step in self.at[len(rows) : len(rows) + 1]:
+                rows.append(course.measure(step))
+                tell(step)
+                over = step == self.at[-1] or course.enough(rows[-1])
+            if over:
+                break
+            if time.monotonic() - saved > SAVE_EVERY:
+                self._save(step, course.model, optimizer, rows)
+                saved = time.monotonic()
+            step += 1
+            optimizer.zero_grad(set_to_none=True)
+            course.loss(step).backward()
+            optimizer.step()
+        self.done.append(_table(rows, len(self.at)))
+        self._save(None, None, None, [])
+
+    def _save(
+        self,
+        step: int | None,
+        model: nn.Module | None,
+        optimizer: torch.optim.Optimizer | None,
+        rows: list[Measurements],
+    ) -> None:
+        if self.path is None:
+            return
+        tensors: dict[str, Tensor] = {}
+        for member, table in enumerate(self.done):
+            tensors |= {f"done/{member}/{k}": torch.from_numpy(v) for k, v in table.items()}
+        if rows:
+            so_far = _table(rows, len(rows))
+            tensors |= {f"rows/{k}": torch.from_numpy(v) for k, v in so_far.items()}
+        if model is not None and optimizer is not None:
+            tensors |= {f"model/{k}": v for k, v in model.state_dict().items()}
+            for i, state in optimizer.state_dict()["state"].items():
+                tensors |= {f"adam/{i}/{k}": v for k, v in state.items()}
+        save_checkpoint(self.path, tensors, {"done": len(self.done), "step": step})
+
+    def _restore(
+        self, model: nn.Module, optimizer: torch.optim.Optimizer, rows: list[Measurements]
+    ) -> int:
+        assert self.kept is not None  # the caller has looked
+        tensors, meta = self.kept
+        self.kept = None
+        model.load_state_dict(_under(tensors, "model/"))
+        state: dict[int, dict[str, Tensor]] = {}
+        for key, value in _under(tensors, "adam/").items():
+            i, _, name = key.partition("/")
+            state.setdefault(int(i), {})[name] = value
+        optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
+        columns = _numbers(tensors, "rows/")
+        count = len(next(iter(columns.values()))) if columns else 0
+        rows += [{name: column[k] for name, column in columns.items()} for k in range(count)]
+        return int(meta["step"])
+
+
+def _under(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+
+
+def _numbers(tensors: Mapping[str, Tensor], prefix: str) -> Measurements:
+    return {name: value.numpy() for name, value in _under(tensors, prefix).items()}
+
+
+def _table(rows: list[Measurements], length: int) -> Measurements:
+    """Measurements as columns over time, filled up with NaN where a training ended early."""
+    columns = {}
+    for name in rows[0]:
+        column = np.stack([np.asarray(row[name], np.float64) for row in rows])
+        rest = np.full((length - len(rows), *column.shape[1:]), np.nan)
+        columns[name] = np.concatenate([column, rest])
+    return columns

@@ -1,0 +1,56 @@
+"""Captions said word by word: what greedy and beam search ask of a captioner."""
+
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from foveate.text.models.captioner import Captioner, Glance, Look, State, features_at, place_seen
+
+__all__ = ["Speaking"]
+
+
+@dataclass(frozen=True)
+class _Told:
+    """Where captions under way stand: images (n, …) once, states (n·k, hidden) for each caption."""
+
+    a: Tensor
+    keys: Tensor
+    h: Tensor
+    c: Tensor
+
+    def take(self, rows: Tensor) -> "_Told":
+        """Other captions of the same images: those of an image together, as many for each."""
+        return _Told(self.a, self.keys, self.h[rows], self.c[rows])
+
+
+class Speaking:
+    """A captioner that says captions word by word, for :mod:`foveate.text.models.decoding`.
+
+    Args:
+        model: The captioner.
+        a: Features of n images, shape (n, L, d); :meth:`steps` takes rows of them.
+        look: "soft" or "top".
+    """
+
+    def __init__(self, model: Captioner, a: Tensor, look: Look) -> None:
+        self.model, self.a, self.look = model, a, look
+        self.table = model.table
+
+    def steps(self, x: Tensor, mask: Tensor | None = None) -> _Told:
+        """Begin a caption for each of the images x (n,)."""
+        a = self.a[x]
+        state = self.model.begin(a, 1)
+        return _Told(a, self.model.key(a), state.h[:, 0], state.c[:, 0])
+
+    def step(self, word: Tensor, at: _Told) -> tuple[Tensor, _Told]:
+        """Scores of the next word (n·k, V) after ``word`` (n·k,), and where captions stand then."""
+        model, n = self.model, len(at.a)
+        y_in, h, c = word.view(n, -1, 1), at.h.view(n, -1, at.h.shape[1]), at.c
+        weights = model.attend(at.keys, h)
+        place = place_seen(weights, self.look, None)
+        seen = weights @ at.a if place is None else features_at(at.a, place)
+        told = model.from_word(nn.functional.embedding(y_in[..., 0], model.table))
+        state = model.advance(told, seen, State(h, c.view_as(h)))
+        glance = Glance(state.h[:, :, None], seen[:, :, None], weights, weights)
+        logits = model.logits(glance, y_in).flatten(0, 2)
+        return logits, _Told(at.a, at.keys, state.h.flatten(0, 1), state.c.flatten(0, 1))

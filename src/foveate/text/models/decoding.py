@@ -1,0 +1,154 @@
+"""Decoding: the words a trained encoder and decoder say by themselves, greedily or by beam search.
+
+The published BLEU is measured with a beam of 5; whether scores are divided by length the paper does
+not say. [snell21] A.8
+"""
+
+from typing import Any, NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from foveate.errors import FoveateError
+from foveate.text.models.seq2seq import Seq2Seq
+from foveate.text.tokens import END, PAD, START, Tokens, batches
+
+__all__ = ["Said", "Speaker", "beam_search", "greedy", "translate"]
+
+SIZE = 32  # sentences decoded together
+NEVER = (PAD, START)  # no translation holds these
+
+
+class Speaker(Protocol):
+    """What can say something word by word: a translator, or a model that captions images."""
+
+    @property
+    def table(self) -> Tensor: ...
+
+    def steps(self, x: Tensor, mask: Tensor | None = None) -> Any: ...
+
+    def step(self, word: Tensor, at: Any) -> tuple[Tensor, Any]: ...
+
+
+class Said(NamedTuple):
+    """What was said for n sentences.
+
+    Args:
+        words: The words of each, without END.
+        log_prob: Logarithm of their probability, END included, shape (n,).
+    """
+
+    words: list[list[int]]
+    log_prob: Tensor
+
+
+@torch.no_grad()
+def greedy(model: Speaker, x: Tensor, mask: Tensor | None = None, *, most: int) -> Said:
+    """Take the most probable word at every step, until END.
+
+    Args:
+        model: The model.
+        x: Source words, shape (n, L).
+        mask: True where there is a source word, shape (n, L); None where all are.
+        most: At most so many words, END included.
+    """
+    at, word = model.steps(x, mask), x.new_full((len(x),), START)
+    over = torch.zeros(len(x), dtype=torch.bool)
+    score, said = model.table.new_zeros(len(x)), []
+    for _ in range(_positive(most)):
+        logits, at = model.step(word, at)
+        best, word = _log_prob(logits).max(1)
+        score += best.masked_fill(over, 0.0)
+        said.append(word.masked_fill(over, PAD))
+        over = over | (word == END)
+        if bool(over.all()):
+            break
+    return Said(_until_end(torch.stack(said, 1)), score)
+
+
+@torch.no_grad()
+def beam_search(
+    model: Speaker,
+    x: Tensor,
+    mask: Tensor | None = None,
+    *,
+    most: int,
+    width: int = 5,
+    by_length: bool = True,
+) -> Said:
+    r"""Keep the ``width`` best beginnings of every sentence at each step.
+
+    The rank of a hypothesis is :math:`\log p / T`, a finished one's T including END; without
+    ``by_length`` it is :math:`\log p`, which favours the short. Finished hypotheses stay and
+    compete with those that go on. With width 1 this is :func:`greedy`.
+
+    Args:
+        model: The model.
+        x: Source words, shape (n, L).
+        mask: True where there is a source word, shape (n, L); None where all are.
+        most: At most so many words, END included.
+        width: Hypotheses to a sentence.
+        by_length: Whether ranks are divided by length.
+    """
+    n = len(x)
+    at = model.steps(x, mask).take(torch.arange(n).repeat_interleave(_positive(width)))
+    # At first all hypotheses of a sentence are the same, so only one of them counts.
+    score = model.table.new_full((n, width), -torch.inf)
+    score[:, 0] = 0.0
+    length, over = torch.zeros(n, width), torch.zeros(n, width, dtype=torch.bool)
+    words = x.new_full((n, width, 1), START)
+    for _ in range(_positive(most)):
+        logits, at = model.step(words[..., -1].flatten(), at)
+        log_p = _log_prob(logits).view(n, width, -1)
+        log_p[over] = -torch.inf
+        log_p[..., PAD].masked_fill_(over, 0.0)  # how a finished hypothesis stays
+        length = length + ~over
+        total = score[..., None] + log_p
+        rank = total / length[..., None] if by_length else total
+        place = rank.flatten(1).topk(width).indices
+        parent, word = place // log_p.shape[-1], place % log_p.shape[-1]
+        score, length = total.flatten(1).gather(1, place), length.gather(1, parent)
+        over = over.gather(1, parent) | (word == END) | score.isinf()
+        words = torch.cat([words.take_along_dim(parent[..., None], 1), word[..., None]], -1)
+        at = at.take((torch.arange(n)[:, None] * width + parent).flatten())
+        if bool(over.all()):
+            break
+    # topk sorts, so the first hypothesis is the best
+    return Said(_until_end(words[:, 0, 1:]), score[:, 0])
+
+
+def translate(model: Seq2Seq, source: Tokens, *, most: int, width: int = 5) -> list[list[int]]:
+    """Translations of many sentences, in their order; greedy with width 1.
+
+    Args:
+        model: The model.
+        source: Sentences.
+        most: At most so many words to a translation, END included.
+        width: Hypotheses to a sentence, ranked by length (see :func:`beam_search`).
+    """
+    said: list[list[int]] = []
+    order = batches(source.lengths, SIZE, None)
+    for rows in order:
+        x, mask = source.padded(rows)
+        if width == 1:
+            said += greedy(model, x, mask, most=most).words
+        else:
+            said += beam_search(model, x, mask, most=most, width=width).words
+    return [said[place] for place in torch.cat(order).argsort().tolist()]
+
+
+def _log_prob(logits: Tensor) -> Tensor:
+    log_p = logits.log_softmax(-1)
+    log_p[:, NEVER] = -torch.inf
+    return log_p
+
+
+def _until_end(words: Tensor) -> list[list[int]]:
+    rows = (row[: row.index(END)] if END in row else row for row in words.tolist())
+    return [[word for word in row if word != PAD] for row in rows]
+
+
+def _positive(count: int) -> int:
+    if count < 1:
+        raise FoveateError(f"decoding needs at least one word and one hypothesis, got {count}")
+    return count

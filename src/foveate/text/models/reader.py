@@ -1,0 +1,96 @@
+r"""A text classifier: bi-LSTM, attention, and a gated sum of word evidence. [snell21] Sec. 2.4
+
+:math:`a_l = v^\top \mathrm{ReLU}(Q h_l)`, :math:`\alpha = \mathrm{softmax}(a)`, and
+:math:`p = σ(\sum_l \alpha_l \gamma_l)` with :math:`\gamma_l = w^\top h_l + b`: attention gates what
+each position says by itself. (The constant b passes through the sum because α adds up to 1.)
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from foveate.attention.maps import softmax
+from foveate.text.models.lstm import LSTM
+
+__all__ = ["Glance", "Reader", "signed"]
+
+Attention = Literal["free", "uniform"]
+
+
+@dataclass(frozen=True)
+class Glance:
+    """What a reader makes of a batch of texts.
+
+    Args:
+        alpha: Attention, shape (B, L), 0 where a text has ended.
+        gamma: What each position says for class 1 by itself, a log-odds ratio, shape (B, L).
+    """
+
+    alpha: Tensor
+    gamma: Tensor
+
+    @property
+    def logit(self) -> Tensor:
+        """Log-odds of class 1, the gated sum, shape (B,)."""
+        return (self.alpha * self.gamma).sum(-1)
+
+
+class Reader(nn.Module):
+    """The paper's classifier: 1,274,882 parameters beside the embedding at the usual sizes.
+
+    Args:
+        words: Size of the vocabulary.
+        embedding: Size of a word's embedding.
+        d: Size of a state in each direction, and of the hidden layer of attention.
+        attention: "uniform" holds the weights equal.
+        both: Whether texts are read from both ends, as in the paper; else from the first word on.
+        vectors: Embeddings to begin with, shape (words, embedding); None draws N(0, 1).
+    """
+
+    def __init__(
+        self,
+        words: int,
+        *,
+        embedding: int = 300,
+        d: int = 256,
+        attention: Attention = "free",
+        both: bool = True,
+        vectors: Tensor | None = None,
+    ) -> None:
+        super().__init__()
+        start = torch.randn(words, embedding) if vectors is None else vectors.clone()
+        self.table = nn.Parameter(start)
+        self.lstm = LSTM(embedding, d, both=both)
+        self.focus = nn.Sequential(nn.Linear(self.lstm.out, d), nn.ReLU(), nn.Linear(d, 1))
+        self.out = nn.Linear(self.lstm.out, 1)
+        self.attention = attention
+
+    def forward(
+        self, ids: Tensor, mask: Tensor | None = None, table: Tensor | None = None
+    ) -> Glance:
+        """Attend to texts of word ids.
+
+        Args:
+            ids: Words, shape (B, L).
+            mask: True where there is a word, shape (B, L), words first; None where all are.
+            table: Embeddings in place of the model's own, for gradients by position.
+        """
+        h, _ = self.lstm(ids, self.table if table is None else table, mask)
+        gamma = self.out(h).squeeze(-1)
+        free = self.attention == "free"
+        scores = self.focus(h).squeeze(-1) if free else torch.zeros_like(gamma)
+        return Glance(softmax(scores, mask), gamma)
+
+    def train_attention_only(self) -> "Reader":
+        """Freeze all but the attention, so that word knowledge stays as it is. [snell21] A.6"""
+        for name, parameter in self.named_parameters():
+            parameter.requires_grad_(name.startswith("focus."))
+        return self
+
+
+def signed(logit: Tensor, y: Tensor) -> Tensor:
+    """Log-odds in favour of the label: (2y − 1) · logit, for (B,) or (B, L)."""
+    sign = 2.0 * y.to(logit.dtype) - 1.0
+    return logit * (sign if logit.dim() == 1 else sign[:, None])

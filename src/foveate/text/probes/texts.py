@@ -1,0 +1,132 @@
+r"""What a text classifier attends to, what it knows of each word, and what moves it.
+
+Quantities by position lie flat, text after text, in the order of the texts, as
+:mod:`foveate.metrics.agreement` takes them: attention :math:`α_l`, evidence
+:math:`γ_l = w^\top h_l + b`, the lexical probe :math:`β_l = σ((2y - 1)\,γ_l)` and influence
+:math:`Δ_l = -e_l \cdot ∂\mathcal L/∂e_l`. [snell21] Sec. 2.4, 5.1
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from foveate.records.record import Array
+from foveate.text.models.proxy import Proxy
+from foveate.text.models.reader import Glance, Reader, signed
+from foveate.text.tokens import Tokens
+
+__all__ = ["TextProbes", "influence", "probe_texts", "word_evidence"]
+
+CELLS = 1 << 13  # padded positions looked at together: what a core's cache and little memory hold
+
+
+@dataclass(frozen=True)
+class TextProbes:
+    """Quantities of n texts of N tokens in all.
+
+    Args:
+        start: Where each text begins, and N at the end, shape (n + 1,).
+        alpha: Attention, shape (N,).
+        gamma: Log-odds of class 1 at each position by itself, shape (N,).
+        favour: Log-odds of the label at each position by itself, (2y − 1) γ, shape (N,). It ranks
+            positions as β does, also where β is 1 to rounding.
+        logit: Log-odds of class 1 of each text, shape (n,).
+        loss: −log p of each text's label, shape (n,).
+        right: Whether each text's label is the likelier one, shape (n,).
+    """
+
+    start: Array
+    alpha: Array
+    gamma: Array
+    favour: Array
+    logit: Array
+    loss: Array
+    right: Array
+
+    @property
+    def beta(self) -> Array:
+        """The lexical probe: probability of the label at each position by itself, shape (N,)."""
+        return np.exp(-np.logaddexp(0.0, -self.favour.astype(np.float64)))
+
+
+@torch.no_grad()
+def probe_texts(model: Reader, tokens: Tokens, y: Tensor, cells: int = CELLS) -> TextProbes:
+    """All but the influence, in one pass over texts of like length.
+
+    Args:
+        model: A reader.
+        tokens: Texts.
+        y: Labels 0 or 1, shape (n,).
+        cells: Padded positions to a batch, at most, unless one text has more.
+    """
+    alpha, gamma = (torch.empty(len(tokens.ids)) for _ in range(2))
+    logit = torch.empty(len(tokens))
+    for rows in _alike(tokens.lengths, cells):
+        ids, mask = tokens.padded(rows)
+        glance = model(ids, mask)
+        at = _flat(tokens, rows, mask)
+        alpha[at], gamma[at] = glance.alpha[mask].float(), glance.gamma[mask].float()
+        logit[rows] = glance.logit.float()
+    for_label = signed(logit, y)
+    return TextProbes(
+        tokens.start.numpy(),
+        alpha.numpy(),
+        gamma.numpy(),
+        signed(gamma, y.repeat_interleave(tokens.lengths)).numpy(),
+        logit.numpy(),
+        torch.nn.functional.softplus(-for_label).numpy(),
+        (for_label > 0).numpy(),
+    )
+
+
+def influence(model: Reader, tokens: Tokens, y: Tensor, cells: int = CELLS) -> Array:
+    r"""How much each word speaks for the label, to first order.
+
+    :math:`Δ_l = -e_l \cdot ∂\mathcal L/∂e_l` with :math:`\mathcal L = -\log p_y`: the gain in
+    :math:`\log p_y` per unit of growth of the word's embedding at position l alone.
+
+    Args:
+        model: A reader.
+        tokens: Texts.
+        y: Labels 0 or 1, shape (n,).
+        cells: Padded positions to a batch, at most, unless one text has more.
+
+    Returns:
+        Flat, text after text, shape (N,).
+    """
+    delta = torch.empty(len(tokens.ids))
+    for rows in _alike(tokens.lengths, cells):
+        ids, mask = tokens.padded(rows)
+        # Every position gets a row of its own in the table, and so a gradient of its own.
+        e = model.table.detach()[ids.flatten()].requires_grad_()
+        glance: Glance = model(torch.arange(ids.numel()).view_as(ids), mask, e)
+        loss = torch.nn.functional.softplus(-signed(glance.logit, y[rows])).sum()
+        (gradient,) = torch.autograd.grad(loss, e)
+        own = -(e.detach() * gradient).sum(1).view_as(ids)
+        delta[_flat(tokens, rows, mask)] = own[mask].float()
+    return delta.numpy()
+
+
+@torch.no_grad()
+def word_evidence(model: Proxy) -> Array:
+    """What the proxy of a classifier makes of single words: γ₁ − γ₀, shape (words,)."""
+    gamma = model.logits(torch.arange(len(model.table)))
+    return (gamma[:, 1] - gamma[:, 0]).double().numpy()
+
+
+def _alike(lengths: Tensor, cells: int) -> Iterator[Tensor]:
+    """Rows of like length, the longest first, in batches of at most ``cells`` padded positions."""
+    order = lengths.argsort(descending=True, stable=True)
+    done = 0
+    while done < len(order):
+        step = max(1, cells // int(lengths[order[done]]))
+        yield order[done : done + step]
+        done += step
+
+
+def _flat(tokens: Tokens, rows: Tensor, mask: Tensor) -> Tensor:
+    """The places of a batch's real tokens among all tokens, row by row."""
+    return (tokens.start[:-1][rows][:, None] + torch.arange(mask.shape[1]))[mask]

@@ -1,0 +1,128 @@
+"""Which words carry the information of a corpus, and sentences that show it."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from foveate.text.statistics.cross_fitting import Crossing, Measurement
+from foveate.text.statistics.decision import NOTHING
+from foveate.text.statistics.word_pairs import number, word_pairs
+
+__all__ = ["Carrier", "Example", "carriers", "examples"]
+
+Array = NDArray[Any]
+
+MOST = 20  # words shown
+
+LONGEST = 400  # words of an example that are kept; its values are from the whole
+QUANTILES = (0.98, 0.9, 0.7, 0.5, 0.3, 0.1)
+
+
+class Carrier(NamedTuple):
+    """A word that tells positions apart.
+
+    Args:
+        word: The word.
+        leads_to: The output word, or class, it tells most of.
+        share: Its share of what all words add by standing out.
+        trans: Trans(leads_to | word), from all counted sentences.
+        usual: How frequent ``leads_to`` is at all.
+        times: How often the word was counted.
+    """
+
+    word: str
+    leads_to: str
+    share: float
+    trans: float
+    usual: float
+    times: int
+
+
+class Example(NamedTuple):
+    """A sentence as co-occurrence sees it.
+
+    Args:
+        source: Its words.
+        target: Words of its output, or its class.
+        place: Which of these is asked for.
+        times: How much more than the sentence's average each word says for it, r, shape (L,).
+        information: Of the whole pair, nats an output word.
+    """
+
+    source: list[str]
+    target: list[str]
+    place: int
+    times: list[float]
+    information: float
+
+
+def carriers(
+    crossing: Crossing,
+    measured: Measurement,
+    tables: Sequence[sparse.csr_array],
+    words: tuple[Sequence[str], Sequence[str]],
+) -> tuple[Carrier, ...]:
+    """The words with most of the information, the most first.
+
+    Counted are cells where both tables see the word above the average of its sentence. (A word
+    may tell positions apart by saying less than all others; that is no reason to look at it.)
+
+    Args:
+        crossing: The pairs.
+        measured: What two tables say of them.
+        tables: The tables of the folds.
+        words: Words of input and output.
+    """
+    I, O = len(words[0]), len(words[1])  # noqa: E741
+    x, y = (side.take(crossing.measured) for side in (crossing.source, crossing.target))
+    one, other = measured.one.values - 1, measured.other.values - 1
+    for_it = (one > NOTHING) & (other > NOTHING)
+    weight = np.where(for_it, one * other / measured.one.spread(measured.one.lengths), 0.0)
+    pairs, place = number(word_pairs(x, y, O).values)
+    by_pair = np.bincount(place, weight, len(pairs))
+    by_word = np.bincount(pairs // O, by_pair, I)
+    whole = sparse.csr_array(tables[0] + tables[1] + tables[2])
+    frequent = whole.sum(0) / whole.sum()
+    times = np.bincount(crossing.source.ids.numpy(), minlength=I)
+    found = []
+    for i in np.argsort(-by_word, kind="stable")[:MOST].tolist():
+        if by_word[i] > 0:
+            own = slice(*np.searchsorted(pairs, [i * O, (i + 1) * O]))
+            o = int(pairs[own][by_pair[own].argmax()] % O)
+            row = whole[[i]].toarray()[0]
+            share, trans = float(by_word[i] / by_word.sum()), float(row[o] / row.sum())
+            names = words[0][i], words[1][o]
+            found.append(Carrier(*names, share, trans, float(frequent[o]), int(times[i])))
+    return tuple(found)
+
+
+def examples(
+    crossing: Crossing,
+    measured: Measurement,
+    by_sentence: Array,
+    words: tuple[Sequence[str], Sequence[str]],
+) -> tuple[Example, ...]:
+    """Sentences from much to little information, each with its most telling output word."""
+    order = np.argsort(by_sentence, kind="stable")
+    chosen = dict.fromkeys(int(order[int(q * (len(order) - 1))]) for q in QUANTILES)
+    row_of = np.cumsum(measured.one.target) - measured.one.target
+    found = []
+    for m in chosen:
+        rows = measured.information[row_of[m] : row_of[m] + measured.one.target[m]]
+        t = int(rows.argmax())
+        times = (measured.one[m][t] + measured.other[m][t]) / 2
+        where = int(crossing.measured[m])
+        source, target = crossing.source[where], crossing.target[where]
+        found.append(
+            Example(
+                [words[0][i] for i in source[:LONGEST]],
+                [words[1][o] for o in target],
+                t,
+                times[:LONGEST].tolist(),
+                float(by_sentence[m]),
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,87 @@
+"""Alignments of both directions made one: intersection, and grow-diag-final-and."""
+
+from collections.abc import Sequence
+
+from foveate.metrics.alignment import Links
+from foveate.text.statistics.ibm1 import fit_ibm1
+from foveate.text.tokens import Tokens
+
+__all__ = ["align_both_ways", "flipped", "grow_diag_final_and", "intersection"]
+
+NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
+
+
+def align_both_ways(
+    source: Tokens,
+    target: Tokens,
+    size: tuple[int, int] | None = None,
+    *,
+    iterations: int = 5,
+    null: bool = False,
+) -> tuple[list[set[tuple[int, int]]], list[set[tuple[int, int]]]]:
+    """Links (l, t) by IBM Model 1 from source to target, and from target to source.
+
+    The first gives every target word at most one source word, the second every source word at most
+    one target word. Arguments as in :func:`foveate.text.statistics.ibm1.fit_ibm1`.
+    """
+    forward = fit_ibm1(source, target, size, iterations=iterations, null=null)
+    other = None if size is None else (size[1], size[0])
+    backward = fit_ibm1(target, source, other, iterations=iterations, null=null)
+    return forward.align(source, target), flipped(backward.align(target, source))
+
+
+def flipped(corpus: Sequence[Links]) -> list[set[tuple[int, int]]]:
+    """Links (j, i) for links (i, j)."""
+    return [{(j, i) for i, j in links} for links in corpus]
+
+
+def intersection(forward: Sequence[Links], backward: Sequence[Links]) -> list[set[tuple[int, int]]]:
+    """The links that both directions have."""
+    return [set(one & other) for one, other in zip(forward, backward, strict=True)]
+
+
+def grow_diag_final_and(
+    forward: Sequence[Links], backward: Sequence[Links]
+) -> list[set[tuple[int, int]]]:
+    """The intersection, grown within the union. Koehn, Och & Marcu (2003)
+
+    *Grow-diag*: a link of the union that touches an accepted one, also at a corner, is accepted if
+    one of its words has no link yet; links are gone through in order until none is added.
+    *Final-and*: then links of the forward, and of the backward direction, are accepted if both
+    their words have none.
+
+    Args:
+        forward: Links (i, j) of each sentence pair.
+        backward: Links (i, j) of the other direction, source first as well.
+
+    Example:
+        >>> (grown,) = grow_diag_final_and([{(0, 0), (4, 4), (5, 0)}], [{(0, 0), (1, 1), (4, 0)}])
+        >>> sorted(grown)
+        [(0, 0), (1, 1), (4, 4)]
+    """
+    return [_grown(set(one), set(other)) for one, other in zip(forward, backward, strict=True)]
+
+
+def _grown(forward: set[tuple[int, int]], backward: set[tuple[int, int]]) -> set[tuple[int, int]]:
+    links, union = forward & backward, forward | backward
+    rows, columns = {i for i, _ in links}, {j for _, j in links}
+
+    def accept(i: int, j: int) -> None:
+        links.add((i, j))
+        rows.add(i)
+        columns.add(j)
+
+    before = -1
+    while before < len(links):
+        before = len(links)
+        for i, j in sorted(union):
+            if (i, j) not in links:
+                continue
+            for di, dj in NEIGHBOURS:
+                near = (i + di, j + dj)
+                if near in union and (near[0] not in rows or near[1] not in columns):
+                    accept(*near)
+    for i, j in (*sorted(forward), *sorted(backward)):
+        if i not in rows and j not in columns:
+            accept(i, j)
+    return links

@@ -1,0 +1,103 @@
+"""What an epoch is prepared with: the order of the bags, and what paradigms ask for beforehand.
+
+Chance has names here: the seed of a member and the epoch decide what is drawn, whoever else is
+trained with it and whatever was drawn before.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from foveate.attention.paradigms import Paradigm
+from foveate.errors import FoveateError
+from foveate.models.focus import AttentionModel
+from foveate.randomness import generator
+from foveate.training.stack import Batch, Pile, Stack
+
+__all__ = ["Preparation", "at_places", "split"]
+
+
+def split(n: int, seeds: tuple[int, ...], share: float) -> tuple[Tensor, Tensor]:
+    """Rows to train on and rows to validate on, for each member, shapes (S, n') and (S, n'').
+
+    Args:
+        n: Number of bags.
+        seeds: One per member; decides its split.
+        share: Share of the bags to validate on.
+    """
+    if share == 0:
+        return torch.arange(n).expand(len(seeds), -1), torch.empty(len(seeds), 0, dtype=torch.long)
+    cut = round(n * (1 - share))
+    if not 0 < cut < n:
+        raise FoveateError(f"a validation share of {share} leaves no bags on one side of {n}")
+    order = torch.stack([torch.randperm(n, generator=generator("split", seed)) for seed in seeds])
+    return order[:, :cut], order[:, cut:]
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """What the coming epoch of a training needs, from its seeds and, for recall, from its models.
+
+    Args:
+        stack: The models.
+        pile: Their bags.
+        rows: Which of them each member is trained on, shape (S, n).
+        seeds: One per member.
+        at_once: Bags that are read at a time.
+    """
+
+    stack: Stack
+    pile: Pile
+    rows: Tensor
+    seeds: tuple[int, ...]
+    at_once: int
+
+    def order(self, epoch: int) -> Tensor:
+        """The order of each member's training bags, which its seed alone decides, shape (S, n)."""
+        chances = [generator("order", seed, epoch) for seed in self.seeds]
+        return torch.stack([torch.randperm(self.rows.shape[1], generator=c) for c in chances])
+
+    def aux(self, phase: Paradigm, members: Tensor, epoch: int) -> Tensor | None:
+        """What a paradigm asked for, for every training bag of some members, shape (S', n, …)."""
+        if phase.recalls:
+            return self._recall(phase, members)
+        if phase.draws:
+            return self._draws(phase.draws, members, epoch)
+        return self._picks(phase.picks, members, epoch) if phase.picks else None
+
+    def _draws(self, count: int, members: Tensor, epoch: int) -> Tensor:
+        """Uniform numbers for every training bag, shape (S', n, count)."""
+        shape, dtype = (self.rows.shape[1], count), self.stack.dtype
+        chances = [generator("draws", self.seeds[i], epoch) for i in members.tolist()]
+        return torch.stack([torch.rand(shape, generator=c, dtype=dtype) for c in chances])
+
+    def _picks(self, count: int, members: Tensor, epoch: int) -> Tensor:
+        """Places of segments drawn evenly from every training bag, shape (S', n, count)."""
+        drawn = self._draws(count, members, epoch)
+        mask = self.pile.masks(self.rows[members], members)
+        if mask is None:
+            return (drawn * self.pile.m).long()
+        nth = (drawn * mask.sum(-1, keepdim=True)).long()
+        return torch.searchsorted(mask.long().cumsum(-1), nth + 1)
+
+    @torch.no_grad()
+    def _recall(self, phase: Paradigm, members: Tensor) -> Tensor:
+        """What the paradigm remembers of every training bag, shape (S', n, …)."""
+        self.stack.model.eval()  # nothing is learnt here, statistics of batches neither
+        parts = []
+        for rows in self.rows[members].split(self.at_once, 1):
+            batch = self.pile.batch(rows, members)
+            parts.append(self.stack.run(_memory, batch, phase, members=members))
+        return torch.cat(parts, 1)
+
+
+def at_places(given: Tensor, places: Tensor) -> Tensor:
+    """Of what was asked for every bag (S', n, …) that of the bags at places (S', B)."""
+    wide = places.reshape(*places.shape, *[1] * (given.dim() - 2))
+    return given.gather(1, wide.expand(*places.shape, *given.shape[2:]))
+
+
+def _memory(model: AttentionModel, batch: Batch, phase: Paradigm) -> Tensor:
+    focus = model.attend(batch.x, batch.mask, batch.z)
+    return phase.remember(focus.alpha, focus.h, model.g, batch.y)

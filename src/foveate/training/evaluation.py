@@ -1,0 +1,152 @@
+"""Probes: trained models and bags in, arrays out."""
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from foveate.attention.paradigms import PARADIGMS, Paradigm
+from foveate.bags.bag import Bag
+from foveate.bags.segments import Network, Segments, each, take
+from foveate.metrics.focus import attention_on, focus_true, heat_map, quadrants, saif
+from foveate.metrics.sparsity import distance, entropy_bits, nonzeros
+from foveate.models.focus import AttentionModel
+from foveate.training.stack import Batch, Pile, Stack
+
+__all__ = ["Reading", "label_probability", "measure", "read", "read_stack"]
+
+Array = NDArray[np.float64]
+ELEMENTS = 2**25  # numbers held at a time while reading: 128 MB in single precision
+
+
+class Reading(NamedTuple):
+    """What a model makes of n bags; with a leading axis of members when read from a stack.
+
+    Args:
+        s: Focus scores, shape (n, m).
+        alpha: Attention, shape (n, m).
+        log_p: Log-probabilities of the classes under the inference asked for, shape (n, C).
+        loss: The paradigm's loss, shape (n,).
+    """
+
+    s: Tensor
+    alpha: Tensor
+    log_p: Tensor
+    loss: Tensor
+
+
+def read(model: AttentionModel, bag: Bag, paradigm: str | Paradigm = "soft") -> Reading:
+    """Read any model under any paradigm's inference.
+
+    Args:
+        model: A trained model.
+        bag: What it reads.
+        paradigm: Whose inference, by name or as an object.
+    """
+    rule = PARADIGMS.get(paradigm)() if isinstance(paradigm, str) else paradigm
+    dtype = next((p.dtype for p in model.parameters()), torch.float32)
+    stack = Stack(lambda: model, [0], dtype)
+    trains = model.training
+    part = read_stack(stack, Pile(bag, 1, dtype), rule)
+    model.train(trains)  # as it was given
+    return Reading(*(value[0] for value in part))
+
+
+@torch.no_grad()
+def read_stack(
+    stack: Stack,
+    pile: Pile,
+    paradigm: Paradigm,
+    members: Tensor | None = None,
+    rows: Tensor | None = None,
+) -> Reading:
+    """Every member's reading of its bags; a row of a bank is scored once, whoever holds it.
+
+    Args:
+        stack: The models.
+        pile: Their bags.
+        paradigm: Whose inference and loss.
+        members: Which members; None for all.
+        rows: Which bags of each of these members, shape (S', n'); None for all.
+    """
+    stack.model.eval()
+    size = len(stack) if members is None else len(members)
+    rows = torch.arange(pile.n).expand(size, -1) if rows is None else rows
+    at_once = max(1, ELEMENTS // (size * pile.m * max(1, prod(pile.segment_shape))))
+    # A bank smaller than the bags cut from it is read whole, so that nothing is scored twice.
+    outer = pile.n if pile.reuses else at_once
+    parts = []
+    for here in rows.split(outer, 1):
+        batch = pile.batch(here, members)
+        parts.append(stack.run(_reading, batch, paradigm.objective(), at_once, members=members))
+    return Reading(*(_joined(part, 1) for part in zip(*parts, strict=True)))
+
+
+def _reading(model: AttentionModel, batch: Batch, rule: Paradigm, at_once: int) -> Reading:
+    focus = model.attend(batch.x, batch.mask, batch.z)
+    h: Segments = focus.h
+    g: Network = model.g
+    if rule.per_segment:  # classify each segment once, for the prediction and for the loss
+        h, g = each(model.g, h), _same
+    read_off = []
+    for start in range(0, len(batch.y), at_once):
+        part = slice(start, start + at_once)
+        read_off.append(rule.read(focus.alpha[part], take(h, part), g, batch.y[part]))
+    log_p, loss = (_joined(column, 0) for column in zip(*read_off, strict=True))
+    return Reading(focus.s, focus.alpha, log_p, loss)
+
+
+def _joined(parts: Sequence[Tensor], axis: int) -> Tensor:
+    return parts[0] if len(parts) == 1 else torch.cat(list(parts), axis)
+
+
+def _same(rows: Tensor) -> Tensor:
+    return rows
+
+
+def measure(reading: Reading, pile: Pile) -> dict[str, Array]:
+    """All that a record keeps over time of a reading: one number a member, shape (S,).
+
+    The heat map of focus and prediction has 25, shape (S, 5, 5). Measures of focus need the
+    relevant segments z; without them only the others are given.
+    """
+    s, own = _apart(reading.s), _apart(reading.alpha)  # only compared: their precision will do
+    alpha, log_p = _apart(reading.alpha.double()), _apart(reading.log_p.double())
+    loss = reading.loss.double().numpy()
+    correct = log_p.argmax(-1) == pile.y.numpy()
+    values = {
+        "loss": loss.mean(-1),
+        "accuracy": correct.mean(-1),
+        "nnz": nonzeros(alpha).mean(-1),
+        "dist": distance(alpha).mean(-1),
+        "ent": entropy_bits(alpha).mean(-1),
+    }
+    if pile.z is not None:
+        z, mask = _apart(pile.z), None if pile.mask is None else _apart(pile.mask)
+        p_y = label_probability(log_p, pile.y.numpy())
+        a_z = attention_on(alpha, z)
+        focused = focus_true(s, z, mask)
+        values |= {
+            "ft": focused.mean(-1),
+            "ft_alpha": focus_true(own, z, mask).mean(-1),
+            "saif": saif(a_z, p_y),
+            "a_z": a_z.mean(-1),
+            "heat": heat_map(a_z, p_y),
+            **quadrants(focused, correct),
+        }
+    return values
+
+
+def _apart(values: Tensor) -> NDArray[Any]:
+    """An array (S, n, m) whose segments lie apart in memory: sums over them run along the bags."""
+    return values.mT.contiguous().mT.numpy()
+
+
+def label_probability(log_p: Array, y: NDArray[np.int64]) -> Array:
+    """Probability of the true class, shape (S, n), from log-probabilities (S, n, C)."""
+    y = np.broadcast_to(y, log_p.shape[:-1])
+    return np.exp(np.take_along_axis(log_p, y[..., None], -1)[..., 0])

@@ -1,0 +1,79 @@
+"""The one training loop: ``fit(...) -> Record``, many seeds in one program."""
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from foveate.attention.paradigms import Paradigm
+from foveate.bags.bag import Bag
+from foveate.errors import FoveateError
+from foveate.records.checkpoint import load_checkpoint, save_checkpoint
+from foveate.records.record import Record
+from foveate.training.identity import differences, identity
+from foveate.training.plan import Plan
+from foveate.training.stack import Build
+from foveate.training.state import Probe, Training
+
+__all__ = ["Probe", "Training", "fit"]
+
+
+def fit(
+    build: Build | Sequence[Build],
+    train: Bag | Sequence[Bag],
+    test: Bag | Sequence[Bag],
+    paradigm: str | Paradigm | Sequence[Paradigm] = "soft",
+    *,
+    seeds: Sequence[int] = (0,),
+    plan: Plan | None = None,
+    checkpoint: Path | None = None,
+    report: Callable[[int, int], None] | None = None,
+    probe: Probe | None = None,
+    **settings: Any,
+) -> Record:
+    """Train one member per seed, all in one program, and measure them on held-out bags.
+
+    Args:
+        build: Makes an untrained model, or one such function per member.
+        train: Training bags, for all members or one set each.
+        test: Held-out bags: measured, never trained or selected on.
+        paradigm: How to train: a name, an object, or one object per member.
+        seeds: One per member; decides initial weights, the order of bags, and what is sampled.
+        plan: Sizes and rates of the training.
+        checkpoint: File to keep the state of the training in. If it is there, training goes on
+            from it and ends with the same bits as if it had never stopped.
+        report: Called as ``report(epochs done, epochs)``.
+        probe: Measures further quantities whenever the others are measured, before the first
+            epoch and after the last included; they are kept in ``record.values``.
+        settings: Fields of :class:`~foveate.training.plan.Plan`, overriding those of ``plan``.
+
+    Returns:
+        Measures over time, one number a member; at the end scores, attention and predictions for
+        every held-out bag; the trained stack as ``record.trained``.
+    """
+    plan = Plan(**((plan.model_dump() if plan else {}) | settings))
+    training = Training(build, train, test, paradigm, seeds, plan, probe)
+    if checkpoint is not None:
+        own = identity(plan, training.paradigms, seeds, {"training bags": train, "test bags": test})
+        if checkpoint.exists():
+            _go_on(training, checkpoint, own)
+    saved = time.monotonic()
+    while not training.done:
+        training.run_epoch()
+        if report is not None:
+            report(training.epoch, plan.epochs)
+        if checkpoint is not None and time.monotonic() - saved >= plan.save_seconds:
+            tensors, meta = training.snapshot()
+            save_checkpoint(checkpoint, tensors, {**meta, "of": own})
+            saved = time.monotonic()
+    return training.record()
+
+
+def _go_on(training: Training, checkpoint: Path, own: dict[str, Any]) -> None:
+    tensors, meta = load_checkpoint(checkpoint)
+    if differ := differences(own, meta.get("of", {})):
+        raise FoveateError(
+            f"{checkpoint} is the state of another training, its {' and '.join(differ)} differ: "
+            "remove it to start anew"
+        )
+    training.restore(tensors, meta)

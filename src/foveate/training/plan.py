@@ -1,0 +1,139 @@
+"""Plans: what is trained and how, checked once, shared by library, TOML and command line."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from foveate.settings import Amount, Checked, Count, Positive, Several, Share, Words
+
+__all__ = ["RACED", "Plan", "Race", "SettledRace"]
+
+RACED = ("soft", "hard", "lvml", "hybrid", "witness")
+
+
+def _number(given: Any) -> Any:
+    """A number where there is one in the text: a command line has only text."""
+    try:
+        return float(given) if isinstance(given, str) else given
+    except ValueError:
+        return given
+
+
+class Plan(Checked):
+    """How long, in what batches and at what rate a stack is trained."""
+
+    epochs: Count = 60
+    """Passes over the training bags."""
+    batch: Count = 200
+    """Bags per step."""
+    lr: Positive | tuple[Positive, ...] = 1e-3
+    """Learning rate, or one per member."""
+    optimizer: Literal["sgd", "adam", "adamw"] = "adam"
+    """Optimiser."""
+    momentum: Share = 0.9
+    """Momentum of SGD."""
+    weight_decay: Amount = 0.0
+    """Weight decay."""
+    every: Count | None = None
+    """Epochs between measurements; about thirty in all unless given."""
+    validation: Share = 0.0
+    """Share of the training bags kept for stopping."""
+    patience: Count | None = None
+    """Stop a member after so many epochs without a lower validation loss, and keep its best."""
+    stop_below: Positive | None = None
+    """Stop a member when its mean training loss falls below."""
+    dtype: Literal["float32", "float64"] = "float32"
+    """Number type."""
+    save_seconds: Amount = 5.0
+    """Time between checkpoints, where one is kept."""
+
+    @model_validator(mode="after")
+    def _patience_needs_bags(self) -> Self:
+        if self.patience is not None and self.validation == 0:
+            raise ValueError("patience needs validation bags: set validation above 0")
+        return self
+
+    @property
+    def measure_every(self) -> int:
+        """Epochs between measurements."""
+        return self.every or max(1, self.epochs // 30)
+
+
+class Race(Checked):
+    """What is raced: every field is a flag of ``foveate race`` and a key of its TOML file.
+
+    Fields left out take the data set's own recipe.
+    """
+
+    data: str = "digits"
+    """A data set by name, or the path of a Parquet folder or an NPZ file."""
+    label: str | None = None
+    """Label column of a Parquet folder."""
+    foreground: Words | None = None
+    """Labels that are foreground, where data is a path."""
+    paradigms: Annotated[Words, Field(min_length=1)] = RACED
+    """Ways to train."""
+    seeds: Count = 10
+    """How many seeds; seed 0, 1, … decides data, weights and order."""
+    m: int | None = None
+    """Segments per bag."""
+    n: int | None = None
+    """Training bags."""
+    n_test: int | None = None
+    """Held-out bags."""
+    net: str | None = None
+    """Networks for f and g."""
+    map: str = "softmax"
+    """How scores become attention."""
+    layer: str = "zeroth"
+    """Where segments are averaged: zeroth, or f's last hidden layer."""
+    entropy: Amount = 0.0
+    """Weight of the entropy regulariser."""
+    switch: Annotated[float | str, BeforeValidator(_number)] = 0.8
+    """Where the hybrid switches: a fraction, an epoch, or plateau."""
+    equal_compute: bool = False
+    """Give every paradigm the multiplications that soft attention needs for all epochs."""
+    epochs: int | None = None
+    """Passes over the training bags."""
+    batch: int | None = None
+    """Bags per step."""
+    lr: float | None = None
+    """Learning rate."""
+    optimizer: str | None = None
+    """sgd, adam or adamw."""
+    validation: float = 0.0
+    """Share of the training bags kept for stopping."""
+    patience: int | None = None
+    """Epochs without a lower validation loss before a seed stops."""
+    stop_below: float | None = None
+    """Training loss at which a seed stops."""
+    save_seconds: float = 5.0
+    """Time between checkpoints."""
+
+
+class SettledRace(Race):
+    """A race with nothing left open: what a manifest keeps and a resumed run reads."""
+
+    data: str
+    paradigms: Annotated[Words, Field(min_length=1)]
+    seeds: Count
+    m: Several
+    n: Count
+    n_test: Count
+    net: str
+    epochs: Count
+    batch: Count
+    lr: Positive
+    optimizer: str
+
+    @model_validator(mode="after")
+    def _both_sides_have_bags(self) -> Self:
+        if self.validation and not 0 < round(self.n * (1 - self.validation)) < self.n:
+            share = f"a validation share of {self.validation}"
+            raise ValueError(f"{share} leaves no bags on one side of {self.n}")
+        return self
+
+    def plan(self, epochs: int) -> Plan:
+        """The training plan of one paradigm."""
+        names = ("batch", "lr", "optimizer", "validation", "patience", "stop_below", "save_seconds")
+        return Plan(epochs=epochs, **{name: getattr(self, name) for name in names})

@@ -1,0 +1,148 @@
+"""The bags of all members of a stack, and the batches that are cut from them."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from foveate.bags.bag import Bag
+from foveate.bags.segments import Segments
+from foveate.errors import FoveateError
+from foveate.training.stack.batch_sources import Banks, Dense, Room, Wanted, picked, source
+
+__all__ = ["Batch", "Pile"]
+
+
+class Batch(NamedTuple):
+    """The bags of one step, with a leading axis of members (inside a task: without it).
+
+    ``aux`` is what the paradigm asked for; parts that are not there are None.
+    """
+
+    x: Segments
+    y: Tensor
+    z: Tensor | None = None
+    mask: Tensor | None = None
+    aux: Tensor | None = None
+
+
+class Pile:
+    """The bags of all members: one set that all share, or one set each of the same size.
+
+    Args:
+        bags: One :class:`Bag` for all, or one per member.
+        size: Number of members.
+        dtype: Number type of floating-point segments.
+    """
+
+    def __init__(
+        self, bags: Bag | Sequence[Bag], size: int, dtype: torch.dtype = torch.float32
+    ) -> None:
+        sets = [bags] if isinstance(bags, Bag) else list(bags)
+        if all(bag is sets[0] for bag in sets):
+            sets = sets[:1]
+        if len(sets) not in (1, size) or any(bag.shape != sets[0].shape for bag in sets):
+            raise FoveateError(
+                f"{size} members need one set of bags each, of equal sizes, or one for all; "
+                f"got {len(sets)} of sizes {sorted({bag.shape for bag in sets})}"
+            )
+        self.n, self.m = sets[0].shape
+        self.size, self.shared = size, len(sets) == 1
+        self.segment_shape = sets[0].segment_shape
+        self._source = source([bag.x for bag in sets], dtype)
+        self.chunk: int | None = None
+        self._room = Room()
+        self.y = torch.stack([bag.y for bag in sets])
+        self.z = _joined([bag.z for bag in sets], "z")
+        self.mask = _mask(sets)
+
+    @property
+    def reuses(self) -> bool:
+        """Whether there is a bank that is smaller than the bags cut from it."""
+        return isinstance(self._source, Banks) and self._source.length < self.n * self.m
+
+    def repeats(self, bags: int) -> bool:
+        """Whether so many bags hold each row of a bank twice or more often, on average."""
+        if not isinstance(self._source, Banks):
+            return False
+        segments = float(self.m if self.mask is None else self.mask.sum(-1).double().mean())
+        return bags * segments >= 2 * self._source.length
+
+    def holds(self, x: Tensor) -> bool:
+        """Whether numbers are those of the pile itself, read where they lie, and not a copy."""
+        return x.untyped_storage().data_ptr() == self._source.storage
+
+    def in_chunks(self, chunk: int) -> None:
+        """Hand on no segments written out, but the bank, to be read a chunk at a time."""
+        self.chunk = chunk
+        if isinstance(self._source, Dense):
+            self._source = self._source.as_banks()
+
+    def masks(self, rows: Tensor, members: Tensor) -> Tensor | None:
+        """Which segments the bags at ``rows`` (S', B) of members have; None where all have m."""
+        sets = torch.zeros_like(members) if self.shared else members
+        return None if self.mask is None else picked(self.mask, rows + self.n * sets[:, None])
+
+    def lengths(self, rows: Tensor, members: Tensor) -> Tensor:
+        """How many columns the bags at ``rows`` (S', B) of members use, shape (S', B)."""
+        mask = self.masks(rows, members)
+        if mask is None:
+            return torch.full_like(rows, self.m)
+        return (mask * torch.arange(1, self.m + 1)).amax(-1)
+
+    def batch(
+        self,
+        rows: Tensor,
+        members: Tensor | None = None,
+        aux: Tensor | None = None,
+        *,
+        whole: bool = True,
+        with_z: bool = True,
+        trim: bool = False,
+        first: int | None = None,
+        reuse: bool = False,
+    ) -> Batch:
+        """The bags at ``rows`` of each member.
+
+        Args:
+            rows: Shape (S, B), or (S', B) for the rows of ``members``.
+            members: Whose bags; None for all.
+            aux: Handed on.
+            whole: Whether a bank smaller than the batch is handed on whole with an index.
+            with_z: Whether the relevance is handed on.
+            trim: Whether columns in which none of these bags has a segment are left out.
+            first: How many segments of each bag, from the first on; None for all.
+            reuse: Whether the last batch that was asked for so is done with; the segments of a
+                large one then take its place in memory.
+        """
+        who = torch.arange(self.size) if members is None else members
+        sets = torch.zeros_like(who) if self.shared else who
+        at = rows + self.n * sets[:, None]
+        mask = self.masks(rows, who)
+        used = self.m if first is None else first
+        if mask is not None:
+            mask = mask[..., :used]
+            if trim:
+                used = int(mask.flatten(0, 1).any(0).nonzero()[-1]) + 1
+                mask = mask[..., :used]
+        room = self._room if reuse else None
+        x = self._source.segments(Wanted(sets, at, used, whole, self.chunk, room))
+        z = picked(self.z, at)[..., :used] if with_z and self.z is not None else None
+        return Batch(x, picked(self.y, at), z, mask, aux)
+
+
+def _mask(sets: list[Bag]) -> Tensor | None:
+    if all(bag.mask is None for bag in sets):
+        return None
+    full = torch.ones(sets[0].shape, dtype=torch.bool)
+    return torch.stack([full if bag.mask is None else bag.mask for bag in sets])
+
+
+def _joined(parts: list[Tensor | None], name: str) -> Tensor | None:
+    present = [part for part in parts if part is not None]
+    if not present:
+        return None
+    if len(present) != len(parts):
+        raise FoveateError(f"{name} must be known for the bags of all members or of none")
+    return torch.stack(present)

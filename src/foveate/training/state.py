@@ -1,0 +1,274 @@
+"""The state of a stacked training, an epoch at a time."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from foveate.attention.paradigms import Paradigm, Progress
+from foveate.bags.bag import Bag
+from foveate.bags.segments import like_sized
+from foveate.models.focus import AttentionModel
+from foveate.records.record import Record
+from foveate.training.early_stopping import Patience
+from foveate.training.epoch_inputs import Preparation, at_places, split
+from foveate.training.evaluation import Reading, measure, read_stack
+from foveate.training.memory import bounded
+from foveate.training.optimisers import Settings, StackedOptimizer
+from foveate.training.plan import Plan
+from foveate.training.schedule import Group, grouped, per_member, standing
+from foveate.training.stack import Batch, Build, Pile, Stack
+
+__all__ = ["Probe", "Training"]
+
+Probe = Callable[["Training"], Mapping[str, np.ndarray]]
+"""From a training as it stands to further quantities by name, each one row a member, (S, …)."""
+
+
+class Training:
+    """The state of a stacked training; :func:`~foveate.training.loop.fit` runs it by epochs."""
+
+    def __init__(
+        self,
+        build: Build | Sequence[Build],
+        train: Bag | Sequence[Bag],
+        test: Bag | Sequence[Bag],
+        paradigm: str | Paradigm | Sequence[Paradigm],
+        seeds: Sequence[int],
+        plan: Plan,
+        probe: Probe | None = None,
+    ) -> None:
+        size, dtype = len(seeds), getattr(torch, plan.dtype)
+        self.plan, self.seeds, self.probe = plan, tuple(seeds), probe
+        self.stack = Stack(build, seeds, dtype)
+        self.train, self.test = Pile(train, size, dtype), Pile(test, size, dtype)
+        self.rows, self.held_out = split(self.train.n, self.seeds, plan.validation)
+        self.paradigms, self.part = bounded(
+            self.stack, self.train, self.test, per_member(paradigm, size), self.rows, plan.batch
+        )
+        at_once = plan.batch if self.part is None else max(1, self.part // self.train.m)
+        self._prepare = Preparation(self.stack, self.train, self.rows, self.seeds, at_once)
+        lr = torch.tensor(per_member(plan.lr, size), dtype=dtype)
+        settings = Settings(plan.momentum, plan.weight_decay)
+        self.optimizer = StackedOptimizer(plan.optimizer, lr, self.stack.flat.shape[1], settings)
+        self.patience = (
+            Patience(plan.patience, self.stack.state(), dtype) if plan.patience else None
+        )
+        self.epoch, self.cpu_seconds = 0, 0.0
+        self.active = torch.ones(size, dtype=torch.bool)
+        self.calls = torch.zeros(size, dtype=torch.long)
+        self.losses: list[Tensor] = []
+        self.times: list[int] = []
+        self.values: dict[str, list[np.ndarray]] = {}
+        self._read: Reading | None = None  # held-out bags as these weights read them
+        self._measure()
+
+    @property
+    def done(self) -> bool:
+        """Whether all epochs are run or all members have stopped."""
+        return self.epoch >= self.plan.epochs or not bool(self.active.any())
+
+    def run_epoch(self) -> None:
+        """One pass over the training bags for every member that has not stopped."""
+        start = time.process_time()
+        self._read = None
+        self._restart()
+        order = self._prepare.order(self.epoch)
+        groups = self._groups(self._phases(self.epoch), self.active)
+        aux = [self._prepare.aux(*group, self.epoch) for group in groups]
+        total = torch.zeros(len(self.seeds), dtype=self.stack.dtype)
+        self.stack.model.train()
+        for places in order.split(self.plan.batch, 1):
+            total += self._step(places, groups, aux) * places.shape[1]
+        self.losses.append(torch.where(self.active, total / order.shape[1], self._last_loss()))
+        for phase, members in groups:
+            self.calls[members] += phase.calls(self.train.m) * order.shape[1]
+        self.epoch += 1
+        self.cpu_seconds += time.process_time() - start
+        self._stop()
+        if self.epoch % self.plan.measure_every == 0 or self.done:
+            self._measure()
+
+    def _step(self, places: Tensor, groups: list[Group], aux: list[Tensor | None]) -> Tensor:
+        """One gradient step of all active members; returns their mean losses, shape (S,)."""
+        if len(groups[0].members) == len(self.seeds):  # the usual case, without copies
+            losses, grad = self._gradients(groups[0].phase, places, aux[0])
+            self.optimizer.step(self.stack.flat, grad)
+            return losses
+        losses = torch.zeros(len(self.seeds), dtype=self.stack.dtype)
+        grad = torch.zeros_like(self.stack.flat)
+        for (phase, members), asked in zip(groups, aux, strict=True):
+            found = self._gradients(phase, places[members], asked, members)
+            losses[members], grad[members] = found
+        active = None if bool(self.active.all()) else self.active.nonzero()[:, 0]
+        self.optimizer.step(self.stack.flat, grad, active)
+        return losses
+
+    def _gradients(
+        self, phase: Paradigm, places: Tensor, aux: Tensor | None, members: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Mean loss and gradient of some members on the bags at their places in the epoch (S', B).
+
+        Of a large step, which members take one by one, it is the mean over the bags of its parts.
+        """
+        if self.part is None:
+            return self._at_once(phase, places, aux, members)
+        who = torch.arange(len(self.seeds)) if members is None else members
+        lengths = self.train.lengths(self.rows[who].gather(1, places), who)[0]
+        losses = torch.zeros(1, dtype=self.stack.dtype)
+        grad = torch.zeros(1, self.stack.flat.shape[1], dtype=self.stack.dtype)
+        for some in like_sized(lengths, self.part):
+            found = self._at_once(phase, places[:, some], aux, members)
+            losses.add_(found[0], alpha=len(some) / len(lengths))
+            grad.add_(found[1], alpha=len(some) / len(lengths))
+        return losses, grad
+
+    def _at_once(
+        self, phase: Paradigm, places: Tensor, aux: Tensor | None, members: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        batch = self.train.batch(
+            (self.rows if members is None else self.rows[members]).gather(1, places),
+            members,
+            None if aux is None else at_places(aux, places),
+            whole=not self.stack.mixes_rows,
+            with_z=self.stack.model.needs_z or phase.needs_z,
+            trim=not phase.whole_bag,
+            reuse=True,
+        )
+        if phase.recalls and batch.aux is not None and batch.mask is not None:
+            batch = batch._replace(aux=batch.aux[..., : batch.mask.shape[-1]])
+        return self.stack.gradients(_mean_loss, batch, phase, members=members)
+
+    def _progress(self, epoch: int) -> list[tuple[Paradigm, Progress]]:
+        """What each member is trained with, and where it stands at the start of an epoch."""
+        there = standing(self.seeds, epoch, self.plan.epochs, self.losses)
+        return list(zip(self.paradigms, there, strict=True))
+
+    def _phases(self, epoch: int) -> list[Paradigm]:
+        return [rule.phase(progress) for rule, progress in self._progress(epoch)]
+
+    def readings(self) -> list[Paradigm]:
+        """What each member is read by as it stands."""
+        now = self._progress(max(0, self.epoch - 1))
+        return [rule.reading(progress) for rule, progress in now]
+
+    def _settled(self, epoch: int) -> Tensor:
+        """Which members have no other phase before them after an epoch, shape (S,)."""
+        return torch.tensor([rule.settled(progress) for rule, progress in self._progress(epoch)])
+
+    def _groups(self, phases: list[Paradigm], active: Tensor) -> list[Group]:
+        """Members that are trained or read together; one by one where steps are taken in parts."""
+        return grouped(phases, active, apart=self.part is not None)
+
+    def _restart(self) -> None:
+        """A fresh optimiser for members that enter a phase which asks for one."""
+        now = self._phases(self.epoch)
+        before = self._phases(self.epoch - 1) if self.epoch else now
+        new = [
+            rule.fresh_optimizer and old != phase
+            for rule, old, phase in zip(self.paradigms, before, now, strict=True)
+        ]
+        if any(new):
+            self.optimizer.restart(torch.tensor(new))
+
+    def _stop(self) -> None:
+        """Retire members that met a stopping rule, once they are in their last phase."""
+        settled = self._settled(self.epoch - 1)
+        if self.plan.stop_below is not None:
+            self.active &= ~settled | (self.losses[-1] >= self.plan.stop_below)
+        if self.patience is None:
+            return
+        if self.epoch > 1:
+            self.patience.restart(settled & ~self._settled(self.epoch - 2))
+        self.active &= ~settled | self.patience.goes_on(
+            self._validation_loss(), self.active, self.stack.state()
+        )
+        if self.done:
+            self.stack.restore({k: v.clone() for k, v in self.patience.kept.items()})
+
+    def _validation_loss(self) -> Tensor:
+        loss = torch.full((len(self.seeds),), torch.inf, dtype=self.stack.dtype)
+        for phase, members in self._groups(self.readings(), self.active):
+            part = read_stack(self.stack, self.train, phase, members, self.held_out[members])
+            loss[members] = part.loss.mean(1)
+        return loss
+
+    def _measure(self) -> None:
+        """Append what is recorded over time, each member by the reading of where it stands."""
+        measured: dict[str, np.ndarray] = {"train_loss": self._last_loss().double().numpy()}
+        self._read = self._reading()
+        measured |= measure(self._read, self.test)
+        if self.probe is not None:
+            measured |= self.probe(self)
+        self.times.append(self.epoch)
+        for name, value in measured.items():
+            self.values.setdefault(name, []).append(value)
+
+    def _reading(self) -> Reading:
+        groups = self._groups(self.readings(), torch.ones_like(self.active))
+        if len(groups) == 1:  # the usual case, without copies
+            return read_stack(self.stack, self.test, groups[0].phase)
+        readings = [read_stack(self.stack, self.test, rule, who) for rule, who in groups]
+        back = torch.cat([group.members for group in groups]).argsort()
+        return Reading(*(torch.cat(part)[back] for part in zip(*readings, strict=True)))
+
+    def _last_loss(self) -> Tensor:
+        nothing = torch.full((len(self.seeds),), torch.nan, dtype=self.stack.dtype)
+        return self.losses[-1] if self.losses else nothing
+
+    def record(self) -> Record:
+        """All measurements so far, and every held-out bag as it is read now."""
+        reading = self._reading() if self._read is None else self._read
+        final = {name: value.float().numpy() for name, value in reading._asdict().items()}
+        final |= {"y": self.test.y.numpy(), "losses": torch.stack(self.losses).T.float().numpy()}
+        for name in ("z", "mask"):
+            if (part := getattr(self.test, name)) is not None:
+                final[name] = part.numpy()
+        meta = {
+            "seeds": list(self.seeds),
+            "plan": self.plan.model_dump(),
+            "epochs_run": self.epoch,
+            "parameters": self.stack.flat.shape[1],
+            "cpu_seconds": self.cpu_seconds,
+            "classifier_calls": self.calls.tolist(),
+            "stopped": (~self.active).tolist(),
+        }
+        values = {name: np.stack(rows) for name, rows in self.values.items()}
+        return Record(np.array(self.times), values, final, meta, trained=self.stack)
+
+    def snapshot(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """All that the coming epochs depend on."""
+        tensors = {
+            **self.stack.state(),
+            **{f"optimizer/{k}": v for k, v in self.optimizer.state.items()},
+            **{f"values/{k}": torch.from_numpy(np.stack(v)) for k, v in self.values.items()},
+            **(self.patience.state() if self.patience else {}),
+            **{"active": self.active, "calls": self.calls},
+            **{"losses": torch.stack(self.losses), "times": torch.tensor(self.times)},
+        }
+        return tensors, {"epoch": self.epoch, "cpu_seconds": self.cpu_seconds}
+
+    def restore(self, tensors: dict[str, Tensor], meta: dict[str, Any]) -> None:
+        """Go on from what :meth:`snapshot` gave."""
+        self.stack.restore(tensors)
+        self.optimizer.state = _under("optimizer/", tensors)
+        self.values = {k: list(v.numpy()) for k, v in _under("values/", tensors).items()}
+        if self.patience is not None:
+            self.patience.restore(tensors)
+        self.active, self.calls = tensors["active"], tensors["calls"]
+        self.losses, self.times = list(tensors["losses"]), tensors["times"].tolist()
+        self.epoch, self.cpu_seconds = meta["epoch"], meta["cpu_seconds"]
+        self._read = None
+
+
+def _mean_loss(model: AttentionModel, batch: Batch, phase: Paradigm) -> Tensor:
+    focus = model.attend(batch.x, batch.mask, batch.z)
+    loss = phase.loss(focus.alpha, focus.h, model.g, batch.y, batch.aux)
+    return (loss + phase.told(focus.alpha, batch.z) if phase.needs_z else loss).mean()
+
+
+def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}

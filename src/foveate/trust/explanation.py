@@ -1,0 +1,148 @@
+r"""Evidence: what each segment says for and against each class, and how much it was looked at.
+
+.. math:: e_{jc} = \alpha_j \Big(g_c(h_j) - \tfrac1C \sum_k g_k(h_j)\Big)
+
+is the centred logit of class c of segment j read by itself, times its attention. Logits are centred
+over the classes because a classifier's answer does not change when all its logits grow alike. Where
+g is affine and the mixture is read (soft attention), and always where logits are averaged, the
+evidence of a bag's segments sums to the bag's own centred logits. Elsewhere it does not: g of a
+mixture is not the mixture of g, hard attention reads the top segment alone, and the marginal
+likelihood averages probabilities. There it says what the attended segments say one by one.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from foveate.attention.paradigms import Paradigm
+from foveate.bags.bag import Bag
+from foveate.bags.segments import Mosaics, Network, Segments, dense, each, like_sized
+from foveate.errors import FoveateError
+from foveate.models.focus import AttentionModel
+from foveate.training.stack import Stack
+
+__all__ = ["Explained", "explain", "lengths_of"]
+
+Array = NDArray[Any]
+ELEMENTS = 2**24  # numbers of segments read at a time: 64 MB in single precision
+
+
+@dataclass(frozen=True)
+class Explained:
+    """What the members of a stack make of n bags, segment by segment.
+
+    Args:
+        log_p: Log-probabilities of the classes, one row a member, shape (S, n, C).
+        alpha: Attention, mean over members, one array (m_i,) a bag.
+        evidence: Evidence e, mean over members, one array (m_i, C) a bag; empty unless asked for.
+    """
+
+    log_p: Array
+    alpha: list[Array]
+    evidence: list[Array]
+
+    @property
+    def p(self) -> Array:
+        """Probabilities of the classes, mean over members, shape (n, C)."""
+        mean: Array = np.exp(self.log_p.astype(np.float64)).mean(0)
+        return mean / mean.sum(1, keepdims=True)
+
+
+@torch.no_grad()
+def explain(
+    stack: Stack,
+    bag: Bag,
+    paradigm: Paradigm,
+    *,
+    with_evidence: bool = True,
+    report: Callable[[int, int], None] | None = None,
+) -> Explained:
+    """Predictions, attention and evidence of every bag; bags of like length are read together.
+
+    Memory is bounded by a number of segments, not by the longest bag of all.
+
+    Args:
+        stack: The models.
+        bag: What they read.
+        paradigm: Whose inference.
+        with_evidence: Whether evidence is wanted too, for which every segment is classified.
+        report: Called as ``report(bags done, bags)``.
+    """
+    if paradigm.whole_bag:
+        raise FoveateError("a classifier of whole bags says nothing of single segments")
+    stack.model.eval()
+    lengths, rule, done = lengths_of(bag), paradigm.objective(), 0
+    log_p: list[Any] = [None] * len(bag)
+    alpha: list[Array] = [np.empty(0)] * len(bag)
+    evidence: list[Array] = [np.empty(0)] * len(bag) if with_evidence else []
+    most = ELEMENTS // (prod(bag.segment_shape) * len(stack))
+    for rows in like_sized(lengths, most):
+        x, mask = _segments(bag, rows, stack.dtype)
+        logs, weights, *said = stack.run(_looking(x, mask, rule, with_evidence))
+        for k, row in enumerate(rows.tolist()):
+            there = slice(None) if mask is None else mask[k]
+            log_p[row] = logs[:, k].numpy()
+            alpha[row] = weights[:, k].mean(0)[there].numpy()
+            if with_evidence:
+                evidence[row] = said[0][:, k].mean(0)[there].numpy()
+        done += len(rows)
+        if report is not None:
+            report(done, len(bag))
+    return Explained(np.stack(log_p, 1), alpha, evidence)
+
+
+def lengths_of(bag: Bag) -> Tensor:
+    """Number of segments of each bag, shape (n,)."""
+    return torch.full((len(bag),), bag.m) if bag.mask is None else bag.mask.sum(1)
+
+
+def _looking(
+    x: Segments, mask: Tensor | None, rule: Paradigm, with_evidence: bool
+) -> Callable[..., tuple[Tensor, ...]]:
+    """A task that closes over the bags, so that all members of a stack share one copy of them."""
+
+    def look(model: AttentionModel) -> tuple[Tensor, ...]:
+        focus = model.attend(x, mask)
+        if not with_evidence:
+            return rule.log_prob(focus.alpha, focus.h, model.g), focus.alpha
+        logits = each(model.g, focus.h)
+        h: Segments = logits if rule.per_segment else focus.h
+        g: Network = _same if rule.per_segment else model.g
+        rows = dense(logits)
+        centred = rows - rows.mean(-1, keepdim=True)
+        return rule.log_prob(focus.alpha, h, g), focus.alpha, focus.alpha[..., None] * centred
+
+    return look
+
+
+def _same(rows: Tensor) -> Tensor:
+    return rows
+
+
+def _segments(bag: Bag, rows: Tensor, dtype: torch.dtype) -> tuple[Segments, Tensor | None]:
+    """The bags at ``rows`` without columns that none of them uses; one bag alone as it lies."""
+    mask = None if bag.mask is None else bag.mask[rows]
+    used = slice(None)
+    if mask is not None:
+        used = slice(0, int(mask.any(0).nonzero()[-1]) + 1)
+        mask = mask[:, used]
+        mask = None if bool(mask.all()) else mask
+    if not isinstance(bag.x, Mosaics):
+        return _typed(bag.x[rows][:, used], dtype), mask
+    index = bag.x.index[rows][:, used]
+    if len(rows) == 1 and bool((index[0].diff() == 1).all()):
+        first = int(index[0, 0])
+        return _typed(bag.x.bank[None, first : first + index.shape[1]], dtype), mask
+    if len(bag.x.bank) < index.numel():
+        return Mosaics(_typed(bag.x.bank, dtype), index), mask
+    return _typed(bag.x.bank[index], dtype), mask
+
+
+def _typed(x: Tensor, dtype: torch.dtype) -> Tensor:
+    return x.to(dtype) if x.is_floating_point() else x

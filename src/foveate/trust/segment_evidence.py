@@ -1,0 +1,260 @@
+"""Label-free evidence: what models do when segments are hidden, and what they say of each segment.
+
+No location label is read here. Bags have their own labels y. Everything is one number a bag, with
+members in front: means over bags of a class, or intervals over bags, come later.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from foveate.bags.bag import Bag
+from foveate.metrics.agreement import fair_agreement, random_level
+from foveate.metrics.ranks import from_the_top, spearman
+from foveate.randomness import generator
+from foveate.trust.subject import Sight, Subject
+
+__all__ = ["SHARES", "Curves", "Evidence", "evidence_of", "masks", "relative_entropy"]
+
+Array = NDArray[Any]
+
+SHARES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75)  # of a bag's segments, one at least
+ERASER = (0.01, 0.05, 0.1, 0.2, 0.5)  # the shares that sufficiency and comprehensiveness average
+
+
+class Curves(NamedTuple):
+    """Probability of the predicted class with segments hidden, shape (S, n, len(SHARES)) each.
+
+    Args:
+        kept: Only the most attended share is there (insertion).
+        removed: The most attended share is gone, one segment at least stays (deletion).
+        kept_random: As ``kept``, in an order drawn at random.
+        removed_random: As ``removed``, in an order drawn at random.
+    """
+
+    kept: Array
+    removed: Array
+    kept_random: Array
+    removed_random: Array
+
+
+class Evidence(NamedTuple):
+    """One number a bag and member, (S, n), unless said otherwise.
+
+    Args:
+        y: Labels, shape (S, n).
+        p: Class probabilities, shape (S, n, C).
+        right: The own reading is right.
+        top_right: The reading of the top segment alone is right.
+        mixed_right: The soft reading is right.
+        even_right: The own reading with uniform attention is right (frozen-uniform control);
+            nan where attention cannot be set.
+        gap: Total variation between soft and top-segment reading, ½ Σ_c |Δp_c|.
+        entropy: Entropy of α over log m_i; 1 is uniform, nan where a bag has one segment.
+        top: α of the top segment.
+        agreement: Fair agreement of α with β, the evidence of g for the true class.
+        chance: Its level for a random α, shape (n,) or (S, n).
+        correlation: Spearman's correlation of s with β.
+        first: s of the top segment.
+        second: s of the runner-up, the best segment beyond those that may be relevant; nan where a
+            bag has none.
+        last: s of the lowest segment.
+        said_by_top: The class that the top segment alone is read as.
+        runner_up: Class probabilities of the runner-up by itself, (S, n, C).
+        attended: Mean prediction of g over segments, weighed by α, (S, n, C).
+        unattended: The same, weighed by 1 − α, (S, n, C).
+        curves: What happens when segments are hidden.
+    """
+
+    y: Array
+    p: Array
+    right: Array
+    top_right: Array
+    mixed_right: Array
+    even_right: Array
+    gap: Array
+    entropy: Array
+    top: Array
+    agreement: Array
+    chance: Array
+    correlation: Array
+    first: Array
+    second: Array
+    last: Array
+    said_by_top: Array
+    runner_up: Array
+    attended: Array
+    unattended: Array
+    curves: Curves
+
+    @property
+    def predicted(self) -> Array:
+        """Probability of the predicted class, shape (S, n)."""
+        return self.p.max(-1)
+
+    @property
+    def sufficiency(self) -> Array:
+        """Fall of p(ŷ) with only the top share kept, mean over shares; low is good. (ERASER)"""
+        return self.predicted - self.curves.kept[..., _eraser()].mean(-1)
+
+    @property
+    def comprehensiveness(self) -> Array:
+        """Fall of p(ŷ) with the top share removed, mean over shares; high is good. (ERASER)"""
+        return self.predicted - self.curves.removed[..., _eraser()].mean(-1)
+
+    @property
+    def drop(self) -> Array:
+        """Fall of p(ŷ) when the top goes, beyond the fall when as many random ones go.
+
+        The top is a segment, or the least of SHARES where a bag has so many.
+        """
+        return self.curves.removed_random[..., 0] - self.curves.removed[..., 0]
+
+    def deletion(self, random: bool = False) -> Array:
+        """Area under p(ŷ) over the share removed, from none to the largest of SHARES."""
+        curve = self.curves.removed_random if random else self.curves.removed
+        return _area(np.array([0.0, *SHARES]), self.predicted, curve)
+
+    def insertion(self, random: bool = False) -> Array:
+        """Area under p(ŷ) over the share kept, from the smallest of SHARES to all."""
+        curve = self.curves.kept_random if random else self.curves.kept
+        return _area(
+            np.array([0.0, *(1 - np.array(SHARES[::-1]))]), self.predicted, curve[..., ::-1]
+        )
+
+
+def evidence_of(
+    subject: Subject, bags: Sequence[Bag], sight: Sight | None = None, relevant: int = 1
+) -> Evidence:
+    """All evidence that single models give on labelled bags.
+
+    Args:
+        subject: The models.
+        bags: One set for all members, or one each, of equal sizes.
+        sight: What ``subject.look(bags)`` gave, where it is known already.
+        relevant: How many segments of a bag may be evidence; the next one is its runner-up.
+    """
+    seen = subject.look(bags) if sight is None else sight
+    size, n, m = seen.alpha.shape
+    there = np.broadcast_to(masks(bags), (size, n, m))
+    y = np.broadcast_to(np.stack([bag.y.numpy() for bag in bags]), (size, n))
+    order = from_the_top(seen.alpha, seen.s, there)
+    lengths = there.sum(-1)
+    next_one = order[..., min(relevant, m - 1)]
+    top, none = _picked(seen.each, order[..., 0]), lengths <= relevant
+    lowest = np.take_along_axis(order, lengths[..., None] - 1, -1)[..., 0]
+    beta = _of_class(np.log(np.maximum(seen.each, 1e-300)), y[..., None])
+    agreed, chance = _agreement(seen.alpha, beta, there)
+    return Evidence(
+        y=y,
+        p=seen.p,
+        right=seen.p.argmax(-1) == y,
+        top_right=top.argmax(-1) == y,
+        mixed_right=seen.mixed.argmax(-1) == y,
+        even_right=np.where(np.isnan(seen.even).any(-1), np.nan, seen.even.argmax(-1) == y),
+        gap=np.abs(seen.mixed - top).sum(-1) / 2,
+        entropy=relative_entropy(seen.alpha, there),
+        top=seen.alpha.max(-1),
+        agreement=agreed,
+        chance=chance,
+        correlation=spearman(seen.s, beta, there),
+        first=_picked(seen.s, order[..., 0]),
+        second=np.where(none, np.nan, _picked(seen.s, next_one)),
+        last=_picked(seen.s, lowest),
+        said_by_top=top.argmax(-1),
+        runner_up=np.where(none[..., None], np.nan, _picked(seen.each, next_one)),
+        attended=_weighed(seen.alpha, seen.each),
+        unattended=_weighed(np.where(there, 1 - seen.alpha, 0.0), seen.each),
+        curves=_curves(subject, bags, seen, order, there),
+    )
+
+
+def masks(bags: Sequence[Bag]) -> Array:
+    """Where segments exist, shape (1 or S, n, m)."""
+    return np.stack(
+        [np.ones(bag.shape, bool) if bag.mask is None else bag.mask.numpy() for bag in bags]
+    )
+
+
+def relative_entropy(alpha: Array, there: Array) -> Array:
+    """Entropy of attention over log m_i, the most there can be; nan for single segments."""
+    most = np.log(there.sum(-1))
+    entropy = -(alpha * np.log(np.where(alpha > 0, alpha, 1.0))).sum(-1)
+    return np.divide(entropy, most, out=np.full(most.shape, np.nan), where=most > 0)
+
+
+def _curves(
+    subject: Subject, bags: Sequence[Bag], seen: Sight, order: Array, there: Array
+) -> Curves:
+    """Read every bag again with a growing share of its segments kept, and removed."""
+    chance = _chances(there)
+    shuffled = from_the_top(chance, chance, there)
+    lengths = there.sum(-1)
+    keep = []
+    for ranking in (order, shuffled):
+        place = np.empty(ranking.shape, int)
+        np.put_along_axis(
+            place, ranking, np.broadcast_to(np.arange(there.shape[-1]), place.shape), -1
+        )
+        for share in SHARES:
+            k = np.clip(np.ceil(share * lengths - 1e-9), 1, None)
+            keep.append((place < k[..., None]) & there)
+            gone = np.minimum(k, lengths - 1)  # a bag cannot lose its last segment
+            keep.append((place >= gone[..., None]) & there)
+    read = subject.reread(bags, np.stack(keep, 1))
+    said = np.broadcast_to(seen.p.argmax(-1)[:, None], read.shape[:-1])
+    p = np.moveaxis(_of_class(read, said), 1, -1)
+    half = 2 * len(SHARES)
+    return Curves(p[..., 0:half:2], p[..., 1:half:2], p[..., half::2], p[..., half + 1 :: 2])
+
+
+def _chances(there: Array) -> Array:
+    """Random numbers that a bag's row and length alone decide, so that padding changes nothing."""
+    drawn = np.zeros(there.shape)
+    lengths = there.sum(-1)
+    for j in range(lengths.shape[1]):
+        for length in np.unique(lengths[:, j]).tolist():  # one, where members share the bags
+            row = torch.rand(length, generator=generator("trust", "order", j)).numpy()
+            for i in np.flatnonzero(lengths[:, j] == length):
+                drawn[i, j, there[i, j]] = row
+    return drawn
+
+
+def _eraser() -> list[int]:
+    return [SHARES.index(share) for share in ERASER]
+
+
+def _area(at: Array, whole: Array, curve: Array) -> Array:
+    """Mean height of a curve over ``at``, whose first point is the whole bag."""
+    height = np.concatenate([whole[..., None], curve], -1)
+    return ((height[..., 1:] + height[..., :-1]) / 2 * np.diff(at)).sum(-1) / (at[-1] - at[0])
+
+
+def _agreement(alpha: Array, beta: Array, there: Array) -> tuple[Array, Array]:
+    """Fair agreement of attention with evidence, and its random level, shape (S, n) each."""
+    lengths = there.sum(-1).ravel()
+    start = np.concatenate([[0], np.cumsum(lengths)])
+    agreed = fair_agreement(alpha[there], beta[there], start)
+    return agreed.reshape(there.shape[:-1]), random_level(lengths).reshape(there.shape[:-1])
+
+
+def _picked(values: Array, place: Array) -> Array:
+    """Entries of each bag's segment at ``place`` (S, n), from (S, n, m, …) to (S, n, …)."""
+    at = place.reshape(*place.shape, *[1] * (values.ndim - 2))
+    return np.take_along_axis(values, at, 2).squeeze(2)
+
+
+def _of_class(values: Array, y: Array) -> Array:
+    """Entries of the class y along the last axis; y has the other axes, or ones that broadcast."""
+    at = np.broadcast_to(y, values.shape[:-1])[..., None]
+    return np.take_along_axis(values, at, -1)[..., 0]
+
+
+def _weighed(weight: Array, each: Array) -> Array:
+    """Mean prediction over segments; even over nothing where no weight is left."""
+    total = weight.sum(-1, keepdims=True)
+    mean = np.einsum("...m,...mc->...c", weight, each)
+    return np.divide(mean, total, out=np.full(mean.shape, np.nan), where=total > 1e-9)

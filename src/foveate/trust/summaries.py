@@ -1,0 +1,100 @@
+"""What was found, as plain numbers: means with intervals, curves, tables, and JSON."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foveate.bags.bag import Bag
+from foveate.metrics.intervals import Interval, mean_interval
+from foveate.metrics.localisation import over_bags
+from foveate.trust.class_evidence import Marks
+from foveate.trust.controls import left_over
+from foveate.trust.segment_evidence import SHARES, Evidence
+from foveate.trust.subject import Sight
+
+__all__ = ["by_class", "column", "curves_of", "left", "mean_of", "plain", "quantities"]
+
+Array = NDArray[Any]
+
+
+def quantities(found: Evidence, same: tuple[Array, Array], shared: bool) -> dict[str, Interval]:
+    """Quantities over all bags, with intervals over bags."""
+    own = {
+        "accuracy": found.right,
+        "top_accuracy": found.top_right,
+        "mixed_accuracy": found.mixed_right,
+        "even_accuracy": found.even_right,
+        "gap": found.gap,
+        "entropy": found.entropy,
+        "sufficiency": found.sufficiency,
+        "comprehensiveness": found.comprehensiveness,
+        "deletion": found.deletion(),
+        "deletion_random": found.deletion(random=True),
+        "insertion": found.insertion(),
+        "insertion_random": found.insertion(random=True),
+        "agreement": found.agreement,
+        "agreement_random": found.chance,
+        "unattended_accuracy": np.where(
+            np.isnan(found.unattended).any(-1),
+            np.nan,
+            np.nan_to_num(found.unattended).argmax(-1) == found.y,
+        ),
+    }
+    flat = {k: v.mean(0) if shared else v.ravel() for k, v in own.items()}
+    flat |= {"seeds_top": same[0].mean(0), "seeds_rank": same[1].mean(0)}
+    return {name: over_bags(np.asarray(value, float)) for name, value in flat.items()}
+
+
+def left(bags: Sequence[Bag], sight: Sight) -> dict[str, Interval]:
+    """How much of the label a fresh probe reads off unattended segments, and guessing for scale."""
+    usual = [np.bincount(bag.y.numpy()).max() / len(bag) for bag in bags]
+    values = left_over(bags, sight.alpha)
+    read = values[~np.isnan(values)]
+    nothing = Interval(float("nan"), None, None)
+    return {
+        "probe_accuracy": mean_interval(read, within=(0.0, 1.0)) if len(read) else nothing,
+        "guess_accuracy": Interval(float(np.mean(usual)), None, None),
+    }
+
+
+def curves_of(found: Evidence) -> dict[str, list[float]]:
+    """Mean curves over members and bags; the whole bag stands beside them."""
+    means = {k: v.mean((0, 1)).tolist() for k, v in found.curves._asdict().items()}
+    return {"shares": list(SHARES), **means, "whole": [float(found.predicted.mean())]}
+
+
+def by_class(values: Array, y: Array, classes: int) -> list[list[float]]:
+    """Means over the bags of each class, (S, n, C) → C rows."""
+    rows = []
+    for c in range(classes):
+        own = values[y == c]
+        own = own[~np.isnan(own).any(1)]
+        rows.append(own.mean(0).tolist() if len(own) else [float("nan")] * classes)
+    return rows
+
+
+def column(marks: Marks, c: int) -> dict[str, float]:
+    """All marks of one class, means over members."""
+    return {name: mean_of(value[:, c]) for name, value in marks.items()}
+
+
+def mean_of(values: Array) -> float:
+    """The mean of what is a number; nan where nothing is."""
+    there = values[~np.isnan(values)]
+    return float(there.mean()) if len(there) else float("nan")
+
+
+def plain(value: Any) -> Any:
+    """As JSON holds it, all the way down: named tuples become objects, nan becomes null."""
+    if isinstance(value, dict):
+        return {key: plain(part) for key, part in value.items()}
+    if isinstance(value, tuple | list):
+        if hasattr(value, "_asdict"):
+            return plain(value._asdict())
+        return [plain(part) for part in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

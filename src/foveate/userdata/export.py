@@ -1,0 +1,201 @@
+"""A fitted model as ONNX: one bag of any size in; probabilities, attention and evidence out."""
+
+import json
+import logging
+import warnings
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from foveate.bags.bag import pad
+from foveate.errors import FoveateError
+from foveate.metrics.calibration import calibrated
+from foveate.models.layers import Layers
+from foveate.models.null_segment import with_place_for_null
+from foveate.randomness import generator
+from foveate.records.record import Array, write_atomically
+from foveate.text.tokens import START
+from foveate.userdata.fitted import Fitted
+
+__all__ = ["OUTPUTS", "OneBag", "export_onnx", "run_onnx"]
+
+OUTPUTS = ("probabilities", "attention", "evidence")
+TRIED = (1, 2, 7, 40, 333)  # bag sizes that are checked against the library
+EXAMPLE = 32
+NEAR = 1e-5
+
+
+class OneBag(nn.Module):
+    """Everything between a user's segments and the answer, for one bag.
+
+    Takes segments (m, *) as the user has them (of texts: word ids; of images: what the encoder
+    gives, or without one numbers in [−1, 1]); standardisation, the mean over seeds and the
+    temperature are inside. Gives probabilities (C,), attention (m,) and evidence (m, C). What
+    attention lacks to 1 rests on the null segment.
+    """
+
+    def __init__(self, fitted: Fitted) -> None:
+        super().__init__()
+        self.models = nn.ModuleList(_plain(deepcopy(model)) for model in fitted.models)
+        self.rule, self.temperature = fitted.paradigm, fitted.temperature
+        self.first = int(fitted.preparation.null)
+        self.place = _place(fitted) if self.first else None
+        self.standard = fitted.preparation.standard
+
+    def forward(self, segments: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        x = (segments if self.standard is None else self.standard.apply(segments))[None]
+        if self.place is not None:
+            x = torch.cat([self.place[None, None], x], 1)
+        found = [self._read(model, x) for model in self.models]
+        p, alpha, evidence = (torch.stack(part).mean(0) for part in zip(*found, strict=True))
+        log_p = p.clamp_min(torch.finfo(p.dtype).tiny).log() / self.temperature
+        return log_p.softmax(0), alpha[self.first :], evidence[self.first :]
+
+    def _read(self, model: Any, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        focus = model.attend(x, None)
+        logits = model.g(focus.h[0])
+        centred = logits - logits.mean(-1, keepdim=True)
+        p = self.rule.log_prob(focus.alpha, focus.h, model.g).exp()
+        return p[0], focus.alpha[0], focus.alpha[0][:, None] * centred
+
+
+def export_onnx(fitted: Fitted, path: Path) -> float:
+    """Write the model and check it in onnxruntime.
+
+    Args:
+        fitted: The models.
+        path: The file to write; it appears only if it agrees with the library.
+
+    Returns:
+        The largest difference from the library over bags of several sizes.
+    """
+    onnx, _ = _extra()
+    with _quietly():
+        size = torch.export.Dim("m", min=16)  # kernels for short rows are another path in torch
+        program = torch.onnx.export(
+            OneBag(fitted).eval(),
+            (_example(fitted, EXAMPLE),),
+            dynamo=True,
+            input_names=["segments"],
+            output_names=list(OUTPUTS),
+            dynamic_shapes={"segments": {0: size}},
+            verbose=False,
+        )
+    assert program is not None
+    model = program.model_proto
+    for key, value in _described(fitted).items():
+        entry = model.metadata_props.add()
+        entry.key, entry.value = key, value
+    onnx.checker.check_model(model)
+    content = model.SerializeToString()
+    worst = max(_gap(fitted, content, m) for m in TRIED)
+    if not worst <= NEAR:
+        raise FoveateError(f"the exported model is {worst:.1e} off the library; it is not written")
+    write_atomically(path, lambda file: file.write(content))
+    return worst
+
+
+def run_onnx(model: bytes | Path, segments: Array) -> dict[str, Array]:
+    """The outputs of an exported model for one bag, in onnxruntime."""
+    _, runtime = _extra()
+    source = str(model) if isinstance(model, Path) else model
+    session = runtime.InferenceSession(source, providers=["CPUExecutionProvider"])
+    return dict(zip(OUTPUTS, session.run(list(OUTPUTS), {"segments": segments}), strict=True))
+
+
+def _gap(fitted: Fitted, content: bytes, m: int) -> float:
+    """The largest difference between the exported model and the library on a drawn bag."""
+    rows = _example(fitted, m)
+    given = run_onnx(content, rows.numpy())
+    standard, first = fitted.preparation.standard, int(fitted.preparation.null)
+    ready = rows if standard is None else standard.apply(rows)
+    bag = pad([ready], torch.zeros(1, dtype=torch.long))
+    found = fitted.explain(with_place_for_null(bag, _place(fitted)) if first else bag)
+    expected = (
+        calibrated(found.p, fitted.temperature)[0],
+        found.alpha[0][first:],
+        found.evidence[0][first:],
+    )
+    size = [max(1.0, float(np.abs(own).max(initial=0.0))) for own in expected]
+    gaps = [
+        np.abs(given[name] - own).max() / s
+        for name, own, s in zip(OUTPUTS, expected, size, strict=True)
+    ]
+    return float(max(gaps))
+
+
+def _example(fitted: Fitted, m: int) -> Tensor:
+    """Segments of one made-up bag, as a user would give them."""
+    chance, preparation = generator("export", m), fitted.preparation
+    shape = (m, *preparation.width)
+    if preparation.vocabulary is not None:
+        return torch.randint(4, max(5, len(preparation.vocabulary)), shape, generator=chance)
+    rows = torch.randn(shape, generator=chance)
+    standard = preparation.standard
+    return rows if standard is None else rows * standard.scale + standard.mean
+
+
+def _place(fitted: Fitted) -> Tensor:
+    """What stands at the place of the null segment: of texts its word, else nothing yet."""
+    width = fitted.preparation.width
+    if fitted.preparation.vocabulary is None:
+        return torch.zeros(width)
+    return torch.tensor([START] + [0] * (width[0] - 1))
+
+
+def _plain(model: nn.Module) -> nn.Module:
+    """The model with fused layers run one by one, as an exporter can follow."""
+    for name, child in model.named_children():
+        plain = (
+            nn.Sequential(OrderedDict(child.named_children()))
+            if isinstance(child, Layers)
+            else _plain(child)
+        )
+        setattr(model, name, plain)
+    return model
+
+
+def _described(fitted: Fitted) -> dict[str, str]:
+    preparation = fitted.preparation
+    told = {
+        "classes": list(fitted.classes),
+        "columns": list(preparation.columns),
+        "paradigm": fitted.name,
+        "temperature": fitted.temperature,
+    }
+    if preparation.vocabulary is not None:
+        told["vocabulary"] = list(preparation.vocabulary.words)
+    if preparation.encoding is not None:
+        told["encoder"] = preparation.encoding.as_json()
+    return {key: json.dumps(value, ensure_ascii=False) for key, value in told.items()}
+
+
+def _extra() -> tuple[Any, Any]:
+    try:
+        import onnx
+        import onnxruntime
+        import onnxscript  # noqa: F401  (torch's exporter needs it)
+    except ImportError as error:
+        need = "pip install 'foveate[onnx]'"
+        raise FoveateError(f"export needs {error.name}, which is not installed: {need}") from None
+    return onnx, onnxruntime
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Without the exporter's remarks on its own insides."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        before = logging.root.manager.disable
+        logging.disable(logging.WARNING)
+        try:
+            yield
+        finally:
+            logging.disable(before)

@@ -1,0 +1,154 @@
+"""Bags to be looked at: attention, evidence and contents in plain arrays, which pages draw."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from foveate.records.record import Array, load_arrays, save_arrays
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from foveate.bags.bag import Bag
+    from foveate.io.collection import Collection
+    from foveate.trust.explanation import Explained
+    from foveate.userdata.fitted import Fitted
+
+__all__ = ["ShownBag", "load_shown", "pick_shown", "save_shown", "shown_bags"]
+
+KEPT = 6  # test bags in the report of a fit
+MOST = 400  # segments of a bag whose contents are kept for the report
+
+
+@dataclass(frozen=True)
+class ShownBag:
+    """One bag and what a fitted model makes of it.
+
+    Args:
+        id: Its name.
+        kind: What a segment is: features, text, image or series.
+        p: Calibrated probabilities of the classes, shape (C,).
+        truth: Its class; None where it is not known.
+        alpha: Attention on its segments, shape (m,).
+        evidence: Signed evidence, shape (m, C).
+        null: Attention on the null segment; None where there is none.
+        values: Its segments as the user gave them, shape (m, *); None for text.
+        words: Their texts, kind "text".
+        places: Their coordinates, shape (m, k).
+        z: Which are relevant, shape (m,), where that is known.
+    """
+
+    id: str
+    kind: str
+    p: Array
+    truth: int | None
+    alpha: Array
+    evidence: Array
+    null: float | None = None
+    values: Array | None = None
+    words: tuple[str, ...] | None = None
+    places: Array | None = None
+    z: Array | None = None
+
+
+def shown_bags(
+    fitted: "Fitted",
+    collection: "Collection",
+    bag: "Bag",
+    explained: "Explained",
+    rows: Sequence[int],
+) -> list[ShownBag]:
+    """The bags at ``rows`` with all that a page draws of them.
+
+    Args:
+        fitted: The models.
+        collection: The bags as the user gave them.
+        bag: The same bags as the models read them.
+        explained: What the models make of them.
+        rows: Which.
+    """
+    p = fitted.probabilities(explained)
+    first, own = int(fitted.preparation.null), collection.bag
+    found = []
+    for row in rows:
+        mask, z = (None if part is None else part[row] for part in (own.mask, own.z))
+        at = _rows_of_bank(own, row, mask)
+        known = collection.known is None or bool(collection.known[row])
+        found.append(
+            ShownBag(
+                collection.ids[row],
+                collection.kind,
+                p[row],
+                int(bag.y[row]) if collection.labelled else None,
+                explained.alpha[row][first:],
+                explained.evidence[row][first:],
+                float(explained.alpha[row][0]) if first else None,
+                None if collection.words is not None else _bank(own)[at].numpy(),
+                None if collection.words is None else tuple(collection.words[i] for i in at),
+                None if collection.places is None else collection.places[at].numpy(),
+                None if z is None or not known else (z if mask is None else z[mask]).numpy(),
+            )
+        )
+    return found
+
+
+def pick_shown(fitted: "Fitted", collection: "Collection", bag: "Bag") -> list[ShownBag]:
+    """A few bags for a report: mistakes first, then the surest of each class in turn."""
+    explained = fitted.explain(bag)
+    p, y = fitted.probabilities(explained), bag.y.numpy()
+    short = np.array([len(alpha) <= MOST for alpha in explained.alpha])
+    wrong = np.flatnonzero((p.argmax(1) != y) & short)[: KEPT // 3]
+    sure = np.argsort(-p[np.arange(len(y)), y], kind="stable")
+    by_class = [[i for i in sure if y[i] == c and short[i] and i not in wrong]
+                for c in range(p.shape[1])]  # fmt: skip
+    turn = [row for rank in range(KEPT) for own in by_class for row in own[rank : rank + 1]]
+    rows = [int(i) for i in (*wrong, *turn)][:KEPT]
+    return shown_bags(fitted, collection, bag, explained, rows)
+
+
+def save_shown(path: Path, shown: Sequence[ShownBag]) -> None:
+    """Write bags as NPZ, whole or not at all."""
+    arrays: dict[str, Any] = {}
+    told = []
+    for k, bag in enumerate(shown):
+        for name in ("p", "alpha", "evidence", "values", "places", "z"):
+            if (value := getattr(bag, name)) is not None:
+                arrays[f"{k}/{name}"] = value
+        told.append({n: getattr(bag, n) for n in ("id", "kind", "truth", "null", "words")})
+    arrays["told"] = np.frombuffer(json.dumps(told).encode(), np.uint8)
+    save_arrays(path, arrays)
+
+
+def load_shown(path: Path) -> list[ShownBag]:
+    """Read what :func:`save_shown` wrote; nothing where there is no file."""
+    if not path.exists():
+        return []
+    arrays = load_arrays(path)
+    told = json.loads(arrays.pop("told").tobytes())
+    found = []
+    for k, words in enumerate(told):
+        own: dict[str, Any] = {
+            name.partition("/")[2]: v for name, v in arrays.items() if name.startswith(f"{k}/")
+        }
+        text = None if words["words"] is None else tuple(words["words"])
+        found.append(ShownBag(**{**words, "words": text}, **own))
+    return found
+
+
+def _rows_of_bank(bag: "Bag", row: int, mask: "Tensor | None") -> list[int]:
+    from foveate.bags.segments import Mosaics
+
+    if not isinstance(bag.x, Mosaics):
+        return [row * bag.m + j for j in range(bag.m) if mask is None or mask[j]]
+    rows: list[int] = (bag.x.index[row] if mask is None else bag.x.index[row][mask]).tolist()
+    return rows
+
+
+def _bank(bag: "Bag") -> "Tensor":
+    from foveate.bags.segments import Mosaics
+
+    return bag.x.bank if isinstance(bag.x, Mosaics) else bag.x.flatten(0, 1)

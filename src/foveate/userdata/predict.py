@@ -1,0 +1,152 @@
+"""Predictions and explanations of new bags, as tables."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from foveate.bags.bag import Bag
+from foveate.bags.segments import Mosaics
+from foveate.errors import FoveateError
+from foveate.io.collection import Collection
+from foveate.records.record import Array, write_atomically
+from foveate.trust.explanation import Explained
+from foveate.userdata.fitted import Fitted
+
+__all__ = ["Answer", "answer", "bags_table", "check_format", "segments_table", "write_table"]
+
+Report = Callable[[str, int, int], None]
+FORMATS = (".csv", ".parquet")
+PLACES = {1: ("position",), 2: ("x", "y"), 3: ("x", "y", "z"), 4: ("x", "y", "width", "height")}
+WINDOW = ("start", "end")
+
+
+class Answer(NamedTuple):
+    """What a fitted model says of a collection.
+
+    Args:
+        bag: The bags as the models read them.
+        explained: Attention, evidence and log-probabilities, the null segment included.
+        p: Calibrated probabilities, shape (n, C).
+    """
+
+    bag: Bag
+    explained: Explained
+    p: Array
+
+
+def answer(
+    fitted: Fitted,
+    collection: Collection,
+    report: Report | None = None,
+    *,
+    with_evidence: bool = True,
+) -> Answer:
+    """Read a collection, labelled or not.
+
+    Args:
+        fitted: The models.
+        collection: The bags.
+        report: Called as ``report("reading", bags done, bags)``.
+        with_evidence: Whether what each segment says is wanted too.
+    """
+    bag = fitted.bags(collection, report)
+    explained = fitted.explain(bag, report, with_evidence=with_evidence)
+    return Answer(bag, explained, fitted.probabilities(explained))
+
+
+def bags_table(fitted: Fitted, collection: Collection, found: Answer) -> Any:
+    """One row a bag: name, label where known, predicted class, calibrated probabilities.
+
+    ``top_segment`` is the segment with most attention, counted from 0, ``top_attention`` how much
+    it has, ``null_attention`` what rests on the null segment where there is one.
+    """
+    import pyarrow as pa
+
+    first = int(fitted.preparation.null)
+    alpha = [own[first:] for own in found.explained.alpha]
+    columns: dict[str, Any] = {"bag": list(collection.ids)}
+    if collection.labelled:
+        columns["label"] = [fitted.classes[c] for c in found.bag.y.tolist()]
+    columns["predicted"] = [fitted.classes[c] for c in found.p.argmax(1)]
+    p = found.p.astype(np.float32)  # digits that mean something
+    columns |= {f"p_{name}": p[:, c] for c, name in enumerate(fitted.classes)}
+    columns["segments"] = [len(own) for own in alpha]
+    columns["top_segment"] = [int(own.argmax()) for own in alpha]
+    columns["top_attention"] = np.array([own.max() for own in alpha], np.float32)
+    if first:
+        columns["null_attention"] = [float(own[0]) for own in found.explained.alpha]
+    return pa.table(columns)
+
+
+def segments_table(fitted: Fitted, collection: Collection, found: Answer) -> Any:
+    """One row a segment: bag, number from 0, text and place, attention, rank, signed evidence.
+
+    The segment with most attention has rank 1; equal attention shares the better rank.
+    """
+    import pyarrow as pa
+
+    first = int(fitted.preparation.null)
+    alpha = [own[first:] for own in found.explained.alpha]
+    lengths = [len(own) for own in alpha]
+    columns: dict[str, Any] = {
+        "bag": np.repeat(np.array(collection.ids, dtype=object), lengths),
+        "segment": np.concatenate([np.arange(length) for length in lengths]),
+    }
+    columns |= _contents(collection)
+    columns["attention"] = np.concatenate(alpha)
+    columns["rank"] = np.concatenate([_ranks(own) for own in alpha])
+    evidence = np.concatenate([own[first:] for own in found.explained.evidence])
+    columns |= {f"evidence_{name}": evidence[:, c] for c, name in enumerate(fitted.classes)}
+    return pa.table(columns)
+
+
+def _contents(collection: Collection) -> dict[str, Any]:
+    """Texts, places and relevance of all segments, bag after bag."""
+    bag = collection.bag
+    found: dict[str, Any] = {}
+    if isinstance(bag.x, Mosaics):
+        index = bag.x.index
+        rows = (index.flatten() if bag.mask is None else index[bag.mask]).tolist()
+        if collection.words is not None:
+            found["text"] = [collection.words[row] for row in rows]
+        if collection.places is not None:
+            places = collection.places[rows].numpy()
+            series = collection.kind == "series" and places.shape[1] == 2
+            names = WINDOW if series else PLACES.get(places.shape[1], ())
+            found |= {name: places[:, k] for k, name in enumerate(names)}
+    if bag.z is not None:
+        known = np.ones(len(bag), bool) if collection.known is None else collection.known.numpy()
+        mask = np.ones(bag.shape, bool) if bag.mask is None else bag.mask.numpy()
+        z = np.where(known[:, None], bag.z.numpy(), None)  # type: ignore[call-overload]
+        found["relevant"] = z[mask].tolist()
+    return found
+
+
+def _ranks(alpha: Array) -> Array:
+    """1 for the most attention; equal attention shares the better rank.
+
+    Example:
+        >>> _ranks(np.array([0.2, 0.6, 0.2])).tolist()
+        [2, 1, 2]
+    """
+    above = -np.sort(-alpha)
+    ranks: Array = np.searchsorted(-above, -alpha) + 1
+    return ranks
+
+
+def write_table(path: Path, table: Any) -> Path:
+    """Write a table as CSV or Parquet, by the end of its name, whole or not at all."""
+    from pyarrow import csv, parquet
+
+    check_format(path)
+    writing = csv.write_csv if path.suffix.lower() == ".csv" else parquet.write_table
+    write_atomically(path, lambda file: writing(table, file))
+    return path
+
+
+def check_format(path: Path) -> None:
+    """See that a table can be written under a name, before any work is done for it."""
+    if path.suffix.lower() not in FORMATS:
+        raise FoveateError(f"tables are written as .csv or .parquet, got '{path.name}'")

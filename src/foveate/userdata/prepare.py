@@ -1,0 +1,227 @@
+"""What is learnt from the training bags before any network: scales, a vocabulary, an encoder."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from foveate.bags.bag import Bag
+from foveate.bags.segments import Mosaics
+from foveate.bags.standardisation import Standard
+from foveate.errors import FoveateError
+from foveate.io.collection import Collection
+from foveate.io.tokenisation import words as words_of
+from foveate.models.null_segment import with_place_for_null
+from foveate.records.checkpoint import load_checkpoint, save_checkpoint
+from foveate.text.tokens import MARKS, PAD, START, UNKNOWN, Vocabulary
+from foveate.userdata.settings import FitSettings
+from foveate.userdata.tile_encoding import Encoding
+
+__all__ = ["Preparation"]
+
+LONGEST = 64  # words of a segment that are read
+Report = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """From a user's collection to the bags that a network reads, the same in fitting and later.
+
+    Args:
+        kind: What a segment is: features, text, image or series.
+        classes: Names of the classes.
+        columns: Names of a segment's numbers.
+        shape: Shape of a segment as the user gives it.
+        standard: Mean and spread of the training segments; None where columns stay as they are.
+        vocabulary: Words of the training bags, kind "text".
+        longest: Words of a segment that are read.
+        encoding: The frozen encoder that tiles go through, if any.
+        null: Whether bags have a place for a null segment.
+    """
+
+    kind: str
+    classes: tuple[str, ...]
+    columns: tuple[str, ...]
+    shape: tuple[int, ...]
+    standard: Standard | None = None
+    vocabulary: Vocabulary | None = None
+    longest: int = 1
+    encoding: Encoding | None = None
+    null: bool = False
+
+    @classmethod
+    def learn(
+        cls,
+        collection: Collection,
+        rows: Tensor,
+        settings: FitSettings,
+        encoded: "tuple[Encoding, Tensor] | None" = None,
+    ) -> "Preparation":
+        """What the bags at ``rows``, and they alone, teach.
+
+        Args:
+            collection: Labelled bags.
+            rows: The training bags.
+            settings: What is asked for.
+            encoded: A frozen encoder, and what it makes of the whole bank (N, width).
+        """
+        shape = collection.bag.segment_shape
+        fresh = cls(collection.kind, collection.classes, collection.columns, shape)
+        fresh = replace(fresh, null=settings.null_segment)
+        used = _used(collection.bag.take(rows))
+        if collection.kind == "text":
+            return _with_words(fresh, collection, used, settings.least)
+        bank = _bank(collection.bag)
+        if encoded is not None:
+            fresh, bank = replace(fresh, encoding=encoded[0]), encoded[1]
+        if not settings.standardise or bank.dtype == torch.uint8:
+            return fresh  # bytes are images and become numbers in [−1, 1] where they are read
+        return replace(fresh, standard=Standard.of(bank, used))
+
+    @property
+    def width(self) -> tuple[int, ...]:
+        """Shape of a segment as the network reads it."""
+        if self.kind == "text":
+            return (self.longest,)
+        return self.shape if self.encoding is None else (self.encoding.width,)
+
+    def apply(
+        self,
+        collection: Collection,
+        report: Report | None = None,
+        features: Tensor | None = None,
+    ) -> Bag:
+        """The bags that a network reads, with labels in the order of the training classes.
+
+        Args:
+            collection: Bags of the same kind and columns; labels are not needed.
+            report: Called as ``report("encoding", done, total)`` where tiles are encoded.
+            features: What the encoder makes of the bank, where that is known already.
+        """
+        self._must_match(collection)
+        bag = collection.bag
+        bank = self._bank(collection, report, features)
+        index = (
+            bag.x.index if isinstance(bag.x, Mosaics) else torch.arange(len(bank)).view(bag.shape)
+        )
+        ready = Bag(Mosaics(bank, index), self._labels(collection), bag.z, bag.mask, bag.group)
+        if not self.null:
+            return ready
+        row = None
+        if self.kind == "text":
+            row = torch.full((self.longest,), PAD).index_fill(0, torch.tensor([0]), START)
+        return with_place_for_null(ready, row, collection.known)
+
+    def _bank(
+        self, collection: Collection, report: Report | None, features: Tensor | None
+    ) -> Tensor:
+        bank = _bank(collection.bag)
+        if self.vocabulary is not None:
+            return self._ids(collection.words or ())
+        if features is not None:
+            bank = features
+        elif self.encoding is not None:  # some bags need some tiles only, and each takes long
+            used = _used(collection.bag)
+            found = self.encoding.apply(bank[used], report)
+            bank = torch.zeros(len(bank), self.encoding.width).index_copy(0, used, found)
+        if self.columns and collection.columns and collection.columns != self.columns:
+            place = {name: i for i, name in enumerate(collection.columns)}
+            bank = bank[:, [place[name] for name in self.columns]]
+        if self.standard is not None:
+            return self.standard.apply(bank)
+        return bank if bank.dtype == torch.uint8 else bank.float()
+
+    def _ids(self, texts: Sequence[str]) -> Tensor:
+        """Ids of the first words of each text, shape (N, longest)."""
+        assert self.vocabulary is not None
+        seen: dict[str, list[int]] = {}
+        for text in texts:
+            if text not in seen:
+                ids = self.vocabulary.encode(words_of(text)[: self.longest]) or [UNKNOWN]
+                seen[text] = ids + [PAD] * (self.longest - len(ids))
+        return torch.tensor([seen[text] for text in texts])
+
+    def _labels(self, collection: Collection) -> Tensor:
+        if not collection.labelled:
+            return collection.bag.y
+        strange = [name for name in collection.classes if name not in self.classes]
+        if strange:
+            known = ", ".join(self.classes)
+            raise FoveateError(f"{collection.source}: class '{strange[0]}' is none of {known}")
+        return torch.tensor([self.classes.index(name) for name in collection.classes])[
+            collection.bag.y
+        ]
+
+    def _must_match(self, collection: Collection) -> None:
+        if collection.kind != self.kind:
+            kinds = f"{self.kind} as in training, got {collection.kind}"
+            raise FoveateError(f"{collection.source}: segments must be {kinds}")
+        if self.columns and collection.columns:
+            lacking = [name for name in self.columns if name not in collection.columns]
+            strange = [name for name in collection.columns if name not in self.columns]
+            if lacking:
+                raise FoveateError(
+                    f"{collection.source} lacks the column '{lacking[0]}' of training"
+                )
+            if strange:
+                told = f"'{strange[0]}', which the model was not fitted on"
+                raise FoveateError(f"{collection.source} has a column {told}")
+        if collection.bag.segment_shape != self.shape and self.encoding is None:
+            given, own = ("×".join(map(str, s)) for s in (collection.bag.segment_shape, self.shape))
+            told = f"{own} numbers as in training, got {given}"
+            raise FoveateError(f"{collection.source}: a segment must have {told}")
+
+    def save(self, path: Path) -> None:
+        """Write to one safetensors file, whole or not at all."""
+        tensors = {} if self.standard is None else {
+            "mean": self.standard.mean, "scale": self.standard.scale,
+        }  # fmt: skip
+        meta: dict[str, Any] = {
+            "kind": self.kind,
+            "classes": self.classes,
+            "columns": self.columns,
+            "shape": self.shape,
+            "words": None if self.vocabulary is None else self.vocabulary.words[len(MARKS) :],
+            "longest": self.longest,
+            "encoding": None if self.encoding is None else self.encoding.as_json(),
+            "null": self.null,
+        }
+        save_checkpoint(path, tensors, meta)
+
+    @classmethod
+    def load(cls, path: Path) -> "Preparation":
+        """Read what :meth:`save` wrote."""
+        tensors, meta = load_checkpoint(path)
+        words, encoding = meta.pop("words"), meta.pop("encoding")
+        for name in ("classes", "columns", "shape"):
+            meta[name] = tuple(meta[name])
+        return cls(
+            **meta,
+            standard=Standard(tensors["mean"], tensors["scale"]) if tensors else None,
+            vocabulary=None if words is None else Vocabulary(words),
+            encoding=None if encoding is None else Encoding.of_json(encoding),
+        )
+
+
+def _with_words(
+    fresh: Preparation, collection: Collection, used: Tensor, least: int
+) -> Preparation:
+    texts = [words_of((collection.words or ())[row]) for row in used.tolist()]
+    longest = min(LONGEST, max(1, *(len(text) for text in texts), 1))
+    counts = Counter(word for text in texts for word in text)
+    return replace(fresh, vocabulary=Vocabulary.counted(counts, least), longest=longest)
+
+
+def _used(bag: Bag) -> Tensor:
+    """Rows of the bank that the bags hold, each once."""
+    if not isinstance(bag.x, Mosaics):
+        return torch.arange(len(bag) * bag.m)
+    return (bag.x.index if bag.mask is None else bag.x.index[bag.mask]).unique()
+
+
+def _bank(bag: Bag) -> Tensor:
+    return bag.x.bank if isinstance(bag.x, Mosaics) else bag.x.flatten(0, 1)

@@ -1,0 +1,69 @@
+"""Where a user's bags were read from, and whether they are still the same."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from foveate.bags.segments import Mosaics
+from foveate.errors import FoveateError
+from foveate.io.collection import Collection
+
+__all__ = ["Origin", "fingerprint", "read_again"]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A path and the flags that say what its columns are."""
+
+    path: Path
+    columns: dict[str, Any]
+
+    def as_json(self) -> dict[str, Any]:
+        """What a manifest keeps."""
+        return {"path": str(self.path.resolve()), "columns": self.columns}
+
+    def read(self, **keywords: Any) -> Collection:
+        """The bags."""
+        from foveate.io import read_bags
+
+        return read_bags(self.path, **{**self.columns, **keywords})
+
+
+def read_again(
+    kept: dict[str, Any] | None, run: str, report: Callable[[str, int, int], None] | None = None
+) -> Collection:
+    """The bags that a manifest names."""
+    if kept is None:
+        raise FoveateError(f"{run} was fitted from Python: give its bags to resume_fit")
+    if report is not None:
+        report("reading", 0, 1)
+    found = Origin(Path(kept["path"]), kept["columns"]).read(labelled=True)
+    if report is not None:
+        report("reading", 1, 1)
+    return found
+
+
+def fingerprint(collection: Collection) -> str:
+    """SHA-256 of all that a fit sees of a collection."""
+    whole = hashlib.sha256()
+    bag = collection.bag
+    x = (bag.x.bank, bag.x.index) if isinstance(bag.x, Mosaics) else (bag.x,)
+    for part in (*x, bag.y, bag.z, bag.mask, bag.group, collection.known):
+        _add(whole, part)
+    for names in (collection.ids, collection.classes, collection.columns, collection.words or ()):
+        whole.update("\x1f".join(names).encode() + b"\x1e")
+    whole.update("\x1f".join(collection.split or ()).encode())
+    return whole.hexdigest()
+
+
+def _add(whole: Any, part: Tensor | None) -> None:
+    if part is None:
+        whole.update(b"none")
+        return
+    whole.update(f"{part.dtype} {tuple(part.shape)}".encode())
+    whole.update(part.contiguous().view(-1).view(torch.uint8).numpy())

@@ -1,0 +1,61 @@
+"""Running experiments: what parts took is counted through kills."""
+
+import time
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from foveate.jobs import runner
+from foveate.jobs.experiment import EXPERIMENTS, Experiment
+from foveate.jobs.runner import start_experiment
+from foveate.records.record import Record
+from foveate.records.runs import open_run
+from foveate.registry import Registry
+from foveate.settings import Checked
+
+
+def busy(seconds):
+    until = time.process_time() + seconds
+    while time.process_time() < until:
+        pass
+
+
+def work(kill, _checkpoint, tell):
+    """Takes .2 s twice; dies after the first half, the first time."""
+    busy(0.2)
+    tell(1, 2)
+    if kill.exists():
+        kill.unlink()
+        raise KeyboardInterrupt
+    busy(0.2)
+    return Record(np.zeros(1), {}, {}, {})
+
+
+def test_cpu_seconds_are_counted_through_a_kill(tmp_path, monkeypatch):
+    kill = tmp_path / "kill"
+    kill.touch()
+
+    class Busy(Experiment):
+        about = "keeps a core busy"
+        criteria: ClassVar = {}
+        scales: ClassVar = dict.fromkeys(("smoke", "small", "paper"), Checked())
+
+        def parts(self, use):
+            return {"a": partial(work, kill), "b": partial(work, kill)}
+
+    own = Registry("experiment")
+    own.register("busy")(Busy)
+    for name, kind in EXPERIMENTS.items():
+        own.register(name)(kind)
+    monkeypatch.setattr(runner, "EXPERIMENTS", own)
+    monkeypatch.setattr(runner, "KEEP_EVERY", 0.0)
+    with pytest.raises(KeyboardInterrupt):
+        start_experiment("busy", "smoke", out=tmp_path / "run")
+    run = runner.resume_experiment(open_run(tmp_path / "run"))
+    # .2 s before the kill, then .4 s of either part.
+    assert run.record("a").meta["spent"] == pytest.approx(0.6, abs=0.1)
+    assert run.record("b").meta["spent"] == pytest.approx(0.4, abs=0.1)
+    assert run.manifest["cpu_seconds"] == pytest.approx(1.0, abs=0.2)
+    assert not list((tmp_path / "run").glob("*/spent.txt"))

@@ -1,0 +1,276 @@
+"""The agreement experiment: what is compared, what follows from records, and that it resumes."""
+
+import numpy as np
+import pytest
+import torch
+
+from foveate.charts.render import to_svg
+from foveate.errors import FoveateError
+from foveate.records.record import Record
+from foveate.studies.snell21.agreement import Agreement, AgreementSettings, checkpoints, texts
+from foveate.studies.snell21.agreement.comparison import (
+    CHOOSING,
+    FAIR,
+    PAPER,
+    REPORTING,
+    TAU,
+    TRAINING,
+    compare,
+    random_levels,
+)
+from foveate.studies.snell21.agreement.record_values import (
+    chosen,
+    context,
+    frozen_best,
+    number,
+    top_performance,
+)
+from foveate.studies.snell21.agreement.texts import prepared
+from foveate.text.batches import Batches
+from foveate.text.tokens import Tokens, truncate
+
+SMOKE = Agreement.scales["smoke"]
+STEPS = np.array([0, 100, 400])
+
+
+def test_the_papers_checkpoints():
+    first = [0, 10, 50, 100, 150, 200, 250, 500, 750]
+    assert checkpoints(4000) == [*first, *range(1000, 4001, 250)]
+    assert checkpoints(40) == [0, 10, 40]
+    assert checkpoints(10) == [0, 10]
+
+
+def test_comparing_takes_means_by_set():
+    """Rows of 20 have one place at the top; rows of two values of v tie."""
+    u = np.r_[np.arange(20.0), np.arange(20.0), -np.arange(20.0), np.arange(20.0)]
+    v = np.r_[np.arange(20.0), -np.arange(20.0), -np.arange(20.0), np.zeros(20)]
+    start, group = np.arange(5) * 20, np.array([0, 0, 1, 2])
+    found = compare(u, v, start, group)
+    assert found[CHOOSING].tolist() == [0.5, 0.5, 0.0]
+    assert found[REPORTING].tolist() == [1, 1, 1]
+    assert found[TRAINING, PAPER] == 1  # the paper's form takes a constant for agreement
+    assert found[TRAINING, FAIR] == pytest.approx(0.05)
+    assert np.isnan(found[TRAINING, TAU])
+    assert random_levels(start, group).tolist() == [0.05, 0.05, 0.05]
+
+
+def test_a_step_alone_decides_its_batch():
+    tokens = Tokens.of([[4] * (1 + k % 5) for k in range(11)])
+    y = torch.arange(11)
+    forth, back = (Batches(tokens, y, 4, "a", 0) for _ in range(2))
+    seen = [forth.at(step)[2].tolist() for step in range(1, 10)]
+    again = [back.at(step)[2].tolist() for step in range(9, 0, -1)]
+    assert seen == again[::-1]
+    for epoch in range(3):
+        part = seen[3 * epoch : 3 * epoch + 3]
+        assert sorted(row for batch in part for row in batch) == list(range(11))
+    assert seen[:3] != seen[3:6]
+    other = Batches(tokens, y, 4, "a", 1)
+    assert [other.at(step)[2].tolist() for step in range(1, 10)] != seen
+
+
+def test_texts_are_cut_and_put_into_sets():
+    use = AgreementSettings(texts=("keywords",), train=50, validation=41, sample=7, longest=12)
+    found = prepared(use, "keywords")
+    assert np.bincount(found.group).tolist() == [21, 20, 7]
+    assert int(found.read.lengths.max()) == 12
+    assert len(found.train) == 50
+    sample = found.read.take(torch.from_numpy(found.group == TRAINING))
+    rows = {tuple(found.train[k]) for k in range(50)}
+    assert {tuple(sample[k]) for k in range(7)} <= rows
+
+
+def test_trans_is_the_share_of_counts_under_the_label():
+    use = AgreementSettings(texts=("keywords",), train=30, validation=10, sample=3)
+    found = prepared(use, "keywords")
+    counts = np.zeros((len(found.vocabulary), 2))
+    for k in range(30):
+        for word in found.train[k]:
+            counts[word, int(found.y_train[k])] += 1 / 40
+    at = 0
+    for k in range(len(found.read)):
+        for word in found.read[k]:
+            share = counts[word, int(found.y_read[k])] / max(counts[word].sum(), 1e-9)
+            assert found.trans[at] == pytest.approx(share)
+            at += 1
+
+
+def test_cutting_nothing_is_nothing():
+    tokens = Tokens.of([[4, 5], [6]])
+    assert truncate(tokens, None) is tokens
+    assert truncate(tokens, 9).ids.tolist() == [4, 5, 6]
+
+
+def test_without_data_the_toy_stands_in(monkeypatch):
+    def nothing(name, **_):
+        raise FoveateError(f"no {name}")
+
+    monkeypatch.setattr(texts, "load_texts", nothing)
+    texts._is_here.cache_clear()
+    try:
+        assert list(Agreement().parts(AgreementSettings())) == ["keywords"]
+    finally:
+        texts._is_here.cache_clear()
+
+
+# What follows from records
+
+
+def made(level=0.4, end=None, alike=0.7, frozen=0.1, kind="texts", train=None, bleu=None):
+    """A record of three seeds: β_uf is best in the middle, 400 steps are the end."""
+    shift = 0.001 * np.arange(3)
+
+    def curve(*means):
+        out = np.empty((3, 3, 3, 3))
+        out[:] = np.array(means)[:, None, None, None] + shift[None, :, None, None]
+        return out
+
+    end = 0.75 * level if end is None else end
+    values = {
+        "alpha_uf": curve(0.06, level, end),
+        "delta_uf": curve(0.06, level, end),
+        "uf_px": curve(0.06, level, end),
+        "uf_trans": curve(0.06, level, end),
+        "alpha_alpha": curve(0.06, alike / 2, alike),
+        "alpha_beta_other": curve(0.06, level, level),
+        "partner_accuracy": curve(0.5, 0.7, 0.9)[..., 0],
+        "uniform_accuracy": curve(0.5, 0.7, 0.9)[..., 0],
+        "frozen_alpha": curve(0.06, frozen, frozen / 2),
+        "frozen_accuracy": curve(0.5, 0.5, 0.6)[..., 0],
+    }
+    if train is not None:
+        values["uf_px"][:, :, TRAINING] = train
+    if bleu is not None:
+        values["partner_bleu"] = np.array(bleu)[:, None] + shift
+    final = {
+        "alpha_beta": curve(level, level, level)[0],
+        "random": np.full((3, 3), 0.06),
+        "standard_accuracy": np.full((3, 3), 0.9),
+        "proxy_accuracy": np.full((3, 3), 0.8),
+    }
+    return Record(STEPS, values, final, {"kind": kind, "about": ""})
+
+
+def found(**records):
+    use = AgreementSettings(texts=tuple(records))
+    return {f.claim.removeprefix("snell21:"): f for f in Agreement().findings(use, records)}
+
+
+def as_the_paper_says():
+    return {
+        "sst": made(0.2),
+        "imdb": made(0.5),
+        "sms": made(0.3, alike=0.2),
+        "multi30k": made(0.31, kind="pairs", bleu=[0.1, 12, 38]),
+    }
+
+
+def test_records_as_the_paper_says_hold():
+    verdicts = {claim: f.verdict for claim, f in found(**as_the_paper_says()).items()}
+    assert set(verdicts) == {"C1", "C2", "C3", "C4", "C14", "C16", "C17", "C18"}
+    assert set(verdicts.values()) == {"holds"}
+
+
+def test_agreement_at_the_random_level_does_not_hold():
+    records = {
+        "sst": made(0.07, end=0.09, frozen=0.3),
+        "imdb": made(0.07, end=0.09, frozen=0.3),
+        "sms": made(0.3, alike=0.9),
+    }
+    assert {f.verdict for f in found(**records).values()} == {"does not hold"}
+
+
+def test_half_of_the_data_sets_is_a_part_and_sms_does_not_count():
+    records = {"sst": made(0.07), "imdb": made(0.5), "sms": made(0.07)}
+    assert found(**records)["C1"].verdict == "holds in part"
+    assert "not in SST" in found(**records)["C1"].said
+    assert found(sst=made(0.5), sms=made(0.07))["C1"].verdict == "holds"
+
+
+def test_the_effect_is_the_mean_excess():
+    one = found(sst=made(0.2), imdb=made(0.5))["C1"]
+    assert one.effect == pytest.approx(0.35 + 0.001 - 0.06)
+    assert one.low < one.effect < one.high
+
+
+def test_the_outlier_must_be_the_lowest():
+    records = as_the_paper_says()
+    lower = {**records, "sst": made(0.2, alike=0.15)}
+    assert found(**lower)["C16"].verdict == "holds in part"
+    assert "C16" not in found(sst=made(0.2))
+
+
+def test_a_curve_that_only_rises_does_not_rise_and_fall():
+    assert found(sst=made(0.3, end=0.5))["C17"].verdict == "does not hold"
+
+
+def test_training_data_and_bleu():
+    records = as_the_paper_says()
+    weak = {**records, "sst": made(0.2, train=0.08)}
+    assert found(**weak)["C18"].verdict == "holds in part"
+    no_pairs = {name: records[name] for name in ("sst", "imdb")}
+    assert found(**no_pairs)["C18"].verdict == "holds in part"
+    assert "BLEU is not tested" in found(**no_pairs)["C18"].said
+    poor = {**records, "multi30k": made(0.31, kind="pairs", bleu=[0.1, 0.2, 38])}
+    assert found(**poor)["C18"].verdict == "holds in part"
+
+
+def test_the_checkpoint_is_chosen_on_one_half_and_read_on_the_other():
+    record = made(0.4)
+    record.values["alpha_uf"][:, :, CHOOSING, FAIR] = np.array([[0.1], [0.2], [0.3]])
+    assert chosen(record).tolist() == [2, 2, 2]
+    assert number(record, "alpha_uf") == pytest.approx(0.3 + 0.001 * np.arange(3))
+    record.values["frozen_alpha"][:, :, CHOOSING, FAIR] = np.array([[0.9], [0.0], [0.0]])
+    assert frozen_best(record) == pytest.approx(0.06 + 0.001 * np.arange(3))
+
+
+def test_context_reads_the_partner_where_it_first_agrees_better():
+    record = made(0.3, alike=0.7, bleu=[np.nan, 5.0, 20.0])
+    assert context(record, "alpha_uf") == pytest.approx(0.7 + 0.001 * np.arange(3))
+    assert context(record, "alpha_uf", "partner_bleu") == pytest.approx(5 + 0.001 * np.arange(3))
+    assert top_performance(record, "partner_bleu") == pytest.approx(20 + 0.001 * np.arange(3))
+    above = made(0.8, alike=0.7)
+    assert context(above, "alpha_uf") == pytest.approx(top_performance(above))
+
+
+def test_figures_of_texts_and_pairs_together():
+    records = as_the_paper_says()
+    for key in ("frozen_alpha", "frozen_accuracy"):
+        del records["multi30k"].values[key]
+    charts = Agreement().figures(SMOKE, records)
+    assert set(charts) == {"table", "rise", "context", "training", "seeds", "numbers", "frozen"}
+    assert {f.figure for f in found(**records).values()} <= set(charts)
+    for chart in charts.values():
+        chart.to_dict()  # against the schema
+        assert to_svg(chart).startswith("<svg")
+        assert chart.description
+
+
+class Killed(Exception):
+    pass
+
+
+@pytest.mark.parametrize("reports", [4, 9])
+def test_a_killed_part_ends_with_the_same_bits(reports, tmp_path):
+    """Killed in the second epoch of a proxy, and between two kinds of models."""
+    use = AgreementSettings(
+        **{**SMOKE.model_dump(), "steps": 2, "seeds": 2, "train": 64, "proxy_epochs": 2}
+    )
+    work = Agreement().parts(use)["keywords"]
+    whole = work(tmp_path / "whole.safetensors", lambda *_: None)
+    (tmp_path / "part").mkdir()
+    place, left = tmp_path / "part" / "checkpoint.safetensors", iter(range(reports))
+
+    def kill(_done, _total):
+        if next(left, None) is None:
+            raise Killed
+
+    with pytest.raises(Killed):
+        work(place, kill)
+    again = work(place, lambda *_: None)
+    for kind in ("values", "final"):
+        mine, other = getattr(whole, kind), getattr(again, kind)
+        assert mine.keys() == other.keys()
+        for name in mine:
+            np.testing.assert_array_equal(mine[name], other[name], err_msg=name)
+    assert not list((tmp_path / "part").iterdir()), "a finished part leaves no files"

@@ -1,0 +1,237 @@
+"""Copy tasks and heads: what is measured, what findings say, what is drawn."""
+
+import numpy as np
+import pytest
+import torch
+
+from foveate.charts.render import to_svg
+from foveate.jobs.runner import findings_of, start_experiment
+from foveate.randomness import generator
+from foveate.records.record import Record
+from foveate.studies.snell21.copying import Copying, CopyingSettings
+from foveate.studies.snell21.copying.findings import first_above
+from foveate.studies.snell21.copying.training import CopyTask, course, model_for, read_copies
+from foveate.studies.snell21.heads import Heads, HeadsSettings, _names
+from foveate.studies.snell21.heads.search import (
+    Search,
+    bad_heads,
+    find_heads,
+    good_heads,
+    sorted_out,
+    with_heads,
+)
+from foveate.text.corpora.copying import copying
+from foveate.text.loop import built
+from foveate.text.models.seq2seq import shifted
+
+TINY = CopyTask("permutation", 6, 8, 4, 5, 3, 1e-3)
+STEPS = np.arange(0, 301, 10)
+
+
+def curves(accuracy, t=STEPS):
+    """A record whose seeds jump from 0 to their accuracy at the given step."""
+    values = np.stack([np.where(t >= step, level, 0.0) for step, level in accuracy], 1)
+    extra = dict.fromkeys(("loss", "on", "knows"), values)
+    return Record(t, {"accuracy": values, **extra})
+
+
+def copy_records(permutation, subset, mixture, function):
+    names = ("permutation", "subset", "mixture", "permutation-function")
+    return dict(zip(names, map(curves, (permutation, subset, mixture, function)), strict=True))
+
+
+def test_reading_copies_by_hand():
+    model = built(lambda: model_for(TINY), "t")
+    x, y = copying("permutation", 5, generator("x"), 6)
+    seen = read_copies(model, x, y, 3)
+    with torch.no_grad():
+        scores = model(x, shifted(y))
+        alpha = model.read(x, shifted(y)).alpha[0]
+    right = [scores[n, t].argmax() == y[n, t] for n in range(5) for t in range(6)]
+    assert seen["accuracy"] == pytest.approx(np.mean([bool(r) for r in right]))
+    assert seen["on"] == pytest.approx(
+        np.mean([float(alpha[n, t, t]) for n in range(5) for t in range(6)]), rel=1e-5
+    )
+    log_p = scores.log_softmax(-1)
+    loss = np.mean([-float(log_p[n, t, y[n, t]]) for n in range(5) for t in range(6)])
+    assert seen["loss"] == pytest.approx(loss, rel=1e-5)
+
+
+def test_knowledge_is_read_where_the_word_stands():
+    """With a readout that ignores the state and a distinct row per word, β is best at the word."""
+    model = built(lambda: model_for(TINY), "t")
+    x, y = copying("permutation", 5, generator("x"), 6)
+    reading = model.read(x[:3], shifted(y[:3]))
+    everywhere = torch.ones(3, 6, 6, dtype=torch.bool)
+    with torch.no_grad():
+        beta = model.evidence(reading, y[:3], everywhere).view(3, 6, 6)
+    best = [beta[n, t].argmax() == t for n in range(3) for t in range(6)]
+    assert read_copies(model, x, y, 3)["knows"] == pytest.approx(np.mean([bool(b) for b in best]))
+
+
+def test_a_step_is_decided_by_its_number_and_seed():
+    model = built(lambda: model_for(TINY), "t")
+    one, two = course(TINY, model, 0), course(TINY, model, 0)
+    assert one.loss(3).item() == two.loss(3).item() != one.loss(4).item()
+    assert course(TINY, model, 1).loss(3).item() != one.loss(3).item()
+
+
+def test_the_first_step_above_a_level():
+    record = curves([(50, 0.96), (120, 0.5), (250, 1.0)])
+    assert first_above(record, 0.95, 200).tolist() == [50, np.inf, np.inf]
+    assert first_above(record, 0.95, 300).tolist() == [50, np.inf, 250]
+
+
+@pytest.mark.parametrize(
+    ("permutation", "subset", "verdict"),
+    [
+        ([(50, 1), (60, 0.3)], [(40, 1), (50, 1)], "holds"),
+        ([(100, 1), (100, 1)], [(40, 1), (50, 1)], "holds in part"),
+        ([(50, 1), (60, 1)], [(40, 1), (50, 1)], "does not hold"),
+        ([(50, 1), (60, 0.3)], [(40, 0.2), (50, 1)], "does not hold"),
+    ],
+)
+def test_verdicts_on_copying(permutation, subset, verdict):
+    records = copy_records(permutation, subset, permutation, [(300, 0.1)] * 2)
+    found = {f.claim: f for f in Copying().findings(CopyingSettings(seeds=2), records)}
+    assert found["snell21:C5"].verdict == found["snell21:C6"].verdict == verdict
+    failed = [level <= 0.95 for _, level in permutation]
+    assert found["snell21:C5"].effect == np.mean(failed)
+
+
+@pytest.mark.parametrize(
+    ("subset", "function", "verdict"),
+    [
+        ([(40, 1), (290, 1)], [(10, 0.3), (10, 0.5)], "holds"),
+        ([(40, 1), (290, 1)], [(10, 0.97), (10, 0.5)], "holds in part"),
+        ([(40, 0.98), (290, 1)], [(10, 0.3), (10, 0.5)], "does not hold"),
+    ],
+)
+def test_verdicts_on_the_permutation_function(subset, function, verdict):
+    records = copy_records([(50, 1)] * 2, subset, [(50, 1)] * 2, function)
+    found = {f.claim: f for f in Copying().findings(CopyingSettings(seeds=2), records)}
+    assert found["snell21:C12"].verdict == verdict
+
+
+def test_copying_end_to_end_draws_what_its_findings_name(tmp_path):
+    run = start_experiment("copying", "smoke", out=tmp_path / "run")
+    kind = Copying()
+    use = kind.scales["smoke"]
+    charts = kind.figures(use, run.records())
+    assert {f.claim for f in findings_of(run)} == set(kind.criteria)
+    assert {f.figure for f in findings_of(run)} <= set(charts)
+    assert all("<svg" in to_svg(chart) for chart in charts.values())
+    assert run.record("subset").values["accuracy"].shape == (4, 2)
+
+
+def looked_for(**changes):
+    usual = {"at": (0, 10), "wanted": 2, "most": 9, "seeds": 2, "good": 0.9, "bad": 0.5}
+    return Search(TINY, **{**usual, **changes})
+
+
+def test_heads_are_sorted_by_all_their_data_seeds():
+    best = np.array([[0.95, 0.99], [0.2, 0.3], [0.95, 0.3], [0.7, np.nan], [0.1, 0.1], [0.4, 0.2]])
+    assert good_heads(looked_for(), best) == [0]
+    assert bad_heads(looked_for(), best) == [1, 4]
+    assert sorted_out(looked_for(good=0.995), best) == ([0], [1, 4])  # the best one stands in
+
+
+def test_the_search_gives_a_candidate_up_at_the_first_contradiction(tmp_path):
+    told = iter([0.95, 0.3, 0.2, 0.4, 0.7, 0.99, 0.93, 0.1, 0.2, 0.95, 0.95])
+    tried = []
+
+    def training(_use, candidate, seed, _enough):
+        tried.append((candidate, seed))
+        return next(told)
+
+    record = find_heads(looked_for(), tmp_path / "c.safetensors", lambda *_: None, training)
+    # 0: good, then bad; 1: bad twice; 2: neither; 3: good twice; 4: bad twice; 5: good twice.
+    assert tried == [
+        (0, 0),
+        (0, 1),
+        (1, 0),
+        (1, 1),
+        (2, 0),
+        *[(k, s) for k in (3, 4, 5) for s in (0, 1)],
+    ]
+    assert np.isnan(record.final["best"][0, 2, 1])
+
+
+def test_the_search_spends_nothing_on_the_sort_it_has_enough_of(tmp_path):
+    told = {0: 0.95, 1: 0.97, 2: 0.95, 3: 0.2, 4: 0.6, 5: 0.3}
+    tried = []
+
+    def training(_use, candidate, seed, enough):
+        tried.append((candidate, seed, enough))
+        return told[candidate]
+
+    record = find_heads(looked_for(), tmp_path / "c.safetensors", lambda *_: None, training)
+    assert tried == [
+        *[(k, seed, 0.9) for k in (0, 1) for seed in (0, 1)],
+        (2, 0, 0.5),  # a third good one, given up once it has not failed
+        *[(3, seed, 0.5) for seed in (0, 1)],
+        (4, 0, 0.5),
+        *[(5, seed, 0.5) for seed in (0, 1)],
+    ]
+    assert bad_heads(looked_for(), record.final["best"][0]) == [3, 5]
+
+
+def test_a_killed_search_goes_on(tmp_path):
+    place = tmp_path / "c.safetensors"
+    calls = []
+
+    def training(_use, candidate, seed, _enough):
+        calls.append((candidate, seed))
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return float(candidate % 2)
+
+    with pytest.raises(KeyboardInterrupt):
+        find_heads(looked_for(), place, lambda *_: None, training)
+    record = find_heads(looked_for(), place, lambda *_: None, training)
+    assert calls[3] == calls[4] == (1, 1)  # only what was under way is done again
+    assert record.final["best"][0].tolist() == [[0, 0], [1, 1], [0, 0], [1, 1]]
+
+
+def test_bodies_are_one_draw_and_heads_are_their_names():
+    one, two = with_heads(TINY, ("candidate", 1)), with_heads(TINY, ("candidate", 2), ("a",))
+    assert torch.equal(one.table, two.table)
+    assert torch.equal(one.encoder.levels[0].forth.w_h, two.encoder.levels[0].forth.w_h)
+    assert not torch.equal(one.heads[0].weight, two.heads[0].weight)
+    assert torch.equal(with_heads(TINY, ("a",)).heads[0].weight, two.heads[1].weight)
+
+
+def test_scenarios_take_the_heads_they_name():
+    use = HeadsSettings(heads=4)
+    good, bad = [1, 2], [3, 4, 5, 6, 7]
+    assert {c for _, c in _names(use, "all-bad", 0, good, bad)} <= set(bad)
+    mixed = [c for _, c in _names(use, "one-good", 0, good, bad)]
+    assert len(set(mixed)) == 4
+    assert sum(c in good for c in mixed) == 1
+    assert _names(use, "random", 0, good, bad) != _names(use, "random", 1, good, bad)
+
+
+@pytest.mark.parametrize(
+    ("bad", "one", "any_", "verdict"),
+    [
+        ([0.2, 0.3], [1, 1], [1, 1], "holds"),
+        ([0.2, 0.3], [1, 0.2], [1, 1], "holds in part"),
+        ([1, 1], [1, 1], [1, 1], "holds in part"),
+        ([1, 1], [0.2, 1], [0.2, 1], "does not hold"),
+    ],
+)
+def test_verdicts_on_heads(bad, one, any_, verdict):
+    levels = {"all-bad": bad, "one-good": one, "random": any_}
+    records = {name: curves([(50, a) for a in level]) for name, level in levels.items()}
+    best = np.array([[[0.99, 0.99, 0.99], [0.1, 0.2, 0.3]]])
+    records["search"] = Record(np.zeros(1), {}, {"best": best})
+    [found] = Heads().findings(HeadsSettings(draws=2), records)
+    assert found.verdict == verdict
+    assert "kept 1 good and 1 bad" in found.said
+
+
+def test_heads_end_to_end(tmp_path):
+    run = start_experiment("heads", "smoke", out=tmp_path / "run")
+    charts = Heads().figures(Heads.scales["smoke"], run.records())
+    assert {f.figure for f in findings_of(run)} <= set(charts)
+    assert all("<svg" in to_svg(chart) for chart in charts.values())

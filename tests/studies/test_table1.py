@@ -1,0 +1,207 @@
+"""The first table: findings follow from records in both directions; SAIF where z is known."""
+
+import numpy as np
+import pytest
+import torch
+
+from foveate.attention.paradigms import Hybrid, Progress, Soft
+from foveate.charts.render import to_svg
+from foveate.errors import FoveateError
+from foveate.jobs.runner import settings_for
+from foveate.metrics.intervals import Interval
+from foveate.models.oracle import Oracle
+from foveate.records.record import Record
+from foveate.studies.trials import Trial, seconds_of
+from foveate.studies.verdicts import above, below, verdict_of
+from foveate.studies.vr23.table1 import Table1
+from foveate.studies.vr23.table1.findings import relevant_saif
+from foveate.studies.vr23.table1.published import PUBLISHED
+from foveate.studies.vr23.table1.rows import ROWS, RULES, WORD_RULES
+from foveate.training.plan import Plan
+
+USE = Table1.scales["smoke"]
+SEEDS, N = 6, 40
+
+
+def record(a_z, p_y, accuracy=0.9, known=N, notes=()):
+    """A record in which bags have these scores in turn; only the first ``known`` have a z."""
+    shift = 0.001 * np.arange(SEEDS)[:, None]
+    a = np.broadcast_to(np.resize(a_z, N), (SEEDS, N)) - shift
+    p = np.broadcast_to(np.resize(p_y, N), (SEEDS, N)) - shift
+    z = np.zeros((1, N, 2), bool)
+    z[:, :known, 0] = True
+    final = {
+        "alpha": np.stack([a, 1 - a], -1),
+        "z": z,
+        "y": np.zeros((1, N), int),
+        "log_p": np.log(np.stack([p, 1 - p], -1)),
+    }
+    meta = {"classifier_calls": [2_000_000] * SEEDS, "cpu_seconds": 3.0, "notes": list(notes)}
+    return Record(np.zeros(1), {"accuracy": np.full((1, SEEDS), accuracy)}, final, meta)
+
+
+def table(**by_rule):
+    return {f"{row}-{rule}": by_rule[rule] for row in USE.rows for rule in USE.rules(row)}
+
+
+def as_the_paper_says():
+    return table(
+        soft=record([0.5, 0.5, 0.9], [0.95]),
+        hard=record([0.05, 0.05, 0.05, 0.95], [0.6, 0.9]),
+        lvml=record([0.95], [0.95]),
+        hybrid=record([0.9, 0.9, 0.5], [0.9]),
+        logit=record([0.5], [0.9]),
+        random=record([0.9, 0.5, 0.5, 0.5], [0.9]),
+        oracle=record([0.99], [0.99]),
+    )
+
+
+def verdicts(records):
+    return {f.claim: f.verdict for f in Table1().findings(USE, records)}
+
+
+def test_records_as_the_paper_says_hold():
+    assert set(verdicts(as_the_paper_says()).values()) == {"holds"}
+
+
+def test_the_opposite_does_not():
+    records = table(
+        soft=record([0.95], [0.5]),
+        hard=record([0.5], [0.95]),
+        lvml=record([0.5], [0.5]),
+        hybrid=record([0.5], [0.5], accuracy=0.8),
+        logit=record([0.5], [0.5]),
+        random=record([0.95], [0.95]),
+        oracle=record([0.99], [0.99]),
+    )
+    assert set(verdicts(records).values()) == {"does not hold"}
+
+
+def test_a_row_that_fails_makes_a_part():
+    records = as_the_paper_says()
+    records["topics-2-lvml"] = record([0.5], [0.95])
+    found = {f.claim: f for f in Table1().findings(USE, records)}
+    assert found["vr23:C4"].verdict == "holds in part"
+    assert "4 of 6 conditions met" in found["vr23:C4"].said
+    assert found["vr23:C4"].effect < 0  # the row where it gains least
+    records["digits-5-hybrid"] = record([0.9, 0.9, 0.5], [0.9], accuracy=0.88)
+    assert verdicts(records)["vr23:C16-real"] == "holds in part"
+
+
+def test_saif_is_counted_over_the_bags_that_have_a_rationale():
+    scores = [0.9, 0.5]  # every other bag is focused
+    assert relevant_saif(record(scores, [0.9])) == pytest.approx(50)
+    few = record(scores, [0.9], known=3)
+    np.testing.assert_allclose(relevant_saif(few), 200 / 3)
+    np.testing.assert_allclose(relevant_saif(few, tau=0.3), 100)
+
+
+def test_cells_are_the_numbers_of_the_records_with_their_cost():
+    by = {c[:3]: c for c in Table1().cells(USE, as_the_paper_says())}
+    assert by["Digits m=5", "lvml", "SAIF %"].mean == pytest.approx(100)
+    assert by["Digits m=5", "soft", "SAIF %"].mean == pytest.approx(100 * 13 / 40)
+    assert by["Digits m=5", "soft", "accuracy %"].mean == pytest.approx(90)
+    assert by["Digits m=5", "oracle", "calls of g, millions"].mean == 2
+    assert by["Digits m=5", "oracle", "CPU s a seed"].mean == 0.5
+    assert ("Digits m=5", "logit", "SAIF %") not in by
+    assert ("Topic words, as HateXplain-1", "logit", "SAIF %") in by
+
+
+def test_what_is_odd_in_the_data_is_said_once():
+    records = as_the_paper_says()
+    records |= {f"topics-1-{k}": record([0.5], [0.5], notes=["post p is odd"]) for k in RULES}
+    said = Table1().differs(USE, records)
+    assert said.count("Data: post p is odd.") == 1
+    assert "Data: post p is odd" in Table1().findings(USE, records)[0].deviation
+
+
+def test_pixels_at_other_sizes_than_the_published_ones_say_so():
+    paper = Table1.scales["paper"]
+    said = Table1().differs(paper, {})
+    assert not any("Pixels" in text for text in said)
+    less = paper.sizes["pixels"].model_copy(update={"n": 10_000, "optimizer": "adam", "lr": 1e-3})
+    changed = paper.model_copy(update={"sizes": {**paper.sizes, "pixels": less}})
+    (new,) = set(Table1().differs(changed, {})) - set(said)
+    assert "10,000 mosaics, adam 0.001 with batches of 256 for 150 epochs" in new
+
+
+def test_every_published_group_is_run_at_small_and_at_paper_scale():
+    groups = set(PUBLISHED.groups)
+    for scale in ("small", "paper"):
+        assert {ROWS[row].group for row in Table1.scales[scale].rows} == groups
+    assert {rule for _, rule, _ in PUBLISHED.numbers} <= set(RULES) <= set(WORD_RULES)
+
+
+def test_paper_scale_is_the_published_one():
+    trials = Table1().trials(Table1.scales["paper"])
+    plan = trials["cifar10-20-pixels-soft"].plan
+    assert (plan.epochs, plan.batch, plan.lr, plan.optimizer) == (150, 256, 0.05, "sgd")
+    rates = {rule: trials[f"hatexplain-1-{rule}"].plan.lr for rule in ("soft", "hard", "lvml")}
+    assert rates == {"soft": 0.1, "hard": 0.1, "lvml": 0.3}
+    assert trials["hatexplain-2-lvml"].plan.lr == 0.001
+    hybrid = trials["hatexplain-2-hybrid"]
+    phases = [type(hybrid.rule.phase(Progress(e, 550))).__name__ for e in (499, 500)]
+    assert (hybrid.plan.epochs, phases) == (550, ["Soft", "Hard"])
+    assert isinstance(trials["hatexplain-1-oracle"].rule, Oracle)
+
+
+def test_rows_without_data_are_left_out_and_say_why(monkeypatch):
+    def only_posts(name, hub_id):
+        if name != "hatexplain":
+            raise FoveateError(f"no {name} here")
+
+    monkeypatch.setattr("foveate.studies.vr23.table1.rows.locate", only_posts)
+    use, why = Table1().runnable(Table1.scales["small"])
+    posts = ("hatexplain-1", "hatexplain-2")
+    assert use.rows == (*posts, *(f"{name}-majority" for name in posts))
+    assert why["CIFAR100 m=20"] == "no cifar100 here"
+    assert len(why) == 4
+    assert use.images == ()
+
+
+def test_unknown_rows_and_missing_sizes_are_named():
+    with pytest.raises(FoveateError, match=r"rows: must be among cifar10-5, .*, got 'cifar10-6'"):
+        Table1().parts(settings_for("table1", "smoke", {"rows": ["cifar10-6"]}))
+    with pytest.raises(FoveateError, match="sizes must have 'pixels' for CIFAR10 m=5, got cifar10"):
+        Table1().parts(settings_for("table1", "smoke", {"rows": ["cifar10-5-pixels"]}))
+
+
+def test_charts_draw_with_published_diamonds():
+    small = Table1.scales["small"]
+    use = small.model_copy(update={"rows": ("cifar10-5",)})
+    records = {f"cifar10-5-{rule}": record([0.9, 0.5], [0.9]) for rule in RULES}
+    charts = Table1().figures(use, records)
+    assert set(charts) == {"saif", "accuracy", "heat-maps"}
+    svg = to_svg(charts["saif"])
+    assert "CIFAR10 m=5 (frozen features)" in svg
+    assert "Random epochs" in svg
+
+
+def test_verdicts_by_hand():
+    assert [verdict_of(c) for c in ([True], [True, False], [False])] == [
+        "holds",
+        "holds in part",
+        "does not hold",
+    ]
+    assert above(Interval(11, 1, 20), 10)
+    assert not above(Interval(9, 1, 20), 10)
+    assert not above(Interval(11, None, None), 10)
+    assert below(Interval(-11, -20, -1), -10)
+    assert not below(Interval(-11, -20, 1), -10)
+
+
+def test_an_estimate_counts_steps_epochs_seeds_and_phases(monkeypatch):
+    from foveate.studies import trials
+
+    cost = {"Soft": 1.0, "Hard": 5.0}
+    monkeypatch.setattr(trials, "_step", lambda _trial, _some, phase: cost[type(phase).__name__])
+    bags = Table1().trials(USE)["digits-5-soft"].bags  # 32 bags
+    plan = Plan(epochs=10, batch=10)
+    build = torch.nn.Identity  # never called
+    assert seconds_of(Trial(bags, build, Soft(), 3, plan)) == 3 * 4 * 10
+    assert seconds_of(Trial(bags, build, Hybrid(switch=0.8), 3, plan)) == 3 * 4 * (8 + 2 * 5)
+
+
+def test_an_estimate_measures_a_step():
+    trial = Table1().trials(USE)["topics-1-hybrid"]
+    assert 0 < seconds_of(trial) < 60

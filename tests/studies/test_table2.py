@@ -1,0 +1,172 @@
+"""The second table: findings follow from records in both directions, cells are their numbers."""
+
+import numpy as np
+import pytest
+
+from foveate.charts.render import to_svg
+from foveate.errors import FoveateError
+from foveate.jobs.runner import settings_for
+from foveate.models.oracle import Oracle, Taught
+from foveate.records.published import Cell
+from foveate.records.record import Record
+from foveate.studies.pvr22.table2 import LAYERS, VARIANTS, Table2
+from foveate.studies.pvr22.table2.findings import MEASURES, deviations
+from foveate.studies.pvr22.table2.published import PUBLISHED
+
+USE = Table2.scales["smoke"]
+SEEDS = 6
+KEYS = {key for key, _ in MEASURES.values()}
+
+
+def record(ft, accuracy=0.95, nnz=4.0, ent=1.0, ftpt=None):
+    """A record whose last measurements are these, spread a little by seed."""
+    spread = 0.001 * np.arange(SEEDS)
+    given = {"ft": ft, "accuracy": accuracy, "nnz": nnz, "ent": ent}
+    given["ftpt"] = ft if ftpt is None else ftpt
+    values = {key: np.full((1, SEEDS), given.get(key, 0.2)) + spread for key in KEYS}
+    chance = np.random.default_rng(0)
+    alpha = chance.dirichlet(np.ones(3), (SEEDS, 10))
+    z = np.zeros((1, 10, 3), bool)
+    z[..., 0] = True
+    meta = {"classifier_calls": [9_000_000] * SEEDS, "cpu_seconds": 12.0}
+    return Record(np.zeros(1), values, {"alpha": alpha, "z": z}, meta)
+
+
+def table(images, points):
+    """Records from (zeroth, last) pairs of keywords, by variant."""
+    return {
+        f"{data}-{name}-{layer}": record(**both[k])
+        for data, given in (("images", images), ("points", points))
+        for name, both in given.items()
+        for k, layer in enumerate(LAYERS)
+    }
+
+
+def as_the_paper_says():
+    images = {
+        "softmax": ({"ft": 0.80, "nnz": 4.2, "ent": 1.03}, {"ft": 0.86}),
+        "entropy": ({"ft": 0.80, "nnz": 3.5, "ent": 0.8}, {"ft": 0.84}),
+        "sparsemax": ({"ft": 0.915, "nnz": 1.9, "ent": 0.5}, {"ft": 0.855}),
+        "spherical": ({"ft": 0.911, "nnz": 2.6, "ent": 0.9}, {"ft": 0.913}),
+        "hard": (
+            {"ft": 0.87, "accuracy": 0.92, "nnz": 1.3, "ent": 0.1},
+            {"ft": 0.87, "accuracy": 0.74},
+        ),
+        "oracle": ({"ft": 0.98}, {"ft": 0.98}),
+    }
+    points = {
+        **{name: ({"ft": 0.78}, {"ft": 0.92}) for name in VARIANTS},
+        "hard": ({"ft": 0.4}, {"ft": 0.4}),
+    }
+    return table(images, points)
+
+
+def verdicts(records):
+    return {f.claim: f.verdict for f in Table2().findings(USE, records)}
+
+
+def test_records_as_the_paper_says_hold():
+    assert set(verdicts(as_the_paper_says()).values()) == {"holds"}
+
+
+def test_records_in_which_nothing_differs_do_not():
+    same = {name: ({"ft": 0.8}, {"ft": 0.8}) for name in VARIANTS}
+    entropy = {"entropy": ({"ft": 0.9}, {"ft": 0.9}), "sparsemax": ({"ft": 0.8}, {"ft": 0.8})}
+    assert set(verdicts(table({**same, **entropy}, same)).values()) == {"does not hold"}
+
+
+def test_nine_points_are_not_more_than_ten():
+    records = as_the_paper_says()
+    records["images-sparsemax-zeroth"] = record(ft=0.89, nnz=1.9, ent=0.5)
+    assert verdicts(records)["pvr22:C6"] == "holds in part"
+    assert verdicts(records)["pvr22:C11"] == "holds"
+
+
+def test_a_fall_of_hard_attention_by_less_than_ten_points_is_not_much_worse():
+    records = as_the_paper_says()
+    records["points-hard-last"] = record(ft=0.85)
+    (found,) = [f for f in Table2().findings(USE, records) if f.claim == "pvr22:C13"]
+    assert found.verdict == "holds in part"
+    assert "3 of 4 conditions met" in found.said
+    assert found.effect == pytest.approx(14 - 6)
+
+
+def test_cells_are_the_last_measurements_in_the_published_units():
+    cells = Table2().cells(USE, as_the_paper_says())
+    by = {(c.group, c.name, c.measure): c for c in cells}
+    one = by["digits, zeroth layer", "sparsemax", "FT %"]
+    assert one.mean == pytest.approx(91.5 + 0.25)
+    assert one.low < one.mean < one.high
+    assert (one.seeds, one.setting) == (SEEDS, "")
+    assert by["digits, zeroth layer", "softmax", "NNZ"].mean == pytest.approx(4.2025)
+    assert by["Gaussians, last layer", "hard", "calls of g, millions"].mean == 9
+    assert by["Gaussians, last layer", "hard", "CPU s a seed"].mean == 2
+    assert all(isinstance(c, Cell) for c in cells)
+
+
+def test_groups_at_small_and_paper_scale_are_the_published_ones():
+    for scale in ("small", "paper"):
+        use = Table2.scales[scale]
+        cells = Table2().cells(use, as_the_paper_says())
+        measured = {(c.group, c.name, c.measure) for c in cells}
+        assert set(PUBLISHED.numbers) <= measured
+    settings = {c.setting for c in Table2().cells(Table2.scales["small"], as_the_paper_says())}
+    assert settings == {"frozen features", ""}
+
+
+def test_paper_scale_is_the_published_one():
+    use = Table2.scales["paper"]
+    plan = Table2().trials(use)["images-hard-last"].plan
+    assert (use.m, use.images.n, use.images.net) == (9, 30_000, "pvr22")
+    assert (plan.batch, plan.lr, plan.epochs, plan.stop_below) == (250, 5e-4, 50, 0.05)
+    assert "convolutional" not in " ".join(deviations(use, "images"))
+    assert "convolutional" in " ".join(deviations(Table2.scales["small"], "images"))
+
+
+def test_seeds_replace_those_of_both_data_sets():
+    trials = Table2().trials(settings_for("table2", "smoke", {"seeds": 3}))
+    assert {trial.seeds for trial in trials.values()} == {3}
+    assert len(trials) == 2 * len(LAYERS) * len(VARIANTS)
+
+
+def test_only_the_oracle_is_taught():
+    bags = {}
+    for name, trial in Table2().trials(USE).items():
+        data = name.partition("-")[0]
+        if data not in bags:
+            bags[data] = trial.bags("train", 0)
+        taught = type(trial.build(bags[data])) is Taught
+        assert taught == isinstance(trial.rule, Oracle) == ("oracle" in name)
+    assert bags
+
+
+@pytest.fixture(autouse=True)
+def own_generator():
+    import torch
+
+    with torch.random.fork_rng(devices=[]):
+        yield
+
+
+def test_without_images_the_points_are_left(monkeypatch):
+    def nothing(name, hub_id):
+        raise FoveateError(f"no {name} here")
+
+    monkeypatch.setattr("foveate.studies.pvr22.table2.locate", nothing)
+    use, why = Table2().runnable(Table2.scales["small"])
+    assert why == {
+        "CIFAR-10, zeroth layer": "no cifar10 here",
+        "CIFAR-10, last layer": "no cifar10 here",
+    }
+    assert use.sets == ("points",)
+    assert all(name.startswith("points-") for name in Table2().parts(use))
+    assert Table2().findings(use, {}) == []
+    assert Table2().runnable(USE) == (USE, {})
+
+
+def test_charts_draw():
+    charts = Table2().figures(USE, as_the_paper_says())
+    assert set(charts) == {"focus", "sparsity", "gaussians", "thresholds"}
+    svg = to_svg(charts["focus"])
+    assert "Sparsemax" in svg
+    assert "FT %" in svg

@@ -1,0 +1,40 @@
+import numpy as np
+import pytest
+
+from foveate.records.record import Record
+from foveate.studies.blog21.toy_classifier import MEMBERS, ToyClassifier, ToySettings
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory):
+    place = tmp_path_factory.mktemp("toy")
+    use = ToySettings(points=200)
+    return use, {k: w(place / k, lambda *_: None) for k, w in ToyClassifier().parts(use).items()}
+
+
+def test_the_uniform_start_is_half_a_hyperbolic_cosine(records):
+    record = records[1]["starts"]
+    p = record.values["p"][:, MEMBERS.index(("uniform", "free"))]
+    np.testing.assert_allclose(p, 0.5 * np.cosh(np.sqrt(2) * record.t), rtol=1e-8)
+
+
+def test_verdicts(records):
+    found = {f.claim: f for f in ToyClassifier().findings(*records)}
+    assert found["blog21:B1"].verdict == "holds"
+    assert found["blog21:B2"].verdict == "holds in part"
+    assert found["blog21:B3"].verdict == "holds"
+    assert found["blog21:B3"].effect == pytest.approx(-20)
+
+
+def test_attention_that_never_moves_fails_the_first_claim(records):
+    use, recs = records
+    record = recs["starts"]
+    still = {**record.values, "p": np.full_like(record.values["p"], 0.5)}
+    later = recs["long-run"]
+    stuck = {**later.values, "p": np.full_like(later.values["p"], 0.5)}
+    changed = {
+        "starts": Record(record.t, still, {}, record.meta),
+        "long-run": Record(later.t, stuck, {}, later.meta),
+    }
+    found = {f.claim: f for f in ToyClassifier().findings(use, changed)}
+    assert found["blog21:B1"].verdict == "does not hold"

@@ -1,0 +1,59 @@
+"""Pages of the docs show what is stored."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from docs_tables import renew, renewed
+from foveate.studies.reproduction import stored_results
+from result_tables import group_table
+
+ROOT = Path(__file__).parents[2]
+BAGS = {"bag AUC": ".3f", "segment AUROC": ".3f", "pointing %": ".0f"}
+PAGES = {
+    "README.md": {"witness-in-short"},
+    "docs/guide/witness.md": {
+        "witness",
+        "witness-calm",
+        "witness-linear",
+        "witness-tried",
+        "witness-unbalanced",
+    },
+    "docs/guide/trust.md": {"trust-validation"},
+    "docs/guide/reproduce.md": {"table1-two-hours"},
+    "docs/guide/peers.md": {"mnist-bags"},
+    "docs/guide/words.md": {"diagnosis-said", "diagnosis-left"},
+}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_pages_show_what_is_stored(page):
+    text, results = (ROOT / page).read_text(), stored_results()
+    assert set(re.findall(r"<!-- stored: ([\w-]+) -->", text)) == PAGES[page]
+    assert renewed(text, results) == text
+    emptied = re.sub(r"(<!-- stored: [\w-]+ -->\n).*?\n(<!-- end -->)", r"\1\2", text, flags=re.S)
+    assert len(emptied) < len(text)
+    assert renewed(emptied, results) == text  # nothing behind an empty table is taken for it
+
+
+def bag_auc(mean):
+    return {"group": "500 bags", "setting": "", "name": "soft", "measure": "bag AUC", "mean": mean,
+            "low": None, "high": None, "seeds": 1}  # fmt: skip
+
+
+def test_only_pages_that_ask_are_renewed(tmp_path):
+    result = {"table": "mnist-bags", "cells": [bag_auc(0.8)]}
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    asked = "before\n<!-- stored: mnist-bags -->\n\n<!-- end -->\nafter\n"
+    (docs / "a.md").write_text(asked)
+    (docs / "b.md").write_text("no table\n")
+    (tmp_path / "README.md").write_text(asked)
+    assert renew(docs, [result]) == [docs / "a.md", tmp_path / "README.md"]
+    table = group_table(result, BAGS)
+    assert (docs / "a.md").read_text() == asked.replace("-->\n\n<!--", f"-->\n{table}\n<!--")
+    assert renew(docs, [result]) == []
+    # A changed table under a label of its own is not what pages mean.
+    other = {**result, "label": "mine", "cells": [bag_auc(0.1)]}
+    assert renew(docs, [other]) == []
