@@ -16,7 +16,7 @@ ROOT = Path(foveate.__file__).parent
 
 # Each may import what stands on its own line or on a line above, nothing below.
 LADDER = [
-    {"errors", "registry", "randomness", "papers", "settings"},
+    {"errors", "registry", "randomness", "papers", "settings", "types"},
     {"bags", "records"},
     {"attention", "metrics", "dynamics", "io", "charts"},
     {"models"},

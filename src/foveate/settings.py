@@ -15,15 +15,25 @@ from pydantic import (
 
 from foveate.errors import FoveateError
 
-__all__ = ["Amount", "Checked", "Count", "Positive", "Several", "Share", "Some", "Words", "one_of"]
+__all__ = [
+    "AtLeastTwo",
+    "Count",
+    "NonEmpty",
+    "NonNegative",
+    "Positive",
+    "Settings",
+    "Share",
+    "Words",
+    "one_of",
+]
 
 Count = Annotated[int, Field(ge=1)]
-Several = Annotated[int, Field(ge=2)]
+AtLeastTwo = Annotated[int, Field(ge=2)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, lt=1)]
 T = TypeVar("T")
-Some = Annotated[tuple[T, ...], Field(min_length=1)]
+NonEmpty = Annotated[tuple[T, ...], Field(min_length=1)]
 MOST_NAMES = 20  # that a sentence can list
 
 
@@ -52,7 +62,7 @@ def one_of(names: Collection[str]) -> AfterValidator:
     return AfterValidator(check)
 
 
-class Checked(BaseModel):
+class Settings(BaseModel):
     """A frozen set of named values whose errors are one sentence.
 
     Example:

@@ -42,7 +42,7 @@ def test_supervision_adds_minus_log_mass_where_relevance_is_known():
     phase = rule.phase(Progress(9, 10))
     assert phase.needs_z
     torch.testing.assert_close(
-        phase.told(alpha, z), torch.tensor([-3 * np.log(0.5), 0.0], dtype=torch.float64)
+        phase.relevance_loss(alpha, z), torch.tensor([-3 * np.log(0.5), 0.0], dtype=torch.float64)
     )
     assert not training_rule("hybrid", (1.0, 1.0)).needs_z
 

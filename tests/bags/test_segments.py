@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import oracles
 from foveate.bags import segments
-from foveate.bags.segments import Mosaics, as_input, dense, each, mix, select, take
+from foveate.bags.segments import Mosaics, as_input, dense, map_segments, mix, select, take
 
 shapes = st.sampled_from([(3,), (2, 2), (1, 4, 4)])
 counts = st.integers(1, 5)
@@ -57,7 +57,7 @@ def test_mosaics_and_dense_segments_are_the_same_to_every_operation(B, m, rows, 
         picked = torch.stack([written[i, j[i]] for i in range(B)])
         assert torch.equal(select(form, j), picked)
         assert torch.equal(dense(take(form, some)), torch.stack([written[i] for i in some]))
-        sent = dense(each(double, form))
+        sent = dense(map_segments(double, form))
         for i, k in itertools.product(range(B), range(m)):
             assert torch.equal(sent[i, k], 2 * written[i, k].flatten() + 1)
 
@@ -94,7 +94,7 @@ def test_every_operation_reads_bytes_as_numbers(written_out):
     torch.testing.assert_close(select(x, j).double(), numbers[[3, 2]], atol=1e-6, rtol=0)
     torch.testing.assert_close(dense(x).double(), numbers[index], atol=1e-6, rtol=0)
     network = Counting()
-    each(network, x)
+    map_segments(network, x)
     assert network.seen.dtype == torch.float32
     assert network.seen.abs().max() <= 1
 
@@ -103,7 +103,7 @@ def test_every_operation_reads_bytes_as_numbers(written_out):
 def test_a_bank_row_is_sent_once_where_that_is_less_work(rows, expected):
     x, written, _ = cut(4, 3, rows, (2,), 0)
     network = Counting()
-    torch.testing.assert_close(dense(each(network, x)), 2 * written + 1)
+    torch.testing.assert_close(dense(map_segments(network, x)), 2 * written + 1)
     assert len(network.seen) == expected
     if rows < 12:
         assert torch.equal(network.seen, x.bank)
@@ -114,14 +114,14 @@ def test_without_gradients_rows_go_in_parts(monkeypatch):
     x, written, _ = cut(5, 4, 9, (2,), 0)
     whole, parted = Counting(), Counting()
     with torch.enable_grad():
-        one = each(whole, x)
+        one = map_segments(whole, x)
     with torch.no_grad():
-        many = each(parted, x)
+        many = map_segments(parted, x)
     assert [len(rows) for rows in whole.calls] == [9]
     assert [len(rows) for rows in parted.calls] == [4, 4, 1]
     assert torch.equal(dense(one), dense(many))
     with torch.no_grad():
-        torch.testing.assert_close(each(Counting(), written), 2 * written + 1)
+        torch.testing.assert_close(map_segments(Counting(), written), 2 * written + 1)
 
 
 def test_gradients_reach_bank_and_attention():

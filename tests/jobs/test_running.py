@@ -13,7 +13,7 @@ from foveate.jobs.runner import start_experiment
 from foveate.records.record import Record
 from foveate.records.runs import open_run
 from foveate.registry import Registry
-from foveate.settings import Checked
+from foveate.settings import Settings
 
 
 def busy(seconds):
@@ -40,9 +40,9 @@ def test_cpu_seconds_are_counted_through_a_kill(tmp_path, monkeypatch):
     class Busy(Experiment):
         about = "keeps a core busy"
         criteria: ClassVar = {}
-        scales: ClassVar = dict.fromkeys(("smoke", "small", "paper"), Checked())
+        scales: ClassVar = dict.fromkeys(("smoke", "small", "paper"), Settings())
 
-        def parts(self, use):
+        def parts(self, settings):
             return {"a": partial(work, kill), "b": partial(work, kill)}
 
     own = Registry("experiment")

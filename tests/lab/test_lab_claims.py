@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from foveate.lab.server.theme import look, palette_css
+from foveate.lab.server.theme import chart_theme, palette_css
 from foveate.papers import CLAIMS
 from foveate.studies.ledger import shipped_ledger
 from foveate.studies.pvr22.error_modes.colours import BACKGROUND_COLOUR, CLASS_COLOURS
@@ -53,11 +53,11 @@ def test_what_may_be_run_is_limited(client, job):
 
 
 def test_classes_look_as_in_the_figures():
-    assert look()["classes"] == list(CLASS_COLOURS)
-    assert look()["background"] == BACKGROUND_COLOUR
+    assert chart_theme()["classes"] == list(CLASS_COLOURS)
+    assert chart_theme()["background"] == BACKGROUND_COLOUR
 
 
 def test_one_palette_for_styles_and_charts():
     css = palette_css()
-    for name, own in look()["paradigms"].items():
+    for name, own in chart_theme()["paradigms"].items():
         assert f"--{name}: {own['colour']};" in css

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from foveate.lab.server.bags import bags_in_cell
 from foveate.lab.server.downsample import kept_rows, spread_rows, within
 from foveate.lab.server.runs import curve_rows
-from foveate.lab.server.timeline import film_rows
+from foveate.lab.server.timeline import timeline_rows
 from foveate.metrics.focus import EDGES
 from foveate.records.record import Record
 from foveate.records.runs import open_run
@@ -178,7 +178,7 @@ def test_a_training_is_stepped_through(client, folder):
 
 def test_a_run_of_before_has_no_heat_map_over_time():
     shares = np.linspace(0, 1, 5)[:, None]
-    found = film_rows(Record(np.arange(5.0), {"ftpt": shares}), 0, 10)
+    found = timeline_rows(Record(np.arange(5.0), {"ftpt": shares}), 0, 10)
     assert found["heat"] is None
     assert found["quadrants"] == {"ftpt": pytest.approx(shares[:, 0])}
 

@@ -11,7 +11,7 @@ import torch
 
 from foveate.attention.paradigms import Progress
 from foveate.errors import FoveateError
-from foveate.lab.live.class_status import standing
+from foveate.lab.live.class_status import class_status
 from foveate.lab.live.tasks import prepared
 from foveate.lab.live.trainer import Trainer
 from foveate.lab.requests import TASKS, TrainJob
@@ -269,7 +269,7 @@ def test_which_class_is_read_from_the_background():
     z[:, 0] = True
     alpha = np.array([[1.0, 0, 0], [1, 0, 0], [0, 0.8, 0.2], [0, 1, 0]])
     focused, correct = np.array([True, True, False, False]), np.ones(4, bool)
-    found = standing(("cat", "dog"), y, focused, correct, alpha, z, np.array([0.1, 0.9]))
+    found = class_status(("cat", "dog"), y, focused, correct, alpha, z, np.array([0.1, 0.9]))
     assert found.ft == (1.0, 0.0)
     assert found.accuracy == (1.0, 1.0)
     assert found.astray == (1,)
@@ -282,7 +282,9 @@ def test_which_class_is_read_from_the_background():
 def test_spread_attention_is_called_an_average():
     y, z = np.array([0, 1]), np.eye(2, 4, dtype=bool)
     alpha = np.full((2, 4), 0.25)
-    found = standing(("a", "b"), y, np.zeros(2, bool), np.ones(2, bool), alpha, z, np.ones(2) / 2)
+    found = class_status(
+        ("a", "b"), y, np.zeros(2, bool), np.ones(2, bool), alpha, z, np.ones(2) / 2
+    )
     assert "read from its average" in found.sentence
     assert "2.0 of 2.0 bits" in found.sentence
 
@@ -290,9 +292,9 @@ def test_spread_attention_is_called_an_average():
 def test_right_and_wrong_members_are_told_apart():
     y, z, alpha = np.array([0, 1]), np.eye(2, dtype=bool), np.eye(2)
     true, false = np.ones(2, bool), np.zeros(2, bool)
-    sound = standing(("a", "b"), y, true, true, alpha, z, np.ones(2) / 2)
+    sound = class_status(("a", "b"), y, true, true, alpha, z, np.ones(2) / 2)
     assert (sound.verdict, sound.astray) == ("sound", ())
     assert "right place" in sound.sentence
-    wrong = standing(("a", "b"), y, true, false, alpha, z, np.ones(2) / 2)
+    wrong = class_status(("a", "b"), y, true, false, alpha, z, np.ones(2) / 2)
     assert wrong.verdict == "inaccurate"
     assert "0 % of held-out bags are answered right" in wrong.sentence

@@ -6,7 +6,7 @@ import torch
 
 from foveate.errors import FoveateError
 from foveate.lab.requests import Study
-from foveate.lab.saved_models import keep_model, kept_model, kept_models, load_kept
+from foveate.lab.saved_models import load_saved_model, save_model, saved_model, saved_models
 from foveate.text.tokens import Vocabulary
 
 
@@ -122,11 +122,11 @@ def test_weights_stand_for_words(tmp_path, monkeypatch):
     with torch.random.fork_rng(devices=[]):
         one, other = torch.nn.Linear(3, 2), torch.nn.Linear(3, 2)
     words = [Vocabulary(["a", "b"])]
-    name = keep_model(Study(), one, 0.5, words)
-    place, _ = kept_model(name)
+    name = save_model(Study(), one, 0.5, words)
+    place, _ = saved_model(name)
     with pytest.raises(FoveateError, match="other words"):
-        load_kept(place, other, [Vocabulary(["b", "a"])])
-    load_kept(place, other, words)
+        load_saved_model(place, other, [Vocabulary(["b", "a"])])
+    load_saved_model(place, other, words)
     assert torch.equal(one.weight, other.weight)
 
 
@@ -136,8 +136,8 @@ def test_nothing_half_kept_is_left(tmp_path, monkeypatch):
     with torch.random.fork_rng(devices=[]):
         model = torch.nn.Linear(3, 2)
     with pytest.raises(FoveateError, match="cannot keep the model"):
-        keep_model(Study(), model, 0.5, [Vocabulary(["a"])])
-    assert kept_models() == {}
+        save_model(Study(), model, 0.5, [Vocabulary(["a"])])
+    assert saved_models() == {}
 
 
 def test_offers_exist():

@@ -6,7 +6,7 @@ import pytest
 from foveate.errors import FoveateError
 from foveate.report.drawing.bag_panels import bag_view
 from foveate.report.pages.explain import explain_page
-from foveate.userdata.gallery import ShownBag, load_shown, save_shown
+from foveate.userdata.gallery import GalleryBag, load_gallery, save_gallery
 
 CLASSES = ("no", "<b>yes</b>")
 
@@ -18,7 +18,7 @@ def shown(kind="features", m=5, classes=2, **parts):
     evidence -= evidence.mean(1, keepdims=True)
     p = np.full(classes, 0.1)
     p[1] = 1 - 0.1 * (classes - 1)
-    return ShownBag("a<i>&", kind, p, 1, alpha, evidence, **parts)
+    return GalleryBag("a<i>&", kind, p, 1, alpha, evidence, **parts)
 
 
 def test_ranked_segments_carry_their_numbers():
@@ -57,7 +57,7 @@ def test_words_are_shaded_by_root_attention_and_relative_evidence():
 def test_of_many_classes_the_most_probable_and_the_true_one_are_shown():
     bag = shown(classes=7, values=np.zeros((5, 2)))
     p = np.array([0.3, 0.0, 0.2, 0.1, 0.15, 0.05, 0.2])
-    bag = ShownBag("a", "features", p, 1, bag.alpha, bag.evidence, values=bag.values)
+    bag = GalleryBag("a", "features", p, 1, bag.alpha, bag.evidence, values=bag.values)
     names = [f"c{k}" for k in range(7)]
     assert bag_view(bag, names, (), "k")["asked"] == ["c0", "c2", "c6", "c1"]
 
@@ -117,15 +117,15 @@ def test_kept_bags_come_back_as_they_were(tmp_path, kind):
         "series": {"values": np.ones((5, 1)), "places": np.arange(10.0).reshape(5, 2)},
     }[kind]
     before = [shown(kind, **parts), shown(kind, m=5, **parts)]
-    save_shown(tmp_path / "gallery.npz", before)
-    after = load_shown(tmp_path / "gallery.npz")
+    save_gallery(tmp_path / "gallery.npz", before)
+    after = load_gallery(tmp_path / "gallery.npz")
     for a, b in zip(before, after, strict=True):
         assert {k for k, v in vars(a).items() if v is None} == {
             k for k, v in vars(b).items() if v is None
         }
         for name, value in vars(a).items():
             np.testing.assert_array_equal(value, getattr(b, name))
-    assert load_shown(tmp_path / "none.npz") == []
+    assert load_gallery(tmp_path / "none.npz") == []
 
 
 def test_a_page_needs_a_bag():

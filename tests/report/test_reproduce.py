@@ -227,10 +227,12 @@ def test_no_time_is_guessed_for_what_cannot_be_run(here, capsys):
 
 def test_an_estimate_is_of_the_table_as_it_is_changed(here, monkeypatch, capsys):
     seen = []
-    monkeypatch.setattr(Table2, "seconds", lambda _self, use, _report: seen.append(use) or 7200.0)
+    monkeypatch.setattr(
+        Table2, "seconds", lambda _self, settings, _report: seen.append(settings) or 7200.0
+    )
     words = ["reproduce", "table2", "--scale", "smoke", "--estimate", "--results", "kept"]
     main([*words, "--set", "m=5", "--seeds", "4", "--label", "mine", "--docs", "docs"])
-    assert [(use.m, use.seeds) for use in seen] == [(5, 4)]
+    assert [(settings.m, settings.seeds) for settings in seen] == [(5, 4)]
     [kept] = stored_results(here / "kept")
     assert (kept["label"], kept["seconds"]) == ("mine", 7200.0)
     said = "`foveate reproduce table2 --scale smoke`, changed as mine, would take about 2.0 h"

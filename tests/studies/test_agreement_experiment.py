@@ -70,8 +70,8 @@ def test_a_step_alone_decides_its_batch():
 
 
 def test_texts_are_cut_and_put_into_sets():
-    use = AgreementSettings(texts=("keywords",), train=50, validation=41, sample=7, longest=12)
-    found = prepared(use, "keywords")
+    settings = AgreementSettings(texts=("keywords",), train=50, validation=41, sample=7, longest=12)
+    found = prepared(settings, "keywords")
     assert np.bincount(found.group).tolist() == [21, 20, 7]
     assert int(found.read.lengths.max()) == 12
     assert len(found.train) == 50
@@ -81,8 +81,8 @@ def test_texts_are_cut_and_put_into_sets():
 
 
 def test_trans_is_the_share_of_counts_under_the_label():
-    use = AgreementSettings(texts=("keywords",), train=30, validation=10, sample=3)
-    found = prepared(use, "keywords")
+    settings = AgreementSettings(texts=("keywords",), train=30, validation=10, sample=3)
+    found = prepared(settings, "keywords")
     counts = np.zeros((len(found.vocabulary), 2))
     for k in range(30):
         for word in found.train[k]:
@@ -152,8 +152,8 @@ def made(level=0.4, end=None, alike=0.7, frozen=0.1, kind="texts", train=None, b
 
 
 def found(**records):
-    use = AgreementSettings(texts=tuple(records))
-    return {f.claim.removeprefix("snell21:"): f for f in Agreement().findings(use, records)}
+    settings = AgreementSettings(texts=tuple(records))
+    return {f.claim.removeprefix("snell21:"): f for f in Agreement().findings(settings, records)}
 
 
 def as_the_paper_says():
@@ -253,10 +253,10 @@ class Killed(Exception):
 @pytest.mark.parametrize("reports", [4, 9])
 def test_a_killed_part_ends_with_the_same_bits(reports, tmp_path):
     """Killed in the second epoch of a proxy, and between two kinds of models."""
-    use = AgreementSettings(
+    settings = AgreementSettings(
         **{**SMOKE.model_dump(), "steps": 2, "seeds": 2, "train": 64, "proxy_epochs": 2}
     )
-    work = Agreement().parts(use)["keywords"]
+    work = Agreement().parts(settings)["keywords"]
     whole = work(tmp_path / "whole.safetensors", lambda *_: None)
     (tmp_path / "part").mkdir()
     place, left = tmp_path / "part" / "checkpoint.safetensors", iter(range(reports))

@@ -222,16 +222,16 @@ def test_features_are_stored_once_and_standardised_by_training_images():
 
 def test_the_hybrid_goes_on_from_soft_weights(tmp_path):
     run = start_experiment("captions", "smoke", {"seeds": 1, "soft_epochs": 2}, out=tmp_path / "a")
-    use = settings_for("captions", "smoke", {"seeds": 1, "soft_epochs": 2})
+    settings = settings_for("captions", "smoke", {"seeds": 1, "soft_epochs": 2})
     records = run.records()
     switch = 2 * records["soft"].meta["per_epoch"]
     at = records["soft"].t.tolist().index(switch)
-    pool = pool_of(use)
-    model = model_for(use, pool, 0)
+    pool = pool_of(settings)
+    model = model_for(settings, pool, 0)
     model.load_state_dict(load_checkpoint(tmp_path / "a" / "soft" / "switch-0.safetensors")[0])
-    measured = Exam.of(use, pool).measure(model, "soft", 0)
+    measured = Exam.of(settings, pool).measure(model, "soft", 0)
     assert float(measured["loss"]) == pytest.approx(records["soft"].values["loss"][at, 0])
-    top = Exam.of(use, pool).measure(model, "top", 0)
+    top = Exam.of(settings, pool).measure(model, "top", 0)
     assert float(top["loss"]) == pytest.approx(records["hybrid"].values["loss"][0, 0])
 
 
@@ -242,11 +242,11 @@ class Killed(Exception):
 @pytest.mark.parametrize("rule", ["soft", "hard"])
 def test_a_killed_training_goes_on_with_the_same_numbers(rule, tmp_path, monkeypatch):
     monkeypatch.setattr("foveate.text.loop.SAVE_EVERY", 0.0)
-    use = settings_for("captions", "smoke", {"seeds": 1, "soft_epochs": 3, "hard_epochs": 1})
+    settings = settings_for("captions", "smoke", {"seeds": 1, "soft_epochs": 3, "hard_epochs": 1})
     for place in ("whole", "killed"):
         (tmp_path / place / rule).mkdir(parents=True)
         (tmp_path / place / "soft").mkdir(exist_ok=True)
-    whole = train_part(use, rule, tmp_path / "whole" / rule / "c", lambda *_: None)
+    whole = train_part(settings, rule, tmp_path / "whole" / rule / "c", lambda *_: None)
     file = tmp_path / "killed" / rule / "c"
     done = Lesson.loss
 
@@ -258,8 +258,8 @@ def test_a_killed_training_goes_on_with_the_same_numbers(rule, tmp_path, monkeyp
     with monkeypatch.context() as patch:
         patch.setattr(Lesson, "loss", until_five)
         with pytest.raises(Killed):
-            train_part(use, rule, file, lambda *_: None)
-    resumed = train_part(use, rule, file, lambda *_: None)
+            train_part(settings, rule, file, lambda *_: None)
+    resumed = train_part(settings, rule, file, lambda *_: None)
     for name, values in whole.values.items():
         np.testing.assert_array_equal(values, resumed.values[name], err_msg=name)
 
@@ -315,9 +315,9 @@ def test_without_data_the_table_says_so(monkeypatch):
 
 
 def test_paper_scale_is_the_published_one():
-    use = Captions.scales["paper"]
-    assert (use.embed, use.hidden, use.attention) == (512, 512, 256)
-    assert (use.soft_epochs, use.hard_epochs, use.top) == (20, 5, (20, 10))
+    settings = Captions.scales["paper"]
+    assert (settings.embed, settings.hidden, settings.attention) == (512, 512, 256)
+    assert (settings.soft_epochs, settings.hard_epochs, settings.top) == (20, 5, (20, 10))
     assert Captions().seconds(USE) > 0
 
 
@@ -325,13 +325,13 @@ def test_paper_scale_is_the_published_one():
 def test_the_stored_images_are_split_as_they_should_be():
     from foveate.studies.pvr22.captions.sources import why_not
 
-    use = Captions.scales["small"]
-    if why_not(use) is not None:
-        pytest.skip(str(why_not(use)))
-    pool = pool_of(use)
+    settings = Captions.scales["small"]
+    if why_not(settings) is not None:
+        pytest.skip(str(why_not(settings)))
+    pool = pool_of(settings)
     assert [len(s) for s in (pool.train, pool.validation, pool.test)] == [908, 200, 326]
     sides = [set(s.told.image_id.tolist()) for s in (pool.train, pool.validation, pool.test)]
     assert len(set.union(*sides)) == sum(map(len, sides))
     assert pool.bank.x.shape == (1434, 320, 14, 14)
-    assert len(Exam.of(use, pool).names.image) == 2287
+    assert len(Exam.of(settings, pool).names.image) == 2287
     assert pool.photo(0).shape == (224, 224, 3)

@@ -116,8 +116,8 @@ def test_verdicts_on_the_permutation_function(subset, function, verdict):
 def test_copying_end_to_end_draws_what_its_findings_name(tmp_path):
     run = start_experiment("copying", "smoke", out=tmp_path / "run")
     kind = Copying()
-    use = kind.scales["smoke"]
-    charts = kind.figures(use, run.records())
+    settings = kind.scales["smoke"]
+    charts = kind.figures(settings, run.records())
     assert {f.claim for f in findings_of(run)} == set(kind.criteria)
     assert {f.figure for f in findings_of(run)} <= set(charts)
     assert all("<svg" in to_svg(chart) for chart in charts.values())
@@ -202,13 +202,13 @@ def test_bodies_are_one_draw_and_heads_are_their_names():
 
 
 def test_scenarios_take_the_heads_they_name():
-    use = HeadsSettings(heads=4)
+    settings = HeadsSettings(heads=4)
     good, bad = [1, 2], [3, 4, 5, 6, 7]
-    assert {c for _, c in _names(use, "all-bad", 0, good, bad)} <= set(bad)
-    mixed = [c for _, c in _names(use, "one-good", 0, good, bad)]
+    assert {c for _, c in _names(settings, "all-bad", 0, good, bad)} <= set(bad)
+    mixed = [c for _, c in _names(settings, "one-good", 0, good, bad)]
     assert len(set(mixed)) == 4
     assert sum(c in good for c in mixed) == 1
-    assert _names(use, "random", 0, good, bad) != _names(use, "random", 1, good, bad)
+    assert _names(settings, "random", 0, good, bad) != _names(settings, "random", 1, good, bad)
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from scipy.stats import spearmanr
 
 from foveate.charts.render import to_svg
 from foveate.errors import FoveateError
-from foveate.jobs.align import AlignPlan, align_own_pairs
-from foveate.jobs.read import ReadingPlan, chosen, parted, read_own_texts
+from foveate.jobs.align import AlignPlan, align_pairs
+from foveate.jobs.read import ReadingPlan, chosen, parted, read_texts_job
 from foveate.jobs.runner import settings_for, start_experiment
 from foveate.randomness import generator
 from foveate.records.record import Record
@@ -45,11 +45,11 @@ def test_conditions_go_from_nothing_to_much():
 
 
 def test_a_step_is_decided_by_its_number_and_seed():
-    use = DiagnosisSettings(length=4, d=8, batch=4, held_out=3)
+    settings = DiagnosisSettings(length=4, d=8, batch=4, held_out=3)
     task = Condition("x", 4, 6)
-    one, two = condition_course(use, task, 0), condition_course(use, task, 0)
+    one, two = condition_course(settings, task, 0), condition_course(settings, task, 0)
     assert one.loss(3).item() == two.loss(3).item() != one.loss(4).item()
-    assert condition_course(use, task, 1).loss(3).item() != one.loss(3).item()
+    assert condition_course(settings, task, 1).loss(3).item() != one.loss(3).item()
     assert one.enough({"accuracy": np.array(0.96)})
     assert not one.enough({"accuracy": np.array(0.95)})
 
@@ -105,8 +105,8 @@ def test_what_counts_tell_is_left_when_outputs_are_permuted():
 
 def test_cells_say_what_was_said_and_what_became_of_it(tmp_path):
     run = start_experiment("diagnosis", "smoke", {"learnt": 0.001}, out=tmp_path / "run")
-    use = settings_for("diagnosis", "smoke", {"learnt": 0.001})
-    cells = {(c.group, c.name, c.measure): c for c in diagnosis_cells(use, run.records())}
+    settings = settings_for("diagnosis", "smoke", {"learnt": 0.001})
+    cells = {(c.group, c.name, c.measure): c for c in diagnosis_cells(settings, run.records())}
     attention = "attention (0 unlikely, 1 may be, 2 likely)"
     assert cells[SAID, "permutation", attention].mean == 0
     assert cells[SAID, "keywords", attention].mean == 2
@@ -118,9 +118,9 @@ def test_cells_say_what_was_said_and_what_became_of_it(tmp_path):
 
 def test_corpora_that_are_not_here_are_named(monkeypatch, tmp_path):
     monkeypatch.setenv("FOVEATE_DATA", str(tmp_path))
-    use, absent = Diagnosed().runnable(USE.model_copy(update={"texts": ("sst", "keywords")}))
-    assert use.texts == ("keywords",)
-    assert use.pairs == ()
+    settings, absent = Diagnosed().runnable(USE.model_copy(update={"texts": ("sst", "keywords")}))
+    assert settings.texts == ("keywords",)
+    assert settings.pairs == ()
     assert absent == {"sst": "its files are not here", "multi30k": "its files are not here"}
 
 
@@ -196,14 +196,14 @@ def test_shown_texts_take_turns_and_are_readable():
 
 def test_a_reader_leaves_what_the_page_shows(keywords):
     plan = ReadingPlan(steps=30, embedding=8, d=8, shown=3, longest=10)
-    record = read_own_texts(keywords, plan)
+    record = read_texts_job(keywords, plan)
     assert record.t.tolist() == [0, 25, 30]
     assert [len(text["tokens"]) for text in record.meta["texts"]] == [10, 10, 10]
     alpha = record.values["alpha"].reshape(3, 3, 10)
     np.testing.assert_allclose(alpha.sum(-1), 1, rtol=1e-5)
     assert ((record.values["beta"] > 0) & (record.values["beta"] < 1)).all()
     assert (record.values["delta"] != 0).any()
-    again = read_own_texts(keywords, plan)
+    again = read_texts_job(keywords, plan)
     np.testing.assert_array_equal(again.values["delta"], record.values["delta"])
 
 
@@ -212,7 +212,7 @@ def test_a_reader_needs_two_classes_on_both_sides(keywords):
 
     one = replace(keywords.data, y_train=torch.zeros_like(keywords.data.y_train))
     with pytest.raises(FoveateError, match="two classes are needed among the texts"):
-        read_own_texts(replace(keywords, data=one), ReadingPlan(steps=1))
+        read_texts_job(replace(keywords, data=one), ReadingPlan(steps=1))
     with pytest.raises(FoveateError, match="2 texts are too few to hold some out"):
         parted(load_texts("keywords", train=2, least=1), 0.1, 1, 0)
 
@@ -223,7 +223,7 @@ def test_attention_learns_to_align():
     sure, _ = data.train.links.sets(400)
     seen = []
     plan = AlignPlan("attention", steps=150)
-    found = align_own_pairs(data, plan, lambda *at: seen.append(at), watch=True)
+    found = align_pairs(data, plan, lambda *at: seen.append(at), watch=True)
     hits = sum(len(a & b) for a, b in zip(found.links, sure, strict=True))
     assert hits / sum(map(len, sure)) > 0.6
     assert seen[-1] == ("aligning", 150, 150)
@@ -236,7 +236,7 @@ def test_both_ways_are_trained_for_symmetry():
     data = load_pairs("made-up", train=40)
     plan = AlignPlan("attention", "intersection", steps=2)
     seen = []
-    found = align_own_pairs(data, plan, lambda *at: seen.append(at[0]))
+    found = align_pairs(data, plan, lambda *at: seen.append(at[0]))
     assert list(dict.fromkeys(seen)) == ["aligning", "backwards"]
     for i, links in enumerate(found.links):
         assert len({t for _, t in links}) == len({s for s, _ in links}) == len(links)

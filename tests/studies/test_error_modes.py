@@ -241,8 +241,8 @@ def _records(**changed):
 
 
 def _verdicts(**changed):
-    use = ErrorModeSettings()
-    return {f.claim: f.verdict for f in ErrorModes().findings(use, _records(**changed))}
+    settings = ErrorModeSettings()
+    return {f.claim: f.verdict for f in ErrorModes().findings(settings, _records(**changed))}
 
 
 def test_records_that_meet_every_criterion():
@@ -344,8 +344,15 @@ def test_smoke_run_leaves_findings_and_described_figures(tmp_path):
 
 
 def test_published_sizes_at_paper_scale():
-    use = ErrorModes.scales["paper"]
-    assert (use.m, use.n, use.n_test, use.epochs, use.batch, use.lr) == (
+    settings = ErrorModes.scales["paper"]
+    assert (
+        settings.m,
+        settings.n,
+        settings.n_test,
+        settings.epochs,
+        settings.batch,
+        settings.lr,
+    ) == (
         9,
         3000,
         1000,

@@ -26,9 +26,9 @@ def test_smoke_repeats_bit_for_bit_and_serves_its_claims(name, tmp_path):
                 np.testing.assert_array_equal(value, other[key], err_msg=f"{part} {kind} {key}")
     found = findings_of(first)
     assert found == findings_of(second)
-    experiment, use = of_run(first)
+    experiment, settings = of_run(first)
     assert sorted(f.claim for f in found) == sorted(experiment.criteria)
-    charts = experiment.figures(use, a)
+    charts = experiment.figures(settings, a)
     assert {f.figure for f in found} <= set(charts)
     for chart in charts.values():
         assert to_svg(chart).startswith("<svg")

@@ -25,14 +25,14 @@ def run(tmp_path_factory):
 def test_smoke_run_finds_something_of_every_claim_and_draws_it(run):
     from foveate.charts.render import to_svg
 
-    experiment, use = of_run(run)
+    experiment, settings = of_run(run)
     records, found = run.records(), findings_of(run)
     assert sorted(f.claim for f in found) == sorted(CRITERIA)
-    charts = experiment.figures(use, records)
+    charts = experiment.figures(settings, records)
     assert {f.figure for f in found} <= set(charts)
     assert all(chart.description for chart in charts.values())
     assert to_svg(charts["losses"]).count(">linear-orthogonal, LVML<") == 1
-    fewer = experiment.figures(use, {k: v for k, v in records.items() if k != "orthogonal"})
+    fewer = experiment.figures(settings, {k: v for k, v in records.items() if k != "orthogonal"})
     for name in ("finite-difference", "loss-profile", "theorem"):  # one of each kind
         fewer[name].to_dict()  # validates against the schema
     assert "linear-orthogonal" not in to_svg(fewer["theorem"])

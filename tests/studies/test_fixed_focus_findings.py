@@ -192,7 +192,7 @@ def test_cifar_is_left_out_where_its_files_are_not_and_the_findings_say_so(monke
         raise FoveateError("not here")
 
     monkeypatch.setattr("foveate.studies.vr23.fixed_focus.locate", absent)
-    experiment, use = FixedFocusCurves(), FixedFocusSettings()
-    assert list(experiment.parts(use)) == ["theorem", "orthogonal", "digits"]
-    found = experiment.findings(use, {"theorem": theorem(), "digits": made()})
+    experiment, settings = FixedFocusCurves(), FixedFocusSettings()
+    assert list(experiment.parts(settings)) == ["theorem", "orthogonal", "digits"]
+    found = experiment.findings(settings, {"theorem": theorem(), "digits": made()})
     assert all("CIFAR-10 is left out" in f.deviation for f in found)

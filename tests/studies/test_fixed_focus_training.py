@@ -35,7 +35,7 @@ from foveate.studies.vr23.incentive import improvement, incentives, measure_ince
 from foveate.training.loop import Training, fit
 from foveate.training.optimisers import Settings, StackedOptimizer
 from foveate.training.plan import Plan
-from foveate.training.stack import Pile, Stack
+from foveate.training.stack import MemberBags, Stack
 
 NAMES = ("soft", "hard", "lvml")
 ALPHAS = (0.2, 0.4, 0.6, 0.8, 1.0)
@@ -74,7 +74,7 @@ def test_incentive_is_the_closed_form_in_the_orthogonal_setting_up_to_alpha_one(
     alphas = np.array([0.0, *ALPHAS])
     stack = stack_of(mu, alphas.tolist())
     gain = incentives(
-        stack, Pile(population(C, 4), len(stack), torch.float64), PARADIGMS.get(name)()
+        stack, MemberBags(population(C, 4), len(stack), torch.float64), PARADIGMS.get(name)()
     )
     found = [part.mean(1).numpy() for part in gain]
     np.testing.assert_allclose(found[0], losses(name, mu, alphas, C), rtol=1e-12)
@@ -98,7 +98,7 @@ def test_incentive_is_the_slope_of_the_paradigms_own_loss_for_any_bags_and_class
 
     stack = Stack([lambda: build(0.3), lambda: build(0.7)], [0, 1], torch.float64)
     stack.together = together
-    pile = Pile(bag, 2, torch.float64)
+    pile = MemberBags(bag, 2, torch.float64)
     gain = incentives(stack, pile, rule)
     x = dense(bag.x).double()
     for i in range(2):
@@ -128,7 +128,7 @@ def test_incentive_needs_to_know_the_relevant_segments():
     bag = Bag(torch.zeros(2, 3, 6), torch.tensor([0, 1]))
     stack = Stack(lambda: FixedFocus(nn.Linear(6, 2), 0.5), [0])
     with pytest.raises(FoveateError, match="relevant segments z"):
-        incentives(stack, Pile(bag, 1), PARADIGMS.get("soft")())
+        incentives(stack, MemberBags(bag, 1), PARADIGMS.get("soft")())
 
 
 # --- the setting of Theorem 1 ---------------------------------------------------------------------

@@ -9,9 +9,11 @@ from foveate.studies.vr23.flows.findings import descent_errors
 
 @pytest.fixture(scope="module")
 def records(tmp_path_factory):
-    use = FlowSettings(points=800, until=12.0, steps=(0.4, 0.2, 0.1), draws=200)
+    settings = FlowSettings(points=800, until=12.0, steps=(0.4, 0.2, 0.1), draws=200)
     place = tmp_path_factory.mktemp("flows")
-    return use, {k: work(place / k, lambda *_: None) for k, work in Flows().parts(use).items()}
+    return settings, {
+        k: work(place / k, lambda *_: None) for k, work in Flows().parts(settings).items()
+    }
 
 
 def findings(records):
@@ -33,7 +35,7 @@ def test_a_descent_step_is_the_rate_times_the_step_size():
 
 
 def test_verdicts_follow_the_numbers(records):
-    use, recs = records
+    settings, recs = records
     found = findings(records)
     assert found["vr23:C15"].verdict == "holds"
     assert found["vr23:C17"].verdict == found["vr23:C18"].verdict == "holds"
@@ -43,25 +45,25 @@ def test_verdicts_follow_the_numbers(records):
         else r
         for k, r in recs.items()
     }
-    other = {f.claim: f for f in Flows().findings(use, swapped)}
+    other = {f.claim: f for f in Flows().findings(settings, swapped)}
     assert other["vr23:C15"].verdict == "holds in part"
     assert other["vr23:C19"].verdict == "does not hold"
 
 
 def test_broken_laws_are_seen(records):
-    use, recs = records
+    settings, recs = records
     laws = recs["laws"]
     off = {"one_hot": laws.final["one_hot"] + np.array([[0.0], [1e-3], [0.0]])}
     off["inside"] = laws.final["inside"][[0, 2, 1]]
     broken = {**recs, "laws": Record(laws.t, {}, off, laws.meta)}
-    found = {f.claim: f for f in Flows().findings(use, broken)}
+    found = {f.claim: f for f in Flows().findings(settings, broken)}
     assert found["vr23:C17"].verdict == found["vr23:C18"].verdict == "does not hold"
 
 
 def test_a_descent_off_the_flow_is_seen(records):
-    use, recs = records
+    settings, recs = records
     descent = recs["descent"]
     values = {**descent.values, "mu": descent.values["mu"] * 1.2}
     off = {**recs, "descent": Record(descent.t, values, descent.final, descent.meta)}
-    found = {f.claim: f for f in Flows().findings(use, off)}
+    found = {f.claim: f for f in Flows().findings(settings, off)}
     assert found["vr23:C14"].verdict == "does not hold"

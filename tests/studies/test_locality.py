@@ -85,8 +85,8 @@ LOCAL, SPREAD = (4.0, 1.0, 0.1, 0.2), (2.0, 5.0, 2.5, 9.0)
 
 
 def verdict(record):
-    use = LocalitySettings()
-    (finding,) = Locality().findings(use, {"both": record})
+    settings = LocalitySettings()
+    (finding,) = Locality().findings(settings, {"both": record})
     return finding.verdict
 
 
@@ -114,10 +114,10 @@ def test_a_seed_that_never_learns_is_read_at_the_end():
 
 def test_smoke_has_its_finding_and_its_figures(tmp_path):
     run = start_experiment("locality", "smoke", out=tmp_path / "run")
-    experiment, use = of_run(run)
+    experiment, settings = of_run(run)
     (finding,) = findings_of(run)
     assert finding.claim == "snell21:C11"
-    charts = experiment.figures(use, run.records())
+    charts = experiment.figures(settings, run.records())
     assert finding.figure in charts
     for chart in charts.values():
         chart.to_dict()

@@ -17,7 +17,7 @@ from foveate.studies.beyond.mnist_bags.networks import abmil, attention_model, e
 from foveate.studies.beyond.mnist_bags.training import found, train_abmil
 from foveate.training.evaluation import read
 from foveate.training.loop import fit
-from foveate.trust.subject import Sight
+from foveate.trust.subject import Reading
 
 SMOKE = MnistBags.scales["smoke"]
 
@@ -32,9 +32,9 @@ def built(make, seed=0):
         return make()
 
 
-def ours_from(model, use):
+def ours_from(model, settings):
     """Our model with the weights of an ABMIL: one logit t is the pair (0, t)."""
-    ours: FCAM = built(lambda: attention_model(use, (1, 8, 8)))
+    ours: FCAM = built(lambda: attention_model(settings, (1, 8, 8)))
     ours.f.encoder.load_state_dict(model.feat_ext.net.state_dict())
     ours.f.hidden.load_state_dict(model.pool.fc1.module.state_dict())
     ours.f.score.load_state_dict(model.pool.fc2.state_dict())
@@ -62,11 +62,11 @@ def test_soft_attention_is_abmil_with_two_logits():
 def test_abmil_sees_the_bags_in_our_order_and_learns():
     """One epoch by hand in the order of ``fit``: the same weights to the last bit."""
     pytest.importorskip("torchmil")
-    use = SMOKE.model_copy(update={"epochs": 1, "batch": 7})
+    settings = SMOKE.model_copy(update={"epochs": 1, "batch": 7})
     bag = bags()
-    model = train_abmil(use, bag, seed=3)
-    twin = built(lambda: abmil(use, (1, 8, 8)), seed=3)
-    steps = torch.optim.Adam(twin.parameters(), use.lr, weight_decay=use.weight_decay)
+    model = train_abmil(settings, bag, seed=3)
+    twin = built(lambda: abmil(settings, (1, 8, 8)), seed=3)
+    steps = torch.optim.Adam(twin.parameters(), settings.lr, weight_decay=settings.weight_decay)
     order = torch.randperm(len(bag), generator=generator("order", 3, 0))
     for rows in order.split(7):
         longest = max(int(bag.mask[i].sum()) for i in rows)
@@ -76,7 +76,7 @@ def test_abmil_sees_the_bags_in_our_order_and_learns():
         steps.step()
     for mine, own in zip(model.parameters(), twin.parameters(), strict=True):
         assert torch.equal(mine, own)
-    long = train_abmil(use.model_copy(update={"epochs": 150, "features": 32}), bag, seed=0)
+    long = train_abmil(settings.model_copy(update={"epochs": 150, "features": 32}), bag, seed=0)
     with torch.no_grad():
         assert roc_auc_score(bag.y, long(bag.dense(), mask=bag.mask)) > 0.95
 
@@ -86,7 +86,7 @@ def test_numbers_of_a_sight_are_those_of_plain_loops():
     bag = bags("test", n=30)
     alpha = chance.random((2, *bag.shape)) * bag.mask.numpy()
     p = chance.random((2, 30, 2))
-    sight = Sight(alpha, alpha, p, p, p, chance.random((2, *bag.shape, 2)))
+    sight = Reading(alpha, alpha, p, p, p, chance.random((2, *bag.shape, 2)))
     numbers = found(sight, [bag, bag])
     for s in range(2):
         assert numbers["bag_auc"][s] == pytest.approx(roc_auc_score(bag.y, p[s, :, 1]))
@@ -103,8 +103,8 @@ def test_numbers_of_a_sight_are_those_of_plain_loops():
 
 @pytest.mark.parametrize(("kind", "shape"), [("mlp", (1, 8, 8)), ("lenet", (1, 28, 28))])
 def test_encoders_give_as_many_features_as_asked_for(kind, shape):
-    use = MnistBagsSettings(encoder=kind, features=12)
-    net = built(lambda: encoder(use, shape))
+    settings = MnistBagsSettings(encoder=kind, features=12)
+    net = built(lambda: encoder(settings, shape))
     assert net(torch.zeros(3, *shape)).shape == (3, 12)
     if kind == "lenet":  # 1·20·25 + 20, 20·50·25 + 50, 800·12 + 12
         assert sum(p.numel() for p in net.parameters()) == 520 + 25_050 + 9_612
@@ -113,10 +113,10 @@ def test_encoders_give_as_many_features_as_asked_for(kind, shape):
 @pytest.mark.parametrize("method", METHODS[:-1])
 def test_every_paradigm_learns_the_task(method):
     """On bags it was trained on: the smallest thing that would show a broken wire."""
-    use = SMOKE.model_copy(update={"features": 24, "attention": 8})
+    settings = SMOKE.model_copy(update={"features": 24, "attention": 8})
     bag = bags(n=40)
     record = fit(
-        lambda: attention_model(use, (1, 8, 8)),
+        lambda: attention_model(settings, (1, 8, 8)),
         bag,
         bag,
         method,

@@ -124,10 +124,10 @@ def test_smoke_finds_the_minima_equal_and_draws(tmp_path):
     run = start_experiment("proxy-twin", "smoke", out=tmp_path / "run")
     records = run.records()
     assert records["minima"].values["gap"].max() < 1e-5
-    experiment, use = of_run(run)
+    experiment, settings = of_run(run)
     (finding,) = findings_of(run)
     assert finding.verdict in ("holds", "holds in part")
-    charts = experiment.figures(use, records)
+    charts = experiment.figures(settings, records)
     assert finding.figure in charts
     for chart in charts.values():
         chart.to_dict()

@@ -151,12 +151,12 @@ def test_rows_without_data_are_left_out_and_say_why(monkeypatch):
             raise FoveateError(f"no {name} here")
 
     monkeypatch.setattr("foveate.studies.vr23.table1.rows.locate", only_posts)
-    use, why = Table1().runnable(Table1.scales["small"])
+    settings, why = Table1().runnable(Table1.scales["small"])
     posts = ("hatexplain-1", "hatexplain-2")
-    assert use.rows == (*posts, *(f"{name}-majority" for name in posts))
+    assert settings.rows == (*posts, *(f"{name}-majority" for name in posts))
     assert why["CIFAR100 m=20"] == "no cifar100 here"
     assert len(why) == 4
-    assert use.images == ()
+    assert settings.images == ()
 
 
 def test_unknown_rows_and_missing_sizes_are_named():
@@ -168,9 +168,9 @@ def test_unknown_rows_and_missing_sizes_are_named():
 
 def test_charts_draw_with_published_diamonds():
     small = Table1.scales["small"]
-    use = small.model_copy(update={"rows": ("cifar10-5",)})
+    settings = small.model_copy(update={"rows": ("cifar10-5",)})
     records = {f"cifar10-5-{rule}": record([0.9, 0.5], [0.9]) for rule in RULES}
-    charts = Table1().figures(use, records)
+    charts = Table1().figures(settings, records)
     assert set(charts) == {"saif", "accuracy", "heat-maps"}
     svg = to_svg(charts["saif"])
     assert "CIFAR10 m=5 (frozen features)" in svg

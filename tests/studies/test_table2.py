@@ -106,8 +106,8 @@ def test_cells_are_the_last_measurements_in_the_published_units():
 
 def test_groups_at_small_and_paper_scale_are_the_published_ones():
     for scale in ("small", "paper"):
-        use = Table2.scales[scale]
-        cells = Table2().cells(use, as_the_paper_says())
+        settings = Table2.scales[scale]
+        cells = Table2().cells(settings, as_the_paper_says())
         measured = {(c.group, c.name, c.measure) for c in cells}
         assert set(PUBLISHED.numbers) <= measured
     settings = {c.setting for c in Table2().cells(Table2.scales["small"], as_the_paper_says())}
@@ -115,11 +115,11 @@ def test_groups_at_small_and_paper_scale_are_the_published_ones():
 
 
 def test_paper_scale_is_the_published_one():
-    use = Table2.scales["paper"]
-    plan = Table2().trials(use)["images-hard-last"].plan
-    assert (use.m, use.images.n, use.images.net) == (9, 30_000, "pvr22")
+    settings = Table2.scales["paper"]
+    plan = Table2().trials(settings)["images-hard-last"].plan
+    assert (settings.m, settings.images.n, settings.images.net) == (9, 30_000, "pvr22")
     assert (plan.batch, plan.lr, plan.epochs, plan.stop_below) == (250, 5e-4, 50, 0.05)
-    assert "convolutional" not in " ".join(deviations(use, "images"))
+    assert "convolutional" not in " ".join(deviations(settings, "images"))
     assert "convolutional" in " ".join(deviations(Table2.scales["small"], "images"))
 
 
@@ -153,14 +153,14 @@ def test_without_images_the_points_are_left(monkeypatch):
         raise FoveateError(f"no {name} here")
 
     monkeypatch.setattr("foveate.studies.pvr22.table2.locate", nothing)
-    use, why = Table2().runnable(Table2.scales["small"])
+    settings, why = Table2().runnable(Table2.scales["small"])
     assert why == {
         "CIFAR-10, zeroth layer": "no cifar10 here",
         "CIFAR-10, last layer": "no cifar10 here",
     }
-    assert use.sets == ("points",)
-    assert all(name.startswith("points-") for name in Table2().parts(use))
-    assert Table2().findings(use, {}) == []
+    assert settings.sets == ("points",)
+    assert all(name.startswith("points-") for name in Table2().parts(settings))
+    assert Table2().findings(settings, {}) == []
     assert Table2().runnable(USE) == (USE, {})
 
 

@@ -139,8 +139,8 @@ def measure(now: Descent) -> Mapping[str, np.ndarray]:
 def test_a_killed_descent_goes_on_to_the_same_bits(tmp_path: Path) -> None:
     def run(checkpoint: Path | None, tell=None) -> Record:
         own = Descent(build("tl"), bags(), seeds=(0, 1), lr=0.5)
-        use = {"epochs": 23, "every": 4, "checkpoint": checkpoint, "save_seconds": 0.0}
-        return descend(own, measure, tell=tell, **use)
+        settings = {"epochs": 23, "every": 4, "checkpoint": checkpoint, "save_seconds": 0.0}
+        return descend(own, measure, tell=tell, **settings)
 
     def kill(done: int, total: int) -> None:
         if done == 12:
@@ -239,8 +239,8 @@ def test_smoke_runs_and_its_figures_draw(tmp_path: Path) -> None:
     assert np.ptp(records["fc-query"].values["q_norm"], axis=0).min() > 1e-6
     last = records["fc"].values["s"][-1]
     assert np.abs(last[0] - last[1]).max() > 1e-6  # seeds differ
-    use = TopicWords.scales["smoke"]
-    for name, chart in TopicWords().figures(use, records).items():
+    settings = TopicWords.scales["smoke"]
+    for name, chart in TopicWords().figures(settings, records).items():
         chart.to_dict()  # against the schema
         drawn = to_svg(chart)
         assert "<svg" in drawn

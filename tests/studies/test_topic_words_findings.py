@@ -25,10 +25,10 @@ USE = TopicWordsSettings(seeds=4, m=20, epochs=1000, ablation_epochs=1000)
 # Findings
 
 
-def made_records(use: TopicWordsSettings = USE) -> dict[str, Record]:
+def made_records(settings: TopicWordsSettings = USE) -> dict[str, Record]:
     """Records in which every claim holds."""
     t = np.linspace(0, 1000, 21)
-    seeds, chance = use.seeds, np.random.default_rng(0)
+    seeds, chance = settings.seeds, np.random.default_rng(0)
     tau = (t / 1000)[:, None, None]
     noise = 1 + 0.01 * chance.random((seeds, 8))
     q_norm = np.ones((21, seeds))
@@ -37,7 +37,7 @@ def made_records(use: TopicWordsSettings = USE) -> dict[str, Record]:
         s = height * tau * noise
         values = {
             "s": s,
-            "norm": embedding_norm(s, use.m, 1.0, 0.0, 1e-6),
+            "norm": embedding_norm(s, settings.m, 1.0, 0.0, 1e-6),
             "q_norm": q_norm,
             "loss": 1.4 * 0.01 ** np.repeat(tau[..., 0], seeds, 1),
             "a_z": 0.05 + 0.9 * np.repeat(tau[..., 0], seeds, 1),
@@ -47,7 +47,7 @@ def made_records(use: TopicWordsSettings = USE) -> dict[str, Record]:
         return Record(t, {**values, **changes}, {"losses": losses}, {"lr": 0.1})
 
     fall = 0.3 * tau * (tau - 0.3) * np.ones((seeds, 8))
-    off = {"norm": 1.5 * embedding_norm(2 * tau * noise, use.m, 1.0)}
+    off = {"norm": 1.5 * embedding_norm(2 * tau * noise, settings.m, 1.0)}
     far = {"a_z": np.full((21, seeds), 0.97), "loss": np.full((21, seeds), 1e-9)}
     return {
         "fc": record(3, 100),

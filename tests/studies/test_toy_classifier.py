@@ -8,8 +8,10 @@ from foveate.studies.blog21.toy_classifier import MEMBERS, ToyClassifier, ToySet
 @pytest.fixture(scope="module")
 def records(tmp_path_factory):
     place = tmp_path_factory.mktemp("toy")
-    use = ToySettings(points=200)
-    return use, {k: w(place / k, lambda *_: None) for k, w in ToyClassifier().parts(use).items()}
+    settings = ToySettings(points=200)
+    return settings, {
+        k: w(place / k, lambda *_: None) for k, w in ToyClassifier().parts(settings).items()
+    }
 
 
 def test_the_uniform_start_is_half_a_hyperbolic_cosine(records):
@@ -27,7 +29,7 @@ def test_verdicts(records):
 
 
 def test_attention_that_never_moves_fails_the_first_claim(records):
-    use, recs = records
+    settings, recs = records
     record = recs["starts"]
     still = {**record.values, "p": np.full_like(record.values["p"], 0.5)}
     later = recs["long-run"]
@@ -36,5 +38,5 @@ def test_attention_that_never_moves_fails_the_first_claim(records):
         "starts": Record(record.t, still, {}, record.meta),
         "long-run": Record(later.t, stuck, {}, later.meta),
     }
-    found = {f.claim: f for f in ToyClassifier().findings(use, changed)}
+    found = {f.claim: f for f in ToyClassifier().findings(settings, changed)}
     assert found["blog21:B1"].verdict == "does not hold"

@@ -184,16 +184,16 @@ def test_the_diagonal_is_the_identity_for_equal_lengths():
 
 
 def test_aligners_of_both_kinds_read_the_same_pairs():
-    use = Translation.scales["smoke"]
-    data, train, scored = alignment.to_align(use, "made-up")
-    assert len(train) == use.align_train
-    assert len(scored.pairs) == use.scored
+    settings = Translation.scales["smoke"]
+    data, train, scored = alignment.to_align(settings, "made-up")
+    assert len(train) == settings.align_train
+    assert len(scored.pairs) == settings.scored
     assert scored.sure[0] == {(int(i), int(j)) for pair, i, j in data.test.links.sure if pair == 0}
 
 
 def test_ibm1_finds_the_hidden_dictionary():
-    use = Translation.scales["smoke"].model_copy(update={"align_train": 2000, "scored": 100})
-    data, train, scored = alignment.to_align(use, "made-up")
+    settings = Translation.scales["smoke"].model_copy(update={"align_train": 2000, "scored": 100})
+    data, train, scored = alignment.to_align(settings, "made-up")
     size = len(data.source_vocabulary), len(data.target_vocabulary)
     scores = alignment._ibm1(train, scored, size)
     assert scores.shape == (len(alignment.ITERATIONS), 3)
@@ -270,10 +270,10 @@ def test_intervals_draw_whole_pairs():
 
 def test_smoke_serves_its_claim_and_draws(run):
     (found,) = findings_of(run)
-    experiment, use = of_run(run)
+    experiment, settings = of_run(run)
     records = run.records()
     assert found.claim in experiment.criteria
-    charts = experiment.figures(use, records)
+    charts = experiment.figures(settings, records)
     assert found.figure in charts
     assert set(charts) == {"optimum", "example", "readouts", "alignment", "matrices"}
     charts["optimum"].to_dict()  # validates against the schema
@@ -307,9 +307,9 @@ def test_links_follow_the_largest_value():
 @pytest.mark.data
 @pytest.mark.skipif("FOVEATE_DATA" not in os.environ, reason="needs FOVEATE_DATA")
 def test_hansards_are_read_whole_and_scored_by_hand_made_links():
-    use = Translation.scales["small"]
-    data, train, scored = alignment.to_align(use, "hansards")
+    settings = Translation.scales["small"]
+    data, train, scored = alignment.to_align(settings, "hansards")
     assert len(train) == 2383 + 37 + 447
-    assert len(scored.pairs) == use.scored
+    assert len(scored.pairs) == settings.scored
     assert sum(map(len, scored.sure)) > 500
     assert data.about

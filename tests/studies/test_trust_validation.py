@@ -104,8 +104,8 @@ def test_the_table_keeps_design_and_validation_apart():
 
 
 def test_small_is_two_hundred_models_and_no_set_plays_both_roles():
-    use = ValidationSettings()
-    assert len(conditions(use)) * use.seeds >= 200
+    settings = ValidationSettings()
+    assert len(conditions(settings)) * settings.seeds >= 200
     assert {own.role for own in SETS.values()} == {"design", "validation"}
     design = {n for n, own in SETS.items() if own.role == "design"}
     assert not any("mnist" in name or "orthogonal" in name for name in design)

@@ -213,12 +213,12 @@ def test_the_flow_is_drawn():
 def test_smoke(tmp_path):
     run = start_experiment("witness", "smoke", out=tmp_path / "run")
     records = run.records()
-    use = WitnessStudy.scales["smoke"]
+    settings = WitnessStudy.scales["smoke"]
     assert {f"digits-5-{rule}" for rule in RULES} <= set(records)
-    cells = WitnessStudy().cells(use, records)
+    cells = WitnessStudy().cells(settings, records)
     held = [c.name for c in cells if c.setting == "validation bags" and c.measure == "FT %"]
-    assert held == list(use.tried)
-    charts = WitnessStudy().figures(use, records)
+    assert held == list(settings.tried)
+    charts = WitnessStudy().figures(settings, records)
     for chart in charts.values():
         assert to_svg(chart).startswith("<svg")
     calls = {c.name: c.mean for c in cells if c.measure.startswith("calls")}
@@ -228,5 +228,7 @@ def test_smoke(tmp_path):
 
 
 def test_every_set_has_sizes():
-    for use in WitnessStudy.scales.values():
-        assert {STUDY[name].sizes for name in (*use.sets, *use.chosen_on)} <= set(use.sizes)
+    for settings in WitnessStudy.scales.values():
+        assert {STUDY[name].sizes for name in (*settings.sets, *settings.chosen_on)} <= set(
+            settings.sizes
+        )

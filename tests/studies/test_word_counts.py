@@ -10,12 +10,14 @@ from foveate.studies.snell21.word_counts.toys import TOYS
 @pytest.fixture(scope="module")
 def records(tmp_path_factory):
     place = tmp_path_factory.mktemp("counts")
-    use = WordCounts.scales["smoke"]
-    return use, {k: w(place / k, lambda *_: None) for k, w in WordCounts().parts(use).items()}
+    settings = WordCounts.scales["smoke"]
+    return settings, {
+        k: w(place / k, lambda *_: None) for k, w in WordCounts().parts(settings).items()
+    }
 
 
-def verdicts(use, records):
-    return {f.claim: f.verdict for f in WordCounts().findings(use, records)}
+def verdicts(settings, records):
+    return {f.claim: f.verdict for f in WordCounts().findings(settings, records)}
 
 
 def changed(records, part, name, value):
@@ -37,30 +39,30 @@ def test_verdicts(records):
 
 
 def test_a_deviation_that_stays_fails_the_limit(records):
-    use, recs = records
+    settings, recs = records
     values = recs["derivative"].values
     flat = np.full_like(values["gamma"], 0.3)
-    assert verdicts(use, changed(recs, "derivative", "gamma", flat))["snell21:C8"] == (
+    assert verdicts(settings, changed(recs, "derivative", "gamma", flat))["snell21:C8"] == (
         "does not hold"
     )
-    assert verdicts(use, changed(recs, "derivative", "theta", flat))["snell21:C8"] == (
+    assert verdicts(settings, changed(recs, "derivative", "theta", flat))["snell21:C8"] == (
         "holds in part"
     )
     small = changed(recs, "derivative", "printed", values["theta"])
-    assert verdicts(use, small)["snell21:C8"] == "holds in part"
+    assert verdicts(settings, small)["snell21:C8"] == "holds in part"
 
 
 def test_other_counts_and_other_optima_fail(records):
-    use, recs = records
+    settings, recs = records
     other = changed(recs, "counts", "difference", np.array([[1e-6]]))
-    assert verdicts(use, other)["snell21:C9"] == "does not hold"
+    assert verdicts(settings, other)["snell21:C9"] == "does not hold"
     for name, value in (
         ("alpha", np.array([[0.1, 0.45, 0.45]])),
         ("gap", np.array([1e-3])),
         ("beta", np.array([[0.1, 0.5, 0.1]])),
         ("grid_loss", np.zeros((1, 3))),
     ):
-        assert verdicts(use, changed(recs, "example", name, value))["snell21:C13"] == (
+        assert verdicts(settings, changed(recs, "example", name, value))["snell21:C13"] == (
             "does not hold"
         )
 
@@ -92,8 +94,8 @@ def test_the_tables_of_the_four_tasks(records):
 
 @pytest.mark.data
 def test_multi30k_is_counted_alike(tmp_path):
-    use = WordCounts.scales["smoke"].model_copy(update={"multi30k": 500})
-    record = WordCounts().parts(use)["counts"](tmp_path / "counts", lambda *_: None)
+    settings = WordCounts.scales["smoke"].model_copy(update={"multi30k": 500})
+    record = WordCounts().parts(settings)["counts"](tmp_path / "counts", lambda *_: None)
     assert record.meta["corpora"] == ["made-up", "multi30k"]
     assert record.meta["pairs"][1] == 500
     assert (record.values["difference"] < 1e-12 * record.values["largest"]).all()

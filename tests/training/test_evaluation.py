@@ -13,7 +13,7 @@ from foveate.models.focus import FCAM, FixedFocus
 from foveate.models.nets import direct, mlp
 from foveate.training import evaluation
 from foveate.training.evaluation import Reading, label_probability, measure, read, read_stack
-from foveate.training.stack import Pile, Stack
+from foveate.training.stack import MemberBags, Stack
 
 NAMES = PARADIGMS.names()
 
@@ -159,7 +159,7 @@ def test_each_row_of_a_bank_passes_through_f_once(monkeypatch, name, small):
 def test_members_of_a_stack_are_read_as_each_alone(owned):
     stack = Stack(build, [0, 1, 2], torch.float64)
     bags = [mosaics(seed=s if owned else 0, rows=8 + s * owned) for s in range(3)]
-    pile = Pile(bags if owned else bags[0], 3, torch.float64)
+    pile = MemberBags(bags if owned else bags[0], 3, torch.float64)
     for rule in (Soft(), Hard(), Marginal()):
         together = read_stack(stack, pile, rule)
         for i in range(3):
@@ -176,7 +176,7 @@ def test_members_of_a_stack_are_read_as_each_alone(owned):
 def test_measures_are_the_metrics_of_the_arrays(bag):
     # Under this map the largest score is not always the largest weight.
     stack = Stack(lambda: FCAM(mlp(2, 1), mlp(2, 3), "spherical"), [0, 1, 2], torch.float64)
-    pile = Pile(bag, 3, torch.float64)
+    pile = MemberBags(bag, 3, torch.float64)
     reading = read_stack(stack, pile, Soft())
     measured = measure(reading, pile)
     assert bag.mask is not None or (measured["ft"] != measured["ft_alpha"]).any()
@@ -211,7 +211,7 @@ def test_measures_are_the_metrics_of_the_arrays(bag):
 def test_without_relevance_nothing_is_said_about_focus():
     bag = mosaics()
     blind = Bag(bag.x, bag.y)
-    pile = Pile(blind, 1, torch.float64)
+    pile = MemberBags(blind, 1, torch.float64)
     measured = measure(read_stack(Stack(build, [0], torch.float64), pile, Soft()), pile)
     assert set(measured) == {"loss", "accuracy", "nnz", "dist", "ent"}
 

@@ -18,7 +18,7 @@ from foveate.attention.paradigms import (
     WithFocus,
 )
 from foveate.bags.bag import Bag, pad
-from foveate.bags.segments import Mosaics, dense, each, like_sized, mix
+from foveate.bags.segments import Mosaics, dense, group_by_length, map_segments, mix
 from foveate.models.focus import FCAM
 from foveate.models.nets import linear, mlp, pair
 from foveate.models.null_segment import NullSegment, with_place_for_null
@@ -26,7 +26,7 @@ from foveate.training import memory
 from foveate.training.loop import Training, fit
 from foveate.training.memory import in_chunks
 from foveate.training.plan import Plan
-from foveate.training.stack import Pile
+from foveate.training.stack import MemberBags
 from foveate.userdata.estimator import FocusClassifier
 
 NAMES = [name for name in PARADIGMS.names() if name != "direct"]
@@ -68,7 +68,7 @@ def loss_and_gradient(model, rule, bag, x, aux):
     focus = model.attend(x, bag.mask)
     loss = rule.loss(focus.alpha, focus.h, model.g, bag.y, aux)
     if rule.needs_z:
-        loss = loss + rule.told(focus.alpha, bag.z)
+        loss = loss + rule.relevance_loss(focus.alpha, bag.z)
     grads = torch.autograd.grad(loss.sum(), list(model.parameters()), allow_unused=True)
     return [loss.detach(), *grads]
 
@@ -98,7 +98,7 @@ def test_what_segments_are_made_ofin_chunks(chance):
     for chunk in (1, 6, 100):
         lazy = Mosaics(bag.x.bank, bag.x.index, chunk)
         torch.testing.assert_close(mix(alpha, lazy), mix(alpha, bag.dense()))
-        torch.testing.assert_close(each(g, lazy), each(g, bag.dense()))
+        torch.testing.assert_close(map_segments(g, lazy), map_segments(g, bag.dense()))
         torch.testing.assert_close(
             label_log_prob(lazy, g, bag.y), label_log_prob(bag.dense(), g, bag.y)
         )
@@ -111,12 +111,12 @@ def test_a_chunk_is_all_that_a_network_sees_at_a_time(chance):
         seen.append(len(rows))
         return rows.square().sum(1, keepdim=True)
 
-    each(network, Mosaics(bag.x.bank.requires_grad_(), bag.x.index, 4)).sum().backward()
+    map_segments(network, Mosaics(bag.x.bank.requires_grad_(), bag.x.index, 4)).sum().backward()
     assert max(seen) == 4
     assert sum(seen) == 2 * 55  # once ahead, once again on the way back
     seen.clear()
     packed = ragged(chance, spare=0)
-    each(network, Mosaics(packed.x.bank, packed.x.index, 4))
+    map_segments(network, Mosaics(packed.x.bank, packed.x.index, 4))
     assert sum(seen) == 31  # a bank smaller than the bags is read once
 
 
@@ -259,7 +259,7 @@ def test_no_more_than_a_part_is_seen_at_a_time_and_no_bag_twice(form, chance, in
 
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=12), st.integers(1, 60))
 def test_groups_of_like_length_hold_every_bag_once_and_little_padding(lengths, most):
-    groups = [group.tolist() for group in like_sized(torch.tensor(lengths), most)]
+    groups = [group.tolist() for group in group_by_length(torch.tensor(lengths), most)]
     flat = [i for group in groups for i in group]
     assert sorted(flat) == list(range(len(lengths)))
     assert [lengths[i] for i in flat] == sorted(lengths)
@@ -272,7 +272,7 @@ def test_groups_of_like_length_hold_every_bag_once_and_little_padding(lengths, m
 @pytest.mark.parametrize("form", ["bank", "dense"])
 def test_one_bag_is_read_where_it_lies(form, chance):
     bag = pad([torch.randn(m, 20, generator=chance) for m in (3, 5, 2)], torch.tensor([0, 1, 0]))
-    pile = Pile(in_form(bag, form), 1)
+    pile = MemberBags(in_form(bag, form), 1)
     stored = bag.x.bank if form == "bank" else pile._source.x
     start = stored[3] if form == "bank" else stored[0, 1]
     batch = pile.batch(torch.tensor([[1]]), trim=True, reuse=True)

@@ -1,7 +1,7 @@
 import pytest
 
 from foveate.errors import FoveateError
-from foveate.training.plan import Plan, Race, SettledRace
+from foveate.training.plan import Plan, Race, ResolvedRace
 
 SETTLED = {
     "data": "error-mode-1",
@@ -84,7 +84,7 @@ def test_a_race_that_cannot_be_is_refused_in_one_sentence(values, sentence):
 def test_a_settled_race_has_nothing_left_open(values, sentence):
     given = {k: v for k, v in {**SETTLED, **values}.items() if v is not ...}
     with pytest.raises(FoveateError, match=sentence):
-        SettledRace(**given)
+        ResolvedRace(**given)
 
 
 @pytest.mark.parametrize(
@@ -116,13 +116,13 @@ def test_a_plan_is_frozen_and_survives_its_own_dump():
 
 
 def test_a_settled_race_hands_its_settings_to_the_plan():
-    race = SettledRace(**SETTLED, validation=0.2, patience=4, stop_below=0.5)
+    race = ResolvedRace(**SETTLED, validation=0.2, patience=4, stop_below=0.5)
     plan = race.plan(33)
     expected = Plan(
         epochs=33, batch=10, lr=0.1, optimizer="sgd", validation=0.2, patience=4, stop_below=0.5
     )
     assert plan == expected
-    assert SettledRace(**race.model_dump()) == race
+    assert ResolvedRace(**race.model_dump()) == race
 
 
 def test_about_thirty_measurements_unless_told():

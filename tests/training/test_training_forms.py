@@ -11,7 +11,7 @@ from foveate.models.focus import FCAM, FixedFocus
 from foveate.models.nets import linear, mlp
 from foveate.training.loop import Training, fit
 from foveate.training.plan import Plan
-from foveate.training.stack import Pile, batch_sources
+from foveate.training.stack import MemberBags, batch_sources
 from small_training import TRAINABLE, bags, small_model, trained
 
 
@@ -53,7 +53,7 @@ def test_batches_that_take_each_others_place_in_memory_train_like_any(name, monk
 def test_only_a_batch_that_asks_for_it_takes_the_place_of_another(monkeypatch):
     monkeypatch.setattr(batch_sources, "LARGE", 1)
     x = torch.arange(128.0).view(4, 2, 16)
-    pile = Pile(Bag(x, torch.zeros(4, dtype=torch.long)), 1)
+    pile = MemberBags(Bag(x, torch.zeros(4, dtype=torch.long)), 1)
     first, second = torch.tensor([[0, 2]]), torch.tensor([[3, 1]])
     kept = pile.batch(first).x
     shared = pile.batch(first, reuse=True).x

@@ -19,7 +19,7 @@ from foveate.trust.class_evidence import aversion, marks_of, separation
 from foveate.trust.controls import left_over, seed_agreement
 from foveate.trust.error_modes import detect, estimate, reading, score
 from foveate.trust.segment_evidence import SHARES, evidence_of, relative_entropy
-from foveate.trust.subject import Sight, as_subject
+from foveate.trust.subject import Reading, as_subject
 
 RULES = ("soft", "hard", "lvml", "logit")
 C = 3
@@ -87,7 +87,7 @@ def test_a_look_is_the_usual_reading(ragged):
     j = 2
     has = ragged.mask[:, j]
     alone = own.g(ragged.dense()[has, j]).softmax(-1).detach()
-    np.testing.assert_allclose(seen.each[0][has.numpy(), j], alone)
+    np.testing.assert_allclose(seen.segment_p[0][has.numpy(), j], alone)
 
 
 def test_members_may_have_bags_of_their_own(ragged):
@@ -140,7 +140,7 @@ def test_what_is_said_of_segments_against_loops(ragged):
     found, seen = evidence_of(subject, [ragged]), subject.look([ragged])
     for i in range(len(ragged)):
         there = np.flatnonzero(ragged.mask[i])
-        alpha, each, y = seen.alpha[0, i, there], seen.each[0, i, there], int(ragged.y[i])
+        alpha, each, y = seen.alpha[0, i, there], seen.segment_p[0, i, there], int(ragged.y[i])
         top = each[alpha.argmax()]
         assert found.top_right[0, i] == (top.argmax() == y)
         assert found.gap[0, i] == pytest.approx(np.abs(seen.mixed[0, i] - top).sum() / 2)
@@ -242,7 +242,7 @@ def test_seeds_agree_as_pairs_do(ragged):
         others = [j for j in range(3) if j != i]
         np.testing.assert_allclose(same[i], np.mean([tops[i] == tops[j] for j in others], 0))
     assert np.nanmax(np.abs(rho)) <= 1
-    one = Sight(*(part[:1] for part in seen))
+    one = Reading(*(part[:1] for part in seen))
     assert np.isnan(seed_agreement(one, ragged.mask.numpy())[0]).all()
 
 

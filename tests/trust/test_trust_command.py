@@ -7,7 +7,7 @@ import pytest
 
 from foveate.cli import main
 from foveate.data import DATASETS
-from foveate.jobs.fit import fit_own
+from foveate.jobs.fit import start_fit
 from foveate.jobs.race import start_race
 from foveate.report.pages.trust import trust_page
 from foveate.training.plan import Race
@@ -84,7 +84,7 @@ def test_a_fit_is_examined_on_its_test_bags_and_on_new_ones(tmp_path, capsys):
     run = tmp_path / "fit"
     settings = FitSettings(paradigms=("soft",), seeds=2, epochs=10)
     origin = Origin(table, {})
-    fit_own(origin.read(labelled=True), settings, run, origin=origin)
+    start_fit(origin.read(labelled=True), settings, run, origin=origin)
     main(["trust", str(run), "--json"])
     [found] = json.loads(capsys.readouterr().out)
     assert found["bags"] == len(json.loads((run / "split.json").read_text())["test"])

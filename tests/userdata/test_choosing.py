@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from foveate.jobs.fit import fit_own
+from foveate.jobs.fit import start_fit
 from foveate.report.pages.fit import fit_page
 from foveate.trust.examine import examine
 from foveate.userdata.fitted import load_fitted
@@ -38,7 +38,7 @@ def test_attention_decides_between_those_about_as_accurate():
 def test_the_score_that_decides_is_that_of_the_examination(tmp_path, run):
     """As examining the loaded models on the validation bags has it, locations untouched."""
     settings = FitSettings(**QUICK, choose="attention")
-    found = fit_own(numbers(), settings, tmp_path / "by attention")
+    found = start_fit(numbers(), settings, tmp_path / "by attention")
     names = json.loads((found.path / "split.json").read_text())["validation"]
     for name in QUICK["paradigms"]:
         fitted = load_fitted(found.path, name)

@@ -10,7 +10,7 @@ from sklearn.metrics import balanced_accuracy_score, log_loss
 
 from foveate.errors import FoveateError
 from foveate.jobs import fit as fitting
-from foveate.jobs.fit import fit_own, resume_fit
+from foveate.jobs.fit import resume_fit, start_fit
 from foveate.records.checkpoint import load_checkpoint
 from foveate.records.record import Record
 from foveate.records.runs import open_run
@@ -59,7 +59,7 @@ def test_test_bags_change_neither_weights_nor_choice(run, tmp_path):
     bank = collection.bag.x.bank.clone()
     bank[index] = bank[index] * 3 + 7
     bag = replace(collection.bag, x=collection.bag.x._replace(bank=bank))
-    other = fit_own(replace(collection, bag=bag), FitSettings(**QUICK), tmp_path / "other")
+    other = start_fit(replace(collection, bag=bag), FitSettings(**QUICK), tmp_path / "other")
     assert other.manifest["chosen"] == run.manifest["chosen"]
     for name in QUICK["paradigms"]:
         first, second = (
@@ -83,7 +83,7 @@ def test_stopped_and_resumed_ends_as_if_it_never_had_been(run, tmp_path, monkeyp
 
     settings = FitSettings(**QUICK, save_seconds=0)
     with pytest.raises(Stop):
-        fit_own(numbers(), settings, tmp_path / "stopped", report=stop)
+        start_fit(numbers(), settings, tmp_path / "stopped", report=stop)
     half = open_run(tmp_path / "stopped")
     assert half.manifest["status"] == "running"
     assert "not finished" in fit_page(half)
@@ -193,7 +193,7 @@ def test_labels_follow_the_names_of_classes(run):
 )
 def test_what_cannot_be_fitted_leaves_nothing_behind(settings, collection, sentence, tmp_path):
     with pytest.raises(FoveateError, match=sentence):
-        fit_own(collection(), FitSettings(**{**QUICK, **settings}), tmp_path / "run")
+        start_fit(collection(), FitSettings(**{**QUICK, **settings}), tmp_path / "run")
     assert not list(tmp_path.iterdir())
 
 
@@ -211,7 +211,7 @@ def test_other_runs_and_unknown_paradigms_are_refused(run, tmp_path):
 def test_texts_are_read_by_words_of_the_training_part(tmp_path, words_per_segment):
     collection = texts(words_per_segment=words_per_segment)
     settings = FitSettings(**QUICK | {"epochs": 30, "paradigms": ("soft",)}, null_segment=True)
-    run = fit_own(collection, settings, tmp_path / "run")
+    run = start_fit(collection, settings, tmp_path / "run")
     assert run.manifest["scores"]["soft"]["test"]["accuracy"][0] > 0.9
     fitted = load_fitted(run.path)
     train = collection.take(fitting.split_bags(collection, 0).train).bag
@@ -232,7 +232,7 @@ def test_a_few_locations_and_a_null_segment_reach_the_training(tmp_path):
     plain = {**QUICK, "paradigms": ("soft",), "epochs": 3}
     told = numbers(relevance=True)
     runs = {
-        name: fit_own(told, FitSettings(**plain, **extra), tmp_path / name)
+        name: start_fit(told, FitSettings(**plain, **extra), tmp_path / name)
         for name, extra in {
             "a": {},
             "b": {"supervise_focus": 2.0},
@@ -264,7 +264,7 @@ def test_tiles_go_through_a_frozen_encoder_named_by_its_weights(tmp_path, monkey
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my_encoder.py").write_text(ENCODER.format(factor=1.0))
     settings = FitSettings(**{**QUICK, "epochs": 20, "encoder": "my_encoder:weighted"})
-    run = fit_own(collection, settings, tmp_path / "run")
+    run = start_fit(collection, settings, tmp_path / "run")
     assert run.manifest["sizes"]["segment"] == [6]
     assert run.manifest["scores"]["soft"]["test"]["accuracy"][0] > 0.9
     fitted = load_fitted(run.path)
@@ -280,6 +280,6 @@ def test_tiles_go_through_a_frozen_encoder_named_by_its_weights(tmp_path, monkey
     (tmp_path / "my_encoder.py").write_text(ENCODER.format(factor=2.0) + "# other weights")
     with pytest.raises(FoveateError, match="has other weights here than in training"):
         fitted.bags(collection)
-    assert fit_own(
+    assert start_fit(
         collection, FitSettings(**{**QUICK, "epochs": 1, "encoder": "none"}), tmp_path / "b"
     ).manifest["sizes"]["segment"] == [3, 4, 4]

@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from foveate.bags.segments import Mosaics
-from foveate.bags.standardisation import Standard
+from foveate.bags.standardisation import Standardisation
 from foveate.errors import FoveateError
-from foveate.jobs.fit import fit_own
+from foveate.jobs.fit import start_fit
 from foveate.metrics.calibration import calibrated
 from foveate.training.evaluation import read
 from foveate.userdata.export import run_onnx
@@ -77,10 +77,10 @@ def test_labels_and_relevance_are_carried_along(run):
 
 def test_columns_that_hardly_varied_do_not_drown_the_others():
     rows = torch.tensor([[1.0, 0.0], [3.0, 1e-6], [5.0, 0.0], [7.0, 7.0]])
-    standard = Standard.of(rows, torch.tensor([0, 1, 2]))
+    standard = Standardisation.of(rows, torch.tensor([0, 1, 2]))
     assert standard.apply(rows)[3, 1] == 20
     assert standard.apply(rows)[3, 0] == pytest.approx((7 - 3) / np.std([1, 3, 5]))
-    constant = Standard.of(torch.ones(3, 1))
+    constant = Standardisation.of(torch.ones(3, 1))
     assert constant.apply(torch.tensor([[1.0], [4.0]])).flatten().tolist() == [0.0, 3.0]
 
 
@@ -95,7 +95,7 @@ def test_tables_are_written_as_their_names_say(answered, tmp_path):
 
 def test_a_null_segment_is_reported_apart(tmp_path):
     settings = FitSettings(**QUICK | {"paradigms": ("lvml",), "map": "entmax15"}, null_segment=True)
-    fitted = load_fitted(fit_own(numbers(), settings, tmp_path / "run").path)
+    fitted = load_fitted(start_fit(numbers(), settings, tmp_path / "run").path)
     new = numbers(7, seed=2)
     found = answer(fitted, new)
     bags, segments = bags_table(fitted, new, found), segments_table(fitted, new, found)
@@ -110,7 +110,7 @@ def test_a_null_segment_is_reported_apart(tmp_path):
 
 def test_an_exported_text_model_takes_ids(tmp_path):
     settings = FitSettings(**QUICK | {"paradigms": ("soft",), "seeds": 1})
-    fitted = load_fitted(fit_own(texts(), settings, tmp_path / "run").path)
+    fitted = load_fitted(start_fit(texts(), settings, tmp_path / "run").path)
     words = len(fitted.preparation.vocabulary)
     assert words > 2
     path = exported(fitted, tmp_path)

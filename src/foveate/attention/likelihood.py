@@ -4,9 +4,18 @@ import torch
 from torch import Tensor
 
 from foveate.attention.maps import label_log_softmax, log_softmax
-from foveate.bags.segments import Mosaics, Network, Segments, again, as_input, dense, each, rows_at
+from foveate.bags.segments import (
+    Mosaics,
+    Network,
+    Segments,
+    as_input,
+    dense,
+    map_segments,
+    recompute_in_backward,
+    rows_at,
+)
 
-__all__ = ["entropy", "label_log_prob", "log_weights", "of_label"]
+__all__ = ["entropy", "gather_label", "label_log_prob", "log_weights"]
 
 
 def entropy(alpha: Tensor) -> Tensor:
@@ -29,7 +38,7 @@ def label_log_prob(x: Segments, g: Network, y: Tensor, chunk: int | None = None)
     if isinstance(x, Mosaics) and x.chunk is not None:
         return _from_bank(x, g, y, min(x.chunk, chunk or x.chunk))
     if isinstance(x, Mosaics) and chunk is None:
-        scored = each(lambda rows: log_softmax(g(rows)), x)
+        scored = map_segments(lambda rows: log_softmax(g(rows)), x)
         if isinstance(scored, Mosaics):
             log_p, index = scored.bank, scored.index
             cell = index * log_p.shape[1] + y[:, None]
@@ -50,7 +59,9 @@ def _written_out(rows: Tensor, g: Network, y: Tensor, chunk: int | None) -> Tens
     if chunk is None or len(flat) <= chunk:
         return classified(flat, label).view(y.shape)
     parts = zip(flat.split(chunk), label.split(chunk), strict=True)
-    return torch.cat([again(classified, part, of) for part, of in parts]).view(y.shape)
+    return torch.cat([recompute_in_backward(classified, part, of) for part, of in parts]).view(
+        y.shape
+    )
 
 
 def _from_bank(x: Mosaics, g: Network, y: Tensor, chunk: int) -> Tensor:
@@ -61,10 +72,12 @@ def _from_bank(x: Mosaics, g: Network, y: Tensor, chunk: int) -> Tensor:
 
     at, label = x.index.flatten(), y[:, None].expand(x.index.shape).flatten()
     parts = zip(at.split(chunk), label.split(chunk), strict=True)
-    return torch.cat([again(classified, *part) for part in parts]).view(x.index.shape)
+    return torch.cat([recompute_in_backward(classified, *part) for part in parts]).view(
+        x.index.shape
+    )
 
 
-def of_label(log_p: Tensor, y: Tensor) -> Tensor:
+def gather_label(log_p: Tensor, y: Tensor) -> Tensor:
     """The entry of each bag's label, from (B, …, C) to (B, …)."""
     place = y.view(-1, *[1] * (log_p.dim() - 1)).expand(*log_p.shape[:-1], 1)
     return log_p.gather(-1, place).squeeze(-1)

@@ -20,12 +20,12 @@ __all__ = [
     "Mosaics",
     "Network",
     "Segments",
-    "again",
     "as_input",
     "dense",
-    "each",
-    "like_sized",
+    "group_by_length",
+    "map_segments",
     "mix",
+    "recompute_in_backward",
     "rows_at",
     "select",
     "take",
@@ -66,7 +66,7 @@ def dense(x: Segments) -> Tensor:
     return as_input(x)
 
 
-def each(network: Network, x: Segments) -> Segments:
+def map_segments(network: Network, x: Segments) -> Segments:
     """Send every segment through ``network``; a shared segment once, if that is less work.
 
     Returns:
@@ -90,13 +90,18 @@ def _through(network: Network, rows: Tensor, chunk: int | None = None) -> Tensor
     some = chunk or min(ROWS, max(1, NUMBERS // max(1, prod(rows.shape[1:]))))
     if chunk is None and (torch.is_grad_enabled() or len(rows) <= some):
         return network(as_input(rows))
-    return torch.cat([again(lambda own: network(as_input(own)), part) for part in rows.split(some)])
+    return torch.cat(
+        [
+            recompute_in_backward(lambda own: network(as_input(own)), part)
+            for part in rows.split(some)
+        ]
+    )
 
 
 def _from_bank(network: Network, x: Mosaics, chunk: int) -> Tensor:
     """Outputs (B, m, *) of segments that are taken from the bank a chunk at a time."""
     parts = [
-        again(lambda at: network(as_input(rows_at(x.bank, at))), part)
+        recompute_in_backward(lambda at: network(as_input(rows_at(x.bank, at))), part)
         for part in x.index.flatten().split(chunk)
     ]
     return torch.cat(parts).unflatten(0, x.index.shape)
@@ -110,7 +115,7 @@ def rows_at(bank: Tensor, at: Tensor) -> Tensor:
     return bank[at]
 
 
-def again(function: Callable[..., Tensor], *inputs: Tensor) -> Tensor:
+def recompute_in_backward(function: Callable[..., Tensor], *inputs: Tensor) -> Tensor:
     """``function(*inputs)``, made again on the way back instead of kept until then."""
     if not torch.is_grad_enabled():
         return function(*inputs)
@@ -141,7 +146,7 @@ def _mix_in_chunks(alpha: Tensor, x: Mosaics, chunk: int) -> Tensor:
 
     columns = max(1, chunk // x.index.shape[0])
     parts = zip(alpha.split(columns, 1), x.index.split(columns, 1), strict=True)
-    total = torch.stack([again(mixed, weight, at) for weight, at in parts]).sum(0)
+    total = torch.stack([recompute_in_backward(mixed, weight, at) for weight, at in parts]).sum(0)
     return total.unflatten(1, x.bank.shape[1:] or (1,))
 
 
@@ -169,7 +174,7 @@ def select(x: Segments, j: Tensor) -> Tensor:
     return as_input(chosen.squeeze(1) if j.dim() == 1 else chosen)
 
 
-def like_sized(lengths: Tensor, most: int) -> Iterator[Tensor]:
+def group_by_length(lengths: Tensor, most: int) -> Iterator[Tensor]:
     """Places of bags in groups of like length, shorter ones first.
 
     Args:

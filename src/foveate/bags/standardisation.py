@@ -5,14 +5,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-__all__ = ["Standard"]
+__all__ = ["Standardisation"]
 
 FURTHEST = 20.0  # deviations: a column that hardly varied in training must not drown all others
 ROWS = 2**16  # segments summed at a time: no copy of a large bank is made
 
 
 @dataclass(frozen=True)
-class Standard:
+class Standardisation:
     """What is subtracted from, and divides, each number of a segment.
 
     Numbers more than 20 deviations from the mean are held there.
@@ -30,7 +30,7 @@ class Standard:
     scale: Tensor
 
     @classmethod
-    def of(cls, rows: Tensor, at: Tensor | None = None) -> "Standard":
+    def of(cls, rows: Tensor, at: Tensor | None = None) -> "Standardisation":
         """The mean and the standard deviation of the segments ``rows`` (N, *).
 
         Args:

@@ -6,13 +6,13 @@ from cyclopts import Parameter
 
 from foveate.io.columns import Columns
 
-__all__ = ["Cluster", "ColumnFlags", "Flag", "Json", "Settings", "Workers", "given"]
+__all__ = ["Cluster", "ColumnFlags", "Flag", "Json", "SettingFlags", "Workers", "given"]
 
 ColumnFlags = Annotated[Columns | None, Parameter(name="*")]
 """Which column of the user's data is what, each a flag."""
 Flag = Annotated[bool, Parameter(negative="")]
 Json = Annotated[bool, Parameter(name="--json", negative="")]
-Settings = Annotated[tuple[str, ...], Parameter(name="--set", negative="")]
+SettingFlags = Annotated[tuple[str, ...], Parameter(name="--set", negative="")]
 """Settings to change, each ``key=value``."""
 Workers = Annotated[int, Parameter(help="Processes to use on this machine; 1 is this process.")]
 Cluster = Annotated[

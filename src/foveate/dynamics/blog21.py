@@ -7,21 +7,24 @@ writes the loss as :math:`s_1 - s_0` and uses :math:`s_0 - s_1`; this file follo
 """
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 
-__all__ = ["Array", "State", "exact", "gated_rates", "loss", "numerical", "rates", "starts"]
+from foveate.types import FloatArray
 
-Array = NDArray[np.float64]
+__all__ = ["FloatArray", "State", "exact", "gated_rates", "loss", "numerical", "rates", "starts"]
+
 State = tuple[float, float, float]
 
 
-def loss(beta0: ArrayLike, beta1: ArrayLike, p: ArrayLike) -> Array:
+def loss(beta0: ArrayLike, beta1: ArrayLike, p: ArrayLike) -> FloatArray:
     r""":math:`L = s_0 - s_1 = p (\beta_0 - \beta_1)`, for arrays of one shape. [snell21] blog"""
     return np.asarray(p, float) * (np.asarray(beta0, float) - np.asarray(beta1, float))
 
 
-def rates(beta0: ArrayLike, beta1: ArrayLike, p: ArrayLike) -> tuple[Array, Array, Array]:
+def rates(
+    beta0: ArrayLike, beta1: ArrayLike, p: ArrayLike
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     r"""The free flow, :math:`\dot\beta_0 = -p,\ \dot\beta_1 = p,\ \dot p = \beta_1 - \beta_0`.
 
     Arguments and results have one shape; nothing keeps p between 0 and 1. The blog's
@@ -31,7 +34,9 @@ def rates(beta0: ArrayLike, beta1: ArrayLike, p: ArrayLike) -> tuple[Array, Arra
     return -p, p, np.asarray(beta1, float) - np.asarray(beta0, float)
 
 
-def gated_rates(beta0: ArrayLike, beta1: ArrayLike, a: ArrayLike) -> tuple[Array, Array, Array]:
+def gated_rates(
+    beta0: ArrayLike, beta1: ArrayLike, a: ArrayLike
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     r"""The flow with a softmax gate, :math:`p = e^a/(1 + e^a)` and the logit a trained instead.
 
     .. math:: \dot\beta_0 = -p,\quad \dot\beta_1 = p,\quad \dot a = p(1-p)(\beta_1 - \beta_0)
@@ -45,7 +50,7 @@ def gated_rates(beta0: ArrayLike, beta1: ArrayLike, a: ArrayLike) -> tuple[Array
     return -p, p, p * expit(-a) * (np.asarray(beta1, float) - np.asarray(beta0, float))
 
 
-def exact(tau: ArrayLike, start: State) -> tuple[Array, Array, Array]:
+def exact(tau: ArrayLike, start: State) -> tuple[FloatArray, FloatArray, FloatArray]:
     r"""The free flow from any ``start`` (beta0, beta1, p), a linear equation.
 
     With :math:`s = \beta_1 - \beta_0` and :math:`\omega = \sqrt2`,
@@ -67,14 +72,16 @@ def exact(tau: ArrayLike, start: State) -> tuple[Array, Array, Array]:
     return centre - reach, centre + reach, grown + faded
 
 
-def numerical(tau: ArrayLike, start: State, gated: bool = False) -> tuple[Array, Array, Array]:
+def numerical(
+    tau: ArrayLike, start: State, gated: bool = False
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Either flow from ``start`` (beta0, beta1, p) by an eighth-order Runge–Kutta method.
 
     ``tau`` (T,) of times from 0 on -> beta0, beta1, p, each (T,). A gated flow needs 0 < p < 1.
     """
     from scipy.integrate import solve_ivp
 
-    def field(_: float, state: Array) -> tuple[Array, Array, Array]:
+    def field(_: float, state: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         return gated_rates(*state) if gated else rates(*state)
 
     beta0, beta1, p = start

@@ -9,16 +9,16 @@ the other words add nothing to the context, :math:`\nu_t - \bar\nu = (1-a_t)\,\n
 """
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-__all__ = ["Array", "embedding_norm", "relative_gap", "topic_attention"]
+from foveate.types import FloatArray
 
-Array = NDArray[np.float64]
+__all__ = ["FloatArray", "embedding_norm", "relative_gap", "topic_attention"]
 
 
 def embedding_norm(
     s: ArrayLike, m: ArrayLike, q_norm: ArrayLike, s0: ArrayLike = 0.0, norm0: ArrayLike = 0.0
-) -> Array:
+) -> FloatArray:
     r"""The norm that the identity gives to an embedding, from its word's score. [lu21] Sec. 4
 
     .. math:: \|q\|^2 (\|\nu_t\|^2 - \|\nu_t(0)\|^2) = 2\,[\,s + e^s/m\,]_0^\tau
@@ -44,12 +44,12 @@ def embedding_norm(
     return np.sqrt(np.maximum(squared, 0.0))
 
 
-def relative_gap(norm: ArrayLike, theory: ArrayLike) -> Array:
+def relative_gap(norm: ArrayLike, theory: ArrayLike) -> FloatArray:
     r"""How far the identity is missed, :math:`|\,\|\nu_t\| - \text{theory}\,| / \|\nu_t\|`."""
     norm = np.asarray(norm, float)
     return np.abs(norm - np.asarray(theory, float)) / np.maximum(norm, np.finfo(float).tiny)
 
 
-def topic_attention(s: ArrayLike, m: ArrayLike) -> Array:
+def topic_attention(s: ArrayLike, m: ArrayLike) -> FloatArray:
     r"""Attention on a word of score s among m words of score 0, :math:`e^s/(e^s + m)`."""
     return 1 / (1 + np.asarray(m, float) * np.exp(-np.asarray(s, float)))

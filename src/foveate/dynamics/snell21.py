@@ -9,12 +9,13 @@ the logit of o if i stood alone, and :math:`\theta_i = \sigma(\gamma_i)`. Under 
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import softmax
 
+from foveate.types import FloatArray
+
 __all__ = [
-    "Array",
+    "FloatArray",
     "initial",
     "logit_limit",
     "logit_rate",
@@ -22,12 +23,11 @@ __all__ = [
     "probability_rate",
 ]
 
-Array = NDArray[np.float64]
 Matrix = Any
 """A dense or sparse matrix."""
 
 
-def initial(size: tuple[int, int], d: int, seed: int) -> tuple[Array, Array]:
+def initial(size: tuple[int, int], d: int, seed: int) -> tuple[FloatArray, FloatArray]:
     r"""Weights before training, every entry from :math:`N(0, 1/d)`. [snell21] Sec. 4.1
 
     Args:
@@ -43,7 +43,7 @@ def initial(size: tuple[int, int], d: int, seed: int) -> tuple[Array, Array]:
     return drawn[:O], drawn[O:]
 
 
-def logit_rate(W: Array, e: Array, source: Matrix, target: Matrix) -> Array:
+def logit_rate(W: FloatArray, e: FloatArray, source: Matrix, target: Matrix) -> FloatArray:
     r""":math:`\partial\gamma/\partial\tau` for the weights as they are, exactly.
 
     With the shares :math:`A_{m,i}` of the words of each input, the counts :math:`Y_{m,o}` of those
@@ -68,7 +68,7 @@ def logit_rate(W: Array, e: Array, source: Matrix, target: Matrix) -> Array:
     return R @ (W @ W.T) + (e @ e.T) @ R
 
 
-def probability_rate(W: Array, e: Array, source: Matrix, target: Matrix) -> Array:
+def probability_rate(W: FloatArray, e: FloatArray, source: Matrix, target: Matrix) -> FloatArray:
     r""":math:`\dot\theta_{i,o} = \theta_{i,o}\big(\dot\gamma_{i,o} - \sum_{o'} \theta_{i,o'}
     \dot\gamma_{i,o'}\big)` of the probabilities, arguments and shape as for :func:`logit_rate`.
     """
@@ -76,7 +76,7 @@ def probability_rate(W: Array, e: Array, source: Matrix, target: Matrix) -> Arra
     return theta * (rate - (theta * rate).sum(1, keepdims=True))
 
 
-def logit_limit(counts: Matrix) -> Array:
+def logit_limit(counts: Matrix) -> FloatArray:
     r"""Where :func:`logit_rate` goes as d → ∞, :math:`2\big(C_{i,o} - \tfrac{1}{|O|} \sum_{o'}
     C_{i,o'}\big)`.
 
@@ -95,7 +95,7 @@ def logit_limit(counts: Matrix) -> Array:
     return 2 * (dense - dense.mean(1, keepdims=True))
 
 
-def probability_limit(counts: Matrix) -> Array:
+def probability_limit(counts: Matrix) -> FloatArray:
     r"""Where :func:`probability_rate` goes as d → ∞: the limit of the logits divided by |O|.
 
     At the uniform :math:`\theta = 1/|O|` the softmax has :math:`\dot\theta = \theta(\dot\gamma -

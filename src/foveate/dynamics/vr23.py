@@ -22,7 +22,7 @@ from foveate.dynamics.vr23_exact import (
 )
 from foveate.dynamics.vr23_rates import (
     PARADIGMS,
-    Array,
+    FloatArray,
     Paradigm,
     finite_difference_incentive,
     incentive,
@@ -63,12 +63,12 @@ LARGEST_SIZE, LARGEST_TIME = 1e12, 1e100
 class Trajectory:
     """One flow on a grid of times; every array is (T,), and ``nu`` is None under a fixed focus."""
 
-    t: Array
-    mu: Array
-    nu: Array | None
-    alpha: Array
-    beta: Array
-    loss: Array
+    t: FloatArray
+    mu: FloatArray
+    nu: FloatArray | None
+    alpha: FloatArray
+    beta: FloatArray
+    loss: FloatArray
 
 
 def flow(
@@ -152,7 +152,7 @@ def best_switch(
 
 
 def _joint(
-    paradigm: Paradigm, t: Array, path: tuple[Array, Array], m: float, C: float
+    paradigm: Paradigm, t: FloatArray, path: tuple[FloatArray, FloatArray], m: float, C: float
 ) -> Trajectory:
     mu, nu = path
     alpha = share(nu, m)
@@ -160,7 +160,7 @@ def _joint(
     return Trajectory(t, mu, nu, alpha, share(mu, C), loss)
 
 
-def _fixed(paradigm: Paradigm, t: Array, alpha: float, C: float) -> Trajectory:
+def _fixed(paradigm: Paradigm, t: FloatArray, alpha: float, C: float) -> Trajectory:
     mu = exact_fixed(paradigm, t, alpha, C)
     focus = np.full_like(t, alpha)
     return Trajectory(t, mu, None, focus, share(mu, C), losses(paradigm, mu, focus, C))
@@ -176,7 +176,7 @@ def _check_time(name: str, value: float) -> None:
         raise FoveateError(f"{name} must be a time from 0 to {LARGEST_TIME:.0e}, got {value}")
 
 
-def _checked_times(t: ArrayLike) -> Array:
+def _checked_times(t: ArrayLike) -> FloatArray:
     times = np.asarray(t, float)
     if times.ndim != 1 or times.size == 0:
         raise FoveateError(f"t must be a list of at least one time, got shape {times.shape}")

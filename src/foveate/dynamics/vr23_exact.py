@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import spence, wrightomega
 
-from foveate.dynamics.vr23_rates import Array, Paradigm, rates, rest, share
+from foveate.dynamics.vr23_rates import FloatArray, Paradigm, rates, rest, share
 
 __all__ = [
     "classifier_potential",
@@ -29,13 +29,13 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)
 PANEL, BLOCK = 0.25, 32
 
 
-def focus_potential(nu: ArrayLike, m: float) -> Array:
+def focus_potential(nu: ArrayLike, m: float) -> FloatArray:
     r""":math:`G(\nu) = \nu + (e^\nu - 1)/(m - 1)`, for ``nu`` of any shape."""
     nu = np.asarray(nu, float)
     return nu + np.expm1(nu) / (m - 1)
 
 
-def invert_potential(value: ArrayLike, m: float) -> Array:
+def invert_potential(value: ArrayLike, m: float) -> FloatArray:
     r"""The nu with :math:`G(\nu) =` ``value`` (any shape), by the Wright omega function.
 
     :math:`y + \log y = G + 1/(m-1) - \log(m-1)` has :math:`y = e^\nu/(m-1)`: Lambert's W in log
@@ -48,14 +48,16 @@ def invert_potential(value: ArrayLike, m: float) -> Array:
     return nu - (focus_potential(nu, m) - value) / (1 + y)
 
 
-def _quadrature(f: Callable[[Array], Array], low: Array | float, high: Array) -> Array:
+def _quadrature(
+    f: Callable[[FloatArray], FloatArray], low: FloatArray | float, high: FloatArray
+) -> FloatArray:
     """The integral of f from ``low`` to ``high``, elementwise."""
     half = (high - low) / 2
     nodes = (low + half)[..., None] + half[..., None] * NODES
     return half * np.einsum("...n,n->...", f(nodes), WEIGHTS)  # too small for BLAS threads
 
 
-def classifier_potential(paradigm: Paradigm, mu: ArrayLike, C: float) -> Array:
+def classifier_potential(paradigm: Paradigm, mu: ArrayLike, C: float) -> FloatArray:
     r"""F(mu), with :math:`F' = \dot\nu / ((1-\alpha)\dot\mu)` and F(0) = 0, for any shape of mu.
 
     .. math:: F^{SA} = \tfrac{C-1}{2C}\mu^2,\quad
@@ -76,13 +78,13 @@ def classifier_potential(paradigm: Paradigm, mu: ArrayLike, C: float) -> Array:
     )
 
 
-def _slope(paradigm: Paradigm, x: Array, C: float) -> Array:
+def _slope(paradigm: Paradigm, x: FloatArray, C: float) -> FloatArray:
     if paradigm == "hard":
         return -(np.exp(x) + C - 1) / C * np.log1p((C - 1) / C * np.expm1(-x))
     return (C - 1) / C**2 * np.expm1(x) * (1 + (C - 1) * np.exp(-x))
 
 
-def _closed_potential(paradigm: Paradigm, mu: Array, C: float) -> Array:
+def _closed_potential(paradigm: Paradigm, mu: FloatArray, C: float) -> FloatArray:
     if paradigm == "lvml":
         return (C - 1) / C**2 * (np.exp(mu) + (C - 2) * mu + (C - 1) * np.exp(-mu) - C)
     gain = -np.log1p((C - 1) / C * np.expm1(-mu))
@@ -92,8 +94,11 @@ def _closed_potential(paradigm: Paradigm, mu: Array, C: float) -> Array:
 
 
 def _root(
-    equation: Callable[[Array], tuple[Array, Array]], guess: Array, low: Array, high: Array
-) -> Array:
+    equation: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
+    guess: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+) -> FloatArray:
     """The root of an increasing function between low and high: Newton, or halving where it leaps.
 
     ``equation`` gives value and slope; all arrays have one shape.
@@ -111,7 +116,9 @@ def _root(
     return x
 
 
-def _clock(pace: Callable[[Array], Array], mu: float, horizon: float) -> tuple[Array, Array]:
+def _clock(
+    pace: Callable[[FloatArray], FloatArray], mu: float, horizon: float
+) -> tuple[FloatArray, FloatArray]:
     """Panel edges from ``mu`` on and the time at each, marched until the horizon is behind."""
     edges, times = np.array([mu]), np.zeros(1)
     while times[-1] <= horizon:
@@ -123,7 +130,7 @@ def _clock(pace: Callable[[Array], Array], mu: float, horizon: float) -> tuple[A
 
 def exact(
     paradigm: Paradigm, t: ArrayLike, m: float, C: float, start: tuple[float, float] = (0.0, 0.0)
-) -> tuple[Array, Array]:
+) -> tuple[FloatArray, FloatArray]:
     r"""The joint flow of classifier and focus, exact up to the rounding of one integral.
 
     :math:`G(\nu) - F(\mu)` stays what it is at the ``start``, and :math:`t = \int d\mu/\dot\mu`.
@@ -132,10 +139,10 @@ def exact(
     t = np.asarray(t, float)
     kept = focus_potential(start[1], m) - classifier_potential(paradigm, start[0], C)
 
-    def focus_at(mu: Array) -> Array:
+    def focus_at(mu: FloatArray) -> FloatArray:
         return invert_potential(kept + classifier_potential(paradigm, mu, C), m)
 
-    def pace(mu: Array) -> Array:
+    def pace(mu: FloatArray) -> FloatArray:
         nu = focus_at(mu)
         return 1 / rates(paradigm, mu, share(nu, m), C, rest(nu, m))[0]
 
@@ -151,7 +158,7 @@ def exact(
     return mu, focus_at(mu)
 
 
-def exact_fixed(paradigm: Paradigm, t: ArrayLike, alpha: ArrayLike, C: float) -> Array:
+def exact_fixed(paradigm: Paradigm, t: ArrayLike, alpha: ArrayLike, C: float) -> FloatArray:
     r"""The classifier's flow from zero under a fixed focus.
 
     .. math:: \text{HA: } e^\mu - 1 + (C-1)\mu = \alpha t,\quad
@@ -173,7 +180,7 @@ def exact_fixed(paradigm: Paradigm, t: ArrayLike, alpha: ArrayLike, C: float) ->
         case "lvml":
             high = invert_potential(t / n, C)  # no flow is faster than the one of perfect focus
 
-            def equation(x: Array) -> tuple[Array, Array]:
+            def equation(x: FloatArray) -> tuple[FloatArray, FloatArray]:
                 up, down, off = np.expm1(x), np.expm1(-x), (1 - alpha) / C
                 value = alpha * (up + n * x) + off * (up + 2 * n * x - n**2 * down) - alpha * t
                 return value, (up + C) * (alpha + off * (C + n * down))
@@ -183,7 +190,7 @@ def exact_fixed(paradigm: Paradigm, t: ArrayLike, alpha: ArrayLike, C: float) ->
             assert_never(paradigm)
 
 
-def hybrid(t: ArrayLike, m: float, C: float, switch: float) -> tuple[Array, Array]:
+def hybrid(t: ArrayLike, m: float, C: float, switch: float) -> tuple[FloatArray, FloatArray]:
     """The soft flow until ``switch``, then the hard flow from the state reached there.
 
     ``t`` (T,) -> ``mu`` (T,), ``nu`` (T,), both continuous at the switch. [vr23] Sec. 5

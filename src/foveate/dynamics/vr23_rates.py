@@ -13,12 +13,14 @@ takes ``background``, the attention left to the background, from callers who kno
 from typing import Literal, assert_never
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import expit
+
+from foveate.types import FloatArray
 
 __all__ = [
     "PARADIGMS",
-    "Array",
+    "FloatArray",
     "Paradigm",
     "finite_difference_incentive",
     "incentive",
@@ -29,12 +31,11 @@ __all__ = [
     "share",
 ]
 
-Array = NDArray[np.float64]
 Paradigm = Literal["soft", "hard", "lvml"]
 PARADIGMS: tuple[Paradigm, ...] = ("soft", "hard", "lvml")
 
 
-def share(x: ArrayLike, n: float) -> Array:
+def share(x: ArrayLike, n: float) -> FloatArray:
     r"""The softmax share of one score against n − 1 zeros, :math:`e^x / (e^x + n - 1)`.
 
     ``share(nu, m)`` is alpha and ``share(mu, C)`` is beta. ``x`` has any shape. [vr23] Theorem 2
@@ -42,18 +43,20 @@ def share(x: ArrayLike, n: float) -> Array:
     return expit(np.asarray(x, float) - np.log(n - 1))
 
 
-def rest(x: ArrayLike, n: float) -> Array:
+def rest(x: ArrayLike, n: float) -> FloatArray:
     r"""What :func:`share` leaves, :math:`(n-1) / (e^x + n - 1)`, to full relative precision."""
     return expit(np.log(n - 1) - np.asarray(x, float))
 
 
-def _arrays(mu: ArrayLike, alpha: ArrayLike, background: ArrayLike | None) -> tuple[Array, ...]:
+def _arrays(
+    mu: ArrayLike, alpha: ArrayLike, background: ArrayLike | None
+) -> tuple[FloatArray, ...]:
     alpha = np.asarray(alpha, float)
     left = 1 - alpha if background is None else np.asarray(background, float)
     return np.asarray(mu, float), alpha, left
 
 
-def _log_gain(mu: Array, C: float) -> Array:
+def _log_gain(mu: FloatArray, C: float) -> FloatArray:
     r""":math:`\log(C\beta)`, the gain over a uniform guess, without cancellation at small mu."""
     return -np.log1p((C - 1) / C * np.expm1(-mu))
 
@@ -64,7 +67,7 @@ def losses(
     alpha: ArrayLike,
     C: float,
     background: ArrayLike | None = None,
-) -> Array:
+) -> FloatArray:
     r"""The population loss at (mu, alpha).
 
     .. math:: L^{SA} = -\log\frac{e^{\alpha\mu}}{e^{\alpha\mu}+C-1},\quad
@@ -95,7 +98,7 @@ def incentive(
     alpha: ArrayLike,
     C: float,
     background: ArrayLike | None = None,
-) -> Array:
+) -> FloatArray:
     r"""The focus improvement incentive, :math:`-\partial L / \partial\alpha` at a fixed classifier.
 
     .. math:: \delta^{SA} = \frac{\mu (C-1)}{e^{\alpha\mu}+C-1},\quad
@@ -119,7 +122,7 @@ def incentive(
 
 def finite_difference_incentive(
     paradigm: Paradigm, mu: ArrayLike, alpha: ArrayLike, C: float, step: float = 0.01
-) -> Array:
+) -> FloatArray:
     r"""The paper's incentive, :math:`L(\alpha) - L(\min(\alpha + .01, 1))` at the same classifier.
 
     Not divided by the step and identically 0 at alpha = 1, as published; the printed formula moves
@@ -136,7 +139,7 @@ def rates(
     alpha: ArrayLike,
     C: float,
     background: ArrayLike | None = None,
-) -> tuple[Array, Array]:
+) -> tuple[FloatArray, FloatArray]:
     r"""The right-hand sides :math:`(\dot\mu, \dot\nu)`; with a fixed focus read the first alone.
 
     .. math:: \dot\mu^{SA} = \frac{\alpha}{e^{\alpha\mu}+C-1},\quad
@@ -169,7 +172,7 @@ def numerical(
     alpha: float | None = None,
     *,
     start: tuple[float, float] = (0.0, 0.0),
-) -> tuple[Array, Array]:
+) -> tuple[FloatArray, FloatArray]:
     """The flow by an eighth-order Runge–Kutta method, the independent check of the exact one.
 
     ``t`` (T,) of times from 0 on -> ``mu`` (T,), ``nu`` (T,). A given ``alpha`` fixes the focus
@@ -177,7 +180,7 @@ def numerical(
     """
     from scipy.integrate import solve_ivp
 
-    def field(_: float, state: Array) -> tuple[float, float]:
+    def field(_: float, state: FloatArray) -> tuple[float, float]:
         mu, nu = state
         if alpha is not None:
             return float(rates(paradigm, mu, alpha, C)[0]), 0.0

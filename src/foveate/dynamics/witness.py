@@ -23,17 +23,15 @@ to it decides.
   moving there, and the wrong fixed point stays, for every λ.
 """
 
-from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from foveate.errors import FoveateError
+from foveate.types import FloatArray
 
 __all__ = ["Kind", "TwoClasses", "WrongPoint", "follow", "loss", "rates", "wrong_point"]
 
-Array = NDArray[np.float64]
 Kind = Literal["alone", "witness", "silence"]
 A, B, BACK = 0, 1, 2
 
@@ -48,10 +46,10 @@ class TwoClasses(NamedTuple):
         a: Attention on the foreground of bags of A and of B, shape (T, 2).
     """
 
-    t: Array
-    s: Array
-    logit: Array
-    a: Array
+    t: FloatArray
+    s: FloatArray
+    logit: FloatArray
+    a: FloatArray
 
 
 class WrongPoint(NamedTuple):
@@ -91,7 +89,7 @@ def wrong_point(m: int, weight: float, kind: Kind) -> WrongPoint:
     return WrongPoint(says, 1.0 if kind == "witness" else 0.5)
 
 
-def loss(state: Array, m: int, weight: float, kind: Kind) -> float:
+def loss(state: FloatArray, m: int, weight: float, kind: Kind) -> float:
     """The loss of scores and logits, shape (6,), with what is added.
 
     The weights of silence are held fixed in its gradient, so there :func:`rates` is not the slope
@@ -112,7 +110,7 @@ def loss(state: Array, m: int, weight: float, kind: Kind) -> float:
     return float(label)
 
 
-def rates(state: Array, m: int, weight: float, kind: Kind) -> Array:
+def rates(state: FloatArray, m: int, weight: float, kind: Kind) -> FloatArray:
     """The flow: minus the gradient of the loss in scores and logits, shape (6,)."""
     s, t = state[:3], state[3:]
     a, p = _attention(s, m), _sigmoid(t)
@@ -132,7 +130,7 @@ def rates(state: Array, m: int, weight: float, kind: Kind) -> Array:
     return np.array([*toward, -toward.sum(), *slope, slope_back])
 
 
-def follow(start: Array, t: Array, m: int, weight: float, kind: Kind) -> TwoClasses:
+def follow(start: FloatArray, t: FloatArray, m: int, weight: float, kind: Kind) -> TwoClasses:
     """The flow from scores and logits ``start``, shape (6,), at times ``t``.
 
     Args:
@@ -145,7 +143,10 @@ def follow(start: Array, t: Array, m: int, weight: float, kind: Kind) -> TwoClas
     from scipy.integrate import solve_ivp
 
     _check(m, weight)
-    slope: Callable[[float, Array], Array] = lambda _t, state: rates(state, m, weight, kind)  # noqa: E731
+
+    def slope(_t: float, state: FloatArray) -> FloatArray:
+        return rates(state, m, weight, kind)
+
     span = (float(t[0]), float(t[-1]))
     found = solve_ivp(slope, span, start, "LSODA", t_eval=t, rtol=1e-9, atol=1e-11)
     if not found.success:
@@ -154,30 +155,30 @@ def follow(start: Array, t: Array, m: int, weight: float, kind: Kind) -> TwoClas
     return TwoClasses(t, s, logit, np.array([_attention(row, m) for row in s]))
 
 
-def _attention(s: Array, m: int) -> Array:
+def _attention(s: FloatArray, m: int) -> FloatArray:
     """Attention on the foreground of bags of A and of B, shape (2,)."""
     return _sigmoid(s[:2] - s[BACK] - np.log(m - 1))
 
 
-def _said(a: Array, t: Array) -> Array:
+def _said(a: FloatArray, t: FloatArray) -> FloatArray:
     """Marginal probability of the label in bags of A and of B, shape (2,)."""
     own, behind = _sigmoid(np.array([t[A], -t[B]])), _sigmoid(np.array([t[BACK], -t[BACK]]))
     return a * own + (1 - a) * behind
 
 
-def _unattended(a: Array, m: int) -> tuple[Array, Array]:
+def _unattended(a: FloatArray, m: int) -> tuple[FloatArray, FloatArray]:
     """Shares of foreground and background in 1 − α, for bags of A and of B, (2,) each."""
     fore = (1 - a) / (m - 1)
     return fore, 1 - fore
 
 
-def _sigmoid(x: Array) -> Array:
+def _sigmoid(x: FloatArray) -> FloatArray:
     from scipy.special import expit
 
     return expit(x)
 
 
-def _log_one_plus_exp(x: Array) -> Array:
+def _log_one_plus_exp(x: FloatArray) -> FloatArray:
     return np.logaddexp(0.0, x)
 
 

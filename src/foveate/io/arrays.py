@@ -6,16 +6,15 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from foveate.errors import FoveateError
 from foveate.io.cells import flags, names, single
 from foveate.io.collection import Collection, Kind, Where, collect
+from foveate.types import Array
 
 __all__ = ["from_arrays", "load_plain", "marks", "places_of", "segments_of"]
-
-Array = NDArray[Any]
 
 
 def from_arrays(

@@ -9,9 +9,10 @@ import numpy as np
 
 from foveate.errors import FoveateError
 from foveate.io.cells import Floats, Table, floats
-from foveate.io.columns import Columns, Report, Roles, roles
+from foveate.io.columns import Columns, Roles, roles
 from foveate.io.parquet import numeric_by_type, read_parquet_columns
 from foveate.io.rows import column_names, rows, where
+from foveate.types import PartProgress
 
 __all__ = ["SUFFIXES", "is_table", "read_columns", "split_of", "table_files"]
 
@@ -62,7 +63,7 @@ def read_columns(
     files: Sequence[Path],
     columns: Columns,
     labelled: bool | None,
-    report: Report | None = None,
+    report: PartProgress | None = None,
 ) -> tuple[Table, Roles]:
     """The columns of some files that are needed, one file below the other, and what they are.
 
@@ -103,7 +104,7 @@ def _must_hold(file: Path, wanted: Sequence[str], names: Sequence[str]) -> None:
             raise FoveateError(f"{file} has no column '{name}', which the other tables have")
 
 
-def _read(path: Path, chosen: Roles, report: Report | None) -> Table:
+def _read(path: Path, chosen: Roles, report: PartProgress | None) -> Table:
     single = (chosen.bag, chosen.label, chosen.text, chosen.relevance, chosen.group, chosen.split)
     raw = dict.fromkeys(name for name in single if name is not None)
     numeric = dict.fromkeys((*chosen.segment, *chosen.places))
@@ -142,7 +143,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _read_rows(
-    path: Path, raw: Sequence[str], numeric: Sequence[str], report: Report | None
+    path: Path, raw: Sequence[str], numeric: Sequence[str], report: PartProgress | None
 ) -> Table:
     values: dict[str, list[Any]] = {name: [] for name in raw}
     numbers: dict[str, list[Floats]] = {name: [] for name in numeric}

@@ -1,23 +1,22 @@
 """Which column of a user's table is what: flags of the commands and keywords of the library."""
 
 import difflib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from foveate.errors import FoveateError
-from foveate.settings import Checked, Count, Words
+from foveate.settings import Count, Settings, Words
+from foveate.types import PartProgress
 
-__all__ = ["Columns", "Report", "Roles", "column", "missing", "roles"]
+__all__ = ["Columns", "PartProgress", "Roles", "column", "missing", "roles"]
 
-Report = Callable[[str, int, int], None]
-"""Told of a part by name, what is done of it, and how much there is."""
 BAG = ("bag", "bag_id", "slide_id", "slide", "bag_name", "image", "file", "filename", "name", "id")
 GROUP = ("group", "patient", "patient_id", "case_id")
 RELEVANCE = ("relevance", "inst_labels", "patch_labels")
 
 
-class Columns(Checked):
+class Columns(Settings):
     """What the columns of a table, or the arrays of a file, are: every field is a flag.
 
     A column left open is found by its usual name, and is then never read as a feature.

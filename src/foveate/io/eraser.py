@@ -14,9 +14,10 @@ from foveate.errors import FoveateError
 from foveate.io.cells import name_of
 from foveate.io.collection import Collection, collect
 from foveate.io.columnar import split_of
-from foveate.io.columns import Columns, Report
+from foveate.io.columns import Columns
 from foveate.io.rows import column_names, lines, rows, where
 from foveate.io.tokenisation import given_words
+from foveate.types import PartProgress
 
 __all__ = ["is_eraser", "read_eraser"]
 
@@ -53,7 +54,7 @@ def read_eraser(
     columns: Columns,
     classes: Sequence[str] | None = None,
     labelled: bool | None = None,
-    report: Report | None = None,
+    report: PartProgress | None = None,
 ) -> Collection:
     """Bags of annotated documents; words are segments, or sentences with ``tokens=False``.
 
@@ -106,7 +107,7 @@ def read_eraser(
     )
 
 
-def _annotations(path: Path, report: Report | None) -> list[_Annotation]:
+def _annotations(path: Path, report: PartProgress | None) -> list[_Annotation]:
     files = _files(path)
     library = _Library(path if path.is_dir() else path.parent)
     read: list[_Annotation] = []

@@ -10,8 +10,9 @@ from foveate.errors import FoveateError
 from foveate.io.arrays import from_arrays, load_plain
 from foveate.io.cells import name_of
 from foveate.io.collection import Collection
-from foveate.io.columns import Columns, Report
+from foveate.io.columns import Columns
 from foveate.io.label_table import read_sheet
+from foveate.types import PartProgress
 
 __all__ = ["feature_folder", "read_folders"]
 
@@ -34,7 +35,7 @@ def read_folders(
     columns: Columns,
     classes: Sequence[str] | None = None,
     labelled: bool | None = None,
-    report: Report | None = None,
+    report: PartProgress | None = None,
 ) -> Collection:
     """Bags of a folder in torchmil's layout, in the order of their names.
 

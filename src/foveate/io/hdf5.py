@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from foveate.errors import FoveateError
 from foveate.io.arrays import from_arrays
 from foveate.io.collection import Collection
-from foveate.io.columns import RELEVANCE, Columns, Report
+from foveate.io.columns import RELEVANCE, Columns
 from foveate.io.label_table import read_sheet
+from foveate.types import PartProgress
 
 __all__ = ["SUFFIXES", "hdf5_files", "read_hdf5"]
 
@@ -31,7 +32,7 @@ def read_hdf5(
     columns: Columns,
     classes: Sequence[str] | None = None,
     labelled: bool | None = None,
-    report: Report | None = None,
+    report: PartProgress | None = None,
 ) -> Collection:
     """Bags of HDF5 files, named after their files and in the order of their names.
 

@@ -7,17 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from foveate.errors import FoveateError
 from foveate.io.arrays import from_arrays
 from foveate.io.collection import Collection
 from foveate.io.columns import GROUP, RELEVANCE, Columns, column
 from foveate.records.record import load_arrays
+from foveate.types import Array
 
 __all__ = ["read_npz_bags"]
-
-Array = NDArray[Any]
 
 
 def read_npz_bags(

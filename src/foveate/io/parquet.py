@@ -8,8 +8,8 @@ import numpy as np
 
 from foveate.errors import FoveateError
 from foveate.io.cells import Floats, Table
-from foveate.io.columns import Report
 from foveate.io.rows import where
+from foveate.types import PartProgress
 
 __all__ = ["numeric_by_type", "read_parquet_columns"]
 
@@ -44,7 +44,7 @@ def _parquet(path: Path, columns: Sequence[str] | None) -> Any:
 
 
 def read_parquet_columns(
-    path: Path, raw: Sequence[str], numeric: Sequence[str], report: Report | None
+    path: Path, raw: Sequence[str], numeric: Sequence[str], report: PartProgress | None
 ) -> Table:
     """Columns of a Parquet file: some as they are, some as numbers.
 

@@ -9,11 +9,12 @@ from foveate.io import hdf5
 from foveate.io import tiles as images
 from foveate.io.collection import Collection
 from foveate.io.columnar import is_table
-from foveate.io.columns import Columns, Report
+from foveate.io.columns import Columns
 from foveate.io.eraser import is_eraser, read_eraser
 from foveate.io.folders import feature_folder, read_folders
 from foveate.io.npz import read_npz_bags
 from foveate.io.tables import read_tables
+from foveate.types import PartProgress
 
 __all__ = ["read_bags"]
 
@@ -38,7 +39,7 @@ def read_bags(
     tokens: bool | None = None,
     classes: Sequence[str] | None = None,
     labelled: bool | None = None,
-    report: Report | None = None,
+    report: PartProgress | None = None,
 ) -> Collection:
     """A user's bags, in any layout that docs/guide/own-data.md describes.
 
@@ -81,7 +82,7 @@ def _of_file(
     columns: Columns,
     classes: Sequence[str] | None,
     labelled: bool | None,
-    report: Report | None,
+    report: PartProgress | None,
 ) -> Collection:
     suffix = path.suffix.lower()
     if suffix == ".npz":
@@ -101,7 +102,7 @@ def _of_folder(
     columns: Columns,
     classes: Sequence[str] | None,
     labelled: bool | None,
-    report: Report | None,
+    report: PartProgress | None,
 ) -> Collection:
     if feature_folder(path) is not None:
         return read_folders(path, columns, classes, labelled, report)

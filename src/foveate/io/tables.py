@@ -14,8 +14,9 @@ from foveate.errors import FoveateError
 from foveate.io.cells import Table, flags, names, single
 from foveate.io.collection import Collection, Kind, collect
 from foveate.io.columnar import read_columns, table_files
-from foveate.io.columns import Columns, Report, Roles
+from foveate.io.columns import Columns, Roles
 from foveate.io.tokenisation import words as split_words
+from foveate.types import PartProgress
 
 __all__ = ["place_kind", "read_tables"]
 
@@ -27,7 +28,7 @@ def read_tables(
     columns: Columns,
     classes: Sequence[str] | None = None,
     labelled: bool | None = None,
-    report: Report | None = None,
+    report: PartProgress | None = None,
 ) -> Collection:
     """The bags of a table, or of a folder with a table for each split.
 

@@ -13,10 +13,11 @@ from foveate.errors import FoveateError
 from foveate.io.cells import floats
 from foveate.io.collection import Collection, collect
 from foveate.io.columnar import SPLITS
-from foveate.io.columns import BAG, Columns, Report, column
+from foveate.io.columns import BAG, Columns, column
 from foveate.io.image_decoding import decode_image
 from foveate.io.label_table import Sheet, read_sheet
 from foveate.io.rows import column_names, rows, where
+from foveate.types import PartProgress
 
 __all__ = ["SUFFIXES", "cut", "image_files", "read_tiles"]
 
@@ -38,7 +39,7 @@ def read_tiles(
     columns: Columns,
     classes: Sequence[str] | None = None,
     labelled: bool | None = None,
-    report: Report | None = None,
+    report: PartProgress | None = None,
 ) -> Collection:
     """Images cut into square tiles, row by row from the upper left; each image is a bag.
 

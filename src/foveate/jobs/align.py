@@ -22,7 +22,7 @@ from foveate.text.statistics.pair_tables import Tables
 from foveate.text.statistics.symmetrisation import flipped, grow_diag_final_and, intersection
 from foveate.text.translation import Translator, translation_course, translator
 
-__all__ = ["AlignPlan", "Aligned", "Symmetry", "align_own_pairs", "read_gold"]
+__all__ = ["AlignPlan", "Aligned", "Symmetry", "align_pairs", "read_gold"]
 
 Symmetry = Literal["none", "intersection", "grow"]
 Links = list[set[tuple[int, int]]]
@@ -75,7 +75,7 @@ class Aligned:
     captions: list[str]
 
 
-def align_own_pairs(
+def align_pairs(
     data: SentencePairs,
     plan: AlignPlan,
     report: Callable[[str, int, int], None] = lambda _part, _done, _total: None,

@@ -20,10 +20,10 @@ from uuid import uuid4
 
 from foveate.errors import FoveateError
 from foveate.records.record import write_atomically
+from foveate.types import PartProgress
 
 __all__ = ["Engine", "Job", "execute"]
 
-Report = Callable[[str, int, int], None]
 TELL_EVERY = 0.2  # seconds between two reports of a job
 WORKERS = {
     # Workers may start processes of their own, which daemons may not.
@@ -75,7 +75,7 @@ class Job:
     after: tuple[str, ...] = ()
 
 
-def execute(jobs: Sequence[Job], folder: Path, engine: Engine, report: Report | None) -> None:
+def execute(jobs: Sequence[Job], folder: Path, engine: Engine, report: PartProgress | None) -> None:
     """Do all jobs; when it returns, their files are in ``folder``.
 
     Args:
@@ -130,7 +130,7 @@ def _client(engine: Engine) -> Iterator[Any]:
             yield client
 
 
-def _distribute(client: Any, jobs: Sequence[Job], folder: Path, tell: Report) -> None:
+def _distribute(client: Any, jobs: Sequence[Job], folder: Path, tell: PartProgress) -> None:
     """Submit all jobs, pass reports on, and write files that come back as they come."""
     from distributed import as_completed
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 from foveate.records.findings import Finding
 from foveate.records.record import Record
 from foveate.registry import Registry
-from foveate.settings import Checked
+from foveate.settings import Settings
 
 __all__ = ["EXPERIMENTS", "SCALES", "Experiment", "Records", "Scale", "Work"]
 
@@ -23,8 +23,8 @@ Work = Callable[[Path, Callable[[int, int], None]], Record]
 class Experiment(ABC):
     """One figure, table or group of claims: a class in a file of its own, registered by name.
 
-    An experiment in a folder has ``findings(use, records)`` in its ``findings.py`` and
-    ``figures(use, records)`` in its ``figures.py``; one in a single file has them as methods.
+    An experiment in a folder has ``findings(settings, records)`` in its ``findings.py`` and
+    ``figures(settings, records)`` in its ``figures.py``; one in a single file has them as methods.
 
     Attributes:
         about: One line for lists.
@@ -38,22 +38,22 @@ class Experiment(ABC):
 
     about: ClassVar[str]
     criteria: ClassVar[Mapping[str, str]] = {}
-    scales: ClassVar[Mapping[Scale, Checked]]
+    scales: ClassVar[Mapping[Scale, Settings]]
     long: ClassVar[bool] = False
     needs: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     @abstractmethod
-    def parts(self, use: Any) -> Mapping[str, Work]:
+    def parts(self, settings: Any) -> Mapping[str, Work]:
         """The parts to run, in order; each can be resumed by itself."""
 
-    def findings(self, use: Any, records: Records) -> list[Finding]:
+    def findings(self, settings: Any, records: Records) -> list[Finding]:
         """What the records say of each claim in ``criteria``, by ``findings.py`` in its folder."""
-        found: list[Finding] = self._own("findings")(use, records) if self.criteria else []
+        found: list[Finding] = self._own("findings")(settings, records) if self.criteria else []
         return found
 
-    def figures(self, use: Any, records: Records) -> Mapping[str, Any]:
+    def figures(self, settings: Any, records: Records) -> Mapping[str, Any]:
         """Altair charts by name, drawn from the records alone, by ``figures.py`` in its folder."""
-        charts: Mapping[str, Any] = self._own("figures")(use, records)
+        charts: Mapping[str, Any] = self._own("figures")(settings, records)
         return charts
 
     def _own(self, name: str) -> Callable[[Any, Records], Any]:

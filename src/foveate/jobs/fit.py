@@ -7,7 +7,7 @@ choice.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,9 +27,10 @@ from foveate.records.runs import Run, create_run
 from foveate.training.loop import fit
 from foveate.training.plan import Plan
 from foveate.trust.explanation import explain
+from foveate.types import PartProgress
 from foveate.userdata.estimator import balanced, training_rule, usual_epochs
 from foveate.userdata.fitted import PREPARATION, WEIGHTS, Fitted, build_model, load_fitted
-from foveate.userdata.gallery import pick_shown, save_shown
+from foveate.userdata.gallery import pick_gallery_bags, save_gallery
 from foveate.userdata.prepare import Preparation
 from foveate.userdata.scores import mean_probability, scores
 from foveate.userdata.select import RULES, attention_score, choose
@@ -38,10 +39,9 @@ from foveate.userdata.source import Origin, fingerprint, read_again
 from foveate.userdata.split import PARTS, Split, keep_split, split_bags
 from foveate.userdata.tile_encoding import encode_tiles
 
-__all__ = ["fit_own", "resume_fit"]
+__all__ = ["resume_fit", "start_fit"]
 
 CHECKPOINT = "checkpoint.safetensors"
-Report = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -59,13 +59,13 @@ class _Work:
         return self.settings.epochs or usual_epochs(len(self.parts["train"]), self.settings.batch)
 
 
-def fit_own(
+def start_fit(
     collection: Collection,
     settings: FitSettings | None = None,
     out: Path | None = None,
     *,
     origin: Origin | None = None,
-    report: Report | None = None,
+    report: PartProgress | None = None,
     command: str = "",
 ) -> Run:
     """Fit bags in a new run directory.
@@ -103,7 +103,9 @@ def fit_own(
     return _go_on(run, work, report)
 
 
-def resume_fit(run: Run, report: Report | None = None, collection: Collection | None = None) -> Run:
+def resume_fit(
+    run: Run, report: PartProgress | None = None, collection: Collection | None = None
+) -> Run:
     """Train what is not trained yet; a fit that was killed ends as one that was not.
 
     Args:
@@ -118,7 +120,7 @@ def resume_fit(run: Run, report: Report | None = None, collection: Collection | 
     return _go_on(run, _prepared(bags, FitSettings(**run.manifest["config"]), report), report)
 
 
-def _prepared(collection: Collection, settings: FitSettings, report: Report | None) -> _Work:
+def _prepared(collection: Collection, settings: FitSettings, report: PartProgress | None) -> _Work:
     """What cannot be split, prepared or built is said before anything is on disk."""
     split = split_bags(collection, settings.split_seed)
     if settings.supervise_focus and (
@@ -146,7 +148,7 @@ def _measurable(bag: Bag) -> Bag:
     return bag if sure else replace(bag, z=None)
 
 
-def _go_on(run: Run, work: _Work, report: Report | None) -> Run:
+def _go_on(run: Run, work: _Work, report: PartProgress | None) -> Run:
     start = time.monotonic()
     work.preparation.save(run.path / PREPARATION)
     keep_split(work.split, work.collection.ids, run.path)
@@ -179,7 +181,7 @@ def _go_on(run: Run, work: _Work, report: Report | None) -> Run:
     return run
 
 
-def _train(run: Run, name: str, work: _Work, report: Report | None) -> None:
+def _train(run: Run, name: str, work: _Work, report: PartProgress | None) -> None:
     """Train one paradigm; leave its weights and, last, its record."""
     settings, place, train = work.settings, run.part(name), work.parts["train"]
     kind, classes = settings.class_weight, len(work.preparation.classes)
@@ -231,8 +233,8 @@ def _numbers(record: Record, work: _Work) -> dict[str, Any]:
 
 def _keep_gallery(run: Run, fitted: Fitted, work: _Work) -> None:
     test: Tensor = work.split.test
-    shown = pick_shown(fitted, work.collection.take(test), work.parts["test"])
-    save_shown(run.path / "gallery.npz", shown)
+    shown = pick_gallery_bags(fitted, work.collection.take(test), work.parts["test"])
+    save_gallery(run.path / "gallery.npz", shown)
 
 
 def _sizes(work: _Work) -> dict[str, Any]:

@@ -23,24 +23,24 @@ from foveate.records.record import Record, save_arrays
 from foveate.records.runs import Run, create_run
 from foveate.training.cost import epochs_within, training_cost
 from foveate.training.loop import fit
-from foveate.training.plan import Race, SettledRace
+from foveate.training.plan import Race, ResolvedRace
 from foveate.training.stack import Stack
+from foveate.types import PartProgress
 
-__all__ = ["do_part", "reopen", "resume_race", "settle", "start_race"]
+__all__ = ["do_part", "reopen", "resolve_race", "resume_race", "start_race"]
 
-Report = Callable[[str, int, int], None]
 RECIPE = ("m", "n", "n_test", "net", "epochs", "batch", "lr", "optimizer", "stop_below")
 CHECKPOINT = "checkpoint.safetensors"
 HERE = Engine()
 
 
-def settle(race: Race) -> SettledRace:
+def resolve_race(race: Race) -> ResolvedRace:
     """The race with the data set's recipe written out where nothing was said, and checked."""
     recipe = _dataset(race).recipe
     filled = {k: v for k in RECIPE if (v := getattr(race, k)) is not None}
     usual = {k: getattr(recipe, k) for k in RECIPE}
     place = race.data if race.data in DATASETS else str(Path(race.data).resolve())
-    settled = SettledRace(**{**race.model_dump(), **usual, **filled, "data": place})
+    settled = ResolvedRace(**{**race.model_dump(), **usual, **filled, "data": place})
     for name in settled.paradigms:
         _paradigm(settled, name)
     MAPS.get(settled.map)
@@ -84,7 +84,7 @@ def _paradigm(race: Race, name: str) -> Paradigm:
 
 
 def _model(
-    race: SettledRace, rule: Paradigm, shape: tuple[int, ...], classes: int
+    race: ResolvedRace, rule: Paradigm, shape: tuple[int, ...], classes: int
 ) -> AttentionModel:
     """An untrained model for a paradigm."""
     f, g, layer = pair(race.net, shape, classes, race.layer)
@@ -97,7 +97,7 @@ def start_race(
     race: Race,
     *,
     out: Path | None = None,
-    report: Report | None = None,
+    report: PartProgress | None = None,
     command: str = "",
     engine: Engine = HERE,
 ) -> Run:
@@ -110,7 +110,7 @@ def start_race(
         command: The command that repeats it, for the manifest.
         engine: Where its paradigms are trained.
     """
-    settled = settle(race)
+    settled = resolve_race(race)
     _check(settled, _load(settled))
     run = create_run(
         out,
@@ -135,7 +135,7 @@ class _Bags(NamedTuple):
 
 
 @lru_cache(maxsize=1)  # the paradigms of a race share their bags
-def _load(race: SettledRace) -> _Bags:
+def _load(race: ResolvedRace) -> _Bags:
     data = _dataset(race)
     seeds = range(race.seeds)
     train = [data.load("train", n=race.n, m=race.m, seed=seed) for seed in seeds]
@@ -143,7 +143,7 @@ def _load(race: SettledRace) -> _Bags:
     return _Bags(train, test, data.classes)
 
 
-def _check(race: SettledRace, bags: _Bags) -> None:
+def _check(race: ResolvedRace, bags: _Bags) -> None:
     """What cannot be built or paid for is said before anything is on disk."""
     for name in race.paradigms:
         rule, shape = _paradigm(race, name), bags.train[0].segment_shape
@@ -152,9 +152,9 @@ def _check(race: SettledRace, bags: _Bags) -> None:
         _epochs(race, rule, shape, len(bags.classes))
 
 
-def resume_race(run: Run, report: Report | None = None, engine: Engine = HERE) -> Run:
+def resume_race(run: Run, report: PartProgress | None = None, engine: Engine = HERE) -> Run:
     """Train what is not trained yet; a race that was killed ends as one that was not."""
-    race, start = SettledRace(**run.manifest["config"]), time.monotonic()
+    race, start = ResolvedRace(**run.manifest["config"]), time.monotonic()
     given = {"config": run.manifest["config"]}
     missing = [name for name in race.paradigms if not run.has(name)]
     execute([Job(name, f"{__name__}:do_part", given) for name in missing], run.path, engine, report)
@@ -183,7 +183,7 @@ def do_part(
     folder: Path, name: str, *, config: Mapping[str, Any], tell: Callable[[int, int], None]
 ) -> None:
     """Train one paradigm; leave its weights and, last, its record in ``folder / name``."""
-    race = SettledRace(**config)
+    race = ResolvedRace(**config)
     bags, rule = _load(race), _paradigm(race, name)
     shape, classes = bags.train[0].segment_shape, len(bags.classes)
     plan = race.plan(_epochs(race, rule, shape, classes))
@@ -209,7 +209,7 @@ def _resolved(record: Record) -> dict[str, Any]:
     return {"epochs": plan["epochs"], "lr": plan["lr"], "parameters": record.meta["parameters"]}
 
 
-def _epochs(race: SettledRace, rule: Paradigm, shape: tuple[int, ...], classes: int) -> int:
+def _epochs(race: ResolvedRace, rule: Paradigm, shape: tuple[int, ...], classes: int) -> int:
     """The epochs of one paradigm: all, or as many as soft attention's cost pays for."""
     if not race.equal_compute:
         return race.epochs
@@ -218,7 +218,7 @@ def _epochs(race: SettledRace, rule: Paradigm, shape: tuple[int, ...], classes: 
     return epochs_within(_budget(race, shape, classes), rule, model, shape, race.m)
 
 
-def _budget(race: SettledRace, shape: tuple[int, ...], classes: int) -> float:
+def _budget(race: ResolvedRace, shape: tuple[int, ...], classes: int) -> float:
     """Multiplications per training bag that soft attention needs for all its epochs."""
     soft = PARADIGMS.get("soft")()
     with torch.random.fork_rng(devices=[]):
@@ -237,7 +237,7 @@ def reopen(run: Run, name: str) -> tuple[Stack, list[Bag]]:
         run: A race.
         name: A finished part of it.
     """
-    race = SettledRace(**run.manifest["config"])
+    race = ResolvedRace(**run.manifest["config"])
     bags, rule = _load(race), _paradigm(race, name)
     shape, classes = bags.train[0].segment_shape, len(bags.classes)
     stack = Stack(lambda: _model(race, rule, shape, classes), range(race.seeds))

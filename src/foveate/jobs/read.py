@@ -19,7 +19,7 @@ from foveate.text.models.reader import Reader, signed
 from foveate.text.probes.texts import influence, probe_texts
 from foveate.text.tokens import MARKS, UNKNOWN, Tokens, Vocabulary, truncate
 
-__all__ = ["OwnTexts", "ReadingPlan", "chosen", "frequent", "parted", "read_own_texts"]
+__all__ = ["OwnTexts", "ReadingPlan", "chosen", "frequent", "parted", "read_texts_job"]
 
 READABLE = 120  # words to a shown text, where there are such
 FEWEST = 5
@@ -123,7 +123,7 @@ def frequent(
     return Tokens(number[tokens.ids], tokens.start), Vocabulary(vocabulary.decode(kept.tolist()))
 
 
-def read_own_texts(
+def read_texts_job(
     texts: OwnTexts,
     plan: ReadingPlan,
     report: Callable[[int, int], None] = lambda _done, _total: None,

@@ -14,7 +14,8 @@ from foveate.papers import CLAIMS
 from foveate.records.findings import Entry, Finding
 from foveate.records.record import write_atomically
 from foveate.records.runs import Run, create_run
-from foveate.settings import Checked
+from foveate.settings import Settings
+from foveate.types import PartProgress
 
 __all__ = [
     "do_part",
@@ -27,13 +28,12 @@ __all__ = [
     "write_experiment_report",
 ]
 
-Report = Callable[[str, int, int], None]
 FINDINGS = "findings.json"
 KEEP_EVERY = 10.0  # CPU seconds of a part between two notes of them
 HERE = Engine()
 
 
-def settings_for(name: str, scale: str, changes: Mapping[str, Any]) -> Checked:
+def settings_for(name: str, scale: str, changes: Mapping[str, Any]) -> Settings:
     """An experiment's settings at a scale, with some of them changed.
 
     Args:
@@ -54,7 +54,7 @@ def start_experiment(
     changes: Mapping[str, Any] | None = None,
     *,
     out: Path | None = None,
-    report: Report | None = None,
+    report: PartProgress | None = None,
     command: str = "",
     engine: Engine = HERE,
 ) -> Run:
@@ -69,8 +69,8 @@ def start_experiment(
         command: The command that repeats it, for the manifest.
         engine: Where its parts execute.
     """
-    use = settings_for(name, scale, changes or {})
-    parts = list(EXPERIMENTS.get(name)().parts(use))
+    settings = settings_for(name, scale, changes or {})
+    parts = list(EXPERIMENTS.get(name)().parts(settings))
     if not parts:
         raise FoveateError(f"these settings leave {name} nothing to do")
     run = create_run(
@@ -78,25 +78,25 @@ def start_experiment(
         "experiment",
         name,
         parts=parts,
-        config={"experiment": name, "scale": scale, "settings": use.model_dump()},
+        config={"experiment": name, "scale": scale, "settings": settings.model_dump()},
         command=command,
         seconds=0.0,
     )
     return resume_experiment(run, report, engine)
 
 
-def resume_experiment(run: Run, report: Report | None = None, engine: Engine = HERE) -> Run:
+def resume_experiment(run: Run, report: PartProgress | None = None, engine: Engine = HERE) -> Run:
     """Do the parts that are not done yet, then write the findings."""
     start = time.monotonic()
-    experiment, use = of_run(run)
+    experiment, settings = of_run(run)
     target, given = f"{__name__}:do_part", {"config": run.manifest["config"]}
     jobs = [
         Job(name, target, given, experiment.needs.get(name, ()))
-        for name in experiment.parts(use)
+        for name in experiment.parts(settings)
         if not run.has(name)
     ]
     execute(jobs, run.path, engine, report)
-    found = [asdict(finding) for finding in experiment.findings(use, run.records())]
+    found = [asdict(finding) for finding in experiment.findings(settings, run.records())]
     text = json.dumps(found, indent=2, ensure_ascii=False).encode()
     write_atomically(run.path / FINDINGS, lambda file: file.write(text))
     seconds = run.manifest["seconds"] + time.monotonic() - start
@@ -120,9 +120,9 @@ def do_part(
     place = folder / name
     place.mkdir(parents=True, exist_ok=True)
     checkpoint = place / "checkpoint.safetensors"
-    experiment, use = _configured(config)
+    experiment, settings = _configured(config)
     spent = _Spent(place / "spent.txt", tell)
-    record = experiment.parts(use)[name](checkpoint, spent)
+    record = experiment.parts(settings)[name](checkpoint, spent)
     meta = {**record.meta, "spent": spent.seconds()}
     replace(record, meta=meta).save(place / "record.npz")
     checkpoint.unlink(missing_ok=True)
@@ -154,7 +154,7 @@ class _Spent:
         self._tell(done, total)
 
 
-def of_run(run: Run) -> tuple[Experiment, Checked]:
+def of_run(run: Run) -> tuple[Experiment, Settings]:
     """The experiment a run is of, and its settings."""
     try:
         return _configured(run.manifest["config"])
@@ -162,7 +162,7 @@ def of_run(run: Run) -> tuple[Experiment, Checked]:
         raise FoveateError(f"{run.path} is not a run of an experiment") from None
 
 
-def _configured(config: Mapping[str, Any]) -> tuple[Experiment, Checked]:
+def _configured(config: Mapping[str, Any]) -> tuple[Experiment, Settings]:
     name = config["experiment"]
     return EXPERIMENTS.get(name)(), settings_for(name, config["scale"], config["settings"])
 
@@ -177,8 +177,8 @@ def findings_of(run: Run) -> list[Finding]:
 
 def experiment_charts(run: Run) -> Mapping[str, Any]:
     """The charts of an experiment run, drawn from its records."""
-    experiment, use = of_run(run)
-    return experiment.figures(use, run.records())
+    experiment, settings = of_run(run)
+    return experiment.figures(settings, run.records())
 
 
 def write_experiment_report(run: Run, path: Path) -> Path:

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from foveate.settings import Checked, Words
+from foveate.settings import Settings, Words
 from foveate.training.plan import RACED
 
 __all__ = ["TASKS", "FitOwn", "Job", "Map", "OwnBags", "Rerun", "Study", "Task", "TrainJob"]
@@ -95,7 +95,7 @@ TASKS: dict[Name, Task] = {
 }  # fmt: skip
 
 
-class TrainJob(Checked):
+class TrainJob(Settings):
     """A live training of several members under several paradigms side by side."""
 
     kind: Literal["train"] = "train"
@@ -132,7 +132,7 @@ class TrainJob(Checked):
         return self
 
 
-class Rerun(Checked):
+class Rerun(Settings):
     """An experiment behind some claims, run again."""
 
     kind: Literal["experiment"] = "experiment"
@@ -143,7 +143,7 @@ class Rerun(Checked):
     minutes: Annotated[float, Field(gt=0, le=180)] = 60.0
 
 
-class Study(Checked):
+class Study(Settings):
     """A text model that is trained and then asked: a reader of texts, or an aligner of pairs."""
 
     kind: Literal["words"] = "words"
@@ -162,7 +162,7 @@ class Study(Checked):
 Column = Annotated[str, Field(max_length=200)]
 
 
-class OwnBags(Checked):
+class OwnBags(Settings):
     """A user's file: read and checked, then fitted and examined when that is asked for."""
 
     kind: Literal["own"] = "own"
@@ -184,7 +184,7 @@ class OwnBags(Checked):
     """When it is stopped, whatever it has reached."""
 
 
-class FitOwn(Checked):
+class FitOwn(Settings):
     """How a user's bags are fitted from the page."""
 
     paradigms: Annotated[Words, Field(min_length=1, max_length=6)] = RACED

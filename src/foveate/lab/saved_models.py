@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from foveate.lab.requests import Study
     from foveate.text.tokens import Vocabulary
 
-__all__ = ["keep_model", "kept_model", "kept_models", "load_kept"]
+__all__ = ["load_saved_model", "save_model", "saved_model", "saved_models"]
 
 FOLDER, ABOUT, WEIGHTS = "lab-words", "about.json", "weights.safetensors"
 SAID = ("what", "corpus", "steps", "accuracy", "created")
 
 
-def kept_models() -> dict[str, dict[str, Any]]:
+def saved_models() -> dict[str, dict[str, Any]]:
     """What is known of every kept model, newest first, by name; what is damaged is passed over."""
     found = {}
     for path in sorted((runs_folder() / FOLDER).glob(f"*/{ABOUT}")):
@@ -43,15 +43,15 @@ def kept_models() -> dict[str, dict[str, Any]]:
     return dict(sorted(found.items(), key=lambda own: str(own[1]["created"]), reverse=True))
 
 
-def kept_model(name: str) -> tuple[Path, dict[str, Any]]:
+def saved_model(name: str) -> tuple[Path, dict[str, Any]]:
     """The folder of a model that is listed under a name, and what is known of it."""
-    found = kept_models().get(name)
+    found = saved_models().get(name)
     if found is None:
         raise absent("there is no such model: train one")
     return runs_folder() / FOLDER / name, found
 
 
-def keep_model(
+def save_model(
     job: "Study", model: "nn.Module", accuracy: float, vocabularies: Sequence["Vocabulary"]
 ) -> str:
     """Keep a trained model.
@@ -83,7 +83,7 @@ def keep_model(
     return name
 
 
-def load_kept(place: Path, model: "nn.Module", vocabularies: Sequence["Vocabulary"]) -> None:
+def load_saved_model(place: Path, model: "nn.Module", vocabularies: Sequence["Vocabulary"]) -> None:
     """Give a model the weights that were kept, if they stand for the same words.
 
     Args:

@@ -5,13 +5,13 @@ output position t of one text, its values belong to the text's positions l. [sne
 """
 
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from foveate.errors import FoveateError
 from foveate.metrics.ragged import alike, check_numbers, maxima, padded
+from foveate.types import Array
 
 __all__ = [
     "SHARE",
@@ -22,7 +22,6 @@ __all__ = [
     "random_level",
 ]
 
-Array = NDArray[Any]
 
 SHARE = 0.05  # [snell21] Sec. 3.1: among the top 5 %
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from foveate.errors import FoveateError
 from foveate.metrics.intervals import Interval
 from foveate.records.record import write_atomically
+from foveate.types import Array
 
 __all__ = [
     "Links",
@@ -27,7 +27,6 @@ __all__ = [
     "write_pharaoh",
 ]
 
-Array = NDArray[Any]
 Links = AbstractSet[tuple[int, int]]
 Corpus = Sequence[Links]
 

@@ -1,13 +1,11 @@
 """Whether probabilities are as sure as they should be, and a temperature that makes them so."""
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
+
+from foveate.types import Array
 
 __all__ = ["calibrated", "calibration_error", "cross_calibrated", "temperature"]
 
-Array = NDArray[Any]
 BINS = 10
 
 

@@ -4,10 +4,10 @@ Arrays carry any leading axes; the last ones are bags ``n`` and segments ``m``.
 """
 
 from math import prod
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from foveate.types import Array
 
 __all__ = [
     "EDGES",
@@ -21,7 +21,6 @@ __all__ = [
     "threshold_curve",
 ]
 
-Array = NDArray[Any]
 
 EDGES = np.array([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
 QUADRANTS = ("ftpt", "ffpt", "ftpf", "ffpf")

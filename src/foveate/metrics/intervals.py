@@ -1,14 +1,13 @@
 """Intervals of means over seeds, by Student's t: a handful of seeds is too few to resample."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-__all__ = ["Interval", "difference_interval", "ends_of_mean", "mean_interval"]
+from foveate.types import Array
 
-Array = NDArray[Any]
+__all__ = ["Interval", "difference_interval", "ends_of_mean", "mean_interval"]
 
 
 class Interval(NamedTuple):

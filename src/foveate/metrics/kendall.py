@@ -1,15 +1,11 @@
 """Kendall's τ-b for many rows of different lengths at once, see :mod:`foveate.metrics.ragged`."""
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from foveate.metrics.ragged import alike, check_numbers, padded
+from foveate.types import Array
 
 __all__ = ["kendall"]
-
-Array = NDArray[Any]
 
 
 def kendall(u: Array, v: Array, start: Array) -> Array:

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from foveate.metrics.intervals import Interval
 from foveate.metrics.ranks import from_the_top, ranks
+from foveate.types import Array
 
 __all__ = [
     "FALSE_POSITIVES",
@@ -30,7 +30,6 @@ __all__ = [
     "top_k",
 ]
 
-Array = NDArray[Any]
 
 FALSE_POSITIVES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # per bag: the rates of CAMELYON16
 

@@ -1,16 +1,14 @@
 """Rows of different lengths, one behind the other: row r is ``values[start[r]:start[r + 1]]``."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from foveate.errors import FoveateError
+from foveate.types import Array
 
 __all__ = ["alike", "check_numbers", "maxima", "padded", "top"]
 
-Array = NDArray[Any]
 
 CELLS = 1 << 16  # values of rows looked at together: few enough for the cache
 

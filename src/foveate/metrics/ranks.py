@@ -1,13 +1,10 @@
 """Ranks of segments within their bags, with ties averaged and padding left out."""
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
+
+from foveate.types import Array
 
 __all__ = ["from_the_top", "ranks", "spearman"]
-
-Array = NDArray[Any]
 
 
 def ranks(values: Array, mask: Array | None = None) -> Array:

@@ -1,13 +1,10 @@
 """How sparse is the attention? NNZ, Dist, Ent. [pvr22] Sec. 6.2"""
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
+
+from foveate.types import Array
 
 __all__ = ["distance", "entropy_bits", "nonzeros"]
-
-Array = NDArray[Any]
 
 
 def nonzeros(alpha: Array, above: float = 0.01) -> Array:

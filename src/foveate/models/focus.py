@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from foveate.attention.maps import MAPS
-from foveate.bags.segments import Mosaics, Segments, each
+from foveate.bags.segments import Mosaics, Segments, map_segments
 from foveate.errors import FoveateError
 
 __all__ = ["FCAM", "AttentionModel", "FixedFocus", "Focus"]
@@ -70,9 +70,9 @@ class FCAM(AttentionModel):
 
     def attend(self, x: Segments, mask: Tensor | None, z: Tensor | None = None) -> Focus:
         if self.layer is None:
-            scored, h = each(self._score, x), x
+            scored, h = map_segments(self._score, x), x
         else:
-            joint = each(self._score_and_represent, x)
+            joint = map_segments(self._score_and_represent, x)
             scored, h = self._split(joint)
         s = _as_scores(scored)
         return Focus(s, self._to_alpha(s, mask), h)

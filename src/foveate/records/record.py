@@ -10,13 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from foveate.errors import FoveateError
+from foveate.types import Array
 
 __all__ = ["UMASK", "Array", "Record", "load_arrays", "save_arrays", "write_atomically"]
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,13 @@ KINDS: dict[str, Any] = {
     **dict.fromkeys(("config", "versions", "resolved", "sizes"), dict),
     "seconds": (int, float),
 }
-OFTEN: dict[str, Any] = {"seeds": [], "versions": {}, "resolved": {}, "sizes": {}, "seconds": 0.0}
+DEFAULTS: dict[str, Any] = {
+    "seeds": [],
+    "versions": {},
+    "resolved": {},
+    "sizes": {},
+    "seconds": 0.0,
+}
 NAMED = ("foveate", "torch", "numpy", "scikit-learn")
 
 
@@ -153,7 +159,7 @@ def open_run(path: Path | str) -> Run:
         raise FoveateError(f"there is no run directory {path}")
     try:
         manifest = json.loads((place / MANIFEST).read_text())
-        held = {**OFTEN, **manifest}
+        held = {**DEFAULTS, **manifest}
         wrong = [key for key, kind in KINDS.items() if not isinstance(held.get(key), kind)]
     except FileNotFoundError:
         raise FoveateError(f"{place} is not a run: it has no {MANIFEST}") from None

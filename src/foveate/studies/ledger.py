@@ -1,7 +1,7 @@
 """The ledger: for every claim of the papers, the experiment that checks it and what it found."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from foveate.records.findings import Entry, Finding, Ledger
 from foveate.records.record import write_atomically
 from foveate.records.runs import Run, open_run, runs_folder
 from foveate.studies.parallel_runs import run_side_by_side
+from foveate.types import PartProgress
 
 __all__ = [
     "known_ledger",
@@ -24,8 +25,6 @@ __all__ = [
     "write_ledger_report",
 ]
 
-Report = Callable[[str, int, int], None]
-
 
 def folder(scale: str) -> Path:
     """Where the runs behind the ledger are kept."""
@@ -33,7 +32,7 @@ def folder(scale: str) -> Path:
 
 
 def run_ledger(
-    scale: str, paper: str | None, report: Report | None = None, *, long: bool = False
+    scale: str, paper: str | None, report: PartProgress | None = None, *, long: bool = False
 ) -> Ledger:
     """Run, or finish, the experiments behind the claims; what is done is not done again.
 
@@ -84,7 +83,7 @@ def _largest(name: str, scale: str) -> Run | None:
     return None
 
 
-def _run_here(name: str, scale: str, place: Path, report: Report | None) -> None:
+def _run_here(name: str, scale: str, place: Path, report: PartProgress | None) -> None:
     """Run one experiment in this process, with its parts as they go."""
     if (place / "manifest.json").exists():
         resume_experiment(open_run(place), _prefixed(report, name))
@@ -178,7 +177,7 @@ def _experiments(paper: str | None) -> list[str]:
     ]
 
 
-def _prefixed(report: Report | None, name: str) -> Report | None:
+def _prefixed(report: PartProgress | None, name: str) -> PartProgress | None:
     if report is None:
         return None
     return lambda part, done, total: report(f"{name}: {part}", done, total)

@@ -8,21 +8,21 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from foveate.errors import FoveateError
 from foveate.records.runs import open_run
+from foveate.types import PartProgress
 
 __all__ = ["run_side_by_side"]
 
-Report = Callable[[str, int, int], None]
 LOOK_EVERY = 0.5  # seconds
 COMMAND = "from foveate.cli import main; main()"
 
 
 def run_side_by_side(
-    places: Mapping[str, Path], scale: str, report: Report | None, lanes: int | None = None
+    places: Mapping[str, Path], scale: str, report: PartProgress | None, lanes: int | None = None
 ) -> None:
     """Run, or finish, one experiment in each place.
 
@@ -64,7 +64,7 @@ def _started(name: str, place: Path, scale: str) -> "subprocess.Popen[bytes]":
     )
 
 
-def _tell(name: str, place: Path, report: Report | None) -> None:
+def _tell(name: str, place: Path, report: PartProgress | None) -> None:
     if report is not None and (place / "manifest.json").exists():
         run = open_run(place)
         parts = run.manifest["parts"]

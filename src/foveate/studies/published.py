@@ -9,7 +9,7 @@ from foveate.jobs.experiment import Experiment, Records
 from foveate.metrics.intervals import mean_interval
 from foveate.records.published import Cell, Key, PublishedTable
 from foveate.records.record import Array
-from foveate.settings import Checked
+from foveate.settings import Settings
 
 __all__ = ["Reproduction", "cell"]
 
@@ -44,17 +44,19 @@ class Reproduction(Experiment):
     published: ClassVar[PublishedTable]
 
     @abstractmethod
-    def cells(self, use: Any, records: Records) -> list[Cell]:
+    def cells(self, settings: Any, records: Records) -> list[Cell]:
         """The table as measured."""
 
-    def differs(self, use: Any, records: Records) -> list[str]:
+    def differs(self, settings: Any, records: Records) -> list[str]:
         """What differs from the published set-up, in sentences."""
         return []
 
-    def runnable(self, use: Any) -> tuple[Checked, dict[str, str]]:
+    def runnable(self, settings: Any) -> tuple[Settings, dict[str, str]]:
         """The settings without the groups whose data is not here, and why each is left out."""
-        return use, {}
+        return settings, {}
 
-    def seconds(self, use: Any, report: Callable[[str, int, int], None] | None = None) -> float:
+    def seconds(
+        self, settings: Any, report: Callable[[str, int, int], None] | None = None
+    ) -> float:
         """An estimate of the seconds on one core, from short measurements."""
         raise FoveateError(f"there is no estimate for {type(self).__name__}: it takes minutes")

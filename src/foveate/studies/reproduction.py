@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -24,9 +24,10 @@ from foveate.metrics.faults import faults
 from foveate.records.published import PublishedTable
 from foveate.records.record import write_atomically
 from foveate.records.runs import Run, open_run, runs_folder
-from foveate.settings import Checked
+from foveate.settings import Settings
 from foveate.studies.ledger import folder
 from foveate.studies.published import Reproduction
+from foveate.types import PartProgress
 
 __all__ = [
     "Result",
@@ -38,7 +39,6 @@ __all__ = [
     "stored_results",
 ]
 
-Report = Callable[[str, int, int], None]
 Result = dict[str, Any]
 HERE = Engine()
 
@@ -59,7 +59,7 @@ def reproduce(
     *,
     changes: Mapping[str, Any] | None = None,
     label: str = "",
-    report: Report | None = None,
+    report: PartProgress | None = None,
     engine: Engine = HERE,
 ) -> Result:
     """Run a table, or what is left of it, and give its numbers as they are kept.
@@ -79,17 +79,17 @@ def reproduce(
     if not re.fullmatch(r"[\w-]*", label):
         raise FoveateError(f"a label is letters, digits and dashes, got '{label}'")
     own = _changed(changes, seeds)
-    _, use, absent = _wanted(table, scale, own)
-    if absent and not _parts(table, use):
+    _, settings, absent = _wanted(table, scale, own)
+    if absent and not _parts(table, settings):
         return {**_absent(table, scale), "absent": absent}
-    place = _place(table, scale, use, whole=not own and not absent)
+    place = _place(table, scale, settings, whole=not own and not absent)
     command = _command(table, scale, own, label)
     tell = None if report is None else lambda part, a, b: report(f"{table}: {part}", a, b)
     if (place / "manifest.json").exists():
         run = open_run(place)
         run = run if run.done else resume_experiment(run, tell, engine)
     else:
-        given = use.model_dump()
+        given = settings.model_dump()
         run = start_experiment(
             table, scale, given, out=place, report=tell, command=command, engine=engine
         )
@@ -103,7 +103,7 @@ def estimate(
     *,
     changes: Mapping[str, Any] | None = None,
     label: str = "",
-    report: Report | None = None,
+    report: PartProgress | None = None,
 ) -> Result:
     """Seconds on one core that a table would take, from a step of each of its parts.
 
@@ -115,8 +115,8 @@ def estimate(
         label: What the changed table is called.
         report: Called as ``report(part, done, total)``.
     """
-    kind, use, absent = _wanted(table, scale, _changed(changes, seeds))
-    seconds = kind.seconds(use, report) if _parts(table, use) else 0.0
+    kind, settings, absent = _wanted(table, scale, _changed(changes, seeds))
+    seconds = kind.seconds(settings, report) if _parts(table, settings) else 0.0
     return {
         "table": table, "scale": scale, "seconds": seconds, "absent": absent, "label": label
     }  # fmt: skip
@@ -128,8 +128,8 @@ def charts_of(results: list[Result]) -> dict[str, Mapping[str, Any]]:
     for result in results:
         place = Path(result.get("run", ""))
         if (place / "manifest.json").exists() and (run := open_run(place)).done:
-            experiment, use = of_run(run)
-            charts[result["table"]] = experiment.figures(use, run.records())
+            experiment, settings = of_run(run)
+            charts[result["table"]] = experiment.figures(settings, run.records())
     return charts
 
 
@@ -196,18 +196,18 @@ def _wanted(
     assert issubclass(kind, Reproduction)
     if (seeds := changes.get("seeds", 1)) < 1:
         raise FoveateError(f"seeds must be at least 1, got {seeds}")
-    use = settings_for(table, scale, changes)
+    settings = settings_for(table, scale, changes)
     experiment = kind()
-    return (experiment, *experiment.runnable(use))
+    return (experiment, *experiment.runnable(settings))
 
 
-def _parts(table: str, use: Checked) -> list[str]:
-    return list(EXPERIMENTS.get(table)().parts(use))
+def _parts(table: str, settings: Settings) -> list[str]:
+    return list(EXPERIMENTS.get(table)().parts(settings))
 
 
-def _place(table: str, scale: str, use: Checked, whole: bool) -> Path:
+def _place(table: str, scale: str, settings: Settings, whole: bool) -> Path:
     """Where a run with these settings is, or will be; one of other settings is left as it is."""
-    text = json.dumps(use.model_dump(), sort_keys=True)
+    text = json.dumps(settings.model_dump(), sort_keys=True)
     if whole:
         place = folder(scale) / table
         if not (place / "manifest.json").exists():
@@ -232,16 +232,16 @@ def _said(value: Any) -> str:
 
 
 def _result(table: str, run: Run, command: str, absent: Mapping[str, str]) -> Result:
-    experiment, use = of_run(run)
+    experiment, settings = of_run(run)
     assert isinstance(experiment, Reproduction)
     records = run.records()
     kept = ("created", "versions", "commit", "seconds", "cpu_seconds", "config")
     return {
         "table": table,
         "scale": run.manifest["config"]["scale"],
-        "cells": [cell._asdict() for cell in experiment.cells(use, records)],
+        "cells": [cell._asdict() for cell in experiment.cells(settings, records)],
         "absent": dict(absent),
-        "differs": [*experiment.differs(use, records), *_faults(records)],
+        "differs": [*experiment.differs(settings, records), *_faults(records)],
         "findings": [
             {"claim": f.claim, "verdict": f.verdict, "said": f.said} for f in findings_of(run)
         ],

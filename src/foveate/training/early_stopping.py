@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-__all__ = ["Patience"]
+__all__ = ["EarlyStopping"]
 
 
-class Patience:
+class EarlyStopping:
     """Keeps what each of S members was when it did best.
 
     Args:

@@ -13,9 +13,9 @@ from foveate.attention.paradigms import Paradigm
 from foveate.errors import FoveateError
 from foveate.models.focus import AttentionModel
 from foveate.randomness import generator
-from foveate.training.stack import Batch, Pile, Stack
+from foveate.training.stack import Batch, MemberBags, Stack
 
-__all__ = ["Preparation", "at_places", "split"]
+__all__ = ["EpochInputs", "at_places", "split"]
 
 
 def split(n: int, seeds: tuple[int, ...], share: float) -> tuple[Tensor, Tensor]:
@@ -36,7 +36,7 @@ def split(n: int, seeds: tuple[int, ...], share: float) -> tuple[Tensor, Tensor]
 
 
 @dataclass(frozen=True)
-class Preparation:
+class EpochInputs:
     """What the coming epoch of a training needs, from its seeds and, for recall, from its models.
 
     Args:
@@ -48,7 +48,7 @@ class Preparation:
     """
 
     stack: Stack
-    pile: Pile
+    pile: MemberBags
     rows: Tensor
     seeds: tuple[int, ...]
     at_once: int

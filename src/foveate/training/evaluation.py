@@ -11,15 +11,15 @@ from torch import Tensor
 
 from foveate.attention.paradigms import PARADIGMS, Paradigm
 from foveate.bags.bag import Bag
-from foveate.bags.segments import Network, Segments, each, take
+from foveate.bags.segments import Network, Segments, map_segments, take
 from foveate.metrics.focus import attention_on, focus_true, heat_map, quadrants, saif
 from foveate.metrics.sparsity import distance, entropy_bits, nonzeros
 from foveate.models.focus import AttentionModel
-from foveate.training.stack import Batch, Pile, Stack
+from foveate.training.stack import Batch, MemberBags, Stack
+from foveate.types import FloatArray
 
 __all__ = ["Reading", "label_probability", "measure", "read", "read_stack"]
 
-Array = NDArray[np.float64]
 ELEMENTS = 2**25  # numbers held at a time while reading: 128 MB in single precision
 
 
@@ -51,7 +51,7 @@ def read(model: AttentionModel, bag: Bag, paradigm: str | Paradigm = "soft") -> 
     dtype = next((p.dtype for p in model.parameters()), torch.float32)
     stack = Stack(lambda: model, [0], dtype)
     trains = model.training
-    part = read_stack(stack, Pile(bag, 1, dtype), rule)
+    part = read_stack(stack, MemberBags(bag, 1, dtype), rule)
     model.train(trains)  # as it was given
     return Reading(*(value[0] for value in part))
 
@@ -59,7 +59,7 @@ def read(model: AttentionModel, bag: Bag, paradigm: str | Paradigm = "soft") -> 
 @torch.no_grad()
 def read_stack(
     stack: Stack,
-    pile: Pile,
+    pile: MemberBags,
     paradigm: Paradigm,
     members: Tensor | None = None,
     rows: Tensor | None = None,
@@ -91,7 +91,7 @@ def _reading(model: AttentionModel, batch: Batch, rule: Paradigm, at_once: int) 
     h: Segments = focus.h
     g: Network = model.g
     if rule.per_segment:  # classify each segment once, for the prediction and for the loss
-        h, g = each(model.g, h), _same
+        h, g = map_segments(model.g, h), _same
     read_off = []
     for start in range(0, len(batch.y), at_once):
         part = slice(start, start + at_once)
@@ -108,7 +108,7 @@ def _same(rows: Tensor) -> Tensor:
     return rows
 
 
-def measure(reading: Reading, pile: Pile) -> dict[str, Array]:
+def measure(reading: Reading, pile: MemberBags) -> dict[str, FloatArray]:
     """All that a record keeps over time of a reading: one number a member, shape (S,).
 
     The heat map of focus and prediction has 25, shape (S, 5, 5). Measures of focus need the
@@ -146,7 +146,7 @@ def _apart(values: Tensor) -> NDArray[Any]:
     return values.mT.contiguous().mT.numpy()
 
 
-def label_probability(log_p: Array, y: NDArray[np.int64]) -> Array:
+def label_probability(log_p: FloatArray, y: NDArray[np.int64]) -> FloatArray:
     """Probability of the true class, shape (S, n), from log-probabilities (S, n, C)."""
     y = np.broadcast_to(y, log_p.shape[:-1])
     return np.exp(np.take_along_axis(log_p, y[..., None], -1)[..., 0])

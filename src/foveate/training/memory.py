@@ -16,9 +16,9 @@ import torch
 from torch import Tensor
 
 from foveate.attention.paradigms import Paradigm
-from foveate.bags.segments import dense, each
+from foveate.bags.segments import dense, map_segments
 from foveate.models.focus import AttentionModel
-from foveate.training.stack import Batch, Pile, Stack
+from foveate.training.stack import Batch, MemberBags, Stack
 
 __all__ = ["bounded", "in_chunks"]
 
@@ -29,7 +29,12 @@ CONVOLVED = 2**19  # where networks convolve: their maps, many times that, then 
 
 
 def bounded(
-    stack: Stack, train: Pile, test: Pile, rules: list[Paradigm], rows: Tensor, batch: int
+    stack: Stack,
+    train: MemberBags,
+    test: MemberBags,
+    rules: list[Paradigm],
+    rows: Tensor,
+    batch: int,
 ) -> tuple[list[Paradigm], int | None]:
     """Have a stack and its piles hold no more than fits.
 
@@ -57,7 +62,9 @@ def bounded(
     return [in_chunks(rule, max(1, LOGITS // classes)) for rule in rules], part
 
 
-def _part(stack: Stack, train: Pile, test: Pile, rules: list[Paradigm], batch: int) -> int | None:
+def _part(
+    stack: Stack, train: MemberBags, test: MemberBags, rules: list[Paradigm], batch: int
+) -> int | None:
     width = max(1, prod(train.segment_shape))
     numbers = batch * train.m * width
     if stack.mixes_rows or (stack.together and numbers <= NUMBERS):
@@ -76,14 +83,14 @@ def _part(stack: Stack, train: Pile, test: Pile, rules: list[Paradigm], batch: i
     return at_once if by_parts else None
 
 
-def _leaves_little(stack: Stack, pile: Pile, rules: list[Paradigm]) -> bool:
+def _leaves_little(stack: Stack, pile: MemberBags, rules: list[Paradigm]) -> bool:
     """Whether what the largest bag leaves for the way back fits, however large the bag itself."""
     if any(rule.whole_bag for rule in rules):
         return False
     return pile.m * _left_by_a_segment(stack, pile) <= NUMBERS
 
 
-def _left_by_a_segment(stack: Stack, pile: Pile) -> int:
+def _left_by_a_segment(stack: Stack, pile: MemberBags) -> int:
     """How many numbers a segment that is attended and classified leaves for the way back.
 
     Those of the segment itself count where they are a copy, not where they are read as they lie.
@@ -94,7 +101,7 @@ def _left_by_a_segment(stack: Stack, pile: Pile) -> int:
     return two - one
 
 
-def _left(stack: Stack, pile: Pile, batch: Batch) -> int:
+def _left(stack: Stack, pile: MemberBags, batch: Batch) -> int:
     kept: dict[int, int] = {}
 
     def keep(x: Tensor) -> Tensor:
@@ -109,7 +116,7 @@ def _left(stack: Stack, pile: Pile, batch: Batch) -> int:
 
 def _attended_and_classified(model: AttentionModel, batch: Batch) -> Tensor:
     focus = model.attend(batch.x, None, batch.z)
-    return focus.alpha.sum() + dense(each(model.g, focus.h)).sum()
+    return focus.alpha.sum() + dense(map_segments(model.g, focus.h)).sum()
 
 
 def _width(model: AttentionModel, batch: Batch, rule: Paradigm) -> Tensor:

@@ -4,9 +4,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from foveate.settings import Amount, Checked, Count, Positive, Several, Share, Words
+from foveate.settings import AtLeastTwo, Count, NonNegative, Positive, Settings, Share, Words
 
-__all__ = ["RACED", "Plan", "Race", "SettledRace"]
+__all__ = ["RACED", "Plan", "Race", "ResolvedRace"]
 
 RACED = ("soft", "hard", "lvml", "hybrid", "witness")
 
@@ -19,7 +19,7 @@ def _number(given: Any) -> Any:
         return given
 
 
-class Plan(Checked):
+class Plan(Settings):
     """How long, in what batches and at what rate a stack is trained."""
 
     epochs: Count = 60
@@ -32,7 +32,7 @@ class Plan(Checked):
     """Optimiser."""
     momentum: Share = 0.9
     """Momentum of SGD."""
-    weight_decay: Amount = 0.0
+    weight_decay: NonNegative = 0.0
     """Weight decay."""
     every: Count | None = None
     """Epochs between measurements; about thirty in all unless given."""
@@ -44,7 +44,7 @@ class Plan(Checked):
     """Stop a member when its mean training loss falls below."""
     dtype: Literal["float32", "float64"] = "float32"
     """Number type."""
-    save_seconds: Amount = 5.0
+    save_seconds: NonNegative = 5.0
     """Time between checkpoints, where one is kept."""
 
     @model_validator(mode="after")
@@ -59,7 +59,7 @@ class Plan(Checked):
         return self.every or max(1, self.epochs // 30)
 
 
-class Race(Checked):
+class Race(Settings):
     """What is raced: every field is a flag of ``foveate race`` and a key of its TOML file.
 
     Fields left out take the data set's own recipe.
@@ -87,7 +87,7 @@ class Race(Checked):
     """How scores become attention."""
     layer: str = "zeroth"
     """Where segments are averaged: zeroth, or f's last hidden layer."""
-    entropy: Amount = 0.0
+    entropy: NonNegative = 0.0
     """Weight of the entropy regulariser."""
     switch: Annotated[float | str, BeforeValidator(_number)] = 0.8
     """Where the hybrid switches: a fraction, an epoch, or plateau."""
@@ -111,13 +111,13 @@ class Race(Checked):
     """Time between checkpoints."""
 
 
-class SettledRace(Race):
+class ResolvedRace(Race):
     """A race with nothing left open: what a manifest keeps and a resumed run reads."""
 
     data: str
     paradigms: Annotated[Words, Field(min_length=1)]
     seeds: Count
-    m: Several
+    m: AtLeastTwo
     n: Count
     n_test: Count
     net: str

@@ -9,7 +9,7 @@ from torch import Tensor
 from foveate.attention.paradigms import PARADIGMS, Paradigm, Progress
 from foveate.errors import FoveateError
 
-__all__ = ["Group", "grouped", "per_member", "standing"]
+__all__ = ["Group", "grouped", "member_progress", "per_member"]
 
 
 class Group(NamedTuple):
@@ -19,7 +19,9 @@ class Group(NamedTuple):
     members: Tensor
 
 
-def standing(seeds: Sequence[int], epoch: int, epochs: int, losses: list[Tensor]) -> list[Progress]:
+def member_progress(
+    seeds: Sequence[int], epoch: int, epochs: int, losses: list[Tensor]
+) -> list[Progress]:
     """Where each member stands at the start of an epoch.
 
     Args:

@@ -10,17 +10,17 @@ from torch import Tensor
 
 from foveate.attention.paradigms import Paradigm, Progress
 from foveate.bags.bag import Bag
-from foveate.bags.segments import like_sized
+from foveate.bags.segments import group_by_length
 from foveate.models.focus import AttentionModel
 from foveate.records.record import Record
-from foveate.training.early_stopping import Patience
-from foveate.training.epoch_inputs import Preparation, at_places, split
+from foveate.training.early_stopping import EarlyStopping
+from foveate.training.epoch_inputs import EpochInputs, at_places, split
 from foveate.training.evaluation import Reading, measure, read_stack
 from foveate.training.memory import bounded
 from foveate.training.optimisers import Settings, StackedOptimizer
 from foveate.training.plan import Plan
-from foveate.training.schedule import Group, grouped, per_member, standing
-from foveate.training.stack import Batch, Build, Pile, Stack
+from foveate.training.schedule import Group, grouped, member_progress, per_member
+from foveate.training.stack import Batch, Build, MemberBags, Stack
 
 __all__ = ["Probe", "Training"]
 
@@ -44,18 +44,18 @@ class Training:
         size, dtype = len(seeds), getattr(torch, plan.dtype)
         self.plan, self.seeds, self.probe = plan, tuple(seeds), probe
         self.stack = Stack(build, seeds, dtype)
-        self.train, self.test = Pile(train, size, dtype), Pile(test, size, dtype)
+        self.train, self.test = MemberBags(train, size, dtype), MemberBags(test, size, dtype)
         self.rows, self.held_out = split(self.train.n, self.seeds, plan.validation)
         self.paradigms, self.part = bounded(
             self.stack, self.train, self.test, per_member(paradigm, size), self.rows, plan.batch
         )
         at_once = plan.batch if self.part is None else max(1, self.part // self.train.m)
-        self._prepare = Preparation(self.stack, self.train, self.rows, self.seeds, at_once)
+        self._prepare = EpochInputs(self.stack, self.train, self.rows, self.seeds, at_once)
         lr = torch.tensor(per_member(plan.lr, size), dtype=dtype)
         settings = Settings(plan.momentum, plan.weight_decay)
         self.optimizer = StackedOptimizer(plan.optimizer, lr, self.stack.flat.shape[1], settings)
         self.patience = (
-            Patience(plan.patience, self.stack.state(), dtype) if plan.patience else None
+            EarlyStopping(plan.patience, self.stack.state(), dtype) if plan.patience else None
         )
         self.epoch, self.cpu_seconds = 0, 0.0
         self.active = torch.ones(size, dtype=torch.bool)
@@ -120,7 +120,7 @@ class Training:
         lengths = self.train.lengths(self.rows[who].gather(1, places), who)[0]
         losses = torch.zeros(1, dtype=self.stack.dtype)
         grad = torch.zeros(1, self.stack.flat.shape[1], dtype=self.stack.dtype)
-        for some in like_sized(lengths, self.part):
+        for some in group_by_length(lengths, self.part):
             found = self._at_once(phase, places[:, some], aux, members)
             losses.add_(found[0], alpha=len(some) / len(lengths))
             grad.add_(found[1], alpha=len(some) / len(lengths))
@@ -144,7 +144,7 @@ class Training:
 
     def _progress(self, epoch: int) -> list[tuple[Paradigm, Progress]]:
         """What each member is trained with, and where it stands at the start of an epoch."""
-        there = standing(self.seeds, epoch, self.plan.epochs, self.losses)
+        there = member_progress(self.seeds, epoch, self.plan.epochs, self.losses)
         return list(zip(self.paradigms, there, strict=True))
 
     def _phases(self, epoch: int) -> list[Paradigm]:
@@ -157,7 +157,9 @@ class Training:
 
     def _settled(self, epoch: int) -> Tensor:
         """Which members have no other phase before them after an epoch, shape (S,)."""
-        return torch.tensor([rule.settled(progress) for rule, progress in self._progress(epoch)])
+        return torch.tensor(
+            [rule.in_final_phase(progress) for rule, progress in self._progress(epoch)]
+        )
 
     def _groups(self, phases: list[Paradigm], active: Tensor) -> list[Group]:
         """Members that are trained or read together; one by one where steps are taken in parts."""
@@ -267,7 +269,7 @@ class Training:
 def _mean_loss(model: AttentionModel, batch: Batch, phase: Paradigm) -> Tensor:
     focus = model.attend(batch.x, batch.mask, batch.z)
     loss = phase.loss(focus.alpha, focus.h, model.g, batch.y, batch.aux)
-    return (loss + phase.told(focus.alpha, batch.z) if phase.needs_z else loss).mean()
+    return (loss + phase.relevance_loss(focus.alpha, batch.z) if phase.needs_z else loss).mean()
 
 
 def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -1,15 +1,12 @@
 """Evidence by class: what single models show on the bags of each class, in a few numbers."""
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from foveate.trust.segment_evidence import Evidence
+from foveate.types import Array
 
 __all__ = ["Marks", "aversion", "marks_of", "separation"]
 
-Array = NDArray[Any]
 Marks = dict[str, Array]
 """Numbers by name, each one a member and class, shape (S, C); nan where a class has no bags."""
 

@@ -2,24 +2,22 @@
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from foveate.bags.bag import Bag
 from foveate.metrics.ranks import from_the_top, spearman
 from foveate.trust.segment_evidence import masks
-from foveate.trust.subject import Sight
+from foveate.trust.subject import Reading
+from foveate.types import Array
 
 __all__ = ["left_over", "seed_agreement"]
 
-Array = NDArray[Any]
 NUMBERS = 2**22  # of segments written out at a time: 32 MB
 
 
-def seed_agreement(sight: Sight, there: Array) -> tuple[Array, Array]:
+def seed_agreement(sight: Reading, there: Array) -> tuple[Array, Array]:
     """How alike members attend on the same bags: each with all others, shape (S, n) twice.
 
     The first is the share of other members with the same top segment, the second the mean

@@ -11,12 +11,12 @@ with :math:`A_{top}` the accuracy of the top segment alone, averaged over classe
 all thresholds were chosen on the design sets of ``foveate run trust-validation`` and on no others.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from foveate.trust.class_evidence import Marks
+from foveate.types import Array
 
 __all__ = [
     "ACCURATE",
@@ -32,7 +32,6 @@ __all__ = [
     "score",
 ]
 
-Array = NDArray[Any]
 
 EXPONENT = 0.5  # of the reading; the least mean |score − FT| on the design sets
 ACCURATE = 0.8  # of a class: below, an error mode is not what is wrong

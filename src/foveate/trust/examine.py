@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from foveate.attention.paradigms import Paradigm
 from foveate.bags.bag import Bag
@@ -20,13 +19,21 @@ from foveate.trust.controls import seed_agreement
 from foveate.trust.error_modes import detect, estimate, flags_of, score
 from foveate.trust.relevance import bag_values, known_bags, summarised, usual_count
 from foveate.trust.segment_evidence import evidence_of, masks
-from foveate.trust.subject import Sight, Subject, as_subject
-from foveate.trust.summaries import by_class, column, curves_of, left, mean_of, plain, quantities
+from foveate.trust.subject import Reading, Subject, as_subject
+from foveate.trust.summaries import (
+    by_class,
+    column,
+    curves_of,
+    mean_of,
+    plain,
+    quantities,
+    unattended_probe,
+)
 from foveate.trust.verdict import FEW, ClassFacts, Verdict, grade_of, judge, judge_all
+from foveate.types import Array
 
 __all__ = ["Trust", "examine", "examined_marks"]
 
-Array = NDArray[Any]
 CELLS = 2**24  # probabilities of segments held for a member: beyond, some of the bags are examined
 
 
@@ -147,7 +154,8 @@ def examine(
         by_model=tuple(
             _model(marks, scores, i, values if sure else {}) for i in range(subject.size)
         ),
-        evidence=quantities(found, same, len(sets) == 1) | (left(sets, sight) if probe else {}),
+        evidence=quantities(found, same, len(sets) == 1)
+        | (unattended_probe(sets, sight) if probe else {}),
         curves=curves_of(found),
         attended=by_class(found.attended, found.y, len(classes)),
         unattended=by_class(found.unattended, found.y, len(classes)),
@@ -156,7 +164,7 @@ def examine(
 
 
 def examined_marks(
-    subject: Subject, bags: Sequence[Bag], classes: int, sight: Sight | None = None
+    subject: Subject, bags: Sequence[Bag], classes: int, sight: Reading | None = None
 ) -> Marks:
     """The label-free marks of every member and class, agreement between members included."""
     seen = subject.look(bags) if sight is None else sight
@@ -188,7 +196,7 @@ def _bounded(bags: list[Bag], known: Any, classes: int) -> tuple[list[Bag], Any]
     return [bag.take(rows) for bag in bags], given
 
 
-def _agreement(subject: Subject, bags: Sequence[Bag], sight: Sight) -> tuple[Array, Array]:
+def _agreement(subject: Subject, bags: Sequence[Bag], sight: Reading) -> tuple[Array, Array]:
     """How alike members attend, on the first set of bags: see :func:`seed_agreement`."""
     shared = sight if len(bags) == 1 else subject.look(bags[:1])
     return seed_agreement(shared, masks(bags[:1])[0])

@@ -17,19 +17,18 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from foveate.attention.paradigms import Paradigm
 from foveate.bags.bag import Bag
-from foveate.bags.segments import Mosaics, Network, Segments, dense, each, like_sized
+from foveate.bags.segments import Mosaics, Network, Segments, dense, group_by_length, map_segments
 from foveate.errors import FoveateError
 from foveate.models.focus import AttentionModel
 from foveate.training.stack import Stack
+from foveate.types import Array
 
 __all__ = ["Explained", "explain", "lengths_of"]
 
-Array = NDArray[Any]
 ELEMENTS = 2**24  # numbers of segments read at a time: 64 MB in single precision
 
 
@@ -82,7 +81,7 @@ def explain(
     alpha: list[Array] = [np.empty(0)] * len(bag)
     evidence: list[Array] = [np.empty(0)] * len(bag) if with_evidence else []
     most = ELEMENTS // (prod(bag.segment_shape) * len(stack))
-    for rows in like_sized(lengths, most):
+    for rows in group_by_length(lengths, most):
         x, mask = _segments(bag, rows, stack.dtype)
         logs, weights, *said = stack.run(_looking(x, mask, rule, with_evidence))
         for k, row in enumerate(rows.tolist()):
@@ -111,7 +110,7 @@ def _looking(
         focus = model.attend(x, mask)
         if not with_evidence:
             return rule.log_prob(focus.alpha, focus.h, model.g), focus.alpha
-        logits = each(model.g, focus.h)
+        logits = map_segments(model.g, focus.h)
         h: Segments = logits if rule.per_segment else focus.h
         g: Network = _same if rule.per_segment else model.g
         rows = dense(logits)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from foveate.bags.bag import Bag
 from foveate.errors import FoveateError
@@ -22,11 +21,11 @@ from foveate.metrics.localisation import (
     top_k,
 )
 from foveate.trust.segment_evidence import masks
-from foveate.trust.subject import Sight
+from foveate.trust.subject import Reading
+from foveate.types import Array
 
 __all__ = ["THRESHOLD", "bag_values", "known_bags", "summarised", "usual_count"]
 
-Array = NDArray[Any]
 THRESHOLD = 0.5  # of attention: above it a segment is marked; ERASER's
 TAU = 0.8  # [vr23] Sec. 2.4: SAIF asks both scores to be at least so high
 
@@ -62,7 +61,7 @@ def usual_count(bags: Sequence[Bag], known: Array) -> int:
     return max(1, int(np.median(np.concatenate(counts))))
 
 
-def bag_values(sight: Sight, bags: Sequence[Bag], known: Array) -> dict[str, Array]:
+def bag_values(sight: Reading, bags: Sequence[Bag], known: Array) -> dict[str, Array]:
     """Every measure of localisation, one number a member and bag (S, n), nan where not known.
 
     ``ft`` and ``saif`` are FT by attention and SAIF; ``f1`` and ``iou`` mark segments with
@@ -97,7 +96,7 @@ def bag_values(sight: Sight, bags: Sequence[Bag], known: Array) -> dict[str, Arr
 
 
 def summarised(
-    values: dict[str, Array], sight: Sight, bags: Sequence[Bag], known: Array, classes: int
+    values: dict[str, Array], sight: Reading, bags: Sequence[Bag], known: Array, classes: int
 ) -> dict[str, Any]:
     """Means with intervals, whole and by class; AUROC and average precision pooled as well.
 

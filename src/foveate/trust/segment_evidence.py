@@ -5,21 +5,20 @@ members in front: means over bags of a class, or intervals over bags, come later
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from foveate.bags.bag import Bag
 from foveate.metrics.agreement import fair_agreement, random_level
 from foveate.metrics.ranks import from_the_top, spearman
 from foveate.randomness import generator
-from foveate.trust.subject import Sight, Subject
+from foveate.trust.subject import Reading, Subject
+from foveate.types import Array
 
 __all__ = ["SHARES", "Curves", "Evidence", "evidence_of", "masks", "relative_entropy"]
 
-Array = NDArray[Any]
 
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75)  # of a bag's segments, one at least
 ERASER = (0.01, 0.05, 0.1, 0.2, 0.5)  # the shares that sufficiency and comprehensiveness average
@@ -127,7 +126,7 @@ class Evidence(NamedTuple):
 
 
 def evidence_of(
-    subject: Subject, bags: Sequence[Bag], sight: Sight | None = None, relevant: int = 1
+    subject: Subject, bags: Sequence[Bag], sight: Reading | None = None, relevant: int = 1
 ) -> Evidence:
     """All evidence that single models give on labelled bags.
 
@@ -144,9 +143,9 @@ def evidence_of(
     order = from_the_top(seen.alpha, seen.s, there)
     lengths = there.sum(-1)
     next_one = order[..., min(relevant, m - 1)]
-    top, none = _picked(seen.each, order[..., 0]), lengths <= relevant
+    top, none = _picked(seen.segment_p, order[..., 0]), lengths <= relevant
     lowest = np.take_along_axis(order, lengths[..., None] - 1, -1)[..., 0]
-    beta = _of_class(np.log(np.maximum(seen.each, 1e-300)), y[..., None])
+    beta = _of_class(np.log(np.maximum(seen.segment_p, 1e-300)), y[..., None])
     agreed, chance = _agreement(seen.alpha, beta, there)
     return Evidence(
         y=y,
@@ -165,9 +164,9 @@ def evidence_of(
         second=np.where(none, np.nan, _picked(seen.s, next_one)),
         last=_picked(seen.s, lowest),
         said_by_top=top.argmax(-1),
-        runner_up=np.where(none[..., None], np.nan, _picked(seen.each, next_one)),
-        attended=_weighed(seen.alpha, seen.each),
-        unattended=_weighed(np.where(there, 1 - seen.alpha, 0.0), seen.each),
+        runner_up=np.where(none[..., None], np.nan, _picked(seen.segment_p, next_one)),
+        attended=_weighed(seen.alpha, seen.segment_p),
+        unattended=_weighed(np.where(there, 1 - seen.alpha, 0.0), seen.segment_p),
         curves=_curves(subject, bags, seen, order, there),
     )
 
@@ -187,7 +186,7 @@ def relative_entropy(alpha: Array, there: Array) -> Array:
 
 
 def _curves(
-    subject: Subject, bags: Sequence[Bag], seen: Sight, order: Array, there: Array
+    subject: Subject, bags: Sequence[Bag], seen: Reading, order: Array, there: Array
 ) -> Curves:
     """Read every bag again with a growing share of its segments kept, and removed."""
     chance = _chances(there)

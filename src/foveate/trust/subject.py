@@ -7,24 +7,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from foveate.attention.maps import MAPS, uniform
 from foveate.attention.paradigms import PARADIGMS, Marginal, Paradigm, Soft
 from foveate.bags.bag import Bag
-from foveate.bags.segments import Network, Segments, dense, each
+from foveate.bags.segments import Network, Segments, dense, map_segments
 from foveate.errors import FoveateError
 from foveate.models.focus import FCAM, AttentionModel, Focus
 from foveate.training.evaluation import ELEMENTS
-from foveate.training.stack import Batch, Pile, Stack
+from foveate.training.stack import Batch, MemberBags, Stack
+from foveate.types import Array
 
-__all__ = ["Sight", "Stacked", "Subject", "as_subject"]
-
-Array = NDArray[Any]
+__all__ = ["Reading", "Stacked", "Subject", "as_subject"]
 
 
-class Sight(NamedTuple):
+class Reading(NamedTuple):
     """What S models make of n bags of at most m segments.
 
     Args:
@@ -41,7 +39,7 @@ class Sight(NamedTuple):
     p: Array
     mixed: Array
     even: Array
-    each: Array
+    segment_p: Array
 
 
 class Subject(ABC):
@@ -50,7 +48,7 @@ class Subject(ABC):
     size: int
 
     @abstractmethod
-    def look(self, bags: Sequence[Bag]) -> Sight:
+    def look(self, bags: Sequence[Bag]) -> Reading:
         """Read bags, one set for all members or one set each."""
 
     @abstractmethod
@@ -96,9 +94,9 @@ class Stacked(Subject):
             raise FoveateError("a classifier of whole bags has no attention to be examined")
         self.stack, self.paradigm, self.size = stack, paradigm, len(stack)
 
-    def look(self, bags: Sequence[Bag]) -> Sight:
+    def look(self, bags: Sequence[Bag]) -> Reading:
         parts = self._in_parts(bags, None, _look)
-        return Sight(*(np.concatenate(part, 1) for part in zip(*parts, strict=True)))
+        return Reading(*(np.concatenate(part, 1) for part in zip(*parts, strict=True)))
 
     def reread(self, bags: Sequence[Bag], keep: Array) -> Array:
         parts = self._in_parts(bags, torch.from_numpy(np.ascontiguousarray(keep)), _reread)
@@ -108,7 +106,7 @@ class Stacked(Subject):
     def _in_parts(self, bags: Sequence[Bag], keep: Tensor | None, task: Any) -> list[list[Array]]:
         """Run a task over a bounded number of bags at a time."""
         self.stack.model.eval()
-        pile = Pile(bags[0] if len(bags) == 1 else bags, self.size, self.stack.dtype)
+        pile = MemberBags(bags[0] if len(bags) == 1 else bags, self.size, self.stack.dtype)
         at_once = max(1, ELEMENTS // (self.size * pile.m * max(1, prod(pile.segment_shape))))
         rows = torch.arange(pile.n).expand(self.size, -1)
         parts = []
@@ -124,7 +122,7 @@ class Stacked(Subject):
 def _look(model: AttentionModel, batch: Batch, _: None, rule: Paradigm) -> tuple[Tensor, ...]:
     focus = model.attend(batch.x, batch.mask, batch.z)
     h, g = _read_by(model, focus, rule)
-    alone = dense(h if rule.per_segment else each(model.g, focus.h))
+    alone = dense(h if rule.per_segment else map_segments(model.g, focus.h))
     return (
         _strength(model, focus.s),
         focus.alpha,
@@ -161,7 +159,7 @@ def _reread(model: AttentionModel, batch: Batch, keep: Tensor, rule: Paradigm) -
 
 def _read_by(model: AttentionModel, focus: Focus, rule: Paradigm) -> tuple[Segments, Network]:
     """What an inference reads: segments already classified, where it reads nothing else."""
-    return (each(model.g, focus.h), _same) if rule.per_segment else (focus.h, model.g)
+    return (map_segments(model.g, focus.h), _same) if rule.per_segment else (focus.h, model.g)
 
 
 def _same(rows: Tensor) -> Tensor:

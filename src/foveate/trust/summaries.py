@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from foveate.bags.bag import Bag
 from foveate.metrics.intervals import Interval, mean_interval
@@ -13,11 +12,10 @@ from foveate.metrics.localisation import over_bags
 from foveate.trust.class_evidence import Marks
 from foveate.trust.controls import left_over
 from foveate.trust.segment_evidence import SHARES, Evidence
-from foveate.trust.subject import Sight
+from foveate.trust.subject import Reading
+from foveate.types import Array
 
-__all__ = ["by_class", "column", "curves_of", "left", "mean_of", "plain", "quantities"]
-
-Array = NDArray[Any]
+__all__ = ["by_class", "column", "curves_of", "mean_of", "plain", "quantities", "unattended_probe"]
 
 
 def quantities(found: Evidence, same: tuple[Array, Array], shared: bool) -> dict[str, Interval]:
@@ -48,7 +46,7 @@ def quantities(found: Evidence, same: tuple[Array, Array], shared: bool) -> dict
     return {name: over_bags(np.asarray(value, float)) for name, value in flat.items()}
 
 
-def left(bags: Sequence[Bag], sight: Sight) -> dict[str, Interval]:
+def unattended_probe(bags: Sequence[Bag], sight: Reading) -> dict[str, Interval]:
     """How much of the label a fresh probe reads off unattended segments, and guessing for scale."""
     usual = [np.bincount(bag.y.numpy()).max() / len(bag) for bag in bags]
     values = left_over(bags, sight.alpha)

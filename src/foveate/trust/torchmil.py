@@ -7,22 +7,19 @@ attention before its softmax (B, m). Nothing of torchmil is imported.
 import inspect
 from collections.abc import Iterator, Sequence
 from math import prod
-from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from foveate.attention.maps import softmax
 from foveate.bags.bag import Bag
 from foveate.errors import FoveateError
 from foveate.training.evaluation import ELEMENTS
-from foveate.trust.subject import Sight, Subject
+from foveate.trust.subject import Reading, Subject
+from foveate.types import Array
 
 __all__ = ["TorchMIL"]
-
-Array = NDArray[Any]
 
 
 class TorchMIL(Subject):
@@ -50,10 +47,10 @@ class TorchMIL(Subject):
             model.eval()
         self.size = len(self.models)
 
-    def look(self, bags: Sequence[Bag]) -> Sight:
+    def look(self, bags: Sequence[Bag]) -> Reading:
         seen = [self._look(model, bag) for model, bag in self._pairs(bags)]
         s, alpha, p, each = (np.stack(part) for part in zip(*seen, strict=True))
-        return Sight(s, alpha, p, p, np.full(p.shape, np.nan), each)
+        return Reading(s, alpha, p, p, np.full(p.shape, np.nan), each)
 
     @torch.no_grad()
     def reread(self, bags: Sequence[Bag], keep: Array) -> Array:

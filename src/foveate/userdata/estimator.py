@@ -5,7 +5,6 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
@@ -13,7 +12,7 @@ from torch import Tensor
 from foveate.attention.paradigms import PARADIGMS, Paradigm, WithClassWeights, WithFocus
 from foveate.bags.bag import Bag, pad
 from foveate.bags.segments import Mosaics
-from foveate.bags.standardisation import Standard
+from foveate.bags.standardisation import Standardisation
 from foveate.errors import FoveateError
 from foveate.metrics.faults import divergence
 from foveate.models.focus import FCAM, AttentionModel
@@ -21,6 +20,7 @@ from foveate.models.nets import Pair, pair
 from foveate.models.null_segment import NullSegment, with_place_for_null
 from foveate.training.loop import fit
 from foveate.trust.explanation import Explained, explain
+from foveate.types import Array
 
 __all__ = [
     "FocusClassifier",
@@ -31,7 +31,6 @@ __all__ = [
     "usual_epochs",
 ]
 
-Array = NDArray[Any]
 Bags = Sequence[Any] | Array | Bag
 
 STEPS, FEWEST, MOST = 1500, 20, 300  # of training, where no number of epochs is asked for
@@ -116,7 +115,7 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
         rows = bag.x.bank if isinstance(bag.x, Mosaics) else bag.x.flatten(0, 1)
         self.segment_shape_ = bag.segment_shape
         self.n_features_in_ = int(np.prod(bag.segment_shape))
-        self.standard_ = Standard.of(rows) if self.standardise else None
+        self.standard_ = Standardisation.of(rows) if self.standardise else None
         if self.seeds < 1:
             raise FoveateError(f"seeds must be at least 1, got {self.seeds}")
         first = _seed(self.random_state)

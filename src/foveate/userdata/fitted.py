@@ -17,8 +17,9 @@ from foveate.records.runs import Run, open_run
 from foveate.text.models.word_nets import words
 from foveate.training.stack import Stack
 from foveate.trust.explanation import Explained, explain
+from foveate.types import PartProgress
 from foveate.userdata.estimator import focus_model, inference
-from foveate.userdata.prepare import Preparation, Report
+from foveate.userdata.prepare import Preparation
 from foveate.userdata.settings import FitSettings
 
 __all__ = ["PREPARATION", "WEIGHTS", "Fitted", "build_model", "load_fitted"]
@@ -61,7 +62,7 @@ class Fitted:
         """Names of the classes."""
         return self.preparation.classes
 
-    def bags(self, collection: Collection, report: Report | None = None) -> Bag:
+    def bags(self, collection: Collection, report: PartProgress | None = None) -> Bag:
         """The bags as the models read them, prepared exactly as in training.
 
         A null segment, where there is one, stands at place 0 of every bag.
@@ -69,7 +70,7 @@ class Fitted:
         return self.preparation.apply(collection, report)
 
     def explain(
-        self, bag: Bag, report: Report | None = None, *, with_evidence: bool = True
+        self, bag: Bag, report: PartProgress | None = None, *, with_evidence: bool = True
     ) -> Explained:
         """What the models make of prepared bags."""
         tell = None if report is None else lambda done, total: report("reading", done, total)

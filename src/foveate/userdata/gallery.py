@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from foveate.trust.explanation import Explained
     from foveate.userdata.fitted import Fitted
 
-__all__ = ["ShownBag", "load_shown", "pick_shown", "save_shown", "shown_bags"]
+__all__ = ["GalleryBag", "gallery_bags", "load_gallery", "pick_gallery_bags", "save_gallery"]
 
 KEPT = 6  # test bags in the report of a fit
 MOST = 400  # segments of a bag whose contents are kept for the report
 
 
 @dataclass(frozen=True)
-class ShownBag:
+class GalleryBag:
     """One bag and what a fitted model makes of it.
 
     Args:
@@ -55,13 +55,13 @@ class ShownBag:
     z: Array | None = None
 
 
-def shown_bags(
+def gallery_bags(
     fitted: "Fitted",
     collection: "Collection",
     bag: "Bag",
     explained: "Explained",
     rows: Sequence[int],
-) -> list[ShownBag]:
+) -> list[GalleryBag]:
     """The bags at ``rows`` with all that a page draws of them.
 
     Args:
@@ -79,7 +79,7 @@ def shown_bags(
         at = _rows_of_bank(own, row, mask)
         known = collection.known is None or bool(collection.known[row])
         found.append(
-            ShownBag(
+            GalleryBag(
                 collection.ids[row],
                 collection.kind,
                 p[row],
@@ -96,7 +96,7 @@ def shown_bags(
     return found
 
 
-def pick_shown(fitted: "Fitted", collection: "Collection", bag: "Bag") -> list[ShownBag]:
+def pick_gallery_bags(fitted: "Fitted", collection: "Collection", bag: "Bag") -> list[GalleryBag]:
     """A few bags for a report: mistakes first, then the surest of each class in turn."""
     explained = fitted.explain(bag)
     p, y = fitted.probabilities(explained), bag.y.numpy()
@@ -107,10 +107,10 @@ def pick_shown(fitted: "Fitted", collection: "Collection", bag: "Bag") -> list[S
                 for c in range(p.shape[1])]  # fmt: skip
     turn = [row for rank in range(KEPT) for own in by_class for row in own[rank : rank + 1]]
     rows = [int(i) for i in (*wrong, *turn)][:KEPT]
-    return shown_bags(fitted, collection, bag, explained, rows)
+    return gallery_bags(fitted, collection, bag, explained, rows)
 
 
-def save_shown(path: Path, shown: Sequence[ShownBag]) -> None:
+def save_gallery(path: Path, shown: Sequence[GalleryBag]) -> None:
     """Write bags as NPZ, whole or not at all."""
     arrays: dict[str, Any] = {}
     told = []
@@ -123,7 +123,7 @@ def save_shown(path: Path, shown: Sequence[ShownBag]) -> None:
     save_arrays(path, arrays)
 
 
-def load_shown(path: Path) -> list[ShownBag]:
+def load_gallery(path: Path) -> list[GalleryBag]:
     """Read what :func:`save_shown` wrote; nothing where there is no file."""
     if not path.exists():
         return []
@@ -135,7 +135,7 @@ def load_shown(path: Path) -> list[ShownBag]:
             name.partition("/")[2]: v for name, v in arrays.items() if name.startswith(f"{k}/")
         }
         text = None if words["words"] is None else tuple(words["words"])
-        found.append(ShownBag(**{**words, "words": text}, **own))
+        found.append(GalleryBag(**{**words, "words": text}, **own))
     return found
 
 

@@ -1,6 +1,5 @@
 """Predictions and explanations of new bags, as tables."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,11 +11,11 @@ from foveate.errors import FoveateError
 from foveate.io.collection import Collection
 from foveate.records.record import Array, write_atomically
 from foveate.trust.explanation import Explained
+from foveate.types import PartProgress
 from foveate.userdata.fitted import Fitted
 
 __all__ = ["Answer", "answer", "bags_table", "check_format", "segments_table", "write_table"]
 
-Report = Callable[[str, int, int], None]
 FORMATS = (".csv", ".parquet")
 PLACES = {1: ("position",), 2: ("x", "y"), 3: ("x", "y", "z"), 4: ("x", "y", "width", "height")}
 WINDOW = ("start", "end")
@@ -39,7 +38,7 @@ class Answer(NamedTuple):
 def answer(
     fitted: Fitted,
     collection: Collection,
-    report: Report | None = None,
+    report: PartProgress | None = None,
     *,
     with_evidence: bool = True,
 ) -> Answer:

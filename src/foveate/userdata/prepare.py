@@ -1,7 +1,7 @@
 """What is learnt from the training bags before any network: scales, a vocabulary, an encoder."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,20 +11,20 @@ from torch import Tensor
 
 from foveate.bags.bag import Bag
 from foveate.bags.segments import Mosaics
-from foveate.bags.standardisation import Standard
+from foveate.bags.standardisation import Standardisation
 from foveate.errors import FoveateError
 from foveate.io.collection import Collection
 from foveate.io.tokenisation import words as words_of
 from foveate.models.null_segment import with_place_for_null
 from foveate.records.checkpoint import load_checkpoint, save_checkpoint
 from foveate.text.tokens import MARKS, PAD, START, UNKNOWN, Vocabulary
+from foveate.types import PartProgress
 from foveate.userdata.settings import FitSettings
 from foveate.userdata.tile_encoding import Encoding
 
 __all__ = ["Preparation"]
 
 LONGEST = 64  # words of a segment that are read
-Report = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Preparation:
     classes: tuple[str, ...]
     columns: tuple[str, ...]
     shape: tuple[int, ...]
-    standard: Standard | None = None
+    standard: Standardisation | None = None
     vocabulary: Vocabulary | None = None
     longest: int = 1
     encoding: Encoding | None = None
@@ -80,7 +80,7 @@ class Preparation:
             fresh, bank = replace(fresh, encoding=encoded[0]), encoded[1]
         if not settings.standardise or bank.dtype == torch.uint8:
             return fresh  # bytes are images and become numbers in [−1, 1] where they are read
-        return replace(fresh, standard=Standard.of(bank, used))
+        return replace(fresh, standard=Standardisation.of(bank, used))
 
     @property
     def width(self) -> tuple[int, ...]:
@@ -92,7 +92,7 @@ class Preparation:
     def apply(
         self,
         collection: Collection,
-        report: Report | None = None,
+        report: PartProgress | None = None,
         features: Tensor | None = None,
     ) -> Bag:
         """The bags that a network reads, with labels in the order of the training classes.
@@ -117,7 +117,7 @@ class Preparation:
         return with_place_for_null(ready, row, collection.known)
 
     def _bank(
-        self, collection: Collection, report: Report | None, features: Tensor | None
+        self, collection: Collection, report: PartProgress | None, features: Tensor | None
     ) -> Tensor:
         bank = _bank(collection.bag)
         if self.vocabulary is not None:
@@ -201,7 +201,7 @@ class Preparation:
             meta[name] = tuple(meta[name])
         return cls(
             **meta,
-            standard=Standard(tensors["mean"], tensors["scale"]) if tensors else None,
+            standard=Standardisation(tensors["mean"], tensors["scale"]) if tensors else None,
             vocabulary=None if words is None else Vocabulary(words),
             encoding=None if encoding is None else Encoding.of_json(encoding),
         )

@@ -1,16 +1,13 @@
 """How well bags are classified: balanced accuracy, AUROC, log loss, calibration; with intervals."""
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from foveate.metrics.calibration import calibration_error
 from foveate.metrics.intervals import Interval
+from foveate.types import Array
 
 __all__ = ["MEASURES", "mean_probability", "scores"]
 
-Array = NDArray[Any]
 DRAWS = 1000
 MEASURES = ("balanced_accuracy", "accuracy", "auroc", "log_loss", "calibration_error")
 

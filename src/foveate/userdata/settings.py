@@ -4,13 +4,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from foveate.settings import Amount, Checked, Count, Positive, Words
+from foveate.settings import Count, NonNegative, Positive, Settings, Words
 from foveate.training.plan import RACED
 
 __all__ = ["FitSettings"]
 
 
-class FitSettings(Checked):
+class FitSettings(Settings):
     """How a user's bags are fitted."""
 
     paradigms: Annotated[Words, Field(min_length=1)] = RACED
@@ -35,7 +35,7 @@ class FitSettings(Checked):
     """Weigh bags by the rarity of their class, or not."""
     standardise: bool = True
     """Standardise columns by their mean and spread over the training bags."""
-    supervise_focus: Amount = 0.0
+    supervise_focus: NonNegative = 0.0
     """Weight of −log attention on segments known to be relevant."""
     null_segment: bool = False
     """Give every bag a learnt segment to rest on where there is no evidence."""
@@ -45,5 +45,5 @@ class FitSettings(Checked):
     """Words seen less often in training are unknown."""
     split_seed: Annotated[int, Field(ge=0)] = 0
     """Decides which bags are held out."""
-    save_seconds: Amount = 5.0
+    save_seconds: NonNegative = 5.0
     """Time between checkpoints."""

@@ -1,6 +1,5 @@
 """Image tiles through a frozen encoder, named by its weights so that no other is used later."""
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,10 +12,9 @@ from foveate.data.features.encoding import BATCH, SIDE, squared
 from foveate.errors import FoveateError
 from foveate.io.collection import Collection
 from foveate.models.efficientnet import weights_file
+from foveate.types import PartProgress
 
 __all__ = ["Encoding", "encode_tiles"]
-
-Report = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,7 @@ class Encoding:
         return cls(encoder.name, encoder.weights, int(width))
 
     @torch.no_grad()
-    def apply(self, tiles: Tensor, report: Report | None = None) -> Tensor:
+    def apply(self, tiles: Tensor, report: PartProgress | None = None) -> Tensor:
         """Features of tiles, from bytes (N, C, h, w) to (N, width)."""
         encoder = find_encoder(self.name)
         if encoder.weights != self.weights:
@@ -69,7 +67,7 @@ class Encoding:
 
 
 def encode_tiles(
-    collection: Collection, name: str, report: Report | None = None
+    collection: Collection, name: str, report: PartProgress | None = None
 ) -> tuple[Encoding, Tensor] | None:
     """An encoder and what it makes of the tiles of a collection; None where nothing is encoded.
 

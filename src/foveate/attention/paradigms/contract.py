@@ -63,7 +63,7 @@ class Paradigm(ABC):
         """What `loss` gets as `aux` during the coming epoch, where ``recalls`` is set."""
         raise NotImplementedError
 
-    def told(self, alpha: Tensor, z: Tensor | None) -> Tensor:
+    def relevance_loss(self, alpha: Tensor, z: Tensor | None) -> Tensor:
         """What known relevance z (B, m) adds to the loss of each bag, where ``needs_z`` is set."""
         raise NotImplementedError
 
@@ -79,6 +79,6 @@ class Paradigm(ABC):
         """What bags are read by after an epoch: the phase that was in force."""
         return self.phase(progress)
 
-    def settled(self, progress: Progress) -> bool:
+    def in_final_phase(self, progress: Progress) -> bool:
         """Whether the training may be stopped after an epoch: no other phase is to come."""
         return True

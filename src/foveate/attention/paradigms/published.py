@@ -7,10 +7,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from foveate.attention.likelihood import label_log_prob, log_weights, of_label
+from foveate.attention.likelihood import gather_label, label_log_prob, log_weights
 from foveate.attention.maps import label_log_softmax, log_softmax
 from foveate.attention.paradigms.contract import HOW_IT_READS, PARADIGMS, Aux, Paradigm, Progress
-from foveate.bags.segments import Network, Segments, dense, each, mix, select
+from foveate.bags.segments import Network, Segments, dense, map_segments, mix, select
 from foveate.errors import FoveateError
 
 __all__ = [
@@ -41,7 +41,7 @@ class _Predictive(Paradigm):
 
     def read(self, alpha: Tensor, x: Segments, g: Network, y: Tensor) -> tuple[Tensor, Tensor]:
         log_p = self.log_prob(alpha, x, g)
-        return log_p, -of_label(log_p, y)
+        return log_p, -gather_label(log_p, y)
 
 
 @PARADIGMS.register("soft")
@@ -102,7 +102,7 @@ class Marginal(Paradigm):
         return -torch.logsumexp(log_weights(alpha) + label_log_prob(x, g, y, self.chunk), 1)
 
     def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
-        p = each(lambda rows: log_softmax(g(rows)).exp(), x)
+        p = map_segments(lambda rows: log_softmax(g(rows)).exp(), x)
         return mix(alpha, p).clamp_min(torch.finfo(alpha.dtype).tiny).log()
 
     def calls(self, m: int) -> int:
@@ -119,7 +119,7 @@ class LogitAverage(_Predictive):
     """
 
     def logits(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
-        return mix(alpha, each(g, x))
+        return mix(alpha, map_segments(g, x))
 
     def calls(self, m: int) -> int:
         return m
@@ -226,9 +226,9 @@ class Hybrid(Paradigm):
             object.__setattr__(self, name, getattr(self.phases[-1], name))
 
     def phase(self, progress: Progress) -> Paradigm:
-        return self.phases[int(self.settled(progress))]
+        return self.phases[int(self.in_final_phase(progress))]
 
-    def settled(self, progress: Progress) -> bool:
+    def in_final_phase(self, progress: Progress) -> bool:
         if isinstance(self.switch, str):
             best, since = float("inf"), 0
             for loss in progress.losses:
@@ -266,7 +266,7 @@ class RandomEpochs(Hybrid):
     def reading(self, progress: Progress) -> Paradigm:
         return self.phases[-1]
 
-    def settled(self, progress: Progress) -> bool:
+    def in_final_phase(self, progress: Progress) -> bool:
         return True
 
 

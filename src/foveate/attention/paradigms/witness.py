@@ -7,11 +7,11 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from foveate.attention.likelihood import log_weights, of_label
+from foveate.attention.likelihood import gather_label, log_weights
 from foveate.attention.maps import log_softmax
 from foveate.attention.paradigms.contract import PARADIGMS, Aux, Paradigm
 from foveate.attention.paradigms.published import Hybrid, Soft
-from foveate.attention.paradigms.wrappers import Around
+from foveate.attention.paradigms.wrappers import Wrapper
 from foveate.bags.segments import Network, Segments, select
 from foveate.errors import FoveateError
 
@@ -19,7 +19,7 @@ __all__ = ["TopMarginal", "WithWitness", "Witness"]
 
 
 @dataclass(frozen=True)
-class WithWitness(Around):
+class WithWitness(Wrapper):
     r"""Any paradigm with some more segments, drawn evenly from the bag, asked for the label.
 
     :math:`\ell - \lambda \log \sigma_y(g(x_r))`, in the mean over those drawn. A bag's background
@@ -45,7 +45,7 @@ class WithWitness(Around):
             raise FoveateError(f"a witness cannot stand beside {type(inside).__name__}")
         object.__setattr__(self, "picks", self.witnesses)
 
-    def changed(self, loss: Tensor, alpha: Tensor, y: Tensor) -> Tensor:
+    def transform_loss(self, loss: Tensor, alpha: Tensor, y: Tensor) -> Tensor:
         return loss
 
     def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
@@ -54,9 +54,9 @@ class WithWitness(Around):
         if aux is None:
             return loss
         log_p = log_softmax(g(select(x, aux).flatten(0, 1))).unflatten(0, aux.shape)
-        return loss - self.weight * self.heard(log_p, y) * of_label(log_p, y).mean(1)
+        return loss - self.weight * self.witness_weight(log_p, y) * gather_label(log_p, y).mean(1)
 
-    def heard(self, log_p: Tensor, y: Tensor) -> Tensor | float:
+    def witness_weight(self, log_p: Tensor, y: Tensor) -> Tensor | float:
         """How much the witnesses of each bag count that say this, log-probabilities (B, k, C)."""
         return 1.0
 
@@ -84,7 +84,7 @@ class TopMarginal(Paradigm):
     top: int = 3
 
     def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
-        return -of_label(self.log_prob(alpha, x, g), y)
+        return -gather_label(self.log_prob(alpha, x, g), y)
 
     def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
         weight, at = self.most_attended(alpha)

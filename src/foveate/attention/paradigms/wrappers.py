@@ -12,10 +12,10 @@ from foveate.attention.paradigms.contract import HOW_IT_READS, Aux, Paradigm, Pr
 from foveate.bags.segments import Network, Segments
 from foveate.errors import FoveateError
 
-__all__ = ["Around", "WithClassWeights", "WithEntropy", "WithFocus"]
+__all__ = ["WithClassWeights", "WithEntropy", "WithFocus", "Wrapper"]
 
 
-class Around(Paradigm):
+class Wrapper(Paradigm):
     """Another paradigm with its loss changed; its inference and its schedule stay."""
 
     paradigm: Paradigm
@@ -26,25 +26,25 @@ class Around(Paradigm):
         object.__setattr__(self, "needs_z", type(self).needs_z or self.paradigm.needs_z)
 
     @abstractmethod
-    def changed(self, loss: Tensor, alpha: Tensor, y: Tensor) -> Tensor:
+    def transform_loss(self, loss: Tensor, alpha: Tensor, y: Tensor) -> Tensor:
         """The loss of each bag, from that of the paradigm inside, shape (B,)."""
 
-    def around(self, paradigm: Paradigm) -> Paradigm:
+    def rewrap(self, paradigm: Paradigm) -> Paradigm:
         """The same change around another paradigm."""
         return self if paradigm is self.paradigm else replace(self, paradigm=paradigm)  # type: ignore[type-var]
 
     def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
-        return self.changed(self.paradigm.loss(alpha, x, g, y, aux), alpha, y)
+        return self.transform_loss(self.paradigm.loss(alpha, x, g, y, aux), alpha, y)
 
-    def told(self, alpha: Tensor, z: Tensor | None) -> Tensor:
-        return self.paradigm.told(alpha, z)
+    def relevance_loss(self, alpha: Tensor, z: Tensor | None) -> Tensor:
+        return self.paradigm.relevance_loss(alpha, z)
 
     def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
         return self.paradigm.log_prob(alpha, x, g)
 
     def read(self, alpha: Tensor, x: Segments, g: Network, y: Tensor) -> tuple[Tensor, Tensor]:
         log_p, loss = self.paradigm.read(alpha, x, g, y)
-        return log_p, self.changed(loss, alpha, y)
+        return log_p, self.transform_loss(loss, alpha, y)
 
     def remember(self, alpha: Tensor, x: Segments, g: Network, y: Tensor) -> Tensor:
         return self.paradigm.remember(alpha, x, g, y)
@@ -53,20 +53,20 @@ class Around(Paradigm):
         return self.paradigm.calls(m)
 
     def objective(self) -> Paradigm:
-        return self.around(self.paradigm.objective())
+        return self.rewrap(self.paradigm.objective())
 
     def phase(self, progress: Progress) -> Paradigm:
-        return self.around(self.paradigm.phase(progress))
+        return self.rewrap(self.paradigm.phase(progress))
 
     def reading(self, progress: Progress) -> Paradigm:
-        return self.around(self.paradigm.reading(progress))
+        return self.rewrap(self.paradigm.reading(progress))
 
-    def settled(self, progress: Progress) -> bool:
-        return self.paradigm.settled(progress)
+    def in_final_phase(self, progress: Progress) -> bool:
+        return self.paradigm.in_final_phase(progress)
 
 
 @dataclass(frozen=True)
-class WithEntropy(Around):
+class WithEntropy(Wrapper):
     r"""Any paradigm with the entropy of its attention added to the loss.
 
     :math:`\ell + \lambda\,\mathrm{Ent}(\alpha)`, in nats, as in the text; the released code weighs
@@ -80,12 +80,12 @@ class WithEntropy(Around):
     paradigm: Paradigm
     weight: float = 0.005
 
-    def changed(self, loss: Tensor, alpha: Tensor, y: Tensor) -> Tensor:
+    def transform_loss(self, loss: Tensor, alpha: Tensor, y: Tensor) -> Tensor:
         return loss + self.weight * entropy(alpha)
 
 
 @dataclass(frozen=True)
-class WithClassWeights(Around):
+class WithClassWeights(Wrapper):
     r"""Any paradigm with the loss of a bag weighed by its class, :math:`w_y \ell`.
 
     Args:
@@ -96,12 +96,12 @@ class WithClassWeights(Around):
     paradigm: Paradigm
     weights: tuple[float, ...]
 
-    def changed(self, loss: Tensor, alpha: Tensor, y: Tensor) -> Tensor:
+    def transform_loss(self, loss: Tensor, alpha: Tensor, y: Tensor) -> Tensor:
         return loss * torch.tensor(self.weights, dtype=loss.dtype)[y]
 
 
 @dataclass(frozen=True)
-class WithFocus(Around):
+class WithFocus(Wrapper):
     r"""Any paradigm with known relevant segments supervised. Reads z, by name.
 
     :math:`\ell - \lambda \log \sum_{j \in z} \alpha_j` for bags that have a relevant segment;
@@ -117,10 +117,10 @@ class WithFocus(Around):
     paradigm: Paradigm
     weight: float = 1.0
 
-    def changed(self, loss: Tensor, alpha: Tensor, y: Tensor) -> Tensor:
+    def transform_loss(self, loss: Tensor, alpha: Tensor, y: Tensor) -> Tensor:
         return loss
 
-    def told(self, alpha: Tensor, z: Tensor | None) -> Tensor:
+    def relevance_loss(self, alpha: Tensor, z: Tensor | None) -> Tensor:
         if z is None:
             raise FoveateError("supervising the focus needs bags whose relevant segments are known")
         mass = (alpha * z).sum(1).clamp_min(torch.finfo(alpha.dtype).tiny)

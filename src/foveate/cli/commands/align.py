@@ -54,7 +54,7 @@ def align_command(
     report
         A page of alignment matrices to write, .html.
     """
-    from foveate.jobs.align import AlignPlan, align_own_pairs, read_gold
+    from foveate.jobs.align import AlignPlan, align_pairs, read_gold
     from foveate.metrics.alignment import write_pharaoh
     from foveate.text.corpora.user_files import read_pairs
 
@@ -65,7 +65,7 @@ def align_command(
     with progress_of(quiet=True) as tell:
         if method == "attention":
             _forewarn(data)
-        found = align_own_pairs(data, plan, tell, watch=report is not None)
+        found = align_pairs(data, plan, tell, watch=report is not None)
     if report:
         _alignment_page(report, data, found, known, f"{source.name} and {target.name}", plan.method)
     write_pharaoh(out, found.links)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from foveate.cli.command_line import run_again
-from foveate.cli.flags import Cluster, Flag, Json, Settings, Workers
+from foveate.cli.flags import Cluster, Flag, Json, SettingFlags, Workers
 from foveate.cli.progress import progress_of
 from foveate.errors import FoveateError
 from foveate.papers import PAPERS
@@ -80,7 +80,7 @@ def run_command(
     *,
     scale: Literal["smoke", "small", "paper"] = "small",
     seeds: int | None = None,
-    set: Settings = (),
+    set: SettingFlags = (),
     out: Path | None = None,
     workers: Workers = 1,
     cluster: Cluster = None,

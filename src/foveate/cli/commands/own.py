@@ -61,13 +61,15 @@ def fit_command(
     as_json
         Print the numbers as JSON.
     """
-    from foveate.jobs.fit import fit_own
+    from foveate.jobs.fit import start_fit
     from foveate.userdata.source import Origin
 
     origin = Origin(data, given(columns))
     with progress_of(quiet=as_json) as report:
         collection = origin.read(labelled=True, report=report)
-        run = fit_own(collection, settings, out, origin=origin, report=report, command=run_again())
+        run = start_fit(
+            collection, settings, out, origin=origin, report=report, command=run_again()
+        )
     finish_fit(run, as_json=as_json)
 
 
@@ -134,10 +136,10 @@ def explain_command(
     print(f"{len(collection)} bags, {fitted.name}: {out}")
     if page is not None:
         from foveate.report.pages.explain import write_explain_page
-        from foveate.userdata.gallery import shown_bags
+        from foveate.userdata.gallery import gallery_bags
 
         rows = range(min(shown, len(collection)))
-        bags = shown_bags(fitted, collection, found.bag, found.explained, rows)
+        bags = gallery_bags(fitted, collection, found.bag, found.explained, rows)
         write_explain_page(
             page,
             bags,

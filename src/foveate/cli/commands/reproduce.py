@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from foveate.cli.commands.experiments import changed_setting
-from foveate.cli.flags import Cluster, Flag, Json, Settings, Workers
+from foveate.cli.flags import Cluster, Flag, Json, SettingFlags, Workers
 from foveate.cli.progress import progress_of
 from foveate.errors import FoveateError
 
@@ -19,7 +19,7 @@ def reproduce_command(
     *,
     scale: Literal["smoke", "small", "paper"] = "small",
     seeds: int | None = None,
-    set: Settings = (),
+    set: SettingFlags = (),
     label: str = "",
     workers: Workers = 1,
     cluster: Cluster = None,

@@ -135,7 +135,7 @@ def read_command(
     out
         The page to write.
     """
-    from foveate.jobs.read import ReadingPlan, parted, read_own_texts
+    from foveate.jobs.read import ReadingPlan, parted, read_texts_job
     from foveate.text.corpora.user_files import read_texts
 
     plan = ReadingPlan(steps, embedding, d, batch, lr, longest, shown, seed=seed)
@@ -145,7 +145,7 @@ def read_command(
     whole = read_texts(file, text=text, label=label, classes=_listed(classes))
     texts = parted(whole, share, least, seed)
     with progress_of(quiet=True) as tell:
-        record = read_own_texts(texts, plan, lambda *at: tell("training", *at))
+        record = read_texts_job(texts, plan, lambda *at: tell("training", *at))
     print(f"{_write_reading(out, file.name, texts.data, record)}\npage: {out}")
 
 

@@ -1,6 +1,6 @@
 """Images through a frozen encoder into one file, part by part, so that a stop costs little."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -17,6 +17,7 @@ from foveate.data.features.feature_parts import Parts
 from foveate.data.features.image_sources import Pictures
 from foveate.data.files.feature_files import image_digest, read_manifest
 from foveate.errors import FoveateError
+from foveate.types import StepProgress
 
 __all__ = ["SIDE", "USUAL", "Sizes", "encode", "request", "squared"]
 
@@ -28,8 +29,6 @@ SIDE = 128
 BATCH = 32  # images at a time: larger batches leave the cache and are slower
 PART = 512  # images between two saves: some seconds of work
 VERSION = 1  # goes up when the same request gives other features
-
-Report = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ def encode(
     encoder: Encoder,
     out: Path,
     sizes: Sizes = USUAL,
-    report: Report | None = None,
+    report: StepProgress | None = None,
 ) -> Path:
     """Write the features of all images to ``out``; :mod:`~foveate.data.files.feature_files`.
 
@@ -158,7 +157,7 @@ class _Working:
         return h
 
 
-def _fill(parts: Parts, pictures: Pictures, working: _Working, report: Report | None) -> None:
+def _fill(parts: Parts, pictures: Pictures, working: _Working, report: StepProgress | None) -> None:
     """Encode what is not encoded yet, a part at a time."""
     done = parts.rows
     images = pictures.read(done)

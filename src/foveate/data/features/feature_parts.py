@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from foveate.data.files.feature_files import Moments
 from foveate.errors import FoveateError
 from foveate.records.record import load_arrays, write_atomically
+from foveate.types import Array
 
 __all__ = ["Parts"]
 
-Array = NDArray[Any]
 
 ROWS = 32  # features in double precision at a time: a grid has tens of thousands an image
 

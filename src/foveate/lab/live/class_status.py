@@ -11,13 +11,13 @@ from foveate.records.record import Array
 from foveate.report.sentences import listed
 from foveate.studies.pvr22.error_modes.outcome import ACCURATE, FOCUSED
 
-__all__ = ["Standing", "standing"]
+__all__ = ["ClassStatus", "class_status"]
 
 HALF = 0.5  # a class whose focus is right less often than this is read from elsewhere
 EVEN = 0.9  # share of the largest entropy from which attention counts as spread over the whole bag
 
 
-class Standing(NamedTuple):
+class ClassStatus(NamedTuple):
     """How a member stands with each class.
 
     Args:
@@ -37,7 +37,7 @@ class Standing(NamedTuple):
     sentence: str
 
 
-def standing(
+def class_status(
     classes: Sequence[str],
     y: Array,
     focused: Array,
@@ -45,7 +45,7 @@ def standing(
     alpha: Array,
     z: Array,
     background: Array,
-) -> Standing:
+) -> ClassStatus:
     """What a member makes of each class.
 
     Args:
@@ -88,7 +88,7 @@ def standing(
             f"Right answer, wrong place: the focus is right in {100 * focused.mean():.0f} % of "
             "held-out bags only, over all classes."
         )
-    return Standing(
+    return ClassStatus(
         ft, accuracy, tuple(background.tolist()), () if not known else astray, verdict, sentence
     )
 

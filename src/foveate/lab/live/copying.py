@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from foveate.lab.live.worker_channel import Desk, Stopped
+from foveate.lab.live.worker_channel import Stopped, WorkerChannel
 from foveate.lab.requests import TASKS, TrainJob
 from foveate.randomness import generator
 from foveate.studies.snell21.copying.training import CopyTask, course, model_for
@@ -14,13 +14,13 @@ from foveate.text.corpora.copying import copying, numerals
 from foveate.text.loop import Course, built, follow
 from foveate.text.models.seq2seq import Seq2Seq, shifted
 
-__all__ = ["copy_live"]
+__all__ = ["train_copying_live"]
 
 LENGTH, SIZE, BATCH, RATE = 10, 64, 32, 5e-3  # shorter than [snell21], to be seen in a minute
 MEASURED = 20  # steps between measurements
 
 
-def copy_live(desk: Desk, given: dict[str, Any]) -> None:
+def train_copying_live(desk: WorkerChannel, given: dict[str, Any]) -> None:
     """Train one translator a kind and tell accuracy, attention and evidence as they grow."""
     job = TrainJob(**given)
     scene = {"kind": "copy", "classes": [], "length": LENGTH}
@@ -29,7 +29,7 @@ def copy_live(desk: Desk, given: dict[str, Any]) -> None:
         _one_kind(desk, job, kind)
 
 
-def _one_kind(desk: Desk, job: TrainJob, kind: str) -> None:
+def _one_kind(desk: WorkerChannel, job: TrainJob, kind: str) -> None:
     task = CopyTask(kind, LENGTH, SIZE, BATCH, TASKS["copying"].n_test, 16, RATE)
     rows: dict[str, list[Any]] = {"t": []}
     model: list[Seq2Seq] = []
@@ -57,7 +57,9 @@ def _one_kind(desk: Desk, job: TrainJob, kind: str) -> None:
 
     at = sorted({*range(0, job.epochs, MEASURED), job.epochs})
     try:
-        follow([set_up], at, report=lambda done, total: desk.turn(show, over=done == total))
+        follow(
+            [set_up], at, report=lambda done, total: desk.poll_commands(show, over=done == total)
+        )
     except Stopped:
         show(True)
         raise

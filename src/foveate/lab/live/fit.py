@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foveate.errors import FoveateError
-from foveate.lab.live.worker_channel import Desk
+from foveate.lab.live.worker_channel import WorkerChannel
 from foveate.lab.requests import FitOwn, OwnBags
 from foveate.records.record import write_atomically
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from foveate.userdata.fitted import Fitted
     from foveate.userdata.source import Origin
 
-__all__ = ["own_bags"]
+__all__ = ["fit_uploaded_bags"]
 
 MOST_SEGMENTS, MOST_NUMBERS = 1_000_000, 50_000_000
 MOST_MEMORY = 6 << 30  # bytes: a small file can unpack to more than the machine has
@@ -27,7 +27,7 @@ ODD = re.compile(r"[^\w.() -]")  # what has no place in the name of a run
 SHOWN = 20  # bags on the page of evidence
 
 
-def own_bags(desk: Desk, given: dict[str, Any]) -> None:
+def fit_uploaded_bags(desk: WorkerChannel, given: dict[str, Any]) -> None:
     """Say what is in the file and what is wrong with it; then wait to be asked for a fit."""
     from foveate.io.check import describe, problems
     from foveate.userdata.source import Origin
@@ -88,9 +88,11 @@ def _limit_memory() -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, hard))
 
 
-def _fit(desk: Desk, collection: "Collection", origin: Any, wanted: FitOwn, name: str) -> None:
+def _fit(
+    desk: WorkerChannel, collection: "Collection", origin: Any, wanted: FitOwn, name: str
+) -> None:
     """Fit, examine what was chosen on the test bags, and leave pages and tables in the run."""
-    from foveate.jobs.fit import fit_own
+    from foveate.jobs.fit import start_fit
     from foveate.report.pages.fit import write_fit_report
     from foveate.userdata.fitted import load_fitted
     from foveate.userdata.settings import FitSettings
@@ -104,10 +106,12 @@ def _fit(desk: Desk, collection: "Collection", origin: Any, wanted: FitOwn, name
 
     def report(part: str, done: int, total: int) -> None:
         bars[part] = (done, max(1, total))
-        desk.turn(show)
+        desk.poll_commands(show)
 
     settings = FitSettings(**{k: v for k, v in wanted.model_dump().items() if v is not None})
-    run = fit_own(collection, settings, origin=origin, report=report, command=f"foveate fit {name}")
+    run = start_fit(
+        collection, settings, origin=origin, report=report, command=f"foveate fit {name}"
+    )
     write_fit_report(run, run.path / "report.html")
     report("examining", 0, 1)
     fitted = load_fitted(run.path)
@@ -149,7 +153,7 @@ def _examined(run: "Run", fitted: "Fitted", test: "Collection", name: str) -> "T
 def _write_tables(run: "Run", fitted: "Fitted", test: "Collection", name: str) -> None:
     """What the model says of every test bag and every segment, as tables and as a page."""
     from foveate.report.pages.explain import write_explain_page
-    from foveate.userdata.gallery import shown_bags
+    from foveate.userdata.gallery import gallery_bags
     from foveate.userdata.predict import answer, bags_table, segments_table, write_table
 
     found = answer(fitted, test)
@@ -158,7 +162,7 @@ def _write_tables(run: "Run", fitted: "Fitted", test: "Collection", name: str) -
     rows = range(min(SHOWN, len(test)))
     write_explain_page(
         run.path / "evidence.html",
-        shown_bags(fitted, test, found.bag, found.explained, rows),
+        gallery_bags(fitted, test, found.bag, found.explained, rows),
         fitted.classes,
         paradigm=fitted.name,
         total=len(test),

@@ -10,7 +10,7 @@ from torch import Tensor
 from foveate.attention.maps import log_softmax
 from foveate.bags.bag import Bag
 from foveate.bags.segments import Mosaics, as_input, dense
-from foveate.lab.live.class_status import Standing, standing
+from foveate.lab.live.class_status import ClassStatus, class_status
 from foveate.lab.requests import Task
 from foveate.lab.segments import packed
 from foveate.metrics.focus import focus_true
@@ -87,7 +87,7 @@ class Scene:
         correct = log_p.argmax(-1) == self.y
         score, p = self._alone(stack, member)
         outside = len(self.background)
-        stands = standing(
+        stands = class_status(
             self.classes, self.y, focused, correct, alpha, self.z, p[:outside].mean(0)
         )
         shown = {"heat": np.round(heat, 4).tolist(), **_told(stands)}
@@ -195,7 +195,7 @@ def _coded(values: Array) -> str:
     return base64.b64encode(values.tobytes()).decode()
 
 
-def _told(stands: Standing) -> dict[str, Any]:
+def _told(stands: ClassStatus) -> dict[str, Any]:
     return {
         "classes": [
             {"ft": round(a, 4), "accuracy": round(b, 4), "background": round(c, 4)}

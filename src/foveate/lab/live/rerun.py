@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from foveate.lab.live.worker_channel import Desk
+from foveate.lab.live.worker_channel import WorkerChannel
 from foveate.lab.requests import Rerun
 
 __all__ = ["rerun"]
 
 
-def rerun(desk: Desk, given: dict[str, Any]) -> None:
+def rerun(desk: WorkerChannel, given: dict[str, Any]) -> None:
     """Run an experiment in a new run directory; a stop leaves it to ``foveate resume``.
 
     Args:
@@ -29,7 +29,7 @@ def rerun(desk: Desk, given: dict[str, Any]) -> None:
 
     def report(part: str, done: int, total: int) -> None:
         bars[part] = (done, total)
-        desk.turn(show)
+        desk.poll_commands(show)
 
     command = f"foveate run {job.experiment} --scale {job.scale}"
     run = start_experiment(job.experiment, job.scale, report=report, command=command)

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from foveate.errors import FoveateError
-from foveate.lab.live.worker_channel import Desk
+from foveate.lab.live.worker_channel import WorkerChannel
 from foveate.lab.requests import Study
-from foveate.lab.saved_models import keep_model, load_kept
+from foveate.lab.saved_models import load_saved_model, save_model
 from foveate.records.record import Array
 from foveate.text.batches import Batches
 from foveate.text.corpora import LabelledTexts, SentencePairs, load_pairs, load_texts
@@ -24,7 +24,7 @@ from foveate.text.statistics.ibm1 import fit_ibm1
 from foveate.text.tokens import UNKNOWN, Tokens, Vocabulary, truncate
 from foveate.text.translation import Translator, translation_course, translator
 
-__all__ = ["study"]
+__all__ = ["train_text_live"]
 
 SIZE, BATCH, RATE = 64, 32, 2e-3
 MOST_TEXTS, MEASURED, LONGEST = 4000, 200, 200
@@ -32,7 +32,7 @@ MEASURE = 15  # steps between measurements
 Answer = Callable[[dict[str, Any]], dict[str, Any]]
 
 
-def study(desk: Desk, given: dict[str, Any]) -> None:
+def train_text_live(desk: WorkerChannel, given: dict[str, Any]) -> None:
     """Train as the job says, then answer questions until time is over or it is stopped."""
     job = Study(**given)
     answer = _reader(desk, job) if job.what == "texts" else _aligner(desk, job)
@@ -45,11 +45,13 @@ def study(desk: Desk, given: dict[str, Any]) -> None:
             desk.send("answer", number=question["number"], error=str(error))
 
 
-def _learnt(desk: Desk, job: Study, course: Course, vocabularies: Sequence[Vocabulary]) -> None:
+def _learnt(
+    desk: WorkerChannel, job: Study, course: Course, vocabularies: Sequence[Vocabulary]
+) -> None:
     """Train while accuracy is told, and keep the model; or take one that was kept."""
     place = Path(job.path)
     if job.path:
-        load_kept(place, course.model, vocabularies)
+        load_saved_model(place, course.model, vocabularies)
         reached = float(course.measure(job.steps)["accuracy"])
         rows = {"t": [job.steps], "accuracy": [[round(reached, 4)]]}
         desk.send("frame", epoch=job.steps, rows={"soft": rows}, ends={}, details={})
@@ -57,12 +59,12 @@ def _learnt(desk: Desk, job: Study, course: Course, vocabularies: Sequence[Vocab
         return
     reached = _followed(desk, job, course)
     try:
-        desk.send("result", model=keep_model(job, course.model, reached, vocabularies))
+        desk.send("result", model=save_model(job, course.model, reached, vocabularies))
     except FoveateError as error:  # a folder that cannot be written: it can still be asked today
         desk.send("result", model="", why=str(error))
 
 
-def _followed(desk: Desk, job: Study, course: Course) -> float:
+def _followed(desk: WorkerChannel, job: Study, course: Course) -> float:
     """Train while accuracy is told; the accuracy at the end."""
     rows: dict[str, list[Any]] = {"t": [], "accuracy": []}
 
@@ -81,11 +83,11 @@ def _followed(desk: Desk, job: Study, course: Course) -> float:
 
     at = sorted({*range(0, job.steps, MEASURE), job.steps})
     told = Course(course.model, course.loss, measure, course.lr)
-    record = follow([lambda: told], at, report=lambda a, b: desk.turn(show, over=a == b))
+    record = follow([lambda: told], at, report=lambda a, b: desk.poll_commands(show, over=a == b))
     return float(record.last("accuracy")[0])
 
 
-def _reader(desk: Desk, job: Study) -> Answer:
+def _reader(desk: WorkerChannel, job: Study) -> Answer:
     """A classifier of texts of two classes. [snell21] Sec. 2.1"""
     data = load_texts(job.corpus, train=MOST_TEXTS, validation=MEASURED)
     if len(data.classes) != 2:
@@ -142,7 +144,7 @@ def _read(data: LabelledTexts, model: Reader, text: str) -> dict[str, Any]:
     }
 
 
-def _aligner(desk: Desk, job: Study) -> Answer:
+def _aligner(desk: WorkerChannel, job: Study) -> Answer:
     """IBM Model 1 and a translator's attention, learnt from the same pairs."""
     data = load_pairs(job.corpus, train=MOST_TEXTS, unit="words", least=1)
     shown = [

@@ -10,7 +10,7 @@ from foveate.attention.paradigms import PARADIGMS
 from foveate.bags.bag import Bag
 from foveate.lab.live.frames import Scene
 from foveate.lab.live.tasks import prepared
-from foveate.lab.live.worker_channel import Desk, Stopped
+from foveate.lab.live.worker_channel import Stopped, WorkerChannel
 from foveate.lab.requests import TASKS, TrainJob
 from foveate.training.evaluation import Reading, read_stack
 from foveate.training.loop import Training
@@ -22,7 +22,7 @@ __all__ = ["KEPT", "Trainer", "train_live"]
 KEPT = ("accuracy", "ft", "saif", "a_z", "ent", "train_loss", "ftpt", "ffpt", "ftpf", "ffpf")
 
 
-def train_live(desk: Desk, given: dict[str, Any]) -> None:
+def train_live(desk: WorkerChannel, given: dict[str, Any]) -> None:
     """Train as the desk allows; the last message has every member in detail.
 
     Args:
@@ -39,9 +39,9 @@ def train_live(desk: Desk, given: dict[str, Any]) -> None:
     try:
         show(True)
         while not trainer.done:
-            desk.turn(show)
-            trainer.advance(lambda: desk.glance(show))
-        desk.turn(show, over=True)
+            desk.poll_commands(show)
+            trainer.advance(lambda: desk.maybe_send_frame(show))
+        desk.poll_commands(show, over=True)
     except Stopped:
         desk.send("frame", **trainer.news(), details=trainer.details(trainer.seeds))
         raise

@@ -2,7 +2,7 @@
 
 import os
 
-from foveate.lab.live.worker_channel import Desk, Stopped, own_streams
+from foveate.lab.live.worker_channel import Stopped, WorkerChannel, own_streams
 
 __all__ = ["main"]
 
@@ -11,23 +11,28 @@ POLITE = 5  # so that the server and the browser come first
 
 def main() -> None:
     """Work for whoever holds the other ends of standard input and output."""
-    desk = Desk(*own_streams())
+    desk = WorkerChannel(*own_streams())
     os.nice(POLITE)
     import torch
 
     from foveate.errors import FoveateError
-    from foveate.lab.live.copying import copy_live
-    from foveate.lab.live.fit import own_bags
+    from foveate.lab.live.copying import train_copying_live
+    from foveate.lab.live.fit import fit_uploaded_bags
     from foveate.lab.live.rerun import rerun
-    from foveate.lab.live.text import study
+    from foveate.lab.live.text import train_text_live
     from foveate.lab.live.trainer import train_live
 
     torch.set_num_threads(1)
     desk.send("ready")
     job = desk.first()
-    work = {"train": train_live, "experiment": rerun, "words": study, "own": own_bags}[job["kind"]]
+    work = {
+        "train": train_live,
+        "experiment": rerun,
+        "words": train_text_live,
+        "own": fit_uploaded_bags,
+    }[job["kind"]]
     if job.get("task") == "copying":
-        work = copy_live
+        work = train_copying_live
     try:
         desk.send("state", state="running")
         work(desk, job)

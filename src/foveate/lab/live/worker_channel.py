@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
-__all__ = ["Desk", "Show", "Stopped", "own_streams"]
+__all__ = ["Show", "Stopped", "WorkerChannel", "own_streams"]
 
 LEISURE = 0.05  # share of the worker's time that may go into pictures: they must not slow it down
 SHORTEST, UNSEEN = 0.1, 0.5  # seconds between messages while somebody looks, and while nobody does
@@ -22,7 +22,7 @@ class Stopped(Exception):
     """The work is to end now; the text says why, and is empty if it was asked for."""
 
 
-class Desk:
+class WorkerChannel:
     """Between units of work a worker turns to its desk; there it is paused, stepped or stopped.
 
     Args:
@@ -59,7 +59,7 @@ class Desk:
         self._sink.write(line.encode() + b"\n")
         self._sink.flush()
 
-    def turn(self, show: Show, *, over: bool = False) -> None:
+    def poll_commands(self, show: Show, *, over: bool = False) -> None:
         """Obey what has come in, wait while paused, and show how things stand when it is time.
 
         Args:
@@ -69,12 +69,12 @@ class Desk:
         self._obey(show)
         if time.monotonic() > self._until:
             raise Stopped("the time that was allowed is over")
-        self.glance(show, at_once=over or self.paused)
+        self.maybe_send_frame(show, at_once=over or self.paused)
         while self.paused and not over:
             if self._take(self._next_command(), show) == "step":
                 return
 
-    def glance(self, show: Show, *, at_once: bool = False) -> None:
+    def maybe_send_frame(self, show: Show, *, at_once: bool = False) -> None:
         """Show how things stand ten times a second, whole as often as that is cheap, or at once."""
         now, worked = time.monotonic(), time.process_time()
         if not at_once and now < self._next:

@@ -16,7 +16,7 @@ from foveate.lab.server import claims, flow, runs, streams, training, uploads, w
 from foveate.lab.server.guard import Guard
 from foveate.lab.server.responses import absent, answer, refusal
 from foveate.lab.server.sessions import Sessions
-from foveate.lab.server.theme import look, palette_css
+from foveate.lab.server.theme import chart_theme, palette_css
 from foveate.lab.server.uploaded_files import tidy
 from foveate.lab.server.vega import vega_script, vega_version
 
@@ -93,7 +93,7 @@ def _vega() -> Response:
 
 
 def _look() -> Response:
-    return answer(look())
+    return answer(chart_theme())
 
 
 def _mistake(_: Request, error: Exception) -> Response:

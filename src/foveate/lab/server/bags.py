@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from foveate.lab.server.catalog import part_of, run_named
 from foveate.lab.server.responses import absent, answer
-from foveate.lab.server.timeline import film_rows
+from foveate.lab.server.timeline import timeline_rows
 from foveate.metrics.focus import EDGES, focus_true, heat_map
 from foveate.records.record import Array, Record
 from foveate.records.runs import Run
@@ -35,7 +35,7 @@ def heat(run: str, part: str, member: int = -1) -> Response:
         raise absent("there is no such member")
     own = shares.mean(0) if member < 0 else shares[member]
     about = {"edges": EDGES, "members": len(shares), "bags": a_z.shape[1]}
-    return answer({**about, "shares": own, "film": film_rows(record, member, MOMENTS)})
+    return answer({**about, "shares": own, "film": timeline_rows(record, member, MOMENTS)})
 
 
 @routes.get("/api/run/bags")

@@ -5,7 +5,7 @@ from typing import Any
 from foveate.charts.palette import ATTENTION, QUADRANT_COLOURS, colour, dash, label, shape
 from foveate.training.plan import RACED
 
-__all__ = ["look", "palette_css", "specified"]
+__all__ = ["chart_theme", "palette_css", "specified"]
 
 PARADIGMS = (*RACED, "logit", "em", "hard-sampled", "random", "direct")
 # Classes and background look as in the figures of the error modes, whose module needs torch.
@@ -25,7 +25,7 @@ QUADRANTS = {
 }
 
 
-def look() -> dict[str, Any]:
+def chart_theme() -> dict[str, Any]:
     """Colours, names, dashes and shapes by what they stand for."""
     return {
         "paradigms": {
@@ -53,7 +53,7 @@ def look() -> dict[str, Any]:
 
 def palette_css() -> str:
     """The same colours as variables of the style sheet."""
-    seen = look()
+    seen = chart_theme()
     lines = [f"  --{name}: {own['colour']};" for name, own in seen["paradigms"].items()]
     lines += [f"  --{name}: {own['colour']};" for name, own in seen["quadrants"].items()]
     lines += [f"  --{name}: {own['colour']};" for name, own in seen["ends"].items()]

@@ -8,10 +8,10 @@ from foveate.lab.server.downsample import spread_rows
 from foveate.metrics.focus import QUADRANTS
 from foveate.records.record import Array, Record
 
-__all__ = ["film_rows"]
+__all__ = ["timeline_rows"]
 
 
-def film_rows(record: Record, member: int, moments: int) -> dict[str, Any]:
+def timeline_rows(record: Record, member: int, moments: int) -> dict[str, Any]:
     """What a slider over training moves.
 
     Args:

@@ -8,12 +8,12 @@ from starlette.responses import Response
 
 from foveate.errors import FoveateError
 from foveate.lab.requests import Study
-from foveate.lab.saved_models import kept_model, kept_models
+from foveate.lab.saved_models import saved_model, saved_models
 from foveate.lab.server.responses import answer
 from foveate.lab.server.training import brief, sessions_of
-from foveate.settings import Checked
+from foveate.settings import Settings
 
-__all__ = ["Question", "Wanted", "routes"]
+__all__ = ["Question", "TextRequest", "routes"]
 
 routes = APIRouter()
 
@@ -36,7 +36,7 @@ PAIRS = {
 }
 
 
-class Wanted(Checked):
+class TextRequest(Settings):
     """What is asked for: a model to train, or the name of one that was kept."""
 
     what: Literal["texts", "pairs"] = "texts"
@@ -45,7 +45,7 @@ class Wanted(Checked):
     model: str = ""
 
 
-class Question(Checked):
+class Question(Settings):
     """What is typed: a text to read, or a pair to align."""
 
     text: Typed = ""
@@ -57,18 +57,18 @@ class Question(Checked):
 def offered(request: Request) -> Response:
     """What can be studied, and which models were kept."""
     sessions_of(request).prepare()
-    return answer({"texts": TEXTS, "pairs": PAIRS, "kept": kept_models()})
+    return answer({"texts": TEXTS, "pairs": PAIRS, "kept": saved_models()})
 
 
 @routes.post("/api/words")
 def start(request: Request, job: dict[str, Any] = Body()) -> Response:  # noqa: B008
     """Train a text model, or open one that was kept."""
-    wanted = Wanted(**job)
+    wanted = TextRequest(**job)
     path = ""
     if wanted.model:
-        place, about = kept_model(wanted.model)
+        place, about = saved_model(wanted.model)
         path = str(place)
-        wanted = Wanted(**{key: about[key] for key in ("what", "corpus", "steps")})
+        wanted = TextRequest(**{key: about[key] for key in ("what", "corpus", "steps")})
     if wanted.corpus not in (TEXTS if wanted.what == "texts" else PAIRS):
         raise FoveateError(f"there are no {wanted.what} called '{wanted.corpus}' to learn from")
     study = Study(what=wanted.what, corpus=wanted.corpus, steps=wanted.steps, path=path)

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from foveate.records.record import Array
 from foveate.report.drawing.tiles import tile_panels
 from foveate.report.drawing.windows import window_panels
-from foveate.userdata.gallery import ShownBag
+from foveate.userdata.gallery import GalleryBag
 
 __all__ = ["bag_view"]
 
@@ -23,7 +23,7 @@ RANKED = 12  # segments of plain features that are shown
 CLASSES = 4  # classes whose evidence is shown, the most probable
 
 
-def bag_view(bag: ShownBag, classes: Sequence[str], columns: Sequence[str], key: str) -> Any:
+def bag_view(bag: GalleryBag, classes: Sequence[str], columns: Sequence[str], key: str) -> Any:
     """What the template shows of one bag.
 
     Args:
@@ -58,7 +58,7 @@ def bag_view(bag: ShownBag, classes: Sequence[str], columns: Sequence[str], key:
     return view | {"panels": [(title, Markup(svg)) for title, svg in panels]}
 
 
-def _asked(bag: ShownBag, classes: int) -> list[int]:
+def _asked(bag: GalleryBag, classes: int) -> list[int]:
     """Classes whose evidence is shown; of two, one: the other's is its opposite."""
     if classes == 2:
         return [1]
@@ -69,7 +69,7 @@ def _asked(bag: ShownBag, classes: int) -> list[int]:
 
 
 def _texts(
-    bag: ShownBag, asked: Sequence[int], titles: Sequence[str], largest: float
+    bag: GalleryBag, asked: Sequence[int], titles: Sequence[str], largest: float
 ) -> dict[str, Any]:
     words = list(bag.words or ())
     views = [{"name": "attention", "kind": "look", "levels": _levels(np.sqrt(bag.alpha))}]
@@ -90,7 +90,7 @@ def _levels(values: Array) -> list[int]:
     return levels
 
 
-def _ranked(bag: ShownBag, asked: Sequence[int], largest: float) -> dict[str, Any]:
+def _ranked(bag: GalleryBag, asked: Sequence[int], largest: float) -> dict[str, Any]:
     """The segments with most attention, with bars."""
     order = np.argsort(-bag.alpha, kind="stable")[:RANKED]
     rows = [

@@ -11,7 +11,7 @@ from PIL import Image
 
 from foveate.charts.palette import AGAINST, ATTENTION, FOR
 from foveate.records.record import Array
-from foveate.userdata.gallery import ShownBag
+from foveate.userdata.gallery import GalleryBag
 
 __all__ = ["tile_panels"]
 
@@ -21,7 +21,7 @@ Panel = tuple[str, str]
 
 
 def tile_panels(
-    bag: ShownBag, asked: Sequence[int], titles: Sequence[str], key: str
+    bag: GalleryBag, asked: Sequence[int], titles: Sequence[str], key: str
 ) -> list[Panel]:
     """The image alone, with attention, and with the evidence for each class; titles and SVG.
 
@@ -53,7 +53,7 @@ def tile_panels(
     return panels
 
 
-def _boxes(bag: ShownBag) -> Array:
+def _boxes(bag: GalleryBag) -> Array:
     """Left, top, width and height of every tile; a grid where places are not known."""
     tiles = _tiles(bag)
     tall, wide = tiles.shape[-2:]
@@ -67,7 +67,7 @@ def _boxes(bag: ShownBag) -> Array:
     return np.hstack([corner, np.tile([float(wide), float(tall)], (len(tiles), 1))])
 
 
-def _tiles(bag: ShownBag) -> Array:
+def _tiles(bag: GalleryBag) -> Array:
     """Tiles as bytes (m, h, w) or (m, c, h, w)."""
     values = np.asarray(bag.values)
     if values.dtype != np.uint8:
@@ -76,7 +76,7 @@ def _tiles(bag: ShownBag) -> Array:
     return values
 
 
-def _picture(bag: ShownBag, boxes: Array, size: Array) -> str:
+def _picture(bag: GalleryBag, boxes: Array, size: Array) -> str:
     """The tiles at their places in one PNG; where there is no tile, grey."""
     tiles = _tiles(bag)
     tiles = tiles[:, None] if tiles.ndim == 3 else tiles

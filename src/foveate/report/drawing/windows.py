@@ -9,7 +9,7 @@ import numpy as np
 from foveate.charts.layout import spread
 from foveate.charts.palette import AGAINST, ATTENTION, FOR, INK
 from foveate.records.record import Array
-from foveate.userdata.gallery import ShownBag
+from foveate.userdata.gallery import GalleryBag
 
 __all__ = ["window_panels"]
 
@@ -21,7 +21,7 @@ Panel = tuple[str, str]
 
 
 def window_panels(
-    bag: ShownBag, asked: Sequence[int], titles: Sequence[str], columns: Sequence[str]
+    bag: GalleryBag, asked: Sequence[int], titles: Sequence[str], columns: Sequence[str]
 ) -> list[Panel]:
     """Numbers over time with shaded windows, then evidence for each class; titles and SVG.
 
@@ -55,7 +55,7 @@ def window_panels(
     return panels
 
 
-def _spans(bag: ShownBag) -> tuple[list[tuple[float, float]], list[tuple[float, float]]]:
+def _spans(bag: GalleryBag) -> tuple[list[tuple[float, float]], list[tuple[float, float]]]:
     """Left and right of every window on the page, and where three times are."""
     places = np.asarray(bag.places, dtype=float)
     starts = places[:, 0]
@@ -82,11 +82,11 @@ def _axis(marks: Sequence[tuple[float, float]], tall: float) -> str:
     )
 
 
-def _columns(bag: ShownBag) -> Array:
+def _columns(bag: GalleryBag) -> Array:
     return np.asarray(bag.values, dtype=float).reshape(len(bag.alpha), -1)
 
 
-def _standing_out(bag: ShownBag) -> list[int]:
+def _standing_out(bag: GalleryBag) -> list[int]:
     """The columns, in order, whose number in the top window is farthest from the bag's median."""
     values = _columns(bag)
     away = np.abs(values[int(bag.alpha.argmax())] - np.median(values, 0))
@@ -96,7 +96,7 @@ def _standing_out(bag: ShownBag) -> list[int]:
 
 
 def _lines(
-    bag: ShownBag,
+    bag: GalleryBag,
     spans: Sequence[tuple[float, float]],
     drawn: Sequence[int],
     names: Sequence[str],
@@ -142,7 +142,7 @@ def _signed(a: float, b: float, share: float) -> str:
     )
 
 
-def _rings(bag: ShownBag, spans: Sequence[tuple[float, float]], tall: float) -> str:
+def _rings(bag: GalleryBag, spans: Sequence[tuple[float, float]], tall: float) -> str:
     """Dashed frames around windows known to be relevant."""
     drawn = ""
     for j in [] if bag.z is None else np.flatnonzero(bag.z).tolist():

@@ -6,13 +6,13 @@ from foveate.charts.palette import AGAINST, FOR, label
 from foveate.errors import FoveateError
 from foveate.report.drawing.bag_panels import bag_view
 from foveate.report.rendering import rendered, to_file
-from foveate.userdata.gallery import ShownBag
+from foveate.userdata.gallery import GalleryBag
 
 __all__ = ["explain_page", "write_explain_page"]
 
 
 def explain_page(
-    bags: Sequence[ShownBag],
+    bags: Sequence[GalleryBag],
     classes: Sequence[str],
     *,
     paradigm: str,

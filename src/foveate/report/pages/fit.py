@@ -15,7 +15,7 @@ from foveate.report.drawing.bag_panels import bag_view
 from foveate.report.rendering import rendered
 from foveate.report.sentences import GLOSSARY
 from foveate.report.setup_tables import setup_tables, unfinished
-from foveate.userdata.gallery import load_shown
+from foveate.userdata.gallery import load_gallery
 from foveate.userdata.scores import mean_probability
 
 __all__ = ["fit_page", "write_fit_report"]
@@ -43,7 +43,7 @@ def fit_page(run: Run) -> str:
     named = {label(name): record for name, record in records.items()}
     chosen = manifest.get("chosen")
     classes = [str(name) for name in manifest["classes"]]
-    bags = load_shown(run.path / "gallery.npz")
+    bags = load_gallery(run.path / "gallery.npz")
     views = [bag_view(bag, classes, manifest["columns"], f"bag-{k}") for k, bag in enumerate(bags)]
     return rendered(
         "fit.html",

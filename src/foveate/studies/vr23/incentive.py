@@ -12,19 +12,18 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from foveate.attention.paradigms import Paradigm
-from foveate.bags.segments import each
+from foveate.bags.segments import map_segments
 from foveate.errors import FoveateError
 from foveate.models.focus import AttentionModel
 from foveate.training.loop import Training
-from foveate.training.stack import Batch, Pile, Stack
+from foveate.training.stack import Batch, MemberBags, Stack
+from foveate.types import FloatArray
 
 __all__ = ["STEP", "Gain", "improvement", "incentives", "measure_incentive"]
 
-Array = NDArray[np.float64]
 
 STEP = 0.01  # [vr23] Sec. 3.2
 ELEMENTS = 2**25  # numbers of segments held at a time: 128 MB in single precision
@@ -68,7 +67,11 @@ def improvement(z: Tensor, mask: Tensor | None, dtype: torch.dtype) -> Tensor:
 
 
 def incentives(
-    stack: Stack, pile: Pile, paradigm: Paradigm, members: Tensor | None = None, step: float = STEP
+    stack: Stack,
+    pile: MemberBags,
+    paradigm: Paradigm,
+    members: Tensor | None = None,
+    step: float = STEP,
 ) -> Gain:
     """Loss, incentive and finite difference of every member on each of its bags, (S', n).
 
@@ -94,7 +97,7 @@ def incentives(
     return Gain(*(torch.cat(part, 1).detach() for part in zip(*parts, strict=True)))
 
 
-def measure_incentive(training: Training) -> dict[str, Array]:
+def measure_incentive(training: Training) -> dict[str, FloatArray]:
     """A probe of a training: means over its training bags, one number a member, shape (S,)."""
     groups: dict[Paradigm, list[int]] = {}
     for i, rule in enumerate(training.paradigms):
@@ -119,7 +122,7 @@ def _losses(
         focus = model.attend(batch.x, batch.mask, batch.z)
         h, g = focus.h, model.g
         if rule.per_segment:  # what g makes of a segment is the same under any focus
-            h, g = each(model.g, h), torch.nn.Identity()
+            h, g = map_segments(model.g, h), torch.nn.Identity()
         way = improvement(batch.z, batch.mask, focus.alpha.dtype)
         room = (1 - (focus.alpha * batch.z).sum(1)).clamp(0, step)
         loss = rule.loss(focus.alpha, h, g, batch.y)

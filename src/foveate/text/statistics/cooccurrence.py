@@ -4,11 +4,8 @@ In the letters of [snell21] Sec. 4: i is a word of the input, o one of the outpu
 positions. A labelled text is a pair whose target is the label alone (:func:`label_targets`).
 """
 
-from typing import Any
-
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from scipy import sparse
 from torch import Tensor
 
@@ -16,6 +13,7 @@ from foveate.randomness import generator
 from foveate.text.statistics.pair_tables import Tables
 from foveate.text.statistics.word_pairs import check_ids, chunks, number, sizes, word_pairs
 from foveate.text.tokens import Tokens
+from foveate.types import Array
 
 __all__ = [
     "bags",
@@ -26,8 +24,6 @@ __all__ = [
     "permuted",
     "translations",
 ]
-
-Array = NDArray[Any]
 
 
 def label_targets(y: Tensor) -> Tokens:

@@ -8,11 +8,9 @@ and no more cells are looked at than a bound allows.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from scipy import sparse
 from torch import Tensor
 
@@ -22,10 +20,10 @@ from foveate.text.statistics.cooccurrence import bags, beliefs
 from foveate.text.statistics.information import shared_information
 from foveate.text.statistics.pair_tables import Tables
 from foveate.text.tokens import Tokens
+from foveate.types import Array
 
 __all__ = ["COUNTED", "LEAST", "MEASURED", "Crossing", "Measurement"]
 
-Array = NDArray[Any]
 Read = Callable[[sparse.csr_array, Tokens, Tokens], Tables]
 
 COUNTED = 1 << 23  # cells counted: no table has more entries, so some 100 MB at most for each

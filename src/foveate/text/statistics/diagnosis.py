@@ -38,7 +38,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from foveate.errors import FoveateError
@@ -46,10 +45,10 @@ from foveate.text.statistics.cross_fitting import Crossing, Measurement
 from foveate.text.statistics.decision import NOTHING, START, Verdict, decide
 from foveate.text.statistics.examples import Carrier, Example, carriers, examples
 from foveate.text.tokens import Tokens
+from foveate.types import Array
 
 __all__ = ["CONTROLS", "SMOOTHING", "Diagnosis", "diagnose"]
 
-Array = NDArray[Any]
 
 CONTROLS = 20
 SMOOTHING = 5.0  # occurrences

@@ -1,19 +1,18 @@
 """Which words carry the information of a corpus, and sentences that show it."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from foveate.text.statistics.cross_fitting import Crossing, Measurement
 from foveate.text.statistics.decision import NOTHING
 from foveate.text.statistics.word_pairs import number, word_pairs
+from foveate.types import Array
 
 __all__ = ["Carrier", "Example", "carriers", "examples"]
 
-Array = NDArray[Any]
 
 MOST = 20  # words shown
 

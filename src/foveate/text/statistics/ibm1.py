@@ -5,11 +5,10 @@ Brown, Della Pietra, Della Pietra & Mercer (1993), as [snell21] Sec. 4.2 uses it
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from scipy import sparse
 
 from foveate.errors import FoveateError
@@ -17,10 +16,10 @@ from foveate.text.statistics.cooccurrence import lookup
 from foveate.text.statistics.pair_tables import Tables
 from foveate.text.statistics.word_pairs import check_ids, chunks, distinct, fresh, sizes, word_pairs
 from foveate.text.tokens import Tokens
+from foveate.types import Array
 
 __all__ = ["Model1", "fit_ibm1", "with_null"]
 
-Array = NDArray[Any]
 
 CELLS = 1 << 20  # cells of a part: some 50 MB while its words are sorted
 HOLD = 1 << 28  # cells whose numbers are held, at 4 bytes; those of more are made again each time

@@ -5,17 +5,15 @@ flat is no promise: in a mixture of two permutation sets each word knows its set
 sentence all positions still say the same. [snell21] Sec. 3.3, A.3
 """
 
-from typing import Any
-
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from scipy import sparse
 
 from foveate.randomness import generator
 from foveate.text.statistics.cooccurrence import beliefs, count_table
 from foveate.text.statistics.pair_tables import Tables
 from foveate.text.tokens import Tokens
+from foveate.types import Array
 
 __all__ = [
     "by_word",
@@ -25,8 +23,6 @@ __all__ = [
     "shared_terms",
     "terms",
 ]
-
-Array = NDArray[Any]
 
 
 def terms(alpha: Tables) -> Tables:

@@ -6,14 +6,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from foveate.errors import FoveateError
 from foveate.metrics.ragged import top
+from foveate.types import Array
 
 __all__ = ["Tables"]
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,16 @@
 """Cells: every (t, l) of a pair of texts, as the pair of words that meet there."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from foveate.errors import FoveateError
 from foveate.text.statistics.pair_tables import Tables
 from foveate.text.tokens import Tokens
+from foveate.types import Array
 
 __all__ = ["CELLS", "check_ids", "chunks", "distinct", "fresh", "number", "sizes", "word_pairs"]
 
-Array = NDArray[Any]
 
 CELLS = 1 << 20  # cells looked at together: some 50 MB with all that is made of them
 

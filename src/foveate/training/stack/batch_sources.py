@@ -9,14 +9,14 @@ from torch import Tensor
 from foveate.bags.segments import Mosaics, Segments, as_input, rows_at
 from foveate.errors import FoveateError
 
-__all__ = ["Banks", "Dense", "Room", "Wanted", "picked", "source"]
+__all__ = ["Banks", "BatchRequest", "Buffer", "Dense", "gather_rows", "source"]
 
 SMALL_BANK = 2**26  # numbers: 256 MB in single precision
 NARROW = 16  # numbers of a segment: below, no kernel runs well along it
 LARGE = 2**22  # numbers of a batch: above, getting memory takes longer than filling it
 
 
-class Room:
+class Buffer:
     """Memory for the segments of one large batch after another.
 
     What is beyond the size that an allocator keeps is got from the system anew for every batch,
@@ -34,7 +34,7 @@ class Room:
         return self._kept[:need].view(shape)
 
 
-class Wanted(NamedTuple):
+class BatchRequest(NamedTuple):
     """Which bags are asked for, and in what form.
 
     Args:
@@ -51,7 +51,7 @@ class Wanted(NamedTuple):
     used: int
     whole: bool
     chunk: int | None
-    room: Room | None
+    room: Buffer | None
 
 
 class Dense:
@@ -61,15 +61,15 @@ class Dense:
         self.x = _typed(_stack(sets), dtype)
         self.storage = self.x.untyped_storage().data_ptr()
 
-    def segments(self, want: Wanted) -> Segments:
+    def segments(self, want: BatchRequest) -> Segments:
         """The segments of the bags that are asked for, shape (S', B, used, *)."""
         some = want.used < self.x.shape[2]
         # One bag lies in order, bags that are only read do as a rule: no copy is needed then.
         if want.at.numel() == 1 or (len(want.at) == 1 and want.room is None and not some):
             return _laid_out(rows_at(self.x.flatten(0, 1), want.at)[:, :, : want.used])
         if some:
-            return _laid_out(picked(self.x[:, :, : want.used], want.at))
-        return _laid_out(picked(self.x, want.at, want.room))
+            return _laid_out(gather_rows(self.x[:, :, : want.used], want.at))
+        return _laid_out(gather_rows(self.x, want.at, want.room))
 
     def as_banks(self) -> "Banks":
         """The same bags, each segment a row of a bank."""
@@ -89,9 +89,9 @@ class Banks:
         self.bank = _typed(_stack(banks), dtype)
         self.storage = self.bank.untyped_storage().data_ptr()
 
-    def segments(self, want: Wanted) -> Segments:
+    def segments(self, want: BatchRequest) -> Segments:
         """The segments of the bags that are asked for, written out or as an index into a bank."""
-        sets, index = want.sets, picked(self.index, want.at)[..., : want.used]
+        sets, index = want.sets, gather_rows(self.index, want.at)[..., : want.used]
         if want.chunk is not None or (want.whole and self.length < index[0].numel()):
             everyone = not self.own or len(sets) == len(self.bank)
             bank = self.bank if everyone else self.bank[sets]
@@ -102,7 +102,7 @@ class Banks:
         places = index + self.length * banks[:, None, None]
         if want.at.numel() == 1:
             return _laid_out(rows_at(self.bank.flatten(0, 1), places))
-        return _laid_out(picked(self.bank, places, want.room))
+        return _laid_out(gather_rows(self.bank, places, want.room))
 
 
 def source(sets: list[Segments], dtype: torch.dtype) -> Dense | Banks:
@@ -119,7 +119,7 @@ def source(sets: list[Segments], dtype: torch.dtype) -> Dense | Banks:
     return Banks([x for x in sets if isinstance(x, Mosaics)], dtype)
 
 
-def picked(sets: Tensor, at: Tensor, room: Room | None = None) -> Tensor:
+def gather_rows(sets: Tensor, at: Tensor, room: Buffer | None = None) -> Tensor:
     """Rows of all sets (sets, n, *), counted through, at places (S, …): shape (S, …, *)."""
     rows, places = sets.flatten(0, 1), at.flatten()
     shape = (len(places), *rows.shape[1:])

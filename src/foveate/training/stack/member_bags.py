@@ -9,9 +9,16 @@ from torch import Tensor
 from foveate.bags.bag import Bag
 from foveate.bags.segments import Segments
 from foveate.errors import FoveateError
-from foveate.training.stack.batch_sources import Banks, Dense, Room, Wanted, picked, source
+from foveate.training.stack.batch_sources import (
+    Banks,
+    BatchRequest,
+    Buffer,
+    Dense,
+    gather_rows,
+    source,
+)
 
-__all__ = ["Batch", "Pile"]
+__all__ = ["Batch", "MemberBags"]
 
 
 class Batch(NamedTuple):
@@ -27,7 +34,7 @@ class Batch(NamedTuple):
     aux: Tensor | None = None
 
 
-class Pile:
+class MemberBags:
     """The bags of all members: one set that all share, or one set each of the same size.
 
     Args:
@@ -52,7 +59,7 @@ class Pile:
         self.segment_shape = sets[0].segment_shape
         self._source = source([bag.x for bag in sets], dtype)
         self.chunk: int | None = None
-        self._room = Room()
+        self._room = Buffer()
         self.y = torch.stack([bag.y for bag in sets])
         self.z = _joined([bag.z for bag in sets], "z")
         self.mask = _mask(sets)
@@ -82,7 +89,7 @@ class Pile:
     def masks(self, rows: Tensor, members: Tensor) -> Tensor | None:
         """Which segments the bags at ``rows`` (S', B) of members have; None where all have m."""
         sets = torch.zeros_like(members) if self.shared else members
-        return None if self.mask is None else picked(self.mask, rows + self.n * sets[:, None])
+        return None if self.mask is None else gather_rows(self.mask, rows + self.n * sets[:, None])
 
     def lengths(self, rows: Tensor, members: Tensor) -> Tensor:
         """How many columns the bags at ``rows`` (S', B) of members use, shape (S', B)."""
@@ -127,9 +134,9 @@ class Pile:
                 used = int(mask.flatten(0, 1).any(0).nonzero()[-1]) + 1
                 mask = mask[..., :used]
         room = self._room if reuse else None
-        x = self._source.segments(Wanted(sets, at, used, whole, self.chunk, room))
-        z = picked(self.z, at)[..., :used] if with_z and self.z is not None else None
-        return Batch(x, picked(self.y, at), z, mask, aux)
+        x = self._source.segments(BatchRequest(sets, at, used, whole, self.chunk, room))
+        z = gather_rows(self.z, at)[..., :used] if with_z and self.z is not None else None
+        return Batch(x, gather_rows(self.y, at), z, mask, aux)
 
 
 def _mask(sets: list[Bag]) -> Tensor | None:

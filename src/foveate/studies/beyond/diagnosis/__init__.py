@@ -11,7 +11,7 @@ from pydantic import Field
 from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
 from foveate.records.published import Cell, PublishedTable
 from foveate.records.record import Record
-from foveate.settings import Checked, Count, Positive, Several
+from foveate.settings import AtLeastTwo, Count, Positive, Settings
 from foveate.studies.beyond.diagnosis.cells import diagnosis_cells
 from foveate.studies.beyond.diagnosis.corpora import diagnosed_corpus, here
 from foveate.studies.beyond.diagnosis.training import Condition, condition_course, predicted
@@ -21,12 +21,12 @@ from foveate.text.loop import follow
 __all__ = ["Diagnosed", "DiagnosisSettings", "conditions"]
 
 
-class DiagnosisSettings(Checked):
+class DiagnosisSettings(Settings):
     """Sizes of the tasks and lengths of the trainings."""
 
     seeds: Count = 20  # [snell21] Figure 2
-    length: Several = 40  # [snell21] Sec. 3.3
-    words: tuple[Several, ...] = (41, 42, 45, 50, 60, 80)
+    length: AtLeastTwo = 40  # [snell21] Sec. 3.3
+    words: tuple[AtLeastTwo, ...] = (41, 42, 45, 50, 60, 80)
     """Numbers of words that sequences are drawn from; 60 is the paper's."""
     d: Count = 256  # [snell21] A.8
     batch: Count = 128  # released code; the paper is silent
@@ -50,7 +50,7 @@ class Diagnosed(Reproduction):
         "Will attention be learnt? Said before training, and what became of it"
     )
     about = "the diagnosis against the truth: copy tasks ranked by what co-occurrence promises"
-    scales: ClassVar[Mapping[Scale, Checked]] = {
+    scales: ClassVar[Mapping[Scale, Settings]] = {
         "smoke": DiagnosisSettings(
             seeds=2,
             length=6,
@@ -77,42 +77,42 @@ class Diagnosed(Reproduction):
         "paper": DiagnosisSettings(),
     }
 
-    def parts(self, use: DiagnosisSettings) -> Mapping[str, Work]:
+    def parts(self, settings: DiagnosisSettings) -> Mapping[str, Work]:
         corpora = {
-            name: partial(diagnosed_corpus, name, name in use.pairs)
-            for name in here(use.texts, use.pairs)
+            name: partial(diagnosed_corpus, name, name in settings.pairs)
+            for name in here(settings.texts, settings.pairs)
         }
-        return {c.name: partial(_part, use, c) for c in conditions(use)} | corpora
+        return {c.name: partial(_part, settings, c) for c in conditions(settings)} | corpora
 
-    def cells(self, use: DiagnosisSettings, records: Records) -> list[Cell]:
-        return diagnosis_cells(use, records)
+    def cells(self, settings: DiagnosisSettings, records: Records) -> list[Cell]:
+        return diagnosis_cells(settings, records)
 
-    def runnable(self, use: DiagnosisSettings) -> tuple[Checked, dict[str, str]]:
-        there = here(use.texts, use.pairs)
-        absent = [name for name in use.texts + use.pairs if name not in there]
+    def runnable(self, settings: DiagnosisSettings) -> tuple[Settings, dict[str, str]]:
+        there = here(settings.texts, settings.pairs)
+        absent = [name for name in settings.texts + settings.pairs if name not in there]
         left = {
-            key: tuple(name for name in getattr(use, key) if name in there)
+            key: tuple(name for name in getattr(settings, key) if name in there)
             for key in ("texts", "pairs")
         }
-        return use.model_copy(update=left), dict.fromkeys(absent, "its files are not here")
+        return settings.model_copy(update=left), dict.fromkeys(absent, "its files are not here")
 
 
-def conditions(use: DiagnosisSettings) -> list[Condition]:
+def conditions(settings: DiagnosisSettings) -> list[Condition]:
     """Permutations, the mixture of two sets of them, and draws from ever more words."""
-    L = use.length
+    L = settings.length
     return [
         Condition("permutation", L, L),
         Condition("mixture", L, L, sets=2),
-        *(Condition(f"{L}-of-{n}", L, n) for n in use.words),
+        *(Condition(f"{L}-of-{n}", L, n) for n in settings.words),
     ]
 
 
 def _part(
-    use: DiagnosisSettings, task: Condition, checkpoint: Path, tell: Callable[[int, int], None]
+    settings: DiagnosisSettings, task: Condition, checkpoint: Path, tell: Callable[[int, int], None]
 ) -> Record:
     """Diagnose one condition, then train every seed until it has learnt."""
-    at = np.unique([*range(0, use.steps + 1, use.every), use.steps]).tolist()
-    members = [partial(condition_course, use, task, seed) for seed in range(use.seeds)]
+    at = np.unique([*range(0, settings.steps + 1, settings.every), settings.steps]).tolist()
+    members = [partial(condition_course, settings, task, seed) for seed in range(settings.seeds)]
     record = follow(members, at, checkpoint=checkpoint, report=tell)
-    final, said = predicted(task, use.diagnosed)
+    final, said = predicted(task, settings.diagnosed)
     return Record(record.t, record.values, final, {"condition": task.name, "said": said})

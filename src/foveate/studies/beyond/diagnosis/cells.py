@@ -27,7 +27,7 @@ ATTENTION = "attention (0 unlikely, 1 may be, 2 likely)"
 LEFT = ("left of C − mean C, permuted, %", "left of Trans, permuted, %")
 
 
-def diagnosis_cells(use: "DiagnosisSettings", records: Records) -> list[Cell]:
+def diagnosis_cells(settings: "DiagnosisSettings", records: Records) -> list[Cell]:
     """A group for what was said, one for what became of it, one for how the two go together."""
     cells = [
         cell((SAID, NAMES.get(name, name), measure), "", np.array([value]))
@@ -35,20 +35,20 @@ def diagnosis_cells(use: "DiagnosisSettings", records: Records) -> list[Cell]:
         for measure, value in _said(record).items()
         if np.isfinite(value)
     ]
-    for name, steps in steps_to_learn(use, records).items():
+    for name, steps in steps_to_learn(settings, records).items():
         learnt = np.isfinite(steps)
         cells.append(cell((TRAINED, name, "seeds that learn %"), "", 100.0 * learnt))
         if learnt.any():
             median = float(np.median(steps[learnt]))
             cells.append(cell((TRAINED, name, "steps, median"), "", np.array([median])))
-    speed, success, most = ranking(use, records)
+    speed, success, most = ranking(settings, records)
     for name, found in (
         ("information and speed", speed),
         ("information and share of seeds that learn", success),
         ("the most that ties allow for the latter", Interval(most, None, None)),
     ):
         if np.isfinite(found.mean):
-            cells.append(Cell(RANKED, name, "Spearman's ρ", "", *found, use.seeds))
+            cells.append(Cell(RANKED, name, "Spearman's ρ", "", *found, settings.seeds))
     return cells
 
 

@@ -21,16 +21,16 @@ LINES = ("#D55E00", "#CC79A7", "#E69F00", "#56B4E9", "#0072B2", "#009E73", "#332
 WIDE, HIGH = 420, 250
 
 
-def figures(use: "DiagnosisSettings", records: Records) -> Mapping[str, Any]:
+def figures(settings: "DiagnosisSettings", records: Records) -> Mapping[str, Any]:
     """Information against steps to learn; accuracy over steps."""
-    return {"ranking": _ranking(use, records), "curves": _curves(records)}
+    return {"ranking": _ranking(settings, records), "curves": _curves(records)}
 
 
-def _ranking(use: "DiagnosisSettings", records: Records) -> Any:
+def _ranking(settings: "DiagnosisSettings", records: Records) -> Any:
     """A point a condition, a small one for each seed; what was not learnt stands at the top."""
-    top = 1.12 * use.steps
+    top = 1.12 * settings.steps
     points, seeds = [], []
-    for name, steps in steps_to_learn(use, records).items():
+    for name, steps in steps_to_learn(settings, records).items():
         record, learnt = records[name], np.isfinite(steps)
         same = {"x": float(record.final["information"][0]), "said": record.meta["said"]}
         shown = np.where(learnt, steps, top)
@@ -39,12 +39,12 @@ def _ranking(use: "DiagnosisSettings", records: Records) -> Any:
         ends = {"low": float(low), "high": float(high)}
         points.append({**same, **ends, "y": float(middle), "name": label})
         seeds += [{**same, "y": float(y)} for y in shown]
-    speed, success, most = ranking(use, records)
+    speed, success, most = ranking(settings, records)
     heading = [
         f"Spearman's ρ of information with speed {_words(speed)},",
         f"with the share of seeds that learn {_words(success)} (ties allow {most:.2f} at most)",
     ]
-    return alt.layer(*_layers(use, points, seeds, top)).properties(
+    return alt.layer(*_layers(settings, points, seeds, top)).properties(
         width=WIDE,
         height=HIGH,
         title={"text": "Said before training, and what became of it", "subtitle": heading},
@@ -53,7 +53,10 @@ def _ranking(use: "DiagnosisSettings", records: Records) -> Any:
 
 
 def _layers(
-    use: "DiagnosisSettings", points: list[dict[str, Any]], seeds: list[dict[str, Any]], top: float
+    settings: "DiagnosisSettings",
+    points: list[dict[str, Any]],
+    seeds: list[dict[str, Any]],
+    top: float,
 ) -> list[Any]:
     x = alt.X(
         "x:Q",
@@ -63,11 +66,11 @@ def _layers(
     )
     y = alt.Y(
         "y:Q",
-        title=f"steps until {100 * use.learnt:.0f} % of words are right",
-        scale=alt.Scale(domain=[0, 1.2 * use.steps], nice=False),
+        title=f"steps until {100 * settings.learnt:.0f} % of words are right",
+        scale=alt.Scale(domain=[0, 1.2 * settings.steps], nice=False),
         axis=alt.Axis(
-            values=[*np.linspace(0, use.steps, 6).round().tolist(), top],
-            labelExpr=f"datum.value > {use.steps} ? 'not learnt' : datum.value",
+            values=[*np.linspace(0, settings.steps, 6).round().tolist(), top],
+            labelExpr=f"datum.value > {settings.steps} ? 'not learnt' : datum.value",
         ),
     )
     paint = alt.Color(

@@ -30,9 +30,12 @@ class Ranking(NamedTuple):
     """What the second could be at most: conditions that all seeds learn, or none, tie."""
 
 
-def steps_to_learn(use: "DiagnosisSettings", records: Records) -> dict[str, Numbers]:
+def steps_to_learn(settings: "DiagnosisSettings", records: Records) -> dict[str, Numbers]:
     """The first measured step at which each seed has learnt, infinite where none; by condition."""
-    return {name: first_above(r, use.learnt, use.steps) for name, r in trained(records).items()}
+    return {
+        name: first_above(r, settings.learnt, settings.steps)
+        for name, r in trained(records).items()
+    }
 
 
 def trained(records: Records) -> Records:
@@ -40,9 +43,9 @@ def trained(records: Records) -> Records:
     return {name: record for name, record in records.items() if record.values}
 
 
-def ranking(use: "DiagnosisSettings", records: Records) -> Ranking:
+def ranking(settings: "DiagnosisSettings", records: Records) -> Ranking:
     """How well the information of each condition ranks what became of it."""
-    learnt = steps_to_learn(use, records)
+    learnt = steps_to_learn(settings, records)
     information = np.array([float(records[name].final["information"][0]) for name in learnt])
     steps = np.stack(list(learnt.values()))
     share = np.isfinite(steps).mean(1)

@@ -68,14 +68,14 @@ def predicted(task: Condition, n: int) -> tuple[dict[str, Array], str]:
     return diagnosed(tokens, tokens, (names, names))
 
 
-def condition_course(use: "DiagnosisSettings", task: Condition, seed: int) -> Course:
+def condition_course(settings: "DiagnosisSettings", task: Condition, seed: int) -> Course:
     """The paper's copy model on fresh sequences, until it has learnt. [snell21] Sec. 3.3"""
-    make = partial(Seq2Seq, task.vocabulary, use.d)
+    make = partial(Seq2Seq, task.vocabulary, settings.d)
     model: Seq2Seq = built(make, "diagnosis", task.name, seed)  # type: ignore[assignment]
-    held_out = task.draw(use.held_out, generator("copies to read", task.name, seed))
+    held_out = task.draw(settings.held_out, generator("copies to read", task.name, seed))
 
     def loss(step: int) -> Tensor:
-        x = task.draw(use.batch, generator("copies to learn", task.name, seed, step))
+        x = task.draw(settings.batch, generator("copies to learn", task.name, seed, step))
         scores = model(x, shifted(x))
         return torch.nn.functional.cross_entropy(scores.flatten(0, 1), x.flatten())
 
@@ -84,4 +84,6 @@ def condition_course(use: "DiagnosisSettings", task: Condition, seed: int) -> Co
         right = model(held_out, shifted(held_out)).argmax(-1) == held_out
         return {"accuracy": np.asarray(right.double().mean())}
 
-    return Course(model, loss, measure, use.lr, lambda seen: bool(seen["accuracy"] > use.learnt))
+    return Course(
+        model, loss, measure, settings.lr, lambda seen: bool(seen["accuracy"] > settings.learnt)
+    )

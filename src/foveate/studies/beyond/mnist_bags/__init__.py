@@ -9,7 +9,7 @@ from foveate.data.files.hub import locate
 from foveate.errors import FoveateError
 from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
 from foveate.records.published import Cell, PublishedTable
-from foveate.settings import Amount, Checked, Count, Positive, Several
+from foveate.settings import AtLeastTwo, Count, NonNegative, Positive, Settings
 from foveate.studies.beyond.mnist_bags.training import trained
 from foveate.studies.published import Reproduction, cell
 
@@ -18,7 +18,7 @@ __all__ = ["METHODS", "MnistBags", "MnistBagsSettings"]
 METHODS = ("soft", "hard", "lvml", "hybrid", "witness", "abmil")
 
 
-class MnistBagsSettings(Checked):
+class MnistBagsSettings(Settings):
     """Sizes and rates; the source is Ilse et al. 2018 and, where it says so, their released code.
 
     Soft attention is their model, with two logits in place of one.
@@ -28,7 +28,7 @@ class MnistBagsSettings(Checked):
     bags: tuple[Count, ...] = (50, 100, 150, 200, 300, 400, 500)  # Sec. 4.2
     """Numbers of training bags."""
     n_test: Count = 1000  # Sec. 4.2
-    m: Several = 10  # Sec. 4.2
+    m: AtLeastTwo = 10  # Sec. 4.2
     """Mean size of a bag."""
     seeds: Count = 5
     encoder: Literal["lenet", "mlp"] = "lenet"
@@ -37,7 +37,7 @@ class MnistBagsSettings(Checked):
     epochs: Count = 20  # released code, as the next three
     batch: Count = 1
     lr: Positive = 5e-4
-    weight_decay: Amount = 1e-4
+    weight_decay: NonNegative = 1e-4
 
 
 @EXPERIMENTS.register("mnist-bags")
@@ -49,7 +49,7 @@ class MnistBags(Reproduction):
 
     published = PublishedTable("MNIST-bags: every paradigm beside torchmil's ABMIL")
     about = "MNIST-bags: bag AUC and segment AUROC of every paradigm beside torchmil's ABMIL"
-    scales: ClassVar[Mapping[Scale, Checked]] = {
+    scales: ClassVar[Mapping[Scale, Settings]] = {
         "smoke": MnistBagsSettings(
             data="digits-bags", bags=(30,), n_test=40, m=4, seeds=2, encoder="mlp",
             features=8, attention=4, epochs=2, batch=10, lr=1e-2,
@@ -60,11 +60,15 @@ class MnistBags(Reproduction):
         "paper": MnistBagsSettings(),
     }  # fmt: skip
 
-    def parts(self, use: MnistBagsSettings) -> Mapping[str, Work]:
+    def parts(self, settings: MnistBagsSettings) -> Mapping[str, Work]:
         there = METHODS if find_spec("torchmil") else METHODS[:-1]
-        return {f"{name}-{n}": partial(trained, use, name, n) for n in use.bags for name in there}
+        return {
+            f"{name}-{n}": partial(trained, settings, name, n)
+            for n in settings.bags
+            for name in there
+        }
 
-    def cells(self, use: MnistBagsSettings, records: Records) -> list[Cell]:
+    def cells(self, settings: MnistBagsSettings, records: Records) -> list[Cell]:
         return [
             cell((f"{r.meta['bags']} training bags", r.meta["method"], measure), "", scale * v)
             for r in records.values()
@@ -75,10 +79,10 @@ class MnistBags(Reproduction):
             )
         ]
 
-    def runnable(self, use: MnistBagsSettings) -> tuple[Checked, dict[str, str]]:
+    def runnable(self, settings: MnistBagsSettings) -> tuple[Settings, dict[str, str]]:
         try:
-            if use.data == "mnist-bags":
+            if settings.data == "mnist-bags":
                 locate("mnist", "ylecun/mnist")
         except FoveateError as error:
-            return use.model_copy(update={"bags": ()}), {"MNIST-bags": str(error)}
-        return use, {}
+            return settings.model_copy(update={"bags": ()}), {"MNIST-bags": str(error)}
+        return settings, {}

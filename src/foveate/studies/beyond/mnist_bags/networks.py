@@ -15,39 +15,41 @@ if TYPE_CHECKING:
 __all__ = ["PerSegment", "abmil", "attention_model", "encoder"]
 
 
-def encoder(use: "MnistBagsSettings", shape: Sequence[int]) -> nn.Module:
+def encoder(settings: "MnistBagsSettings", shape: Sequence[int]) -> nn.Module:
     """From images (N, *) to features (N, L): one hidden layer, or the paper's convolutions.
 
     The latter are Conv 20@5×5, max-pooling, Conv 50@5×5, max-pooling, and a dense layer of L.
     """
-    if use.encoder == "mlp":
-        return nn.Sequential(nn.Flatten(), nn.Linear(prod(shape), use.features), nn.ReLU())
+    if settings.encoder == "mlp":
+        return nn.Sequential(nn.Flatten(), nn.Linear(prod(shape), settings.features), nn.ReLU())
     channels, high, wide = shape
     left = 50 * (((high - 4) // 2 - 4) // 2) * (((wide - 4) // 2 - 4) // 2)
     return nn.Sequential(
         *(nn.Conv2d(channels, 20, 5), nn.ReLU(), nn.MaxPool2d(2)),
         *(nn.Conv2d(20, 50, 5), nn.ReLU(), nn.MaxPool2d(2)),
-        *(nn.Flatten(), nn.Linear(left, use.features), nn.ReLU()),
+        *(nn.Flatten(), nn.Linear(left, settings.features), nn.ReLU()),
     )
 
 
-def attention_model(use: "MnistBagsSettings", shape: Sequence[int]) -> FCAM:
+def attention_model(settings: "MnistBagsSettings", shape: Sequence[int]) -> FCAM:
     """Encoder, attention L-D-1 with tanh, averaged features, a linear classifier of two classes."""
     parts = OrderedDict(
-        encoder=encoder(use, shape),
-        hidden=nn.Linear(use.features, use.attention),
+        encoder=encoder(settings, shape),
+        hidden=nn.Linear(settings.features, settings.attention),
         tanh=nn.Tanh(),
-        score=nn.Linear(use.attention, 1, bias=False),
+        score=nn.Linear(settings.attention, 1, bias=False),
     )
-    return FCAM(nn.Sequential(parts), nn.Linear(use.features, 2), layer="encoder")
+    return FCAM(nn.Sequential(parts), nn.Linear(settings.features, 2), layer="encoder")
 
 
-def abmil(use: "MnistBagsSettings", shape: Sequence[int]) -> nn.Module:
+def abmil(settings: "MnistBagsSettings", shape: Sequence[int]) -> nn.Module:
     """torchmil's ABMIL on the same encoder; it has one logit where ours has two, L + 1 numbers."""
     from torchmil.models import ABMIL
 
     model: nn.Module = ABMIL(
-        tuple(shape), att_dim=use.attention, feat_ext=PerSegment(encoder(use, shape), len(shape))
+        tuple(shape),
+        att_dim=settings.attention,
+        feat_ext=PerSegment(encoder(settings, shape), len(shape)),
     )
     return model
 

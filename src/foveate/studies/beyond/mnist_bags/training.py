@@ -18,7 +18,7 @@ from foveate.records.record import Array, Record
 from foveate.studies.beyond.mnist_bags.networks import abmil, attention_model
 from foveate.training.loop import fit
 from foveate.training.plan import Plan
-from foveate.trust.subject import Sight, Stacked, Subject
+from foveate.trust.subject import Reading, Stacked, Subject
 from foveate.trust.torchmil import TorchMIL
 
 if TYPE_CHECKING:
@@ -29,32 +29,35 @@ __all__ = ["found", "train_abmil", "trained"]
 Tell = Callable[[int, int], None]
 
 
-def trained(use: "MnistBagsSettings", method: str, n: int, checkpoint: Path, tell: Tell) -> Record:
+def trained(
+    settings: "MnistBagsSettings", method: str, n: int, checkpoint: Path, tell: Tell
+) -> Record:
     """A model a seed, which decides bags, weights and order, whatever the method.
 
     Args:
-        use: Sizes and rates, the same for all methods.
+        settings: Sizes and rates, the same for all methods.
         method: A paradigm, or "abmil".
         n: Training bags.
         checkpoint: Where a paradigm's training keeps its state.
         tell: Called as ``tell(done, total)``.
     """
-    data, seeds = DATASETS.get(use.data)(), range(use.seeds)
-    train = [data.load("train", n=n, m=use.m, seed=seed) for seed in seeds]
-    test = [data.load("test", n=use.n_test, m=use.m, seed=seed) for seed in seeds]
+    data, seeds = DATASETS.get(settings.data)(), range(settings.seeds)
+    train = [data.load("train", n=n, m=settings.m, seed=seed) for seed in seeds]
+    test = [data.load("test", n=settings.n_test, m=settings.m, seed=seed) for seed in seeds]
     subject: Subject
     if method == "abmil":
         models = []
         for seed, bags in zip(seeds, train, strict=True):
-            models.append(train_abmil(use, bags, seed))
-            tell(len(models), use.seeds)
+            models.append(train_abmil(settings, bags, seed))
+            tell(len(models), settings.seeds)
         subject = TorchMIL(models)
     else:
         plan = Plan(
-            epochs=use.epochs, batch=use.batch, lr=use.lr, weight_decay=use.weight_decay,
+            epochs=settings.epochs, batch=settings.batch,
+            lr=settings.lr, weight_decay=settings.weight_decay,
             optimizer="adam", every=10_000,
         )  # fmt: skip
-        build = partial(attention_model, use, train[0].segment_shape)
+        build = partial(attention_model, settings, train[0].segment_shape)
         record = fit(
             build, train, test, method, seeds=seeds, plan=plan, checkpoint=checkpoint, report=tell
         )
@@ -63,15 +66,15 @@ def trained(use: "MnistBagsSettings", method: str, n: int, checkpoint: Path, tel
     return Record(np.zeros(1), {}, found(subject.look(test), test), meta)
 
 
-def train_abmil(use: "MnistBagsSettings", bags: Bag, seed: int) -> nn.Module:
+def train_abmil(settings: "MnistBagsSettings", bags: Bag, seed: int) -> nn.Module:
     """torchmil's model and loss under Adam, the bags in the order in which ours see them."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model = abmil(use, bags.segment_shape)
-    steps = torch.optim.Adam(model.parameters(), use.lr, weight_decay=use.weight_decay)
-    for epoch in range(use.epochs):
+        model = abmil(settings, bags.segment_shape)
+    steps = torch.optim.Adam(model.parameters(), settings.lr, weight_decay=settings.weight_decay)
+    for epoch in range(settings.epochs):
         order = torch.randperm(len(bags), generator=generator("order", seed, epoch))
-        for rows in order.split(use.batch):
+        for rows in order.split(settings.batch):
             batch = bags.take(rows)
             used = batch.m if batch.mask is None else int(batch.mask.sum(1).max())
             mask = None if batch.mask is None else batch.mask[:, :used]
@@ -82,7 +85,7 @@ def train_abmil(use: "MnistBagsSettings", bags: Bag, seed: int) -> nn.Module:
     return model
 
 
-def found(sight: Sight, test: Sequence[Bag]) -> dict[str, Array]:
+def found(sight: Reading, test: Sequence[Bag]) -> dict[str, Array]:
     """Of each member, shape (S,).
 
     ``bag_auc``: chance that a positive bag is rated above a negative one. ``segment_auroc``: chance

@@ -16,7 +16,7 @@ from foveate.studies.beyond.trust_validation.sets import SETS, Condition
 from foveate.training.loop import fit
 from foveate.training.plan import Plan
 from foveate.trust.examine import examined_marks
-from foveate.trust.subject import Sight, Stacked
+from foveate.trust.subject import Reading, Stacked
 
 if TYPE_CHECKING:
     from foveate.bags.bag import Bag
@@ -26,7 +26,7 @@ __all__ = ["train_and_examine"]
 
 
 def train_and_examine(
-    use: "ValidationSettings",
+    settings: "ValidationSettings",
     condition: Condition,
     checkpoint: Path,
     tell: Callable[[int, int], None],
@@ -36,11 +36,11 @@ def train_and_examine(
     A seed decides bags, order and weights; ``ft`` is by attention, which is what is shown to people
     (under the spherical map f ranks differently).
     """
-    own, seeds = SETS[condition.data], range(use.seeds)
+    own, seeds = SETS[condition.data], range(settings.seeds)
     data = own.data()
-    n = min(own.n, use.n)
+    n = min(own.n, settings.n)
     train = [data.load("train", n=n, m=own.m, seed=seed) for seed in seeds]
-    test = [data.load("test", n=use.n_test, m=own.m, seed=seed) for seed in seeds]
+    test = [data.load("test", n=settings.n_test, m=own.m, seed=seed) for seed in seeds]
     shape, classes = train[0].segment_shape, len(data.classes)
 
     def build() -> FCAM:
@@ -48,7 +48,7 @@ def train_and_examine(
         return FCAM(f, g, condition.map, layer)
 
     plan = Plan(
-        epochs=max(1, round(own.epochs * use.epochs)),
+        epochs=max(1, round(own.epochs * settings.epochs)),
         batch=own.batch,
         lr=own.lr,
         optimizer=own.optimizer,  # type: ignore[arg-type]
@@ -72,7 +72,7 @@ def train_and_examine(
     return Record(np.zeros(1), {}, final, {**meta, **how})
 
 
-def _truth(sight: Sight, test: "list[Bag]", classes: int) -> dict[str, Array]:
+def _truth(sight: Reading, test: "list[Bag]", classes: int) -> dict[str, Array]:
     """What the relevance says of every member and class, shape (S, C) each.
 
     ``ft``: FT by attention. ``rank``: where the relevant segment stands among the scores of its
@@ -86,5 +86,7 @@ def _truth(sight: Sight, test: "list[Bag]", classes: int) -> dict[str, Array]:
     return {
         "ft": (focused[..., None] & of).sum(1) / count,
         "rank": (rank[..., None] * of).sum(1) / count,
-        "background": np.stack([p[~own].mean(0) for p, own in zip(sight.each, z, strict=True)]),
+        "background": np.stack(
+            [p[~own].mean(0) for p, own in zip(sight.segment_p, z, strict=True)]
+        ),
     }

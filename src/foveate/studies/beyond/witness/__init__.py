@@ -9,7 +9,7 @@ from foveate.bags.bag import Bag
 from foveate.data import DATASETS
 from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
 from foveate.records.published import Cell, PublishedTable
-from foveate.settings import Checked, Count, one_of
+from foveate.settings import Count, Settings, one_of
 from foveate.studies.beyond.witness.cells import RULES, witness_cells
 from foveate.studies.beyond.witness.sets import APART, STUDY, recut
 from foveate.studies.beyond.witness.variants import FINALISTS, TRIED
@@ -26,7 +26,7 @@ SetName = Annotated[str, one_of(STUDY)]
 VariantName = Annotated[str, one_of(TRIED)]
 
 
-class WitnessSettings(Checked):
+class WitnessSettings(Settings):
     """Which sets, how many seeds, and how much training."""
 
     sets: tuple[SetName, ...]
@@ -66,7 +66,7 @@ class WitnessStudy(Reproduction):
 
     published = PublishedTable("The witness beside the published paradigms and the oracle")
     about = "the witness against the published paradigms and the oracle, and what was tried"
-    scales: ClassVar[Mapping[Scale, Checked]] = {
+    scales: ClassVar[Mapping[Scale, Settings]] = {
         "smoke": WitnessSettings(
             sets=("digits-5",),
             seeds=2,
@@ -84,26 +84,28 @@ class WitnessStudy(Reproduction):
         ),
     }
 
-    def trials(self, use: WitnessSettings) -> dict[str, Trial]:
+    def trials(self, settings: WitnessSettings) -> dict[str, Trial]:
         """What is trained, by the name of its part: variants first, then what is reported."""
-        compared = dict.fromkeys(use.chosen_on, use.tried)
-        compared |= dict.fromkeys(use.confirmed_on, use.finalists)
+        compared = dict.fromkeys(settings.chosen_on, settings.tried)
+        compared |= dict.fromkeys(settings.confirmed_on, settings.finalists)
         tried = {
-            f"tried-{name}-{list(TRIED).index(rule):02d}": _variant(use, name, rule)
+            f"tried-{name}-{list(TRIED).index(rule):02d}": _variant(settings, name, rule)
             for name, rules in compared.items()
             for rule in rules
         }
         return tried | {
-            f"{name}-{rule}": _trial(use, name, rule) for name in use.sets for rule in RULES
+            f"{name}-{rule}": _trial(settings, name, rule)
+            for name in settings.sets
+            for rule in RULES
         }
 
-    def parts(self, use: WitnessSettings) -> Mapping[str, Work]:
-        return {name: partial(run_trial, trial) for name, trial in self.trials(use).items()}
+    def parts(self, settings: WitnessSettings) -> Mapping[str, Work]:
+        return {name: partial(run_trial, trial) for name, trial in self.trials(settings).items()}
 
-    def cells(self, use: WitnessSettings, records: Records) -> list[Cell]:
-        return witness_cells(use.sets, records)
+    def cells(self, settings: WitnessSettings, records: Records) -> list[Cell]:
+        return witness_cells(settings.sets, records)
 
-    def differs(self, use: WitnessSettings, records: Records) -> list[str]:
+    def differs(self, settings: WitnessSettings, records: Records) -> list[str]:
         return [
             "Nothing of this is published: the paradigms are trained as in Table 1 at the same "
             "sizes, and the witness beside them.",
@@ -111,32 +113,34 @@ class WitnessStudy(Reproduction):
             "that was held out, before the sets of test images were read.",
         ]
 
-    def runnable(self, use: WitnessSettings) -> tuple[Checked, dict[str, str]]:
-        named = (*use.sets, *use.chosen_on, *use.confirmed_on)
+    def runnable(self, settings: WitnessSettings) -> tuple[Settings, dict[str, str]]:
+        named = (*settings.sets, *settings.chosen_on, *settings.confirmed_on)
         why = absent({name: STUDY[name] for name in named})
         left = {
-            key: tuple(name for name in getattr(use, key) if name not in why)
+            key: tuple(name for name in getattr(settings, key) if name not in why)
             for key in ("sets", "chosen_on", "confirmed_on")
         }
-        return use.model_copy(update=left), {STUDY[k].group: reason for k, reason in why.items()}
+        return settings.model_copy(update=left), {
+            STUDY[k].group: reason for k, reason in why.items()
+        }
 
     def seconds(
-        self, use: WitnessSettings, report: Callable[[str, int, int], None] | None = None
+        self, settings: WitnessSettings, report: Callable[[str, int, int], None] | None = None
     ) -> float:
-        return seconds_of_all(self.trials(use), report)
+        return seconds_of_all(self.trials(settings), report)
 
 
-def _trial(use: WitnessSettings, name: str, rule: str) -> Trial:
+def _trial(settings: WitnessSettings, name: str, rule: str) -> Trial:
     row = STUDY[name]
-    seeds = use.few_seeds if row.words or row.setting == "pixels" else use.seeds
-    return trial_of(row, rule, use.sizes, seeds)
+    seeds = settings.few_seeds if row.words or row.setting == "pixels" else settings.seeds
+    return trial_of(row, rule, settings.sizes, seeds)
 
 
-def _variant(use: WitnessSettings, name: str, rule: str) -> Trial:
+def _variant(settings: WitnessSettings, name: str, rule: str) -> Trial:
     """A variant on bags cut from four fifths of the training images, read on the rest."""
     row = STUDY[name]
-    usual = trial_of(row, "lvml", use.sizes, use.tried_seeds)
-    data, sizes = DATASETS.get(row.data)(), use.sizes[row.sizes]
+    usual = trial_of(row, "lvml", settings.sizes, settings.tried_seeds)
+    data, sizes = DATASETS.get(row.data)(), settings.sizes[row.sizes]
 
     def bags(split: str, seed: int) -> Bag:
         def load(count: int) -> Bag:

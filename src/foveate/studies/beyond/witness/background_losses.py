@@ -9,7 +9,7 @@ from torch import Tensor
 from foveate.attention.likelihood import entropy
 from foveate.attention.maps import log_softmax
 from foveate.attention.paradigms import Aux, Marginal, Paradigm, Progress, WithWitness
-from foveate.bags.segments import Network, Segments, each, mix, select
+from foveate.bags.segments import Network, Segments, map_segments, mix, select
 
 __all__ = ["FadingSilence", "NullClass", "SilenceOfWhatReads", "WithSilence"]
 
@@ -76,7 +76,7 @@ class NullClass(WithWitness):
         return loss - self.weight * unattended(alpha, aux) * log_p[:, -1]
 
     def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
-        p = each(lambda rows: log_softmax(with_null(g(rows))).exp()[:, :-1], x)
+        p = map_segments(lambda rows: log_softmax(with_null(g(rows))).exp()[:, :-1], x)
         said = mix(alpha, p).clamp_min(torch.finfo(alpha.dtype).tiny)
         return (said / said.sum(1, keepdim=True)).log()
 

@@ -21,9 +21,9 @@ KINDS = {"alone": "LVML alone", "silence": "with silence", "witness": "with a wi
 INKS = {"alone": colour("lvml"), "silence": "#767676", "witness": colour("witness")}
 
 
-def figures(use: WitnessSettings, records: Records) -> Mapping[str, Any]:
+def figures(settings: WitnessSettings, records: Records) -> Mapping[str, Any]:
     """The charts by name: ``saif``, ``ft``, ``tried`` and ``flow``."""
-    cells = witness_cells(use.sets, records)
+    cells = witness_cells(settings.sets, records)
     return {
         "saif": paradigms_chart(cells, "SAIF %"),
         "ft": paradigms_chart(cells, "FT %"),

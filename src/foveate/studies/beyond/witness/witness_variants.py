@@ -6,7 +6,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from foveate.attention.likelihood import label_log_prob, log_weights, of_label
+from foveate.attention.likelihood import gather_label, label_log_prob, log_weights
 from foveate.attention.maps import log_softmax
 from foveate.attention.paradigms import (
     Aux,
@@ -38,7 +38,7 @@ class HeardWitness(WithWitness):
     background is sure of a class, they count in full.
     """
 
-    def heard(self, log_p: Tensor, y: Tensor) -> Tensor:
+    def witness_weight(self, log_p: Tensor, y: Tensor) -> Tensor:
         classes = log_p.shape[2]
         return (classes * log_p.detach().exp().square().sum(2).mean(1) - 1) / (classes - 1)
 
@@ -52,9 +52,9 @@ class DoubtedWitness(WithWitness):
     never below 0, is the weight of all of them.
     """
 
-    def heard(self, log_p: Tensor, y: Tensor) -> Tensor:
+    def witness_weight(self, log_p: Tensor, y: Tensor) -> Tensor:
         p = log_p.detach().exp()
-        return (p.square().sum(2) - of_label(p, y)).mean().clamp_min(0)
+        return (p.square().sum(2) - gather_label(p, y)).mean().clamp_min(0)
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class DrawnMarginal(WithWitness):
         weight, at = self.paradigm.most_attended(alpha)
         places, top = torch.cat([at, aux], 1), at.shape[1]
         log_p = log_softmax(g(select(x, places).flatten(0, 1))).unflatten(0, places.shape)
-        own = of_label(log_p, y)
+        own = gather_label(log_p, y)
         read, drawn = own[:, :top].exp(), own[:, top:].exp()
         outside = (aux.unsqueeze(2) != at.unsqueeze(1)).all(2)
         share = alpha.gather(1, aux) * outside

@@ -11,17 +11,17 @@ from foveate.dynamics import blog21
 from foveate.jobs.experiment import EXPERIMENTS, Experiment, Records, Scale, Work
 from foveate.records.findings import Finding
 from foveate.records.record import Record
-from foveate.settings import Checked, Positive, Several
+from foveate.settings import AtLeastTwo, Positive, Settings
 from foveate.studies.verdicts import verdict_of
 
 __all__ = ["ToyClassifier", "ToySettings"]
 
 
-class ToySettings(Checked):
+class ToySettings(Settings):
     """Horizon and resolution of the flows."""
 
     until: Positive = 4.0  # the blog is silent; p has passed 1 long before
-    points: Several = 400
+    points: AtLeastTwo = 400
     K: Positive = 10.0  # scale of the low-loss start; the blog says "arbitrarily low"
     wrong: Positive = 10.0  # [blog21] β₀ = 10, β₁ = −10
     gentle: Positive = 1.0  # a wrong start whose return can be seen under the softmax gate
@@ -43,18 +43,18 @@ class ToyClassifier(Experiment):
         "blog21:B3": "With β₀ = −K, β₁ = 3K, p = ½ the loss is −2K for every K, with uniform "
         "attention, to rounding.",
     }
-    scales: ClassVar[Mapping[Scale, Checked]] = {
+    scales: ClassVar[Mapping[Scale, Settings]] = {
         "smoke": ToySettings(points=60),
         "small": ToySettings(),
         "paper": ToySettings(points=4000),
     }
 
-    def parts(self, use: ToySettings) -> Mapping[str, Work]:
-        return {"starts": partial(_starts, use), "long-run": partial(_long_run, use)}
+    def parts(self, settings: ToySettings) -> Mapping[str, Work]:
+        return {"starts": partial(_starts, settings), "long-run": partial(_long_run, settings)}
 
-    def findings(self, use: ToySettings, records: Records) -> list[Finding]:
+    def findings(self, settings: ToySettings, records: Records) -> list[Finding]:
         record, later = records["starts"], records["long-run"]
-        return [_uniform(record, later), _wrong(use, record, later), _low(use, record)]
+        return [_uniform(record, later), _wrong(settings, record, later), _low(settings, record)]
 
 
 NAMES = ("beta0", "beta1", "p")
@@ -62,10 +62,10 @@ STARTS, GATES = ("uniform", "wrong", "low_loss"), ("free", "gated")
 MEMBERS = [(start, gate) for start in STARTS for gate in GATES]
 
 
-def _starts(use: ToySettings, _: Path, tell: Any) -> Record:
+def _starts(settings: ToySettings, _: Path, tell: Any) -> Record:
     """The three starts under both gates; ``exact`` holds the closed form of the free flow."""
-    tau = np.linspace(0, use.until, use.points)
-    begin = blog21.starts(use.K) | {"wrong": (use.wrong, -use.wrong, 0.5)}
+    tau = np.linspace(0, settings.until, settings.points)
+    begin = blog21.starts(settings.K) | {"wrong": (settings.wrong, -settings.wrong, 0.5)}
     paths = [
         np.stack(blog21.numerical(tau, begin[name], gated=kind == "gated"))
         for name, kind in MEMBERS
@@ -78,10 +78,10 @@ def _starts(use: ToySettings, _: Path, tell: Any) -> Record:
     return Record(tau, values, {}, {"members": [list(member) for member in MEMBERS]})
 
 
-def _long_run(use: ToySettings, _: Path, tell: Any) -> Record:
+def _long_run(settings: ToySettings, _: Path, tell: Any) -> Record:
     """The gated flow for long enough to see where it ends: a uniform and a gently wrong start."""
-    tau = np.linspace(0, use.long, use.points)
-    begin = [(0.0, 0.0, 0.5), (use.gentle, -use.gentle, 0.5)]
+    tau = np.linspace(0, settings.long, settings.points)
+    begin = [(0.0, 0.0, 0.5), (settings.gentle, -settings.gentle, 0.5)]
     paths = [np.stack(blog21.numerical(tau, start, gated=True)) for start in begin]
     values = {k: np.stack([path[i] for path in paths], 1) for i, k in enumerate(NAMES)}
     tell(1, 1)
@@ -112,7 +112,7 @@ def _uniform(record: Record, later: Record) -> Finding:
     )
 
 
-def _wrong(use: ToySettings, record: Record, back: Record) -> Finding:
+def _wrong(settings: ToySettings, record: Record, back: Record) -> Finding:
     free, gated = (MEMBERS.index(("wrong", kind)) for kind in ("free", "gated"))
     p = record.values["p"]
     falls = [bool(p[1, free] < 0.5), bool(p[1, gated] < 0.5)]
@@ -128,7 +128,7 @@ def _wrong(use: ToySettings, record: Record, back: Record) -> Finding:
         "gated p at the end",
         f"p falls at once in both. By τ = {record.t[-1]:g} the free p is {p[-1, free]:.3g} and "
         f"runs to −∞; the gated p is {p[-1, gated]:.2e}, close to 0. But the gate keeps p "
-        f"positive, so a gated model turns round in the end: from β = ±{use.gentle:g} it is "
+        f"positive, so a gated model turns round in the end: from β = ±{settings.gentle:g} it is "
         f"down to {turn.min():.3f} and back at {turn[-1]:.3f} by τ = {back.t[-1]:g}. That the "
         "bounded version ends the same holds on short horizons only.",
         "wrong",
@@ -138,7 +138,7 @@ def _wrong(use: ToySettings, record: Record, back: Record) -> Finding:
     )
 
 
-def _low(use: ToySettings, record: Record) -> Finding:
+def _low(settings: ToySettings, record: Record) -> Finding:
     loss = record.values["loss"][0, MEMBERS.index(("low_loss", "free"))]
     many = [blog21.loss(-K, 3 * K, 0.5) / K for K in (1.0, 10.0, 1e3, 1e6)]
     exact = all(abs(value + 2) < 1e-12 for value in many)
@@ -148,7 +148,7 @@ def _low(use: ToySettings, record: Record) -> Finding:
         float(loss),
         None,
         None,
-        f"loss at K = {use.K:g} with p = ½",
+        f"loss at K = {settings.K:g} with p = ½",
         "The loss is −2K for K = 1, 10, 10³ and 10⁶, with the attention uniform.",
         "low_loss",
     )

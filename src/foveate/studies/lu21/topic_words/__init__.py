@@ -15,7 +15,7 @@ from foveate.data.topic_words import topic_words
 from foveate.errors import FoveateError
 from foveate.jobs.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.records.record import Array, Record
-from foveate.settings import Checked, Count, Positive, Several
+from foveate.settings import AtLeastTwo, Count, Positive, Settings
 from foveate.studies.lu21.topic_words.gradient_descent import Descent, descend
 from foveate.studies.lu21.topic_words.reviews import REVIEWS, TOP, Reading, Reviews, review_part
 from foveate.studies.lu21.topic_words.sentences import Sentences
@@ -24,14 +24,14 @@ from foveate.text.models.word_attention import Classifier, WordAttention, classi
 __all__ = ["MADE", "Made", "TopicWords", "TopicWordsSettings"]
 
 
-class TopicWordsSettings(Checked):
+class TopicWordsSettings(Settings):
     """Sizes of the task and lengths of the descents."""
 
     seeds: Count = 10  # the paper shows single runs
     n: Count = 3999  # [lu21] Sec. 5
     n_test: Count = 1000  # the paper has none; accuracy and attention are read on these
     m: Count = 20  # [lu21] Sec. 5: other words in a sentence
-    topics: Several = 4  # [lu21] Sec. 5
+    topics: AtLeastTwo = 4  # [lu21] Sec. 5
     per_topic: Count = 2  # [lu21] Sec. 5
     others: Count = 5000  # [lu21] Sec. 5
     lr: Positive = 0.1  # [lu21] Sec. 5
@@ -107,7 +107,7 @@ class TopicWords(Experiment):
         "these words at the end is below 10 %. Holds with both in all four settings, in part with "
         "both in some or with one of the two in all; no finding where SST's files are not there.",
     }
-    scales: ClassVar[Mapping[Scale, Checked]] = {
+    scales: ClassVar[Mapping[Scale, Settings]] = {
         "smoke": TopicWordsSettings(
             seeds=2,
             n=160,
@@ -133,18 +133,25 @@ class TopicWords(Experiment):
         "paper": TopicWordsSettings(),
     }
 
-    def parts(self, use: TopicWordsSettings) -> Mapping[str, Work]:
-        made = {name: partial(_made_part, use, how) for name, how in MADE.items()}
-        if not use.sst_seeds or not (use.sst_made_up or _sst_is_here()):
+    def parts(self, settings: TopicWordsSettings) -> Mapping[str, Work]:
+        made = {name: partial(_made_part, settings, how) for name, how in MADE.items()}
+        if not settings.sst_seeds or not (settings.sst_made_up or _sst_is_here()):
             return made
-        real = {n: partial(review_part, how, _reading(use, how)) for n, how in REVIEWS.items()}
+        real = {n: partial(review_part, how, _reading(settings, how)) for n, how in REVIEWS.items()}
         return {**made, **real}
 
 
-def _reading(use: TopicWordsSettings, how: Reviews) -> Reading:
-    lr = use.sst_lr_fc if how.kind == "fc" else use.sst_lr_tc
-    patience = max(1, round(use.sst_patience / lr))
-    return Reading(use.sst_seeds, lr, use.sst_epochs, patience, use.sst_every, use.sst_made_up)
+def _reading(settings: TopicWordsSettings, how: Reviews) -> Reading:
+    lr = settings.sst_lr_fc if how.kind == "fc" else settings.sst_lr_tc
+    patience = max(1, round(settings.sst_patience / lr))
+    return Reading(
+        settings.sst_seeds,
+        lr,
+        settings.sst_epochs,
+        patience,
+        settings.sst_every,
+        settings.sst_made_up,
+    )
 
 
 def _sst_is_here() -> bool:
@@ -155,26 +162,34 @@ def _sst_is_here() -> bool:
 
 
 def _made_part(
-    use: TopicWordsSettings, how: Made, checkpoint: Path, tell: Callable[[int, int], None]
+    settings: TopicWordsSettings, how: Made, checkpoint: Path, tell: Callable[[int, int], None]
 ) -> Record:
     """Train one kind of model on the made-up sentences, a set of them for every seed."""
-    sizes = {"m": use.m, "topics": use.topics, "per_topic": use.per_topic, "others": use.others}
-    topic = use.topics * use.per_topic
+    sizes = {
+        "m": settings.m,
+        "topics": settings.topics,
+        "per_topic": settings.per_topic,
+        "others": settings.others,
+    }
+    topic = settings.topics * settings.per_topic
     dtype = torch.float64 if how.limit else torch.float32
     test = Sentences(
-        [topic_words("test", n=use.n_test, seed=i, **sizes) for i in range(use.seeds)], dtype
+        [topic_words("test", n=settings.n_test, seed=i, **sizes) for i in range(settings.seeds)],
+        dtype,
     )
     descent = Descent(
         lambda: WordAttention(
-            topic + use.others,
-            classifier(how.kind, 10, use.topics),  # [lu21] Sec. 5: key, embedding and query of 10
+            topic + settings.others,
+            classifier(
+                how.kind, 10, settings.topics
+            ),  # [lu21] Sec. 5: key, embedding and query of 10
             frozen=how.frozen,
-            embedding_sd=use.ablation_sd if how.ablation else 1e-6,  # [lu21] Sec. 5
+            embedding_sd=settings.ablation_sd if how.ablation else 1e-6,  # [lu21] Sec. 5
             query_sd=0.3,  # [lu21] Sec. 5
         ),
-        [topic_words("train", n=use.n, seed=i, **sizes) for i in range(use.seeds)],
-        seeds=range(use.seeds),
-        lr=use.lr,
+        [topic_words("train", n=settings.n, seed=i, **sizes) for i in range(settings.seeds)],
+        seeds=range(settings.seeds),
+        lr=settings.lr,
         by_loss=how.limit,
         dtype=dtype,
     )
@@ -190,7 +205,13 @@ def _made_part(
             "q_norm": now.state["query"].norm(dim=-1).double().numpy(),
         }
 
-    epochs = use.limit_epochs if how.limit else use.ablation_epochs if how.ablation else use.epochs
+    epochs = (
+        settings.limit_epochs
+        if how.limit
+        else settings.ablation_epochs
+        if how.ablation
+        else settings.epochs
+    )
     # With steps divided by the loss much happens between two of them.
-    every = max(1, use.every // 10) if how.limit else use.every
+    every = max(1, settings.every // 10) if how.limit else settings.every
     return descend(descent, measure, epochs=epochs, every=every, checkpoint=checkpoint, tell=tell)

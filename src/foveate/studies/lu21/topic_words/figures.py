@@ -27,10 +27,10 @@ SHOWN = 1e-20  # losses below are left out: attention has long been near 1
 ABLATIONS = {"full": "full model", "kf": "keys frozen (KF)", "ef": "embeddings frozen (EF)"}
 
 
-def figures(use: "TopicWordsSettings", records: Records) -> Mapping[str, Any]:
+def figures(settings: "TopicWordsSettings", records: Records) -> Mapping[str, Any]:
     """The figures by name; those of SST where it was trained on."""
     charts = {
-        "identity": _identity(use, records),
+        "identity": _identity(settings, records),
         "convergence": _convergence(records),
         "capacity": _capacity(records),
         "ablations": _ablations(records),
@@ -41,12 +41,12 @@ def figures(use: "TopicWordsSettings", records: Records) -> Mapping[str, Any]:
     return charts
 
 
-def _identity(use: "TopicWordsSettings", records: Records) -> Any:
+def _identity(settings: "TopicWordsSettings", records: Records) -> Any:
     """Measured against theory, and the gap between them over training."""
     points = {name: _points(records, name) for name in NAMES}
-    panels = [_against_theory(use.m, points[name], title) for name, title in NAMES.items()]
+    panels = [_against_theory(settings.m, points[name], title) for name, title in NAMES.items()]
     gaps = {
-        title: (records[name].t, 100 * identity_gap(records[name], use.m).max(-1))
+        title: (records[name].t, 100 * identity_gap(records[name], settings.m).max(-1))
         for name, title in NAMES.items()
     }
     below = curve_chart(

@@ -26,16 +26,16 @@ NO_SST = (
 SEEN = 0.1  # scores below are too near the start for a relative gap to mean anything
 
 
-def findings(use: "TopicWordsSettings", records: Records) -> list[Finding]:
+def findings(settings: "TopicWordsSettings", records: Records) -> list[Finding]:
     """One finding for each claim, C1 to C6; none of C6 where nothing was trained on SST."""
     found = [
-        _identity(use, records),
+        _identity(settings, records),
         _convergence(records),
         _capacity(records),
         _promotion(records),
         _suppression(records),
     ]
-    return [*found, _sst(use, records)] if set(REVIEWS) <= set(records) else found
+    return [*found, _sst(settings, records)] if set(REVIEWS) <= set(records) else found
 
 
 def identity_gap(record: Record, m: int) -> Array:
@@ -45,10 +45,10 @@ def identity_gap(record: Record, m: int) -> Array:
     return relative_gap(norm, embedding_norm(s, m, q_norm, s[0], norm[0]))
 
 
-def _identity(use: "TopicWordsSettings", records: Records) -> Finding:
+def _identity(settings: "TopicWordsSettings", records: Records) -> Finding:
     ends, paths, good = {}, {}, {}
     for name in (*CLASSIFIERS, "fc-query"):
-        gap = identity_gap(records[name], use.m)
+        gap = identity_gap(records[name], settings.m)
         on_the_way = np.where(records[name].values["s"] > SEEN, gap, 0.0)
         ends[name], paths[name] = gap[-1].max(-1), on_the_way.max((0, 2))
         good[name] = bool((ends[name] < 0.01).all() and (paths[name] < 0.02).all())
@@ -58,7 +58,7 @@ def _identity(use: "TopicWordsSettings", records: Records) -> Finding:
         "the way"
         for name in CLASSIFIERS
     )
-    lost = identity_gap(records["fc-query"], use.m)[-1]
+    lost = identity_gap(records["fc-query"], settings.m)[-1]
     left_out = "" if set(REVIEWS) <= set(records) else f" {NO_SST}"
     return Finding(
         "lu21:C1",
@@ -205,7 +205,7 @@ def _above_theory(record: Record) -> float:
     return float((record.last("top_norm") > sst_theory(record)).mean())
 
 
-def _sst(use: "TopicWordsSettings", records: Records) -> Finding:
+def _sst(settings: "TopicWordsSettings", records: Records) -> Finding:
     here = {name: records[name] for name in REVIEWS}
     purity = {name: record.values["top_purity"].mean(-1) for name, record in here.items()}
     rise = {name: value[-1] - value[1] for name, value in purity.items()}
@@ -238,7 +238,8 @@ def _sst(use: "TopicWordsSettings", records: Records) -> Finding:
         f"{stand_in}{where} {told}. Norms lie above the identity for {_percent(above)} of the "
         f"words. {_traced(here)}",
         "sst",
-        f"learning rate {use.sst_lr_fc:g} (FC) and {use.sst_lr_tc:g} (TC) in place of .1 and as "
+        f"learning rate {settings.sst_lr_fc:g} (FC) and {settings.sst_lr_tc:g} (TC) "
+        f"in place of .1 and as "
         "many times fewer epochs, the same patience in learning rate × epochs; embeddings start at "
         "N(0, 1e-12), where the paper is silent",
     )

@@ -8,7 +8,7 @@ from typing import ClassVar
 from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
 from foveate.records.published import Cell
 from foveate.records.record import Record
-from foveate.settings import Checked
+from foveate.settings import Settings
 from foveate.studies.published import Reproduction
 from foveate.studies.pvr22.captions.published import PUBLISHED
 from foveate.studies.pvr22.captions.settings import RULES, CaptionSettings
@@ -34,7 +34,7 @@ class Captions(Reproduction):
         "seeds that excludes 0, and mean BLEU-4 falls by less than 1 point. Holds with both, in "
         "part with one.",
     }
-    scales: ClassVar[Mapping[Scale, Checked]] = {
+    scales: ClassVar[Mapping[Scale, Settings]] = {
         "smoke": CaptionSettings(
             seeds=2,
             made_up=48,
@@ -72,41 +72,41 @@ class Captions(Reproduction):
     }
     needs: ClassVar[Mapping[str, tuple[str, ...]]] = {"hybrid": ("soft",)}
 
-    def parts(self, use: CaptionSettings) -> Mapping[str, Work]:
-        if not use.sets and not use.made_up:
+    def parts(self, settings: CaptionSettings) -> Mapping[str, Work]:
+        if not settings.sets and not settings.made_up:
             return {}
-        return {rule: partial(_part, use, rule) for rule in RULES}
+        return {rule: partial(_part, settings, rule) for rule in RULES}
 
-    def cells(self, use: CaptionSettings, records: Records) -> list[Cell]:
+    def cells(self, settings: CaptionSettings, records: Records) -> list[Cell]:
         from foveate.studies.pvr22.captions.findings import caption_cells
 
-        return caption_cells(use, records)
+        return caption_cells(settings, records)
 
-    def differs(self, use: CaptionSettings, records: Records) -> list[str]:
+    def differs(self, settings: CaptionSettings, records: Records) -> list[str]:
         from foveate.studies.pvr22.captions.findings import deviations
 
-        return deviations(use, records)
+        return deviations(settings, records)
 
-    def runnable(self, use: CaptionSettings) -> tuple[Checked, dict[str, str]]:
+    def runnable(self, settings: CaptionSettings) -> tuple[Settings, dict[str, str]]:
         from foveate.studies.pvr22.captions.sources import why_not
 
-        why = None if use.made_up else why_not(use)
+        why = None if settings.made_up else why_not(settings)
         if why is None:
-            return use, {}
+            return settings, {}
         groups = PUBLISHED.groups
-        return use.model_copy(update={"sets": ()}), dict.fromkeys(groups, why)
+        return settings.model_copy(update={"sets": ()}), dict.fromkeys(groups, why)
 
     def seconds(
-        self, use: CaptionSettings, report: Callable[[str, int, int], None] | None = None
+        self, settings: CaptionSettings, report: Callable[[str, int, int], None] | None = None
     ) -> float:
         from foveate.studies.pvr22.captions.cost import seconds_of
 
-        return seconds_of(use, report)
+        return seconds_of(settings, report)
 
 
 def _part(
-    use: CaptionSettings, rule: str, checkpoint: Path, tell: Callable[[int, int], None]
+    settings: CaptionSettings, rule: str, checkpoint: Path, tell: Callable[[int, int], None]
 ) -> Record:
     from foveate.studies.pvr22.captions.training import train_part
 
-    return train_part(use, rule, checkpoint, tell)
+    return train_part(settings, rule, checkpoint, tell)

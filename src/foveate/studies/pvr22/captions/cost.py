@@ -19,37 +19,40 @@ PLACES, WORDS, LENGTH = 196, 10_000, 12  # of COCO: a vocabulary, and words to a
 
 
 def seconds_of(
-    use: CaptionSettings, report: Callable[[str, int, int], None] | None = None
+    settings: CaptionSettings, report: Callable[[str, int, int], None] | None = None
 ) -> float:
     """Seconds on one core: encoding, and the steps of all paradigms; measuring is left out.
 
     Steps are timed with a vocabulary of COCO's size, which a smaller set does not reach.
     """
-    if use.made_up:
-        images, encoding, d = use.made_up // 2, 0.0, 8
+    if settings.made_up:
+        images, encoding, d = settings.made_up // 2, 0.0, 8
     else:
-        parts = [split_files(folder_of(name)) for name in use.sets]
+        parts = [split_files(folder_of(name)) for name in settings.sets]
         rows = {
             split: sum(count_rows(file) for own in parts for file in own.get(split, ()))
             for split in ("train", "test", "all")
         }
         images = rows["train"] + rows["all"]
-        each, d = _encoding(use)
+        each, d = _encoding(settings)
         encoding = each * sum(rows.values())
-    steps = -(-images // use.batch) * use.seeds
+    steps = -(-images // settings.batch) * settings.seeds
     cost = {}
     for done, look in enumerate(("soft", "sampled"), 1):
-        cost[look] = _step(use, d, look == "soft")
+        cost[look] = _step(settings, d, look == "soft")
         if report is not None:
             report("a step of each kind", done, 2)
-    soft, hard = use.epochs * cost["soft"], (use.epochs + use.hard_epochs) * cost["sampled"]
+    soft, hard = (
+        settings.epochs * cost["soft"],
+        (settings.epochs + settings.hard_epochs) * cost["sampled"],
+    )
     return encoding + steps * (soft + hard)
 
 
-def _encoding(use: CaptionSettings) -> tuple[float, int]:
+def _encoding(settings: CaptionSettings) -> tuple[float, int]:
     """Seconds to encode an image, and the features of a place."""
-    network = encoder_of(use).build()
-    x = torch.full((4, 3, use.image_side, use.image_side), 0.5)
+    network = encoder_of(settings).build()
+    x = torch.full((4, 3, settings.image_side, settings.image_side), 0.5)
     with torch.inference_mode():
         network(x)
         start = time.process_time()
@@ -57,14 +60,16 @@ def _encoding(use: CaptionSettings) -> tuple[float, int]:
     return (time.process_time() - start) / len(x), int(h.shape[1])
 
 
-def _step(use: CaptionSettings, d: int, soft: bool) -> float:
+def _step(settings: CaptionSettings, d: int, soft: bool) -> float:
     """Seconds of one step, after a first one that is not counted."""
-    sizes = {"embed": use.embed, "hidden": use.hidden, "attention": use.attention}
+    sizes = {"embed": settings.embed, "hidden": settings.hidden, "attention": settings.attention}
     model = built(lambda: Captioner(WORDS, d, **sizes), "cost of captions")
     assert isinstance(model, Captioner)
     chance = generator("cost of captions")
-    a = torch.randn(use.batch, PLACES, d, generator=chance)
-    y = torch.randint(len(MARKS), WORDS, (use.batch, use.captions, LENGTH), generator=chance)
+    a = torch.randn(settings.batch, PLACES, d, generator=chance)
+    y = torch.randint(
+        len(MARKS), WORDS, (settings.batch, settings.captions, LENGTH), generator=chance
+    )
     seconds = 0.0
     for _ in range(2):
         start = time.process_time()

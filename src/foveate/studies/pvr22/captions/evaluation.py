@@ -35,37 +35,37 @@ class Exam:
     """What is measured of a captioner, on held-out images.
 
     Args:
-        use: The settings.
+        settings: The settings.
         pool: The images.
         names: Names of objects in the reference captions of the test images.
         shown: Which of them are kept for pictures, rows of ``names``.
     """
 
-    use: CaptionSettings
+    settings: CaptionSettings
     pool: Pool
     names: Names
     shown: Array
 
     @classmethod
-    def of(cls, use: CaptionSettings, pool: Pool) -> "Exam":
+    def of(cls, settings: CaptionSettings, pool: Pool) -> "Exam":
         """The exam of some images; what is shown is chosen before anything is trained."""
-        words = reference_words(pool.test, use.captions)
-        names = names_in(pool, pool.test, words, use.longest)
+        words = reference_words(pool.test, settings.captions)
+        names = names_in(pool, pool.test, words, settings.longest)
         names = names.take(np.flatnonzero(names.there))
-        return cls(use, pool, names, _to_show(use, pool, names))
+        return cls(settings, pool, names, _to_show(settings, pool, names))
 
     def measure(self, model: Captioner, look: Look, seed: int) -> dict[str, Array]:
         """Loss, BLEU, and for each image what is known of its names, in both kinds of captions."""
-        use, pool = self.use, self.pool
+        settings, pool = self.settings, self.pool
         none = self.names.take(np.zeros(0, int))
         held = read_words(model, pool, pool.validation, pool.validation.y[:, :1], look, none)
         reference = read_words(model, pool, pool.test, pool.test.y, look, self.names)
-        ids = say(model, pool, pool.test, look, longest=use.longest, beam=use.beam)
+        ids = say(model, pool, pool.test, look, longest=settings.longest, beam=settings.beam)
         words = [pool.vocabulary.decode(row) for row in ids]
-        own = names_in(pool, pool.test, [[row] for row in words], use.longest)
+        own = names_in(pool, pool.test, [[row] for row in words], settings.longest)
         spoken = read_words(model, pool, pool.test, padded(ids), look, own)
         wanted = [[" ".join(caption_words(t)) for t in texts] for texts in pool.test.told.captions]
-        said = np.full((len(self.shown), use.longest), PAD)
+        said = np.full((len(self.shown), settings.longest), PAD)
         for k, image in enumerate(self.names.image[self.shown]):
             said[k, : len(ids[image])] = ids[image]
         return {
@@ -83,7 +83,9 @@ class Exam:
     ) -> dict[str, Array]:
         """Sums over the names of each image: cosines, their number, all names, and SAIF's."""
         grid = Grid(self.pool.bank.side)
-        table = compared(grid, alpha, names, self.use.top, "captions", "random places", which, seed)
+        table = compared(
+            grid, alpha, names, self.settings.top, "captions", "random places", which, seed
+        )
         n = len(self.pool.test)
         strong = right & (np.nan_to_num(table[:, -1]) >= SURE)
         sums = {"": np.nan_to_num(table), "_there": names.there, "_saif": strong}
@@ -97,12 +99,12 @@ class Exam:
 
     def about(self) -> dict[str, Any]:
         """What the record says of itself."""
-        pool, use = self.pool, self.use
+        pool, settings = self.pool, self.settings
         told, names = pool.test.told, self.names.take(self.shown)
         texts = [told.captions[i][k] for i, k in zip(names.image, names.caption, strict=True)]
         words = [caption_words(text)[t] for text, t in zip(texts, names.step, strict=True)]
         return {
-            "kinds": list(kinds_of(use.top)),
+            "kinds": list(kinds_of(settings.top)),
             "words": list(pool.vocabulary.words),
             "images": {
                 "train": len(pool.train),
@@ -139,7 +141,7 @@ class Exam:
         return {"photo": photo[None], "boxes": ends[None]}
 
 
-def _to_show(use: CaptionSettings, pool: Pool, names: Names) -> Array:
+def _to_show(settings: CaptionSettings, pool: Pool, names: Names) -> Array:
     """The first names, by the number of the photo, of middling boxes, each of another object."""
     told, share = pool.test.told, names.area / PIXELS**2
     chosen: dict[tuple[int, ...], int] = {}
@@ -149,6 +151,6 @@ def _to_show(use: CaptionSettings, pool: Pool, names: Names) -> Array:
         used = any(names.image[k] == image for k in chosen.values())
         if free and not used and 0.05 <= share[row] <= 0.5:
             chosen.setdefault(names.kinds[row], int(row))
-        if len(chosen) == use.shown:
+        if len(chosen) == settings.shown:
             break
     return np.array(list(chosen.values()), int)

@@ -25,16 +25,16 @@ OTHER = "#CC79A7"
 FULL = 1.0  # room for cosines, and numbers behind them
 
 
-def figures(use: CaptionSettings, records: Records) -> Mapping[str, Any]:
+def figures(settings: CaptionSettings, records: Records) -> Mapping[str, Any]:
     """The charts by name: ``cosines``, ``saif``, ``curves`` and ``overlays``."""
-    cells = caption_cells(use, records)
+    cells = caption_cells(settings, records)
     charts = {
         "cosines": _cosines(cells),
         "saif": _by_paradigm(cells),
-        "curves": _curves(use, records),
+        "curves": _curves(settings, records),
     }
     if len(records["soft"].final["photo"][0]):
-        charts["overlays"] = overlay_chart(records["soft"], use.top)
+        charts["overlays"] = overlay_chart(records["soft"], settings.top)
     return charts
 
 
@@ -100,11 +100,11 @@ def _bars(cells: Sequence[Cell], kinds: Sequence[str], title: str) -> Any:
     return with_rows(layers.properties(width=330, height=26 * len(kinds), title=title), rows)
 
 
-def _curves(use: CaptionSettings, records: Records) -> Any:
+def _curves(settings: CaptionSettings, records: Records) -> Any:
     """Cosines of soft attention, loss and BLEU over epochs; the hybrid begins at the switch."""
     soft = records["soft"]
     t = soft.t / soft.meta["per_epoch"]
-    shown = ("full", f"top-{use.top[0]}", f"random-{use.top[0]}", "uniform", "shuffled")
+    shown = ("full", f"top-{settings.top[0]}", f"random-{settings.top[0]}", "uniform", "shuffled")
     means = _means(soft, "reference", shown)
     rows = rows_of(t, means, shown)
     paint = alt.Color(
@@ -122,8 +122,8 @@ def _curves(use: CaptionSettings, records: Records) -> Any:
         )
         .properties(width=230, height=190, title="Soft, reference captions")
     )
-    charts = [with_rows(line, rows), _by_rule(use, records, "loss", "nats a word, reference")]
-    charts.append(_by_rule(use, records, "bleu", "BLEU-4"))
+    charts = [with_rows(line, rows), _by_rule(settings, records, "loss", "nats a word, reference")]
+    charts.append(_by_rule(settings, records, "bleu", "BLEU-4"))
     words = "Cosines under soft attention, loss and BLEU-4 over the training, means over seeds."
     return (
         alt.hconcat(*charts)
@@ -132,10 +132,10 @@ def _curves(use: CaptionSettings, records: Records) -> Any:
     )
 
 
-def _by_rule(use: CaptionSettings, records: Records, name: str, title: str) -> Any:
+def _by_rule(settings: CaptionSettings, records: Records, name: str, title: str) -> Any:
     rows = []
     for rule, record in records.items():
-        before = use.soft_epochs if rule == "hybrid" else 0
+        before = settings.soft_epochs if rule == "hybrid" else 0
         t = before + record.t / record.meta["per_epoch"]
         rows += rows_of(t, record.values[name].mean(1)[:, None], [rule])
     return line_chart(rows, list(records), x="epochs", y=title, title=title, width=180)

@@ -58,7 +58,7 @@ def saif_of(record: Record, source: str) -> Interval:
     return crossed(100 * strong, named)
 
 
-def caption_cells(use: CaptionSettings, records: Records) -> list[Cell]:
+def caption_cells(settings: CaptionSettings, records: Records) -> list[Cell]:
     """The tables as measured: SAIF and BLEU-4 by paradigm, cosines by what is compared."""
     cells = []
     for source, words in SOURCES.items():
@@ -74,14 +74,16 @@ def caption_cells(use: CaptionSettings, records: Records) -> list[Cell]:
             else:
                 own["nats a word"] = mean_interval(record.last("loss"))
             group = group_of("MSCOCO", source)
-            cells += [_cell((group, rule, k), words, v, use) for k, v in own.items()]
+            cells += [_cell((group, rule, k), words, v, settings) for k, v in own.items()]
     for rule in ("soft", "hard", "hybrid"):
         # What was published is of soft attention.
         group = ALIGNED if rule == "soft" else f"{ALIGNED}, {rule} attention"
         for source, words in SOURCES.items() if rule == "soft" else [("own", SOURCES["own"])]:
             for kind in records[rule].meta["kinds"][:-1]:
                 value = cosine(records[rule], source, kind)
-                cells.append(_cell((group_of(group, source), kind, "cosine"), words, value, use))
+                cells.append(
+                    _cell((group_of(group, source), kind, "cosine"), words, value, settings)
+                )
     return cells
 
 
@@ -94,19 +96,21 @@ def _right(record: Record) -> Interval:
     return crossed(100 * record.values["own_there"][-1], record.values["own_named"][-1])
 
 
-def _cell(key: tuple[str, str, str], setting: str, value: Interval, use: CaptionSettings) -> Cell:
-    return Cell(*key, setting, *value, use.seeds)
+def _cell(
+    key: tuple[str, str, str], setting: str, value: Interval, settings: CaptionSettings
+) -> Cell:
+    return Cell(*key, setting, *value, settings.seeds)
 
 
-def findings(use: CaptionSettings, records: Records) -> list[Finding]:
+def findings(settings: CaptionSettings, records: Records) -> list[Finding]:
     """One finding a claim."""
-    said = " ".join(deviations(use, records)).rstrip(".")
-    return [_aligned(use, records["soft"], said), _hybrid(records, said)]
+    said = " ".join(deviations(settings, records)).rstrip(".")
+    return [_aligned(settings, records["soft"], said), _hybrid(records, said)]
 
 
-def _aligned(use: CaptionSettings, record: Record, deviation: str) -> Finding:
+def _aligned(settings: CaptionSettings, record: Record, deviation: str) -> Finding:
     """C1: the whole attention above its top places, and these above random ones."""
-    top, chance = f"top-{use.top[0]}", f"random-{use.top[0]}"
+    top, chance = f"top-{settings.top[0]}", f"random-{settings.top[0]}"
     met, words = [], []
     for source, name in SOURCES.items():
         first = cosine(record, source, "full", top)
@@ -161,7 +165,7 @@ def _gain(one: Record, other: Record) -> Interval:
     return crossed(*parts[0], minus=parts[1])
 
 
-def deviations(use: CaptionSettings, records: Records) -> list[str]:
+def deviations(settings: CaptionSettings, records: Records) -> list[str]:
     """What differs from the published set-up, in sentences, and what the size allows."""
     meta = records["soft"].meta
     images, (side, d) = meta["images"], meta["grid"]
@@ -170,15 +174,19 @@ def deviations(use: CaptionSettings, records: Records) -> list[str]:
         f"{images['test']:,} held-out images with {meta['names']:,} object words in their "
         "reference captions, in place of COCO 2014's 82,783 and its validation images: enough to "
         "learn frequent words and to compare attention with boxes, not to say good captions.",
-        f"A frozen {use.encoder} gives {side}×{side}×{d} features in place of VGG19's 14×14×512; "
-        f"embedding {use.embed}, state {use.hidden}, attention {use.attention} (published 512, "
+        f"A frozen {settings.encoder} gives {side}×{side}×{d} features in place of "
+        f"VGG19's 14×14×512; "
+        f"embedding {settings.embed}, state {settings.hidden}, attention "
+        f"{settings.attention} (published 512, "
         "512, 256).",
-        f"Every paradigm has {use.epochs} epochs of Adam {use.lr:g}, the hybrid {use.soft_epochs} "
-        f"soft and then {use.hard_epochs} hard with a fresh optimiser (published 20 and 5). Hard "
+        f"Every paradigm has {settings.epochs} epochs of Adam {settings.lr:g}, the "
+        f"hybrid {settings.soft_epochs} "
+        f"soft and then {settings.hard_epochs} hard with a fresh optimiser "
+        f"(published 20 and 5). Hard "
         "attention is trained by REINFORCE with the place of every step and the baseline "
         "subtracted, which the released code does not do, and read at its top place.",
         "Attention is up-sampled bilinearly to 224×224; a box is the union of the boxes of all "
         "objects that the word may name; a phrase is read at its last word. Intervals are over "
-        f"images and seeds, those of BLEU-4 (beam of {use.beam}) over seeds.",
+        f"images and seeds, those of BLEU-4 (beam of {settings.beam}) over seeds.",
         *(f"Data: {note}." for note in meta["notes"]),
     ]

@@ -4,14 +4,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from foveate.settings import Checked, Count, Positive, Several, Share, Some
+from foveate.settings import AtLeastTwo, Count, NonEmpty, Positive, Settings, Share
 
 __all__ = ["RULES", "CaptionSettings"]
 
 RULES = ("soft", "hard", "hybrid")
 
 
-class CaptionSettings(Checked):
+class CaptionSettings(Settings):
     """Which images, which encoder, how large a decoder, and how it is trained and read."""
 
     seeds: Count
@@ -31,7 +31,7 @@ class CaptionSettings(Checked):
     least: Count = 5  # words seen as often; [vr23] and [pvr22] are silent
     captions: Count = 5
     """Captions of an image that are learnt from."""
-    longest: Several = 20
+    longest: AtLeastTwo = 20
     """Words to a caption, its end included."""
     batch: Count = 16
     """Images to a step, each with its captions."""
@@ -41,7 +41,7 @@ class CaptionSettings(Checked):
     reads: Count = 5
     """Measurements after the one at the start, evenly over the training."""
     beam: Count = 3  # [vr23] is silent
-    top: Some[Count] = (20, 10)  # [pvr22] Sec. 2 and the authors' repository
+    top: NonEmpty[Count] = (20, 10)  # [pvr22] Sec. 2 and the authors' repository
     shown: Count = 4
     """Images in the overlays."""
 

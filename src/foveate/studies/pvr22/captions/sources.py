@@ -23,11 +23,11 @@ from foveate.metrics.boxes import PIXELS
 from foveate.models.efficientnet import weights_file
 from foveate.studies.pvr22.captions.settings import CaptionSettings
 from foveate.text.tokens import END, PAD, Vocabulary
+from foveate.types import StepProgress
 
 __all__ = ["Bank", "Pool", "Side", "folder_of", "pool_of", "side_of", "why_not"]
 
 Photo = NDArray[np.uint8]
-Report = Callable[[int, int], None]
 
 
 class Bank:
@@ -111,62 +111,64 @@ def folder_of(name: str) -> Path:
     )
 
 
-def why_not(use: CaptionSettings) -> str | None:
+def why_not(settings: CaptionSettings) -> str | None:
     """Why the settings cannot be run here, None where they can."""
     try:
-        folders = [folder_of(name) for name in use.sets]
-        able = use.encoder != BUILT_IN or weights_file() is not None
-        if not able and not all(_file(use, find_pictures(str(f))).exists() for f in folders):
+        folders = [folder_of(name) for name in settings.sets]
+        able = settings.encoder != BUILT_IN or weights_file() is not None
+        if not able and not all(_file(settings, find_pictures(str(f))).exists() for f in folders):
             return "the weights of the frozen encoder are not in FOVEATE_DATA/weights"
     except FoveateError as error:
         return str(error)
     return None
 
 
-def encoder_of(use: CaptionSettings) -> Encoder:
+def encoder_of(settings: CaptionSettings) -> Encoder:
     """The frozen encoder that the settings name."""
-    return find_encoder(use.encoder, None, use.grid if use.encoder == BUILT_IN else None)
+    return find_encoder(
+        settings.encoder, None, settings.grid if settings.encoder == BUILT_IN else None
+    )
 
 
-def _file(use: CaptionSettings, pictures: Pictures) -> Path:
-    return kept_file(pictures, encoder_of(use), Sizes(use.image_side))
+def _file(settings: CaptionSettings, pictures: Pictures) -> Path:
+    return kept_file(pictures, encoder_of(settings), Sizes(settings.image_side))
 
 
-def pool_of(use: CaptionSettings, report: Report | None = None) -> Pool:
+def pool_of(settings: CaptionSettings, report: StepProgress | None = None) -> Pool:
     """The images and captions of some settings, encoded where they are not yet.
 
     All training images are learnt from; the test images of the first set are reported on, those of
     the others are for validation. A photo stands on one side only.
 
     Args:
-        use: The settings.
+        settings: The settings.
         report: Called as ``report(images encoded, images)`` for each set.
     """
-    if use.made_up:
+    if settings.made_up:
         from foveate.studies.pvr22.captions.synthetic import made_up_pool
 
-        return made_up_pool(use)
-    if not use.sets:
+        return made_up_pool(settings)
+    if not settings.sets:
         raise FoveateError("sets must name at least one folder of images with captions")
-    for name in use.sets:
+    for name in settings.sets:
         pictures = find_pictures(str(folder_of(name)))
-        file = _file(use, pictures)
-        encode(pictures, encoder_of(use), file, Sizes(use.image_side), report)
-    return _pool(use)
+        file = _file(settings, pictures)
+        encode(pictures, encoder_of(settings), file, Sizes(settings.image_side), report)
+    return _pool(settings)
 
 
 @lru_cache(maxsize=1)  # the parts of a run share it
-def _pool(use: CaptionSettings) -> Pool:
+def _pool(settings: CaptionSettings) -> Pool:
     parts: list[dict[str, Captioned]] = []
     grids: list[Tensor] = []
-    for name in use.sets:
+    for name in settings.sets:
         folder, start = folder_of(name), sum(map(len, grids))
         found = read_captioned(folder)
         parts.append({k: replace(own, row=own.row + start) for k, own in found.items()})
-        grids.append(_grid(_file(use, find_pictures(str(folder)))))
+        grids.append(_grid(_file(settings, find_pictures(str(folder)))))
     if set(parts[0]) != {"train", "test"}:
-        raise FoveateError(f"{use.sets[0]} must hold Parquet files of train and of test")
-    return _split(use, torch.cat(grids), parts)
+        raise FoveateError(f"{settings.sets[0]} must hold Parquet files of train and of test")
+    return _split(settings, torch.cat(grids), parts)
 
 
 def _grid(path: Path) -> Tensor:
@@ -179,16 +181,16 @@ def _grid(path: Path) -> Tensor:
     return x
 
 
-def _split(use: CaptionSettings, x: Tensor, parts: Sequence[dict[str, Captioned]]) -> Pool:
+def _split(settings: CaptionSettings, x: Tensor, parts: Sequence[dict[str, Captioned]]) -> Pool:
     test = parts[0]["test"]
     others = [found["test"].without(test) for found in parts[1:] if "test" in found]
     validation = _joined(others) if others else test
     learnt = _joined([found.get("train") or found["all"] for found in parts])
     learnt = learnt.without(test).without(validation)
     said = (caption_words(text) for own in learnt.captions for text in own)
-    vocabulary = Vocabulary.of(said, use.least)
-    train, held, last = (side_of(use, own, vocabulary) for own in (learnt, validation, test))
-    folder = folder_of(use.sets[0])
+    vocabulary = Vocabulary.of(said, settings.least)
+    train, held, last = (side_of(settings, own, vocabulary) for own in (learnt, validation, test))
+    folder = folder_of(settings.sets[0])
 
     def photo(place: int) -> Photo:
         images = find_pictures(str(folder)).read(int(test.row[place]))
@@ -223,14 +225,14 @@ def _joined(parts: Sequence[Captioned]) -> Captioned:
     )
 
 
-def side_of(use: CaptionSettings, told: Captioned, vocabulary: Vocabulary) -> Side:
+def side_of(settings: CaptionSettings, told: Captioned, vocabulary: Vocabulary) -> Side:
     """Captions as padded words: at most ``captions`` to an image and ``longest`` words to each.
 
     A caption that is cut has no END: it teaches how to begin, not where to stop.
     """
-    y = torch.full((len(told), use.captions, use.longest), PAD)
+    y = torch.full((len(told), settings.captions, settings.longest), PAD)
     for i, texts in enumerate(told.captions):
-        for k, text in enumerate(texts[: use.captions]):
-            ids = [*vocabulary.encode(caption_words(text)), END][: use.longest]
+        for k, text in enumerate(texts[: settings.captions]):
+            ids = [*vocabulary.encode(caption_words(text)), END][: settings.longest]
             y[i, k, : len(ids)] = torch.tensor(ids)
     return Side(torch.from_numpy(told.row), y, told)

@@ -19,14 +19,14 @@ NAMES = ("cat", "dog", "kite")
 SIDE, D = 6, 8  # places a side, features a place
 
 
-def made_up_pool(use: CaptionSettings) -> Pool:
+def made_up_pool(settings: CaptionSettings) -> Pool:
     """A pool of ``made_up`` images, half of them to learn from and a quarter for each other side.
 
     Each image has one object, whose places have the object's feature beside noise; half of its
     captions are "a NAME", half "there is a NAME here".
     """
     chance = generator("made-up captions")
-    n = use.made_up
+    n = settings.made_up
     kind = torch.randint(len(NAMES), (n,), generator=chance).tolist()
     corner = torch.randint(SIDE - 2, (n, 2), generator=chance)
     x = 0.3 * torch.randn(n, D, SIDE, SIDE, generator=chance)
@@ -44,7 +44,7 @@ def made_up_pool(use: CaptionSettings) -> Pool:
         _part(everything, *cut) for cut in ((0, n // 2), (n // 2, 3 * n // 4), (3 * n // 4, n))
     )
     vocabulary = Vocabulary.of(caption_words(t) for own in learnt.captions for t in own)
-    train, held, last = (side_of(use, own, vocabulary) for own in (learnt, validation, test))
+    train, held, last = (side_of(settings, own, vocabulary) for own in (learnt, validation, test))
 
     def photo(place: int) -> Photo:
         shade = 90 + 110 * box_mask(b[1:] for b in test.boxes[place])

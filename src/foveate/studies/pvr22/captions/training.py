@@ -23,20 +23,20 @@ __all__ = ["Lesson", "marks", "model_for", "train_part"]
 KEEP = 0.9  # of the baseline at every step, Xu et al. (2015)
 
 
-def marks(use: CaptionSettings, per_epoch: int, rule: str) -> list[int]:
+def marks(settings: CaptionSettings, per_epoch: int, rule: str) -> list[int]:
     """Steps to measure at; the step that the hybrid goes on from is one of soft attention's."""
     if rule == "hybrid":
-        return [0, use.hard_epochs * per_epoch]
-    at = np.linspace(0, use.epochs * per_epoch, use.reads + 1).round().astype(int)
-    last = [use.soft_epochs * per_epoch] if rule == "soft" else []
+        return [0, settings.hard_epochs * per_epoch]
+    at = np.linspace(0, settings.epochs * per_epoch, settings.reads + 1).round().astype(int)
+    last = [settings.soft_epochs * per_epoch] if rule == "soft" else []
     return np.unique([*at, *last]).tolist()
 
 
-def model_for(use: CaptionSettings, pool: Pool, seed: int) -> Captioner:
+def model_for(settings: CaptionSettings, pool: Pool, seed: int) -> Captioner:
     """An untrained captioner; soft and hard attention of a seed begin with the same weights."""
-    sizes = {"embed": use.embed, "hidden": use.hidden, "attention": use.attention}
+    sizes = {"embed": settings.embed, "hidden": settings.hidden, "attention": settings.attention}
     make = partial(
-        Captioner, len(pool.vocabulary), pool.bank.x.shape[1], dropout=use.dropout, **sizes
+        Captioner, len(pool.vocabulary), pool.bank.x.shape[1], dropout=settings.dropout, **sizes
     )
     model = built(make, "captions", seed)
     assert isinstance(model, Captioner)
@@ -83,33 +83,35 @@ class Lesson:
 
 
 def train_part(
-    use: CaptionSettings, rule: str, checkpoint: Path, tell: Callable[[int, int], None]
+    settings: CaptionSettings, rule: str, checkpoint: Path, tell: Callable[[int, int], None]
 ) -> Record:
     """Train all seeds one way; the hybrid goes on from soft attention's weights at the switch."""
-    pool = pool_of(use, tell)
-    exam = Exam.of(use, pool)
+    pool = pool_of(settings, tell)
+    exam = Exam.of(settings, pool)
     lengths = (pool.train.y != PAD).sum(-1).amax(-1)
-    per_epoch = Epochs(lengths, use.batch).per_epoch
-    switch = use.soft_epochs * per_epoch
+    per_epoch = Epochs(lengths, settings.batch).per_epoch
+    switch = settings.soft_epochs * per_epoch
     soft = checkpoint.parent.parent / "soft"
     members = [
-        partial(_member, use, pool, exam, rule, seed, switch, soft / f"switch-{seed}.safetensors")
-        for seed in range(use.seeds)
+        partial(
+            _member, settings, pool, exam, rule, seed, switch, soft / f"switch-{seed}.safetensors"
+        )
+        for seed in range(settings.seeds)
     ]
-    at = marks(use, per_epoch, rule)
+    at = marks(settings, per_epoch, rule)
     record = follow(members, at, checkpoint=checkpoint, report=tell)
     meta = {**exam.about(), "rule": rule, "per_epoch": per_epoch}
     return replace(record, final=exam.pictures(), meta=meta)
 
 
 def _member(
-    use: CaptionSettings, pool: Pool, exam: Exam, rule: str, seed: int, switch: int, kept: Path
+    settings: CaptionSettings, pool: Pool, exam: Exam, rule: str, seed: int, switch: int, kept: Path
 ) -> Course:
-    model = model_for(use, pool, seed)
+    model = model_for(settings, pool, seed)
     if rule == "hybrid":
         model.load_state_dict(load_checkpoint(kept)[0])
     lengths = (pool.train.y != PAD).sum(-1).amax(-1)
-    order = Epochs(lengths, use.batch, "captions", seed)
+    order = Epochs(lengths, settings.batch, "captions", seed)
     way = "soft" if rule == "soft" else "hard"
     lesson = Lesson(model, pool, way, order, switch if rule == "hybrid" else 0, seed)
     look: Look = "soft" if rule == "soft" else "top"
@@ -119,4 +121,4 @@ def _member(
             save_checkpoint(kept, dict(model.state_dict()), {"step": step})
         return exam.measure(model, look, seed)
 
-    return Course(model, lesson.loss, measure, use.lr)  # type: ignore[arg-type]
+    return Course(model, lesson.loss, measure, settings.lr)  # type: ignore[arg-type]

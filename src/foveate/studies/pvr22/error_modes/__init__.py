@@ -18,14 +18,14 @@ from foveate.jobs.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.models.focus import FCAM
 from foveate.models.nets import direct, linear
 from foveate.records.record import Record
-from foveate.settings import Checked, Count, Positive, Several, Some
+from foveate.settings import AtLeastTwo, Count, NonEmpty, Positive, Settings
 from foveate.studies.pvr22.error_modes.initialisation import authors_build, random_build
 from foveate.studies.pvr22.error_modes.linear_focus import attended, best_separation, exact_ft
 from foveate.studies.pvr22.error_modes.outcome import settled
 from foveate.training.evaluation import read_stack
 from foveate.training.loop import fit
 from foveate.training.plan import Plan
-from foveate.training.stack import Build, Pile, Stack
+from foveate.training.stack import Build, MemberBags, Stack
 
 __all__ = ["BOXES", "DIRECT_SETS", "ErrorModeSettings", "ErrorModes"]
 
@@ -33,14 +33,14 @@ BOXES: Mapping[int, Boxes] = {1: MODE_1, 2: MODE_2, 3: MODE_3}
 DIRECT_SETS = ("error-mode-1", "error-mode-2", "error-mode-3", "digits")
 
 
-class ErrorModeSettings(Checked):
+class ErrorModeSettings(Settings):
     """Sizes of the trainings on the three modes, and of what is held against them."""
 
-    seeds: Several = 256
+    seeds: AtLeastTwo = 256
     """Random starts of each mode."""
-    authors: Several = 8
+    authors: AtLeastTwo = 8
     """Trainings from the authors' initial weights, each on fresh mosaics."""
-    m: Several = 9  # [pvr22] Sec. 4
+    m: AtLeastTwo = 9  # [pvr22] Sec. 4
     n: Count = 3000  # [pvr22] released scripts; the text says 200
     n_test: Count = 500  # the scripts hold out 1,000; half is enough for 256 starts
     epochs: tuple[Count, Count, Count] = (100, 100, 150)  # [pvr22] released scripts
@@ -52,14 +52,14 @@ class ErrorModeSettings(Checked):
     """Draw f and g from the same random numbers, as the released scripts do."""
     direct_sets: tuple[str, ...] = DIRECT_SETS
     """Data sets of the direct classifier: those of the criterion, and any more."""
-    direct_seeds: Several = 4
-    direct_n: Some[Count] = (3000, 200)  # the released scripts', and the text's
+    direct_seeds: AtLeastTwo = 4
+    direct_n: NonEmpty[Count] = (3000, 200)  # the released scripts', and the text's
     direct_epochs: Count = 100  # the paper is silent; most stop earlier, by their loss
     direct_lr: Positive = 1e-3  # the paper is silent
     direct_stop: Positive = 0.01  # [pvr22] appendix: training stops at a loss of .01
     angles: Annotated[int, Field(ge=4)] = 720
     """Directions of the focus at which FT is computed."""
-    sums: Several = 8
+    sums: AtLeastTwo = 8
     """Draws of mosaics on which f = x₁ + x₂ is tried."""
 
     @field_validator("direct_sets")
@@ -111,7 +111,7 @@ class ErrorModes(Experiment):
         "f = x₁ + x₂ has an exact FT in [.60, .72] while a linear g on its attended points is at "
         "least .98 accurate on fresh mosaics. Holds with both, in part with one.",
     }
-    scales: ClassVar[Mapping[Scale, Checked]] = {
+    scales: ClassVar[Mapping[Scale, Settings]] = {
         "smoke": ErrorModeSettings(
             seeds=4,
             authors=2,
@@ -136,19 +136,19 @@ class ErrorModes(Experiment):
         ),
     }
 
-    def parts(self, use: ErrorModeSettings) -> Mapping[str, Work]:
-        own = {f"mode-{k}-authors": partial(_mode_part, use, k, True) for k in BOXES}
-        random = {f"mode-{k}-starts": partial(_mode_part, use, k, False) for k in BOXES}
+    def parts(self, settings: ErrorModeSettings) -> Mapping[str, Work]:
+        own = {f"mode-{k}-authors": partial(_mode_part, settings, k, True) for k in BOXES}
+        random = {f"mode-{k}-starts": partial(_mode_part, settings, k, False) for k in BOXES}
         plain = {
-            f"direct-{name}-{n}": partial(_direct_part, use, name, n)
-            for name in use.direct_sets
-            for n in use.direct_n
+            f"direct-{name}-{n}": partial(_direct_part, settings, name, n)
+            for name in settings.direct_sets
+            for n in settings.direct_n
         }
-        return {"linear-focus": partial(_linear_part, use), **own, **random, **plain}
+        return {"linear-focus": partial(_linear_part, settings), **own, **random, **plain}
 
 
 def _mode_part(
-    use: ErrorModeSettings,
+    settings: ErrorModeSettings,
     mode: int,
     authors: bool,
     checkpoint: Path,
@@ -156,22 +156,22 @@ def _mode_part(
 ) -> Record:
     """One mode under soft attention; a seed decides a member's bags, order and random weights."""
     data = DATASETS.get(f"error-mode-{mode}")()
-    seeds = range(use.authors if authors else use.seeds)
+    seeds = range(settings.authors if authors else settings.seeds)
     builds: list[Build] = [
-        authors_build(mode, first=seed == 0) if authors else random_build(mode, use.tied)
+        authors_build(mode, first=seed == 0) if authors else random_build(mode, settings.tied)
         for seed in seeds
     ]
-    test = [data.load("test", n=use.n_test, m=use.m, seed=seed) for seed in seeds]
+    test = [data.load("test", n=settings.n_test, m=settings.m, seed=seed) for seed in seeds]
     plan = Plan(
-        epochs=use.epochs[mode - 1],
-        batch=use.batch,
-        lr=use.lr,
+        epochs=settings.epochs[mode - 1],
+        batch=settings.batch,
+        lr=settings.lr,
         optimizer=data.recipe.optimizer,  # type: ignore[arg-type]
-        every=1 if authors else use.every,
+        every=1 if authors else settings.every,
     )
     record = fit(
         builds,
-        [data.load("train", n=use.n, m=use.m, seed=seed) for seed in seeds],
+        [data.load("train", n=settings.n, m=settings.m, seed=seed) for seed in seeds],
         test,
         "soft",
         seeds=seeds,
@@ -183,12 +183,16 @@ def _mode_part(
 
 
 def _direct_part(
-    use: ErrorModeSettings, name: str, n: int, checkpoint: Path, tell: Callable[[int, int], None]
+    settings: ErrorModeSettings,
+    name: str,
+    n: int,
+    checkpoint: Path,
+    tell: Callable[[int, int], None],
 ) -> Record:
     """A classifier of the concatenated mosaic, and how well it knows its training mosaics."""
-    data, seeds = DATASETS.get(name)(), range(use.direct_seeds)
-    train = [data.load("train", n=n, m=use.m, seed=seed) for seed in seeds]
-    test = [data.load("test", n=use.n_test, m=use.m, seed=seed) for seed in seeds]
+    data, seeds = DATASETS.get(name)(), range(settings.direct_seeds)
+    train = [data.load("train", n=n, m=settings.m, seed=seed) for seed in seeds]
+    test = [data.load("test", n=settings.n_test, m=settings.m, seed=seed) for seed in seeds]
     record = fit(
         partial(_direct_model, train[0], len(data.classes)),
         train,
@@ -196,12 +200,15 @@ def _direct_part(
         "direct",
         seeds=seeds,
         plan=Plan(
-            epochs=use.direct_epochs, batch=use.batch, lr=use.direct_lr, stop_below=use.direct_stop
+            epochs=settings.direct_epochs,
+            batch=settings.batch,
+            lr=settings.direct_lr,
+            stop_below=settings.direct_stop,
         ),
         checkpoint=checkpoint,
         report=tell,
     )
-    pile = Pile(train, len(seeds))
+    pile = MemberBags(train, len(seeds))
     seen = read_stack(record.trained, pile, PARADIGMS.get("direct")())
     fitted = (seen.log_p.argmax(-1) == pile.y).double().mean(1).numpy()
     final = {"train_accuracy": fitted, "test_accuracy": record.last("accuracy")}
@@ -213,34 +220,34 @@ def _direct_model(bag: Bag, classes: int) -> FCAM:
     return FCAM(idle, direct(bag.segment_shape, bag.m, classes), "uniform")
 
 
-def _linear_part(use: ErrorModeSettings, _: Path, tell: Callable[[int, int], None]) -> Record:
+def _linear_part(settings: ErrorModeSettings, _: Path, tell: Callable[[int, int], None]) -> Record:
     """What linear focuses can do: the best margins, FT by direction, and f = x₁ + x₂ in mode 1."""
     best = [best_separation(boxes) for boxes in BOXES.values()]
-    angle = np.linspace(-180, 180, use.angles + 1)
+    angle = np.linspace(-180, 180, settings.angles + 1)
     w = np.stack([np.cos(np.radians(angle)), np.sin(np.radians(angle))], 1)
-    ft = [exact_ft(boxes, w, use.m).mean(1) for boxes in BOXES.values()]
+    ft = [exact_ft(boxes, w, settings.m).mean(1) for boxes in BOXES.values()]
     accuracy = []
-    for seed in range(use.sums):
-        accuracy.append(_sum_focus(use, seed))
-        tell(seed + 1, use.sums)
+    for seed in range(settings.sums):
+        accuracy.append(_sum_focus(settings, seed))
+        tell(seed + 1, settings.sums)
     final = {
         "margin": np.array([[found.margin for found in best]]),
         "direction": np.stack([found.w for found in best])[None],
         "angle": angle[None],
         "ft": np.stack(ft)[None],
-        "sum_ft": exact_ft(MODE_1, np.ones((1, 2)), use.m),
+        "sum_ft": exact_ft(MODE_1, np.ones((1, 2)), settings.m),
         "sum_accuracy": np.array(accuracy)[None],
     }
     return Record(np.zeros(1), {}, final, {"modes": list(BOXES)})
 
 
-def _sum_focus(use: ErrorModeSettings, seed: int) -> float:
+def _sum_focus(settings: ErrorModeSettings, seed: int) -> float:
     """Held-out accuracy of a linear g on the attended points of f = x₁ + x₂. [pvr22] Sec. 4.1"""
     from sklearn.linear_model import LogisticRegression
 
     data = DATASETS.get("error-mode-1")()
-    bags = [data.load("train", n=use.n, m=use.m, seed=seed)]
-    bags += [data.load("test", n=use.n, m=use.m, seed=seed)]
+    bags = [data.load("train", n=settings.n, m=settings.m, seed=seed)]
+    bags += [data.load("test", n=settings.n, m=settings.m, seed=seed)]
     points = [attended(_dense(bag), np.ones(2)) for bag in bags]
     g = LogisticRegression(C=1e4, max_iter=10_000)  # a convex problem: hardly any penalty
     g.fit(points[0], bags[0].y.numpy())

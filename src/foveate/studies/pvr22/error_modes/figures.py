@@ -28,11 +28,11 @@ from foveate.studies.pvr22.error_modes.statistics import as_row
 __all__ = ["figures"]
 
 
-def figures(use: ErrorModeSettings, records: Records) -> Mapping[str, Any]:
+def figures(settings: ErrorModeSettings, records: Records) -> Mapping[str, Any]:
     """The charts by name.
 
     Args:
-        use: The experiment's settings.
+        settings: The experiment's settings.
         records: Its records.
 
     Returns:
@@ -47,12 +47,12 @@ def figures(use: ErrorModeSettings, records: Records) -> Mapping[str, Any]:
             for k, boxes in BOXES.items()
         },
         "outcomes": outcomes(records),
-        "angles": angles(use, records),
-        "foresight": foresight(use, records),
+        "angles": angles(settings, records),
+        "foresight": foresight(settings, records),
         "convergence": _convergence(records),
         "sparsity": _sparsity(records),
         "linear-focus": _linear(records["linear-focus"]),
-        "direct": _direct(use, records),
+        "direct": _direct(settings, records),
     }
 
 
@@ -181,14 +181,14 @@ def _linear(record: Record) -> Any:
     ).properties(width=700, height=260, description=f"Best FT over all directions: {best}")
 
 
-def _direct(use: ErrorModeSettings, records: Records) -> alt.HConcatChart:
+def _direct(settings: ErrorModeSettings, records: Records) -> alt.HConcatChart:
     """Accuracy of the classifier without attention on mosaics it has seen and on others."""
     panels = []
     names = ("training mosaics", "held-out mosaics")
     scale = alt.Scale(domain=[*names], range=["#9aa1a8", "#D55E00"])
-    for n in use.direct_n:
+    for n in settings.direct_n:
         rows: list[dict[str, Any]] = []
-        for name in use.direct_sets:
+        for name in settings.direct_sets:
             record = records[f"direct-{name}-{n}"]
             for key, what in zip(("train", "test"), names, strict=True):
                 value = mean_interval(100 * record.final[f"{key}_accuracy"], within=(0, 100))

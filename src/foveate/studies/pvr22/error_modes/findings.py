@@ -29,11 +29,11 @@ LEAST_BAGS = 10  # of one kind, below which a model says nothing of it
 FTPT, FFPT = QUADRANTS.index("ftpt"), QUADRANTS.index("ffpt")
 
 
-def findings(use: ErrorModeSettings, records: Records) -> list[Finding]:
+def findings(settings: ErrorModeSettings, records: Records) -> list[Finding]:
     """One finding for each claim of the experiment."""
     return [
-        *(_mode(mode, use, records) for mode in BOXES),
-        _direct(use, records),
+        *(_mode(mode, settings, records) for mode in BOXES),
+        _direct(settings, records),
         _sparsity(records),
         _speed(records),
         _linear(records),
@@ -45,7 +45,7 @@ def direct_name(name: str) -> str:
     return name.replace("error-mode-", "mode ")
 
 
-def _mode(mode: int, use: ErrorModeSettings, records: Records) -> Finding:
+def _mode(mode: int, settings: ErrorModeSettings, records: Records) -> Finding:
     own, random = records[f"mode-{mode}-authors"], records[f"mode-{mode}-starts"]
     accuracy, ft = own.last("accuracy").mean(), own.last("ft").mean()
     inside = fell(random)
@@ -58,7 +58,11 @@ def _mode(mode: int, use: ErrorModeSettings, records: Records) -> Finding:
         "Every segment is a fresh draw (the released scripts draw mosaics from at most 2,100 base "
         "points); 3,000 training mosaics as in the scripts, where the text says 200. Random starts "
         "are PyTorch's own for linear layers, as the authors'"
-        + (" are." if use.tied else ", but f and g are drawn independently: theirs share numbers.")
+        + (
+            " are."
+            if settings.tied
+            else ", but f and g are drawn independently: theirs share numbers."
+        )
     )
     if mode == 3:
         deviation += (
@@ -77,7 +81,7 @@ def _mode(mode: int, use: ErrorModeSettings, records: Records) -> Finding:
         f"{inside.sum()} end accurate but unfocused (median FT {_median(found[inside])}; "
         f"{(inside & (found >= BAND[0]) & (found <= BAND[1])).sum()} with FT in .55–.80), "
         f"{(right & ~inside).sum()} accurate and focused, {(~right).sum()} below .95 accuracy. "
-        + foresee(BOXES[mode], random, use.m).said,
+        + foresee(BOXES[mode], random, settings.m).said,
         figure=f"mode-{mode}",
         deviation=deviation,
     )
@@ -92,17 +96,17 @@ def _median(values: Array) -> str:
     return f"{np.median(values):.2f}" if len(values) else "none"
 
 
-def _direct(use: ErrorModeSettings, records: Records) -> Finding:
-    most = use.direct_n[0]
+def _direct(settings: ErrorModeSettings, records: Records) -> Finding:
+    most = settings.direct_n[0]
     met, above, said = [], [], []
-    for name in use.direct_sets:
+    for name in settings.direct_sets:
         record = records[f"direct-{name}-{most}"]
         chance = 1 / record.meta["classes"]
         train, test = (record.final[f"{k}_accuracy"] for k in ("train", "test"))
         if name in DIRECT_SETS:
             met.append(bool(train.mean() >= ACCURATE and test.mean() <= chance + NEAR_CHANCE))
             above.append(test - chance)
-        told = [_trained_on(records[f"direct-{name}-{n}"], n) for n in use.direct_n]
+        told = [_trained_on(records[f"direct-{name}-{n}"], n) for n in settings.direct_n]
         said.append(f"{direct_name(name)} (chance {chance:.2f}): {'; '.join(told)}")
     effect = mean_of_means(above)
     return Finding(

@@ -4,16 +4,15 @@ FT of :math:`f(x) = w \cdot x + b` depends on the direction of w alone, and on u
 an integral of piecewise polynomials; whether any w reaches FT = 1 is a linear programme.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from foveate.data.error_modes import Box, Boxes
+from foveate.types import Array
 
 __all__ = ["Separation", "attended", "best_separation", "exact_ft", "score_cdf"]
 
-Array = NDArray[Any]
 FLAT = 1e-7  # a side of a box seen under so small an angle counts as this share of the other
 
 

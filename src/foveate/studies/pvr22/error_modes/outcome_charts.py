@@ -78,7 +78,7 @@ def _counted(record: Record, own: Record, total: int) -> list[dict[str, Any]]:
     ]
 
 
-def angles(use: ErrorModeSettings, records: Records) -> alt.VConcatChart:
+def angles(settings: ErrorModeSettings, records: Records) -> alt.VConcatChart:
     """Final FT against the direction of the initial focus; the line is the FT it starts with."""
     panels = []
     x = alt.X(
@@ -132,11 +132,11 @@ def angles(use: ErrorModeSettings, records: Records) -> alt.VConcatChart:
     )
 
 
-def foresight(use: ErrorModeSettings, records: Records) -> Any:
+def foresight(settings: ErrorModeSettings, records: Records) -> Any:
     """How well each predictor tells which starts fall, with its interval."""
     rows: list[dict[str, Any]] = []
     for k, boxes in BOXES.items():
-        found = foresee(boxes, records[f"mode-{k}-starts"], use.m)
+        found = foresee(boxes, records[f"mode-{k}-starts"], settings.m)
         rows += [
             {"what": name, "mode": f"mode {k}", **as_row(power)}
             for name, power in found.power.items()

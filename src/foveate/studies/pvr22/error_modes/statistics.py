@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from foveate.metrics.intervals import Interval
+from foveate.types import Array
 
 __all__ = ["as_row", "auc", "foretold", "mean_of_means"]
 
-Array = NDArray[Any]
 DRAWS = 2000
 
 

@@ -14,7 +14,7 @@ from foveate.models.focus import FCAM, AttentionModel
 from foveate.models.nets import pair
 from foveate.models.oracle import Oracle, Taught
 from foveate.records.published import Cell
-from foveate.settings import Checked, Count, Positive, Several
+from foveate.settings import AtLeastTwo, Count, Positive, Settings
 from foveate.studies.published import Reproduction
 from foveate.studies.pvr22.table2.published import PUBLISHED
 from foveate.studies.trials import Trial, run_trial, seconds_of_all
@@ -41,7 +41,7 @@ VARIANTS = {
 LAYERS = ("zeroth", "last")
 
 
-class Sizes(Checked):
+class Sizes(Settings):
     """How much of one data set, and how it is trained."""
 
     data: str
@@ -55,10 +55,10 @@ class Sizes(Checked):
     seeds: Count
 
 
-class Table2Settings(Checked):
+class Table2Settings(Settings):
     """Mosaics of images and the appendix's Gaussians, six variants at two layers."""
 
-    m: Several = 9  # [pvr22] Sec. 6.1
+    m: AtLeastTwo = 9  # [pvr22] Sec. 6.1
     images: Sizes | None
     points: Sizes
     seeds: Count | None = None
@@ -134,7 +134,7 @@ class Table2(Reproduction):
         "points below softmax's at the zeroth and at the last layer, with an interval that "
         "excludes 0. Holds with all four, in part with some.",
     }
-    scales: ClassVar[Mapping[Scale, Checked]] = {
+    scales: ClassVar[Mapping[Scale, Settings]] = {
         "smoke": Table2Settings(
             images=Sizes(data="digits", net="mlp", n=40, n_test=30, epochs=2, batch=20, lr=1e-3,
                          stop_below=0.05, seeds=2),
@@ -150,51 +150,51 @@ class Table2(Reproduction):
         "paper": Table2Settings(images=CIFAR, points=GAUSSIANS),
     }  # fmt: skip
 
-    def trials(self, use: Table2Settings) -> dict[str, Trial]:
+    def trials(self, settings: Table2Settings) -> dict[str, Trial]:
         """What is trained, by the name of its part."""
         return {
-            f"{data}-{name}-{layer}": _trial(use, data, VARIANTS[name], layer)
-            for data in use.sets
+            f"{data}-{name}-{layer}": _trial(settings, data, VARIANTS[name], layer)
+            for data in settings.sets
             for layer in LAYERS
             for name in VARIANTS
         }
 
-    def parts(self, use: Table2Settings) -> Mapping[str, Work]:
-        return {name: partial(run_trial, trial) for name, trial in self.trials(use).items()}
+    def parts(self, settings: Table2Settings) -> Mapping[str, Work]:
+        return {name: partial(run_trial, trial) for name, trial in self.trials(settings).items()}
 
-    def cells(self, use: Table2Settings, records: Records) -> list[Cell]:
+    def cells(self, settings: Table2Settings, records: Records) -> list[Cell]:
         from foveate.studies.pvr22.table2.findings import table2_cells
 
-        return table2_cells(use, records)
+        return table2_cells(settings, records)
 
-    def differs(self, use: Table2Settings, records: Records) -> list[str]:
+    def differs(self, settings: Table2Settings, records: Records) -> list[str]:
         from foveate.studies.pvr22.table2.findings import deviations
 
-        return [text for data in use.sets for text in deviations(use, data)]
+        return [text for data in settings.sets for text in deviations(settings, data)]
 
-    def runnable(self, use: Table2Settings) -> tuple[Checked, dict[str, str]]:
-        if use.images is None or not use.images.data.startswith("cifar10"):
-            return use, {}
+    def runnable(self, settings: Table2Settings) -> tuple[Settings, dict[str, str]]:
+        if settings.images is None or not settings.images.data.startswith("cifar10"):
+            return settings, {}
         try:
             locate("cifar10", "uoft-cs/cifar10")
         except FoveateError as error:
-            left = Table2Settings(**(use.model_dump() | {"images": None}))
+            left = Table2Settings(**(settings.model_dump() | {"images": None}))
             return left, {f"CIFAR-10, {layer} layer": str(error) for layer in LAYERS}
-        return use, {}
+        return settings, {}
 
     def seconds(
-        self, use: Table2Settings, report: Callable[[str, int, int], None] | None = None
+        self, settings: Table2Settings, report: Callable[[str, int, int], None] | None = None
     ) -> float:
-        return seconds_of_all(self.trials(use), report)
+        return seconds_of_all(self.trials(settings), report)
 
 
-def _trial(use: Table2Settings, data: str, variant: Variant, layer: str) -> Trial:
-    sizes = use.of(data)
+def _trial(settings: Table2Settings, data: str, variant: Variant, layer: str) -> Trial:
+    sizes = settings.of(data)
     source = DATASETS.get(sizes.data)()
 
     def bags(split: Any, seed: int) -> Bag:
         n = sizes.n if split == "train" else sizes.n_test
-        return source.load(split, n=n, m=use.m, seed=seed)
+        return source.load(split, n=n, m=settings.m, seed=seed)
 
     def build(train: Bag) -> AttentionModel:
         f, g, phi = pair(sizes.net, train.segment_shape, len(source.classes), layer)

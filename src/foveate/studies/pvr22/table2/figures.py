@@ -29,16 +29,18 @@ DASHES = {"entropy": [6, 3], "sparsemax": [2, 2], "spherical": [9, 3, 2, 3], "ha
 THRESHOLDS = np.linspace(0, 1, 101)
 
 
-def figures(use: Table2Settings, records: Records) -> Mapping[str, Any]:
+def figures(settings: Table2Settings, records: Records) -> Mapping[str, Any]:
     """The charts by name: ``focus``, ``sparsity``, ``thresholds``, ``gaussians``."""
-    cells, known = table2_cells(use, records), PUBLISHED.numbers
+    cells, known = table2_cells(settings, records), PUBLISHED.numbers
     points = [c for c in cells if c.group.startswith("Gaussians")]
     images = [c for c in cells if c not in points]
     charts = {"gaussians": _stacked(points, known, ("accuracy %", "FT %", "FTPT %"))}
     if images:
         charts["focus"] = _stacked(images, known, ("accuracy %", "FT %"))
         charts["sparsity"] = _stacked(images, known, ("NNZ", "Ent, bits"))
-    charts["thresholds"] = alt.vconcat(*(_curves(data, records) for data in use.sets)).properties(
+    charts["thresholds"] = alt.vconcat(
+        *(_curves(data, records) for data in settings.sets)
+    ).properties(
         description="Share of held-out bags with attention on the foreground above a threshold."
     )
     return charts

@@ -39,46 +39,50 @@ def _gain(records: Records, measure: str, one: tuple[str, str], other: tuple[str
     )
 
 
-def table2_cells(use: Table2Settings, records: Records) -> list[Cell]:
+def table2_cells(settings: Table2Settings, records: Records) -> list[Cell]:
     """The table as measured, a group a data set and layer."""
     cells = []
-    for data in use.sets:
+    for data in settings.sets:
         for layer in LAYERS:
             for name in VARIANTS:
                 own = records[f"{data}-{name}-{layer}"]
                 for measure in MEASURES:
-                    key = (f"{_group(use, data)}, {layer} layer", name, measure)
+                    key = (f"{_group(settings, data)}, {layer} layer", name, measure)
                     values = _of(records, data, name, layer, measure)
-                    cells.append(cell(key, _setting(use, data), values))
-                cells += _costs(f"{_group(use, data)}, {layer} layer", name, own, use, data)
+                    cells.append(cell(key, _setting(settings, data), values))
+                cells += _costs(
+                    f"{_group(settings, data)}, {layer} layer", name, own, settings, data
+                )
     return cells
 
 
-def _group(use: Table2Settings, data: str) -> str:
-    source = use.of(data).data
+def _group(settings: Table2Settings, data: str) -> str:
+    source = settings.of(data).data
     return GROUPS[data] if data == "points" or source.startswith("cifar10") else source
 
 
-def _setting(use: Table2Settings, data: str) -> str:
-    return "frozen features" if use.of(data).data.endswith("-features") else ""
+def _setting(settings: Table2Settings, data: str) -> str:
+    return "frozen features" if settings.of(data).data.endswith("-features") else ""
 
 
-def _costs(group: str, name: str, record: Record, use: Table2Settings, data: str) -> list[Cell]:
+def _costs(
+    group: str, name: str, record: Record, settings: Table2Settings, data: str
+) -> list[Cell]:
     calls = np.array(record.meta["classifier_calls"], float) / 1e6
     seconds = np.full(1, record.meta["cpu_seconds"] / len(calls))
-    setting = _setting(use, data)
+    setting = _setting(settings, data)
     return [
         cell((group, name, "calls of g, millions"), setting, calls),
         cell((group, name, "CPU s a seed"), setting, seconds),
     ]
 
 
-def findings(use: Table2Settings, records: Records) -> list[Finding]:
+def findings(settings: Table2Settings, records: Records) -> list[Finding]:
     """One finding a claim; none without images, of which most claims speak."""
-    if use.images is None:
+    if settings.images is None:
         return []
-    said = " ".join(deviations(use, "images"))
-    both = f"{said} {' '.join(deviations(use, 'points'))}"
+    said = " ".join(deviations(settings, "images"))
+    both = f"{said} {' '.join(deviations(settings, 'points'))}"
     return [
         _sparse_maps(records, said),
         _last_layer(records, said),
@@ -182,10 +186,10 @@ def _gaussians(records: Records, deviation: str) -> Finding:
     return _finding("pvr22:C13", met, effects[0], measure, words, "gaussians", deviation)
 
 
-def deviations(use: Table2Settings, data: str) -> list[str]:
+def deviations(settings: Table2Settings, data: str) -> list[str]:
     """What differs from the published set-up on one data set, in sentences."""
     if data == "points":
-        sizes = use.points
+        sizes = settings.points
         text = ["Gaussians: every segment is a fresh draw."]
         if (sizes.epochs, sizes.lr, sizes.n) != (2500, 1e-3, 3000):
             text.append(
@@ -193,7 +197,7 @@ def deviations(use: Table2Settings, data: str) -> list[str]:
                 "place of 1e-3 for up to 2,500 on 3,000."
             )
         return text
-    sizes = use.of("images")
+    sizes = settings.of("images")
     text = ["Test mosaics are cut from test images, and all seeds are reported."]
     if sizes.net != "pvr22":
         text.append(

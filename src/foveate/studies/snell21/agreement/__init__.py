@@ -13,12 +13,12 @@ from pydantic import Field
 
 from foveate.jobs.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.records.record import Record
-from foveate.settings import Checked, Count, Positive, Share
+from foveate.settings import Count, Positive, Settings, Share
 
 __all__ = ["Agreement", "AgreementSettings", "checkpoints"]
 
 
-class AgreementSettings(Checked):
+class AgreementSettings(Settings):
     """Data sets, sizes of the models and lengths of the trainings."""
 
     texts: tuple[str, ...] = ("sst", "newsgroups", "ag_news", "imdb", "amazon", "yelp", "sms")
@@ -100,7 +100,7 @@ class Agreement(Experiment):
         "ξ(α, β_uf) is at least a tenth of ξ*. Holds with (a) in every data set and (b) in every "
         "set of pairs, one at least; in part with (a) in at least half of the data sets.",
     }
-    scales: ClassVar[Mapping[Scale, Checked]] = {
+    scales: ClassVar[Mapping[Scale, Settings]] = {
         "smoke": AgreementSettings(
             texts=("keywords",),
             seeds=2,
@@ -152,27 +152,27 @@ class Agreement(Experiment):
         "paper": AgreementSettings(pairs=("multi30k", "iwslt14")),
     }
 
-    def parts(self, use: AgreementSettings) -> Mapping[str, Work]:
+    def parts(self, settings: AgreementSettings) -> Mapping[str, Work]:
         from foveate.studies.snell21.agreement.pairs import pairs_here
         from foveate.studies.snell21.agreement.texts import texts_here
 
-        texts = texts_here(use.texts) or ("keywords",)
-        return {name: partial(_texts, use, name) for name in texts} | {
-            name: partial(_pairs, use, name) for name in pairs_here(use.pairs)
+        texts = texts_here(settings.texts) or ("keywords",)
+        return {name: partial(_texts, settings, name) for name in texts} | {
+            name: partial(_pairs, settings, name) for name in pairs_here(settings.pairs)
         }
 
 
 def _texts(
-    use: AgreementSettings, name: str, checkpoint: Path, tell: Callable[[int, int], None]
+    settings: AgreementSettings, name: str, checkpoint: Path, tell: Callable[[int, int], None]
 ) -> Record:
     from foveate.studies.snell21.agreement.texts import text_part
 
-    return text_part(use, name, checkpoint, tell)
+    return text_part(settings, name, checkpoint, tell)
 
 
 def _pairs(
-    use: AgreementSettings, name: str, checkpoint: Path, tell: Callable[[int, int], None]
+    settings: AgreementSettings, name: str, checkpoint: Path, tell: Callable[[int, int], None]
 ) -> Record:
     from foveate.studies.snell21.agreement.pairs import pair_part
 
-    return pair_part(use, name, checkpoint, tell)
+    return pair_part(settings, name, checkpoint, tell)

@@ -17,13 +17,11 @@ Every part, of labelled texts or of sentence pairs, leaves a record with
 α, β and Δ are those of the standard model at its end, B is a standard model of another seed.
 """
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from foveate.metrics.agreement import agreement, fair_agreement, random_level
 from foveate.metrics.kendall import kendall
+from foveate.types import Array
 
 __all__ = [
     "CHOOSING",
@@ -39,7 +37,6 @@ __all__ = [
     "random_levels",
 ]
 
-Array = NDArray[Any]
 
 SETS = ("choosing half", "reporting half", "training sample")
 CHOOSING, REPORTING, TRAINING = range(3)

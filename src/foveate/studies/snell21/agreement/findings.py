@@ -44,21 +44,21 @@ TABLE = {"snell21:C1": "alpha_uf", "snell21:C2": "uf_px", "snell21:C3": "delta_u
 }
 
 
-def findings(use: "AgreementSettings", records: Records) -> list[Finding]:
+def findings(settings: "AgreementSettings", records: Records) -> list[Finding]:
     """One finding a claim; none of C16 where SMS is not there."""
-    counted = {name: r for name, r in records.items() if name != use.outlier} or dict(records)
+    counted = {name: r for name, r in records.items() if name != settings.outlier} or dict(records)
     texts = _of_texts(counted) or _of_texts(records)
-    found = [_column(use, counted, claim, name) for claim, name in TABLE.items()]
-    found += [_frozen(use, texts)] if texts else []
-    found += [_outlier(use, records)] if use.outlier in records else []
-    return [*found, _rise_and_fall(use, counted), _training(use, counted)]
+    found = [_column(settings, counted, claim, name) for claim, name in TABLE.items()]
+    found += [_frozen(settings, texts)] if texts else []
+    found += [_outlier(settings, records)] if settings.outlier in records else []
+    return [*found, _rise_and_fall(settings, counted), _training(settings, counted)]
 
 
 def _of_texts(records: Records) -> Records:
     return {name: record for name, record in records.items() if record.meta["kind"] == "texts"}
 
 
-def _column(use: "AgreementSettings", records: Records, claim: str, name: str) -> Finding:
+def _column(settings: "AgreementSettings", records: Records, claim: str, name: str) -> Finding:
     """One of the four columns of Table 1."""
     far = {data: low(excess(record, name)) > FAR for data, record in records.items()}
     middle = over(records, lambda record: excess(record, name))
@@ -72,7 +72,7 @@ def _column(use: "AgreementSettings", records: Records, claim: str, name: str) -
         f"{COLUMNS[name]} above the random level, fair ties, mean over data sets",
         f"{count(far)} Fair ties (paper's form, τ; random level): {said}.{_beside(name, records)}",
         "table",
-        deviation(use, records),
+        deviation(settings, records),
     )
 
 
@@ -102,7 +102,7 @@ def _beside(name: str, records: Records) -> str:
     return f" {words}: {each}."
 
 
-def _frozen(use: "AgreementSettings", records: Records) -> Finding:
+def _frozen(settings: "AgreementSettings", records: Records) -> Finding:
     gaps = {
         data: number(record, "alpha_uf") - frozen_best(record) for data, record in records.items()
     }
@@ -124,17 +124,17 @@ def _frozen(use: "AgreementSettings", records: Records) -> Finding:
         "A(α, β_uf) − A(α_fr, α), fair ties, mean over sets of texts",
         f"{count(below)} {said}.",
         "frozen",
-        deviation(use, records),
+        deviation(settings, records),
     )
 
 
-def _outlier(use: "AgreementSettings", records: Records) -> Finding:
+def _outlier(settings: "AgreementSettings", records: Records) -> Finding:
     """SMS against the other sets of texts: agreement of attention between seeds."""
-    ours = excess(records[use.outlier], "alpha_alpha")
+    ours = excess(records[settings.outlier], "alpha_alpha")
     others = {
         data: excess(record, "alpha_alpha")
         for data, record in records.items()
-        if data != use.outlier and record.meta["kind"] == "texts"
+        if data != settings.outlier and record.meta["kind"] == "texts"
     }
     verdict: Verdict = "does not hold"
     gap = Interval(float("nan"), None, None)
@@ -147,7 +147,7 @@ def _outlier(use: "AgreementSettings", records: Records) -> Finding:
             verdict = "holds" if least else "holds in part"
     each = "; ".join(
         f"{title(data)} {short(values)} ({', '.join(short(value) for value in values)})"
-        for data, values in {use.outlier: ours, **others}.items()
+        for data, values in {settings.outlier: ours, **others}.items()
     )
     alone = "" if others else " There is no other set of texts to compare with."
     return Finding(
@@ -156,16 +156,16 @@ def _outlier(use: "AgreementSettings", records: Records) -> Finding:
         gap.mean if others else float(ours.mean()),
         gap.low,
         gap.high,
-        f"A(α_A, α_B) above the random level: mean of the others minus {title(use.outlier)}"
+        f"A(α_A, α_B) above the random level: mean of the others minus {title(settings.outlier)}"
         if others
         else "A(α_A, α_B) above the random level",
         f"A(α_A, α_B) above the random level, mean and each pair of seeds: {each}.{alone}",
         "seeds",
-        deviation(use, records),
+        deviation(settings, records),
     )
 
 
-def _rise_and_fall(use: "AgreementSettings", records: Records) -> Finding:
+def _rise_and_fall(settings: "AgreementSettings", records: Records) -> Finding:
     both = {
         data: low(rise(record)) > 0 and low(fall(record)) > 0 for data, record in records.items()
     }
@@ -184,7 +184,7 @@ def _rise_and_fall(use: "AgreementSettings", records: Records) -> Finding:
         "fall of A(α, β_uf(τ)) from its best checkpoint to the end, mean over data sets",
         f"{count(both)} {said}.",
         "rise",
-        deviation(use, records),
+        deviation(settings, records),
     )
 
 
@@ -192,7 +192,7 @@ def _steps(record: Record) -> str:
     return ", ".join(f"{int(step)}" for step in record.t[chosen(record)])
 
 
-def _training(use: "AgreementSettings", records: Records) -> Finding:
+def _training(settings: "AgreementSettings", records: Records) -> Finding:
     """Tables 6 and 7: the four columns on training data, and BLEU in ξ."""
     names = list(TABLE.values())
     least = {
@@ -232,5 +232,5 @@ def _training(use: "AgreementSettings", records: Records) -> Finding:
         f"{count(far)} On training data: {said}. "
         + (f"{with_bleu}." if bleu else "No sentence pairs in this run: BLEU is not tested."),
         "training",
-        deviation(use, records),
+        deviation(settings, records),
     )

@@ -70,12 +70,14 @@ def _is_here(name: str, _where: str | None) -> bool:
     return True
 
 
-def prepared_pairs(use: "AgreementSettings", name: str) -> ReadPairs:
+def prepared_pairs(settings: "AgreementSettings", name: str) -> ReadPairs:
     """The pairs of a data set; which half a validation pair belongs to is drawn by name."""
-    data = load_pairs(name, train=use.pair_train, pieces=use.pieces)
+    data = load_pairs(name, train=settings.pair_train, pieces=settings.pieces)
     order = torch.randperm(len(data.validation), generator=generator("halves", name))
-    order = order[: use.pair_read]
-    sample = torch.randperm(len(data.train), generator=generator("sample", name))[: use.pair_sample]
+    order = order[: settings.pair_read]
+    sample = torch.randperm(len(data.train), generator=generator("sample", name))[
+        : settings.pair_sample
+    ]
     sets: list[Pairs] = [data.validation] * len(SETS)
     sets[CHOOSING] = data.validation.take(order[::2])
     sets[REPORTING] = data.validation.take(order[1::2])
@@ -87,39 +89,42 @@ def prepared_pairs(use: "AgreementSettings", name: str) -> ReadPairs:
 
 
 def pair_part(
-    use: "AgreementSettings", name: str, checkpoint: Path, tell: Callable[[int, int], None]
+    settings: "AgreementSettings", name: str, checkpoint: Path, tell: Callable[[int, int], None]
 ) -> Record:
     """Train proxy, standard model, partner and uniform model of each seed, and compare.
 
     Every kind of model has a checkpoint of its own beside ``checkpoint``, which stays until the
     part is done, since later kinds are compared with earlier ones.
     """
-    pairs = prepared_pairs(use, name)
-    stages = PairStages(use, pairs, checkpoint, tell)
+    pairs = prepared_pairs(settings, name)
+    stages = PairStages(settings, pairs, checkpoint, tell)
     proxy, standard = stages.proxy(), stages.standard()
     best = proxy.values["loss"].argmin(0)
     partner = stages.partner(standard)
-    uniform = stages.uniform(standard, proxy.values["evidence"][best, np.arange(use.seeds)])
+    uniform = stages.uniform(standard, proxy.values["evidence"][best, np.arange(settings.seeds)])
     final = {
         "alpha_beta": standard.last("alpha_beta"),
-        "random": np.repeat(stages.random[None], use.seeds, 0),
+        "random": np.repeat(stages.random[None], settings.seeds, 0),
         "standard_accuracy": standard.last("accuracy"),
         "proxy_epoch": proxy.t[best] / stages.proxy_steps,
     }
     stages.clear()
-    return Record(partner.t, {**partner.values, **uniform.values}, final, _meta(use, pairs))
+    return Record(partner.t, {**partner.values, **uniform.values}, final, _meta(settings, pairs))
 
 
-def _meta(use: "AgreementSettings", pairs: ReadPairs) -> dict[str, object]:
+def _meta(settings: "AgreementSettings", pairs: ReadPairs) -> dict[str, object]:
     counts = {**pairs.data.counts, "read": [len(some) for some in pairs.sets]}
-    said = [f"{use.pair_read:,} validation and {use.pair_sample:,} training pairs are read"]
-    if (use.pair_d, use.pair_batch, use.pair_steps) != (256, 16, 36_000):
+    said = [
+        f"{settings.pair_read:,} validation and {settings.pair_sample:,} training pairs are read"
+    ]
+    if (settings.pair_d, settings.pair_batch, settings.pair_steps) != (256, 16, 36_000):
         said.append(
-            f"states of {use.pair_d}, batches of {use.pair_batch}, {use.pair_steps:,} steps in "
+            f"states of {settings.pair_d}, batches of {settings.pair_batch}, "
+            f"{settings.pair_steps:,} steps in "
             "place of 256, 16 and 36,000"
         )
-    way = "greedy" if use.beam == 1 else f"beam {use.beam}"
-    said.append(f"BLEU of {use.pair_translated:,} validation sentences, {way}")
+    way = "greedy" if settings.beam == 1 else f"beam {settings.beam}"
+    said.append(f"BLEU of {settings.pair_translated:,} validation sentences, {way}")
     if pairs.data.about:
         said.append(pairs.data.about)
     return {"data": pairs.name, "kind": "pairs", "counts": counts, "about": ", ".join(said)}

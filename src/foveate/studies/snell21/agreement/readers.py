@@ -35,7 +35,7 @@ class Stages:
     """The trainings of one data set, one kind of model after the other.
 
     Args:
-        use: Settings.
+        settings: Settings.
         texts: Texts to learn from and to read.
         checkpoint: Where the part would keep its state; every kind has a file beside it.
         tell: Called as ``tell(steps done, steps in all)``, all kinds together.
@@ -44,17 +44,17 @@ class Stages:
 
     def __init__(
         self,
-        use: "AgreementSettings",
+        settings: "AgreementSettings",
         texts: "Texts",
         checkpoint: Path,
         tell: Callable[[int, int], None],
         kinds: Sequence[str] = KINDS,
     ) -> None:
-        self.use, self.texts, self.tell = use, texts, tell
+        self.settings, self.texts, self.tell = settings, texts, tell
         self.files = {kind: checkpoint.with_name(f"{kind}.safetensors") for kind in kinds}
         self.start = texts.read.start.numpy()
         self.random = random_levels(self.start, texts.group)
-        self.epoch = -(-len(texts.train) // use.batch)
+        self.epoch = -(-len(texts.train) // settings.batch)
         self.done = 0
 
     def clear(self) -> None:
@@ -64,12 +64,12 @@ class Stages:
 
     def proxy(self) -> Record:
         """Bag-of-words proxies, read after every epoch: ``loss``, ``accuracy``, ``evidence``."""
-        at = [self.epoch * (k + 1) for k in range(self.use.proxy_epochs)]
+        at = [self.epoch * (k + 1) for k in range(self.settings.proxy_epochs)]
         return self._follow("proxy", [partial(self._proxy, s) for s in self._seeds], at)
 
     def standard(self) -> Record:
         """Standard models at their end: α, (2y − 1)γ and Δ of all tokens, A(α, β), accuracy."""
-        return self.readers("standard", self._ended, [self.use.steps])
+        return self.readers("standard", self._ended, [self.settings.steps])
 
     def partner(self, standard: Record) -> Record:
         """Standard models of other seeds against ``standard`` at every checkpoint."""
@@ -100,7 +100,7 @@ class Stages:
         from foveate.studies.snell21.agreement import checkpoints
 
         members = [partial(self._reader, kind, seed, measure) for seed in self._seeds]
-        return self._follow(kind, members, at or checkpoints(self.use.steps))
+        return self._follow(kind, members, at or checkpoints(self.settings.steps))
 
     def favour(self, evidence: Array) -> Array:
         """What single words (words,) say for the label of the text they are read in, (N,)."""
@@ -121,14 +121,14 @@ class Stages:
 
     @property
     def _seeds(self) -> range:
-        return range(self.use.seeds)
+        return range(self.settings.seeds)
 
     def _follow(
         self, kind: str, members: Sequence[Callable[[], Course]], at: Sequence[int]
     ) -> Record:
-        use = self.use
+        settings = self.settings
         readers = len(self.files) - 1
-        total = use.seeds * (self.epoch * use.proxy_epochs + readers * use.steps)
+        total = settings.seeds * (self.epoch * settings.proxy_epochs + readers * settings.steps)
         before = self.done
         self.done += len(members) * at[-1]
         return follow(
@@ -139,32 +139,32 @@ class Stages:
         )
 
     def _reader(self, kind: str, seed: int, measure: Measure) -> Course:
-        use, texts = self.use, self.texts
+        settings, texts = self.settings, self.texts
         attention: Attention = "uniform" if kind == "uniform" else "free"
         make = partial(
             Reader,
             len(texts.vocabulary),
-            embedding=use.embedding,
-            d=use.d,
+            embedding=settings.embedding,
+            d=settings.d,
             attention=attention,
             vectors=self._vectors,
         )
         model: Reader = built(make, "agreement", texts.name, kind, seed)  # type: ignore[assignment]
         if kind == "frozen":
             model.train_attention_only()
-        stream = Batches(texts.train, texts.y_train, use.batch, texts.name, kind, seed)
+        stream = Batches(texts.train, texts.y_train, settings.batch, texts.name, kind, seed)
 
         def loss(step: int) -> Tensor:
             ids, mask, y = stream.at(step)
             return torch.nn.functional.softplus(-signed(model(ids, mask).logit, y)).mean()
 
-        return Course(model, loss, lambda _: measure(seed, model), use.lr)
+        return Course(model, loss, lambda _: measure(seed, model), settings.lr)
 
     def _proxy(self, seed: int) -> Course:
-        use, texts = self.use, self.texts
-        make = partial(Proxy, len(texts.vocabulary), 2, use.proxy_d)
+        settings, texts = self.settings, self.texts
+        make = partial(Proxy, len(texts.vocabulary), 2, settings.proxy_d)
         model: Proxy = built(make, "proxy", texts.name, seed)  # type: ignore[assignment]
-        stream = Batches(texts.train, texts.y_train, use.batch, texts.name, "proxy", seed)
+        stream = Batches(texts.train, texts.y_train, settings.batch, texts.name, "proxy", seed)
         words, start = texts.read.ids.numpy(), self.start
 
         def loss(step: int) -> Tensor:
@@ -181,15 +181,15 @@ class Stages:
                 "accuracy": self.accuracy(for_label > 0),
             }
 
-        return Course(model, loss, measure, use.proxy_lr)
+        return Course(model, loss, measure, settings.proxy_lr)
 
     @cached_property
     def _vectors(self) -> Tensor | None:
-        if self.use.vectors is None:
+        if self.settings.vectors is None:
             return None
         words = self.texts.vocabulary
         chance = generator("vectors", len(words))
-        return glove(self.use.vectors, words, self.use.embedding, generator=chance)
+        return glove(self.settings.vectors, words, self.settings.embedding, generator=chance)
 
     def _ended(self, _seed: int, model: Reader) -> dict[str, Array]:
         probes = self.probe(model)

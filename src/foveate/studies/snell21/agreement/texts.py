@@ -68,12 +68,15 @@ def _is_here(name: str, _where: str | None) -> bool:
     return True
 
 
-def prepared(use: "AgreementSettings", name: str) -> Texts:
+def prepared(settings: "AgreementSettings", name: str) -> Texts:
     """The texts of a data set; which half a validation text belongs to is drawn by name."""
-    texts = load_texts(name, train=use.train, validation=use.validation)
-    train, held_out = truncate(texts.train, use.longest), truncate(texts.validation, use.longest)
+    texts = load_texts(name, train=settings.train, validation=settings.validation)
+    train, held_out = (
+        truncate(texts.train, settings.longest),
+        truncate(texts.validation, settings.longest),
+    )
     half = torch.randperm(len(held_out), generator=generator("halves", name)) % 2
-    sample = torch.randperm(len(train), generator=generator("sample", name))[: use.sample]
+    sample = torch.randperm(len(train), generator=generator("sample", name))[: settings.sample]
     read = _joined(held_out, train.take(sample))
     y_read = torch.cat([texts.y_validation, texts.y_train[sample]])
     halves = torch.where(half == 0, CHOOSING, REPORTING)
@@ -99,18 +102,18 @@ def _joined(first: Tokens, second: Tokens) -> Tokens:
 
 
 def text_part(
-    use: "AgreementSettings", name: str, checkpoint: Path, tell: Callable[[int, int], None]
+    settings: "AgreementSettings", name: str, checkpoint: Path, tell: Callable[[int, int], None]
 ) -> Record:
     """Train proxy, standard model, partner, uniform and frozen model of each seed, and compare.
 
     Every kind of model has a checkpoint of its own beside ``checkpoint``, which stays until the
     part is done, since later kinds are compared with earlier ones.
     """
-    texts = prepared(use, name)
-    stages = Stages(use, texts, checkpoint, tell)
+    texts = prepared(settings, name)
+    stages = Stages(settings, texts, checkpoint, tell)
     proxy, standard = stages.proxy(), stages.standard()
     best = proxy.values["loss"][:, :, CHOOSING].argmin(0)
-    seeds = np.arange(use.seeds)
+    seeds = np.arange(settings.seeds)
     evidence = proxy.values["evidence"][best, seeds]  # (S, words)
     partner = stages.partner(standard)
     uniform = stages.uniform(standard, evidence)
@@ -118,7 +121,7 @@ def text_part(
     values = {**partner.values, **uniform.values, **frozen.values}
     final = {
         "alpha_beta": standard.last("alpha_beta"),
-        "random": np.repeat(stages.random[None], use.seeds, 0),
+        "random": np.repeat(stages.random[None], settings.seeds, 0),
         "standard_accuracy": standard.last("accuracy"),
         "proxy_accuracy": proxy.values["accuracy"][best, seeds],
         "proxy_epoch": best + 1.0,

@@ -50,7 +50,7 @@ class PairStages:
     """The trainings of one data set, one kind of model after the other.
 
     Args:
-        use: Settings.
+        settings: Settings.
         pairs: Pairs to learn from and to read.
         checkpoint: Where the part would keep its state; every kind has a file beside it.
         tell: Called as ``tell(steps done, steps in all)``, all kinds together.
@@ -58,18 +58,18 @@ class PairStages:
 
     def __init__(
         self,
-        use: "AgreementSettings",
+        settings: "AgreementSettings",
         pairs: "ReadPairs",
         checkpoint: Path,
         tell: Callable[[int, int], None],
     ) -> None:
-        self.use, self.pairs, self.tell = use, pairs, tell
+        self.settings, self.pairs, self.tell = settings, pairs, tell
         self.files = {kind: checkpoint.with_name(f"{kind}.safetensors") for kind in KINDS}
         self.read: Pairs = pairs.read
         form = Tables.blank(self.read.source.lengths.numpy(), self.read.target.lengths.numpy())
         self.start, self.group = form.start, pairs.group[form.pair]
         self.random = random_levels(self.start, self.group)
-        self.proxy_steps = -(-len(pairs.data.train) // use.pair_proxy_batch)
+        self.proxy_steps = -(-len(pairs.data.train) // settings.pair_proxy_batch)
         self.done = 0
 
     def clear(self) -> None:
@@ -79,17 +79,19 @@ class PairStages:
 
     def proxy(self) -> Record:
         """Bag-of-words proxies after some epochs: ``loss`` on the choosing half, ``evidence``."""
-        epochs = sorted({*(e for e in EPOCHS if e < self.use.proxy_epochs), self.use.proxy_epochs})
-        members = [partial(self._proxy, seed) for seed in range(self.use.seeds)]
+        epochs = sorted(
+            {*(e for e in EPOCHS if e < self.settings.proxy_epochs), self.settings.proxy_epochs}
+        )
+        members = [partial(self._proxy, seed) for seed in range(self.settings.seeds)]
         return self._follow("proxy", members, [self.proxy_steps * epoch for epoch in epochs])
 
     def standard(self) -> Record:
         """Standard models at their end: α, log β and Δ of all cells, A(α, β), token accuracy."""
         members = [
             partial(self._translator, "standard", seed, self._ended)
-            for seed in range(self.use.seeds)
+            for seed in range(self.settings.seeds)
         ]
-        return self._follow("standard", members, [self.use.pair_steps])
+        return self._follow("standard", members, [self.settings.pair_steps])
 
     def partner(self, standard: Record) -> Record:
         """Standard models of other seeds against ``standard`` at every checkpoint."""
@@ -106,43 +108,52 @@ class PairStages:
 
     def _compared(self, kind: str, measure: Callable[[int], Measure]) -> Record:
         members = [
-            partial(self._translator, kind, seed, measure(seed)) for seed in range(self.use.seeds)
+            partial(self._translator, kind, seed, measure(seed))
+            for seed in range(self.settings.seeds)
         ]
-        return self._follow(kind, members, checkpoints(self.use.pair_steps))
+        return self._follow(kind, members, checkpoints(self.settings.pair_steps))
 
     def _follow(
         self, kind: str, members: Sequence[Callable[[], Course]], at: Sequence[int]
     ) -> Record:
-        use = self.use
-        each = self.proxy_steps * use.proxy_epochs + (len(KINDS) - 1) * use.pair_steps
+        settings = self.settings
+        each = self.proxy_steps * settings.proxy_epochs + (len(KINDS) - 1) * settings.pair_steps
         before = self.done
         self.done += len(members) * at[-1]
         return follow(
             members,
             at,
             checkpoint=self.files[kind],
-            report=lambda done, _: self.tell(before + done, use.seeds * each),
+            report=lambda done, _: self.tell(before + done, settings.seeds * each),
         )
 
     def _translator(self, kind: str, seed: int, measure: Measure) -> Course:
-        use, data = self.use, self.pairs.data
-        sizes = Translator(use.pair_d, use.pair_layers, use.pair_dropout, use.pair_batch, use.lr)
+        settings, data = self.settings, self.pairs.data
+        sizes = Translator(
+            settings.pair_d,
+            settings.pair_layers,
+            settings.pair_dropout,
+            settings.pair_batch,
+            settings.lr,
+        )
         sizes = sizes.uniform() if kind == "uniform" else sizes
         name = ("agreement", self.pairs.name, kind, seed)
         model = translator(data, sizes, *name)
         return translation_course(model, data.train, sizes, lambda m, _: measure(m), *name)
 
     def _proxy(self, seed: int) -> Course:
-        use, data = self.use, self.pairs.data
-        sizes = len(data.source_vocabulary), len(data.target_vocabulary), use.proxy_d
+        settings, data = self.settings, self.pairs.data
+        sizes = len(data.source_vocabulary), len(data.target_vocabulary), settings.proxy_d
         model: Proxy = built(partial(Proxy, *sizes), "proxy", self.pairs.name, seed)  # type: ignore[assignment]
-        stream = PairStream(data.train, use.pair_proxy_batch, self.pairs.name, "proxy", seed)
+        stream = PairStream(data.train, settings.pair_proxy_batch, self.pairs.name, "proxy", seed)
 
         def measure(_: int) -> Measured:
             evidence = proxy_evidence(model, self.read.source, self.read.target)
             return {"loss": np.asarray(self._chosen_loss(model)), "evidence": evidence.values}
 
-        return Course(model, lambda at: proxy_loss(model, stream.at(at)), measure, use.proxy_lr)
+        return Course(
+            model, lambda at: proxy_loss(model, stream.at(at)), measure, settings.proxy_lr
+        )
 
     @torch.no_grad()
     def _chosen_loss(self, model: Proxy) -> float:
@@ -150,7 +161,7 @@ class PairStages:
         half = self.pairs.sets[0]
         parts = [
             (float(proxy_loss(model, batch)), float(batch.cells.any(2).sum()))
-            for batch in pair_batches(half.source, half.target, self.use.pair_proxy_batch)
+            for batch in pair_batches(half.source, half.target, self.settings.pair_proxy_batch)
         ]
         loss, words = np.array(parts).T
         return float(np.average(loss, weights=words))
@@ -198,10 +209,10 @@ class PairStages:
 
     def _bleu(self, model: Seq2Seq) -> float:
         half = self.pairs.sets[REPORTING]
-        some = half.take(torch.arange(min(len(half), self.use.pair_translated)))
+        some = half.take(torch.arange(min(len(half), self.settings.pair_translated)))
         most = 2 * int(some.target.lengths.max())
         words = self.pairs.data.target_vocabulary
-        return translated_bleu(model, some, words, width=self.use.beam, most=most)
+        return translated_bleu(model, some, words, width=self.settings.beam, most=most)
 
 
 def proxy_loss(model: Proxy, batch: PairBatch) -> Tensor:

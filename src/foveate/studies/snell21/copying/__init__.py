@@ -10,18 +10,18 @@ from pydantic import Field
 
 from foveate.jobs.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.records.record import Record
-from foveate.settings import Checked, Count, Positive, Several
+from foveate.settings import AtLeastTwo, Count, Positive, Settings
 from foveate.studies.snell21.copying.training import CopyTask, course, model_for
 from foveate.text.loop import Course, built, follow
 
 __all__ = ["SPANS", "Copying", "CopyingSettings"]
 
 
-class CopyingSettings(Checked):
+class CopyingSettings(Settings):
     """Sizes of the task and lengths of the trainings."""
 
     seeds: Count = 20  # [snell21] Figure 2
-    length: Several = 40  # [snell21] Sec. 3.3
+    length: AtLeastTwo = 40  # [snell21] Sec. 3.3
     d: Count = 256  # [snell21] A.8
     batch: Count = 128  # released code; the paper is silent
     held_out: Count = 50  # released code
@@ -60,7 +60,7 @@ class Copying(Experiment):
         "seed, and (b) the permutation function never exceeds .95 in any. Holds with both, in part "
         "with (a) and with (b) in at least half of the seeds.",
     }
-    scales: ClassVar[Mapping[Scale, Checked]] = {
+    scales: ClassVar[Mapping[Scale, Settings]] = {
         "smoke": CopyingSettings(
             seeds=2, length=6, d=16, batch=16, held_out=8, probed=2, steps=20, long_steps=30
         ),
@@ -68,18 +68,26 @@ class Copying(Experiment):
         "paper": CopyingSettings(),
     }
 
-    def parts(self, use: CopyingSettings) -> Mapping[str, Work]:
-        return {kind: partial(_part, use, kind) for kind in SPANS}
+    def parts(self, settings: CopyingSettings) -> Mapping[str, Work]:
+        return {kind: partial(_part, settings, kind) for kind in SPANS}
 
 
 def _part(
-    use: CopyingSettings, kind: str, checkpoint: Path, tell: Callable[[int, int], None]
+    settings: CopyingSettings, kind: str, checkpoint: Path, tell: Callable[[int, int], None]
 ) -> Record:
     """Train every seed on one kind of task."""
-    task = CopyTask(kind, use.length, use.d, use.batch, use.held_out, use.probed, use.lr)
-    steps = getattr(use, SPANS[kind])
-    at = np.unique([*range(0, steps + 1, use.every), steps]).tolist()
-    members = [partial(_member, task, seed) for seed in range(use.seeds)]
+    task = CopyTask(
+        kind,
+        settings.length,
+        settings.d,
+        settings.batch,
+        settings.held_out,
+        settings.probed,
+        settings.lr,
+    )
+    steps = getattr(settings, SPANS[kind])
+    at = np.unique([*range(0, steps + 1, settings.every), steps]).tolist()
+    members = [partial(_member, task, seed) for seed in range(settings.seeds)]
     return follow(members, at, checkpoint=checkpoint, report=tell, meta={"kind": kind})
 
 

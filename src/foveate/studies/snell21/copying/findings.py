@@ -31,18 +31,18 @@ def first_above(record: Record, level: float, until: int) -> NDArray[np.float64]
     return np.where(above.any(0), record.t[above.argmax(0)].astype(float), np.inf)
 
 
-def findings(use: "CopyingSettings", records: Records) -> list[Finding]:
+def findings(settings: "CopyingSettings", records: Records) -> list[Finding]:
     """One finding for each of the three claims."""
     return [
-        _hard_to_start(use, records, "permutation", "snell21:C5"),
-        _hard_to_start(use, records, "mixture", "snell21:C6"),
-        _function(use, records),
+        _hard_to_start(settings, records, "permutation", "snell21:C5"),
+        _hard_to_start(settings, records, "mixture", "snell21:C6"),
+        _function(settings, records),
     ]
 
 
-def _hard_to_start(use: "CopyingSettings", records: Records, kind: str, claim: str) -> Finding:
-    ours = first_above(records[kind], use.learnt, use.steps)
-    easy = first_above(records["subset"], use.learnt, use.steps)
+def _hard_to_start(settings: "CopyingSettings", records: Records, kind: str, claim: str) -> Finding:
+    ours = first_above(records[kind], settings.learnt, settings.steps)
+    easy = first_above(records["subset"], settings.learnt, settings.steps)
     failed, easy_failed = np.isinf(ours), np.isinf(easy)
     slower = float(np.median(ours)) >= 2 * float(np.median(easy))
     share = mean_interval(failed.astype(float), within=(0, 1))
@@ -57,19 +57,22 @@ def _hard_to_start(use: "CopyingSettings", records: Records, kind: str, claim: s
         effect=share.mean,
         low=share.low,
         high=share.high,
-        measure=f"share of seeds in which {NAMES[kind]} are not learnt within {use.steps} steps",
+        measure=f"share of seeds in which {NAMES[kind]} are not learnt "
+        f"within {settings.steps} steps",
         said=f"{NAMES[kind]}: {int(failed.sum())} of {len(ours)} seeds not learnt, median "
         f"{_steps(ours)}; 40-of-60: {int(easy_failed.sum())} of {len(easy)} not learnt, median "
         f"{_steps(easy)}.",
         figure="curves",
-        deviation=_deviation(use),
+        deviation=_deviation(settings),
     )
 
 
-def _function(use: "CopyingSettings", records: Records) -> Finding:
-    copied = first_above(records["subset"], PERFECT, use.long_steps)
+def _function(settings: "CopyingSettings", records: Records) -> Finding:
+    copied = first_above(records["subset"], PERFECT, settings.long_steps)
     permuted = records["permutation-function"].values["accuracy"]
-    never = np.isinf(first_above(records["permutation-function"], use.learnt, use.long_steps))
+    never = np.isinf(
+        first_above(records["permutation-function"], settings.learnt, settings.long_steps)
+    )
     best = mean_interval(permuted.max(0), within=(0, 1))
     perfect = bool(np.isfinite(copied).all())
     verdict: Verdict = "does not hold"
@@ -83,12 +86,12 @@ def _function(use: "CopyingSettings", records: Records) -> Finding:
         effect=best.mean,
         low=best.low,
         high=best.high,
-        measure=f"best accuracy of the permutation function within {use.long_steps} steps",
+        measure=f"best accuracy of the permutation function within {settings.long_steps} steps",
         said=f"Copying 40-of-60 exceeds {PERFECT} in {int(np.isfinite(copied).sum())} of "
         f"{len(copied)} seeds (median {_steps(copied)}); the permutation function never exceeds "
-        f"{use.learnt} in {int(never.sum())} of {len(never)}.",
+        f"{settings.learnt} in {int(never.sum())} of {len(never)}.",
         figure="curves",
-        deviation=_deviation(use),
+        deviation=_deviation(settings),
     )
 
 
@@ -97,10 +100,11 @@ def _steps(first: NDArray[np.float64]) -> str:
     return f"{middle:.0f} steps" if np.isfinite(middle) else "never"
 
 
-def _deviation(use: "CopyingSettings") -> str:
-    if (use.d, use.batch, use.length) == (256, 128, 40):
+def _deviation(settings: "CopyingSettings") -> str:
+    if (settings.d, settings.batch, settings.length) == (256, 128, 40):
         return "none in sizes; accuracy is read with the true words before each place"
     return (
-        f"smaller: states of {use.d} in place of 256, batches of {use.batch} in place of 128, "
-        f"{use.seeds} seeds in place of 20, sequences of {use.length}"
+        f"smaller: states of {settings.d} in place of 256, batches of "
+        f"{settings.batch} in place of 128, "
+        f"{settings.seeds} seeds in place of 20, sequences of {settings.length}"
     )

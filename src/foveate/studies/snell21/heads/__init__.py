@@ -12,7 +12,7 @@ from pydantic import Field
 from foveate.jobs.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.randomness import generator
 from foveate.records.record import Record
-from foveate.settings import Checked, Count, Positive, Several
+from foveate.settings import AtLeastTwo, Count, Positive, Settings
 from foveate.studies.snell21.copying.training import CopyTask, course
 from foveate.studies.snell21.heads.search import Search, find_heads, sorted_out, with_heads
 from foveate.text.loop import Course, follow
@@ -24,7 +24,7 @@ Unit = Annotated[float, Field(gt=0, le=1)]
 SCENARIOS = {"all-bad": "All heads bad", "one-good": "One good head", "random": "Random heads"}
 
 
-class HeadsSettings(Checked):
+class HeadsSettings(Settings):
     """Sizes of the search and of the trainings that follow it."""
 
     heads: Count = 8  # [snell21] Sec. 5.2
@@ -34,7 +34,7 @@ class HeadsSettings(Checked):
     draws: Count = 20  # [snell21] Figure 2: curves of each scenario
     good: Unit = 0.95  # released code
     bad: Unit = 0.6  # released code
-    length: Several = 40  # [snell21] Sec. 3.3
+    length: AtLeastTwo = 40  # [snell21] Sec. 3.3
     d: Count = 256  # [snell21] A.8
     batch: Count = 128  # released code
     held_out: Count = 50  # released code
@@ -66,7 +66,7 @@ class Heads(Experiment):
         "and seven bad at least nine tenths; (c) eight random at least nine tenths. Holds with all "
         "three; in part with two, or with (a) below both others by at least a quarter.",
     }
-    scales: ClassVar[Mapping[Scale, Checked]] = {
+    scales: ClassVar[Mapping[Scale, Settings]] = {
         "smoke": HeadsSettings(
             heads=2,
             wanted=1,
@@ -87,38 +87,40 @@ class Heads(Experiment):
 
     needs: ClassVar[Mapping[str, tuple[str, ...]]] = dict.fromkeys(SCENARIOS, ("search",))
 
-    def parts(self, use: HeadsSettings) -> Mapping[str, Work]:
-        found: Work = partial(_search_part, use)
-        return {"search": found} | {name: partial(_part, use, name) for name in SCENARIOS}
+    def parts(self, settings: HeadsSettings) -> Mapping[str, Work]:
+        found: Work = partial(_search_part, settings)
+        return {"search": found} | {name: partial(_part, settings, name) for name in SCENARIOS}
 
 
-def _search_part(use: HeadsSettings, checkpoint: Path, tell: Callable[[int, int], None]) -> Record:
+def _search_part(
+    settings: HeadsSettings, checkpoint: Path, tell: Callable[[int, int], None]
+) -> Record:
     """Find the heads."""
-    return find_heads(use.search(), checkpoint, tell)
+    return find_heads(settings.search(), checkpoint, tell)
 
 
 def _part(
-    use: HeadsSettings, scenario: str, checkpoint: Path, tell: Callable[[int, int], None]
+    settings: HeadsSettings, scenario: str, checkpoint: Path, tell: Callable[[int, int], None]
 ) -> Record:
     """Train every draw of one scenario; the search stands beside it in the run's folder."""
     found = Record.load(checkpoint.parent.parent / "search" / "record.npz").final["best"][0]
-    good, bad = sorted_out(use.search(), found)
+    good, bad = sorted_out(settings.search(), found)
     members = [
-        partial(_member, use, _names(use, scenario, draw, good, bad), draw)
-        for draw in range(use.draws)
+        partial(_member, settings, _names(settings, scenario, draw, good, bad), draw)
+        for draw in range(settings.draws)
     ]
-    at = use.search().at
+    at = settings.search().at
     return follow(members, at, checkpoint=checkpoint, report=tell, meta={"scenario": scenario})
 
 
 def _names(
-    use: HeadsSettings, scenario: str, draw: int, good: list[int], bad: list[int]
+    settings: HeadsSettings, scenario: str, draw: int, good: list[int], bad: list[int]
 ) -> list[tuple[str | int, ...]]:
     """The names of the heads of one draw: candidates of the search, or fresh ones."""
     if scenario == "random":
-        return [("random", draw, k) for k in range(use.heads)]
+        return [("random", draw, k) for k in range(settings.heads)]
     ones = 1 if scenario == "one-good" else 0
-    chosen = _pick(good, ones, scenario, draw) + _pick(bad, use.heads - ones, scenario, draw)
+    chosen = _pick(good, ones, scenario, draw) + _pick(bad, settings.heads - ones, scenario, draw)
     return [("candidate", candidate) for candidate in chosen]
 
 
@@ -130,7 +132,7 @@ def _pick(heads: list[int], count: int, scenario: str, draw: int) -> list[int]:
     return [heads[int(i)] for i in torch.randperm(len(heads), generator=chance)[:count]]
 
 
-def _member(use: HeadsSettings, names: list[tuple[str | int, ...]], draw: int) -> Course:
-    task = use.search().task
+def _member(settings: HeadsSettings, names: list[tuple[str | int, ...]], draw: int) -> Course:
+    task = settings.search().task
     # Data seeds of their own: those of the search chose the heads.
     return course(task, with_heads(task, *names), 1000 + draw)

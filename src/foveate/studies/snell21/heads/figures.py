@@ -22,7 +22,7 @@ LOOKS = {
 }
 
 
-def figures(use: "HeadsSettings", records: Records) -> Mapping[str, Any]:
+def figures(settings: "HeadsSettings", records: Records) -> Mapping[str, Any]:
     """Accuracy over steps by scenario, and the best accuracies of single heads."""
     panels = [
         seed_curves(records[name], title, paint, what="draws").properties(width=230)

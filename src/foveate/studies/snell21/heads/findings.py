@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 __all__ = ["findings"]
 
 
-def findings(use: "HeadsSettings", records: Records) -> list[Finding]:
+def findings(settings: "HeadsSettings", records: Records) -> list[Finding]:
     """The one finding: which combinations of heads learn."""
     learnt = {
-        name: np.isfinite(first_above(records[name], use.good, use.steps))
+        name: np.isfinite(first_above(records[name], settings.good, settings.steps))
         for name in ("all-bad", "one-good", "random")
     }
     bad, one, any_ = (float(learnt[name].mean()) for name in ("all-bad", "one-good", "random"))
@@ -32,11 +32,12 @@ def findings(use: "HeadsSettings", records: Records) -> list[Finding]:
             low=gap.low,
             high=gap.high,
             measure="share of draws that learn with one good head, minus with none",
-            said=f"Learnt within {use.steps} steps: {bad:.0%} of draws with {use.heads} bad heads, "
+            said=f"Learnt within {settings.steps} steps: {bad:.0%} of draws "
+            f"with {settings.heads} bad heads, "
             f"{one:.0%} with one good head among them, {any_:.0%} with random heads "
-            f"({use.draws} draws each). {_search(use, records)}",
+            f"({settings.draws} draws each). {_search(settings, records)}",
             figure="heads",
-            deviation=_deviation(use),
+            deviation=_deviation(settings),
         )
     ]
 
@@ -50,19 +51,23 @@ def _verdict(bad: float, one: float, any_: float) -> Verdict:
     return "does not hold"
 
 
-def _search(use: "HeadsSettings", records: Records) -> str:
+def _search(settings: "HeadsSettings", records: Records) -> str:
     best = records["search"].final["best"][0]
-    good, bad = (len(sort(use.search(), best)) for sort in (good_heads, bad_heads))
+    good, bad = (len(sort(settings.search(), best)) for sort in (good_heads, bad_heads))
     short = "" if good and bad else "; where none was found, the nearest candidate stands in"
     return f"The search tried {len(best)} heads and kept {good} good and {bad} bad ones{short}."
 
 
-def _deviation(use: "HeadsSettings") -> str:
-    if (use.d, use.batch, use.length, use.heads) == (256, 128, 40, 8):
-        if (use.draws, use.wanted) == (20, 20):
+def _deviation(settings: "HeadsSettings") -> str:
+    if (settings.d, settings.batch, settings.length, settings.heads) == (256, 128, 40, 8):
+        if (settings.draws, settings.wanted) == (20, 20):
             return "none in sizes"
-        return f"{use.draws} draws a scenario and {use.wanted} heads of either sort in place of 20"
+        return (
+            f"{settings.draws} draws a scenario and {settings.wanted} heads of "
+            f"either sort in place of 20"
+        )
     return (
-        f"smaller: states of {use.d}, batches of {use.batch}, {use.heads} heads, {use.draws} draws "
-        f"a scenario, {use.wanted} heads wanted of either sort"
+        f"smaller: states of {settings.d}, batches of {settings.batch}, "
+        f"{settings.heads} heads, {settings.draws} draws "
+        f"a scenario, {settings.wanted} heads wanted of either sort"
     )

@@ -60,19 +60,19 @@ def with_heads(task: CopyTask, *names: tuple[str | int, ...]) -> Seq2Seq:
     return model
 
 
-def attempt(use: Search, candidate: int, seed: int, enough: float) -> float:
+def attempt(settings: Search, candidate: int, seed: int, enough: float) -> float:
     """The best accuracy of a model with this one head; ends once it exceeds ``enough``."""
 
     def member() -> Course:
-        model = with_heads(use.task, ("candidate", candidate))
-        return course(use.task, model, seed, lambda now: bool(now["accuracy"] > enough))
+        model = with_heads(settings.task, ("candidate", candidate))
+        return course(settings.task, model, seed, lambda now: bool(now["accuracy"] > enough))
 
-    record = follow([member], use.at)
+    record = follow([member], settings.at)
     return float(np.nanmax(record.values["accuracy"]))
 
 
 def find_heads(
-    use: Search,
+    settings: Search,
     checkpoint: Path,
     tell: Callable[[int, int], None],
     accuracy: Callable[[Search, int, int, float], float] = attempt,
@@ -80,7 +80,7 @@ def find_heads(
     """Try candidates until enough of both sorts are found.
 
     Args:
-        use: What is looked for.
+        settings: What is looked for.
         checkpoint: Kept up to date after every training.
         tell: Called with the heads found and the heads wanted.
         accuracy: The best accuracy of a candidate with a data seed, read until it is enough.
@@ -89,53 +89,59 @@ def find_heads(
         A record whose ``best`` (1, candidates, seeds) is the best accuracy of every training, NaN
         where none was needed.
     """
-    best = _restored(checkpoint, use.seeds)
-    for candidate in range(use.most):
-        if min(len(good_heads(use, best)), len(bad_heads(use, best))) >= use.wanted:
+    best = _restored(checkpoint, settings.seeds)
+    for candidate in range(settings.most):
+        if min(len(good_heads(settings, best)), len(bad_heads(settings, best))) >= settings.wanted:
             break
         if candidate == len(best):
-            best = np.vstack([best, np.full((1, use.seeds), np.nan)])
-        good, bad = (len(sort(use, best)) < use.wanted for sort in (good_heads, bad_heads))
-        enough = use.good if good else use.bad
-        for seed in _open_seeds(use, best[candidate], good, bad):
-            best[candidate, seed] = accuracy(use, candidate, seed, enough)
+            best = np.vstack([best, np.full((1, settings.seeds), np.nan)])
+        good, bad = (
+            len(sort(settings, best)) < settings.wanted for sort in (good_heads, bad_heads)
+        )
+        enough = settings.good if good else settings.bad
+        for seed in _open_seeds(settings, best[candidate], good, bad):
+            best[candidate, seed] = accuracy(settings, candidate, seed, enough)
             save_checkpoint(checkpoint, {"best": torch.from_numpy(best)}, {})
-        found = min(len(good_heads(use, best)), use.wanted)
-        tell(found + min(len(bad_heads(use, best)), use.wanted), 2 * use.wanted)
-    tell(2 * use.wanted, 2 * use.wanted)
-    return Record(np.zeros(1), {}, {"best": best[None]}, {"wanted": use.wanted})
+        found = min(len(good_heads(settings, best)), settings.wanted)
+        tell(found + min(len(bad_heads(settings, best)), settings.wanted), 2 * settings.wanted)
+    tell(2 * settings.wanted, 2 * settings.wanted)
+    return Record(np.zeros(1), {}, {"best": best[None]}, {"wanted": settings.wanted})
 
 
-def sorted_out(use: Search, best: NDArray[np.float64]) -> tuple[list[int], list[int]]:
+def sorted_out(settings: Search, best: NDArray[np.float64]) -> tuple[list[int], list[int]]:
     """The good heads and the bad ones; where none was found, the best or the worst stands in.
 
     Args:
-        use: What was looked for.
+        settings: What was looked for.
         best: Best accuracy of every training, shape (candidates, seeds).
     """
     tried = np.nanmean(best, 1)
-    good = good_heads(use, best) or [int(tried.argmax())]
-    return good, bad_heads(use, best) or [int(tried.argmin())]
+    good = good_heads(settings, best) or [int(tried.argmax())]
+    return good, bad_heads(settings, best) or [int(tried.argmin())]
 
 
-def good_heads(use: Search, best: NDArray[np.float64]) -> list[int]:
+def good_heads(settings: Search, best: NDArray[np.float64]) -> list[int]:
     """Candidates that learnt with every data seed, the first ``wanted`` of them."""
-    return np.flatnonzero((best > use.good).all(1))[: use.wanted].tolist()
+    return np.flatnonzero((best > settings.good).all(1))[: settings.wanted].tolist()
 
 
-def bad_heads(use: Search, best: NDArray[np.float64]) -> list[int]:
+def bad_heads(settings: Search, best: NDArray[np.float64]) -> list[int]:
     """Candidates that failed with every data seed, the first ``wanted`` of them."""
-    return np.flatnonzero((best < use.bad).all(1))[: use.wanted].tolist()
+    return np.flatnonzero((best < settings.bad).all(1))[: settings.wanted].tolist()
 
 
-def _open_seeds(use: Search, best: NDArray[np.float64], good: bool, bad: bool) -> Iterator[int]:
+def _open_seeds(
+    settings: Search, best: NDArray[np.float64], good: bool, bad: bool
+) -> Iterator[int]:
     """Data seeds still to be tried, as long as all so far tell of the same sort, and it is wanted.
 
     Reads ``best`` live.
     """
-    for seed in range(use.seeds):
+    for seed in range(settings.seeds):
         so_far = best[:seed]
-        if not ((good and (so_far > use.good).all()) or (bad and (so_far < use.bad).all())):
+        if not (
+            (good and (so_far > settings.good).all()) or (bad and (so_far < settings.bad).all())
+        ):
             return
         if np.isnan(best[seed]):
             yield seed

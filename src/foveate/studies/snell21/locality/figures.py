@@ -28,11 +28,11 @@ COLOURS = {
 WHEN = {"as the loss begins to fall": "#D55E00", "at the end": "#0072B2"}
 
 
-def figures(use: "LocalitySettings", records: Records) -> Mapping[str, Any]:
+def figures(settings: "LocalitySettings", records: Records) -> Mapping[str, Any]:
     """γ over steps (Figure 5) for each condition; γ by distance from the keyword and by place."""
     named = {NAMES[name]: record for name, record in records.items()}
-    curves = [_curves(record, title, use.fine_until) for title, record in named.items()]
-    around = [_around(use, record, title) for title, record in named.items()]
+    curves = [_curves(record, title, settings.fine_until) for title, record in named.items()]
+    around = [_around(settings, record, title) for title, record in named.items()]
     return {
         "curves": alt.vconcat(*curves).properties(
             description="Log-odds at five positions over training, early and whole, by condition."
@@ -67,10 +67,10 @@ def _lines(record: Record, part: Array, title: str) -> alt.LayerChart:
     return banded(rows, x, y, paint, width=350, height=190, title=title)
 
 
-def _around(use: "LocalitySettings", record: Record, title: str) -> alt.LayerChart:
+def _around(settings: "LocalitySettings", record: Record, title: str) -> alt.LayerChart:
     """Mean γ at each distance from the keyword, when the loss begins to fall and at the end."""
     around = record.values["around"]  # (T, S, 2 REACH + 1)
-    early = around[early_at(record, use.early), np.arange(around.shape[1])]
+    early = around[early_at(record, settings.early), np.arange(around.shape[1])]
     rows = []
     for when, values in zip(WHEN, (early, around[-1]), strict=True):
         for k in range(values.shape[1]):

@@ -68,10 +68,10 @@ class _Orders(NamedTuple):
     behind: float
 
 
-def findings(use: "LocalitySettings", records: Records) -> list[Finding]:
+def findings(settings: "LocalitySettings", records: Records) -> list[Finding]:
     """One finding for C11, judged on the paper's classifier."""
     record = records["both"]
-    orders = _orders(use, record)
+    orders = _orders(settings, record)
     verdict: Verdict = "does not hold"
     if orders.early >= MOST and orders.late >= MOST:
         verdict = "holds"
@@ -79,7 +79,7 @@ def findings(use: "LocalitySettings", records: Records) -> list[Finding]:
         verdict = "holds in part"
     gap = mean_interval(record.last("last") - record.last("keyword"))
     said = " ".join(
-        _said(use, records[name], title) for name, title in NAMES.items() if name in records
+        _said(settings, records[name], title) for name, title in NAMES.items() if name in records
     )
     finding = Finding(
         claim="snell21:C11",
@@ -87,36 +87,36 @@ def findings(use: "LocalitySettings", records: Records) -> list[Finding]:
         effect=gap.mean,
         low=gap.low,
         high=gap.high,
-        measure=f"γ_L − γ_{{l*}} after {use.steps} steps, a difference of log-odds",
+        measure=f"γ_L − γ_{{l*}} after {settings.steps} steps, a difference of log-odds",
         said=said,
         figure="curves",
-        deviation=_deviation(use),
+        deviation=_deviation(settings),
     )
     return [finding]
 
 
-def _orders(use: "LocalitySettings", record: Record) -> _Orders:
+def _orders(settings: "LocalitySettings", record: Record) -> _Orders:
     seeds = np.arange(record.values["mean"].shape[1])
     behind = record.last("last") > record.last("keyword")
     accurate = _first(record.values["accuracy"] > ACCURATE)
     return _Orders(
-        float(local(record)[early_at(record, use.early), seeds].mean()),
+        float(local(record)[early_at(record, settings.early), seeds].mean()),
         float(local(record)[accurate, seeds].mean()),
         float(spread_out(record)[-1].mean()),
         float(behind.mean()),
     )
 
 
-def _said(use: "LocalitySettings", record: Record, title: str) -> str:
+def _said(settings: "LocalitySettings", record: Record, title: str) -> str:
     """The shares of seeds that show each order, and the means at the end."""
-    orders = _orders(use, record)
+    orders = _orders(settings, record)
     seeds = record.values["mean"].shape[1]
     v = {name: float(record.last(name).mean()) for name in QUANTITIES}
     end = ", ".join(f"{short} {v[name]:.1f}" for name, short in _SHORT.items())
     return (
         f"{title}: local (γ_l* > γ_l*+1 > γ̄, γ_L) when the loss begins to fall in "
         f"{orders.early:.0%} of {seeds} seeds (median step "
-        f"{np.median(record.t[early_at(record, use.early)]):.0f}) and when accuracy passes "
+        f"{np.median(record.t[early_at(record, settings.early)]):.0f}) and when accuracy passes "
         f"{ACCURATE} in {orders.accurate:.0%} (median step "
         f"{np.median(record.t[_first(record.values['accuracy'] > ACCURATE)]):.0f}); at the end the "
         f"paper's order (γ_L > γ_l*+1 > γ̄, γ_l*) in {orders.late:.0%}, γ_L > γ_l* in "
@@ -127,14 +127,16 @@ def _said(use: "LocalitySettings", record: Record, title: str) -> str:
 _SHORT = {"keyword": "γ_l*", "after": "γ_l*+1", "mean": "γ̄", "last": "γ_L", "first": "γ_1"}
 
 
-def _deviation(use: "LocalitySettings") -> str:
+def _deviation(settings: "LocalitySettings") -> str:
     said = (
-        f"{use.steps} steps, where the paper gives no number; fresh sentences at every step; the "
+        f"{settings.steps} steps, where the paper gives no number; fresh sentences "
+        f"at every step; the "
         "variants and γ_1 are ours"
     )
-    if (use.d, use.embedding, use.length) == (256, 300, 40):
+    if (settings.d, settings.embedding, settings.length) == (256, 300, 40):
         return said
     return (
-        f"smaller: states of {use.d} in place of 256, embeddings of {use.embedding} in place of "
-        f"300, sentences of {use.length}, learning rate {use.lr:g}; {said}"
+        f"smaller: states of {settings.d} in place of 256, embeddings of "
+        f"{settings.embedding} in place of "
+        f"300, sentences of {settings.length}, learning rate {settings.lr:g}; {said}"
     )

@@ -7,21 +7,21 @@ from typing import ClassVar
 
 from foveate.jobs.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.records.record import Record
-from foveate.settings import Amount, Checked, Count, Positive, Some
+from foveate.settings import Count, NonEmpty, NonNegative, Positive, Settings
 from foveate.studies.snell21.agreement import AgreementSettings
 
 __all__ = ["ProxyTwin", "ProxyTwinSettings"]
 
 
-class ProxyTwinSettings(Checked):
+class ProxyTwinSettings(Settings):
     """The small corpus on which minima are compared, and the texts to train on."""
 
     corpora: Count = 10  # ours: small corpora drawn at random
     corpus_texts: Count = 200  # ours
     corpus_words: Count = 12  # ours: few enough that the two classes are never separable
     corpus_d: Count = 16  # ours: any d ≥ 2 serves
-    penalties: Some[Amount] = (0.0, 0.02, 0.1, 0.3, 0.6, 1.2)  # ours, as shares of λ_max
-    strengths: Some[Positive] = tuple(10.0**k for k in range(-5, 5))  # released code
+    penalties: NonEmpty[NonNegative] = (0.0, 0.02, 0.1, 0.3, 0.6, 1.2)  # ours, as shares of λ_max
+    strengths: NonEmpty[Positive] = tuple(10.0**k for k in range(-5, 5))  # released code
     texts: AgreementSettings = AgreementSettings(texts=("sst", "newsgroups", "ag_news"))
     """Data sets, models and trainings, as in the agreement experiment."""
 
@@ -41,7 +41,7 @@ class ProxyTwin(Experiment):
         "A(β_uf, β_log) is within .1 of A(β_uf, β_px) (fair ties), in the mean over seeds, for "
         "every data set. Holds with both, in part with one.",
     }
-    scales: ClassVar[Mapping[Scale, Checked]] = {
+    scales: ClassVar[Mapping[Scale, Settings]] = {
         "smoke": ProxyTwinSettings(
             corpora=2,
             penalties=(0.0, 0.1, 1.2),
@@ -78,24 +78,24 @@ class ProxyTwin(Experiment):
         "paper": ProxyTwinSettings(),
     }
 
-    def parts(self, use: ProxyTwinSettings) -> Mapping[str, Work]:
+    def parts(self, settings: ProxyTwinSettings) -> Mapping[str, Work]:
         from foveate.studies.snell21.agreement.texts import texts_here
 
-        texts = texts_here(use.texts.texts) or ("keywords",)
-        return {"minima": partial(_minima, use)} | {
-            name: partial(_texts, use, name) for name in texts
+        texts = texts_here(settings.texts.texts) or ("keywords",)
+        return {"minima": partial(_minima, settings)} | {
+            name: partial(_texts, settings, name) for name in texts
         }
 
 
-def _minima(use: ProxyTwinSettings, _: Path, tell: Callable[[int, int], None]) -> Record:
+def _minima(settings: ProxyTwinSettings, _: Path, tell: Callable[[int, int], None]) -> Record:
     from foveate.studies.snell21.proxy_twin.parts import minima
 
-    return minima(use, tell)
+    return minima(settings, tell)
 
 
 def _texts(
-    use: ProxyTwinSettings, name: str, checkpoint: Path, tell: Callable[[int, int], None]
+    settings: ProxyTwinSettings, name: str, checkpoint: Path, tell: Callable[[int, int], None]
 ) -> Record:
     from foveate.studies.snell21.proxy_twin.parts import trained
 
-    return trained(use, name, checkpoint, tell)
+    return trained(settings, name, checkpoint, tell)

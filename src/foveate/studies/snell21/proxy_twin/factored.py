@@ -17,11 +17,10 @@ no ridge does. Without a penalty the two minima are the same wherever there is o
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from foveate.types import Array
 
 __all__ = ["factored_minimum", "largest_penalty", "logistic_weights", "ridge_strength"]
-
-Array = NDArray[Any]
 
 
 def factored_minimum(x: Array, y: Array, penalty: float, d: int, start: Array) -> Array:

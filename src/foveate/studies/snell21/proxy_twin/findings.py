@@ -41,7 +41,7 @@ def table_10(record: Record) -> tuple[Numbers, Numbers]:
     return px, log
 
 
-def findings(use: "ProxyTwinSettings", records: Records) -> list[Finding]:
+def findings(settings: "ProxyTwinSettings", records: Records) -> list[Finding]:
     """One finding for C10."""
     texts = {name: record for name, record in records.items() if record.meta["kind"] == "texts"}
     gap = records["minima"].values["gap"]
@@ -61,7 +61,7 @@ def findings(use: "ProxyTwinSettings", records: Records) -> list[Finding]:
         "data sets",
         f"{_said_minima(records['minima'])} {' '.join(_said(n, r) for n, r in texts.items())}",
         "weights",
-        _deviation(use, texts),
+        _deviation(settings, texts),
     )
     return [finding]
 
@@ -103,9 +103,9 @@ def _said(name: str, record: Record) -> str:
     )
 
 
-def _deviation(use: "ProxyTwinSettings", texts: Records) -> str:
+def _deviation(settings: "ProxyTwinSettings", texts: Records) -> str:
     said = ["the comparison of minima is ours", "C is chosen on one half of the validation texts"]
-    own = use.texts
+    own = settings.texts
     if (own.proxy_epochs, own.proxy_d) != (60, 256):
         said.append(
             f"proxies of {own.proxy_d}, {own.proxy_epochs} epochs at {own.proxy_lr:g}; readers of "

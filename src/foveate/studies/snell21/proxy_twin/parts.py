@@ -46,7 +46,7 @@ def corpus(texts: int, words: int, seed: int) -> tuple[Array, Array]:
     return x.numpy(), y.numpy().astype(int)
 
 
-def minima(use: "ProxyTwinSettings", tell: Callable[[int, int], None]) -> Record:
+def minima(settings: "ProxyTwinSettings", tell: Callable[[int, int], None]) -> Record:
     """Proxy and logistic regression minimised on every corpus under every penalty.
 
     The record's t are the penalties as shares of λ_max; ``values`` (T, S): ``gap``, the relative
@@ -54,25 +54,25 @@ def minima(use: "ProxyTwinSettings", tell: Callable[[int, int], None]) -> Record
     ``norm`` of the proxy's weights, and ``strength``, the C of its twin.
     """
     rows: dict[str, list[list[float]]] = {"gap": [], "norm": [], "strength": []}
-    for seed in range(use.corpora):
-        x, y = corpus(use.corpus_texts, use.corpus_words, seed)
+    for seed in range(settings.corpora):
+        x, y = corpus(settings.corpus_texts, settings.corpus_words, seed)
         chance = generator("twin start", seed)
-        size = use.corpus_d * (2 + use.corpus_words)
+        size = settings.corpus_d * (2 + settings.corpus_words)
         start = torch.randn(size, generator=chance, dtype=torch.float64).numpy()
-        found = [_one_minimum(use, x, y, share, start) for share in use.penalties]
+        found = [_one_minimum(settings, x, y, share, start) for share in settings.penalties]
         for name, column in zip(rows, zip(*found, strict=True), strict=True):
             rows[name].append(list(column))
-        tell(seed + 1, use.corpora)
+        tell(seed + 1, settings.corpora)
     values = {name: np.array(columns).T for name, columns in rows.items()}
-    return Record(np.array(use.penalties), values, {}, {"kind": "minima"})
+    return Record(np.array(settings.penalties), values, {}, {"kind": "minima"})
 
 
 def _one_minimum(
-    use: "ProxyTwinSettings", x: Array, y: Array, share: float, start: Array
+    settings: "ProxyTwinSettings", x: Array, y: Array, share: float, start: Array
 ) -> tuple[float, float, float]:
     """The gap, the norm and the twin's C."""
     penalty = share * largest_penalty(x, y)
-    delta = factored_minimum(x, y, penalty, use.corpus_d, start / use.corpus_d**0.5)
+    delta = factored_minimum(x, y, penalty, settings.corpus_d, start / settings.corpus_d**0.5)
     norm = float(np.linalg.norm(delta))
     if norm < ZERO:
         return norm, norm, 0.0
@@ -82,7 +82,7 @@ def _one_minimum(
 
 
 def trained(
-    use: "ProxyTwinSettings", name: str, checkpoint: Path, tell: Callable[[int, int], None]
+    settings: "ProxyTwinSettings", name: str, checkpoint: Path, tell: Callable[[int, int], None]
 ) -> Record:
     """Proxies trained as published, logistic regressions, and readers that know without attention.
 
@@ -92,14 +92,14 @@ def trained(
     (S, 3, 3); ``proxy_loss`` (S, epochs, 3), ``proxy_accuracy`` (S, 3); ``log_accuracy`` (1,
     strengths, 3).
     """
-    texts = prepared(use.texts, name)
-    stages = Stages(use.texts, texts, checkpoint, tell, ("proxy", "uniform"))
+    texts = prepared(settings.texts, name)
+    stages = Stages(settings.texts, texts, checkpoint, tell, ("proxy", "uniform"))
     proxy = stages.proxy()
-    seeds = np.arange(use.texts.seeds)
+    seeds = np.arange(settings.texts.seeds)
     best = proxy.values["loss"][:, :, CHOOSING].argmin(0)
     evidence = proxy.values["evidence"][best, seeds]  # (S, words)
     shares, seen = _shares(texts)
-    weights = [logistic_weights(shares, texts.y_train.numpy(), c) for c in use.strengths]
+    weights = [logistic_weights(shares, texts.y_train.numpy(), c) for c in settings.strengths]
     log_accuracy = np.stack([stages.accuracy(_margin(stages, w) > 0) for w in weights])
     log = stages.favour(weights[int(log_accuracy[:, CHOOSING].argmax())])
     proxies = [stages.favour(row) for row in evidence]
@@ -123,7 +123,12 @@ def trained(
         "best": best.astype(float),
     }
     stages.clear()
-    meta = {"kind": "texts", "data": name, "strengths": list(use.strengths), "about": texts.about}
+    meta = {
+        "kind": "texts",
+        "data": name,
+        "strengths": list(settings.strengths),
+        "about": texts.about,
+    }
     return Record(uniform.t, uniform.values, final, meta)
 
 

@@ -7,14 +7,14 @@ from typing import ClassVar, cast
 
 from foveate.jobs.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.records.record import Record
-from foveate.settings import Checked, Count, Positive, Share
+from foveate.settings import Count, Positive, Settings, Share
 
 __all__ = ["READOUTS", "Translation", "TranslationSettings"]
 
 READOUTS = ("linear", "relu")
 
 
-class TranslationSettings(Checked):
+class TranslationSettings(Settings):
     """Data sets, sizes of the models and lengths of the trainings."""
 
     data: str = "multi30k"  # [snell21] A.1
@@ -61,7 +61,7 @@ class Translation(Experiment):
         "least twice. Holds with both; in part with (a) and with the interval above the random "
         "level.",
     }
-    scales: ClassVar[Mapping[Scale, Checked]] = {
+    scales: ClassVar[Mapping[Scale, Settings]] = {
         "smoke": TranslationSettings(
             data="made-up",
             train=64,
@@ -99,27 +99,28 @@ class Translation(Experiment):
         "paper": TranslationSettings(),
     }
 
-    def parts(self, use: TranslationSettings) -> Mapping[str, Work]:
+    def parts(self, settings: TranslationSettings) -> Mapping[str, Work]:
         from foveate.studies.snell21.agreement.pairs import pairs_here
 
-        readouts = {f"readout-{name}": partial(_readout, use, name) for name in READOUTS}
+        readouts = {f"readout-{name}": partial(_readout, settings, name) for name in READOUTS}
         return readouts | {
-            f"align-{name}": partial(_align, use, name) for name in pairs_here(use.aligned)
+            f"align-{name}": partial(_align, settings, name)
+            for name in pairs_here(settings.aligned)
         }
 
 
 def _readout(
-    use: TranslationSettings, name: str, checkpoint: Path, tell: Callable[[int, int], None]
+    settings: TranslationSettings, name: str, checkpoint: Path, tell: Callable[[int, int], None]
 ) -> Record:
     from foveate.studies.snell21.translation.optimum import readout_part
     from foveate.text.models.seq2seq import Readout
 
-    return readout_part(use, cast(Readout, name), checkpoint, tell)
+    return readout_part(settings, cast(Readout, name), checkpoint, tell)
 
 
 def _align(
-    use: TranslationSettings, name: str, checkpoint: Path, tell: Callable[[int, int], None]
+    settings: TranslationSettings, name: str, checkpoint: Path, tell: Callable[[int, int], None]
 ) -> Record:
     from foveate.studies.snell21.translation.alignment import align_part
 
-    return align_part(use, name, checkpoint, tell)
+    return align_part(settings, name, checkpoint, tell)

@@ -65,14 +65,14 @@ class Scored:
         return np.array([scores.aer, scores.precision, scores.recall])
 
 
-def to_align(use: "TranslationSettings", name: str) -> tuple[SentencePairs, Pairs, Scored]:
+def to_align(settings: "TranslationSettings", name: str) -> tuple[SentencePairs, Pairs, Scored]:
     """The data set, the pairs to learn from, and those to score.
 
     Links are never learnt from, so where there are few pairs the scored ones are read as well.
     """
-    data = load_pairs(name, unit="words", train=use.align_train, least=use.least)
+    data = load_pairs(name, unit="words", train=settings.align_train, least=settings.least)
     with_links = data.test if len(data.test) else data.validation
-    scored = with_links.take(torch.arange(min(use.scored, len(with_links))))
+    scored = with_links.take(torch.arange(min(settings.scored, len(with_links))))
     train = data.train
     if name == "hansards":
         train = joined(data.train, data.validation, data.test)
@@ -80,14 +80,18 @@ def to_align(use: "TranslationSettings", name: str) -> tuple[SentencePairs, Pair
 
 
 def align_part(
-    use: "TranslationSettings", name: str, checkpoint: Path, tell: Callable[[int, int], None]
+    settings: "TranslationSettings", name: str, checkpoint: Path, tell: Callable[[int, int], None]
 ) -> Record:
     """Train the aligners of one data set, score them at every checkpoint, and IBM Model 1 once."""
-    data, train, scored = to_align(use, name)
+    data, train, scored = to_align(settings, name)
     sizes = Translator(
-        use.align_d, use.align_layers, use.align_dropout, use.align_batch, use.align_lr
+        settings.align_d,
+        settings.align_layers,
+        settings.align_dropout,
+        settings.align_batch,
+        settings.align_lr,
     )
-    at = measurement_steps(use.align_steps)
+    at = measurement_steps(settings.align_steps)
 
     def course(seed: int) -> Course:
         label = ("aligning", name, seed)
@@ -95,11 +99,11 @@ def align_part(
         measure = partial(_measured, scored, at[-1])
         return translation_course(model, train, sizes, measure, *label)
 
-    members = [partial(course, seed) for seed in range(use.align_seeds)]
+    members = [partial(course, seed) for seed in range(settings.align_seeds)]
     record = follow(members, at, checkpoint=checkpoint, report=tell)
     size = len(data.source_vocabulary), len(data.target_vocabulary)
     final = {"ibm1": _ibm1(train, scored, size), "diagonal": scored(diagonal(scored.pairs))}
-    repeated = {k: np.repeat(v[None], use.align_seeds, 0) for k, v in final.items()}
+    repeated = {k: np.repeat(v[None], settings.align_seeds, 0) for k, v in final.items()}
     return Record(record.t, record.values, repeated, _meta(name, data, train, scored))
 
 

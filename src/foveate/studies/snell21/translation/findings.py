@@ -48,7 +48,7 @@ def over_pairs(values: Numbers, words: NDArray[np.int64]) -> Interval:
     return Interval(mean, float(low), float(high))
 
 
-def findings(use: "TranslationSettings", records: Records) -> list[Finding]:
+def findings(settings: "TranslationSettings", records: Records) -> list[Finding]:
     """The finding of C15; alignment error is shown in figures and claims nothing."""
     record = records["readout-linear"]
     words = np.array(record.meta["lengths"])[:, 1]
@@ -71,7 +71,7 @@ def findings(use: "TranslationSettings", records: Records) -> list[Finding]:
             "A(α_opt, β) over validation words, fair ties; interval over sentence pairs",
             _said(record, records, chance, gap),
             "optimum",
-            _deviation(use, record),
+            _deviation(settings, record),
         )
     ]
 
@@ -97,17 +97,18 @@ def _bleu(records: Records, readout: str) -> str:
     return f"{float(records[f'readout-{readout}'].last('bleu').mean()):.1f}"
 
 
-def _deviation(use: "TranslationSettings", record: Record) -> str:
+def _deviation(settings: "TranslationSettings", record: Record) -> str:
     said = []
-    if (use.d, use.steps, use.batch) != (256, 36_000, 16):
+    if (settings.d, settings.steps, settings.batch) != (256, 36_000, 16):
         said.append(
-            f"states of {use.d}, {use.steps:,} steps and batches of {use.batch} in place of 256, "
+            f"states of {settings.d}, {settings.steps:,} steps and batches of "
+            f"{settings.batch} in place of 256, "
             "36,000 and 16"
         )
-    if use.data != "multi30k":
-        said.append(f"on '{use.data}' in place of Multi30k")
+    if settings.data != "multi30k":
+        said.append(f"on '{settings.data}' in place of Multi30k")
     said.append(f"words of {len(record.meta['lengths'])} validation pairs are solved")
-    way = "greedy" if use.beam == 1 else f"a beam of {use.beam}"
-    said.append(f"BLEU of {use.translated:,} validation sentences at most, by {way}")
+    way = "greedy" if settings.beam == 1 else f"a beam of {settings.beam}"
+    said.append(f"BLEU of {settings.translated:,} validation sentences at most, by {way}")
     said.append("the recorded .53 counts ties in the paper's form")
     return "; ".join(said)

@@ -45,30 +45,35 @@ TOLERANCE = 1e-6  # nats that α_opt may be above the minimum
 
 
 def readout_part(
-    use: "TranslationSettings", readout: Readout, checkpoint: Path, tell: Callable[[int, int], None]
+    settings: "TranslationSettings",
+    readout: Readout,
+    checkpoint: Path,
+    tell: Callable[[int, int], None],
 ) -> Record:
     """Train the models of one readout; with a linear one, solve for optimal attention."""
-    data = load_pairs(use.data, train=use.train, pieces=use.pieces)
-    sizes = Translator(use.d, use.layers, use.dropout, use.batch, use.lr, readout)
-    order = torch.randperm(len(data.validation), generator=generator("solved", use.data))
-    held_out = data.validation.take(order[: use.translated])
-    some = data.validation.take(order[: use.solved])
-    at = checkpoints(use.steps)
+    data = load_pairs(settings.data, train=settings.train, pieces=settings.pieces)
+    sizes = Translator(
+        settings.d, settings.layers, settings.dropout, settings.batch, settings.lr, readout
+    )
+    order = torch.randperm(len(data.validation), generator=generator("solved", settings.data))
+    held_out = data.validation.take(order[: settings.translated])
+    some = data.validation.take(order[: settings.solved])
+    at = checkpoints(settings.steps)
 
     def measure(model: Seq2Seq, step: int) -> dict[str, Array]:
         reached = performance(model, held_out.source, held_out.target)
-        bleu = _bleu(use, data, held_out, model) if step == at[-1] else np.nan
+        bleu = _bleu(settings, data, held_out, model) if step == at[-1] else np.nan
         found = {"accuracy": reached.accuracy, "loss": reached.loss, "bleu": bleu}
         numbers = {name: np.asarray(value) for name, value in found.items()}
         return numbers | (solved(model, some) if readout == "linear" else {})
 
     def course(seed: int) -> Course:
-        label = ("readout", use.data, readout, seed)
+        label = ("readout", settings.data, readout, seed)
         model = translator(data, sizes, *label)
         return translation_course(model, data.train, sizes, measure, *label)
 
-    members = [partial(course, seed) for seed in range(use.seeds)]
-    meta = _meta(use, data, some)
+    members = [partial(course, seed) for seed in range(settings.seeds)]
+    meta = _meta(settings, data, some)
     return follow(members, at, checkpoint=checkpoint, report=tell, meta=meta)
 
 
@@ -116,16 +121,16 @@ def _losses(model: Seq2Seq, reading: Reading, y: Tensor, weights: Array) -> Arra
 
 
 def _bleu(
-    use: "TranslationSettings", data: SentencePairs, held_out: Pairs, model: Seq2Seq
+    settings: "TranslationSettings", data: SentencePairs, held_out: Pairs, model: Seq2Seq
 ) -> float:
     most = 2 * int(held_out.target.lengths.max())
-    return translated_bleu(model, held_out, data.target_vocabulary, width=use.beam, most=most)
+    return translated_bleu(model, held_out, data.target_vocabulary, width=settings.beam, most=most)
 
 
-def _meta(use: "TranslationSettings", data: SentencePairs, some: Pairs) -> dict[str, object]:
+def _meta(settings: "TranslationSettings", data: SentencePairs, some: Pairs) -> dict[str, object]:
     number = shown(some)
     return {
-        "data": use.data,
+        "data": settings.data,
         "about": data.about,
         "counts": data.counts,
         "lengths": some.lengths.tolist(),

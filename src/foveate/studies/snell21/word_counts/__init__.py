@@ -7,17 +7,17 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from foveate.jobs.experiment import EXPERIMENTS, Experiment, Scale, Work
-from foveate.settings import Checked, Count, Several
+from foveate.settings import AtLeastTwo, Count, Settings
 
 __all__ = ["WordCounts", "WordCountsSettings"]
 
-Dimensions = Annotated[tuple[Several, ...], Field(min_length=2)]  # a slope is measured
+Dimensions = Annotated[tuple[AtLeastTwo, ...], Field(min_length=2)]  # a slope is measured
 
 
-class WordCountsSettings(Checked):
+class WordCountsSettings(Settings):
     """Sizes of the corpora and dimensions of the proxy."""
 
-    seeds: Several = 20  # ours: the paper proves the limit, and draws nothing
+    seeds: AtLeastTwo = 20  # ours: the paper proves the limit, and draws nothing
     dimensions: Dimensions = (64, 128, 256, 512, 1024, 2048, 4096)  # ours
     pairs: Count = 300  # ours: sentence pairs of the made-up languages
     multi30k: Annotated[int, Field(ge=0)] = 29_000
@@ -44,7 +44,7 @@ class WordCounts(Experiment):
         "within 1e-3 of (0, ½, ½) with a certificate below 1e-6 nats, and no point of a grid on "
         "the simplex has a lower loss than the certificate allows.",
     }
-    scales: ClassVar[Mapping[Scale, Checked]] = {
+    scales: ClassVar[Mapping[Scale, Settings]] = {
         "smoke": WordCountsSettings(
             seeds=3, dimensions=(64, 256, 1024), pairs=60, multi30k=0, grid=20
         ),
@@ -52,12 +52,12 @@ class WordCounts(Experiment):
         "paper": WordCountsSettings(seeds=100, dimensions=tuple(2**k for k in range(6, 15))),
     }
 
-    def parts(self, use: WordCountsSettings) -> Mapping[str, Work]:
+    def parts(self, settings: WordCountsSettings) -> Mapping[str, Work]:
         from foveate.studies.snell21.word_counts import parts
 
         return {
-            "derivative": partial(parts.derivative, use),
-            "counts": partial(parts.counts, use),
-            "example": partial(parts.example, use),
-            "tables": partial(parts.tables, use),
+            "derivative": partial(parts.derivative, settings),
+            "counts": partial(parts.counts, settings),
+            "example": partial(parts.example, settings),
+            "tables": partial(parts.tables, settings),
         }

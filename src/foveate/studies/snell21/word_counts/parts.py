@@ -30,32 +30,32 @@ Tell = Callable[[int, int], None]
 GAMMA = ((0.0, 0.0, 0.0), (0.0, -10.0, 5.0), (0.0, 5.0, -10.0))  # [snell21] A.1
 
 
-def derivative(use: "WordCountsSettings", _: Path, tell: Tell) -> Record:
+def derivative(settings: "WordCountsSettings", _: Path, tell: Tell) -> Record:
     """Relative deviations from the limits, (dimension, seed): ``gamma``, ``theta``, ``printed``."""
-    source, target = _compact(load_pairs("made-up", train=use.pairs).train)
+    source, target = _compact(load_pairs("made-up", train=settings.pairs).train)
     size = int(source.ids.max()) + 1, int(target.ids.max()) + 1
     texts = bags(source, size[0]), bags(target, size[1])
     table = count_table(source, target, size)
     limit, limit_theta = snell21.logit_limit(table), snell21.probability_limit(table)
-    found = np.empty((3, len(use.dimensions), use.seeds))
-    for k, d in enumerate(use.dimensions):
-        for seed in range(use.seeds):
+    found = np.empty((3, len(settings.dimensions), settings.seeds))
+    for k, d in enumerate(settings.dimensions):
+        for seed in range(settings.seeds):
             weights = snell21.initial(size, d, seed)
             theta = snell21.probability_rate(*weights, *texts)
             found[0, k, seed] = _off(snell21.logit_rate(*weights, *texts), limit)
             found[1, k, seed] = _off(theta, limit_theta)
             found[2, k, seed] = _off(theta, limit)
-        tell(k + 1, len(use.dimensions))
+        tell(k + 1, len(settings.dimensions))
     values = dict(zip(("gamma", "theta", "printed"), found, strict=True))
     about = {"inputs": size[0], "outputs": size[1], "pairs": len(source)}
-    return Record(np.array(use.dimensions, float), values, {}, about)
+    return Record(np.array(settings.dimensions, float), values, {}, about)
 
 
-def counts(use: "WordCountsSettings", _: Path, tell: Tell) -> Record:
+def counts(settings: "WordCountsSettings", _: Path, tell: Tell) -> Record:
     """For each corpus the largest difference between the two tables, and C's largest entry."""
-    corpora = {"made-up": load_pairs("made-up", train=use.pairs).train}
-    if use.multi30k and _is_here("multi30k", "bentrevett/multi30k"):
-        corpora["multi30k"] = load_pairs("multi30k", unit="words", train=use.multi30k).train
+    corpora = {"made-up": load_pairs("made-up", train=settings.pairs).train}
+    if settings.multi30k and _is_here("multi30k", "bentrevett/multi30k"):
+        corpora["multi30k"] = load_pairs("multi30k", unit="words", train=settings.multi30k).train
     rows = []
     for done, pairs in enumerate(corpora.values(), 1):
         table = count_table(pairs.source, pairs.target)
@@ -67,11 +67,11 @@ def counts(use: "WordCountsSettings", _: Path, tell: Tell) -> Record:
     return Record(np.zeros(1), {name: column[None] for name, column in columns}, {}, about)
 
 
-def example(use: "WordCountsSettings", _: Path, tell: Tell) -> Record:
+def example(settings: "WordCountsSettings", _: Path, tell: Tell) -> Record:
     """The pathological example: β, the optimal α with its certificate, the loss on a grid."""
     gamma = torch.tensor(GAMMA, dtype=torch.float64)
     found = optimal_attention(gamma[None], torch.eye(3), torch.zeros(1, 1, dtype=torch.long))
-    steps = np.arange(use.grid + 1) / use.grid
+    steps = np.arange(settings.grid + 1) / settings.grid
     alpha = np.array([(1 - b - c, b, c) for b in steps for c in steps if b + c <= 1 + 1e-12])
     loss = -(torch.from_numpy(alpha) @ gamma).log_softmax(1)[:, 0]
     final = {
@@ -86,7 +86,7 @@ def example(use: "WordCountsSettings", _: Path, tell: Tell) -> Record:
     return Record(np.zeros(1), {}, final, {})
 
 
-def tables(use: "WordCountsSettings", _: Path, tell: Tell) -> Record:
+def tables(settings: "WordCountsSettings", _: Path, tell: Tell) -> Record:
     """The count table of each tiny task, and the information within its sentences."""
     final, told = {}, {}
     for name, toy in TOYS.items():

@@ -14,7 +14,7 @@ from foveate.data.files.hub import locate
 from foveate.errors import FoveateError
 from foveate.jobs.experiment import EXPERIMENTS, Experiment, Records, Scale, Work
 from foveate.records.findings import Finding
-from foveate.settings import Checked
+from foveate.settings import Settings
 from foveate.studies.vr23.fixed_focus.claims import CRITERIA, judge
 from foveate.studies.vr23.fixed_focus.parts import mosaics_part, orthogonal_part, theorem_part
 from foveate.studies.vr23.fixed_focus.settings import FixedFocusSettings
@@ -28,7 +28,7 @@ class FixedFocusCurves(Experiment):
 
     about = "g trained under a focus held at α: losses and incentives, with Theorem 1 beside"
     criteria = CRITERIA
-    scales: ClassVar[Mapping[Scale, Checked]] = {
+    scales: ClassVar[Mapping[Scale, Settings]] = {
         "smoke": FixedFocusSettings(
             seeds=2,
             sets=("orthogonal", "digits"),
@@ -64,16 +64,16 @@ class FixedFocusCurves(Experiment):
         "paper": FixedFocusSettings(),
     }
 
-    def parts(self, use: FixedFocusSettings) -> Mapping[str, Work]:
-        works: dict[str, Work] = {"theorem": partial(theorem_part, use)}
-        for name in filter(_is_here, use.sets):
-            works[name] = partial(mosaics_part, use, name)
+    def parts(self, settings: FixedFocusSettings) -> Mapping[str, Work]:
+        works: dict[str, Work] = {"theorem": partial(theorem_part, settings)}
+        for name in filter(_is_here, settings.sets):
+            works[name] = partial(mosaics_part, settings, name)
         if "orthogonal" in works:
-            works["orthogonal"] = partial(orthogonal_part, use)
+            works["orthogonal"] = partial(orthogonal_part, settings)
         return works
 
-    def findings(self, use: FixedFocusSettings, records: Records) -> list[Finding]:
-        return judge(records, _deviation(use, records))
+    def findings(self, settings: FixedFocusSettings, records: Records) -> list[Finding]:
+        return judge(records, _deviation(settings, records))
 
 
 def _is_here(name: str) -> bool:
@@ -87,28 +87,31 @@ def _is_here(name: str) -> bool:
     return True
 
 
-def _deviation(use: FixedFocusSettings, records: Records) -> str:
+def _deviation(settings: FixedFocusSettings, records: Records) -> str:
     """What differs from the published set-up, from the settings themselves."""
     usual = FixedFocusSettings()
     said = ["paradigms are judged at equal learning rates, the paper's at rates of their own"]
-    if "orthogonal" in records and use.orthogonal_batch >= use.orthogonal_n:
+    if "orthogonal" in records and settings.orthogonal_batch >= settings.orthogonal_n:
         said.append(
-            f"orthogonal: full batches of {use.orthogonal_n} bags in steps of "
-            f"{use.orthogonal_lr:g} up to the authors' time 1000 (theirs: 5,000 bags, batches of "
+            f"orthogonal: full batches of {settings.orthogonal_n} bags in steps of "
+            f"{settings.orthogonal_lr:g} up to the authors' time 1000 (theirs: "
+            f"5,000 bags, batches of "
             "256, momentum), to stay near the flow at less cost"
         )
     if "digits" in records:
         said.append(
-            f"digits mosaics (n = {use.n}, g of kind {use.digits_net}) are not in the paper"
+            f"digits mosaics (n = {settings.n}, g of kind {settings.digits_net}) "
+            f"are not in the paper"
         )
-    if "cifar10" in records and use.n != usual.n:
-        said.append(f"CIFAR-10 with n = {use.n} (paper {usual.n:,}), to fit in minutes")
-    if "cifar10" in records and use.cifar10_net != usual.cifar10_net:
-        side = use.cifar10_side
+    if "cifar10" in records and settings.n != usual.n:
+        said.append(f"CIFAR-10 with n = {settings.n} (paper {usual.n:,}), to fit in minutes")
+    if "cifar10" in records and settings.cifar10_net != usual.cifar10_net:
+        side = settings.cifar10_side
         said.append(
-            f"CIFAR-10 images averaged to {side}×{side} and g of kind {use.cifar10_net} in place "
+            f"CIFAR-10 images averaged to {side}×{side} and g of kind "
+            f"{settings.cifar10_net} in place "
             "of the convolutional network, for the same reason"
         )
-    if "cifar10" in use.sets and "cifar10" not in records:
+    if "cifar10" in settings.sets and "cifar10" not in records:
         said.append("CIFAR-10 is left out, its files are not here")
     return "; ".join(said)

@@ -3,15 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from foveate.metrics.intervals import mean_interval
 from foveate.records.findings import Finding, Verdict
+from foveate.types import FloatArray
 
 __all__ = ["Check", "Judged", "finding", "held_to", "largest", "smallest"]
 
-Array = NDArray[np.float64]
 
 SIDES = {"Met": True, "Not met": False}
 
@@ -27,7 +24,7 @@ class Judged(NamedTuple):
     """The checks of a claim, the number to report (one a seed), and its picture."""
 
     checks: Sequence[Check]
-    effect: Array
+    effect: FloatArray
     measure: str
     figure: str
     extra: str = ""
@@ -53,7 +50,7 @@ def finding(claim: str, judged: Judged, deviation: str) -> Finding:
     )
 
 
-def held_to(values: Array, bound: float, *, below: bool, said: str) -> Check:
+def held_to(values: FloatArray, bound: float, *, below: bool, said: str) -> Check:
     """A check of a mean over seeds against a bound, which tells when seeds leave it open.
 
     Args:
@@ -68,11 +65,11 @@ def held_to(values: Array, bound: float, *, below: bool, said: str) -> Check:
     return Check(mean < bound if below else mean > bound, said)
 
 
-def largest(rows: Mapping[str, Array]) -> Array:
+def largest(rows: Mapping[str, FloatArray]) -> FloatArray:
     """The row of the data set with the largest mean, shape (S,)."""
     return max(rows.values(), key=lambda values: float(values.mean()))
 
 
-def smallest(rows: Mapping[str, Array]) -> Array:
+def smallest(rows: Mapping[str, FloatArray]) -> FloatArray:
     """The row of the data set with the smallest mean, shape (S,)."""
     return min(rows.values(), key=lambda values: float(values.mean()))

@@ -7,7 +7,6 @@ in part; none: it does not hold. Losses are those on all training bags; "the end
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from foveate.dynamics.vr23 import PARADIGMS, Paradigm, exact_fixed, losses
 from foveate.jobs.experiment import Records
@@ -23,10 +22,10 @@ from foveate.studies.vr23.fixed_focus.checks import (
 )
 from foveate.studies.vr23.fixed_focus.curves import SETS, alphas_of, curve, elapsed, moment
 from foveate.studies.vr23.fixed_focus.losses import RULES as LOSSES
+from foveate.types import FloatArray
 
 __all__ = ["CRITERIA", "judge", "loss_errors", "theorem_errors"]
 
-Array = NDArray[np.float64]
 
 CRITERIA = {
     "vr23:C5": "On each data set, at equal learning rates, the largest soft loss over α ≥ .6 at "
@@ -71,7 +70,7 @@ def judge(records: Records, deviation: str) -> list[Finding]:
     return [*found, finding("vr23:C13", _theorem(records["theorem"], sets), deviation)]
 
 
-def _incentive(record: Record, paradigm: str, rates: str = "equal") -> Array:
+def _incentive(record: Record, paradigm: str, rates: str = "equal") -> FloatArray:
     """The incentive after half of the training, shape (A, S)."""
     return curve(record, "incentive", paradigm, rates)[moment(record, 0.5)]
 
@@ -107,7 +106,7 @@ def _profile(sets: Records, paradigm: str, sign: int, end: float, low: bool) -> 
     return Judged(checks, effect, measure, "incentive-profile", said)
 
 
-def theorem_errors(record: Record) -> Array:
+def theorem_errors(record: Record) -> FloatArray:
     """The relative error of the weights against Theorem 1, worst up to the horizon.
 
     Args:
@@ -156,7 +155,7 @@ def _theorem(record: Record, sets: Records) -> Judged:
     return Judged(checks, effect, measure, "theorem")
 
 
-def loss_errors(record: Record, paradigm: Paradigm) -> Array:
+def loss_errors(record: Record, paradigm: Paradigm) -> FloatArray:
     """The relative error of the training loss against the closed form, shape (T, A, S).
 
     Args:

@@ -1,19 +1,18 @@
 """Reading the records of a fixed-focus experiment: curves by paradigm, alpha and seed."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from foveate.records.record import Record
+from foveate.types import FloatArray
 
 __all__ = ["SETS", "alphas_of", "curve", "elapsed", "limit", "moment", "start_of"]
 
-Array = NDArray[np.float64]
 
 SETS = {"orthogonal": "linear-orthogonal", "digits": "digits", "cifar10": "CIFAR-10"}
 """The data sets in order, and how a page names them."""
 
 
-def curve(record: Record, name: str, paradigm: str, rates: str = "equal") -> Array:
+def curve(record: Record, name: str, paradigm: str, rates: str = "equal") -> FloatArray:
     """A quantity over time for each alpha and seed, shape (T, A, S).
 
     Args:
@@ -29,7 +28,7 @@ def curve(record: Record, name: str, paradigm: str, rates: str = "equal") -> Arr
     return np.asarray(grid[:, place], float)
 
 
-def elapsed(record: Record, lr: float) -> Array:
+def elapsed(record: Record, lr: float) -> FloatArray:
     r"""The time of the flow that a training has gone through at each measurement, shape (T,).
 
     A constant gradient moves the weights in k steps with momentum p as far as the flow goes in
@@ -48,7 +47,7 @@ def moment(record: Record, share: float) -> int:
     return int(np.abs(record.t - share * record.t[-1]).argmin())
 
 
-def limit(paradigm: str, alpha: Array, classes: int) -> Array:
+def limit(paradigm: str, alpha: FloatArray, classes: int) -> FloatArray:
     """The loss of a g that is perfect on the foreground and uniform on the background.
 
     Args:
@@ -63,7 +62,7 @@ def limit(paradigm: str, alpha: Array, classes: int) -> Array:
     return np.asarray(-np.log(alpha + (1 - alpha) / classes))
 
 
-def alphas_of(record: Record) -> Array:
+def alphas_of(record: Record) -> FloatArray:
     """Where the focus was held, shape (A,)."""
     return np.array(record.meta["alphas"])
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import altair as alt
 import numpy as np
-from numpy.typing import NDArray
 
 from foveate.charts.palette import INK, label
 from foveate.charts.render import with_rows
@@ -27,10 +26,10 @@ from foveate.studies.vr23.fixed_focus.profiles import (
     theorem_chart,
 )
 from foveate.studies.vr23.incentive import STEP
+from foveate.types import FloatArray
 
 __all__ = ["figures", "ramp"]
 
-Array = NDArray[np.float64]
 
 # Plasma without its ends: lightness falls with α, and black dashes show on the darkest line.
 RAMP = ("#FDB42F", "#ED7953", "#CC4778", "#9C179E", "#5C01A6")
@@ -168,7 +167,7 @@ def _lines(across: alt.X, y: alt.Y, names: Sequence[str]) -> list[alt.Chart]:
     ]
 
 
-def _closed(record: Record, name: str, paradigm: Any, lr: float) -> Array:
+def _closed(record: Record, name: str, paradigm: Any, lr: float) -> FloatArray:
     """Loss or incentive by Theorem 1 at the times of the record, shape (T, A)."""
     alphas, classes = alphas_of(record), record.meta["classes"]
     mu = exact_fixed(paradigm, elapsed(record, lr)[:, None], alphas, classes)

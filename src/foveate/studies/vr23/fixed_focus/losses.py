@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from foveate.dynamics.vr23 import PARADIGMS
 from foveate.jobs.experiment import Records
@@ -17,13 +16,12 @@ from foveate.studies.vr23.fixed_focus.curves import (
     moment,
     start_of,
 )
+from foveate.types import FloatArray
 
 __all__ = ["RULES", "half_time"]
 
-Array = NDArray[np.float64]
 
-
-def _loss(record: Record, paradigm: str, share: float = 1.0, rates: str = "equal") -> Array:
+def _loss(record: Record, paradigm: str, share: float = 1.0, rates: str = "equal") -> FloatArray:
     """Losses after a share of the training in units of log C, shape (A, S)."""
     values = curve(record, "set_loss", paradigm, rates)
     return values[moment(record, share)] / start_of(record)
@@ -39,7 +37,7 @@ def _soft_vanishes(sets: Records) -> Judged:
     return Judged(checks, largest(rows), measure, "losses")
 
 
-def _over_limit(record: Record, name: str, paradigm: str) -> Array:
+def _over_limit(record: Record, name: str, paradigm: str) -> FloatArray:
     """A loss at the end over its limit for each α < 1, shape (A', S)."""
     alphas = alphas_of(record)
     floor = limit(paradigm, alphas, record.meta["classes"])
@@ -71,7 +69,7 @@ def _others_flatten(sets: Records) -> Judged:
     return Judged(checks, smallest(rows), measure, "loss-profile", told)
 
 
-def _early_lead(record: Record, rates: str = "equal") -> Array:
+def _early_lead(record: Record, rates: str = "equal") -> FloatArray:
     """How far LVML is below the lower of the others after a tenth, in log C, shape (A', S)."""
     soft, hard, lvml = (_loss(record, p, 0.1, rates) for p in PARADIGMS)
     return (np.minimum(soft, hard) - lvml)[alphas_of(record) < 1]
@@ -136,7 +134,7 @@ def _large_alphas_coincide(sets: Records) -> Judged:
     return Judged(checks, largest(rows), measure, "losses")
 
 
-def _fall(record: Record, share: float, rates: str = "equal") -> Array:
+def _fall(record: Record, share: float, rates: str = "equal") -> FloatArray:
     """By what share of its start the hard loss at α = .2 has fallen, shape (S,)."""
     at = record.meta["alphas"].index(0.2)
     start, now = (_loss(record, "hard", s, rates)[at] for s in (0.0, share))

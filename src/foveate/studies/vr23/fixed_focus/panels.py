@@ -4,14 +4,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import altair as alt
-import numpy as np
-from numpy.typing import NDArray
 
 from foveate.metrics.intervals import ends_of_mean
+from foveate.types import FloatArray
 
 __all__ = ["HEIGHT", "TITLES", "WIDTH", "banded", "ends_of", "headed"]
 
-Array = NDArray[np.float64]
 
 WIDTH, HEIGHT = 215, 150
 TITLES = {
@@ -26,12 +24,12 @@ def headed(text: str) -> alt.Title:
     return alt.Title(text, frame="group", fontSize=13)
 
 
-def ends_of(values: Array) -> list[float]:
+def ends_of(values: FloatArray) -> list[float]:
     """The ends of an axis for values, 0 included, with no tick at its very top."""
     return [min(0.0, 1.03 * float(values.min())), 1.03 * float(values.max())]
 
 
-def banded(x: Array, values: Array, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+def banded(x: FloatArray, values: FloatArray, names: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Rows of mean and interval over seeds from values (T, K, S), one name for each of K."""
     mean, (low, high) = values.mean(2), ends_of_mean(values)
     alone = values.shape[2] == 1

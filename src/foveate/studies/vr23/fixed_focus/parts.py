@@ -31,73 +31,73 @@ __all__ = ["mosaics_part", "orthogonal_part", "theorem_part"]
 CLASSES = SEGMENTS = 20  # [vr23] Sec. 4, Fig. 2 and 3: C = m = 20, d = 21
 
 
-def theorem_part(use: FixedFocusSettings, checkpoint: Path, tell: Tell) -> Record:
+def theorem_part(settings: FixedFocusSettings, checkpoint: Path, tell: Tell) -> Record:
     """Full-batch gradient descent on the population, at several steps."""
-    epochs = round(use.until / use.steps[-1])
+    epochs = round(settings.until / settings.steps[-1])
     plan = Plan(
         epochs=epochs,
         batch=2 * CLASSES,
         optimizer="sgd",
         momentum=0.0,
         dtype="float64",
-        every=max(1, epochs // use.orthogonal_points),
+        every=max(1, epochs // settings.orthogonal_points),
     )
     g, bag = partial(zero_linear, CLASSES), population(CLASSES, SEGMENTS)
-    lines = list(product(AUTHORS["orthogonal"], use.steps))
+    lines = list(product(AUTHORS["orthogonal"], settings.steps))
     record = train_fixed(
-        g, [(bag, bag)], lines, use.alphas, plan, measure_weights, checkpoint, tell
+        g, [(bag, bag)], lines, settings.alphas, plan, measure_weights, checkpoint, tell
     )
-    return replace(record, meta={**record.meta, "until": use.until, "classes": CLASSES})
+    return replace(record, meta={**record.meta, "until": settings.until, "classes": CLASSES})
 
 
-def orthogonal_part(use: FixedFocusSettings, checkpoint: Path, tell: Tell) -> Record:
+def orthogonal_part(settings: FixedFocusSettings, checkpoint: Path, tell: Tell) -> Record:
     """The linear classifier from zero weights on sampled bags."""
     load = linear_orthogonal(CLASSES, SEGMENTS).load
     bags = [
         (
-            load("train", n=use.orthogonal_n, m=SEGMENTS, seed=seed),
-            load("test", n=use.n_test, m=SEGMENTS, seed=seed),
+            load("train", n=settings.orthogonal_n, m=SEGMENTS, seed=seed),
+            load("test", n=settings.n_test, m=SEGMENTS, seed=seed),
         )
-        for seed in range(use.seeds)
+        for seed in range(settings.seeds)
     ]
     plan = Plan(
-        epochs=use.orthogonal_epochs,
-        batch=use.orthogonal_batch,
+        epochs=settings.orthogonal_epochs,
+        batch=settings.orthogonal_batch,
         optimizer="sgd",
-        momentum=use.orthogonal_momentum,
-        every=max(1, use.orthogonal_epochs // use.orthogonal_points),
+        momentum=settings.orthogonal_momentum,
+        every=max(1, settings.orthogonal_epochs // settings.orthogonal_points),
     )
-    g, rates = partial(zero_linear, CLASSES), _rates("orthogonal", use.orthogonal_lr)
+    g, rates = partial(zero_linear, CLASSES), _rates("orthogonal", settings.orthogonal_lr)
     record = train_fixed(
-        g, bags, _lines(rates), use.alphas, plan, measure_orthogonal, checkpoint, tell
+        g, bags, _lines(rates), settings.alphas, plan, measure_orthogonal, checkpoint, tell
     )
     return replace(record, meta={**record.meta, "rates": rates, "classes": CLASSES})
 
 
-def mosaics_part(use: FixedFocusSettings, name: str, checkpoint: Path, tell: Tell) -> Record:
+def mosaics_part(settings: FixedFocusSettings, name: str, checkpoint: Path, tell: Tell) -> Record:
     """A classifier of images on mosaics."""
-    data, seeds = DATASETS.get(name)(), range(use.seeds)
-    train = [data.load("train", n=use.n, m=use.m, seed=seed) for seed in seeds]
-    test = [data.load("test", n=use.n_test, m=use.m, seed=seed) for seed in seeds]
-    net = use.digits_net
+    data, seeds = DATASETS.get(name)(), range(settings.seeds)
+    train = [data.load("train", n=settings.n, m=settings.m, seed=seed) for seed in seeds]
+    test = [data.load("test", n=settings.n_test, m=settings.m, seed=seed) for seed in seeds]
+    net = settings.digits_net
     if name == "cifar10":
-        net = use.cifar10_net
-        train, test = shrink(train, use.cifar10_side), shrink(test, use.cifar10_side)
+        net = settings.cifar10_net
+        train, test = shrink(train, settings.cifar10_side), shrink(test, settings.cifar10_side)
     shape, classes = train[0].segment_shape, len(data.classes)
     plan = Plan(
-        epochs=use.epochs,
-        batch=use.batch,
+        epochs=settings.epochs,
+        batch=settings.batch,
         optimizer="sgd",  # [vr23] released code, as the momentum
         momentum=0.9,
-        every=max(1, use.epochs // use.points),
+        every=max(1, settings.epochs // settings.points),
     )
-    rates, bags = _rates(name, use.lr), list(zip(train, test, strict=True))
+    rates, bags = _rates(name, settings.lr), list(zip(train, test, strict=True))
 
     def g() -> nn.Module:
         return pair(net, shape, classes).g
 
     record = train_fixed(
-        g, bags, _lines(rates), use.alphas, plan, measure_incentive, checkpoint, tell
+        g, bags, _lines(rates), settings.alphas, plan, measure_incentive, checkpoint, tell
     )
     return replace(record, meta={**record.meta, "rates": rates, "classes": classes})
 

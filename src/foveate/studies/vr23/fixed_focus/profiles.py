@@ -5,7 +5,6 @@ from typing import Any
 
 import altair as alt
 import numpy as np
-from numpy.typing import NDArray
 
 from foveate.charts.palette import colour, dash, label
 from foveate.charts.render import with_rows
@@ -30,15 +29,15 @@ from foveate.studies.vr23.fixed_focus.panels import (
     ends_of,
     headed,
 )
+from foveate.types import FloatArray
 
 __all__ = ["incentive_profile", "loss_profile", "theorem_chart"]
 
-Array = NDArray[np.float64]
 Rows = list[dict[str, Any]]
 
 
 def _profile(
-    rows: Rows, title: str, y: str | None, alphas: Array, ends: Sequence[float]
+    rows: Rows, title: str, y: str | None, alphas: FloatArray, ends: Sequence[float]
 ) -> alt.LayerChart:
     """A line a paradigm over alpha, with its interval; dashed where a row has a ``limit``."""
     names = [label(p) for p in PARADIGMS]

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from foveate.settings import Checked, Count, Positive, Several, Share
+from foveate.settings import AtLeastTwo, Count, Positive, Settings, Share
 
 __all__ = ["AUTHORS", "OWN_RATE", "FixedFocusSettings"]
 
@@ -30,7 +30,7 @@ Names = Annotated[
 ]
 
 
-class FixedFocusSettings(Checked):
+class FixedFocusSettings(Settings):
     """Sizes and rates; the defaults are the published ones."""
 
     seeds: Count = 3  # the paper shows one run; three cost a day on two cores
@@ -45,7 +45,7 @@ class FixedFocusSettings(Checked):
     steps: Steps = (4.0, 2.0, 1.0)  # of gradient descent against Theorem 1; ours
     until: Positive = 250.0  # where LVML at α = 1 has come down from 3 to .1 nats; ours
     n: Count = 10_000  # [vr23] Fig. 2 and 3
-    m: Several = 5  # [vr23] Fig. 2 and 3
+    m: AtLeastTwo = 5  # [vr23] Fig. 2 and 3
     epochs: Count = 100  # [vr23] released code, as the next two
     batch: Count = 256
     lr: Positive = OWN_RATE

@@ -6,9 +6,7 @@ from functools import partial
 from itertools import product
 from pathlib import Path
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from foveate.attention.paradigms import PARADIGMS
@@ -23,6 +21,7 @@ from foveate.records.record import Record
 from foveate.studies.vr23.incentive import measure_incentive
 from foveate.training.loop import Probe, Training, fit
 from foveate.training.plan import Plan
+from foveate.types import FloatArray
 
 __all__ = [
     "Line",
@@ -36,7 +35,6 @@ __all__ = [
     "zero_linear",
 ]
 
-Array = NDArray[np.float64]
 Line = tuple[str, float]
 """A curve's paradigm and learning rate."""
 Tell = Callable[[int, int], None]
@@ -140,7 +138,7 @@ def theory_direction(classes: int) -> Tensor:
     return way
 
 
-def measure_weights(training: Training) -> dict[str, Array]:
+def measure_weights(training: Training) -> dict[str, FloatArray]:
     r"""How far the weights have gone along Theorem 1's direction, and off it, in the same unit.
 
     The theorem says :math:`w_k = \mu (s_k - \bar s)`, which has ``off`` = 0. Each has shape (S,).
@@ -152,6 +150,6 @@ def measure_weights(training: Training) -> dict[str, Array]:
     return {"mu": mu.numpy(), "off": off.numpy()}
 
 
-def measure_orthogonal(training: Training) -> dict[str, Array]:
+def measure_orthogonal(training: Training) -> dict[str, FloatArray]:
     """Incentives and weights together, each of shape (S,)."""
     return measure_incentive(training) | measure_weights(training)

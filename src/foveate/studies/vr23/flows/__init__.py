@@ -17,7 +17,7 @@ from foveate.jobs.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.models.focus import FCAM
 from foveate.randomness import generator
 from foveate.records.record import Array, Record
-from foveate.settings import Checked, Count, Positive, Several, Some
+from foveate.settings import AtLeastTwo, Count, NonEmpty, Positive, Settings
 from foveate.training.loop import Training
 from foveate.training.plan import Plan
 
@@ -26,16 +26,16 @@ __all__ = ["FlowSettings", "Flows", "descend"]
 NAMES = vr23.PARADIGMS
 
 
-class FlowSettings(Checked):
+class FlowSettings(Settings):
     """Sizes of the flows and of the descents that follow them."""
 
-    settings: Some[tuple[Several, Several, Positive]] = (  # (m, C, horizon) [vr23] Fig. 4
+    settings: NonEmpty[tuple[AtLeastTwo, AtLeastTwo, Positive]] = (  # (m, C, horizon) [vr23] Fig. 4
         (20, 20, 1000.0),
         (100, 1000, 400_000.0),
     )
-    points: Several = 4000
-    m: Several = 6  # descent: small enough that the whole population of mosaics is one batch
-    C: Several = 5
+    points: AtLeastTwo = 4000
+    m: AtLeastTwo = 6  # descent: small enough that the whole population of mosaics is one batch
+    C: AtLeastTwo = 5
     until: Positive = 80.0
     steps: Annotated[tuple[Positive, ...], Field(min_length=2)] = (0.8, 0.4, 0.2)
     """Learning rates, halved to see the order."""
@@ -64,7 +64,7 @@ class Flows(Experiment):
         "vr23:C20": "The final weights of the three descents have a cosine above .999 with each "
         "other, for f and for g, while μ and ν differ by more than 1 % between paradigms.",
     }
-    scales: ClassVar[Mapping[Scale, Checked]] = {
+    scales: ClassVar[Mapping[Scale, Settings]] = {
         "smoke": FlowSettings(points=400, until=10.0, steps=(0.8, 0.4), draws=50),
         "small": FlowSettings(),
         "paper": FlowSettings(
@@ -72,16 +72,21 @@ class Flows(Experiment):
         ),
     }
 
-    def parts(self, use: FlowSettings) -> Mapping[str, Work]:
+    def parts(self, settings: FlowSettings) -> Mapping[str, Work]:
         flows = {
-            f"flow-{m}-{C}": partial(_flow_part, use, m, C, until) for m, C, until in use.settings
+            f"flow-{m}-{C}": partial(_flow_part, settings, m, C, until)
+            for m, C, until in settings.settings
         }
-        return {**flows, "descent": partial(_descent_part, use), "laws": partial(_laws_part, use)}
+        return {
+            **flows,
+            "descent": partial(_descent_part, settings),
+            "laws": partial(_laws_part, settings),
+        }
 
 
-def _flow_part(use: FlowSettings, m: int, C: int, until: float, _: Path, tell: Any) -> Record:
+def _flow_part(settings: FlowSettings, m: int, C: int, until: float, _: Path, tell: Any) -> Record:
     """The exact flows on a grid that is even in log time; members are the paradigms."""
-    t = np.concatenate([[0.0], np.geomspace(until * 1e-4, until, use.points - 1)])
+    t = np.concatenate([[0.0], np.geomspace(until * 1e-4, until, settings.points - 1)])
     curves = vr23.flow(m, C, t)
     names = ("mu", "nu", "alpha", "beta", "loss")
     values = {k: np.stack([getattr(curves[p], k) for p in NAMES], 1) for k in names}
@@ -129,30 +134,30 @@ def _zero_model(C: int) -> FCAM:
     return model
 
 
-def _descent_part(use: FlowSettings, _: Path, tell: Any) -> Record:
+def _descent_part(settings: FlowSettings, _: Path, tell: Any) -> Record:
     """Descents at every step size on the grid of the largest; members are (paradigm, step)."""
-    grid = use.steps[0] * np.arange(round(use.until / use.steps[0]) + 1)
+    grid = settings.steps[0] * np.arange(round(settings.until / settings.steps[0]) + 1)
     paths = []
-    for done, lr in enumerate(use.steps, 1):
-        path = descend(use.m, use.C, lr, use.until)
-        every = round(use.steps[0] / lr)
+    for done, lr in enumerate(settings.steps, 1):
+        path = descend(settings.m, settings.C, lr, settings.until)
+        every = round(settings.steps[0] / lr)
         curves = {k: path[k][::every][: len(grid)].T for k in ("mu", "nu")}
         paths.append({**path, **curves})
-        tell(done, len(use.steps))
+        tell(done, len(settings.steps))
     joined = {k: np.stack([path[k] for path in paths], 1) for k in paths[0]}  # (3, steps, …)
     joined = {k: v.reshape(-1, *v.shape[2:]) for k, v in joined.items()}
-    members = [(name, lr) for name in NAMES for lr in use.steps]
-    exact = [vr23.exact(name, grid, use.m, use.C) for name, _ in members]
+    members = [(name, lr) for name in NAMES for lr in settings.steps]
+    exact = [vr23.exact(name, grid, settings.m, settings.C) for name, _ in members]
     values = {k: joined[k].T for k in ("mu", "nu")}
     values |= {f"exact_{k}": np.stack([e[i] for e in exact], 1) for i, k in enumerate(values)}
-    meta = {"members": [list(member) for member in members], "m": use.m, "C": use.C}
+    meta = {"members": [list(member) for member in members], "m": settings.m, "C": settings.C}
     return Record(grid, values, {k: joined[k] for k in ("f", "g")}, meta)
 
 
-def _laws_part(use: FlowSettings, _: Path, tell: Any) -> Record:
+def _laws_part(settings: FlowSettings, _: Path, tell: Any) -> Record:
     """Loss differences over random attention, segments, classifiers and labels."""
     chance = generator("laws")
-    B, m, d, C = use.draws, 6, 4, 5
+    B, m, d, C = settings.draws, 6, 4, 5
 
     def draw(*shape: int) -> torch.Tensor:
         return 3 * torch.randn(*shape, generator=chance, dtype=torch.float64)

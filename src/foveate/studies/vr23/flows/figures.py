@@ -17,11 +17,11 @@ from foveate.studies.vr23.flows.findings import descent_errors
 __all__ = ["figures"]
 
 
-def figures(use: object, records: Records) -> Mapping[str, Any]:
+def figures(settings: object, records: Records) -> Mapping[str, Any]:
     """The charts by name: ``flow``, ``descent``, ``laws``.
 
     Args:
-        use: The experiment's settings.
+        settings: The experiment's settings.
         records: Its records.
     """
     flows = [record for name, record in records.items() if name.startswith("flow-")]

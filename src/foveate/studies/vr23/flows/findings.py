@@ -16,11 +16,11 @@ SOFT, HARD, LVML = range(3)
 EXACT_BACKGROUND = "the background is its mean, zero, which is all the population flow sees of it"
 
 
-def findings(use: object, records: Records) -> list[Finding]:
+def findings(settings: object, records: Records) -> list[Finding]:
     """One finding for each claim of the experiment.
 
     Args:
-        use: The experiment's settings.
+        settings: The experiment's settings.
         records: ``flow-…`` for each setting, ``descent``, ``laws``.
     """
     flows = {name: record for name, record in records.items() if name.startswith("flow-")}

@@ -13,7 +13,7 @@ from foveate.models.focus import FCAM
 from foveate.models.nets import pair
 from foveate.records.findings import Finding
 from foveate.records.record import Array, Record
-from foveate.settings import Checked, Count, Positive, Several, Some
+from foveate.settings import AtLeastTwo, Count, NonEmpty, Positive, Settings
 from foveate.studies.verdicts import above, below, verdict_of
 from foveate.training.evaluation import label_probability
 from foveate.training.loop import fit
@@ -29,11 +29,11 @@ DEVIATION = (
 )
 
 
-class SignatureSettings(Checked):
+class SignatureSettings(Settings):
     """Mosaics of digits of two lengths, the same model under five ways to train."""
 
     seeds: Count = 10
-    lengths: Some[Several] = (5, 20)  # [vr23] Table 1 has both
+    lengths: NonEmpty[AtLeastTwo] = (5, 20)  # [vr23] Table 1 has both
     n: Count = 2000
     n_test: Count = 1000
     epochs: Count = 40
@@ -60,37 +60,39 @@ class Signatures(Experiment):
         "vr23:C21": "For every m: SAIF of the hybrid minus SAIF of random epochs, with equal "
         "numbers of epochs and paired seeds, is above 0 with an interval that excludes 0.",
     }
-    scales: ClassVar[Mapping[Scale, Checked]] = {
+    scales: ClassVar[Mapping[Scale, Settings]] = {
         "smoke": SignatureSettings(seeds=2, lengths=(5,), n=100, n_test=50, epochs=2),
         "small": SignatureSettings(),
         "paper": SignatureSettings(seeds=30, n=10_000, n_test=10_000, epochs=150),
     }
 
-    def parts(self, use: SignatureSettings) -> Mapping[str, Work]:
+    def parts(self, settings: SignatureSettings) -> Mapping[str, Work]:
         return {
-            f"{rule}-m{m}": partial(_train, use, rule, m) for m in use.lengths for rule in RULES
+            f"{rule}-m{m}": partial(_train, settings, rule, m)
+            for m in settings.lengths
+            for rule in RULES
         }
 
-    def findings(self, use: SignatureSettings, records: Records) -> list[Finding]:
+    def findings(self, settings: SignatureSettings, records: Records) -> list[Finding]:
         return [
-            _signature(use, records, "vr23:C1", "soft", "hard", confident=True, more=True),
-            _hard_signature(use, records),
-            _signature(use, records, "vr23:C3", "lvml", "soft", confident=True, more=False),
-            _gain(use, records, "vr23:C16", "soft"),
-            _gain(use, records, "vr23:C21", "random"),
+            _signature(settings, records, "vr23:C1", "soft", "hard", confident=True, more=True),
+            _hard_signature(settings, records),
+            _signature(settings, records, "vr23:C3", "lvml", "soft", confident=True, more=False),
+            _gain(settings, records, "vr23:C16", "soft"),
+            _gain(settings, records, "vr23:C21", "random"),
         ]
 
 
-def _train(use: SignatureSettings, rule: str, m: int, checkpoint: Path, tell: Any) -> Record:
-    data, seeds = DATASETS.get("digits")(), range(use.seeds)
-    train = [data.load("train", n=use.n, m=m, seed=seed) for seed in seeds]
-    test = [data.load("test", n=use.n_test, m=m, seed=seed) for seed in seeds]
+def _train(settings: SignatureSettings, rule: str, m: int, checkpoint: Path, tell: Any) -> Record:
+    data, seeds = DATASETS.get("digits")(), range(settings.seeds)
+    train = [data.load("train", n=settings.n, m=m, seed=seed) for seed in seeds]
+    test = [data.load("test", n=settings.n_test, m=m, seed=seed) for seed in seeds]
 
     def build() -> FCAM:
         f, g, layer = pair("mlp", train[0].segment_shape, len(data.classes))
         return FCAM(f, g, layer=layer)
 
-    plan = Plan(epochs=use.epochs, batch=use.batch, lr=use.lr)
+    plan = Plan(epochs=settings.epochs, batch=settings.batch, lr=settings.lr)
     return fit(build, train, test, rule, seeds=seeds, plan=plan, checkpoint=checkpoint, report=tell)
 
 
@@ -111,7 +113,7 @@ def _sure(record: Record) -> Array:
 
 
 def _signature(
-    use: SignatureSettings,
+    settings: SignatureSettings,
     records: Records,
     claim: str,
     rule: str,
@@ -122,7 +124,7 @@ def _signature(
 ) -> Finding:
     """Confident predictions, and more or fewer middling focuses than under another paradigm."""
     parts, words, effects = [], [], []
-    for m in use.lengths:
+    for m in settings.lengths:
         own, theirs = records[f"{rule}-m{m}"], records[f"{other}-m{m}"]
         sure = float(_sure(own).mean())
         gap = mean_interval(100 * (_middling(own) - _middling(theirs)))
@@ -138,9 +140,9 @@ def _signature(
     )
 
 
-def _hard_signature(use: SignatureSettings, records: Records) -> Finding:
+def _hard_signature(settings: SignatureSettings, records: Records) -> Finding:
     parts, words, effects = [], [], []
-    for m in use.lengths:
+    for m in settings.lengths:
         hard, soft = records[f"hard-m{m}"], records[f"soft-m{m}"]
         middling = float(_middling(hard).mean())
         gap = mean_interval(100 * (_sure(hard) - _sure(soft)))
@@ -153,10 +155,10 @@ def _hard_signature(use: SignatureSettings, records: Records) -> Finding:
     return _finding("vr23:C2", parts, effects[-1], words, "p ≥ .8, hard minus soft, points")
 
 
-def _gain(use: SignatureSettings, records: Records, claim: str, other: str) -> Finding:
+def _gain(settings: SignatureSettings, records: Records, claim: str, other: str) -> Finding:
     """SAIF of the hybrid over another way to train, on the same seeds."""
     parts, words, effects = [], [], []
-    for m in use.lengths:
+    for m in settings.lengths:
         hybrid, theirs = records[f"hybrid-m{m}"], records[f"{other}-m{m}"]
         gain = mean_interval(100 * (hybrid.last("saif") - theirs.last("saif")))
         lost = mean_interval(100 * (hybrid.last("accuracy") - theirs.last("accuracy")))

@@ -18,23 +18,23 @@ from foveate.studies.vr23.signatures import RULES, SignatureSettings, confidence
 __all__ = ["figures", "heat_map_chart"]
 
 
-def figures(use: SignatureSettings, records: Records) -> Mapping[str, Any]:
+def figures(settings: SignatureSettings, records: Records) -> Mapping[str, Any]:
     """The charts by name: ``heat-maps``, one row for each number of segments, and ``gains``.
 
     Args:
-        use: The experiment's settings.
+        settings: The experiment's settings.
         records: One per paradigm and length, ``soft-m5``.
     """
     rows = [
         alt.hconcat(
             *(heat_map_chart(records[f"{rule}-m{m}"], f"{label(rule)}, m = {m}") for rule in RULES)
         )
-        for m in use.lengths
+        for m in settings.lengths
     ]
     maps = alt.vconcat(*rows).properties(
         description="Share of held-out bags by focus score and by probability of the true class."
     )
-    return {"heat-maps": maps, "gains": _gains(use.lengths, records)}
+    return {"heat-maps": maps, "gains": _gains(settings.lengths, records)}
 
 
 def heat_map_chart(record: Record, title: str) -> alt.LayerChart:

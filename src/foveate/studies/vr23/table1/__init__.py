@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
 from foveate.records.published import Cell
-from foveate.settings import Checked, Count, one_of
+from foveate.settings import Count, Settings, one_of
 from foveate.studies.published import Reproduction
 from foveate.studies.trials import Trial, run_trial, seconds_of_all
 from foveate.studies.vr23.table1.published import PUBLISHED
@@ -19,7 +19,7 @@ POSTS = ("hatexplain-1", "hatexplain-2")
 PIXELS = tuple(f"{name}-pixels" for name in MOSAICS)
 
 
-class Table1Settings(Checked):
+class Table1Settings(Settings):
     """Which rows of the table, and how much of each."""
 
     seeds: Count
@@ -89,7 +89,7 @@ class Table1(Reproduction):
         "and the share with a middling focus is below soft attention's with a 95 % interval over "
         "paired seeds that excludes 0. Holds with all conditions, in part with some.",
     }
-    scales: ClassVar[Mapping[Scale, Checked]] = {
+    scales: ClassVar[Mapping[Scale, Settings]] = {
         "smoke": Table1Settings(
             seeds=2,
             rows=("digits-5", "topics-1", "topics-2"),
@@ -122,34 +122,34 @@ class Table1(Reproduction):
         ),
     }
 
-    def trials(self, use: Table1Settings) -> dict[str, Trial]:
+    def trials(self, settings: Table1Settings) -> dict[str, Trial]:
         """What is trained, by the name of its part."""
         return {
-            f"{row}-{rule}": trial_of(ROWS[row], rule, use.sizes, use.seeds)
-            for row in use.rows
-            for rule in use.rules(row)
+            f"{row}-{rule}": trial_of(ROWS[row], rule, settings.sizes, settings.seeds)
+            for row in settings.rows
+            for rule in settings.rules(row)
         }
 
-    def parts(self, use: Table1Settings) -> Mapping[str, Work]:
-        return {name: partial(run_trial, trial) for name, trial in self.trials(use).items()}
+    def parts(self, settings: Table1Settings) -> Mapping[str, Work]:
+        return {name: partial(run_trial, trial) for name, trial in self.trials(settings).items()}
 
-    def cells(self, use: Table1Settings, records: Records) -> list[Cell]:
+    def cells(self, settings: Table1Settings, records: Records) -> list[Cell]:
         from foveate.studies.vr23.table1.findings import table1_cells
 
-        return table1_cells(use, records)
+        return table1_cells(settings, records)
 
-    def differs(self, use: Table1Settings, records: Records) -> list[str]:
+    def differs(self, settings: Table1Settings, records: Records) -> list[str]:
         from foveate.studies.vr23.table1.findings import deviations
 
-        return deviations(use, records)
+        return deviations(settings, records)
 
-    def runnable(self, use: Table1Settings) -> tuple[Checked, dict[str, str]]:
-        why = absent({row: ROWS[row] for row in use.rows})
-        left = tuple(row for row in use.rows if row not in why)
+    def runnable(self, settings: Table1Settings) -> tuple[Settings, dict[str, str]]:
+        why = absent({row: ROWS[row] for row in settings.rows})
+        left = tuple(row for row in settings.rows if row not in why)
         groups = {ROWS[row].group: reason for row, reason in why.items()}
-        return use.model_copy(update={"rows": left}), groups
+        return settings.model_copy(update={"rows": left}), groups
 
     def seconds(
-        self, use: Table1Settings, report: Callable[[str, int, int], None] | None = None
+        self, settings: Table1Settings, report: Callable[[str, int, int], None] | None = None
     ) -> float:
-        return seconds_of_all(self.trials(use), report)
+        return seconds_of_all(self.trials(settings), report)

@@ -19,14 +19,14 @@ __all__ = ["figures"]
 MAPPED = ("soft", "hard", "lvml", "hybrid")  # [vr23] Figure 1, and the hybrid
 
 
-def figures(use: Table1Settings, records: Records) -> Mapping[str, Any]:
+def figures(settings: Table1Settings, records: Records) -> Mapping[str, Any]:
     """The charts by name: ``saif``, ``accuracy`` and, for mosaics, ``heat-maps``."""
-    cells, known = table1_cells(use, records), PUBLISHED.numbers
+    cells, known = table1_cells(settings, records), PUBLISHED.numbers
     charts = {
         "saif": beside(cells, known, "SAIF %"),
         "accuracy": beside(cells, known, "accuracy %"),
     }
-    if use.images:
+    if settings.images:
         rows = [
             alt.hconcat(
                 *(
@@ -34,7 +34,7 @@ def figures(use: Table1Settings, records: Records) -> Mapping[str, Any]:
                     for rule in MAPPED
                 )
             )
-            for row in use.images
+            for row in settings.images
         ]
         charts["heat-maps"] = alt.vconcat(*rows).properties(
             description="Share of held-out bags by focus score and probability of the true class."

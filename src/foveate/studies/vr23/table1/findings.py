@@ -47,12 +47,12 @@ def _sure(record: Record) -> Array:
     return 100 * (_known(record)[1] >= 0.8).mean(1)
 
 
-def table1_cells(use: Table1Settings, records: Records) -> list[Cell]:
+def table1_cells(settings: Table1Settings, records: Records) -> list[Cell]:
     """The table as measured, with what each training cost."""
     cells = []
-    for row in use.rows:
+    for row in settings.rows:
         group, setting = ROWS[row].group, ROWS[row].setting
-        for rule in use.rules(row):
+        for rule in settings.rules(row):
             record = records[f"{row}-{rule}"]
             calls = np.array(record.meta["classifier_calls"], float)
             values = {
@@ -66,19 +66,19 @@ def table1_cells(use: Table1Settings, records: Records) -> list[Cell]:
     return cells
 
 
-def findings(use: Table1Settings, records: Records) -> list[Finding]:
+def findings(settings: Table1Settings, records: Records) -> list[Finding]:
     """One finding a claim; those on mosaics only where there are mosaics."""
-    judge = _Judge(use, records)
+    judge = _Judge(settings, records)
     found = [judge.best(), judge.hybrid(), judge.deliberate()]
-    return [*found, *judge.signatures()] if use.images else found
+    return [*found, *judge.signatures()] if settings.images else found
 
 
 class _Judge:
     """Compares paradigms row by row over paired seeds."""
 
-    def __init__(self, use: Table1Settings, records: Records) -> None:
-        self.use, self.records = use, records
-        self.deviation = " ".join(deviations(use, records)).rstrip(".")
+    def __init__(self, settings: Table1Settings, records: Records) -> None:
+        self.settings, self.records = settings, records
+        self.deviation = " ".join(deviations(settings, records)).rstrip(".")
 
     def gap(self, row: str, one: str, other: str, of: Callable[[Record], Array]) -> Interval:
         """A quantity of one paradigm minus that of another."""
@@ -96,7 +96,7 @@ class _Judge:
     def best(self) -> Finding:
         """C4: LVML above soft and above hard attention."""
         met, words, effects = [], [], []
-        for row in self.use.rows:
+        for row in self.settings.rows:
             soft, hard = (self.gap(row, "lvml", k, relevant_saif) for k in ("soft", "hard"))
             met += [above(soft), above(hard)]
             effects.append(soft)
@@ -107,7 +107,7 @@ class _Judge:
     def hybrid(self) -> Finding:
         """C16: the hybrid gains SAIF over soft attention and keeps its accuracy."""
         met, words, effects = [], [], []
-        for row in self.use.rows:
+        for row in self.settings.rows:
             gain = self.gap(row, "hybrid", "soft", relevant_saif)
             lost = self.gap(row, "hybrid", "soft", _accuracy)
             met += [above(gain), lost.mean > -1]
@@ -118,7 +118,7 @@ class _Judge:
 
     def deliberate(self) -> Finding:
         """C21: the hybrid against random epochs."""
-        gains = {r: self.gap(r, "hybrid", "random", relevant_saif) for r in self.use.rows}
+        gains = {r: self.gap(r, "hybrid", "random", relevant_saif) for r in self.settings.rows}
         words = [f"{_name(row)}: SAIF {in_words(gain)}" for row, gain in gains.items()]
         measure = "SAIF, hybrid minus random epochs in the row where it gains least, points"
         met = [above(gain) for gain in gains.values()]
@@ -143,7 +143,7 @@ class _Judge:
         """A level that a paradigm must reach by itself, and a difference from another."""
         other, compared = against
         met, words, effects = [], [], []
-        for row in self.use.images:
+        for row in self.settings.images:
             own = float(level(self.records[f"{row}-{rule}"]).mean())
             gap = self.gap(row, rule, other, compared)
             met += [own >= 80 if level is _sure else own < 10, direction(gap)]
@@ -168,7 +168,7 @@ def _name(row: str) -> str:
     return ROWS[row].group + (f" ({setting})" if setting else "")
 
 
-def deviations(use: Table1Settings, records: Records) -> list[str]:
+def deviations(settings: Table1Settings, records: Records) -> list[str]:
     """What differs from the published set-up, in sentences, and what is odd in the data."""
     text = [
         "Test mosaics are cut from test images only; each paradigm is read by its own inference; "
@@ -176,21 +176,21 @@ def deviations(use: Table1Settings, records: Records) -> list[str]:
         "beside it."
     ]
     for kind in ("cifar10", "cifar100"):
-        if any(ROWS[row].data == f"{kind}-features" for row in use.rows):
-            text.append(_over_features(kind, use))
-    if "pixels" in use.sizes and any(ROWS[row].setting == "pixels" for row in use.rows):
-        text += _over_pixels(use.sizes["pixels"])
-    if any(row.startswith("cifar100") for row in use.rows):
+        if any(ROWS[row].data == f"{kind}-features" for row in settings.rows):
+            text.append(_over_features(kind, settings))
+    if "pixels" in settings.sizes and any(ROWS[row].setting == "pixels" for row in settings.rows):
+        text += _over_pixels(settings.sizes["pixels"])
+    if any(row.startswith("cifar100") for row in settings.rows):
         text.append("The CIFAR-100 here may be a subset of the published one.")
     for number, kind in ((1, "words"), (2, "context")):
-        if any(row.startswith(f"hatexplain-{number}") for row in use.rows):
-            text.append(_of_posts(number, kind, use))
+        if any(row.startswith(f"hatexplain-{number}") for row in settings.rows):
+            text.append(_of_posts(number, kind, settings))
     notes = dict.fromkeys(n for r in records.values() for n in r.meta.get("notes", ()))
     return [*text, *(f"Data: {note}." for note in notes)]
 
 
-def _over_features(kind: str, use: Table1Settings) -> str:
-    own = dict(use.sizes)[kind]  # type: ignore[index]
+def _over_features(kind: str, settings: Table1Settings) -> str:
+    own = dict(settings.sizes)[kind]  # type: ignore[index]
     return (
         f"{kind}: {own.n:,} mosaics of frozen features, f and g of one hidden layer of 64, Adam "
         f"{own.lr:g} for {own.epochs} epochs, in place of 30,000 mosaics of pixels with "
@@ -209,8 +209,8 @@ def _over_pixels(own: Sizes) -> list[str]:
     ]
 
 
-def _of_posts(number: int, kind: str, use: Table1Settings) -> str:
-    own = dict(use.sizes)[kind]  # type: ignore[index]
+def _of_posts(number: int, kind: str, settings: Table1Settings) -> str:
+    own = dict(settings.sizes)[kind]  # type: ignore[index]
     text = (
         f"HateXplain-{number}: vocabulary of the training posts alone; SAIF over test posts that "
         f"have a rationale; {own.n:,} training posts, {own.optimizer} {own.lr:g} for {own.epochs} "

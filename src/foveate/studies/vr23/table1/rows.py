@@ -18,7 +18,7 @@ from foveate.models.contextual import Contextual
 from foveate.models.focus import FCAM, AttentionModel
 from foveate.models.nets import pair
 from foveate.models.oracle import Oracle, Taught
-from foveate.settings import Checked, Count, Positive
+from foveate.settings import Count, Positive, Settings
 from foveate.studies.trials import Trial
 from foveate.training.plan import Plan
 
@@ -29,7 +29,7 @@ WORD_RULES = (*RULES[:4], "logit", *RULES[4:])  # what the released code calls L
 POSTS = ("hatexplain", "Hate-speech-CNERG/hatexplain")
 
 
-class Sizes(Checked):
+class Sizes(Settings):
     """How much of a data set, and how it is trained."""
 
     n: Count
