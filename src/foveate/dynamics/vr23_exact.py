@@ -158,8 +158,8 @@ class _Clock(NamedTuple):
         span = self.times[panel + 1] - self.times[panel]
 
         def equation(x: FloatArray) -> tuple[FloatArray, FloatArray]:
-            value = legendre.legval(x, series, tensor=False) - since
-            return value, legendre.legval(x, slope, tensor=False)
+            value, rate = (legendre.legval(x, c, tensor=False) for c in (series, slope))
+            return value - since, np.asarray(rate, float)
 
         x = _root(equation, 2 * since / span - 1, -np.ones_like(t), np.ones_like(t))
         return self.edges[panel] + half * (x + 1)
