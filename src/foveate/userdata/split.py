@@ -1,8 +1,10 @@
-"""Training, validation and test parts of bags: by group, with classes kept in proportion."""
+"""Training, validation and test bags: groups undivided, classes in proportion."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import fsum
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +15,14 @@ from torch import Tensor
 from foveate.errors import FoveateError
 from foveate.io.collection import Collection
 from foveate.io.view import View, content
+from foveate.randomness import stable_permutation
 from foveate.records.record import write_atomically
+from foveate.types import Array
 
-__all__ = ["PARTS", "Split", "held_out", "keep_split", "split_bags"]
+__all__ = ["PARTS", "Split", "draw_folds", "held_out", "keep_split", "linked_bags", "split_bags"]
 
 KEPT = "split.json"
+STREAM = "split of bags"
 
 PARTS = ("train", "validation", "test")
 FOLDS = 5  # one is the test part, one the validation part
@@ -113,11 +118,9 @@ def _from_names(collection: Collection, names: NDArray[np.str_], seed: int) -> S
 
 
 def _folds(collection: Collection, rows: Tensor, folds: int, seed: int) -> list[Tensor]:
-    """Rows in folds of like size and classes, groups whole."""
-    from sklearn.model_selection import StratifiedGroupKFold
-
+    """Rows in folds of similar size and class shares, groups undivided."""
     y = collection.bag.y[rows].numpy()
-    groups = _kept_together(collection)[rows.numpy()]
+    units = linked_bags(collection)[rows.numpy()]
     counts = np.bincount(y, minlength=len(collection.classes))
     if counts.min() < folds:
         few = collection.classes[int(counts.argmin())]
@@ -125,17 +128,83 @@ def _folds(collection: Collection, rows: Tensor, folds: int, seed: int) -> list[
             f"{collection.source}: every class needs {folds} bags to be split, class '{few}' has "
             f"{counts.min()}"
         )
-    if len(np.unique(groups)) < folds:
+    if len(np.unique(units)) < folds:
         raise FoveateError(
             f"{collection.source}: {folds} groups are needed to split by group, copies of a bag in "
-            f"one, got {len(np.unique(groups))}"
+            f"one, got {len(np.unique(units))}"
         )
-    cut = StratifiedGroupKFold(folds, shuffle=True, random_state=seed).split(y, y, groups)
-    return [rows[torch.from_numpy(np.sort(held))] for _, held in cut]
+    fold = draw_folds(y, units, folds, seed)
+    return [rows[torch.from_numpy(np.flatnonzero(fold == k))] for k in range(folds)]
 
 
-def _kept_together(collection: Collection) -> NDArray[np.int64]:
-    """Which bags must not be parted, (n,): those of a group, copies, and what these link."""
+def draw_folds(
+    labels: Sequence[int] | Array,
+    groups: Sequence[int] | Array | None,
+    folds: int,
+    seed: int,
+    repeat: int = 0,
+) -> NDArray[np.int64]:
+    r"""Fold number 0 … folds−1 of every bag, shape (n,); the same under every library version.
+
+    Groups are assigned one by one, large ones first and otherwise in an order drawn by SHA-256,
+    each to the fold where :math:`\sum_c n_{fc}^2 / n_c` grows least, among equals to the smaller
+    fold. Without groups the counts of each class, and the sizes, differ by at most 1 over folds.
+
+    Args:
+        labels: Class number of each bag, shape (n,).
+        groups: Group number of each bag, shape (n,), never divided between folds; None if each
+            bag is its own group.
+        folds: Number of folds, at least 2.
+        seed: Decides the draw.
+        repeat: Number of the repetition, for repeated cross-validation.
+
+    Example:
+        >>> draw_folds([0, 0, 0, 0, 1, 1, 1, 1], None, 2, seed=0).tolist()
+        [1, 0, 0, 1, 1, 0, 0, 1]
+    """
+    y = [int(label) for label in labels]
+    units = _members(range(len(y)) if groups is None else groups)
+    if folds < 2 or len(units) < folds:
+        raise FoveateError(
+            f"folds must be between 2 and the number of groups, {len(units)}; got {folds}"
+        )
+    totals = Counter(y)
+    counts: list[Counter[int]] = [Counter() for _ in range(folds)]
+    sizes = [0] * folds
+    rank = stable_permutation(folds, STREAM, seed, repeat, "folds")
+    fold = np.empty(len(y), np.int64)
+    for members in _in_drawn_order(units, y, seed, repeat):
+        own = sorted(Counter(y[i] for i in members).items())
+        growth = [
+            fsum(k * (2 * counts[f][c] + k) / totals[c] for c, k in own) for f in range(folds)
+        ]
+        best = min(range(folds), key=lambda f: (growth[f], sizes[f], rank[f]))
+        counts[best].update(dict(own))
+        sizes[best] += len(members)
+        fold[members] = best
+    return fold
+
+
+def _members(groups: Sequence[int] | Array | range) -> list[list[int]]:
+    """Bags of each group, groups in order of first occurrence."""
+    members: dict[int, list[int]] = {}
+    for i, group in enumerate(groups):
+        members.setdefault(int(group), []).append(i)
+    return list(members.values())
+
+
+def _in_drawn_order(
+    units: list[list[int]], y: Sequence[int], seed: int, repeat: int
+) -> list[list[int]]:
+    """Groups by size in powers of two, single bags by class, otherwise in drawn order."""
+    drawn = [units[i] for i in stable_permutation(len(units), STREAM, seed, repeat, "groups")]
+    return sorted(
+        drawn, key=lambda unit: (-len(unit).bit_length(), y[unit[0]] if len(unit) == 1 else -1)
+    )
+
+
+def linked_bags(collection: Collection) -> NDArray[np.int64]:
+    """Number of the set each bag must stay in, (n,): its group, its copies, and their links."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -146,8 +215,8 @@ def _kept_together(collection: Collection) -> NDArray[np.int64]:
     size = n * (1 + len(links))
     bags = np.tile(np.arange(n), len(links))
     graph = coo_array((np.ones(len(ends)), (bags, ends)), shape=(size, size))
-    found: NDArray[np.int64] = connected_components(graph, directed=False)[1][:n].astype(np.int64)
-    return found
+    component: NDArray[np.int64] = connected_components(graph, directed=False)[1][:n]
+    return component.astype(np.int64)
 
 
 def _must_hold(collection: Collection, split: Split) -> None:
