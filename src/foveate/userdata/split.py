@@ -19,10 +19,22 @@ from foveate.randomness import stable_permutation
 from foveate.records.record import write_atomically
 from foveate.types import Array
 
-__all__ = ["PARTS", "Split", "draw_folds", "held_out", "keep_split", "linked_bags", "split_bags"]
+__all__ = [
+    "PARTS",
+    "Split",
+    "draw_folds",
+    "held_out",
+    "keep_split",
+    "linked_bags",
+    "resumed_split",
+    "split_bags",
+    "stored_split",
+]
 
 KEPT = "split.json"
 STREAM = "split of bags"
+METHOD = "sha256-1"  # named in split.json; a change of the draw is a new name
+OLD_METHOD = "scikit-learn"  # up to version 0.1.0; its draw depends on the installed version
 
 PARTS = ("train", "validation", "test")
 FOLDS = 5  # one is the test part, one the validation part
@@ -35,25 +47,90 @@ NAMES = {
 
 @dataclass(frozen=True)
 class Split:
-    """Rows of the bags of each part, and how they were found."""
+    """Rows of the bags of each part.
+
+    Args:
+        train: Rows of the training bags.
+        validation: Rows of the validation bags.
+        test: Rows of the test bags.
+        how: How they were chosen, in words.
+        method: Name of the code that drew them; another draw under the same name is a fault.
+    """
 
     train: Tensor
     validation: Tensor
     test: Tensor
     how: str
+    method: str = METHOD
 
     def rows(self, part: str) -> Tensor:
         """The rows of one of :data:`PARTS`."""
-        found: Tensor = getattr(self, part)
-        return found
+        rows: Tensor = getattr(self, part)
+        return rows
+
+    def as_rows(self) -> dict[str, list[int]]:
+        """The rows of every part, as JSON holds them."""
+        return {part: self.rows(part).tolist() for part in PARTS}
 
 
 def keep_split(split: Split, ids: Sequence[str], folder: Path) -> None:
     """Write names and rows of the bags of each part into the folder of a run."""
-    rows = {part: split.rows(part).tolist() for part in PARTS}
-    names = {part: [ids[i] for i in own] for part, own in rows.items()}
-    text = json.dumps({"how": split.how, **names, "rows": rows}, ensure_ascii=False, indent=1)
+    rows = split.as_rows()
+    names = {part: [ids[i] for i in chosen] for part, chosen in rows.items()}
+    content = {"how": split.how, "method": split.method, **names, "rows": rows}
+    text = json.dumps(content, ensure_ascii=False, indent=1)
     write_atomically(folder / KEPT, lambda file: file.write(text.encode()))
+
+
+def stored_split(folder: Path, collection: Collection) -> Split | None:
+    """The split in the folder of a run, checked against its bags; None if there is none.
+
+    Args:
+        folder: The run directory.
+        collection: The bags that the run was fitted on.
+    """
+    path = folder / KEPT
+    try:
+        content = json.loads(path.read_text("utf-8"))
+        rows = {part: [int(row) for row in content["rows"][part]] for part in PARTS}
+        names = {part: [collection.ids[row] for row in rows[part]] for part in PARTS}
+    except FileNotFoundError:
+        return None
+    except (ValueError, TypeError, KeyError, IndexError) as error:
+        raise FoveateError(f"{path} is damaged: {type(error).__name__} {error}") from None
+    every = sorted(row for part in rows.values() for row in part)
+    if len(set(every)) != len(every) or any(row < 0 for row in every):
+        raise FoveateError(f"{path} is damaged: a bag must be in one part only")
+    if any(names[part] != content.get(part) for part in PARTS):
+        raise FoveateError(f"{path} names other bags than {collection.source} has")
+    train, validation, test = (torch.tensor(rows[part], dtype=torch.long) for part in PARTS)
+    method = str(content.get("method", OLD_METHOD))
+    return Split(train, validation, test, str(content.get("how", "")), method)
+
+
+def resumed_split(folder: Path, collection: Collection, seed: int = 0) -> Split:
+    """The split of a run that is resumed: the stored one, never another.
+
+    Args:
+        folder: The run directory.
+        collection: The bags that the run was fitted on.
+        seed: Seed of the draw.
+    """
+    stored = stored_split(folder, collection)
+    if stored is None:
+        begun = [*folder.glob("*/record.npz"), *folder.glob("*/checkpoint.*")]
+        if begun:
+            raise FoveateError(
+                f"{folder / KEPT} is missing although {begun[0].parent.name} is trained: which "
+                "bags it was trained on is unknown, so start a new run"
+            )
+        return split_bags(collection, seed)
+    if stored.method == METHOD and stored.as_rows() != split_bags(collection, seed).as_rows():
+        raise FoveateError(
+            f"{folder / KEPT} differs from the split that seed {seed} draws, so test bags may have "
+            "been trained on: restore the file or start a new run"
+        )
+    return stored
 
 
 def held_out(collection: Collection, folder: Path) -> Collection:
@@ -61,7 +138,10 @@ def held_out(collection: Collection, folder: Path) -> Collection:
 
     By their rows: bags of different parts may have one name.
     """
-    return collection.take(json.loads((folder / KEPT).read_text("utf-8"))["rows"]["test"])
+    stored = stored_split(folder, collection)
+    if stored is None:
+        raise FoveateError(f"there is no file {folder / KEPT}")
+    return collection.take(stored.test)
 
 
 def split_bags(collection: Collection, seed: int = 0) -> Split:
