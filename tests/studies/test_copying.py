@@ -128,8 +128,8 @@ def test_copying_end_to_end_draws_what_its_findings_name(tmp_path):
 
 
 def search_for(**changes):
-    usual = {"steps": (0, 10), "wanted": 2, "most": 9, "seeds": 2, "good": 0.9, "bad": 0.5}
-    return Search(TINY, **{**usual, **changes})
+    usual = {"steps": (0, 10), "wanted_good": 2, "wanted_bad": 2, "most": 9, "seeds": 2}
+    return Search(TINY, **{**usual, "good": 0.9, "bad": 0.5, **changes})
 
 
 def accuracies(best, last=None):

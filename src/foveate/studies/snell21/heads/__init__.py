@@ -34,7 +34,8 @@ class HeadsSettings(Settings):
 
     variants: VariantNames = tuple(VARIANTS)
     heads: Count = 8  # [snell21] Sec. 5.2
-    wanted: Count = 20  # [snell21] released code: good and bad heads found by rejection
+    wanted: Count = 20  # [snell21] released code: bad heads found by rejection
+    wanted_good: Count = 20  # released code: good heads; a draw needs one of them
     most: Count = 400  # ours: candidates after which the search ends
     data_seeds: Count = 3  # released code
     draws: Count = 20  # [snell21] Figure 2: curves of each scenario
@@ -65,7 +66,14 @@ class HeadsSettings(Settings):
         )
         steps = tuple(np.unique([*range(0, self.steps + 1, self.every), self.steps]).tolist())
         return Search(
-            task, steps, self.wanted, self.most, self.data_seeds, good=self.good, bad=self.bad
+            task,
+            steps,
+            self.wanted_good,
+            self.wanted,
+            self.most,
+            self.data_seeds,
+            good=self.good,
+            bad=self.bad,
         )
 
 
@@ -111,6 +119,7 @@ class Heads(Experiment):
         "smoke": HeadsSettings(
             heads=2,
             wanted=1,
+            wanted_good=1,
             most=4,
             data_seeds=2,
             draws=2,
@@ -123,7 +132,14 @@ class Heads(Experiment):
             steps=20,
         ),
         "small": HeadsSettings(
-            variants=("lstm-sum",), wanted=4, most=40, draws=4, heads=4, d=128, batch=64
+            variants=("lstm-sum",),
+            wanted=4,
+            wanted_good=4,
+            most=40,
+            draws=4,
+            heads=4,
+            d=128,
+            batch=64,
         ),
         "paper": HeadsSettings(),
     }

@@ -95,14 +95,14 @@ def _search(settings: "HeadsSettings", records: Records, cell: str) -> str:
 
 def _deviation(settings: "HeadsSettings") -> str:
     if (settings.d, settings.batch, settings.length, settings.heads) == (256, 128, 40, 8):
-        if (settings.draws, settings.wanted) == (20, 20):
+        if (settings.draws, settings.wanted, settings.wanted_good) == (20, 20, 20):
             return "none in sizes"
         return (
-            f"{settings.draws} draws a scenario and {settings.wanted} good and bad heads each "
-            f"instead of 20 and 20"
+            f"{settings.draws} draws a scenario, {settings.wanted} bad and "
+            f"{settings.wanted_good} good heads instead of 20 each"
         )
     return (
         f"smaller: states of {settings.d}, batches of {settings.batch}, "
         f"{settings.heads} heads, {settings.draws} draws "
-        f"a scenario, {settings.wanted} good and bad heads wanted each"
+        f"a scenario, {settings.wanted} bad and {settings.wanted_good} good heads wanted"
     )

@@ -45,7 +45,8 @@ class Search:
     Args:
         task: The copy task, permutations in the paper.
         steps: Steps at which accuracy is measured; the last is the end.
-        wanted: Good heads, and bad heads, to find.
+        wanted_good: Good heads to find.
+        wanted_bad: Bad heads to find.
         most: Candidates tried at most.
         seeds: Data seeds that must agree.
         good: A training has learnt when its accuracy exceeds this.
@@ -54,7 +55,8 @@ class Search:
 
     task: CopyTask
     steps: tuple[int, ...]
-    wanted: int
+    wanted_good: int
+    wanted_bad: int
     most: int
     seeds: int
     good: float
@@ -106,24 +108,25 @@ def find_heads(
         training, NaN where none was needed.
     """
     accuracies = _restore(checkpoint, search.seeds)
+    wanted = search.wanted_good + search.wanted_bad
     for candidate in range(search.most):
         counts = _counts(search, accuracies["best"])
-        if min(counts) >= search.wanted:
+        more_good, more_bad = counts[0] < search.wanted_good, counts[1] < search.wanted_bad
+        if not (more_good or more_bad):
             break
         if candidate == len(accuracies["best"]):
             empty = np.full((1, search.seeds), np.nan)
             accuracies = {name: np.vstack([rows, empty]) for name, rows in accuracies.items()}
-        more_good, more_bad = (count < search.wanted for count in counts)
         best, last = accuracies["best"][candidate], accuracies["last"][candidate]
         for seed in _open_seeds(search, best, more_good, more_bad):
             best[seed], last[seed] = train(search, candidate, seed)
             save_checkpoint(
                 checkpoint, {k: torch.from_numpy(rows) for k, rows in accuracies.items()}, {}
             )
-        progress(sum(_counts(search, accuracies["best"])), 2 * search.wanted)
-    progress(2 * search.wanted, 2 * search.wanted)
+        progress(sum(_counts(search, accuracies["best"])), wanted)
+    progress(wanted, wanted)
     final = {name: rows[None] for name, rows in accuracies.items()}
-    return Record(np.zeros(1), {}, final, {"wanted": search.wanted})
+    return Record(np.zeros(1), {}, final, {"wanted": wanted})
 
 
 def chosen_heads(
@@ -142,13 +145,13 @@ def chosen_heads(
 
 
 def good_heads(search: Search, best: FloatArray) -> list[int]:
-    """Candidates that learnt with every data seed, the first ``wanted`` of them."""
-    return np.flatnonzero((best > search.good).all(1))[: search.wanted].tolist()
+    """Candidates that learnt with every data seed, the first ``wanted_good`` of them."""
+    return np.flatnonzero((best > search.good).all(1))[: search.wanted_good].tolist()
 
 
 def bad_heads(search: Search, accuracy: FloatArray) -> list[int]:
-    """Candidates that failed with every data seed, the first ``wanted`` of them."""
-    return np.flatnonzero((accuracy < search.bad).all(1))[: search.wanted].tolist()
+    """Candidates that failed with every data seed, the first ``wanted_bad`` of them."""
+    return np.flatnonzero((accuracy < search.bad).all(1))[: search.wanted_bad].tolist()
 
 
 def _counts(search: Search, best: FloatArray) -> tuple[int, int]:
