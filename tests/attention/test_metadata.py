@@ -12,6 +12,8 @@ def top_two():
     """A paradigm registered for one test."""
 
     class TopTwo(Soft):
+        """Reads the two most attended segments."""
+
         label = "Top two"
         colour = "#123456"
         dash = (7, 7)

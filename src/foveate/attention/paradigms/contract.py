@@ -8,11 +8,10 @@ from typing import ClassVar, Self
 from torch import Tensor
 
 from foveate.bags.segments import Network, Segments
+from foveate.errors import FoveateError
 from foveate.registry import Registry
 
 __all__ = ["PARADIGMS", "Aux", "Paradigm", "Progress"]
-
-PARADIGMS: Registry[type["Paradigm"]] = Registry("paradigm", package="foveate.attention.paradigms")
 
 Aux = Tensor | None
 
@@ -136,3 +135,17 @@ class Paradigm(ABC):
     def fixed_schedule(self) -> bool:
         """Whether the epochs of each phase are known before training."""
         return True
+
+
+def _check_usable(kind: type[Paradigm]) -> None:
+    if not issubclass(kind, Paradigm):
+        raise FoveateError("a paradigm must be a subclass of foveate.attention.paradigms.Paradigm")
+    kind()
+
+
+PARADIGMS: Registry[type[Paradigm]] = Registry(
+    "paradigm",
+    package="foveate.attention.paradigms",
+    group="foveate.paradigms",
+    check=_check_usable,
+)
