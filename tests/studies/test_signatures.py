@@ -1,8 +1,7 @@
 import numpy as np
-import pytest
 
 from foveate.records.record import Record
-from foveate.studies.vr23.signatures import RULES, Signatures, SignatureSettings, confidence
+from foveate.studies.vr23.signatures import RULES, Signatures, SignatureSettings
 
 USE = SignatureSettings(seeds=6, lengths=(5,))
 
@@ -56,12 +55,6 @@ def test_the_opposite_does_not():
     }
     assert flipped.keys() == records.keys()
     assert set(verdicts(flipped).values()) == {"does not hold"}
-
-
-def test_confidence_reads_the_true_class():
-    a_z, p_y = confidence(record([0.3], [0.8]))
-    assert a_z[0, 0] == pytest.approx(0.3)
-    assert p_y[0, 0] == pytest.approx(0.8)
 
 
 def test_a_gain_in_saif_that_costs_accuracy_holds_in_part():

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from foveate.charts.palette import paradigm_class
-from foveate.metrics.focus import attention_on
 from foveate.metrics.intervals import Interval, mean_interval
 from foveate.metrics.summary import summarise
 from foveate.records.record import Array, Record
@@ -19,7 +18,6 @@ __all__ = [
     "band",
     "class_names",
     "find_switch",
-    "focus_and_prediction",
     "outcomes",
 ]
 
@@ -53,21 +51,6 @@ def outcomes(run: str, records: Mapping[str, Record]) -> list[Outcome]:
         Outcome(run, name, summarise(r), r.meta["epochs_run"], len(r.meta["seeds"]))
         for name, r in records.items()
     ]
-
-
-def focus_and_prediction(record: Record) -> tuple[Array, Array]:
-    """Attention on the relevant segments and probability of the true class at the end.
-
-    Computed in float64 like the recorded SAIF, so that both count the same bags at a threshold.
-
-    Returns:
-        ``a_z`` and ``p_y``, each of shape (S, n).
-    """
-    final = record.final
-    log_p = final["log_p"].astype(np.float64)
-    y = np.broadcast_to(final["y"], log_p.shape[:-1])
-    p_y = np.exp(np.take_along_axis(log_p, y[..., None], -1)[..., 0])
-    return attention_on(final["alpha"].astype(np.float64), final["z"]), p_y
 
 
 def band(values: Array, top: float = np.inf) -> list[Interval]:

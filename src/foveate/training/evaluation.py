@@ -4,21 +4,27 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from foveate.attention.paradigms import PARADIGMS, Paradigm
 from foveate.bags.bag import Bag
-from foveate.bags.segments import Network, Segments, map_segments, take
-from foveate.metrics.focus import attention_on, focus_true, heat_map, quadrants, saif
+from foveate.bags.segments import take
+from foveate.metrics.focus import (
+    attention_on,
+    focus_true,
+    heat_map,
+    label_probability,
+    quadrants,
+    saif,
+)
 from foveate.metrics.sparsity import distance, entropy_bits, nonzeros
 from foveate.models.focus import AttentionModel
 from foveate.training.stack import Batch, MemberBags, Stack
 from foveate.types import FloatArray
 
-__all__ = ["Reading", "label_probability", "measure", "read", "read_stack"]
+__all__ = ["Reading", "measure", "read", "read_stack"]
 
 ELEMENTS = 2**25  # numbers held at a time while reading: 128 MB in single precision
 
@@ -88,10 +94,7 @@ def read_stack(
 
 def _reading(model: AttentionModel, batch: Batch, rule: Paradigm, at_once: int) -> Reading:
     focus = model.attend(batch.x, batch.mask, batch.z)
-    h: Segments = focus.h
-    g: Network = model.g
-    if rule.per_segment:  # classify each segment once, for the prediction and for the loss
-        h, g = map_segments(model.g, h), _same
+    h, g = rule.classify_once(focus.h, model.g)  # for the prediction and for the loss
     read_off = []
     for start in range(0, len(batch.y), at_once):
         part = slice(start, start + at_once)
@@ -102,10 +105,6 @@ def _reading(model: AttentionModel, batch: Batch, rule: Paradigm, at_once: int) 
 
 def _joined(parts: Sequence[Tensor], axis: int) -> Tensor:
     return parts[0] if len(parts) == 1 else torch.cat(list(parts), axis)
-
-
-def _same(rows: Tensor) -> Tensor:
-    return rows
 
 
 def measure(reading: Reading, pile: MemberBags) -> dict[str, FloatArray]:
@@ -144,9 +143,3 @@ def measure(reading: Reading, pile: MemberBags) -> dict[str, FloatArray]:
 def _apart(values: Tensor) -> NDArray[Any]:
     """An array (S, n, m) whose segments lie apart in memory: sums over them run along the bags."""
     return values.mT.contiguous().mT.numpy()
-
-
-def label_probability(log_p: FloatArray, y: NDArray[np.int64]) -> FloatArray:
-    """Probability of the true class, shape (S, n), from log-probabilities (S, n, C)."""
-    y = np.broadcast_to(y, log_p.shape[:-1])
-    return np.exp(np.take_along_axis(log_p, y[..., None], -1)[..., 0])

@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 from torch import Tensor
 
-from foveate.bags.segments import Network, Segments
+from foveate.bags.segments import Network, Segments, map_segments
 from foveate.errors import FoveateError
 from foveate.registry import Registry
 
@@ -87,6 +87,13 @@ class Paradigm(ABC):
     def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
         """Log-probabilities of the classes by this paradigm's inference, shape (B, C)."""
 
+    def classify_once(self, x: Segments, g: Network) -> tuple[Segments, Network]:
+        """Segments and classifier that give the same inference with one classifier call each.
+
+        Where g reads single segments only, these are the logits of the segments and the identity.
+        """
+        return (map_segments(g, x), _identity) if self.per_segment else (x, g)
+
     def read(self, alpha: Tensor, x: Segments, g: Network, y: Tensor) -> tuple[Tensor, Tensor]:
         """`log_prob` and `loss` of the same bags."""
         return self.log_prob(alpha, x, g), self.loss(alpha, x, g, y)
@@ -135,6 +142,10 @@ class Paradigm(ABC):
     def fixed_schedule(self) -> bool:
         """Whether the epochs of each phase are known before training."""
         return True
+
+
+def _identity(rows: Tensor) -> Tensor:
+    return rows
 
 
 def _check_usable(kind: type[Paradigm]) -> None:

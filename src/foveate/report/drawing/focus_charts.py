@@ -9,10 +9,10 @@ import numpy as np
 
 from foveate.charts.palette import INK, label
 from foveate.charts.render import with_rows
-from foveate.metrics.focus import EDGES, heat_map, threshold_curve
+from foveate.metrics.focus import EDGES, focus_and_prediction, heat_map, threshold_curve
 from foveate.records.record import Array, Record
 from foveate.report.drawing.curves import lines
-from foveate.report.outcomes import band, focus_and_prediction
+from foveate.report.outcomes import band
 from foveate.report.sentences import cell
 
 __all__ = ["heat_map_chart", "mean_heat_map", "threshold_chart"]

@@ -10,10 +10,10 @@ import numpy as np
 from foveate.charts.palette import colour, label
 from foveate.charts.render import with_rows
 from foveate.jobs.experiment import Records
-from foveate.metrics.focus import EDGES, heat_map
+from foveate.metrics.focus import EDGES, focus_and_prediction, heat_map
 from foveate.metrics.intervals import mean_interval
 from foveate.records.record import Record
-from foveate.studies.vr23.signatures import RULES, SignatureSettings, confidence
+from foveate.studies.vr23.signatures import RULES, SignatureSettings
 
 __all__ = ["figures", "heat_map_chart"]
 
@@ -39,7 +39,7 @@ def figures(settings: SignatureSettings, records: Records) -> Mapping[str, Any]:
 
 def heat_map_chart(record: Record, title: str) -> alt.LayerChart:
     """Share of held-out bags by focus score and by probability of the true class. [vr23] Fig. 1"""
-    share = 100 * heat_map(*confidence(record)).mean(0)
+    share = 100 * heat_map(*focus_and_prediction(record)).mean(0)
     cells = len(EDGES) - 1
     names = [f"{a:.1f}–{b:.1f}" for a, b in pairwise(EDGES)]
     rows = [
