@@ -97,7 +97,9 @@ def test_a_doubted_witness_counts_as_far_as_it_says_more_than_labels_bear_out():
     # Sure of .8 and wrong both times: .68 − .2, twice; the third says nothing: .5 − .5.
     wrong = rule.witness_weight(log_p, torch.tensor([1, 1, 0]))
     assert float(wrong) == pytest.approx(2 * (0.68 - 0.2) / 3)
-    assert float(rule.witness_weight(log_p, torch.tensor([0, 0, 0]))) == 0  # right more often than it claims
+    assert (
+        float(rule.witness_weight(log_p, torch.tensor([0, 0, 0]))) == 0
+    )  # right more often than it claims
 
 
 def test_witnesses_stand_for_what_is_not_in_the_top(three):

@@ -27,6 +27,12 @@ class Record:
         final: Quantities at the end, each of shape (S, …).
         meta: What was run, in words and numbers that JSON can hold.
         trained: The trained models while they are in memory; not saved here.
+
+    Example:
+        >>> accuracy = np.array([[0.3, 0.4], [0.9, 0.8]])  # two times, two seeds
+        >>> record = Record(np.arange(2), {"accuracy": accuracy})
+        >>> record.last("accuracy").tolist()
+        [0.9, 0.8]
     """
 
     t: Array
