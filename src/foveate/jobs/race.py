@@ -108,6 +108,14 @@ def start_race(
         report: Called as ``report(paradigm, epochs done, epochs)``.
         command: The command that repeats it, for the manifest.
         engine: Where its paradigms are trained.
+
+    Example:
+        >>> from tempfile import mkdtemp
+        >>> from foveate.training.plan import Race
+        >>> small = Race(data="error-mode-1", paradigms="soft", seeds=1, n=60, n_test=20, epochs=2)
+        >>> run = start_race(small, out=Path(mkdtemp()) / "race")
+        >>> run.done, list(run.records())
+        (True, ['soft'])
     """
     settled = resolve_race(race)
     _check(settled, _load(settled))
@@ -152,7 +160,17 @@ def _check(race: ResolvedRace, bags: _Bags) -> None:
 
 
 def resume_race(run: Run, report: PartProgress | None = None, engine: Engine = HERE) -> Run:
-    """Train what is not trained yet; a race that was killed ends as one that was not."""
+    """Train what is not trained yet; a race that was killed ends as one that was not.
+
+    Example:
+        >>> from tempfile import mkdtemp
+        >>> from foveate.training.plan import Race
+        >>> small = Race(data="error-mode-1", paradigms="soft", seeds=1, n=60, n_test=20, epochs=2)
+        >>> run = start_race(small, out=Path(mkdtemp()) / "race")
+        >>> (run.path / "soft" / "record.npz").unlink()
+        >>> resume_race(run.update(status="running")).done
+        True
+    """
     race, start = ResolvedRace(**run.manifest["config"]), time.monotonic()
     given = {"config": run.manifest["config"]}
     missing = [name for name in race.paradigms if not run.has(name)]

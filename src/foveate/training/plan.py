@@ -30,7 +30,12 @@ def _number(given: Any) -> Any:
 
 
 class Plan(Settings):
-    """How long, in what batches and at what rate a stack is trained."""
+    """How long, in what batches and at what rate a stack is trained.
+
+    Example:
+        >>> Plan(epochs=5, lr=0.01).model_dump(include={"epochs", "lr", "optimizer"})
+        {'epochs': 5, 'lr': 0.01, 'optimizer': 'adam'}
+    """
 
     epochs: Count = 60
     """Passes over the training bags."""
@@ -73,6 +78,10 @@ class Race(Settings):
     """What is raced: every field is a flag of ``foveate race`` and a key of its TOML file.
 
     Fields left out take the data set's own recipe.
+
+    Example:
+        >>> Race(data="digits", paradigms="soft,hard", seeds=3).paradigms
+        ('soft', 'hard')
     """
 
     data: str = "digits"
