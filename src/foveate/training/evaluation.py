@@ -107,7 +107,10 @@ def _reading(model: AttentionModel, batch: Batch, rule: Paradigm, at_once: int) 
         part = slice(start, start + at_once)
         read_off.append(rule.read(focus.alpha[part], take(h, part), g, batch.y[part]))
     log_p, loss = (_joined(column, 0) for column in zip(*read_off, strict=True))
-    return Reading(focus.s, focus.alpha, log_p, loss)
+    if rule.uses_attention:
+        return Reading(focus.s, focus.alpha, log_p, loss)
+    weights = rule.segment_weights(focus.alpha, h, g)
+    return Reading(weights.clamp_min(torch.finfo(weights.dtype).tiny).log(), weights, log_p, loss)
 
 
 def _joined(parts: Sequence[Tensor], axis: int) -> Tensor:

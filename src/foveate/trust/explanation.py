@@ -25,9 +25,7 @@ from foveate.bags.segments import (
     Mosaics,
     Segments,
     as_mosaics,
-    dense,
     group_by_length,
-    map_segments,
 )
 from foveate.errors import FoveateError
 from foveate.models.focus import AttentionModel
@@ -116,11 +114,11 @@ def _looking(
     def look(model: AttentionModel) -> tuple[Tensor, ...]:
         focus = model.attend(x, mask)
         if not with_evidence:
-            return rule.log_prob(focus.alpha, focus.h, model.g), focus.alpha
+            alpha = rule.segment_weights(focus.alpha, focus.h, model.g)
+            return rule.log_prob(focus.alpha, focus.h, model.g), alpha
         h, g = rule.classify_once(focus.h, model.g)
-        rows = dense(h if rule.per_segment else map_segments(model.g, focus.h))
-        centred = rows - rows.mean(-1, keepdim=True)
-        return rule.log_prob(focus.alpha, h, g), focus.alpha, focus.alpha[..., None] * centred
+        alpha = rule.segment_weights(focus.alpha, h, g)
+        return rule.log_prob(focus.alpha, h, g), alpha, rule.evidence(focus.alpha, h, g)
 
     return look
 

@@ -123,11 +123,12 @@ def _look(model: AttentionModel, batch: Batch, _: None, rule: Paradigm) -> tuple
     focus = model.attend(batch.x, batch.mask, batch.z)
     h, g = rule.classify_once(focus.h, model.g)
     alone = dense(h if rule.per_segment else map_segments(model.g, focus.h))
+    alpha, s = rule.segment_weights(focus.alpha, h, g), _strength(model, focus.s)
     return (
-        _strength(model, focus.s),
-        focus.alpha,
+        s if rule.uses_attention else alpha.clamp_min(torch.finfo(alpha.dtype).tiny).log(),
+        alpha,
         rule.log_prob(focus.alpha, h, g).exp(),
-        Soft().log_prob(focus.alpha, focus.h, model.g).exp(),
+        Soft().log_prob(alpha, focus.h, model.g).exp(),
         _evenly(rule).log_prob(uniform(focus.s, batch.mask), h, g).exp(),
         alone.softmax(-1),
     )

@@ -190,7 +190,8 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
 
     def _build(self) -> AttentionModel:
         nets = pair(self.net, self.segment_shape_, len(self.classes_), self.layer)
-        return focus_model(nets, self.map, self.segment_shape_ if self.null_segment else None)
+        map = self.map if inference(self.paradigm).uses_attention else "uniform"
+        return focus_model(nets, map, self.segment_shape_ if self.null_segment else None)
 
 
 def focus_model(
