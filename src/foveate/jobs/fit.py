@@ -114,7 +114,9 @@ def resume_fit(
         collection: The same bags; None reads them again from where they came.
     """
     kept = run.manifest["data"]
-    bags = read_again(kept.get("origin"), run.name, report) if collection is None else collection
+    bags = collection
+    if bags is None:
+        bags = read_again(kept.get("origin"), run.name, report, run.manifest["classes"])
     if fingerprint(bags) != kept["fingerprint"]:
         raise FoveateError(f"{kept['source']} is not what it was when {run.name} was started")
     settings = FitSettings(**run.manifest["config"])

@@ -140,7 +140,7 @@ def _held_out(run: Run) -> "Collection":
     from foveate.userdata.split import held_out
 
     kept = run.manifest["data"]
-    whole = read_again(kept.get("origin"), run.name)
+    whole = read_again(kept.get("origin"), run.name, classes=run.manifest["classes"])
     if fingerprint(whole) != kept["fingerprint"]:
         raise FoveateError(
             f"{kept['source']} is not what it was when {run.name} was fitted: give --data"
