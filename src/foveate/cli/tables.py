@@ -11,7 +11,8 @@ from rich.table import Table
 
 from foveate.metrics.faults import diverged, faults, silent
 from foveate.metrics.intervals import Interval
-from foveate.metrics.summary import SHARES, summarise
+from foveate.metrics.metric import summary_metrics
+from foveate.metrics.summary import summarise
 from foveate.records.findings import Finding, Ledger, effect_words
 from foveate.records.runs import Run
 
@@ -53,12 +54,15 @@ def print_race(run: Run) -> None:
         padding=(0, 0) if narrow else (0, 1),
     )
     table.add_column("paradigm", no_wrap=True)
-    for heading in ("accuracy", "FT", "SAIF", "CPU s", "classifier calls", "epochs"):
+    metrics = summary_metrics()
+    titles = [item.title if item.unit == "%" else item.heading for item in metrics]
+    for heading in (*titles, "CPU s", "classifier calls", "epochs"):
         table.add_column(heading, justify="right", no_wrap=heading != "classifier calls")
     records = run.records()
     for name, record in records.items():
         summary = summarise(record)
-        shares = [_interval(summary.get(key), "\n" if narrow else " ") for key in SHARES]
+        gap = "\n" if narrow else " "
+        shares = [_interval(summary.get(item.name), gap) for item in metrics]
         cost = [f"{summary['cpu_seconds']:.2f}", f"{summary['classifier_calls']:,.0f}"]
         table.add_row(name, *shares, *cost, str(record.meta["epochs_run"]))
     console.print(table)
@@ -105,6 +109,10 @@ def _registered(kind: str) -> list[tuple[str, str]]:
         from foveate.data import DATASETS
 
         return [(name, make().about) for name, make in DATASETS.items()]
+    if kind == "metrics":
+        from foveate.metrics.metric import METRICS
+
+        return [(name, item.description) for name, item in METRICS.items()]
     if kind == "experiments":
         from foveate.jobs.experiment import EXPERIMENTS
 

@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from foveate.metrics.focus import attention_on
 from foveate.metrics.intervals import Interval, mean_interval
 from foveate.metrics.summary import summarise
 from foveate.records.record import Array, Record
 from foveate.records.runs import Run
 
-__all__ = ["Outcome", "band", "class_names", "focus_and_prediction", "outcomes", "switch_epoch"]
+__all__ = ["Outcome", "band", "class_names", "outcomes", "switch_epoch"]
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class Outcome:
     seeds: int
 
     def share(self, name: str) -> Interval | None:
-        """Accuracy, FT or SAIF in percent; None where it could not be measured."""
+        """A metric of the summary, shares in percent; None where it could not be measured."""
         return self.summary.get(name)
 
 
@@ -46,24 +45,9 @@ def outcomes(run: str, records: Mapping[str, Record]) -> list[Outcome]:
     ]
 
 
-def focus_and_prediction(record: Record) -> tuple[Array, Array]:
-    """Attention on the relevant segments and probability of the true class at the end.
-
-    In double precision, as the record's own SAIF was measured: a bag on an edge falls on one side.
-
-    Returns:
-        ``a_z`` and ``p_y``, each of shape (S, n).
-    """
-    final = record.final
-    log_p = final["log_p"].astype(np.float64)
-    y = np.broadcast_to(final["y"], log_p.shape[:-1])
-    p_y = np.exp(np.take_along_axis(log_p, y[..., None], -1)[..., 0])
-    return attention_on(final["alpha"].astype(np.float64), final["z"]), p_y
-
-
-def band(values: Array, top: float = np.inf) -> list[Interval]:
-    """The mean over seeds with its 95 % interval, for each row of values (T, S) from 0 to top."""
-    return [mean_interval(row, within=(0.0, top)) for row in values]
+def band(values: Array, top: float = np.inf, bottom: float = 0.0) -> list[Interval]:
+    """The mean over seeds with its 95 % interval, for each row of values (T, S) within bounds."""
+    return [mean_interval(row, within=(bottom, top)) for row in values]
 
 
 def class_names(run: Run, classes: int) -> Sequence[str]:

@@ -148,7 +148,9 @@ def report_command(
                 print(path)
 
 
-def list_command(kind: Literal["datasets", "paradigms", "maps", "experiments"], /) -> None:
+def list_command(
+    kind: Literal["datasets", "paradigms", "maps", "metrics", "experiments"], /
+) -> None:
     """List data sets, paradigms, maps or experiments.
 
     Parameters

@@ -3,6 +3,7 @@
 from typing import Any
 
 from foveate.charts.palette import ATTENTION, QUADRANT_COLOURS, colour, dash, label, shape
+from foveate.metrics.metric import METRICS
 from foveate.training.plan import RACED
 
 __all__ = ["chart_theme", "palette_css", "specified"]
@@ -44,6 +45,10 @@ def chart_theme() -> dict[str, Any]:
         "ends": {
             name: {"label": words, "colour": shade, "sign": sign}
             for name, (words, shade, sign) in ENDS.items()
+        },
+        "metrics": {
+            name: {"title": item.title, "heading": item.heading, "summary": item.summary}
+            for name, item in METRICS.items()
         },
         "attention": ATTENTION,
         "classes": [colour(name) for name in CLASSES],

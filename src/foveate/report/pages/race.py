@@ -7,11 +7,12 @@ from typing import Any
 from foveate.charts.palette import colour, label
 from foveate.errors import FoveateError
 from foveate.metrics.faults import faults
+from foveate.metrics.metric import summary_metrics
 from foveate.records.record import Record, write_atomically
 from foveate.records.runs import Run
 from foveate.report.outcomes import Outcome, outcomes
 from foveate.report.rendering import rendered
-from foveate.report.sentences import GLOSSARY, listed, percent, seconds, summary
+from foveate.report.sentences import glossary, listed, percent, seconds, summary
 from foveate.report.setup_tables import run_names, setup_tables, unfinished
 
 __all__ = ["export_figures", "race_page", "write_report"]
@@ -39,7 +40,8 @@ def race_page(runs: Sequence[Run]) -> str:
         sections=sections,
         seeds=min((o.seeds for o in ended), default=0),
         plane=_joint_plane(ended, names) if len(runs) > 1 else None,
-        glossary=GLOSSARY,
+        glossary=glossary(),
+        metrics=summary_metrics(),
         percent=percent,
         seconds=seconds,
         label=label,
