@@ -152,7 +152,7 @@ def metric(
     """
 
     def enter(compute: Compute) -> Compute:
-        within = (0.0, 100.0) if unit == "%" and bounds is None else bounds
+        within = (0, 100) if unit == "%" and bounds is None else bounds
         METRICS.register(name)(
             Metric(name, title, compute, unit, summary, curve, needs_relevance, within)
         )
