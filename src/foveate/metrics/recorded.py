@@ -71,8 +71,8 @@ def _ent(evaluation: Evaluation) -> Array:
 
 
 _QUADRANTS = {
-    "ftpt": ("Both right (FTPT)", "Focus true, prediction true."),
-    "ffpt": ("Answer only (FFPT)", "Focus false, prediction true: right for the wrong reason."),
+    "ftpt": ("Both correct (FTPT)", "Focus true, prediction true."),
+    "ffpt": ("Prediction only (FFPT)", "Focus false, prediction true: right for the wrong reason."),
     "ftpf": ("Focus only (FTPF)", "Focus true, prediction false."),
     "ffpf": ("Neither (FFPF)", "Focus false, prediction false."),
 }

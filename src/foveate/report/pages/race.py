@@ -11,8 +11,8 @@ from foveate.metrics.metric import summary_metrics
 from foveate.records.record import Record, write_atomically
 from foveate.records.runs import Run
 from foveate.report.outcomes import Outcome, outcomes
-from foveate.report.rendering import rendered
-from foveate.report.sentences import glossary, listed, percent, seconds, summary
+from foveate.report.rendering import render_page
+from foveate.report.sentences import glossary, join_words, percent, seconds, summary
 from foveate.report.setup_tables import run_names, setup_tables, unfinished
 
 __all__ = ["export_figures", "race_page", "write_report"]
@@ -35,7 +35,7 @@ def race_page(runs: Sequence[Run]) -> str:
         _section(run, name, own, number)
         for number, (run, name, own) in enumerate(zip(runs, names, records, strict=True), start=1)
     ]
-    return rendered(
+    return render_page(
         "race.html",
         sections=sections,
         seeds=min((o.seeds for o in ended), default=0),
@@ -46,7 +46,7 @@ def race_page(runs: Sequence[Run]) -> str:
         seconds=seconds,
         label=label,
         colour=colour,
-        listed=listed,
+        join_words=join_words,
     )
 
 
@@ -77,7 +77,7 @@ def export_figures(run: Run, folder: Path, formats: Sequence[str] = FORMATS) -> 
 
     for form in formats:
         if form not in FORMATS:
-            raise FoveateError(f"figures can be written as {listed(FORMATS)}, got '{form}'")
+            raise FoveateError(f"figures can be written as {join_words(FORMATS)}, got '{form}'")
     records = run.records()
     drawn = {name: to_svg(chart) for name, chart in figures(run, records).items()}
     if rows := gallery(run, records):
