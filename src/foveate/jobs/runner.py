@@ -10,7 +10,7 @@ from typing import Any
 from foveate.errors import FoveateError
 from foveate.jobs.engine import Engine, Job, execute
 from foveate.jobs.experiment import EXPERIMENTS, SCALES, Experiment, Scale
-from foveate.papers import CLAIMS
+from foveate.papers import statement_of
 from foveate.records.findings import Entry, Finding
 from foveate.records.record import write_atomically
 from foveate.records.runs import Run, create_run
@@ -71,6 +71,8 @@ def start_experiment(
     """
     settings = settings_for(name, scale, changes or {})
     parts = list(EXPERIMENTS.get(name)().parts(settings))
+    for claim in EXPERIMENTS.get(name).criteria:
+        statement_of(claim)  # a claim without a statement is refused before anything is trained
     if not parts:
         raise FoveateError(f"these settings leave {name} nothing to do")
     run = create_run(
@@ -188,7 +190,7 @@ def write_experiment_report(run: Run, path: Path) -> Path:
     experiment, _ = of_run(run)
     name = run.manifest["label"]
     entries = [
-        Entry(found.claim, CLAIMS[found.claim], name, experiment.criteria[found.claim], found)
+        Entry(found.claim, statement_of(found.claim), name, experiment.criteria[found.claim], found)
         for found in findings_of(run)
     ]
     return write_experiment_page(run, path, experiment.about, entries, experiment_charts(run))
