@@ -126,7 +126,18 @@ class Metric:
         return mean_interval(self.factor * values, within=self.bounds)
 
 
-METRICS: Registry[Metric] = Registry("metric", package="foveate.metrics")
+def _check_usable(item: Metric) -> None:
+    """Evaluate a metric of another package on two bags, so that a broken one is left out."""
+    alpha = np.full((1, 2, 2), 0.5)
+    z = np.array([[[True, False], [False, True]]])
+    item.compute(
+        Evaluation(alpha, alpha, alpha, np.log(alpha), np.ones((1, 2)), np.array([0, 1]), z)
+    )
+
+
+METRICS: Registry[Metric] = Registry(
+    "metric", package="foveate.metrics", group="foveate.metrics", check=_check_usable
+)
 
 
 def metric(

@@ -57,8 +57,7 @@ def write_report(runs: Sequence[Run], path: Path) -> Path:
         runs: What to show.
         path: The HTML file.
     """
-    page = race_page(runs).encode()
-    write_atomically(path, lambda file: file.write(page))
+    write_atomically(path, race_page(runs).encode())
     return path
 
 
@@ -92,7 +91,7 @@ def export_figures(run: Run, folder: Path, formats: Sequence[str] = FORMATS) -> 
         for form in formats:
             content = svg.encode() if form == "svg" else svg_to_png(svg)
             written.append(folder / f"{name}.{form}")
-            write_atomically(written[-1], lambda file, content=content: file.write(content))
+            write_atomically(written[-1], content)
     return written
 
 
