@@ -11,7 +11,9 @@ from foveate.records.record import Record
 from foveate.types import Array
 
 __all__ = [
+    "ACCURATE",
     "EDGES",
+    "FOCUSED",
     "QUADRANTS",
     "attention_on",
     "focus_and_prediction",
@@ -25,6 +27,7 @@ __all__ = [
 ]
 
 
+ACCURATE, FOCUSED = 0.95, 0.85  # accuracy and FT from which a model is called so
 EDGES = np.array([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
 QUADRANTS = ("ftpt", "ffpt", "ftpf", "ffpf")
 
