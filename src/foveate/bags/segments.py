@@ -44,6 +44,11 @@ class Mosaics(NamedTuple):
         bank: Unique segments, shape (N, *). Bytes are images and become floats when used.
         index: Rows of the bank, shape (B, m).
         chunk: How many segments are read at a time; None for all.
+
+    Example:
+        >>> bank = torch.tensor([[1.0, 0.0], [0.0, 1.0], [2.0, 2.0]])
+        >>> dense(Mosaics(bank, torch.tensor([[0, 2], [1, 1]]))).shape
+        torch.Size([2, 2, 2])
     """
 
     bank: Tensor
@@ -182,7 +187,7 @@ def group_by_length(lengths: Tensor, most: int) -> Iterator[Tensor]:
         most: Segments of a group, padded to its longest bag, at most; one bag may have more.
 
     Example:
-        >>> [group.tolist() for group in like_sized(torch.tensor([3, 9, 2, 4, 3]), 8)]
+        >>> [group.tolist() for group in group_by_length(torch.tensor([3, 9, 2, 4, 3]), 8)]
         [[2, 0], [4, 3], [1]]
     """
     order = lengths.argsort(stable=True)

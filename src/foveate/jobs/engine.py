@@ -228,4 +228,4 @@ def _write(folder: Path, files: Mapping[str, bytes]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     # The record comes last: where it is, the part is whole.
     for name in sorted(files, key=lambda name: name == "record.npz"):
-        write_atomically(folder / name, lambda file, name=name: file.write(files[name]))
+        write_atomically(folder / name, files[name])

@@ -6,6 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from foveate.errors import FoveateError
 from foveate.records.findings import Finding
 from foveate.records.record import Record
 from foveate.registry import Registry
@@ -64,6 +65,16 @@ class Experiment(ABC):
         return function
 
 
+def _check_usable(kind: type[Experiment]) -> None:
+    if not issubclass(kind, Experiment):
+        raise FoveateError("a study must be a subclass of foveate.jobs.experiment.Experiment")
+    kind()
+
+
 EXPERIMENTS: Registry[type[Experiment]] = Registry(
-    "experiment", package="foveate.studies", nested=True
+    "experiment",
+    package="foveate.studies",
+    nested=True,
+    group="foveate.studies",
+    check=_check_usable,
 )

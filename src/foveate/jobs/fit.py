@@ -36,7 +36,7 @@ from foveate.userdata.scores import mean_probability, scores
 from foveate.userdata.select import RULES, attention_score, choose
 from foveate.userdata.settings import FitSettings
 from foveate.userdata.source import Origin, fingerprint, read_again
-from foveate.userdata.split import PARTS, Split, keep_split, split_bags
+from foveate.userdata.split import PARTS, Split, keep_split, resumed_split, split_bags
 from foveate.userdata.tile_encoding import encode_tiles
 
 __all__ = ["resume_fit", "start_fit"]
@@ -117,12 +117,19 @@ def resume_fit(
     bags = read_again(kept.get("origin"), run.name, report) if collection is None else collection
     if fingerprint(bags) != kept["fingerprint"]:
         raise FoveateError(f"{kept['source']} is not what it was when {run.name} was started")
-    return _go_on(run, _prepared(bags, FitSettings(**run.manifest["config"]), report), report)
+    settings = FitSettings(**run.manifest["config"])
+    split = resumed_split(run.path, bags, settings.split_seed)
+    return _go_on(run, _prepared(bags, settings, report, split), report)
 
 
-def _prepared(collection: Collection, settings: FitSettings, report: PartProgress | None) -> _Work:
+def _prepared(
+    collection: Collection,
+    settings: FitSettings,
+    report: PartProgress | None,
+    split: Split | None = None,
+) -> _Work:
     """What cannot be split, prepared or built is said before anything is on disk."""
-    split = split_bags(collection, settings.split_seed)
+    split = split or split_bags(collection, settings.split_seed)
     if settings.supervise_focus and (
         collection.known is None or not bool(collection.known[split.train].any())
     ):

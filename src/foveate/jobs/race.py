@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 
 from foveate.attention.maps import MAPS
-from foveate.attention.paradigms import PARADIGMS, Hybrid, Paradigm, WithEntropy
+from foveate.attention.paradigms import PARADIGMS, Paradigm, WithEntropy
 from foveate.bags.bag import Bag
 from foveate.data import DATASETS, Dataset
 from foveate.data.image_mosaics import from_path
@@ -78,8 +78,7 @@ def _labels(words: Sequence[str]) -> tuple[int, ...]:
 
 def _paradigm(race: Race, name: str) -> Paradigm:
     """A paradigm with the race's switch and regulariser."""
-    kind = PARADIGMS.get(name)
-    rule = kind(switch=race.switch) if kind is Hybrid else kind()
+    rule = PARADIGMS.get(name).from_settings(switch=race.switch)
     return WithEntropy(rule, race.entropy) if race.entropy else rule
 
 
@@ -109,6 +108,14 @@ def start_race(
         report: Called as ``report(paradigm, epochs done, epochs)``.
         command: The command that repeats it, for the manifest.
         engine: Where its paradigms are trained.
+
+    Example:
+        >>> from tempfile import mkdtemp
+        >>> from foveate.training.plan import Race
+        >>> small = Race(data="error-mode-1", paradigms="soft", seeds=1, n=60, n_test=20, epochs=2)
+        >>> run = start_race(small, out=Path(mkdtemp()) / "race")
+        >>> run.done, list(run.records())
+        (True, ['soft'])
     """
     settled = resolve_race(race)
     _check(settled, _load(settled))
@@ -153,7 +160,17 @@ def _check(race: ResolvedRace, bags: _Bags) -> None:
 
 
 def resume_race(run: Run, report: PartProgress | None = None, engine: Engine = HERE) -> Run:
-    """Train what is not trained yet; a race that was killed ends as one that was not."""
+    """Train what is not trained yet; a race that was killed ends as one that was not.
+
+    Example:
+        >>> from tempfile import mkdtemp
+        >>> from foveate.training.plan import Race
+        >>> small = Race(data="error-mode-1", paradigms="soft", seeds=1, n=60, n_test=20, epochs=2)
+        >>> run = start_race(small, out=Path(mkdtemp()) / "race")
+        >>> (run.path / "soft" / "record.npz").unlink()
+        >>> resume_race(run.update(status="running")).done
+        True
+    """
     race, start = ResolvedRace(**run.manifest["config"]), time.monotonic()
     given = {"config": run.manifest["config"]}
     missing = [name for name in race.paradigms if not run.has(name)]

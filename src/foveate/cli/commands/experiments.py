@@ -204,7 +204,7 @@ def report_experiments(runs: list[Run], out: Path | None, figures: Path | None) 
                     (figures / f"{name}.svg", svg.encode()),
                     (figures / f"{name}.png", svg_to_png(svg)),
                 ):
-                    write_atomically(path, lambda file, content=content: file.write(content))
+                    write_atomically(path, content)
                     print(path)
 
 

@@ -12,7 +12,7 @@ from foveate.metrics.faults import divergence, silence
 from foveate.records.record import Record, write_atomically
 from foveate.records.runs import Run
 from foveate.report.drawing.bag_panels import bag_view
-from foveate.report.rendering import rendered
+from foveate.report.rendering import render_page
 from foveate.report.sentences import GLOSSARY
 from foveate.report.setup_tables import setup_tables, unfinished
 from foveate.userdata.gallery import load_gallery
@@ -32,8 +32,7 @@ SPOKEN = ("FT", "SAIF")  # words of the glossary that a fit with known relevance
 
 def write_fit_report(run: Run, path: Path) -> Path:
     """Write the report of a fit, whole or not at all."""
-    page = fit_page(run).encode()
-    write_atomically(path, lambda file: file.write(page))
+    write_atomically(path, fit_page(run).encode())
     return path
 
 
@@ -45,7 +44,7 @@ def fit_page(run: Run) -> str:
     classes = [str(name) for name in manifest["classes"]]
     bags = load_gallery(run.path / "gallery.npz")
     views = [bag_view(bag, classes, manifest["columns"], f"bag-{k}") for k, bag in enumerate(bags)]
-    return rendered(
+    return render_page(
         "fit.html",
         title=f"Fit of {manifest['label']}",
         unfinished=unfinished(run, records),

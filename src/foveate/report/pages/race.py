@@ -10,8 +10,8 @@ from foveate.metrics.faults import faults
 from foveate.records.record import Record, write_atomically
 from foveate.records.runs import Run
 from foveate.report.outcomes import Outcome, outcomes
-from foveate.report.rendering import rendered
-from foveate.report.sentences import GLOSSARY, listed, percent, seconds, summary
+from foveate.report.rendering import render_page
+from foveate.report.sentences import GLOSSARY, join_words, percent, seconds, summary
 from foveate.report.setup_tables import run_names, setup_tables, unfinished
 
 __all__ = ["export_figures", "race_page", "write_report"]
@@ -34,7 +34,7 @@ def race_page(runs: Sequence[Run]) -> str:
         _section(run, name, own, number)
         for number, (run, name, own) in enumerate(zip(runs, names, records, strict=True), start=1)
     ]
-    return rendered(
+    return render_page(
         "race.html",
         sections=sections,
         seeds=min((o.seeds for o in ended), default=0),
@@ -44,7 +44,7 @@ def race_page(runs: Sequence[Run]) -> str:
         seconds=seconds,
         label=label,
         colour=colour,
-        listed=listed,
+        join_words=join_words,
     )
 
 
@@ -55,8 +55,7 @@ def write_report(runs: Sequence[Run], path: Path) -> Path:
         runs: What to show.
         path: The HTML file.
     """
-    page = race_page(runs).encode()
-    write_atomically(path, lambda file: file.write(page))
+    write_atomically(path, race_page(runs).encode())
     return path
 
 
@@ -75,7 +74,7 @@ def export_figures(run: Run, folder: Path, formats: Sequence[str] = FORMATS) -> 
 
     for form in formats:
         if form not in FORMATS:
-            raise FoveateError(f"figures can be written as {listed(FORMATS)}, got '{form}'")
+            raise FoveateError(f"figures can be written as {join_words(FORMATS)}, got '{form}'")
     records = run.records()
     drawn = {name: to_svg(chart) for name, chart in figures(run, records).items()}
     if rows := gallery(run, records):
@@ -90,7 +89,7 @@ def export_figures(run: Run, folder: Path, formats: Sequence[str] = FORMATS) -> 
         for form in formats:
             content = svg.encode() if form == "svg" else svg_to_png(svg)
             written.append(folder / f"{name}.{form}")
-            write_atomically(written[-1], lambda file, content=content: file.write(content))
+            write_atomically(written[-1], content)
     return written
 
 
