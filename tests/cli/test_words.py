@@ -299,7 +299,7 @@ def test_too_few_sentences_are_said(here):
 
 def test_an_interrupted_page_leaves_the_old_one(texts, here, monkeypatch):
     (here / "old.html").write_text("old")
-    monkeypatch.setattr("foveate.report.pages.diagnosis.rendered", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("foveate.report.pages.diagnosis.render_page", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         main(["diagnose", str(texts), "--out", "old.html"])
     assert (here / "old.html").read_text() == "old"

@@ -182,7 +182,7 @@ def group_by_length(lengths: Tensor, most: int) -> Iterator[Tensor]:
         most: Segments of a group, padded to its longest bag, at most; one bag may have more.
 
     Example:
-        >>> [group.tolist() for group in like_sized(torch.tensor([3, 9, 2, 4, 3]), 8)]
+        >>> [group.tolist() for group in group_by_length(torch.tensor([3, 9, 2, 4, 3]), 8)]
         [[2, 0], [4, 3], [1]]
     """
     order = lengths.argsort(stable=True)

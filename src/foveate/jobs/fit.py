@@ -43,7 +43,15 @@ from foveate.userdata.scores import mean_probability, scores
 from foveate.userdata.select import RULES, attention_score, choose
 from foveate.userdata.settings import FitSettings
 from foveate.userdata.source import Origin, fingerprint, read_again
-from foveate.userdata.split import PARTS, Split, held_out, keep_split, split_bags
+from foveate.userdata.split import (
+    PARTS,
+    Split,
+    held_out,
+    keep_split,
+    resumed_split,
+    split_bags,
+    stored_split,
+)
 from foveate.userdata.stored_collection import load_collection, save_collection
 from foveate.userdata.tile_encoding import encode_tiles
 
@@ -144,6 +152,7 @@ class FitJob(Job):
             return ()
         (folder / INPUTS).mkdir(exist_ok=True)
         save_collection(folder / INPUTS / BAGS, data.collection)
+        keep_split(data.split, data.collection.ids, folder / INPUTS)
         return (INPUTS,)
 
     def run_part(self, name: str, folder: Path, progress: StepProgress) -> Record:
@@ -244,7 +253,9 @@ class FitJob(Job):
             if self._collection is None and stored is not None and stored.exists():
                 self._prepared = _stored(stored, stored.stat().st_mtime_ns, self.settings)
             else:
-                self._prepared = _prepare(self._read(progress), self.settings, progress)
+                bags, run, seed = self._read(progress), self._run, self.settings.split_seed
+                split = None if run is None else resumed_split(run.path, bags, seed)
+                self._prepared = _prepare(bags, self.settings, progress, split)
         return self._prepared
 
     def _read(self, progress: PartProgress | None) -> Collection:
@@ -307,7 +318,8 @@ def resume_fit(
 
 @lru_cache(maxsize=1)  # the parts that a worker trains share their bags
 def _stored(path: Path, _changed: int, settings: FitSettings) -> _Prepared:
-    return _prepare(load_collection(path), settings, None)
+    collection = load_collection(path)
+    return _prepare(collection, settings, None, stored_split(path.parent, collection))
 
 
 def _read_new(run: Run, new: NewBags) -> Collection:
@@ -318,9 +330,12 @@ def _read_new(run: Run, new: NewBags) -> Collection:
 
 
 def _prepare(
-    collection: Collection, settings: FitSettings, progress: PartProgress | None
+    collection: Collection,
+    settings: FitSettings,
+    progress: PartProgress | None,
+    split: Split | None = None,
 ) -> _Prepared:
-    split = split_bags(collection, settings.split_seed)
+    split = split or split_bags(collection, settings.split_seed)
     if settings.supervise_focus and (
         collection.known is None or not bool(collection.known[split.train].any())
     ):

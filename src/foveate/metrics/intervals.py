@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit
 
 from foveate.types import Array
 
@@ -54,7 +53,7 @@ def ends_of_mean(values: Array, *, level: float = 0.95) -> tuple[Array, Array]:
     mean = values.mean(-1)
     spread = values.std(-1, ddof=1) / np.sqrt(seeds) if seeds > 1 else np.zeros_like(mean)
     spread = np.where(np.ptp(values, -1) == 0, 0.0, spread)  # equal ones differ from their mean
-    half = stdtrit(max(1, seeds - 1), (1 + level) / 2) * spread
+    half = _quantile(max(1, seeds - 1), level) * spread
     return mean - half, mean + half
 
 
@@ -77,5 +76,12 @@ def difference_interval(one: Array, other: Array, *, level: float = 0.95) -> Int
     if not parts.any():
         return Interval(mean, mean, mean)
     freedom = parts.sum() ** 2 / (parts**2 / [len(one) - 1, len(other) - 1]).sum()
-    half = float(stdtrit(freedom, (1 + level) / 2) * np.sqrt(parts.sum()))
+    half = float(_quantile(freedom, level) * np.sqrt(parts.sum()))
     return Interval(mean, mean - half, mean + half)
+
+
+def _quantile(freedom: float, level: float) -> float:
+    """Student's t that a share of ``level`` lies within, two-sided."""
+    from scipy.special import stdtrit  # takes longer to import than all that lists runs
+
+    return float(stdtrit(freedom, (1 + level) / 2))

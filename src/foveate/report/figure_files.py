@@ -5,7 +5,7 @@ from pathlib import Path
 
 from foveate.errors import FoveateError
 from foveate.records.record import write_atomically
-from foveate.report.sentences import listed
+from foveate.report.sentences import join_words
 
 __all__ = ["FORMATS", "write_drawings"]
 
@@ -26,7 +26,7 @@ def write_drawings(
 
     for form in formats:
         if form not in FORMATS:
-            raise FoveateError(f"figures can be written as {listed(FORMATS)}, got '{form}'")
+            raise FoveateError(f"figures can be written as {join_words(FORMATS)}, got '{form}'")
     folder = Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)

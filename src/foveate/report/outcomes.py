@@ -1,4 +1,4 @@
-"""What the pages and figures show of a run, read from its records."""
+"""Results of a run for pages and figures, computed from its records."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ __all__ = ["Outcome", "band", "class_names", "focus_and_prediction", "outcomes",
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one paradigm of one run ended.
+    """Final results of one paradigm of one run.
 
     Args:
-        run: The run's name, as the page shows it.
+        run: The run's display name.
         paradigm: The paradigm's name.
-        summary: What :func:`foveate.metrics.summary.summarise` says of its record.
+        summary: The result of :func:`foveate.metrics.summary.summarise`.
         epochs: Epochs trained.
-        seeds: How many members.
+        seeds: Number of seeds.
     """
 
     run: str
@@ -34,12 +34,12 @@ class Outcome:
     seeds: int
 
     def share(self, name: str) -> Interval | None:
-        """Accuracy, FT or SAIF in percent; None where it could not be measured."""
+        """Accuracy, FT or SAIF in percent; None if it could not be measured."""
         return self.summary.get(name)
 
 
 def outcomes(run: str, records: Mapping[str, Record]) -> list[Outcome]:
-    """How each finished paradigm of a run ended."""
+    """The outcome of each finished paradigm of a run."""
     return [
         Outcome(run, name, summarise(r), r.meta["epochs_run"], len(r.meta["seeds"]))
         for name, r in records.items()
@@ -49,7 +49,7 @@ def outcomes(run: str, records: Mapping[str, Record]) -> list[Outcome]:
 def focus_and_prediction(record: Record) -> tuple[Array, Array]:
     """Attention on the relevant segments and probability of the true class at the end.
 
-    In double precision, as the record's own SAIF was measured: a bag on an edge falls on one side.
+    Computed in float64 like the recorded SAIF, so that both count the same bags at a threshold.
 
     Returns:
         ``a_z`` and ``p_y``, each of shape (S, n).
@@ -62,21 +62,21 @@ def focus_and_prediction(record: Record) -> tuple[Array, Array]:
 
 
 def band(values: Array, top: float = np.inf) -> list[Interval]:
-    """The mean over seeds with its 95 % interval, for each row of values (T, S) from 0 to top."""
+    """Mean over seeds with its 95 % interval, for each row of values (T, S) between 0 and top."""
     return [mean_interval(row, within=(0.0, top)) for row in values]
 
 
 def class_names(run: Run, classes: int) -> Sequence[str]:
-    """The names of the classes; an unfinished run has not written them yet."""
+    """Class names; placeholders for an unfinished run, which has not written them yet."""
     named = run.manifest.get("sizes", {}).get("classes", [])
     return [str(named[k]) if k < len(named) else f"class {k}" for k in range(classes)]
 
 
 def switch_epoch(run: Run, records: Mapping[str, Record]) -> int | None:
-    """After how many epochs the hybrid went from soft to hard; None where nobody can say.
+    """The epoch at which the hybrid switched from soft to hard; None if it is not known.
 
-    A switch below 1 is a fraction of the epochs, from 1 on an epoch; a plateau comes at a time of
-    its own for every seed.
+    A switch below 1 is a fraction of the epochs, otherwise an epoch. With a plateau criterion each
+    seed switches at a different time, so there is no single epoch.
     """
     switch = run.manifest["config"].get("switch")
     if "hybrid" not in records or not isinstance(switch, int | float):

@@ -1,4 +1,4 @@
-"""A record, or several, as one picture for a notebook or a file."""
+"""Plot one or several records."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,13 +9,13 @@ __all__ = ["plot"]
 
 
 def plot(records: Record | Mapping[str, Record]) -> Any:
-    """Accuracy, FT, SAIF and training loss over the epochs, side by side, with their spread.
+    """Accuracy, FT, SAIF and training loss over the epochs, with 95 % intervals over seeds.
 
     Args:
         records: A record, or one per paradigm by name.
 
     Returns:
-        An altair chart: a notebook shows it, ``chart.save("figure.svg")`` writes it.
+        An Altair chart: displayed by notebooks, written by ``chart.save("figure.svg")``.
     """
     import altair as alt
 
@@ -23,6 +23,6 @@ def plot(records: Record | Mapping[str, Record]) -> Any:
     from foveate.report.drawing.curves import CURVES, curve_chart
 
     named = {"record": records} if isinstance(records, Record) else dict(records)
-    shown = [k for k in CURVES if all(k in record.values for record in named.values())]
-    chart = alt.hconcat(*(curve_chart(named, name) for name in shown))
+    names = [k for k in CURVES if all(k in record.values for record in named.values())]
+    chart = alt.hconcat(*(curve_chart(named, name) for name in names))
     return chart.properties(config=alt.Config(**theme()))

@@ -1,4 +1,4 @@
-"""Over training: accuracy, FT, SAIF and loss with their spread, and the four quadrants."""
+"""Charts over training: accuracy, FT, SAIF and loss with intervals, and the four quadrants."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,8 +21,8 @@ CURVES = {
     "train_loss": "Training loss, nats",
 }
 QUADRANT_NAMES = {
-    "ftpt": "both right",
-    "ffpt": "answer only",
+    "ftpt": "both correct",
+    "ffpt": "prediction only",
     "ftpf": "focus only",
     "ffpf": "neither",
 }
@@ -32,19 +32,19 @@ WIDTH, HEIGHT = 262, 190
 def curve_chart(
     records: Mapping[str, Record], name: str, switch: int | None = None
 ) -> alt.LayerChart:
-    """One quantity over the epochs: the mean over seeds, and a band of its 95 % interval.
+    """One quantity over the epochs: mean over seeds with a band of its 95 % interval.
 
     Args:
         records: One per paradigm.
         name: Which of :data:`CURVES`.
-        switch: After how many epochs the hybrid went from soft to hard.
+        switch: The epoch at which the hybrid switches from soft to hard.
     """
     factor, top = (1, np.inf) if name == "train_loss" else (100, 100.0)
     rows: list[dict[str, Any]] = []
     for paradigm, record in records.items():
         values = record.values[name]
-        seen = np.isfinite(values).all(1)
-        for t, share in zip(record.t[seen], band(factor * values[seen], top), strict=True):
+        finite = np.isfinite(values).all(1)
+        for t, share in zip(record.t[finite], band(factor * values[finite], top), strict=True):
             rows.append({"x": float(t), "paradigm": label(paradigm), **share._asdict()})
     y = _percent("mean", CURVES[name]) if factor == 100 else _loss(rows)
     extra: list[alt.Chart] = []
@@ -74,7 +74,7 @@ def lines(
     extra: Sequence[alt.Chart] = (),
     **properties: Any,
 ) -> alt.LayerChart:
-    """A line a paradigm with a band around it.
+    """One line per paradigm with a band around it.
 
     Args:
         rows: ``x``, ``paradigm`` (its label), ``mean``, ``low``, ``high``.
@@ -82,14 +82,14 @@ def lines(
         x: The horizontal axis.
         y: The vertical axis, of ``mean``.
         extra: Further layers.
-        properties: Of the chart: width, height, description.
+        properties: Width, height and description of the chart.
     """
     names = [label(p) for p in paradigms]
     # As many columns as fit above the plot: a wider legend would shrink it.
     columns = int(min(4, max(1, WIDTH // (20 + 6.5 * max(map(len, names))))))
     legend = alt.Legend(columns=columns, symbolType="stroke", symbolOpacity=1)
     colours = alt.Scale(domain=names, range=[colour(p) for p in paradigms])
-    paint = alt.Color("paradigm:N", scale=colours, legend=legend)
+    color = alt.Color("paradigm:N", scale=colours, legend=legend)
     dashes = alt.StrokeDash(
         "paradigm:N",
         scale=alt.Scale(domain=names, range=[list(dash(p)) for p in paradigms]),
@@ -100,14 +100,14 @@ def lines(
     fill = alt.Fill("paradigm:N", scale=colours, legend=legend)
     chart = alt.layer(
         area.encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), fill=fill),
-        line.encode(x=x, y=y, color=paint, strokeDash=dashes),
+        line.encode(x=x, y=y, color=color, strokeDash=dashes),
         *extra,
     ).properties(**properties)
     return with_rows(chart, rows)
 
 
 def quadrant_chart(record: Record, paradigm: str) -> alt.Chart:
-    """The shares of focus right or wrong and answer right or wrong over the epochs. [pvr22] Fig. 5
+    """Shares of bags by correct focus and correct prediction over the epochs. [pvr22] Fig. 5
 
     Args:
         record: The paradigm's record.
@@ -115,8 +115,8 @@ def quadrant_chart(record: Record, paradigm: str) -> alt.Chart:
     """
     shares = {k: 100 * record.values[k].mean(1) for k in QUADRANTS}
     rows = [
-        {"x": float(t), "name": QUADRANT_NAMES[k], "share": float(shares[k][i]), "order": place}
-        for place, k in enumerate(QUADRANTS)
+        {"x": float(t), "name": QUADRANT_NAMES[k], "share": float(shares[k][i]), "order": order}
+        for order, k in enumerate(QUADRANTS)
         for i, t in enumerate(record.t)
     ]
     scale = alt.Scale(
@@ -136,7 +136,7 @@ def quadrant_chart(record: Record, paradigm: str) -> alt.Chart:
             width=WIDTH - 10,
             height=HEIGHT,
             title=label(paradigm),
-            description=f"{label(paradigm)}: focus and answer over training. At the end: {ends}.",
+            description=f"{label(paradigm)}: focus and prediction over training. Final: {ends}.",
         )
     )
     return with_rows(chart, rows)
@@ -155,9 +155,9 @@ def _percent(field: str, title: str) -> alt.Y:
 
 
 def _loss(rows: Sequence[Mapping[str, Any]]) -> alt.Y:
-    """Losses fall over decades; one that reached zero has no logarithm."""
+    """A logarithmic axis, or a linear one if a loss reaches zero."""
     ends = [row[k] for row in rows for k in ("mean", "low", "high") if row[k] is not None]
-    if not ends:  # every training diverged at once
+    if not ends:  # every training diverged in the first epoch
         return alt.Y("mean:Q", title=CURVES["train_loss"])
     low, high = min(ends), max(ends)
     if low <= 0:
@@ -171,8 +171,8 @@ def _loss(rows: Sequence[Mapping[str, Any]]) -> alt.Y:
 
 
 def _switch_mark(switch: int, last: float) -> list[alt.Chart]:
-    """A line at the switch, and words on the side of it that has room."""
-    base = alt.Chart(alt.Data(values=[{"x": switch, "text": "hybrid turns hard"}]))
+    """A vertical line at the switch, labelled on the side with more space."""
+    base = alt.Chart(alt.Data(values=[{"x": switch, "text": "hybrid switches to hard"}]))
     rule = base.mark_rule(color=colour("hybrid"), strokeWidth=1.5).encode(x=alt.X("x:Q"))
     side: dict[str, Any] = (
         {"align": "right", "dx": -4} if switch > last / 2 else {"align": "left", "dx": 4}

@@ -1,4 +1,4 @@
-"""Where the attention is at the end: the heat map of focus and prediction, the threshold curve."""
+"""Final attention: heat map of focus and prediction, and threshold curve."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -18,7 +18,7 @@ from foveate.report.sentences import cell
 __all__ = ["heat_map_chart", "mean_heat_map", "threshold_chart"]
 
 CELL = 46
-DARK = 30.0  # percent from which a cell is dark enough for white print
+DARK = 30.0  # percent from which the text of a cell is white
 THRESHOLDS = np.linspace(0.0, 1.0, 51)
 
 
@@ -28,7 +28,7 @@ def mean_heat_map(record: Record) -> Array:
 
 
 def heat_map_chart(record: Record, paradigm: str) -> alt.LayerChart:
-    """Share of held-out bags by attention on the relevant segment and probability of the truth.
+    """Share of held-out bags by attention on the relevant segment and by p of the true class.
 
     Args:
         record: The paradigm's record.
@@ -65,7 +65,7 @@ def heat_map_chart(record: Record, paradigm: str) -> alt.LayerChart:
         width=CELL * len(names),
         height=CELL * len(names),
         title=alt.Title(label(paradigm), subtitle=f"SAIF {cell(shares[-1, -1])} % (outlined)"),
-        description=_words(paradigm, shares, names),
+        description=_description(paradigm, shares, names),
     )
     return with_rows(chart, cells)
 
@@ -90,11 +90,11 @@ def threshold_chart(records: Mapping[str, Record]) -> alt.LayerChart:
         width=330,
         height=230,
         description="Share of bags with more attention on the relevant segment than a threshold: "
-        + "; ".join(_half(records[name], name) for name in records),
+        + "; ".join(_share_above_half(records[name], name) for name in records),
     )
 
 
-def _half(record: Record, name: str) -> str:
+def _share_above_half(record: Record, name: str) -> str:
     share = threshold_curve(focus_and_prediction(record)[0], np.array([0.5])).mean()
     return f"{label(name)} {100 * share:.1f} % above 0.5"
 
@@ -103,7 +103,7 @@ def _ink(share: float) -> str:
     return "white" if share > DARK else INK
 
 
-def _words(paradigm: str, shares: Array, names: list[str]) -> str:
+def _description(paradigm: str, shares: Array, names: list[str]) -> str:
     i, j = np.unravel_index(shares.argmax(), shares.shape)
     return (
         f"{label(paradigm)}: share of bags in percent by attention on the relevant segment and "

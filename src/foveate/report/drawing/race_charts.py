@@ -17,11 +17,11 @@ Chart = alt.Chart | alt.LayerChart
 
 
 def figures(run: Run, records: Mapping[str, Record] | None = None) -> dict[str, Chart]:
-    """The charts of a run; those that need the relevant segments only where they are known.
+    """The charts of a run; those about focus only if the relevant segments are known.
 
     Args:
         run: The run.
-        records: Its records, where they have been read already.
+        records: Its records, if they are already loaded.
 
     Returns:
         ``plane``, ``heat-map-<paradigm>``, ``curve-<quantity>``, ``quadrants-<paradigm>``,
@@ -38,9 +38,9 @@ def figures(run: Run, records: Mapping[str, Record] | None = None) -> dict[str, 
     for name, record in focused.items():
         charts[f"heat-map-{name}"] = heat_map_chart(record, name)
     for quantity in CURVES:
-        having = {k: record for k, record in records.items() if quantity in record.values}
-        if having:
-            charts[f"curve-{quantity}"] = curve_chart(having, quantity, switch)
+        measured = {k: record for k, record in records.items() if quantity in record.values}
+        if measured:
+            charts[f"curve-{quantity}"] = curve_chart(measured, quantity, switch)
     for name, record in focused.items():
         charts[f"quadrants-{name}"] = quadrant_chart(record, name)
     if focused:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from foveate.charts.palette import AGAINST, FOR, label
 from foveate.errors import FoveateError
 from foveate.report.drawing.bag_panels import bag_view
-from foveate.report.rendering import rendered, to_file
+from foveate.report.rendering import page_writer, render_page
 from foveate.userdata.gallery import GalleryBag
 
 __all__ = ["explain_page", "write_explain_page"]
@@ -36,7 +36,7 @@ def explain_page(
         raise FoveateError("a page of bags needs a bag")
     views = [bag_view(bag, classes, columns, f"bag-{k}") for k, bag in enumerate(bags)]
     shown = f"The first {len(bags)} of {total} bags" if len(bags) < total else f"{total} bags"
-    return rendered(
+    return render_page(
         "explain.html",
         title=f"What a fitted model looks at in {source}",
         lead=f"{shown}, read by a model trained with {label(paradigm)} attention: where it looks, "
@@ -51,4 +51,4 @@ def explain_page(
     )
 
 
-write_explain_page = to_file(explain_page)
+write_explain_page = page_writer(explain_page)

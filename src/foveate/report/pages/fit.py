@@ -12,7 +12,7 @@ from foveate.metrics.faults import divergence, silence
 from foveate.records.record import Record, write_atomically
 from foveate.records.runs import Run
 from foveate.report.drawing.bag_panels import bag_view
-from foveate.report.rendering import rendered
+from foveate.report.rendering import render_page
 from foveate.report.sentences import GLOSSARY
 from foveate.report.setup_tables import setup_tables, unfinished
 from foveate.userdata.gallery import load_gallery
@@ -45,7 +45,7 @@ def fit_page(run: Run) -> str:
     classes = [str(name) for name in manifest["classes"]]
     bags = load_gallery(run.path / "gallery.npz")
     views = [bag_view(bag, classes, manifest["columns"], f"bag-{k}") for k, bag in enumerate(bags)]
-    return rendered(
+    return render_page(
         "fit.html",
         title=f"Fit of {manifest['label']}",
         unfinished=unfinished(run, records),

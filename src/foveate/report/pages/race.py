@@ -11,8 +11,8 @@ from foveate.records.record import Record, write_atomically
 from foveate.records.runs import Run
 from foveate.report.figure_files import FORMATS, write_drawings
 from foveate.report.outcomes import Outcome, class_names, outcomes
-from foveate.report.rendering import rendered
-from foveate.report.sentences import GLOSSARY, listed, percent, seconds, summary
+from foveate.report.rendering import render_page
+from foveate.report.sentences import GLOSSARY, join_words, percent, seconds, summary
 from foveate.report.setup_tables import run_names, setup_tables, unfinished
 
 __all__ = ["export_figures", "race_drawings", "race_overview", "race_page", "write_report"]
@@ -33,7 +33,7 @@ def race_page(runs: Sequence[Run]) -> str:
         _section(run, name, own, number)
         for number, (run, name, own) in enumerate(zip(runs, names, records, strict=True), start=1)
     ]
-    return rendered(
+    return render_page(
         "race.html",
         sections=sections,
         seeds=min((o.seeds for o in ended), default=0),
@@ -43,7 +43,7 @@ def race_page(runs: Sequence[Run]) -> str:
         seconds=seconds,
         label=label,
         colour=colour,
-        listed=listed,
+        join_words=join_words,
     )
 
 

@@ -7,9 +7,9 @@ from typing import Any
 from foveate.charts.palette import colour, label
 from foveate.records.published import Key, PublishedTable
 from foveate.records.record import write_atomically
-from foveate.report.durations import time_of, took
-from foveate.report.pages.experiment import MOODS
-from foveate.report.rendering import rendered
+from foveate.report.durations import format_duration, run_duration
+from foveate.report.pages.experiment import LEVELS
+from foveate.report.rendering import render_page
 
 __all__ = ["as_markdown", "reproduction_page", "write_results"]
 
@@ -42,7 +42,7 @@ def reproduction_page(
         }
         tables.append({**_table(result, published[result["table"]]), "figures": figures})
     scales = sorted({result["scale"] for result in results})
-    return rendered(
+    return render_page(
         "reproduce.html",
         title="Published tables, run again",
         lead=f"Published and measured numbers at {' and '.join(scales)} scale: means over seeds "
@@ -64,7 +64,7 @@ def _table(result: Result, published: PublishedTable) -> dict[str, Any]:
         "note": f"Published: {published.source}. Scale: {_scale(result)}.",
         "groups": groups,
         "differs": result["differs"],
-        "findings": [{**f, "mood": MOODS[f["verdict"]]} for f in result["findings"]],
+        "findings": [{**f, "level": LEVELS[f["verdict"]]} for f in result["findings"]],
         "setup": _setup(result["manifest"]),
     }
 
@@ -168,7 +168,7 @@ def _setup(manifest: Mapping[str, Any]) -> dict[str, str]:
     if not manifest:
         return {}
     versions = ", ".join(f"{k} {v}" for k, v in manifest["versions"].items())
-    rows = {"started": manifest["created"], "took": time_of(manifest)}
+    rows = {"started": manifest["created"], "took": run_duration(manifest)}
     rows |= {"command": manifest["command"] or "–", "commit": manifest["commit"] or "not known"}
     rows["versions"] = versions
     return rows | {k: str(v) for k, v in manifest["config"]["settings"].items()}
@@ -205,7 +205,7 @@ def _estimated(result: Result) -> str:
     changed = f", changed as {result['label']}," if result.get("label") else ""
     return (
         f"`foveate reproduce {result['table']} --scale {result['scale']}`{changed} would take "
-        f"about {took(result['seconds'])} on one core of the machine that estimated it."
+        f"about {format_duration(result['seconds'])} on one core of the machine that estimated it."
     )
 
 
@@ -213,7 +213,7 @@ def _markdown(result: Result, published: PublishedTable) -> list[str]:
     table = _table(result, published)
     lines = ["", f"## {table['title']}; scale: {_scale(result)}", "", table["note"]]
     if result["manifest"]:
-        lines[-1] += f" It took {time_of(result['manifest'])}: "
+        lines[-1] += f" It took {run_duration(result['manifest'])}: "
         lines[-1] += f"`{result['manifest']['command'] or 'foveate reproduce ' + result['table']}`."
     if any("values" not in cell for cell in result["cells"]):
         lines[-1] += " Kept by an earlier version, whose intervals are by bootstrap."

@@ -8,7 +8,7 @@ import numpy as np
 
 from foveate.errors import FoveateError
 from foveate.records.record import Array, Record
-from foveate.report.rendering import rendered, to_file
+from foveate.report.rendering import page_writer, render_page
 
 __all__ = ["ShadedText", "texts_of", "texts_page", "write_texts_page"]
 
@@ -82,7 +82,7 @@ def texts_page(
     if not texts or not captions:
         raise FoveateError("a page of texts needs a text and a step")
     shown = [_shown(text, len(captions), number) for number, text in enumerate(texts, 1)]
-    return rendered(
+    return render_page(
         "texts.html",
         title=title,
         lead=lead,
@@ -109,7 +109,7 @@ def texts_page(
     )
 
 
-write_texts_page = to_file(texts_page)
+write_texts_page = page_writer(texts_page)
 
 
 def texts_of(record: Record) -> tuple[list[ShadedText], list[str]]:
