@@ -85,8 +85,7 @@ def update_pages(folder: Path, results: Sequence[Result]) -> list[Path]:
     for path in [*sorted(folder.rglob("*.md")), folder.parent / "README.md"]:
         text = path.read_text("utf-8") if path.exists() else ""
         if (updated := update_tables(text, results)) != text:
-            content = updated.encode()
-            write_atomically(path, lambda file, content=content: file.write(content))
+            write_atomically(path, updated.encode())
             changed.append(path)
     return changed
 

@@ -6,7 +6,15 @@ __all__ = ["FoveateError", "RunInterrupted"]
 
 
 class FoveateError(ValueError):
-    """A mistake the user can correct; the command line prints it and exits with code 2."""
+    """A mistake the user can correct; the command line prints it and exits with code 2.
+
+    Example:
+        >>> import foveate
+        >>> foveate.load("digit")
+        Traceback (most recent call last):
+            ...
+        foveate.errors.FoveateError: unknown data set 'digit'. Did you mean 'digits'?
+    """
 
 
 class RunInterrupted(KeyboardInterrupt):

@@ -16,7 +16,7 @@ from foveate.metrics.summary import summarise
 from foveate.report import export_figures
 from foveate.report.drawing.accuracy_plane import plane
 from foveate.report.drawing.race_charts import figures
-from foveate.report.outcomes import focus_and_prediction, outcomes, switch_epoch
+from foveate.report.outcomes import Switch, find_switch, focus_and_prediction, outcomes
 
 PARTS = ("soft", "hard", "lvml", "hybrid")
 NAMES = {
@@ -133,7 +133,8 @@ def test_threshold_curve_is_the_share_of_bags_above(race):
 )
 def test_switch_is_marked_if_it_is_known(make_run, switch, epoch):
     run = make_run("one", ("hybrid",), manifest={"config": {"switch": switch}})
-    assert switch_epoch(run, run.records()) == epoch
+    expected = None if epoch is None else Switch("hybrid", epoch, "Hard")
+    assert find_switch(run, run.records()) == expected
     shown = "hybrid switches to hard" in to_svg(figures(run)["curve-ft"])
     assert shown == (epoch is not None)
 

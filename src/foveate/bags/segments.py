@@ -44,6 +44,11 @@ class Mosaics(NamedTuple):
         bank: Unique segments, shape (N, *). Bytes are images and become floats when used.
         index: Rows of the bank, shape (B, m).
         chunk: How many segments are read at a time; None for all.
+
+    Example:
+        >>> bank = torch.tensor([[1.0, 0.0], [0.0, 1.0], [2.0, 2.0]])
+        >>> dense(Mosaics(bank, torch.tensor([[0, 2], [1, 1]]))).shape
+        torch.Size([2, 2, 2])
     """
 
     bank: Tensor

@@ -7,8 +7,10 @@ its docstring is its help. The files are parsed, not imported, until a command i
 
 import ast
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TextIO
 
 from cyclopts import App, CycloptsError
 
@@ -51,7 +53,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; a user's mistake is one sentence and exit code 2."""
     tokens = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
+        with warnings.catch_warnings():
+            warnings.showwarning = _print_warning
+            app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
         _complain(_sentence(error))
     except ValueError as error:
@@ -77,6 +81,24 @@ def _sentence(error: CycloptsError) -> str:
         if "error" in problem.get("ctx", {}):
             return str(problem["ctx"]["error"])
     return " ".join(str(error).split())
+
+
+def _print_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """A plug-in that cannot be loaded is one sentence; other warnings keep their usual form."""
+    from foveate.registry import PluginWarning
+
+    if issubclass(category, PluginWarning):
+        text = f"foveate: {message}\n"
+    else:
+        text = warnings.formatwarning(message, category, filename, lineno, line)
+    (file or sys.stderr).write(text)
 
 
 def _complain(sentence: str) -> None:

@@ -63,8 +63,16 @@ class Dataset:
     banks: "Callable[[], Mapping[str, Bank]] | None" = None
 
 
+def _check_usable(make: Callable[[], Dataset]) -> None:
+    if not isinstance(make(), Dataset):
+        raise FoveateError("a data set must be a function that returns a foveate.data.Dataset")
+
+
 DATASETS: Registry[Callable[[], Dataset]] = Registry(
-    "data set", package=("foveate.data", "foveate.data.features")
+    "data set",
+    package=("foveate.data", "foveate.data.features"),
+    group="foveate.datasets",
+    check=_check_usable,
 )
 
 

@@ -229,4 +229,4 @@ def _write(folder: Path, files: Mapping[str, bytes]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     # The record is written last: it marks the part as finished.
     for name in sorted(files, key=lambda name: name == "record.npz"):
-        write_atomically(folder / name, lambda file, name=name: file.write(files[name]))
+        write_atomically(folder / name, files[name])

@@ -91,8 +91,18 @@ class Experiment(ABC):
         return function
 
 
+def _check_usable(kind: type[Experiment]) -> None:
+    if not issubclass(kind, Experiment):
+        raise FoveateError("a study must be a subclass of foveate.jobs.experiment.Experiment")
+    kind()
+
+
 EXPERIMENTS: Registry[type[Experiment]] = Registry(
-    "experiment", package="foveate.studies", nested=True
+    "experiment",
+    package="foveate.studies",
+    nested=True,
+    group="foveate.studies",
+    check=_check_usable,
 )
 
 
@@ -140,7 +150,7 @@ class ExperimentJob(Job):
     def finish(self, run: Run) -> dict[str, Any]:
         findings = self.experiment.findings(self.settings, run.records())
         text = json.dumps([asdict(one) for one in findings], indent=2, ensure_ascii=False).encode()
-        write_atomically(run.path / FINDINGS, lambda file: file.write(text))
+        write_atomically(run.path / FINDINGS, text)
         return {}
 
     def results(self, run: Run) -> dict[str, Any]:

@@ -175,13 +175,31 @@ def start_race(
         report: Called as ``report(paradigm, epochs done, epochs)``.
         command: The command that repeats it, for the manifest.
         engine: Where its paradigms are trained.
+
+    Example:
+        >>> from tempfile import mkdtemp
+        >>> from foveate.training.plan import Race
+        >>> small = Race(data="error-mode-1", paradigms="soft", seeds=1, n=60, n_test=20, epochs=2)
+        >>> run = start_race(small, out=Path(mkdtemp()) / "race")
+        >>> run.done, list(run.records())
+        (True, ['soft'])
     """
     job = RaceJob(resolve_race(race))
     return start_job(job, out=out, report=report, command=command, engine=engine)
 
 
 def resume_race(run: Run, report: PartProgress | None = None, engine: Engine = IN_PROCESS) -> Run:
-    """Train the paradigms that are missing; the results equal those of an unbroken race."""
+    """Train the paradigms that are missing; the results equal those of an unbroken race.
+
+    Example:
+        >>> from tempfile import mkdtemp
+        >>> from foveate.training.plan import Race
+        >>> small = Race(data="error-mode-1", paradigms="soft", seeds=1, n=60, n_test=20, epochs=2)
+        >>> run = start_race(small, out=Path(mkdtemp()) / "race")
+        >>> (run.path / "soft" / "record.npz").unlink()
+        >>> resume_race(run.update(status="running")).done
+        True
+    """
     return resume_job(run, report, engine, RaceJob.reopen(run))
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 
 from foveate.attention.maps import MAPS
-from foveate.attention.paradigms import PARADIGMS, Hybrid, Paradigm, WithEntropy
+from foveate.attention.paradigms import PARADIGMS, Paradigm, WithEntropy
 from foveate.bags.bag import Bag
 from foveate.data import DATASETS, Dataset
 from foveate.data.image_mosaics import from_path
@@ -75,8 +75,7 @@ def _labels(words: Sequence[str]) -> tuple[int, ...]:
 
 def race_paradigm(race: Race, name: str) -> Paradigm:
     """A paradigm with the race's switch and regulariser."""
-    kind = PARADIGMS.get(name)
-    rule = kind(switch=race.switch) if kind is Hybrid else kind()
+    rule = PARADIGMS.get(name).from_settings(switch=race.switch)
     return WithEntropy(rule, race.entropy) if race.entropy else rule
 
 

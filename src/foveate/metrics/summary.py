@@ -18,6 +18,13 @@ def summarise(record: Record) -> dict[str, Any]:
     Returns:
         ``accuracy``, ``ft``, ``saif``: :class:`Interval` (those the record has); ``cpu_seconds``
         and ``classifier_calls``: the mean over seeds.
+
+    Example:
+        >>> import numpy as np
+        >>> meta = {"seeds": [0, 1], "cpu_seconds": 4.0, "classifier_calls": [10, 10]}
+        >>> record = Record(np.arange(1), {"accuracy": np.array([[0.8, 0.9]])}, {}, meta)
+        >>> round(summarise(record)["accuracy"].mean, 6), summarise(record)["cpu_seconds"]
+        (85.0, 2.0)
     """
     there = [name for name in SHARES if name in record.values]
     shares = {k: mean_interval(100 * record.last(k), within=(0, 100)) for k in there}

@@ -112,6 +112,12 @@ class FixedFocus(AttentionModel):
     Args:
         g: The classifier.
         alpha: Attention on the relevant segments, in [0, 1].
+
+    Example:
+        >>> from foveate.models.nets import mlp
+        >>> model = FixedFocus(mlp(2, 3), alpha=0.7)
+        >>> round(float(model.alpha), 3)
+        0.7
     """
 
     needs_z: ClassVar[bool] = True

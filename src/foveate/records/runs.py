@@ -156,7 +156,14 @@ def create_run(path: Path | None, kind: str, label: str, **entries: Any) -> Run:
 
 
 def open_run(path: Path | str) -> Run:
-    """The run at ``path``, or by its name in :func:`runs_folder`."""
+    """The run at ``path``, or by its name in :func:`runs_folder`.
+
+    Example:
+        >>> open_run("no-such-run")
+        Traceback (most recent call last):
+            ...
+        foveate.errors.FoveateError: ...
+    """
     place = Path(path)
     if not place.exists() and (runs_folder() / place).exists():
         place = runs_folder() / place

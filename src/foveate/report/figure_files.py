@@ -37,5 +37,5 @@ def write_drawings(
         for form in formats:
             content = svg.encode() if form == "svg" else svg_to_png(svg)
             written.append(folder / f"{name}.{form}")
-            write_atomically(written[-1], lambda file, content=content: file.write(content))
+            write_atomically(written[-1], content)
     return written

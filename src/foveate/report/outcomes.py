@@ -2,17 +2,26 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from foveate.charts.palette import paradigm_class
 from foveate.metrics.focus import attention_on
 from foveate.metrics.intervals import Interval, mean_interval
 from foveate.metrics.summary import summarise
 from foveate.records.record import Array, Record
 from foveate.records.runs import Run
 
-__all__ = ["Outcome", "band", "class_names", "focus_and_prediction", "outcomes", "switch_epoch"]
+__all__ = [
+    "Outcome",
+    "Switch",
+    "band",
+    "class_names",
+    "find_switch",
+    "focus_and_prediction",
+    "outcomes",
+]
 
 
 @dataclass(frozen=True)
@@ -72,16 +81,32 @@ def class_names(run: Run, classes: int) -> Sequence[str]:
     return [str(named[k]) if k < len(named) else f"class {k}" for k in range(classes)]
 
 
-def switch_epoch(run: Run, records: Mapping[str, Record]) -> int | None:
-    """The epoch at which the hybrid switched from soft to hard; None if it is not known.
+class Switch(NamedTuple):
+    """Where the second phase of a paradigm starts.
 
-    A switch below 1 is a fraction of the epochs, otherwise an epoch. With a plateau criterion each
-    seed switches at a different time, so there is no single epoch.
+    Args:
+        paradigm: Its name.
+        epoch: The first epoch of the second phase.
+        phase: The label of the second phase.
+    """
+
+    paradigm: str
+    epoch: int
+    phase: str
+
+
+def find_switch(run: Run, records: Mapping[str, Record]) -> Switch | None:
+    """The paradigm that the race's switch applies to, its epoch, and the phase that starts there.
+
+    None without such a paradigm, and where the switch comes at another epoch for every seed.
     """
     switch = run.manifest["config"].get("switch")
-    if "hybrid" not in records or not isinstance(switch, int | float):
-        return None
-    meta = records["hybrid"].meta
-    planned = meta.get("plan", {}).get("epochs", meta["epochs_run"])
-    epoch = round(switch * planned if switch < 1 else switch)
-    return epoch if 0 < epoch < meta["epochs_run"] else None
+    for name, record in records.items():
+        kind = paradigm_class(name)
+        if switch is None or kind is None or not kind.has_switch:
+            continue
+        rule, meta = kind.from_settings(switch=switch), record.meta
+        epoch = rule.switch_epoch(meta.get("plan", {}).get("epochs", meta["epochs_run"]))
+        if epoch is not None and 0 < epoch < meta["epochs_run"]:
+            return Switch(name, epoch, rule.phase_labels[-1])
+    return None

@@ -16,6 +16,13 @@ def plot(records: Record | Mapping[str, Record]) -> Any:
 
     Returns:
         An Altair chart: displayed by notebooks, written by ``chart.save("figure.svg")``.
+
+    Example:
+        >>> import numpy as np
+        >>> accuracy = np.array([[0.4, 0.5], [0.8, 0.9]])
+        >>> chart = plot(Record(np.arange(2), {"accuracy": accuracy}))
+        >>> len(chart.hconcat)
+        1
     """
     import altair as alt
 

@@ -50,8 +50,7 @@ def page_writer(page: Callable[Params, str]) -> Callable[Concatenate[Path, Param
     """
 
     def write(path: Path, /, *args: Params.args, **kwargs: Params.kwargs) -> Path:
-        content = page(*args, **kwargs).encode()
-        write_atomically(path, lambda file: file.write(content))
+        write_atomically(path, page(*args, **kwargs).encode())
         return path
 
     write.__doc__ = f"Write :func:`{page.__name__}` to a path atomically."

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from foveate.charts.palette import label
+from foveate.charts.palette import label, paradigm_class
 from foveate.metrics.intervals import Interval
 from foveate.report.outcomes import Outcome
 
@@ -107,9 +107,14 @@ def _single_summary(outcome: Outcome) -> str:
     )
 
 
+def _reads_whole_bags(name: str) -> bool:
+    kind = paradigm_class(name)
+    return kind is not None and kind().whole_bag
+
+
 def _accuracy_clause(outcomes: Sequence[Outcome]) -> str:
     count = _COUNTS[len(outcomes)] if len(outcomes) < len(_COUNTS) else str(len(outcomes))
-    same = "" if any(o.paradigm == "direct" for o in outcomes) else " the same model"
+    same = "" if any(_reads_whole_bags(o.paradigm) for o in outcomes) else " the same model"
     span, low, high = _span(outcomes, "accuracy"), *_extremes(outcomes, "accuracy")
     subject = f"{count} ways to train{same} end"
     if span == 0:

@@ -46,6 +46,13 @@ def read(model: AttentionModel, bag: Bag, paradigm: str | Paradigm = "soft") -> 
         model: A trained model.
         bag: What it reads.
         paradigm: Whose inference, by name or as an object.
+
+    Example:
+        >>> import foveate as fv
+        >>> _, test = fv.load("error-mode-1", n=60, seed=0)
+        >>> reading = read(fv.FCAM(fv.mlp(2, 1), fv.mlp(2, 3)), test, "soft")
+        >>> reading.alpha.sum(1).allclose(torch.ones(len(test)))
+        True
     """
     rule = PARADIGMS.get(paradigm)() if isinstance(paradigm, str) else paradigm
     dtype = next((p.dtype for p in model.parameters()), torch.float32)

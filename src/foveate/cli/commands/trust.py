@@ -74,7 +74,7 @@ def _paradigms(run: Run, wanted: str | None) -> list[str]:
     """The parts to examine, sound ones alone; the one that a fit chose comes first."""
     records = run.records()
     lost = {name for name, record in records.items() if diverged(record)}
-    parts = [name for name in records if name != "direct" and name not in lost]
+    parts = [name for name in records if _has_attention(name) and name not in lost]
     if wanted in lost or (lost and not parts):
         raise FoveateError(f"{run.path}: {divergence(records)}")
     if wanted is None:
@@ -82,6 +82,12 @@ def _paradigms(run: Run, wanted: str | None) -> list[str]:
     if wanted not in parts:
         raise FoveateError(f"{run.path} has no paradigm '{wanted}'; it has {', '.join(parts)}")
     return [wanted]
+
+
+def _has_attention(name: str) -> bool:
+    from foveate.attention.paradigms import PARADIGMS
+
+    return not PARADIGMS.get(name)().whole_bag
 
 
 def _examined(part: "TrainedPart", absent: tuple[str, ...], relevant: int | None) -> "Trust":

@@ -10,7 +10,7 @@ from foveate.charts.palette import QUADRANT_COLOURS, colour, dash, label
 from foveate.charts.render import with_rows
 from foveate.metrics.focus import QUADRANTS
 from foveate.records.record import Record
-from foveate.report.outcomes import band
+from foveate.report.outcomes import Switch, band
 
 __all__ = ["CURVES", "curve_chart", "lines", "quadrant_chart"]
 
@@ -30,14 +30,14 @@ WIDTH, HEIGHT = 262, 190
 
 
 def curve_chart(
-    records: Mapping[str, Record], name: str, switch: int | None = None
+    records: Mapping[str, Record], name: str, switch: Switch | None = None
 ) -> alt.LayerChart:
     """One quantity over the epochs: mean over seeds with a band of its 95 % interval.
 
     Args:
         records: One per paradigm.
         name: Which of :data:`CURVES`.
-        switch: The epoch at which the hybrid switches from soft to hard.
+        switch: Where the second phase of one of the paradigms starts.
     """
     factor, top = (1, np.inf) if name == "train_loss" else (100, 100.0)
     rows: list[dict[str, Any]] = []
@@ -48,8 +48,8 @@ def curve_chart(
             rows.append({"x": float(t), "paradigm": label(paradigm), **share._asdict()})
     y = _percent("mean", CURVES[name]) if factor == 100 else _loss(rows)
     extra: list[alt.Chart] = []
-    if switch is not None and "hybrid" in records:
-        extra = _switch_mark(switch, float(records["hybrid"].t[-1]))
+    if switch is not None and switch.paradigm in records:
+        extra = _switch_mark(switch, float(records[switch.paradigm].t[-1]))
     ends = "; ".join(
         f"{label(k)} {factor * float(np.mean(r.last(name))):.{1 if factor == 100 else 3}f}"
         for k, r in records.items()
@@ -170,14 +170,15 @@ def _loss(rows: Sequence[Mapping[str, Any]]) -> alt.Y:
     return alt.Y("mean:Q", title=CURVES["train_loss"], scale=scale, axis=axis)
 
 
-def _switch_mark(switch: int, last: float) -> list[alt.Chart]:
-    """A vertical line at the switch, labelled on the side with more space."""
-    base = alt.Chart(alt.Data(values=[{"x": switch, "text": "hybrid switches to hard"}]))
-    rule = base.mark_rule(color=colour("hybrid"), strokeWidth=1.5).encode(x=alt.X("x:Q"))
+def _switch_mark(switch: Switch, last: float) -> list[alt.Chart]:
+    """A line at the switch, and a text on the side with more space."""
+    text = f"{switch.paradigm} switches to {switch.phase.lower()}"
+    base = alt.Chart(alt.Data(values=[{"x": switch.epoch, "text": text}]))
+    rule = base.mark_rule(color=colour(switch.paradigm), strokeWidth=1.5).encode(x=alt.X("x:Q"))
     side: dict[str, Any] = (
-        {"align": "right", "dx": -4} if switch > last / 2 else {"align": "left", "dx": 4}
+        {"align": "right", "dx": -4} if switch.epoch > last / 2 else {"align": "left", "dx": 4}
     )
-    text = base.mark_text(baseline="bottom", fontSize=11, **side).encode(
+    note = base.mark_text(baseline="bottom", fontSize=11, **side).encode(
         x=alt.X("x:Q"), y=alt.YValue(HEIGHT - 4), text=alt.Text("text:N")
     )
-    return [rule, text]
+    return [rule, note]

@@ -9,7 +9,7 @@ from foveate.records.runs import Run
 from foveate.report.drawing.accuracy_plane import plane
 from foveate.report.drawing.curves import CURVES, curve_chart, quadrant_chart
 from foveate.report.drawing.focus_charts import heat_map_chart, threshold_chart
-from foveate.report.outcomes import outcomes, switch_epoch
+from foveate.report.outcomes import find_switch, outcomes
 
 __all__ = ["Chart", "figures"]
 
@@ -31,7 +31,7 @@ def figures(run: Run, records: Mapping[str, Record] | None = None) -> dict[str, 
     if not records:
         return {}
     focused = {name: record for name, record in records.items() if "saif" in record.values}
-    switch = switch_epoch(run, records)
+    switch = find_switch(run, records)
     charts: dict[str, Chart] = {}
     if focused:
         charts["plane"] = plane(outcomes(run.name, focused))

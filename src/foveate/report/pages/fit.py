@@ -32,8 +32,7 @@ SPOKEN = ("FT", "SAIF")  # words of the glossary that a fit with known relevance
 
 def write_fit_report(run: Run, path: Path) -> Path:
     """Write the report of a fit, whole or not at all."""
-    page = fit_page(run).encode()
-    write_atomically(path, lambda file: file.write(page))
+    write_atomically(path, fit_page(run).encode())
     return path
 
 

@@ -89,7 +89,7 @@ def write_docs(ledger: Ledger, place: Path) -> list[Path]:
         if entries:
             text = "\n".join(_markdown(key, source, ledger.scale, entries)) + "\n"
             path = place / f"{key}.md"
-            write_atomically(path, lambda file, text=text: file.write(text.encode()))
+            write_atomically(path, text.encode())
             written.append(path)
     return written
 

@@ -54,8 +54,7 @@ def write_report(runs: Sequence[Run], path: Path) -> Path:
         runs: What to show.
         path: The HTML file.
     """
-    page = race_page(runs).encode()
-    write_atomically(path, lambda file: file.write(page))
+    write_atomically(path, race_page(runs).encode())
     return path
 
 

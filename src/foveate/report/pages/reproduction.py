@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from foveate.charts.palette import colour, label
+from foveate.charts.palette import colour, has_colour, label
 from foveate.records.published import Key, PublishedTable
 from foveate.records.record import write_atomically
 from foveate.report.durations import format_duration, run_duration
@@ -17,7 +17,6 @@ Result = dict[str, Any]
 Tables = Mapping[str, PublishedTable]
 Measured = Mapping[str, Any]
 """A :class:`foveate.records.published.Cell` as it is kept."""
-PARADIGMS = {"soft", "hard", "lvml", "hybrid", "logit", "random", "witness", "oracle"}
 
 
 def reproduction_page(
@@ -125,7 +124,7 @@ def _measure(
     rows = [
         {
             "name": label(name),
-            "colour": colour(name) if set(names) <= PARADIGMS else "",
+            "colour": colour(name) if all(map(has_colour, names)) else "",
             **_entry(own.get(name), known.get(name), digits),
         }
         for name in names

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import Field
 
-from foveate.attention.paradigms import PARADIGMS, Hybrid, Paradigm
+from foveate.attention.paradigms import PARADIGMS, Paradigm
 from foveate.bags.bag import Bag
 from foveate.bags.segments import Mosaics
 from foveate.data import DATASETS
@@ -172,7 +172,7 @@ def _classes(row: Row) -> int:
 def _rule(name: str, sizes: Sizes) -> Paradigm:
     if name == "oracle":
         return Oracle()
-    return Hybrid(switch=sizes.switch) if name == "hybrid" else PARADIGMS.get(name)()
+    return PARADIGMS.get(name).from_settings(switch=sizes.switch)
 
 
 def notes_on(row: Row) -> tuple[str, ...]:
