@@ -1,6 +1,6 @@
 """Word alignment of a user's sentence pairs, by counting models or by a network's attention."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, Protocol, get_args
@@ -133,13 +133,13 @@ def _has_null(plan: AlignPlan) -> bool:
 
 
 def _fitted(data: SentencePairs, plan: AlignPlan, iterations: int) -> _Model:
-    fit: Callable[..., _Model] = {
+    models: Mapping[str, Callable[..., _Model]] = {
         "ibm1": partial(fit_ibm1, null=plan.null),
         "ibm1-diagonal": fit_diagonal,
         "hmm": fit_hmm,
-    }[plan.method]
+    }
     size = len(data.source_vocabulary), len(data.target_vocabulary)
-    return fit(data.train.source, data.train.target, size, iterations=iterations)
+    return models[plan.method](data.train.source, data.train.target, size, iterations=iterations)
 
 
 def _by_attention(
