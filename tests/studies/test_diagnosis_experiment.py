@@ -223,12 +223,12 @@ def test_attention_learns_to_align():
     sure, _ = data.train.links.sets(400)
     seen = []
     plan = AlignPlan("attention", steps=150)
-    found = align_pairs(data, plan, lambda *at: seen.append(at), watch=True)
+    found = align_pairs(data, plan, lambda *at: seen.append(at), examples=True)
     hits = sum(len(a & b) for a, b in zip(found.links, sure, strict=True))
     assert hits / sum(map(len, sure)) > 0.6
     assert seen[-1] == ("aligning", 150, 150)
-    assert len(found.shown) == len(found.captions) == 5
-    for tables in found.shown:
+    assert len(found.tables) == len(found.captions) == 5
+    for tables in found.tables:
         np.testing.assert_allclose(tables.sums(), 1, rtol=1e-5)
 
 
