@@ -188,7 +188,7 @@ def test_a_killed_experiment_resumes_to_the_same_records(tmp_path):
 
 
 def test_experiments_side_by_side_equal_one_alone(tmp_path):
-    from foveate.jobs.runner import findings_of, start_experiment
+    from foveate.jobs.experiment import findings_of, start_experiment
     from foveate.studies.parallel_runs import run_side_by_side
 
     told = []

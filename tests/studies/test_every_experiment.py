@@ -5,8 +5,14 @@ import pytest
 
 from foveate.charts.render import to_svg
 from foveate.errors import FoveateError
-from foveate.jobs.experiment import EXPERIMENTS, SCALES
-from foveate.jobs.runner import findings_of, of_run, settings_for, start_experiment
+from foveate.jobs.experiment import (
+    EXPERIMENTS,
+    SCALES,
+    findings_of,
+    of_run,
+    settings_for,
+    start_experiment,
+)
 from foveate.papers import all_claims
 
 every = pytest.mark.parametrize("name", EXPERIMENTS.names())

@@ -4,7 +4,7 @@ import pytest
 from foveate.data import DATASETS
 from foveate.data.image_mosaics import relevant_seen
 from foveate.errors import FoveateError
-from foveate.jobs.runner import of_run, start_experiment
+from foveate.jobs.experiment import of_run, start_experiment
 from foveate.studies.vr23.released_split.cells import clean_scores, released_scores
 
 

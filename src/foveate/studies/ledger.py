@@ -7,8 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from foveate.errors import FoveateError
-from foveate.jobs.experiment import EXPERIMENTS, SCALES
-from foveate.jobs.runner import experiment_charts, findings_of, resume_experiment, start_experiment
+from foveate.jobs.experiment import (
+    EXPERIMENTS,
+    SCALES,
+    experiment_charts,
+    findings_of,
+    resume_experiment,
+    start_experiment,
+)
 from foveate.papers import PAPERS, all_claims
 from foveate.records.findings import Entry, Finding, Ledger
 from foveate.records.record import write_atomically
