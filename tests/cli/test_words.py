@@ -13,6 +13,8 @@ from foveate.metrics.alignment import alignment_scores, pharaoh, read_pharaoh
 from foveate.randomness import generator
 from foveate.text.corpora import load_pairs, load_texts
 from foveate.text.corpora.copying import copying
+from foveate.text.statistics.diagonal import fit_diagonal
+from foveate.text.statistics.hmm import fit_hmm
 from foveate.text.statistics.ibm1 import fit_ibm1
 
 from .typed import call, complain, contents, succeed
@@ -66,6 +68,37 @@ def test_align_scores_against_gold(pairs, here):
     scores = alignment_scores(read_pharaoh(here / "a.txt"), read_pharaoh(here / "gold.txt"))
     for name, value in zip(("AER", "precision", "recall"), scores[:3], strict=True):
         assert f"{name:<9} {value:.3f} [" in out
+
+
+def test_only_lines_with_gold_are_scored(pairs, here):
+    """Gold for the first 20 of 120 pairs: scores are those of these pairs alone."""
+    gold = (here / "gold.txt").read_text().splitlines()[:20]
+    (here / "gold.txt").write_text("\n".join(gold + [""] * 100) + "\n")
+    out = succeed("align", "s.txt", "t.txt", "--out", "a.txt", "--gold", "gold.txt")
+    scores = alignment_scores(
+        read_pharaoh(here / "a.txt")[:20], read_pharaoh(here / "gold.txt")[:20]
+    )
+    assert "scored on the 20 of 120 pairs that have gold links\n" in out
+    assert f"AER       {scores.aer:.3f} [" in out
+    (here / "gold.txt").write_text("\n" * 120)
+    arguments = ("align", "s.txt", "t.txt", "--out", "b.txt", "--gold", "gold.txt")
+    assert "gold.txt has no links" in refuse(here, *arguments)
+
+
+@pytest.mark.parametrize("method", ["ibm1-diagonal", "hmm"])
+def test_align_by_position_models(pairs, here, method):
+    fit = {"hmm": fit_hmm, "ibm1-diagonal": fit_diagonal}[method]
+    flags = ("--method", method, "--report", "a.html", "--gold", "gold.txt")
+    succeed("align", "s.txt", "t.txt", "--out", "a.txt", *flags)
+    expected = fit(pairs.source, pairs.target).align(pairs.source, pairs.target)
+    assert read_pharaoh(here / "a.txt") == expected
+    assert "iteration 5 of 5" in (here / "a.html").read_text()
+
+
+def test_align_with_null(pairs, here):
+    succeed("align", "s.txt", "t.txt", "--out", "a.txt", "--null", "--report", "a.html")
+    model = fit_ibm1(pairs.source, pairs.target, null=True)
+    assert read_pharaoh(here / "a.txt") == model.align(pairs.source, pairs.target)
 
 
 def test_possible_links_count_as_such(here):

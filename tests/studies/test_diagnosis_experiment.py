@@ -8,8 +8,8 @@ from scipy.stats import spearmanr
 from foveate.charts.render import to_svg
 from foveate.errors import FoveateError
 from foveate.jobs.align import AlignPlan, align_pairs
+from foveate.jobs.experiment import settings_for, start_experiment
 from foveate.jobs.read import ReadingPlan, chosen, parted, read_texts_job
-from foveate.jobs.runner import settings_for, start_experiment
 from foveate.randomness import generator
 from foveate.records.record import Record
 from foveate.studies.beyond.diagnosis import Diagnosed, DiagnosisSettings, conditions
@@ -223,12 +223,12 @@ def test_attention_learns_to_align():
     sure, _ = data.train.links.sets(400)
     seen = []
     plan = AlignPlan("attention", steps=150)
-    found = align_pairs(data, plan, lambda *at: seen.append(at), watch=True)
+    found = align_pairs(data, plan, lambda *at: seen.append(at), examples=True)
     hits = sum(len(a & b) for a, b in zip(found.links, sure, strict=True))
     assert hits / sum(map(len, sure)) > 0.6
     assert seen[-1] == ("aligning", 150, 150)
-    assert len(found.shown) == len(found.captions) == 5
-    for tables in found.shown:
+    assert len(found.tables) == len(found.captions) == 5
+    for tables in found.tables:
         np.testing.assert_allclose(tables.sums(), 1, rtol=1e-5)
 
 

@@ -1,5 +1,7 @@
 import numpy as np
+import pytest
 
+from foveate.metrics.focus import focus_and_prediction
 from foveate.records.record import Record
 from foveate.studies.vr23.signatures import RULES, Signatures, SignatureSettings
 
@@ -55,6 +57,12 @@ def test_the_opposite_does_not():
     }
     assert flipped.keys() == records.keys()
     assert set(verdicts(flipped).values()) == {"does not hold"}
+
+
+def test_focus_and_prediction_reads_the_true_class():
+    a_z, p_y = focus_and_prediction(record([0.3], [0.8]))
+    assert a_z[0, 0] == pytest.approx(0.3)
+    assert p_y[0, 0] == pytest.approx(0.8)
 
 
 def test_a_gain_in_saif_that_costs_accuracy_holds_in_part():

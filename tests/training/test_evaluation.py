@@ -55,7 +55,11 @@ def by_definition(net, bag, name):
         given = (focus.alpha, focus.h, net.g)
         loss = rule.objective().loss(*given, bag.y)
         weights = rule.segment_weights(*given)
-        s = focus.s if rule.uses_attention else weights.clamp_min(torch.finfo(weights.dtype).tiny).log()
+        s = (
+            focus.s
+            if rule.uses_attention
+            else weights.clamp_min(torch.finfo(weights.dtype).tiny).log()
+        )
         return Reading(s, weights, rule.log_prob(*given), loss)
 
 

@@ -11,7 +11,9 @@ from foveate.records.record import Record
 from foveate.types import Array
 
 __all__ = [
+    "ACCURATE",
     "EDGES",
+    "FOCUSED",
     "QUADRANTS",
     "attention_on",
     "focus_and_prediction",
@@ -25,6 +27,7 @@ __all__ = [
 ]
 
 
+ACCURATE, FOCUSED = 0.95, 0.85  # accuracy and FT from which a model is called so
 EDGES = np.array([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
 QUADRANTS = ("ftpt", "ffpt", "ftpf", "ffpf")
 
@@ -43,24 +46,21 @@ def attention_on(alpha: Array, z: Array) -> Array:
 
 
 def label_probability(log_p: Array, y: Array) -> Array:
-    """Probability of the true class.
+    """Probability of the true class, shape (…, n), from log-probabilities (…, n, C).
 
     Args:
-        log_p: Log-probabilities, shape (…, n, C).
+        log_p: Log-probabilities of the classes, shape (…, n, C).
         y: Labels, shape (n,) or (…, n).
-
-    Returns:
-        Shape (…, n).
     """
     y = np.broadcast_to(y, log_p.shape[:-1])
-    p_y: Array = np.exp(np.take_along_axis(log_p, y[..., None], -1)[..., 0])
-    return p_y
+    return np.exp(np.take_along_axis(log_p, y[..., None], -1)[..., 0])
 
 
 def focus_and_prediction(record: Record) -> tuple[Array, Array]:
     """Attention on the relevant segments and probability of the true class at the end of training.
 
-    Computed in float64 like the recorded SAIF, so that both count the same bags at a threshold.
+    In double precision, as SAIF is measured during training, so that a bag at a threshold is
+    counted the same way.
 
     Returns:
         ``a_z`` and ``p_y``, each of shape (S, n).

@@ -12,14 +12,7 @@ from foveate.metrics.summary import summarise
 from foveate.records.record import Array, Record
 from foveate.records.runs import Run
 
-__all__ = [
-    "Outcome",
-    "Switch",
-    "band",
-    "class_names",
-    "find_switch",
-    "outcomes",
-]
+__all__ = ["Outcome", "Switch", "band", "class_names", "find_switch", "outcomes"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +34,7 @@ class Outcome:
     seeds: int
 
     def share(self, name: str) -> Interval | None:
-        """Accuracy, FT or SAIF in percent; None if it could not be measured."""
+        """A metric of the summary, shares in percent; None if it could not be measured."""
         return self.summary.get(name)
 
 
@@ -53,9 +46,9 @@ def outcomes(run: str, records: Mapping[str, Record]) -> list[Outcome]:
     ]
 
 
-def band(values: Array, top: float = np.inf) -> list[Interval]:
-    """Mean over seeds with its 95 % interval, for each row of values (T, S) between 0 and top."""
-    return [mean_interval(row, within=(0.0, top)) for row in values]
+def band(values: Array, top: float = np.inf, bottom: float = 0.0) -> list[Interval]:
+    """Mean over seeds with its 95 % interval, for each row of values (T, S) within bounds."""
+    return [mean_interval(row, within=(bottom, top)) for row in values]
 
 
 def class_names(run: Run, classes: int) -> Sequence[str]:

@@ -13,7 +13,7 @@ from foveate.records.record import Record, write_atomically
 from foveate.records.runs import Run
 from foveate.report.drawing.bag_panels import bag_view
 from foveate.report.rendering import render_page
-from foveate.report.sentences import GLOSSARY
+from foveate.report.sentences import glossary
 from foveate.report.setup_tables import setup_tables, unfinished
 from foveate.userdata.gallery import load_gallery
 from foveate.userdata.scores import mean_probability
@@ -67,7 +67,7 @@ def fit_page(run: Run) -> str:
         bags=views,
         kind="features" if views and "ranked" in views[0] else manifest["data"]["kind"],
         relevant=any(bag.z is not None for bag in bags),
-        words=[(word, meaning) for word, meaning in GLOSSARY if word in SPOKEN]
+        words=[(word, meaning) for word, meaning in glossary() if word in SPOKEN]
         if any("ft" in record.values for record in records.values())
         else [],
         setup=setup_tables(run, run.path.resolve().name, records),
@@ -167,7 +167,7 @@ def _curves(records: Mapping[str, Record]) -> list[Any]:
     from markupsafe import Markup
 
     from foveate.charts.render import inline_svg
-    from foveate.report.drawing.curves import CURVES, curve_chart
+    from foveate.report.drawing.curves import curve_chart, curve_names
 
-    shown = [k for k in CURVES if all(k in record.values for record in records.values())]
+    shown = [k for k in curve_names() if all(k in record.values for record in records.values())]
     return [Markup(inline_svg(curve_chart(records, name), f"curve-{name}")) for name in shown]
