@@ -72,7 +72,8 @@ class Registry(Generic[T]):
 
     def get(self, name: str) -> T:
         """The object called ``name``, or an error that suggests the nearest name."""
-        self._discover()
+        if name not in self._items:  # a registered object needs no other module
+            self._discover()
         if name in self._items:
             return self._items[name]
         near = difflib.get_close_matches(name, self._items, n=1, cutoff=0.5)
@@ -90,7 +91,8 @@ class Registry(Generic[T]):
         yield from self._items.items()
 
     def __contains__(self, name: str) -> bool:
-        self._discover()
+        if name not in self._items:
+            self._discover()
         return name in self._items
 
     def _discover(self) -> None:

@@ -8,8 +8,8 @@ from scipy.stats import spearmanr
 from foveate.charts.render import to_svg
 from foveate.errors import FoveateError
 from foveate.jobs.align import AlignPlan, align_pairs
+from foveate.jobs.experiment import settings_for, start_experiment
 from foveate.jobs.read import ReadingPlan, chosen, parted, read_texts_job
-from foveate.jobs.runner import settings_for, start_experiment
 from foveate.randomness import generator
 from foveate.records.record import Record
 from foveate.studies.beyond.diagnosis import Diagnosed, DiagnosisSettings, conditions

@@ -7,7 +7,7 @@ import torch
 from foveate.attention.paradigms import Hard, Marginal, Progress, Soft, TopMarginal, Witness
 from foveate.charts.render import to_svg
 from foveate.data import DATASETS
-from foveate.jobs.runner import start_experiment
+from foveate.jobs.experiment import start_experiment
 from foveate.records.record import Record
 from foveate.studies.beyond.witness import WitnessStudy
 from foveate.studies.beyond.witness.background_losses import (

@@ -9,10 +9,11 @@ from foveate.bags.bag import Bag, pad
 from foveate.bags.segments import Mosaics
 from foveate.metrics import focus as metrics
 from foveate.metrics import sparsity
+from foveate.metrics.focus import label_probability
 from foveate.models.focus import FCAM, FixedFocus
 from foveate.models.nets import direct, mlp
 from foveate.training import evaluation
-from foveate.training.evaluation import Reading, label_probability, measure, read, read_stack
+from foveate.training.evaluation import Reading, measure, read, read_stack
 from foveate.training.stack import MemberBags, Stack
 
 NAMES = PARADIGMS.names()

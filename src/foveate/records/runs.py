@@ -67,6 +67,11 @@ class Run:
         """Whether every part of it was trained to the end."""
         return self.manifest["status"] == "done"
 
+    def must_be(self, kind: str) -> None:
+        """Raise an error unless the run is of a kind."""
+        if self.manifest["kind"] != kind:
+            raise FoveateError(f"{self.path} is a {self.manifest['kind']}, not a {kind}")
+
     def part(self, name: str) -> Path:
         """The folder of one part, made if need be."""
         folder = self.path / name

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 from foveate.charts.palette import label, paradigm_class
 from foveate.metrics.intervals import Interval, wilson_interval
+from foveate.metrics.metric import METRICS
 from foveate.report.outcomes import Outcome
 
 __all__ = [
-    "GLOSSARY",
     "NO_RELEVANCE",
     "cell",
     "count_of",
+    "glossary",
     "join_words",
     "percent",
     "seconds",
@@ -23,31 +24,26 @@ NO_RELEVANCE = (
     "so focus cannot be measured: no FT, no SAIF, no heat map."
 )
 
-GLOSSARY = (
+TERMS = (
     ("Bag, segment", "An input of several parts, the segments; its label belongs to one of them."),
     ("α", "Attention: how much weight each segment gets; the weights of a bag sum to 1."),
     ("z", "The relevant segment (or segments): where the label comes from. No loss ever sees it."),
     ("a_z", "The attention on the relevant segment, from 0 to 1."),
-    ("Accuracy", "The share of held-out bags whose most probable class is the true one."),
-    ("FT", "Focus true: the share of bags whose relevant segment has the highest focus score."),
-    (
-        "SAIF",
-        "Strongly accurate interpretable fraction: the share of bags where both a_z and the "
-        "probability of the true class are at least 0.8; right, and visibly for the right reason.",
-    ),
-    ("Both correct (FTPT)", "Focus true, prediction true."),
-    ("Prediction only (FFPT)", "Focus false, prediction true: right for the wrong reason."),
-    ("Focus only (FTPF)", "Focus true, prediction false."),
-    ("Neither (FFPF)", "Focus false, prediction false."),
-    ("NNZ", "How many segments of a bag get more attention than 0.01, on average."),
-    ("Dist", "How far the attention is from a single segment, min over j of ‖α − e_j‖."),
-    ("Ent", "Entropy of the attention, in bits; 0 when one segment has it all."),
+)
+STATISTICS = (
     ("95 % interval", "By Student's t over seeds: where the mean of other seeds would likely lie."),
     ("Classifier calls", "How often training ran the classifier on something, forward, per seed."),
 )
+NOT_IN_GLOSSARY = ("loss", "ft_alpha", "a_z", "heat")
 
 CLOSE = 10.0  # points of accuracy up to which paradigms are described as close
 _COUNTS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
+
+
+def glossary() -> list[tuple[str, str]]:
+    """What the words of a page mean: general terms, every registered metric, statistics."""
+    metrics = [item for name, item in METRICS.items() if name not in NOT_IN_GLOSSARY]
+    return [*TERMS, *((item.title, item.description) for item in metrics), *STATISTICS]
 
 
 def percent(value: Interval | None) -> str:

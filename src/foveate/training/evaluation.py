@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -12,13 +11,12 @@ from torch import Tensor
 from foveate.attention.paradigms import PARADIGMS, Paradigm
 from foveate.bags.bag import Bag
 from foveate.bags.segments import Network, Segments, map_segments, take
-from foveate.metrics.focus import attention_on, focus_true, heat_map, quadrants, saif
-from foveate.metrics.sparsity import distance, entropy_bits, nonzeros
+from foveate.metrics.metric import METRICS, Evaluation
 from foveate.models.focus import AttentionModel
 from foveate.training.stack import Batch, MemberBags, Stack
 from foveate.types import FloatArray
 
-__all__ = ["Reading", "label_probability", "measure", "read", "read_stack"]
+__all__ = ["Reading", "measure", "read", "read_stack"]
 
 ELEMENTS = 2**25  # numbers held at a time while reading: 128 MB in single precision
 
@@ -116,44 +114,28 @@ def _same(rows: Tensor) -> Tensor:
 
 
 def measure(reading: Reading, pile: MemberBags) -> dict[str, FloatArray]:
-    """All that a record keeps over time of a reading: one number a member, shape (S,).
+    """Every registered metric of a reading: one number a member, shape (S,), or an array (S, …).
 
-    The heat map of focus and prediction has 25, shape (S, 5, 5). Measures of focus need the
-    relevant segments z; without them only the others are given.
+    Metrics of focus need the relevant segments z; without them only the others are given.
     """
-    s, own = _apart(reading.s), _apart(reading.alpha)  # only compared: their precision will do
-    alpha, log_p = _apart(reading.alpha.double()), _apart(reading.log_p.double())
-    loss = reading.loss.double().numpy()
-    correct = log_p.argmax(-1) == pile.y.numpy()
-    values = {
-        "loss": loss.mean(-1),
-        "accuracy": correct.mean(-1),
-        "nnz": nonzeros(alpha).mean(-1),
-        "dist": distance(alpha).mean(-1),
-        "ent": entropy_bits(alpha).mean(-1),
+    evaluation = Evaluation(
+        # scores are only compared with each other, so that their own precision is enough
+        s=_apart(reading.s),
+        scores_alpha=_apart(reading.alpha),
+        alpha=_apart(reading.alpha.double()),
+        log_p=_apart(reading.log_p.double()),
+        loss=reading.loss.double().numpy(),
+        y=pile.y.numpy(),
+        z=None if pile.z is None else _apart(pile.z),
+        mask=None if pile.mask is None else _apart(pile.mask),
+    )
+    return {
+        name: metric.compute(evaluation)
+        for name, metric in METRICS.items()
+        if evaluation.z is not None or not metric.needs_relevance
     }
-    if pile.z is not None:
-        z, mask = _apart(pile.z), None if pile.mask is None else _apart(pile.mask)
-        p_y = label_probability(log_p, pile.y.numpy())
-        a_z = attention_on(alpha, z)
-        focused = focus_true(s, z, mask)
-        values |= {
-            "ft": focused.mean(-1),
-            "ft_alpha": focus_true(own, z, mask).mean(-1),
-            "saif": saif(a_z, p_y),
-            "a_z": a_z.mean(-1),
-            "heat": heat_map(a_z, p_y),
-            **quadrants(focused, correct),
-        }
-    return values
 
 
 def _apart(values: Tensor) -> NDArray[Any]:
     """An array (S, n, m) whose segments lie apart in memory: sums over them run along the bags."""
     return values.mT.contiguous().mT.numpy()
-
-
-def label_probability(log_p: FloatArray, y: NDArray[np.int64]) -> FloatArray:
-    """Probability of the true class, shape (S, n), from log-probabilities (S, n, C)."""
-    y = np.broadcast_to(y, log_p.shape[:-1])
-    return np.exp(np.take_along_axis(log_p, y[..., None], -1)[..., 0])

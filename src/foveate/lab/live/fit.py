@@ -93,7 +93,7 @@ def _fit(
 ) -> None:
     """Fit, examine what was chosen on the test bags, and leave pages and tables in the run."""
     from foveate.jobs.fit import start_fit
-    from foveate.report.pages.fit import write_fit_report
+    from foveate.jobs.job import open_job
     from foveate.userdata.fitted import load_fitted
     from foveate.userdata.settings import FitSettings
     from foveate.userdata.split import held_out
@@ -112,7 +112,7 @@ def _fit(
     run = start_fit(
         collection, settings, origin=origin, report=report, command=f"foveate fit {name}"
     )
-    write_fit_report(run, run.path / "report.html")
+    open_job(run).write_report(run, run.path / "report.html")
     report("examining", 0, 1)
     fitted = load_fitted(run.path)
     test = held_out(collection, run.path)

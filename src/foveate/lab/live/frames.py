@@ -13,10 +13,9 @@ from foveate.bags.segments import Mosaics, as_input, dense
 from foveate.lab.live.class_status import ClassStatus, class_status
 from foveate.lab.requests import Task
 from foveate.lab.segments import packed
-from foveate.metrics.focus import focus_true
+from foveate.metrics.focus import ACCURATE, FOCUSED, focus_true
 from foveate.models.focus import AttentionModel
 from foveate.records.record import Array
-from foveate.studies.pvr22.error_modes.outcome import ACCURATE, FOCUSED
 from foveate.training.evaluation import Reading
 from foveate.training.stack import Stack
 

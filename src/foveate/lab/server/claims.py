@@ -71,7 +71,7 @@ def figure(claim: str) -> Response:
 
 @lru_cache(maxsize=4)
 def _charts(path: str, _changed: int) -> dict[str, Any]:
-    from foveate.jobs.runner import experiment_charts
+    from foveate.jobs.experiment import experiment_charts
     from foveate.records.runs import open_run
 
     return dict(experiment_charts(open_run(path)))

@@ -15,7 +15,7 @@ from foveate.report.drawing.bag_panels import bag_view
 from foveate.report.examples import bag_examples
 from foveate.report.next_steps import fit_steps
 from foveate.report.rendering import render_page
-from foveate.report.sentences import GLOSSARY, count_of
+from foveate.report.sentences import count_of, glossary
 from foveate.report.setup_tables import setup_tables, unfinished
 from foveate.userdata.gallery import load_gallery
 from foveate.userdata.scores import mean_probability
@@ -75,7 +75,7 @@ def fit_page(run: Run) -> str:
         bags=views,
         kind="features" if views and "ranked" in views[0] else manifest["data"]["kind"],
         relevant=any(bag.z is not None for bag in bags),
-        words=[(word, meaning) for word, meaning in GLOSSARY if word in TERMS]
+        words=[(word, meaning) for word, meaning in glossary() if word in TERMS]
         if any("ft" in record.values for record in records.values())
         else [],
         setup=setup_tables(run, name, records),
@@ -187,7 +187,7 @@ def _curves(records: Mapping[str, Record]) -> list[Any]:
     from markupsafe import Markup
 
     from foveate.charts.render import inline_svg
-    from foveate.report.drawing.curves import CURVES, curve_chart
+    from foveate.report.drawing.curves import curve_chart, curve_names
 
-    names = [k for k in CURVES if all(k in record.values for record in records.values())]
+    names = [k for k in curve_names() if all(k in record.values for record in records.values())]
     return [Markup(inline_svg(curve_chart(records, name), f"curve-{name}")) for name in names]

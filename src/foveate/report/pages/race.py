@@ -7,18 +7,18 @@ from typing import Any
 from foveate.charts.palette import colour, label
 from foveate.errors import FoveateError
 from foveate.metrics.faults import faults
+from foveate.metrics.metric import summary_metrics
 from foveate.records.record import Record, write_atomically
 from foveate.records.runs import Run
 from foveate.report.examples import race_examples
+from foveate.report.figure_files import FORMATS, write_drawings
 from foveate.report.next_steps import race_steps
-from foveate.report.outcomes import Outcome, outcomes
+from foveate.report.outcomes import Outcome, class_names, outcomes
 from foveate.report.rendering import render_page
-from foveate.report.sentences import GLOSSARY, join_words, seconds, share, summary
+from foveate.report.sentences import glossary, seconds, share, summary
 from foveate.report.setup_tables import run_names, setup_tables, unfinished
 
-__all__ = ["export_figures", "race_page", "write_report"]
-
-FORMATS = ("svg", "png")
+__all__ = ["export_figures", "race_drawings", "race_overview", "race_page", "write_report"]
 
 
 def race_page(runs: Sequence[Run]) -> str:
@@ -41,7 +41,8 @@ def race_page(runs: Sequence[Run]) -> str:
         sections=sections,
         seeds=min((o.seeds for o in results), default=0),
         plane=_joint_plane(results, names) if len(runs) > 1 else None,
-        glossary=GLOSSARY,
+        glossary=glossary(),
+        metrics=summary_metrics(),
         share=share,
         seconds=seconds,
         label=label,
@@ -60,38 +61,43 @@ def write_report(runs: Sequence[Run], path: Path) -> Path:
     return path
 
 
+def race_drawings(run: Run) -> dict[str, str]:
+    """Every figure of a race as SVG, the gallery as one more."""
+    from foveate.charts.render import to_svg
+    from foveate.report.drawing.gallery import gallery
+    from foveate.report.drawing.gallery_sheet import gallery_sheet
+    from foveate.report.drawing.race_charts import figures
+
+    records = run.records()
+    drawings = {name: to_svg(chart) for name, chart in figures(run, records).items()}
+    if rows := gallery(run, records):
+        drawings["gallery"] = gallery_sheet(rows)
+    return drawings
+
+
+def race_overview(run: Run, records: Mapping[str, Record]) -> dict[str, Any]:
+    """What the lab shows of a race: sentences, outcomes, classes and settings."""
+    name = run.path.resolve().name
+    results = outcomes(name, records)
+    sizes = [r.final["log_p"].shape[-1] for r in records.values() if "log_p" in r.final]
+    return {
+        "unfinished": unfinished(run, records),
+        "summary": summary(results),
+        "outcomes": results,
+        "classes": list(class_names(run, max(sizes, default=0))),
+        "setup": setup_tables(run, name, records),
+    }
+
+
 def export_figures(run: Run, folder: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
-    """Write every figure of a run as a file of its own, the gallery as one more.
+    """Write every figure of a race as a file of its own, the gallery as one more.
 
     Args:
         run: The run.
         folder: Where; made if need be.
         formats: Of "svg" and "png".
     """
-    from foveate.charts.render import svg_to_png, to_svg
-    from foveate.report.drawing.gallery import gallery
-    from foveate.report.drawing.gallery_sheet import gallery_sheet
-    from foveate.report.drawing.race_charts import figures
-
-    for form in formats:
-        if form not in FORMATS:
-            raise FoveateError(f"figures can be written as {join_words(FORMATS)}, got '{form}'")
-    records = run.records()
-    drawn = {name: to_svg(chart) for name, chart in figures(run, records).items()}
-    if rows := gallery(run, records):
-        drawn["gallery"] = gallery_sheet(rows)
-    folder = Path(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FoveateError(f"cannot make the folder {folder}: {error.strerror}") from None
-    written = []
-    for name, svg in drawn.items():
-        for form in formats:
-            content = svg.encode() if form == "svg" else svg_to_png(svg)
-            written.append(folder / f"{name}.{form}")
-            write_atomically(written[-1], content)
-    return written
+    return write_drawings(race_drawings(run), folder, formats)
 
 
 def _section(run: Run, name: str, records: Mapping[str, Record], number: int) -> dict[str, Any]:

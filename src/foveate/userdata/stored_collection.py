@@ -1,0 +1,42 @@
+"""A collection as one safetensors file, for workers that cannot read the user's files."""
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from foveate.bags.bag import Bag
+from foveate.bags.segments import Mosaics
+from foveate.io.collection import Collection
+from foveate.records.checkpoint import load_checkpoint, save_checkpoint
+
+__all__ = ["load_collection", "save_collection"]
+
+
+def save_collection(path: Path, collection: Collection) -> None:
+    """Write everything that a collection holds.
+
+    Args:
+        path: The file.
+        collection: The bags.
+    """
+    bag = collection.bag
+    x = bag.x
+    tensors = {"bank": x.bank, "index": x.index} if isinstance(x, Mosaics) else {"x": x}
+    values = {name: getattr(bag, name) for name in ("y", "z", "mask", "group")}
+    values |= {f.name: getattr(collection, f.name) for f in fields(collection) if f.name != "bag"}
+    tensors |= {name: value for name, value in values.items() if isinstance(value, Tensor)}
+    save_checkpoint(path, tensors, {k: v for k, v in values.items() if k not in tensors})
+
+
+def load_collection(path: Path) -> Collection:
+    """Read what :func:`save_collection` wrote."""
+    tensors, meta = load_checkpoint(path)
+    values: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in meta.items()
+    } | tensors
+    x = values["x"] if "x" in values else Mosaics(values["bank"], values["index"])
+    bag = Bag(x, *(values[name] for name in ("y", "z", "mask", "group")))
+    names = [field.name for field in fields(Collection) if field.name != "bag"]
+    return Collection(bag, **{name: values[name] for name in names})
