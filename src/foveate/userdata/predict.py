@@ -67,7 +67,12 @@ def bags_table(fitted: Fitted, collection: Collection, found: Answer) -> Any:
     alpha = [own[first:] for own in found.explained.alpha]
     columns: dict[str, Any] = {"bag": list(collection.ids)}
     if collection.labelled:
-        columns["label"] = [fitted.classes[c] for c in found.bag.y.tolist()]
+        known = collection.label_known
+        sure = [True] * len(collection) if known is None else known.tolist()
+        columns["label"] = [
+            fitted.classes[c] if is_known else None
+            for c, is_known in zip(found.bag.y.tolist(), sure, strict=True)
+        ]
     columns["predicted"] = [fitted.classes[c] for c in found.p.argmax(1)]
     p = found.p.astype(np.float32)  # digits that mean something
     columns |= {f"p_{name}": p[:, c] for c, name in enumerate(fitted.classes)}
