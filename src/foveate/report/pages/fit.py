@@ -8,7 +8,7 @@ import numpy as np
 
 from foveate.charts.palette import AGAINST, FOR, colour, label
 from foveate.metrics.calibration import calibrated
-from foveate.metrics.faults import divergence, silence
+from foveate.metrics.faults import dead_focus_warning, divergence
 from foveate.records.record import Record, write_atomically
 from foveate.records.runs import Run
 from foveate.report.drawing.bag_panels import bag_view
@@ -51,7 +51,7 @@ def fit_page(run: Run) -> str:
         title=f"Fit of {manifest['label']}",
         unfinished=unfinished(run, records),
         diverged=divergence(named),
-        silent=silence(named),
+        silent=dead_focus_warning(named),
         name=name,
         lead=_lead(manifest) if chosen else "",
         chosen=chosen,
