@@ -66,6 +66,9 @@ def fit_page(run: Run) -> str:
         headings=[heading for heading, _, _ in COLUMNS.values()],
         attention=ATTENTION if manifest["config"].get("choose") == "attention" else "",
         data=_data(manifest),
+        warnings=manifest.get("warnings", ()),
+        forced=manifest.get("forced", ()),
+        roles=_roles(manifest),
         counts=manifest["sizes"]["bags of class"],
         classes=classes,
         seeds=len(manifest["seeds"]),
@@ -85,6 +88,14 @@ def fit_page(run: Run) -> str:
         for_=FOR,
         against=AGAINST,
     )
+
+
+def _roles(manifest: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Columns that share role and reason: the role, their names, and the reason."""
+    names: dict[tuple[str, str], list[str]] = {}
+    for name, role, reason in manifest.get("roles", ()):
+        names.setdefault((role, reason), []).append(name)
+    return [(role, ", ".join(listed), reason) for (role, reason), listed in names.items()]
 
 
 def _lead(manifest: Mapping[str, Any]) -> str:

@@ -38,6 +38,10 @@ def print_fit(run: Run) -> None:
             cells.append(f"{own['attention_score']:.2f}")
         table.add_row(f"{name} *" if name == manifest["chosen"] else name, *cells)
     Console(width=None if Console().is_terminal else 160).print(table)
+    for text in manifest.get("warnings", ()):
+        print(f"warning: {text}")
+    for text in manifest.get("forced", ()):
+        print(f"accepted by --force: {text}")
     records = run.records()
     if lost := divergence(records):
         print(f"warning: not compared, for {lost}")
