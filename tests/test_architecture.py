@@ -31,7 +31,7 @@ LADDER = [
     {"jobs"},
     {"studies"},
     {"lab"},
-    {"cli"},
+    {"cli", "__main__"},
 ]
 LEVEL = {name: level for level, names in enumerate(LADDER) for name in names}
 
