@@ -6,6 +6,7 @@ import torch
 
 from foveate.charts.render import to_svg
 from foveate.errors import FoveateError
+from foveate.jobs.experiment import start_experiment
 from foveate.records.record import Record
 from foveate.studies.snell21.agreement import Agreement, AgreementSettings, checkpoints, texts
 from foveate.studies.snell21.agreement.comparison import (
@@ -18,6 +19,7 @@ from foveate.studies.snell21.agreement.comparison import (
     compare,
     random_levels,
 )
+from foveate.studies.snell21.agreement.published import PUBLISHED
 from foveate.studies.snell21.agreement.record_values import (
     chosen,
     context,
@@ -274,3 +276,21 @@ def test_a_killed_part_ends_with_the_same_bits(reports, tmp_path):
         for name in mine:
             np.testing.assert_array_equal(mine[name], other[name], err_msg=name)
     assert not list((tmp_path / "part").iterdir()), "a finished part leaves no files"
+
+
+def test_cells_have_the_keys_of_the_published_table(tmp_path):
+    run = start_experiment("agreement", "smoke", out=tmp_path / "run")
+    settings = Agreement.scales["smoke"]
+    cells = Agreement().cells(settings, run.records())
+    keys = {(one.name, one.measure) for one in cells if one.group == "keyword toy"}
+    published = {key[1:] for key in PUBLISHED.numbers}
+    assert published <= keys
+    record = run.records()["keywords"]
+    [one] = [c for c in cells if c[:3] == ("keyword toy", "A(α, β_uf)", "agreement")]
+    assert one.mean == pytest.approx(number(record, "alpha_uf", measure=PAPER).mean())
+
+
+def test_published_numbers_are_those_of_the_reference():
+    assert PUBLISHED.numbers["IMDB", "A(β_uf, β_px)", "agreement"] == 0.816
+    assert PUBLISHED.numbers["Multi30k", "ξ*", "accuracy"] == 0.663
+    assert PUBLISHED.numbers["SST", "random level", "agreement"] == 0.083

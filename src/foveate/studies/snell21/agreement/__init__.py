@@ -11,9 +11,12 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from foveate.jobs.experiment import EXPERIMENTS, Experiment, Scale, Work
+from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
+from foveate.records.published import Cell
 from foveate.records.record import Record
 from foveate.settings import Count, Positive, Settings, Share
+from foveate.studies.published import Reproduction
+from foveate.studies.snell21.agreement.published import PUBLISHED, title
 
 __all__ = ["Agreement", "AgreementSettings", "checkpoints"]
 
@@ -70,9 +73,10 @@ def checkpoints(steps: int) -> list[int]:
 
 
 @EXPERIMENTS.register("agreement")
-class Agreement(Experiment):
+class Agreement(Reproduction):
     """Does attention rank words as word knowledge does that was learnt without it?"""
 
+    published = PUBLISHED
     about = "attention against word knowledge: agreement tables over data sets and seeds"
     long = True
     criteria: ClassVar[Mapping[str, str]] = {
@@ -156,10 +160,29 @@ class Agreement(Experiment):
         from foveate.studies.snell21.agreement.pairs import pairs_here
         from foveate.studies.snell21.agreement.texts import texts_here
 
-        texts = texts_here(settings.texts) or ("keywords",)
+        texts = texts_here(settings.texts) or (("keywords",) if settings.texts else ())
         return {name: partial(_texts, settings, name) for name in texts} | {
             name: partial(_pairs, settings, name) for name in pairs_here(settings.pairs)
         }
+
+    def cells(self, settings: AgreementSettings, records: Records) -> list[Cell]:
+        from foveate.studies.snell21.agreement.record_values import agreement_cells
+
+        return [one for data, record in records.items() for one in agreement_cells(data, record)]
+
+    def differs(self, settings: AgreementSettings, records: Records) -> list[str]:
+        from foveate.studies.snell21.agreement.wording import deviation
+
+        return [deviation(settings, records)]
+
+    def runnable(self, settings: AgreementSettings) -> tuple[Settings, dict[str, str]]:
+        from foveate.studies.snell21.agreement.pairs import pairs_here
+        from foveate.studies.snell21.agreement.texts import texts_here
+
+        texts, pairs = texts_here(settings.texts), pairs_here(settings.pairs)
+        missing = {*settings.texts, *settings.pairs} - {*texts, *pairs}
+        why = {title(name): "its files are not in the folder FOVEATE_DATA" for name in missing}
+        return settings.model_copy(update={"texts": texts, "pairs": pairs}), why
 
 
 def _texts(

@@ -9,9 +9,8 @@ from foveate.metrics.intervals import Interval, mean_interval
 from foveate.records.findings import Finding, Verdict
 from foveate.records.record import Record
 from foveate.studies.snell21.agreement.comparison import FAIR, PAPER, TAU, TRAINING
+from foveate.studies.snell21.agreement.published import COLUMNS, RECORDED, title
 from foveate.studies.snell21.agreement.record_values import (
-    COLUMNS,
-    RECORDED,
     chosen,
     context,
     excess,
@@ -20,7 +19,6 @@ from foveate.studies.snell21.agreement.record_values import (
     number,
     random,
     rise,
-    title,
     top_performance,
 )
 from foveate.studies.snell21.agreement.wording import (

@@ -10,7 +10,7 @@ from foveate.metrics.intervals import mean_interval
 from foveate.records.findings import Finding, Verdict
 from foveate.records.record import Record
 from foveate.studies.snell21.agreement.comparison import CHOOSING, FAIR, REPORTING
-from foveate.studies.snell21.agreement.record_values import title
+from foveate.studies.snell21.agreement.published import title
 
 if TYPE_CHECKING:
     from foveate.studies.snell21.proxy_twin import ProxyTwinSettings
