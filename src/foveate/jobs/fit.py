@@ -16,7 +16,9 @@ import torch
 
 from foveate.bags.bag import Bag
 from foveate.errors import FoveateError
+from foveate.io.check import require_sound
 from foveate.io.collection import Collection
+from foveate.io.problem import Problem
 from foveate.jobs.engine import Engine
 from foveate.jobs.job import CHECKPOINT, JOBS, Job, NewBags, TrainedPart
 from foveate.jobs.lifecycle import IN_PROCESS, resume_job, start_job
@@ -99,6 +101,7 @@ class FitJob(Job):
         self.settings, self.origin = settings, origin
         self._collection, self._run = collection, run
         self._prepared: _Prepared | None = None
+        self._problems: list[Problem] = []
 
     @classmethod
     def reopen(cls, run: Run, collection: Collection | None = None) -> Self:
@@ -128,6 +131,10 @@ class FitJob(Job):
             },
             "classes": list(collection.classes),
             "columns": list(collection.columns),
+            "roles": [list(role) for role in collection.roles],
+            "missing": collection.missing_cells(),
+            "warnings": [str(p) for p in self._problems if p.name not in collection.accepted],
+            "forced": [f"{p.name}: {p}" for p in self._problems if p.name in collection.accepted],
             "sizes": _sizes(data),
             "rule": RULES[self.settings.choose],
             "resolved": {},
@@ -137,7 +144,9 @@ class FitJob(Job):
         return dict.fromkeys(self.settings.paradigms, ())
 
     def check(self, progress: PartProgress | None) -> None:
-        """Read, split and prepare the bags, and build a model."""
+        """Read, check, split and prepare the bags, and build a model."""
+        if self._run is None:
+            self._problems = require_sound(self._read(progress))
         data = self._data(progress)
         for name in self.settings.paradigms:
             training_rule(name)
@@ -230,6 +239,8 @@ class FitJob(Job):
         self, run: Run, names: Sequence[str], new: NewBags | None, progress: PartProgress | None
     ) -> Iterator[TrainedPart]:
         collection = self._test_bags(run) if new is None else _read_new(run, new)
+        if new is not None:
+            require_sound(collection, learning=False)
         known = None if collection.known is None else collection.known.numpy()
         bag: Bag | None = None
         for name in names:
@@ -239,7 +250,7 @@ class FitJob(Job):
 
     def _test_bags(self, run: Run) -> Collection:
         data = run.manifest["data"]
-        collection = read_again(data.get("origin"), run.name)
+        collection = read_again(data.get("origin"), run.name, classes=run.manifest["classes"])
         if fingerprint(collection) != data["fingerprint"]:
             raise FoveateError(
                 f"{data['source']} is not what it was when {run.name} was fitted: give --data"
@@ -262,11 +273,13 @@ class FitJob(Job):
         if self._run is None:
             if self._collection is None:
                 raise FoveateError("a fit needs bags")
-            return self._collection
+            return self._collection.with_labels_only()
         data = self._run.manifest["data"]
         collection = self._collection
         if collection is None:
-            collection = read_again(data.get("origin"), self._run.name, progress)
+            classes = self._run.manifest["classes"]
+            collection = read_again(data.get("origin"), self._run.name, progress, classes)
+        collection = collection.with_labels_only()
         if fingerprint(collection) != data["fingerprint"]:
             raise FoveateError(
                 f"{data['source']} is not what it was when {self._run.name} was started"
@@ -326,7 +339,8 @@ def _read_new(run: Run, new: NewBags) -> Collection:
     """New labelled bags, read with the fit's columns except those that are given."""
     columns = (run.manifest["data"].get("origin") or {"columns": {}})["columns"]
     origin = Origin(new.path, {**columns, **new.columns})
-    return origin.read(labelled=True, classes=run.manifest["classes"])
+    features = [name.partition("[")[0] for name in run.manifest["columns"]]
+    return origin.read(labelled=True, classes=run.manifest["classes"], features=features)
 
 
 def _prepare(

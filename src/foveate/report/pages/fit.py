@@ -8,7 +8,7 @@ import numpy as np
 
 from foveate.charts.palette import AGAINST, FOR, colour, label
 from foveate.metrics.calibration import calibrated
-from foveate.metrics.faults import divergence, silence
+from foveate.metrics.faults import dead_focus_warning, divergence
 from foveate.records.record import Record, write_atomically
 from foveate.records.runs import Run
 from foveate.report.drawing.bag_panels import bag_view
@@ -51,7 +51,7 @@ def fit_page(run: Run) -> str:
         title=f"Fit of {manifest['label']}",
         unfinished=unfinished(run, records),
         diverged=divergence(named),
-        silent=silence(named),
+        silent=dead_focus_warning(named),
         name=name,
         lead=_lead(manifest) if chosen else "",
         chosen=chosen,
@@ -66,6 +66,9 @@ def fit_page(run: Run) -> str:
         headings=[heading for heading, _, _ in COLUMNS.values()],
         attention=ATTENTION if manifest["config"].get("choose") == "attention" else "",
         data=_data(manifest),
+        warnings=manifest.get("warnings", ()),
+        forced=manifest.get("forced", ()),
+        roles=_roles(manifest),
         counts=manifest["sizes"]["bags of class"],
         classes=classes,
         seeds=len(manifest["seeds"]),
@@ -85,6 +88,14 @@ def fit_page(run: Run) -> str:
         for_=FOR,
         against=AGAINST,
     )
+
+
+def _roles(manifest: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Columns that share role and reason: the role, their names, and the reason."""
+    names: dict[tuple[str, str], list[str]] = {}
+    for name, role, reason in manifest.get("roles", ()):
+        names.setdefault((role, reason), []).append(name)
+    return [(role, ", ".join(listed), reason) for (role, reason), listed in names.items()]
 
 
 def _lead(manifest: Mapping[str, Any]) -> str:
