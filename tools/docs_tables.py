@@ -16,6 +16,7 @@ from result_tables import (
     diagnosis_table,
     group_table,
     permutation_table,
+    short_table,
     table_with_duration,
     variants_table,
     witness_table,
@@ -26,6 +27,7 @@ FOCUS_MEASURES = dict.fromkeys(("accuracy %", "FT %", "SAIF %"), ".1f")
 TABLES: Mapping[str, tuple[str, str, Callable[[Result], str]]] = {
     "witness": ("witness", "", witness_table),
     "witness-in-short": ("witness", "", partial(witness_table, without=", pixels")),
+    "readme": ("witness", "", partial(short_table, without=", pixels")),
     "witness-calm": ("witness", "", calibrated_table),
     "witness-tried": ("witness", "", variants_table),
     "witness-unbalanced": ("witness", "unbalanced", witness_table),
