@@ -58,8 +58,8 @@ def test_reference_lists_every_public_name():
 
 
 def test_reference_lists_every_command():
-    rows = re.findall(r"^\| `foveate ([\w-]+)` \| (.*) \|$", text_of("commands"), re.M)
-    assert dict(rows) == {name: about for name, (_, about) in COMMANDS.items()}
+    """``python tools/docs_tables.py`` updates the page."""
+    assert re.findall(r"^\| `foveate ([\w-]+)` \|", text_of("commands"), re.M) == sorted(COMMANDS)
 
 
 @pytest.mark.parametrize("page", TUTORIALS)
