@@ -211,13 +211,13 @@ def _used_segments(alpha: Array) -> list[int]:
 
 def _segments_of(bags: FitBags, row: int) -> "Tensor":
     """The segments of a bag as the models read them, without padding, shape (m, *)."""
-    from foveate.bags.segments import Mosaics
+    from foveate.bags.segments import stored
 
     if not 0 <= row < len(bags.collection):
         raise FoveateError(f"there is no test bag {row}: there are {len(bags.collection)}")
-    x, mask = bags.bag.x, bags.bag.mask
-    rows = x.bank[x.index[row]] if isinstance(x, Mosaics) else x[row]
-    return rows if mask is None else rows[mask[row]]
+    one = bags.bag.take(slice(row, row + 1))
+    rows = stored(one.x)[0]
+    return rows if one.mask is None else rows[one.mask[0]]
 
 
 def _removed_in_turn(bags: FitBags, row: int, segments: Sequence[int]) -> Array:

@@ -53,7 +53,7 @@ def column_table(
             role, reason = known[name].role, known[name].reason
         else:
             role, reason = _guess(name, values, collection)
-        if name in roles and (roles[name] != role or name not in known):
+        if name in roles and (roles[name] != role or name not in known or "--" in reason):
             role = roles[name]
             reason = GUESSES.get(role, "") if guessed else "chosen here"
         rows.append({"name": name, "values": values, "role": role, "reason": reason})

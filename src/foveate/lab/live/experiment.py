@@ -15,8 +15,7 @@ def run_experiment_live(channel: WorkerChannel, given: dict[str, Any]) -> None:
         channel: Where commands come from and messages go.
         given: A :class:`~foveate.lab.requests.ExperimentJob`.
     """
-    from foveate.jobs.experiment import EXPERIMENTS
-    from foveate.jobs.runner import findings_of, start_experiment
+    from foveate.jobs.experiment import EXPERIMENTS, findings_of, start_experiment
 
     job = ExperimentJob(**given)
     EXPERIMENTS.get(job.experiment)

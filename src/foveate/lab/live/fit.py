@@ -98,8 +98,6 @@ def _guessed_roles(job: UploadJob) -> dict[str, str]:
 
 def _read(origin: "Origin", job: UploadJob) -> "Collection":
     """The bags under the user's name for them, unless there are too many to wait for."""
-    from foveate.bags.segments import Mosaics
-
     _limit_memory()
     try:
         collection = origin.read(labelled=None)
@@ -108,8 +106,7 @@ def _read(origin: "Origin", job: UploadJob) -> "Collection":
             f"{job.name} unpacks to more than {MAX_MEMORY >> 30} GB: use 'foveate fit' in a "
             "terminal"
         ) from None
-    x = collection.bag.x
-    rows = x.bank if isinstance(x, Mosaics) else x.flatten(0, 1)
+    rows = collection.bag.bank
     if len(rows) > MAX_SEGMENTS or rows.numel() > MAX_NUMBERS:
         raise FoveateError(
             f"the page fits up to {MAX_SEGMENTS:,} segments of {MAX_NUMBERS:,} numbers in all, "
@@ -175,7 +172,7 @@ def _fit(
 ) -> None:
     """Fit, examine every paradigm on the test bags, and write pages and tables into the run."""
     from foveate.jobs.fit import start_fit
-    from foveate.report.pages.fit import write_fit_report
+    from foveate.jobs.job import open_job
     from foveate.userdata.settings import FitSettings
     from foveate.userdata.split import held_out
 
@@ -196,7 +193,7 @@ def _fit(
     run = start_fit(
         collection, settings, origin=origin, report=report, command=f"foveate fit {name}"
     )
-    write_fit_report(run, run.path / "report.html")
+    open_job(run).write_report(run, run.path / "report.html")
     test = held_out(collection, run.path)
     _examine_all(run, test, wanted, name, report)
     _write_tables(run, test, name)

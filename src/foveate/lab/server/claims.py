@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from foveate.lab.server.responses import json_response, not_found
 from foveate.lab.server.theme import vega_spec
+from foveate.records.findings import Entry
 
 __all__ = ["routes"]
 
@@ -19,7 +20,7 @@ def claims() -> Response:
     """Every claim with its criterion and, where it was checked, the finding."""
     from foveate.papers import PAPERS
     from foveate.records.findings import effect_words
-    from foveate.report.pages.experiment import MOODS
+    from foveate.report.pages.experiment import LEVELS
     from foveate.studies.ledger import known_ledger
 
     ledger = known_ledger("small")
@@ -31,10 +32,11 @@ def claims() -> Response:
                 "claim": entry.claim,
                 "statement": entry.statement,
                 "criterion": entry.criterion,
+                "revision": _revision(entry),
                 "experiment": entry.experiment,
                 "scale": entry.scale,
                 "verdict": found.verdict if found else "not run",
-                "mood": MOODS[found.verdict] if found else "none",
+                "level": LEVELS[found.verdict] if found else "none",
                 "effect": effect_words(found) if found else "",
                 "measure": found.measure if found else "",
                 "said": found.said if found else "",
@@ -47,6 +49,14 @@ def claims() -> Response:
         for key, source in PAPERS.items()
     }
     return json_response({"scale": ledger.scale, "papers": papers, "claims": rows})
+
+
+def _revision(entry: Entry) -> str:
+    """When and why the criterion was changed, with the earlier verdict; empty if it was not."""
+    if entry.revision is None:
+        return ""
+    change = entry.revision
+    return f"{change.date}: {change.reason} Earlier verdict: {change.verdict}."
 
 
 @routes.get("/api/claims/figure")
@@ -71,7 +81,7 @@ def figure(claim: str) -> Response:
 
 @lru_cache(maxsize=4)
 def _charts(path: str, _changed: int) -> dict[str, Any]:
-    from foveate.jobs.runner import experiment_charts
+    from foveate.jobs.experiment import experiment_charts
     from foveate.records.runs import open_run
 
     return dict(experiment_charts(open_run(path)))

@@ -28,7 +28,7 @@ def sessions_of(request: Request) -> Sessions:
 def tasks(request: Request) -> Response:
     """What can be trained; a spare worker starts meanwhile."""
     sessions_of(request).prepare()
-    tasks = {name: task._asdict() for name, task in TASKS.items()}
+    tasks = {name: task.to_json() for name, task in TASKS.items()}
     return json_response({"tasks": tasks, "maps": get_args(Map)})
 
 

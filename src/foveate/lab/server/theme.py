@@ -8,11 +8,10 @@ wrong segment). Classes have the palette of Tol, which is not used for paradigms
 from typing import Any
 
 from foveate.charts.palette import AGAINST, ATTENTION, FOR, colour, dash, label, shape
-from foveate.training.plan import RACED
+from foveate.metrics.metric import METRICS
 
 __all__ = ["CLASS_COLOURS", "chart_theme", "palette_css", "vega_spec"]
 
-PARADIGMS = (*RACED, "logit", "em", "hard-sampled", "random", "direct")
 CLASS_COLOURS = ("#332288", "#44AA99", "#AA4499", "#999933", "#661100", "#88CCEE", "#DDCC77")
 BACKGROUND = "#4b5258"
 MISPLACED = "#a3126e"
@@ -31,6 +30,8 @@ QUADRANTS = {
 
 def chart_theme() -> dict[str, Any]:
     """Colours, names, dashes and shapes by what they stand for."""
+    from foveate.attention.paradigms import PARADIGMS
+
     return {
         "paradigms": {
             name: {
@@ -38,8 +39,9 @@ def chart_theme() -> dict[str, Any]:
                 "colour": colour(name),
                 "dash": list(dash(name)),
                 "shape": shape(name),
+                "raced": kind.raced_by_default,
             }
-            for name in PARADIGMS
+            for name, kind in PARADIGMS.items()
         },
         "quadrants": {
             name: {"label": words, "colour": shade} for name, (words, shade) in QUADRANTS.items()
@@ -47,6 +49,10 @@ def chart_theme() -> dict[str, Any]:
         "outcomes": {
             name: {"label": words, "colour": shade, "sign": sign}
             for name, (words, shade, sign) in OUTCOMES.items()
+        },
+        "metrics": {
+            name: {"title": item.title, "heading": item.heading, "summary": item.summary}
+            for name, item in METRICS.items()
         },
         "attention": ATTENTION,
         "evidence": {"for": FOR, "against": AGAINST},

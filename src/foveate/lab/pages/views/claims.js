@@ -164,6 +164,7 @@ export async function open(container) {
         "dl",
         {},
         line("Criterion", claim.criterion),
+        line("Criterion changed after results", claim.revision),
         line("Experiment", `${claim.experiment}${claim.scale ? `, ${claim.scale} scale` : ""}`),
         line("Differs from the paper", claim.deviation),
       ),
@@ -191,7 +192,7 @@ export async function open(container) {
         "h3",
         {},
         `${claim.claim.split(":")[1]} `,
-        h("span", { class: `pill ${claim.mood}` }, claim.verdict),
+        h("span", { class: `pill ${claim.level}` }, claim.verdict),
         ` ${claim.statement}`,
       ),
       h(

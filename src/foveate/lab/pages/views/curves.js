@@ -7,22 +7,7 @@ import { drawChart, lineSpec } from "../ui/charts.js";
 import { select, slider } from "../ui/controls.js";
 import { csv, figure } from "../ui/figure.js";
 
-const TITLES = {
-  accuracy: "Accuracy",
-  ft: "FT, focus right",
-  saif: "SAIF",
-  train_loss: "Training loss",
-  loss: "Held-out loss",
-  a_z: "Attention on the relevant segment",
-  ent: "Entropy of attention, bits",
-  nnz: "Segments with attention",
-  dist: "Distance from even attention",
-  ftpt: "Both right",
-  ffpt: "Right answer, wrong segment",
-  ftpf: "Right segment, wrong answer",
-  ffpf: "Both wrong",
-  ft_alpha: "FT by attention",
-};
+const OTHER_TITLES = { train_loss: "Training loss" }; // quantities that are no registered metric
 const SPARE = ["#332288", "#117733", "#AA4499", "#661100", "#6699CC", "#999933"];
 
 // Further controls and figures may stand with the curve; `moved` hears where the slider stands.
@@ -47,6 +32,7 @@ export async function drawCurves(
       at: range.at === undefined ? last : Number(range.at),
     };
   };
+  const titleOf = (key) => theme.metrics?.[key]?.title ?? OTHER_TITLES[key] ?? key;
   const fig = figure({
     title: "Over training",
     about:
@@ -107,7 +93,7 @@ export async function drawCurves(
       select({
         label: "Curve",
         value: range.quantity,
-        options: Object.fromEntries(quantities.map((key) => [key, TITLES[key] ?? key])),
+        options: Object.fromEntries(quantities.map((key) => [key, titleOf(key)])),
         onchange: (quantity) => {
           setParams({ quantity });
           drawControls();
@@ -174,7 +160,7 @@ export async function drawCurves(
       });
       return `${label(name, part)} ${formatNumber(curve.mean[best], 3)}`;
     });
-    numbers.textContent = `${TITLES[quantity] ?? quantity} at epoch ${formatNumber(at)}: ${near.join("; ")}.`;
+    numbers.textContent = `${titleOf(quantity)} at epoch ${formatNumber(at)}: ${near.join("; ")}.`;
   }
   async function redraw() {
     const range = now();
@@ -194,7 +180,7 @@ export async function drawCurves(
     const total = Math.max(...data.map(({ curve }) => curve.rows)),
       exact = data.every(({ curve }) => curve.exact);
     const points = total.toLocaleString("en");
-    const title = TITLES[range.quantity] ?? range.quantity;
+    const title = titleOf(range.quantity);
     fig.subtitle.textContent = exact
       ? `${title}. All ${points} points are drawn.`
       : `${title}. Thinned from ${points} points; look closer to see all.`;

@@ -4,16 +4,15 @@ import { capitalised, h } from "../core/dom.js";
 import { formatSeconds, hasEnded, progressBar, stateLabel, stopJob } from "../core/job.js";
 import { checkbox, field, select } from "../ui/controls.js";
 
-const PARADIGMS = ["soft", "hard", "lvml", "hybrid", "witness"];
-
 export function fitSettings(view, theme, begin) {
-  const request = { paradigms: [...PARADIGMS], seeds: 3, epochs: null, absent: [] };
+  const raced = Object.keys(theme.paradigms).filter((name) => theme.paradigms[name].raced);
+  const request = { paradigms: [...raced], seeds: 3, epochs: null, absent: [] };
   if (view.absent) request.absent = [view.absent.name];
   const button = { type: "button", class: "main", id: "fit", onclick: () => begin(request) };
   const toggle = (name, on) => {
-    request.paradigms = PARADIGMS.filter((p) => (p === name ? on : request.paradigms.includes(p)));
+    request.paradigms = raced.filter((p) => (p === name ? on : request.paradigms.includes(p)));
   };
-  const boxes = PARADIGMS.map((name) =>
+  const boxes = raced.map((name) =>
     checkbox({
       label: theme.paradigms[name].label,
       colour: theme.paradigms[name].colour,

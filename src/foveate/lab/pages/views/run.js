@@ -60,9 +60,11 @@ const interval = ({ low, high }) => (low === null ? "" : ` [${low.toFixed(1)}, $
 
 export function outcomeTable(run, theme) {
   const cell = (value) => (value ? `${value.mean.toFixed(1)}${interval(value)}` : "–");
+  const metrics = Object.entries(theme.metrics).filter(([, metric]) => metric.summary);
+  const heads = ["Paradigm", ...metrics.map(([, metric]) => metric.heading), "Epochs", "Seeds"];
   return h(
     "div",
-    { class: "scroll panel" },
+    { class: "scroll panel", tabindex: 0, role: "region", "aria-label": "How it ended" },
     h(
       "table",
       {},
@@ -72,9 +74,7 @@ export function outcomeTable(run, theme) {
         h(
           "tr",
           {},
-          ["Paradigm", "Accuracy, %", "FT, %", "SAIF, %", "Epochs", "Seeds"].map((title, k) =>
-            h("th", { class: k ? "number" : null }, title),
-          ),
+          heads.map((title, k) => h("th", { class: k ? "number" : null }, title)),
         ),
       ),
       h(
@@ -94,9 +94,7 @@ export function outcomeTable(run, theme) {
               " ",
               theme.paradigms[item.paradigm]?.label ?? item.paradigm,
             ),
-            [item.accuracy, item.ft, item.saif].map((value) =>
-              h("td", { class: "number" }, cell(value)),
-            ),
+            metrics.map(([key]) => h("td", { class: "number" }, cell(item[key]))),
             h("td", { class: "number" }, item.epochs),
             h("td", { class: "number" }, item.seeds),
           ),
