@@ -6,7 +6,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from foveate.bags.segments import Mosaics
 from foveate.io.collection import Collection
 
 __all__ = ["View", "content"]
@@ -35,15 +34,11 @@ class View:
 
     def rows(self) -> NDArray[np.int64]:
         """Row of the bank of every segment, (N,)."""
-        x = self.collection.bag.x
-        if isinstance(x, Mosaics):
-            return self.flat(x.index)
-        return np.flatnonzero(self.mask)
+        return self.flat(self.collection.bag.index)
 
     def bank(self) -> NDArray[Any]:
         """The rows that these point to."""
-        x = self.collection.bag.x
-        return (x.bank if isinstance(x, Mosaics) else x.flatten(0, 1)).numpy()
+        return self.collection.bag.bank.numpy()
 
     def segments(self) -> NDArray[Any]:
         """All segments, (N, *), without a copy where the bank is just that."""

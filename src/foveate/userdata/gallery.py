@@ -140,11 +140,7 @@ def load_gallery(path: Path) -> list[GalleryBag]:
 
 
 def _rows_of_bank(bag: "Bag", row: int, mask: "Tensor | None") -> list[int]:
-    from foveate.bags.segments import Mosaics
-
-    if not isinstance(bag.x, Mosaics):
-        return [row * bag.m + j for j in range(bag.m) if mask is None or mask[j]]
-    rows: list[int] = (bag.x.index[row] if mask is None else bag.x.index[row][mask]).tolist()
+    rows: list[int] = (bag.index[row] if mask is None else bag.index[row][mask]).tolist()
     return rows
 
 
@@ -157,11 +153,7 @@ def _label(collection: "Collection", bag: "Bag", row: int) -> int | None:
 
 def _values(collection: "Collection", rows: list[int]) -> Array:
     """Numbers of some segments as the user gave them, NaN where missing."""
-    from foveate.bags.segments import Mosaics
-
-    bag = collection.bag
-    bank = bag.x.bank if isinstance(bag.x, Mosaics) else bag.x.flatten(0, 1)
-    values = bank[rows]
+    values = collection.bag.bank[rows]
     if collection.missing is not None:
         values = values.masked_fill(collection.missing[rows], float("nan"))
     return values.numpy()

@@ -79,7 +79,7 @@ class Preparation:
         used = _used(collection.bag.take(rows))
         if collection.kind == "text":
             return _with_words(fresh, collection, used, settings.least)
-        bank = _bank(collection.bag)
+        bank = collection.bag.bank
         if encoded is not None:
             fresh, bank = replace(fresh, encoding=encoded[0]), encoded[1]
         elif bank.is_floating_point() and bank.dim() == 2:
@@ -117,10 +117,7 @@ class Preparation:
         self._must_match(collection)
         bag = collection.bag
         bank = self._bank(collection, report, features)
-        index = (
-            bag.x.index if isinstance(bag.x, Mosaics) else torch.arange(len(bank)).view(bag.shape)
-        )
-        ready = Bag(Mosaics(bank, index), self._labels(collection), bag.z, bag.mask, bag.group)
+        ready = Bag(Mosaics(bank, bag.index), self._labels(collection), bag.z, bag.mask, bag.group)
         if not self.null:
             return ready
         row = None
@@ -131,7 +128,7 @@ class Preparation:
     def _bank(
         self, collection: Collection, report: PartProgress | None, features: Tensor | None
     ) -> Tensor:
-        bank = _bank(collection.bag)
+        bank = collection.bag.bank
         if self.vocabulary is not None:
             return self._ids(collection.words or ())
         if features is not None:
@@ -265,10 +262,4 @@ def _with_words(
 
 def _used(bag: Bag) -> Tensor:
     """Rows of the bank that the bags hold, each once."""
-    if not isinstance(bag.x, Mosaics):
-        return torch.arange(len(bag) * bag.m)
-    return (bag.x.index if bag.mask is None else bag.x.index[bag.mask]).unique()
-
-
-def _bank(bag: Bag) -> Tensor:
-    return bag.x.bank if isinstance(bag.x, Mosaics) else bag.x.flatten(0, 1)
+    return (bag.index if bag.mask is None else bag.index[bag.mask]).unique()

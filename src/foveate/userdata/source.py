@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from foveate.bags.segments import Mosaics
+from foveate.bags.segments import tensors_of
 from foveate.errors import FoveateError
 from foveate.io.collection import Collection
 from foveate.types import PartProgress
@@ -64,8 +64,7 @@ def fingerprint(collection: Collection) -> str:
     """SHA-256 of all that a fit sees of a collection."""
     whole = hashlib.sha256()
     bag = collection.bag
-    x = (bag.x.bank, bag.x.index) if isinstance(bag.x, Mosaics) else (bag.x,)
-    for part in (*x, bag.y, bag.z, bag.mask, bag.group, collection.known):
+    for part in (*tensors_of(bag.x), bag.y, bag.z, bag.mask, bag.group, collection.known):
         _add(whole, part)
     if collection.missing is not None:
         _add(whole, collection.missing)

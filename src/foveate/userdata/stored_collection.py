@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from foveate.bags.bag import Bag
-from foveate.bags.segments import Mosaics
+from foveate.bags.segments import Mosaics, shared_bank, tensors_of
 from foveate.io.collection import Collection
 from foveate.records.checkpoint import load_checkpoint, save_checkpoint
 
@@ -25,8 +25,8 @@ def save_collection(path: Path, collection: Collection) -> None:
         collection: The bags.
     """
     bag = collection.bag
-    x = bag.x
-    tensors = {"bank": x.bank, "index": x.index} if isinstance(x, Mosaics) else {"x": x}
+    shared, stored = shared_bank(bag.x) is not None, tensors_of(bag.x)
+    tensors = dict(zip(("bank", "index") if shared else ("x",), stored, strict=True))
     values = {name: getattr(bag, name) for name in ("y", "z", "mask", "group")}
     values |= {name: getattr(collection, name) for name in NAMES}
     tensors |= {name: value for name, value in values.items() if isinstance(value, Tensor)}

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from foveate.metrics.faults import divergence, silence
+from foveate.metrics.faults import dead_focus_warning, divergence
 from foveate.records.runs import Run
 
 __all__ = ["print_fit"]
@@ -45,7 +45,7 @@ def print_fit(run: Run) -> None:
     records = run.records()
     if lost := divergence(records):
         print(f"warning: not compared, for {lost}")
-    if lost := silence(records):
+    if lost := dead_focus_warning(records):
         print(f"warning: {lost}")
     print(f"* {manifest['chosen']} is chosen: {manifest['rule']}")
     print(f"report: {run.path / 'report.html'}")
