@@ -8,7 +8,7 @@ from foveate.training.loop import fit
 
 __all__ = ["TRAINABLE", "bags", "small_model", "trained"]
 
-TRAINABLE = [name for name in PARADIGMS.names() if name != "direct"]
+TRAINABLE = [name for name, kind in PARADIGMS.items() if not kind().whole_bag]
 
 
 def bags(seeds, n=40, m=4, name="error-mode-1"):

@@ -1,4 +1,4 @@
-"""Prove that a refactoring changed no number: run a fixed set of small jobs and digest the results.
+"""Check that a refactoring changes no number: run a fixed set of small jobs and digest the results.
 
 Usage::
 
@@ -74,13 +74,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--compare", action="store_true")
-    given = parser.parse_args()
-    if given.compare:
-        before, after = (json.loads(path.read_text()) for path in given.files)
+    args = parser.parse_args()
+    if args.compare:
+        before, after = (json.loads(path.read_text()) for path in args.files)
         sys.exit(compare(before, after))
     digest = digest_jobs()
-    given.files[0].write_text(json.dumps(digest, indent=1, sort_keys=True) + "\n")
-    print(f"{len(digest)} entries: {given.files[0]}")
+    args.files[0].write_text(json.dumps(digest, indent=1, sort_keys=True) + "\n")
+    print(f"{len(digest)} entries: {args.files[0]}")
 
 
 def compare(before: Digest, after: Digest) -> int:
@@ -94,7 +94,7 @@ def compare(before: Digest, after: Digest) -> int:
 
 def digest_jobs() -> Digest:
     """Run every job in a new directory, then interrupt and resume every run."""
-    found: Digest = {}
+    digest: Digest = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_inputs(folder)
@@ -102,17 +102,17 @@ def digest_jobs() -> Digest:
             for command in commands:
                 print(f"{job}: foveate {' '.join(command)}", flush=True)
                 printed = foveate(command, folder)
-                found |= {f"{job}/{key}": value for key, value in of_output(printed)}
+                digest |= {f"{job}/{key}": value for key, value in output_entries(printed)}
             if job in WRITTEN:
-                found[f"{job}/{WRITTEN[job]}"] = hashed((folder / WRITTEN[job]).read_bytes())
+                digest[f"{job}/{WRITTEN[job]}"] = short_hash((folder / WRITTEN[job]).read_bytes())
         for run in RUNS:
-            found |= {f"run {key}": value for key, value in of_run(folder / run, folder)}
+            digest |= {f"run {key}": value for key, value in run_entries(folder / run, folder)}
         for run in RUNS:
             print(f"{run}: interrupted and resumed", flush=True)
             interrupt(folder / run)
             foveate(["resume", run, "--json"], folder)
-            found |= {f"resumed {key}": value for key, value in of_run(folder / run, folder)}
-    return found
+            digest |= {f"resumed {key}": value for key, value in run_entries(folder / run, folder)}
+    return digest
 
 
 def foveate(command: list[str], folder: Path) -> str:
@@ -131,84 +131,84 @@ def foveate(command: list[str], folder: Path) -> str:
 
 
 def interrupt(run: Path) -> None:
-    """Take the last part's record away and mark the run as running."""
+    """Delete the last part's record and mark the run as running."""
     manifest = json.loads((run / "manifest.json").read_text())
     (run / manifest["parts"][-1] / "record.npz").unlink()
     (run / "manifest.json").write_text(json.dumps(manifest | {"status": "running"}))
 
 
-def of_output(printed: str) -> Iterator[tuple[str, str]]:
+def output_entries(printed: str) -> Iterator[tuple[str, str]]:
     """Entries of what a command printed: a JSON document, else the numbers in the text."""
     try:
-        yield from of_json(json.loads(printed), "output")
+        yield from json_entries(json.loads(printed), "output")
     except ValueError:
         numbers = re.findall(r"-?\d+\.\d+", printed)
         yield "output", ", ".join(numbers)
 
 
-def of_run(run: Path, folder: Path) -> Iterator[tuple[str, str]]:
+def run_entries(run: Path, folder: Path) -> Iterator[tuple[str, str]]:
     """Entries of every array and every number in a run directory."""
     for path in sorted(run.rglob("*")):
         name = str(path.relative_to(folder))
         if path.suffix == ".npz":
             with np.load(path, allow_pickle=False) as arrays:
                 for key in sorted(arrays.files):
-                    yield from of_array(arrays[key], f"{name}:{key}")
+                    yield from array_entries(arrays[key], f"{name}:{key}")
         elif path.suffix == ".safetensors":
             for key, array in sorted(load_file(path).items()):
-                yield from of_array(array, f"{name}:{key}")
+                yield from array_entries(array, f"{name}:{key}")
         elif path.suffix == ".json":
-            yield from of_json(json.loads(path.read_text()), name)
+            yield from json_entries(json.loads(path.read_text()), name)
 
 
-def of_array(array: Any, name: str) -> Iterator[tuple[str, str]]:
-    """One entry of an array; the metadata of a record is JSON in disguise."""
+def array_entries(array: Any, name: str) -> Iterator[tuple[str, str]]:
+    """One entry of an array; the metadata of a record is stored as JSON bytes."""
     if name.endswith(":meta"):
-        yield from of_json(json.loads(array.tobytes()), name)
+        yield from json_entries(json.loads(array.tobytes()), name)
     else:
-        yield name, f"{array.dtype}{list(array.shape)} {hashed(np.ascontiguousarray(array))}"
+        yield name, f"{array.dtype}{list(array.shape)} {short_hash(np.ascontiguousarray(array))}"
 
 
-def of_json(value: Any, name: str) -> Iterator[tuple[str, str]]:
-    """One entry for every number, and for every text that stands where a number could."""
+def json_entries(value: Any, name: str) -> Iterator[tuple[str, str]]:
+    """One entry for every number and every list of numbers."""
     if isinstance(value, dict):
         for key, inner in value.items():
             if key not in VOLATILE:
-                yield from of_json(inner, f"{name}.{key}")
+                yield from json_entries(inner, f"{name}.{key}")
     elif isinstance(value, list) and any(isinstance(v, dict | list) for v in value):
         for index, inner in enumerate(value):
-            yield from of_json(inner, f"{name}[{index}]")
+            yield from json_entries(inner, f"{name}[{index}]")
     elif isinstance(value, list):
-        yield name, hashed(json.dumps([v for v in value if not isinstance(v, str)]).encode())
+        yield name, short_hash(json.dumps([v for v in value if not isinstance(v, str)]).encode())
     elif not isinstance(value, str):
         yield name, repr(value)
 
 
-def hashed(data: Any) -> str:
+def short_hash(data: Any) -> str:
     """A short SHA-256 of bytes."""
     return hashlib.sha256(data).hexdigest()[:16]
 
 
 def write_inputs(folder: Path) -> None:
     """Recordings as in the guide, labelled texts, and sentence pairs, from a fixed seed."""
-    chance = random.Random(0)
-    write_recordings(folder, chance)
+    generator = random.Random(0)
+    write_recordings(folder, generator)
     words = [f"w{k}" for k in range(30)]
     with (folder / "texts.csv").open("w", newline="") as file:
         table = csv.writer(file)
         table.writerow(["text", "label"])
         for i in range(200):
-            text = chance.choices(words, k=chance.randint(5, 12))
-            text[chance.randrange(len(text))] = ("awful", "great")[i % 2]
+            text = generator.choices(words, k=generator.randint(5, 12))
+            text[generator.randrange(len(text))] = ("awful", "great")[i % 2]
             table.writerow([" ".join(text), ("bad", "good")[i % 2]])
-    pairs = [chance.choices(range(30), k=chance.randint(3, 9)) for _ in range(150)]
+    pairs = [generator.choices(range(30), k=generator.randint(3, 9)) for _ in range(150)]
     (folder / "de.txt").write_text("".join(" ".join(f"d{k}" for k in s) + "\n" for s in pairs))
     flipped = [sorted(s, key=lambda k: (k % 3, k)) for s in pairs]
     (folder / "en.txt").write_text("".join(" ".join(f"e{k}" for k in s) + "\n" for s in flipped))
 
 
-def write_recordings(folder: Path, chance: random.Random) -> None:
-    """Pumps whose fault is heard in one window; labelled ones, and new ones without labels."""
+def write_recordings(folder: Path, generator: random.Random) -> None:
+    """Pump recordings whose fault is audible in one window: labelled ones, and new ones."""
     names = ["recording", "fault", "pump", "start", "end", "a", "b", "c", "heard"]
     with (
         (folder / "recordings.csv").open("w", newline="") as old,
@@ -219,11 +219,11 @@ def write_recordings(folder: Path, chance: random.Random) -> None:
         tables[1].writerow([name for name in names if name not in ("fault", "heard")])
         for i in range(140):
             fault = ("bearing", "leak", "none")[i % 3]
-            length = chance.randint(4, 7)
-            place = chance.randrange(length)
+            length = generator.randint(4, 7)
+            position = generator.randrange(length)
             for k in range(length):
-                a, b, c = (chance.gauss(0, 1) for _ in range(3))
-                heard = k == place and fault != "none"
+                a, b, c = (generator.gauss(0, 1) for _ in range(3))
+                heard = k == position and fault != "none"
                 shift = 3 * heard * (1 if fault == "bearing" else -1)
                 row = [k, k + 1, round(a + shift, 3), round(b, 3), round(c, 3)]
                 if i < 120:

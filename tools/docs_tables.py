@@ -1,7 +1,7 @@
-"""Rewrite the tables in README and docs that are made from stored results.
+"""Update the tables in README and docs that are generated from stored results.
 
-Usage: ``python tools/docs_tables.py`` in the root of the repository. A page has the lines
-``<!-- stored: NAME -->`` and ``<!-- end -->``; what stands between them is generated.
+Usage: ``python tools/docs_tables.py`` in the root of the repository. The text between the lines
+``<!-- stored: NAME -->`` and ``<!-- end -->`` of a page is generated.
 """
 
 import re
@@ -12,28 +12,30 @@ from pathlib import Path
 from foveate.records.record import write_atomically
 from foveate.studies.reproduction import Result, stored_results
 from result_tables import (
-    calm_table,
+    calibrated_table,
+    diagnosis_table,
     group_table,
-    left_table,
-    said_table,
-    timed_table,
-    tried_table,
+    permutation_table,
+    table_with_duration,
+    variants_table,
     witness_table,
 )
 
-MARKED = re.compile(r"(?<=<!-- stored: )([\w-]+)( -->\n).*?(?=^<!-- end -->)", re.S | re.M)
-LOOKED = dict.fromkeys(("accuracy %", "FT %", "SAIF %"), ".1f")
-MADE: Mapping[str, tuple[str, str, Callable[[Result], str]]] = {
+MARKER = re.compile(r"(?<=<!-- stored: )([\w-]+)( -->\n).*?(?=^<!-- end -->)", re.S | re.M)
+FOCUS_MEASURES = dict.fromkeys(("accuracy %", "FT %", "SAIF %"), ".1f")
+TABLES: Mapping[str, tuple[str, str, Callable[[Result], str]]] = {
     "witness": ("witness", "", witness_table),
     "witness-in-short": ("witness", "", partial(witness_table, without=", pixels")),
-    "witness-calm": ("witness", "", calm_table),
-    "witness-tried": ("witness", "", tried_table),
+    "witness-calm": ("witness", "", calibrated_table),
+    "witness-tried": ("witness", "", variants_table),
     "witness-unbalanced": ("witness", "unbalanced", witness_table),
-    "witness-linear": ("witness", "linear", partial(group_table, measures=LOOKED)),
+    "witness-linear": ("witness", "linear", partial(group_table, measures=FOCUS_MEASURES)),
     "table1-two-hours": (
         "table1",
         "two-hours",
-        partial(timed_table, measures={"SAIF %": ".1f", "accuracy %": ".1f", "mean a_z": ".3f"}),
+        partial(
+            table_with_duration, measures={"SAIF %": ".1f", "accuracy %": ".1f", "mean a_z": ".3f"}
+        ),
     ),
     "trust-validation": (
         "trust-validation",
@@ -63,48 +65,47 @@ MADE: Mapping[str, tuple[str, str, Callable[[Result], str]]] = {
             group_table, measures={"bag AUC": ".3f", "segment AUROC": ".3f", "pointing %": ".0f"}
         ),
     ),
-    "diagnosis-said": ("diagnosis", "", said_table),
-    "diagnosis-left": ("diagnosis", "", left_table),
+    "diagnosis-said": ("diagnosis", "", diagnosis_table),
+    "diagnosis-left": ("diagnosis", "", permutation_table),
 }
-"""What a page can ask for: the stored study, its label, and how it is written."""
+"""The available tables: stored study, label of the result, and the function that formats it."""
 
 
-def renew(place: Path, results: Sequence[Result]) -> list[Path]:
-    """Renew what pages ask for: all in a folder of docs, and the README beside it.
+def update_pages(folder: Path, results: Sequence[Result]) -> list[Path]:
+    """Update the generated tables of all pages in the docs folder and of the README beside it.
 
     Args:
-        place: The folder.
-        results: What is stored.
+        folder: The docs folder.
+        results: The stored results.
 
     Returns:
         The pages that have changed.
     """
     changed = []
-    for path in [*sorted(place.rglob("*.md")), place.parent / "README.md"]:
+    for path in [*sorted(folder.rglob("*.md")), folder.parent / "README.md"]:
         text = path.read_text("utf-8") if path.exists() else ""
-        if (now := renewed(text, results)) != text:
-            content = now.encode()
-            write_atomically(path, lambda file, content=content: file.write(content))
+        if (updated := update_tables(text, results)) != text:
+            write_atomically(path, updated.encode())
             changed.append(path)
     return changed
 
 
-def renewed(text: str, results: Sequence[Result]) -> str:
-    r"""A page with the tables it asks for; one of which nothing is stored stays as it is.
+def update_tables(text: str, results: Sequence[Result]) -> str:
+    r"""Replace the generated tables of a page; a table without a stored result is unchanged.
 
     Example:
-        >>> renewed("<!-- stored: witness -->\nold\n<!-- end -->", [])
+        >>> update_tables("<!-- stored: witness -->\nold\n<!-- end -->", [])
         '<!-- stored: witness -->\nold\n<!-- end -->'
     """
-    kept = {(own["table"], own.get("label", "")): own for own in results if own.get("cells")}
+    stored = {(r["table"], r.get("label", "")): r for r in results if r.get("cells")}
 
-    def made(found: re.Match[str]) -> str:
-        table, label, make = MADE[found[1]]
-        own = kept.get((table, label))
-        return f"{found[1]}{found[2]}{make(own)}\n" if own else found[0]
+    def replacement(match: re.Match[str]) -> str:
+        table, label, make = TABLES[match[1]]
+        result = stored.get((table, label))
+        return f"{match[1]}{match[2]}{make(result)}\n" if result else match[0]
 
-    return MARKED.sub(made, text)
+    return MARKER.sub(replacement, text)
 
 
 if __name__ == "__main__":
-    print(*renew(Path("docs"), stored_results()), sep="\n")
+    print(*update_pages(Path("docs"), stored_results()), sep="\n")

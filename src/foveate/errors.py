@@ -1,7 +1,29 @@
-"""The one exception for a user's mistake: what must hold, what came, where."""
+"""Exceptions that the command line reports in one sentence."""
 
-__all__ = ["FoveateError"]
+from pathlib import Path
+
+__all__ = ["FoveateError", "RunInterrupted"]
 
 
 class FoveateError(ValueError):
-    """A mistake the user can mend; the command line prints its sentence and exits with code 2."""
+    """A mistake the user can correct; the command line prints it and exits with code 2.
+
+    Example:
+        >>> import foveate
+        >>> foveate.load("digit")
+        Traceback (most recent call last):
+            ...
+        foveate.errors.FoveateError: unknown data set 'digit'. Did you mean 'digits'?
+    """
+
+
+class RunInterrupted(KeyboardInterrupt):
+    """A run was interrupted by the user and can be resumed.
+
+    Args:
+        run: The run's directory.
+    """
+
+    def __init__(self, run: Path) -> None:
+        super().__init__()
+        self.run = run

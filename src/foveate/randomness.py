@@ -4,7 +4,7 @@ import hashlib
 
 import torch
 
-__all__ = ["generator"]
+__all__ = ["generator", "stable_permutation"]
 
 
 def generator(*parts: str | int) -> torch.Generator:
@@ -17,5 +17,20 @@ def generator(*parts: str | int) -> torch.Generator:
         >>> bool((torch.rand(3, generator=a) == torch.rand(3, generator=b)).all())
         True
     """
-    digest = hashlib.sha256("\x1f".join(map(str, parts)).encode()).digest()
-    return torch.Generator().manual_seed(int.from_bytes(digest[:8], "big") >> 1)
+    return torch.Generator().manual_seed(int.from_bytes(_digest(*parts)[:8], "big") >> 1)
+
+
+def stable_permutation(n: int, *parts: str | int) -> list[int]:
+    """A permutation of 0 … n−1 from SHA-256 alone, so that no library version can change it.
+
+    Position ``i`` is ranked by the hash of ``parts`` and ``i``.
+
+    Example:
+        >>> stable_permutation(5, "folds", 0)
+        [0, 1, 4, 3, 2]
+    """
+    return sorted(range(n), key=lambda i: (_digest(*parts, i), i))
+
+
+def _digest(*parts: str | int) -> bytes:
+    return hashlib.sha256("\x1f".join(map(str, parts)).encode()).digest()

@@ -66,7 +66,7 @@ class Settings(BaseModel):
     """A frozen set of named values whose errors are one sentence.
 
     Example:
-        >>> class Sizes(Checked):
+        >>> class Sizes(Settings):
         ...     seeds: Count = 3
         ...     sets: tuple[Annotated[str, one_of(("digits", "mnist"))], ...] = ("digits",)
         >>> Sizes(sets=("digit",))

@@ -1,4 +1,4 @@
-"""Help at once, interrupts in one line, and our own mistakes not hidden."""
+"""Help without heavy imports, interrupts in one line, programming errors not hidden."""
 
 import os
 import resource
@@ -12,25 +12,26 @@ from foveate.cli import COMMANDS
 from .typed import call, succeed
 
 
-def test_an_interrupt_says_how_to_go_on(monkeypatch):
+def test_an_interrupt_says_how_to_resume(monkeypatch, tmp_path):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("foveate.jobs.race.start_race", interrupted)
-    code, _, err = call("race", "error-mode-1")
+    monkeypatch.setattr("foveate.jobs.race.fit", interrupted)
+    code, _, err = call("race", "error-mode-1", "--n=20", "--n-test=10", "--out", tmp_path / "a")
     assert code == 130
-    assert err == "foveate: stopped; 'foveate resume' goes on from the last checkpoint\n"
+    resume = f"foveate resume {tmp_path / 'a'}"
+    assert err == f"foveate: stopped; '{resume}' continues from the last checkpoint\n"
 
 
-def test_an_interrupt_promises_no_resume_where_there_is_none(monkeypatch):
+def test_an_interrupt_without_a_run_promises_no_resume(monkeypatch):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("foveate.cli.commands.races.list_runs", interrupted)
+    monkeypatch.setattr("foveate.cli.commands.runs.list_runs", interrupted)
     assert call("runs") == (130, "", "foveate: stopped\n")
 
 
-def test_a_mistake_of_ours_is_not_hidden(monkeypatch):
+def test_a_programming_error_is_not_hidden(monkeypatch):
     def wrong(*args, **kwargs):
         raise ValueError("not the user's")
 
@@ -45,7 +46,7 @@ def foveate(*arguments):
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-def test_help_is_there_at_once():
+def test_help_takes_less_than_half_a_second():
     def seconds():
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         assert "race" in foveate("--help")
@@ -64,5 +65,5 @@ def test_help_names_every_command_and_flag():
     flags += " equal-compute epochs batch lr optimizer validation patience stop-below"
     for flag in (flags + " config out json").split():
         assert f"--{flag}" in out
-    assert succeed("--version").strip() == "foveate 0.1.0"
+    assert succeed("--version").strip() == "foveate 0.2.0"
     assert os.listdir() == []

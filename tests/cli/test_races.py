@@ -64,7 +64,7 @@ def test_the_table_fits_a_terminal_of_eighty_columns(race, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("NO_COLOR", "1")
-    from foveate.cli.tables import print_race
+    from foveate.report.terminal.race import print_race
 
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
@@ -81,7 +81,7 @@ def test_the_table_fits_a_terminal_of_eighty_columns(race, monkeypatch):
 def test_names_with_brackets_are_printed_as_they_are(quick):
     odd = quick.rename(quick.parent / "a[b]c")
     assert "a[b]c" in succeed("runs", odd.parent)
-    from foveate.cli.tables import print_race
+    from foveate.report.terminal.race import print_race
 
     out = io.StringIO()
     with contextlib.redirect_stdout(out):

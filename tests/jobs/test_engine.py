@@ -1,4 +1,4 @@
-"""Where parts execute: here, in processes, on a cluster with a worker that is killed."""
+"""Where tasks run: in this process, in several, on a cluster with a worker that is killed."""
 
 import json
 import os
@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from foveate.errors import FoveateError
-from foveate.jobs.engine import Engine, Job, execute
+from foveate.jobs.engine import Engine, Task, execute
+from foveate.jobs.experiment import start_experiment
 from foveate.jobs.race import resume_race, start_race
-from foveate.jobs.runner import start_experiment
 from foveate.records.record import Record
 from foveate.records.runs import Run, open_run
 from foveate.training.plan import Race
@@ -23,23 +23,23 @@ HERE = Path(__file__).parent
 SLOW = Race(data="error-mode-1", paradigms=("soft", "hard"), seeds=2, n=40, n_test=20, epochs=400)
 
 
-def count_to(folder, name, *, tell, until, fail=False):
-    """A job for tests: counts, and notes in which process."""
-    place = folder / name
-    place.mkdir(exist_ok=True)
+def count_to(folder, name, *, progress, until, fail=False):
+    """A task for tests: counts, and records its process."""
+    own = folder / name
+    own.mkdir(exist_ok=True)
     if fail:
         raise FoveateError(f"{name} cannot count")
     for k in range(1, until + 1):
-        tell(k, until)
+        progress(k, until)
     before = sorted(p.name for p in folder.iterdir() if p.is_dir())
     kept = os.environ.get("MALLOC_TRIM_THRESHOLD_")
     Record(
         np.arange(until), {}, {"pid": np.array([os.getpid()])}, {"saw": before, "kept": kept}
-    ).save(place / "record.npz")
+    ).save(own / "record.npz")
 
 
-def job(name, after=(), **arguments):
-    return Job(name, f"{__name__}:count_to", {"until": 3, **arguments}, after)
+def task(name, after=(), **arguments):
+    return Task(name, count_to, {"until": 3, **arguments}, after)
 
 
 def same(one: Run, two: Run) -> None:
@@ -53,14 +53,14 @@ def same(one: Run, two: Run) -> None:
 
 def test_here_jobs_run_in_order_and_report(tmp_path):
     said = []
-    execute([job("a"), job("b", ("a",))], tmp_path, Engine(), lambda *now: said.append(now))
+    execute([task("a"), task("b", ("a",))], tmp_path, Engine(), lambda *now: said.append(now))
     assert said == [(name, k, 3) for name in "ab" for k in (1, 2, 3)]
     assert Record.load(tmp_path / "b" / "record.npz").meta["saw"] == ["a", "b"]
     assert Record.load(tmp_path / "a" / "record.npz").final["pid"] == [os.getpid()]
 
 
 def test_processes_of_this_machine_keep_the_memory_that_a_step_frees(tmp_path):
-    execute([job("a"), job("b")], tmp_path, Engine(workers=2), None)
+    execute([task("a"), task("b")], tmp_path, Engine(workers=2), None)
     records = [Record.load(tmp_path / name / "record.npz") for name in "ab"]
     assert all(record.final["pid"] != [os.getpid()] for record in records)
     assert {record.meta["kept"] for record in records} == {str(2**26)}
@@ -73,7 +73,7 @@ def test_an_engine_needs_a_worker():
 
 def test_a_scheduler_that_is_not_there_is_named(tmp_path):
     with pytest.raises(FoveateError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
-        execute([job("a")], tmp_path, Engine(cluster="tcp://127.0.0.1:9"), None)
+        execute([task("a")], tmp_path, Engine(cluster="tcp://127.0.0.1:9"), None)
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def cluster(tmp_path):
     """A scheduler and two workers as processes of their own on loopback."""
     env = os.environ | {
         "OMP_NUM_THREADS": "1",
-        "PYTHONPATH": str(HERE),
+        "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")]),
         "DASK_DISTRIBUTED__WORKER__DAEMON": "False",
         "DASK_TEMPORARY_DIRECTORY": str(tmp_path / "dask"),
     }
@@ -144,22 +144,22 @@ def _files_travel_where_the_folder_is_not_shared(address, tmp_path):
     hidden.mkdir()
     seen = []
     with engine._client(Engine(cluster=address)) as client:
-        jobs = [job("a"), job("b", ("a",))]
+        tasks = [task("a"), task("b", ("a",))]
         nowhere = tmp_path / "not on the worker"
         engine._mark(hidden)
         futures = client.submit(
-            engine._perform, jobs[0], str(nowhere), "another mark", "topic", {}, {}
+            engine._perform, tasks[0], str(nowhere), "another mark", "topic", {}
         ).result()
         engine._write(hidden / "a", futures)
         later = client.submit(
-            engine._perform, jobs[1], str(nowhere), "x", "topic", {}, {"a": futures}
+            engine._perform, tasks[1], str(nowhere), "x", "topic", {"a": futures}
         ).result()
         seen.append(sorted(later))
         # A job done in the run's own folder hands its files on, if others need them.
         mark = engine._mark(hidden)
         kept, handed = (
             client.submit(
-                engine._perform, job(name), str(hidden), mark, "topic", {}, {}, handed_on=on
+                engine._perform, task(name), str(hidden), mark, "topic", {}, send_files=on
             ).result()
             for name, on in (("c", False), ("d", True))
         )
@@ -173,7 +173,7 @@ def _mistakes_are_told(address, tmp_path):
     place = tmp_path / "mistake"
     place.mkdir()
     with pytest.raises(FoveateError, match="a cannot count"):
-        execute([job("a", fail=True)], place, Engine(cluster=address), None)
+        execute([task("a", fail=True)], place, Engine(cluster=address), None)
 
 
 @pytest.mark.timeout(240)

@@ -7,9 +7,8 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from foveate.jobs import runner
-from foveate.jobs.experiment import EXPERIMENTS, Experiment
-from foveate.jobs.runner import start_experiment
+from foveate.jobs import experiment, lifecycle
+from foveate.jobs.experiment import EXPERIMENTS, Experiment, start_experiment
 from foveate.records.record import Record
 from foveate.records.runs import open_run
 from foveate.registry import Registry
@@ -49,11 +48,11 @@ def test_cpu_seconds_are_counted_through_a_kill(tmp_path, monkeypatch):
     own.register("busy")(Busy)
     for name, kind in EXPERIMENTS.items():
         own.register(name)(kind)
-    monkeypatch.setattr(runner, "EXPERIMENTS", own)
-    monkeypatch.setattr(runner, "KEEP_EVERY", 0.0)
+    monkeypatch.setattr(experiment, "EXPERIMENTS", own)
+    monkeypatch.setattr(lifecycle, "SAVE_EVERY", 0.0)
     with pytest.raises(KeyboardInterrupt):
         start_experiment("busy", "smoke", out=tmp_path / "run")
-    run = runner.resume_experiment(open_run(tmp_path / "run"))
+    run = lifecycle.resume_job(open_run(tmp_path / "run"))
     # .2 s before the kill, then .4 s of either part.
     assert run.record("a").meta["spent"] == pytest.approx(0.6, abs=0.1)
     assert run.record("b").meta["spent"] == pytest.approx(0.4, abs=0.1)

@@ -7,11 +7,11 @@ import pytest
 
 from foveate import FocusClassifier
 from foveate.cli import main
-from foveate.cli.tables import as_numbers
 from foveate.errors import FoveateError
 from foveate.metrics.faults import diverged, divergence, faults, silence, silent
 from foveate.records.record import Record
 from foveate.records.runs import open_run
+from foveate.report.terminal.race import race_numbers
 
 RUNAWAY = ("--lr", "1e12", "--optimizer", "sgd", "--epochs", "3", "--seeds", "2")
 
@@ -73,7 +73,7 @@ def test_a_dead_focus_is_named_by_a_race_and_its_report(tmp_path, capsys):
     said = "the focus fell silent for {} (1 of 2 seeds)"
     assert f"warning: {said.format('soft')}" in capsys.readouterr().out
     assert f"Read with care: {said.format('Soft')}" in (run / "report.html").read_text()
-    assert as_numbers(open_run(run))["paradigms"]["soft"]["silent"] == [1]
+    assert race_numbers(open_run(run))["paradigms"]["soft"]["silent"] == [1]
 
 
 def test_a_race_that_ran_away_says_so_in_table_numbers_and_report(tmp_path, capsys):

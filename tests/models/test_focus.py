@@ -12,7 +12,7 @@ from foveate.errors import FoveateError
 from foveate.models.focus import FCAM, FixedFocus
 from foveate.models.nets import mlp
 
-RULES = [name for name in PARADIGMS.names() if name != "direct"]
+RULES = [name for name, kind in PARADIGMS.items() if not kind().whole_bag]
 
 
 def built(make):

@@ -1,4 +1,4 @@
-"""Small run directories with arrays drawn by hand: nothing is trained."""
+"""Small run directories with generated arrays; nothing is trained."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -27,7 +27,7 @@ def make_record(
     mask: bool = False,
     sharp: float = 3.0,
 ) -> Record:
-    """A record whose last row over time is what its final arrays say; all share their bags."""
+    """A record whose last row over time agrees with its final arrays; records share bags."""
     rng, bags = np.random.default_rng(seed), np.random.default_rng(99)
     where = bags.integers(m, size=(members, n))
     relevant = where[..., None] == np.arange(m)
@@ -69,7 +69,7 @@ def make_record(
 
 
 def drawn_segments(kind: str, rows: int, m: int) -> np.ndarray:
-    """Segments to look at, of one kind."""
+    """Random segments of one kind."""
     rng = np.random.default_rng(7)
     if kind == "grey":
         return rng.integers(256, size=(rows, m, 1, 5, 5), dtype=np.uint8)

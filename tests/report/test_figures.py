@@ -6,17 +6,17 @@ import altair as alt
 import numpy as np
 import pytest
 
-from foveate.charts.layout import spread
+from foveate.charts.layout import spread_labels
 from foveate.charts.palette import colour, dash, label, shape
 from foveate.charts.render import inline_svg, to_png, to_svg
 from foveate.errors import FoveateError
-from foveate.metrics.focus import QUADRANTS, threshold_curve
+from foveate.metrics.focus import QUADRANTS, focus_and_prediction, threshold_curve
 from foveate.metrics.intervals import mean_interval
 from foveate.metrics.summary import summarise
 from foveate.report import export_figures
 from foveate.report.drawing.accuracy_plane import plane
 from foveate.report.drawing.race_charts import figures
-from foveate.report.outcomes import focus_and_prediction, outcomes, switch_epoch
+from foveate.report.outcomes import Switch, find_switch, outcomes
 
 PARTS = ("soft", "hard", "lvml", "hybrid")
 NAMES = {
@@ -37,7 +37,7 @@ def rows_of(chart):
     return next(iter(spec["datasets"].values())) if "datasets" in spec else spec["data"]["values"]
 
 
-def test_every_figure_is_valid_and_legible_in_size(race):
+def test_every_figure_is_valid_and_has_a_readable_width(race):
     charts = figures(race)
     assert set(charts) == NAMES
     for name, chart in charts.items():
@@ -46,12 +46,12 @@ def test_every_figure_is_valid_and_legible_in_size(race):
         assert 280 <= width <= 480, name
 
 
-def test_figures_without_relevance_are_the_two_that_need_none(make_run):
+def test_figures_without_known_relevance(make_run):
     assert set(figures(make_run(z=False))) == {"curve-accuracy", "curve-train_loss"}
     assert figures(make_run("none", finished=())) == {}
 
 
-def test_the_plane_shows_means_intervals_and_cost(race):
+def test_plane_contains_means_intervals_and_cost(race):
     rows = {row["name"]: row for row in rows_of(figures(race)["plane"])}
     for name, record in race.records().items():
         summary, row = summarise(record), rows[label(name)]
@@ -62,7 +62,7 @@ def test_the_plane_shows_means_intervals_and_cost(race):
         assert row["colour"] == colour(name)
 
 
-def test_labels_of_the_plane_never_meet_even_if_the_points_do(make_run):
+def test_plane_labels_do_not_overlap_for_equal_points(make_run):
     record = make_run(parts=("soft",)).record("soft")
     many = outcomes("r", {f"p{k}": record for k in range(9)})
     chart = plane(many)
@@ -75,7 +75,7 @@ def test_labels_of_the_plane_never_meet_even_if_the_points_do(make_run):
     assert heights[-1] <= high
 
 
-def test_axes_of_the_plane_span_ten_points_and_stay_within_percent(make_run):
+def test_plane_axes_span_ten_points_within_0_and_100(make_run):
     spec = plane(outcomes("r", make_run(parts=("soft",), members=1).records())).to_dict()
     for channel in ("x", "y"):
         encoding = spec["layer"][0]["encoding"][channel]
@@ -87,28 +87,28 @@ def test_axes_of_the_plane_span_ten_points_and_stay_within_percent(make_run):
         assert ticks[-1] <= 100
 
 
-def test_curves_are_means_with_their_intervals(race):
+def test_curves_are_means_with_intervals(race):
     charts = figures(race)
     for name, factor in (("accuracy", 100), ("saif", 100), ("train_loss", 1)):
         rows = rows_of(charts[f"curve-{name}"])
         for part, record in race.records().items():
-            own = {row["x"]: row for row in rows if row["paradigm"] == label(part)}
-            seen = [
+            rows_at = {row["x"]: row for row in rows if row["paradigm"] == label(part)}
+            times = [
                 t
                 for t, v in zip(record.t, record.values[name], strict=True)
                 if not np.isnan(v).any()
             ]
-            assert sorted(own) == seen
-            for t in seen:
+            assert sorted(rows_at) == times
+            for t in times:
                 top = np.inf if factor == 1 else 100.0
                 expected = mean_interval(factor * record.values[name][t], within=(0, top))
-                assert own[t]["mean"] == pytest.approx(expected.mean)
-                assert [own[t]["low"], own[t]["high"]] == pytest.approx(
+                assert rows_at[t]["mean"] == pytest.approx(expected.mean)
+                assert [rows_at[t]["low"], rows_at[t]["high"]] == pytest.approx(
                     [expected.low, expected.high]
                 )
 
 
-def test_quadrants_fill_the_whole(race):
+def test_quadrants_sum_to_100_percent(race):
     chart = figures(race)["quadrants-hard"]
     total = Counter()
     for row in rows_of(chart):
@@ -119,7 +119,7 @@ def test_quadrants_fill_the_whole(race):
     assert ends == pytest.approx([100 * record.last(k).mean() for k in QUADRANTS])
 
 
-def test_the_threshold_curve_is_the_share_of_bags_above(race):
+def test_threshold_curve_is_the_share_of_bags_above(race):
     rows = rows_of(figures(race)["threshold"])
     a_z, _ = focus_and_prediction(race.record("lvml"))
     for row in (row for row in rows if row["paradigm"] == "LVML"):
@@ -131,14 +131,15 @@ def test_the_threshold_curve_is_the_share_of_bags_above(race):
 @pytest.mark.parametrize(
     ("switch", "epoch"), [(0.5, 2), (3, 3), (0.0, None), (9, None), ("plateau", None)]
 )
-def test_the_switch_is_shown_where_it_is_known(make_run, switch, epoch):
+def test_switch_is_marked_if_it_is_known(make_run, switch, epoch):
     run = make_run("one", ("hybrid",), manifest={"config": {"switch": switch}})
-    assert switch_epoch(run, run.records()) == epoch
-    shown = "hybrid turns hard" in to_svg(figures(run)["curve-ft"])
+    expected = None if epoch is None else Switch("hybrid", epoch, "Hard")
+    assert find_switch(run, run.records()) == expected
+    shown = "hybrid switches to hard" in to_svg(figures(run)["curve-ft"])
     assert shown == (epoch is not None)
 
 
-def test_inlined_pictures_keep_their_ids_apart():
+def test_inlined_figures_have_unique_ids():
     data = alt.Data(values=[{"a": 1, "b": 2}])
     chart = alt.Chart(data, description='a "b" <c>').mark_line(clip=True).encode(x="a:Q", y="b:Q")
     first, second = inline_svg(chart, "one"), inline_svg(chart, "two")
@@ -164,7 +165,7 @@ def test_export_writes_every_figure_in_every_format(race, tmp_path):
         )
 
 
-def test_export_of_one_format_and_of_none_that_is_known(make_run, tmp_path):
+def test_export_of_one_format_and_of_an_unknown_format(make_run, tmp_path):
     run = make_run("one", ("soft",), z=False)
     only = export_figures(run, tmp_path / "svg", ("svg",))
     assert [p.name for p in only] == ["curve-accuracy.svg", "curve-train_loss.svg", "gallery.svg"]
@@ -175,12 +176,12 @@ def test_export_of_one_format_and_of_none_that_is_known(make_run, tmp_path):
         export_figures(run, tmp_path / "file" / "x")
 
 
-def test_a_chart_as_png(points):
+def test_png_has_the_size_of_the_svg(points):
     png = to_png(figures(points)["plane"], scale=1.0)
     assert struct.unpack(">II", png[16:24]) == size_of(to_svg(figures(points)["plane"]))
 
 
-def test_paradigms_look_the_same_everywhere_and_different_from_each_other():
+def test_paradigms_have_distinct_colours_dashes_and_shapes():
     known = ("soft", "hard", "lvml", "hybrid", "witness", "logit", "em", "direct", "random")
     assert len({colour(p) for p in known}) == len(known)
     assert len({(tuple(dash(p)), shape(p)) for p in PARTS}) == len(PARTS)
@@ -191,11 +192,12 @@ def test_paradigms_look_the_same_everywhere_and_different_from_each_other():
 
 
 @pytest.mark.parametrize(
-    "wanted", [[5.0], [50.0, 50.0, 50.0], [99.0, 98.0, 97.0, 1.0], [0.0, 100.0, 50.0, 51.0, 52.0]]
+    "positions",
+    [[5.0], [50.0, 50.0, 50.0], [99.0, 98.0, 97.0, 1.0], [0.0, 100.0, 50.0, 51.0, 52.0]],
 )
-def test_spread_keeps_order_distance_and_room(wanted):
-    placed = spread(wanted, 20.0, 100.0)
+def test_spread_labels_keeps_order_distance_and_bounds(positions):
+    placed = spread_labels(positions, 20.0, 100.0)
     assert np.diff(sorted(placed)).min(initial=20.0) >= 20.0 - 1e-9
     assert min(placed) >= 10.0 - 1e-9
     assert max(placed) <= 90.0 + 1e-9
-    assert np.array_equal(np.argsort(placed, kind="stable"), np.argsort(wanted, kind="stable"))
+    assert np.array_equal(np.argsort(placed, kind="stable"), np.argsort(positions, kind="stable"))

@@ -12,7 +12,7 @@ from foveate.report.drawing.gallery_sheet import gallery_sheet
 from foveate.report.drawing.segments import kind_of
 
 from .conftest import drawn_segments
-from .reading import read_html
+from .html_tree import read_html
 
 
 def printed(svg: str) -> list[str]:
@@ -20,7 +20,7 @@ def printed(svg: str) -> list[str]:
 
 
 @pytest.mark.parametrize("mask", [False, True])
-def test_words_agree_with_the_arrays(make_run, mask):
+def test_views_agree_with_the_arrays(make_run, mask):
     run = make_run("one", ("soft", "hard", "lvml", "hybrid"), mask=mask)
     records = run.records()
     seen = set()
@@ -28,16 +28,16 @@ def test_words_agree_with_the_arrays(make_run, mask):
         for view in row.views:
             final = records[view.paradigm].final
             p = [float(np.exp(v)) for v in final["log_p"][0, row.bag]]
-            said, truth = p.index(max(p)), int(final["y"][0, row.bag])
+            predicted, truth = p.index(max(p)), int(final["y"][0, row.bag])
             relevant = int(np.flatnonzero(final["z"][0, row.bag])[0])
             present = final["mask"][0, row.bag] if mask else np.ones(6, bool)
             s = final["s"][0, row.bag]
             looks = all(s[relevant] > s[j] for j in range(6) if j != relevant and present[j])
-            name = ["cat", "dog", "emu"][said]
-            assert view.says == f"{name} ({100 * p[said]:.1f} %)"
+            name = ["cat", "dog", "emu"][predicted]
+            assert view.prediction == f"{name} ({100 * p[predicted]:.1f} %)"
             expected = "right for the right reason" if looks else "right for the wrong reason"
-            assert view.verdict == (expected if said == truth else "wrong")
-            assert (view.right, view.focused) == (said == truth, looks)
+            assert view.verdict == (expected if predicted == truth else "wrong")
+            assert (view.correct, view.focused) == (predicted == truth, looks)
             seen.add(view.verdict)
         assert row.truth == ["cat", "dog", "emu"][int(records["soft"].final["y"][0, row.bag])]
     assert len(seen) > 1
@@ -52,15 +52,15 @@ def test_verdicts():
 
 
 @pytest.mark.parametrize("kind", ["grey", "rgb"])
-def test_images_are_the_segments_pixel_by_pixel_and_kept_once(make_run, kind):
+def test_images_equal_the_segments_and_are_stored_once(make_run, kind):
     run = make_run(kind=kind)
     rows = gallery(run, run.records(), "here")
     assert rows
     assert all(row.views for row in rows)
-    for row, own in zip(rows, run.gallery()["segments"], strict=True):
+    for row, segments in zip(rows, run.gallery()["segments"], strict=True):
         images = read_html(row.picture).all("image")
         assert len(images) == 6
-        for image, segment in zip(images, own, strict=True):
+        for image, segment in zip(images, segments, strict=True):
             raw = base64.b64decode(image.attrs["href"].removeprefix("data:image/png;base64,"))
             pixels = np.asarray(Image.open(io.BytesIO(raw)))
             assert np.array_equal(pixels, np.moveaxis(segment, 0, -1).squeeze())
@@ -70,7 +70,7 @@ def test_images_are_the_segments_pixel_by_pixel_and_kept_once(make_run, kind):
             assert "<image" not in view.picture
 
 
-def test_twenty_segments_make_four_rows_of_five(make_run):
+def test_twenty_segments_are_drawn_in_four_rows_of_five(make_run):
     run = make_run(m=20)
     images = read_html(gallery(run, run.records())[0].picture).all("image")
     assert len({i.attrs["x"] for i in images}) == 5
@@ -78,7 +78,7 @@ def test_twenty_segments_make_four_rows_of_five(make_run):
 
 
 @pytest.mark.parametrize("kind", ["grey", "point"])
-def test_values_from_a_tenth_are_printed_and_no_others(make_run, kind):
+def test_attention_from_a_tenth_is_printed(make_run, kind):
     run = make_run(kind=kind)
     records = run.records()
     rows = gallery(run, records)
@@ -90,7 +90,7 @@ def test_values_from_a_tenth_are_printed_and_no_others(make_run, kind):
         assert printed(row.picture) == []
 
 
-def test_opacity_of_the_frames_is_the_root_of_attention(make_run):
+def test_frame_opacity_is_the_square_root_of_attention(make_run):
     run = make_run()
     records = run.records()
     row = gallery(run, records)[0]
@@ -101,7 +101,7 @@ def test_opacity_of_the_frames_is_the_root_of_attention(make_run):
     assert [float(f.attrs["opacity"]) for f in frames] == pytest.approx(np.sqrt(alpha), abs=1e-3)
 
 
-def test_area_of_a_disc_is_its_attention(make_run):
+def test_disc_area_is_proportional_to_attention(make_run):
     run = make_run(kind="point")
     records = run.records()
     row = gallery(run, records)[0]
@@ -112,7 +112,7 @@ def test_area_of_a_disc_is_its_attention(make_run):
     assert area / 14**2 == pytest.approx(records["hybrid"].final["alpha"][0, row.bag], abs=1e-2)
 
 
-def test_vectors_are_bars_as_high_as_their_attention(make_run):
+def test_bar_height_is_proportional_to_attention(make_run):
     run = make_run(kind="vector")
     record = run.record("soft")
     row = gallery(run, {"soft": record})[0]
@@ -122,11 +122,11 @@ def test_vectors_are_bars_as_high_as_their_attention(make_run):
     assert printed(row.views[0].picture) == [f"{alpha.max():.2f}"]
     raw = read_html(row.picture).all("image")[0].attrs["href"].partition(",")[2]
     pixels = np.asarray(Image.open(io.BytesIO(base64.b64decode(raw))))
-    own = run.gallery()["segments"][0].T
-    assert np.array_equal(pixels, (255 * (own - own.min()) / np.ptp(own)).astype(np.uint8))
+    values = run.gallery()["segments"][0].T
+    assert np.array_equal(pixels, (255 * (values - values.min()) / np.ptp(values)).astype(np.uint8))
 
 
-def test_absent_segments_are_not_drawn_and_the_relevant_one_is_ringed(make_run):
+def test_absent_segments_are_not_drawn_and_the_relevant_one_is_marked(make_run):
     run = make_run(mask=True)
     record = run.record("soft")
     rows = gallery(run, run.records())
@@ -144,7 +144,7 @@ def test_absent_segments_are_not_drawn_and_the_relevant_one_is_ringed(make_run):
 
 
 @pytest.mark.parametrize("kind", ["grey", "rgb", "point", "vector"])
-def test_every_kind_stands_alone_as_a_sheet(make_run, kind):
+def test_gallery_sheet_of_every_kind_is_self_contained(make_run, kind):
     run = make_run(kind=kind, manifest={"sizes": {"classes": ["<cat>", "a&b", "emu"]}})
     sheet = gallery_sheet(gallery(run, run.records()))
     tree = read_html(sheet)
@@ -155,7 +155,7 @@ def test_every_kind_stands_alone_as_a_sheet(make_run, kind):
     assert set(re.findall(r'href="#([^"]+)"', sheet)) <= {n.attrs.get("id") for n in tree.walk()}
 
 
-def test_kinds():
+def test_kind_of_segments():
     assert [kind_of(drawn_segments(k, 2, 3)) for k in ("grey", "rgb", "point", "vector")] == [
         "image",
         "image",
@@ -166,7 +166,7 @@ def test_kinds():
     assert kind_of(np.zeros((2, 3, 8, 8))) == "image"
 
 
-def test_no_gallery_no_rows(make_run):
+def test_run_without_gallery_has_no_rows(make_run):
     run = make_run(finished=("soft",))
     assert gallery(run, run.records()) == []
     whole = make_run("whole")

@@ -21,7 +21,7 @@ from foveate.studies.reproduction import (
     stored_results,
 )
 
-from .reading import read_html
+from .html_tree import read_html
 
 NASTY = "<script>alert('1')</script>"
 EVERY = ", ".join(published_tables())

@@ -15,7 +15,7 @@ from foveate.report.pages.texts import ShadedText, texts_of, texts_page, write_t
 from foveate.text.statistics.diagnosis import diagnose
 from foveate.text.tokens import Tokens
 
-from .reading import read_html
+from .html_tree import read_html
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -48,7 +48,7 @@ def own_texts(*texts, **more):
 def frames(page):
     """What the script is given, as a browser would read it."""
     (data,) = [s for s in page.all("script") if s.attrs.get("id") == "frames"]
-    return json.loads("".join(data.own))
+    return json.loads("".join(data.texts))
 
 
 def must_be_harmless(text, scripts):

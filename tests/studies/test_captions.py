@@ -8,7 +8,7 @@ import torch
 
 from foveate.charts.render import to_svg
 from foveate.errors import FoveateError
-from foveate.jobs.runner import settings_for, start_experiment
+from foveate.jobs.experiment import settings_for, start_experiment
 from foveate.metrics.bleu import bleu_of_captions
 from foveate.metrics.boxes import Grid, box_mask
 from foveate.randomness import generator

@@ -1,25 +1,28 @@
 """Copy tasks and heads: what is measured, what findings say, what is drawn."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from foveate.charts.render import to_svg
-from foveate.jobs.runner import findings_of, start_experiment
+from foveate.jobs.experiment import findings_of, start_experiment
 from foveate.randomness import generator
 from foveate.records.record import Record
 from foveate.studies.snell21.copying import Copying, CopyingSettings
 from foveate.studies.snell21.copying.findings import first_above
-from foveate.studies.snell21.copying.training import CopyTask, course, model_for, read_copies
-from foveate.studies.snell21.heads import Heads, HeadsSettings, _names
+from foveate.studies.snell21.heads import Heads, HeadsSettings
+from foveate.studies.snell21.heads.scenarios import head_names
 from foveate.studies.snell21.heads.search import (
     Search,
     bad_heads,
+    chosen_heads,
     find_heads,
     good_heads,
-    sorted_out,
     with_heads,
 )
+from foveate.text.copy_training import CopyTask, course, model_for, read_copies
 from foveate.text.corpora.copying import copying
 from foveate.text.loop import built
 from foveate.text.models.seq2seq import shifted
@@ -124,27 +127,43 @@ def test_copying_end_to_end_draws_what_its_findings_name(tmp_path):
     assert run.record("subset").values["accuracy"].shape == (4, 2)
 
 
-def looked_for(**changes):
-    usual = {"at": (0, 10), "wanted": 2, "most": 9, "seeds": 2, "good": 0.9, "bad": 0.5}
-    return Search(TINY, **{**usual, **changes})
+def search_for(**changes):
+    usual = {"steps": (0, 10), "wanted_good": 2, "wanted_bad": 2, "most": 9, "seeds": 2}
+    return Search(TINY, **{**usual, "good": 0.9, "bad": 0.5, **changes})
 
 
-def test_heads_are_sorted_by_all_their_data_seeds():
+def accuracies(best, last=None):
+    return {
+        "best": np.asarray(best)[None],
+        "last": np.asarray(best if last is None else last)[None],
+    }
+
+
+def test_heads_are_classified_by_all_their_data_seeds():
     best = np.array([[0.95, 0.99], [0.2, 0.3], [0.95, 0.3], [0.7, np.nan], [0.1, 0.1], [0.4, 0.2]])
-    assert good_heads(looked_for(), best) == [0]
-    assert bad_heads(looked_for(), best) == [1, 4]
-    assert sorted_out(looked_for(good=0.995), best) == ([0], [1, 4])  # the best one stands in
+    assert good_heads(search_for(), best) == [0]
+    assert bad_heads(search_for(), best) == [1, 4]
+    # Without a good head the best candidate is used.
+    assert chosen_heads(search_for(good=0.995), accuracies(best)) == ([0], [1, 4])
 
 
-def test_the_search_gives_a_candidate_up_at_the_first_contradiction(tmp_path):
-    told = iter([0.95, 0.3, 0.2, 0.4, 0.7, 0.99, 0.93, 0.1, 0.2, 0.95, 0.95])
+def test_bad_by_last_accuracy_takes_heads_that_fell_back():
+    best = np.array([[0.95, 0.99], [0.2, 0.3], [0.7, 0.6]])
+    last = np.array([[0.95, 0.99], [0.2, 0.3], [0.4, 0.3]])
+    assert chosen_heads(search_for(), accuracies(best, last)) == ([0], [1])
+    assert chosen_heads(search_for(), accuracies(best, last), bad_by="last") == ([0], [1, 2])
+
+
+def test_the_search_drops_a_candidate_at_the_first_contradiction(tmp_path):
+    results = iter([0.95, 0.3, 0.2, 0.4, 0.7, 0.99, 0.93, 0.1, 0.2, 0.95, 0.95])
     tried = []
 
-    def training(_use, candidate, seed, _enough):
+    def train(_search, candidate, seed):
         tried.append((candidate, seed))
-        return next(told)
+        best = next(results)
+        return best, best / 2
 
-    record = find_heads(looked_for(), tmp_path / "c.safetensors", lambda *_: None, training)
+    record = find_heads(search_for(), tmp_path / "c.safetensors", lambda *_: None, train)
     # 0: good, then bad; 1: bad twice; 2: neither; 3: good twice; 4: bad twice; 5: good twice.
     assert tried == [
         (0, 0),
@@ -155,64 +174,82 @@ def test_the_search_gives_a_candidate_up_at_the_first_contradiction(tmp_path):
         *[(k, s) for k in (3, 4, 5) for s in (0, 1)],
     ]
     assert np.isnan(record.final["best"][0, 2, 1])
+    np.testing.assert_array_equal(record.final["last"], record.final["best"] / 2)
 
 
-def test_the_search_spends_nothing_on_the_sort_it_has_enough_of(tmp_path):
-    told = {0: 0.95, 1: 0.97, 2: 0.95, 3: 0.2, 4: 0.6, 5: 0.3}
+def test_the_search_drops_a_candidate_of_a_class_that_is_complete(tmp_path):
+    results = {0: 0.95, 1: 0.97, 2: 0.95, 3: 0.2, 4: 0.6, 5: 0.3}
     tried = []
 
-    def training(_use, candidate, seed, enough):
-        tried.append((candidate, seed, enough))
-        return told[candidate]
+    def train(_search, candidate, seed):
+        tried.append((candidate, seed))
+        return results[candidate], results[candidate]
 
-    record = find_heads(looked_for(), tmp_path / "c.safetensors", lambda *_: None, training)
+    record = find_heads(search_for(), tmp_path / "c.safetensors", lambda *_: None, train)
     assert tried == [
-        *[(k, seed, 0.9) for k in (0, 1) for seed in (0, 1)],
-        (2, 0, 0.5),  # a third good one, given up once it has not failed
-        *[(3, seed, 0.5) for seed in (0, 1)],
-        (4, 0, 0.5),
-        *[(5, seed, 0.5) for seed in (0, 1)],
+        *[(k, seed) for k in (0, 1) for seed in (0, 1)],
+        (2, 0),  # a third good one
+        *[(3, seed) for seed in (0, 1)],
+        (4, 0),
+        *[(5, seed) for seed in (0, 1)],
     ]
-    assert bad_heads(looked_for(), record.final["best"][0]) == [3, 5]
+    assert bad_heads(search_for(), record.final["best"][0]) == [3, 5]
 
 
-def test_a_killed_search_goes_on(tmp_path):
-    place = tmp_path / "c.safetensors"
+def test_a_killed_search_resumes(tmp_path):
+    checkpoint = tmp_path / "c.safetensors"
     calls = []
 
-    def training(_use, candidate, seed, _enough):
+    def train(_search, candidate, seed):
         calls.append((candidate, seed))
         if len(calls) == 4:
             raise KeyboardInterrupt
-        return float(candidate % 2)
+        return float(candidate % 2), 0.5
 
     with pytest.raises(KeyboardInterrupt):
-        find_heads(looked_for(), place, lambda *_: None, training)
-    record = find_heads(looked_for(), place, lambda *_: None, training)
-    assert calls[3] == calls[4] == (1, 1)  # only what was under way is done again
+        find_heads(search_for(), checkpoint, lambda *_: None, train)
+    record = find_heads(search_for(), checkpoint, lambda *_: None, train)
+    assert calls[3] == calls[4] == (1, 1)  # only the interrupted training is repeated
     assert record.final["best"][0].tolist() == [[0, 0], [1, 1], [0, 0], [1, 1]]
 
 
-def test_bodies_are_one_draw_and_heads_are_their_names():
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+def test_every_parameter_but_the_heads_is_the_same_whatever_their_number(cell):
+    task = replace(TINY, cell=cell)
+    models = [with_heads(task, *[("candidate", i) for i in range(k)]) for k in (1, 2, 8)]
+    bodies = [
+        {name: value for name, value in model.state_dict().items() if "heads" not in name}
+        for model in models
+    ]
+    for body in bodies[1:]:
+        assert body.keys() == bodies[0].keys()
+        assert all(torch.equal(body[name], bodies[0][name]) for name in body)
+    assert {"hidden.weight", "out.weight", "out.bias", "table"} <= bodies[0].keys()
+
+
+def test_heads_are_drawn_by_their_names():
     one, two = with_heads(TINY, ("candidate", 1)), with_heads(TINY, ("candidate", 2), ("a",))
-    assert torch.equal(one.table, two.table)
-    assert torch.equal(one.encoder.levels[0].forth.w_h, two.encoder.levels[0].forth.w_h)
     assert not torch.equal(one.heads[0].weight, two.heads[0].weight)
     assert torch.equal(with_heads(TINY, ("a",)).heads[0].weight, two.heads[1].weight)
 
 
+def test_drawing_a_model_leaves_the_global_generator_alone():
+    before = torch.random.get_rng_state()
+    with_heads(TINY, ("a",))
+    assert torch.equal(torch.random.get_rng_state(), before)
+
+
 def test_scenarios_take_the_heads_they_name():
-    settings = HeadsSettings(heads=4)
     good, bad = [1, 2], [3, 4, 5, 6, 7]
-    assert {c for _, c in _names(settings, "all-bad", 0, good, bad)} <= set(bad)
-    mixed = [c for _, c in _names(settings, "one-good", 0, good, bad)]
+    assert {c for _, c in head_names(4, "all-bad", 0, good, bad)} <= set(bad)
+    mixed = [c for _, c in head_names(4, "one-good", 0, good, bad)]
     assert len(set(mixed)) == 4
     assert sum(c in good for c in mixed) == 1
-    assert _names(settings, "random", 0, good, bad) != _names(settings, "random", 1, good, bad)
+    assert head_names(4, "random", 0, good, bad) != head_names(4, "random", 1, good, bad)
 
 
 @pytest.mark.parametrize(
-    ("bad", "one", "any_", "verdict"),
+    ("bad", "one", "random", "verdict"),
     [
         ([0.2, 0.3], [1, 1], [1, 1], "holds"),
         ([0.2, 0.3], [1, 0.2], [1, 1], "holds in part"),
@@ -220,14 +257,15 @@ def test_scenarios_take_the_heads_they_name():
         ([1, 1], [0.2, 1], [0.2, 1], "does not hold"),
     ],
 )
-def test_verdicts_on_heads(bad, one, any_, verdict):
-    levels = {"all-bad": bad, "one-good": one, "random": any_}
-    records = {name: curves([(50, a) for a in level]) for name, level in levels.items()}
-    best = np.array([[[0.99, 0.99, 0.99], [0.1, 0.2, 0.3]]])
-    records["search"] = Record(np.zeros(1), {}, {"best": best})
-    [found] = Heads().findings(HeadsSettings(draws=2), records)
-    assert found.verdict == verdict
-    assert "kept 1 good and 1 bad" in found.said
+def test_verdicts_on_heads(bad, one, random, verdict):
+    levels = {"all-bad": bad, "one-good": one, "random": random, "all-bad-last": bad}
+    records = {f"lstm-sum-{k}": curves([(50, a) for a in level]) for k, level in levels.items()}
+    best = np.array([[0.99, 0.99, 0.99], [0.1, 0.2, 0.3]])
+    records["lstm-search"] = Record(np.zeros(1), {}, accuracies(best))
+    settings = HeadsSettings(draws=2, variants=("lstm-sum",))
+    [finding] = Heads().findings(settings, records)
+    assert finding.verdict == verdict
+    assert "found 1 good and 1 bad ones by best accuracy, the same ones by last" in finding.said
 
 
 def test_heads_end_to_end(tmp_path):
@@ -235,3 +273,4 @@ def test_heads_end_to_end(tmp_path):
     charts = Heads().figures(Heads.scales["smoke"], run.records())
     assert {f.figure for f in findings_of(run)} <= set(charts)
     assert all("<svg" in to_svg(chart) for chart in charts.values())
+    assert set(Heads.needs) <= set(run.records())

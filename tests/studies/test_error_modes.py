@@ -12,7 +12,7 @@ from torch import nn
 from foveate.charts.render import to_svg
 from foveate.data import DATASETS
 from foveate.data.error_modes import MODE_1
-from foveate.jobs.runner import findings_of, start_experiment
+from foveate.jobs.experiment import findings_of, start_experiment
 from foveate.metrics.focus import QUADRANTS
 from foveate.records.record import Record
 from foveate.studies.pvr22.error_modes import BOXES, DIRECT_SETS, ErrorModes, ErrorModeSettings

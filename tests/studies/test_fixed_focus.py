@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from foveate.errors import FoveateError
-from foveate.jobs.experiment import EXPERIMENTS
-from foveate.jobs.runner import findings_of, of_run, start_experiment
+from foveate.jobs.experiment import EXPERIMENTS, findings_of, of_run, start_experiment
 from foveate.metrics.intervals import mean_interval
 from foveate.studies.vr23.fixed_focus import FixedFocusCurves, FixedFocusSettings
 from foveate.studies.vr23.fixed_focus.claims import CRITERIA

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from foveate.charts.render import to_svg
-from foveate.jobs.runner import findings_of, of_run, start_experiment
+from foveate.jobs.experiment import findings_of, of_run, start_experiment
 from foveate.randomness import generator
 from foveate.records.record import Record
 from foveate.studies.snell21.locality import CONDITIONS, Locality, LocalitySettings

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from foveate.charts.render import to_svg
-from foveate.jobs.runner import findings_of, of_run, start_experiment
+from foveate.jobs.experiment import findings_of, of_run, start_experiment
 from foveate.records.record import Record
 from foveate.studies.snell21.agreement.comparison import CHOOSING, FAIR, REPORTING
 from foveate.studies.snell21.proxy_twin import ProxyTwin, ProxyTwinSettings

@@ -7,7 +7,7 @@ import torch
 from foveate.attention.paradigms import Hybrid, Progress, Soft
 from foveate.charts.render import to_svg
 from foveate.errors import FoveateError
-from foveate.jobs.runner import settings_for
+from foveate.jobs.experiment import settings_for
 from foveate.metrics.intervals import Interval
 from foveate.models.oracle import Oracle
 from foveate.records.record import Record

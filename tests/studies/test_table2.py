@@ -5,7 +5,7 @@ import pytest
 
 from foveate.charts.render import to_svg
 from foveate.errors import FoveateError
-from foveate.jobs.runner import settings_for
+from foveate.jobs.experiment import settings_for
 from foveate.models.oracle import Oracle, Taught
 from foveate.records.published import Cell
 from foveate.records.record import Record

@@ -12,7 +12,7 @@ from foveate.data.sst import load_sst, make_corpus
 from foveate.data.topic_words import sentences, topic_words
 from foveate.dynamics.lu21 import embedding_norm
 from foveate.errors import FoveateError
-from foveate.jobs.runner import findings_of, start_experiment
+from foveate.jobs.experiment import findings_of, start_experiment
 from foveate.metrics.intervals import mean_interval
 from foveate.records.record import Record
 from foveate.studies.lu21.topic_words import MADE, TopicWords

@@ -11,7 +11,7 @@ from torch import nn
 
 from foveate.charts.render import to_svg
 from foveate.errors import FoveateError
-from foveate.jobs.runner import findings_of, of_run, start_experiment
+from foveate.jobs.experiment import findings_of, of_run, start_experiment
 from foveate.records.record import Record
 from foveate.studies.snell21.translation import Translation, alignment
 from foveate.studies.snell21.translation.findings import findings, over_pairs, random_of

@@ -7,7 +7,7 @@ import torch
 from foveate.attention.paradigms import Hard, Marginal, Progress, Soft, TopMarginal, Witness
 from foveate.charts.render import to_svg
 from foveate.data import DATASETS
-from foveate.jobs.runner import start_experiment
+from foveate.jobs.experiment import start_experiment
 from foveate.records.record import Record
 from foveate.studies.beyond.witness import WitnessStudy
 from foveate.studies.beyond.witness.background_losses import (
@@ -88,16 +88,18 @@ def test_a_heard_witness_counts_as_far_as_those_of_its_bag_say_anything(three):
         asked = -float(p[:, y[i]].log().mean())
         assert float(found[i]) == pytest.approx(plain + 0.5 * says * asked)
     sure = torch.tensor([[[0.0, -99.0], [-99.0, 0.0]]])
-    assert HeardWitness(Soft()).heard(sure, y[:1]).tolist() == pytest.approx([1.0])
+    assert HeardWitness(Soft()).witness_weight(sure, y[:1]).tolist() == pytest.approx([1.0])
 
 
 def test_a_doubted_witness_counts_as_far_as_it_says_more_than_labels_bear_out():
     log_p = torch.tensor([[[0.8, 0.2]], [[0.8, 0.2]], [[0.5, 0.5]]], dtype=torch.float64).log()
     rule = DoubtedWitness(Soft())
     # Sure of .8 and wrong both times: .68 − .2, twice; the third says nothing: .5 − .5.
-    wrong = rule.heard(log_p, torch.tensor([1, 1, 0]))
+    wrong = rule.witness_weight(log_p, torch.tensor([1, 1, 0]))
     assert float(wrong) == pytest.approx(2 * (0.68 - 0.2) / 3)
-    assert float(rule.heard(log_p, torch.tensor([0, 0, 0]))) == 0  # right more often than it claims
+    assert (
+        float(rule.witness_weight(log_p, torch.tensor([0, 0, 0]))) == 0
+    )  # right more often than it claims
 
 
 def test_witnesses_stand_for_what_is_not_in_the_top(three):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from docs_tables import renew, renewed
+from docs_tables import update_pages, update_tables
 from foveate.studies.reproduction import stored_results
 from result_tables import group_table
 
@@ -28,13 +28,13 @@ PAGES = {
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_pages_show_what_is_stored(page):
+def test_pages_contain_the_stored_tables(page):
     text, results = (ROOT / page).read_text(), stored_results()
     assert set(re.findall(r"<!-- stored: ([\w-]+) -->", text)) == PAGES[page]
-    assert renewed(text, results) == text
+    assert update_tables(text, results) == text
     emptied = re.sub(r"(<!-- stored: [\w-]+ -->\n).*?\n(<!-- end -->)", r"\1\2", text, flags=re.S)
     assert len(emptied) < len(text)
-    assert renewed(emptied, results) == text  # nothing behind an empty table is taken for it
+    assert update_tables(emptied, results) == text  # nothing behind an empty table is taken for it
 
 
 def bag_auc(mean):
@@ -42,7 +42,7 @@ def bag_auc(mean):
             "low": None, "high": None, "seeds": 1}  # fmt: skip
 
 
-def test_only_pages_that_ask_are_renewed(tmp_path):
+def test_only_pages_with_markers_are_updated(tmp_path):
     result = {"table": "mnist-bags", "cells": [bag_auc(0.8)]}
     docs = tmp_path / "docs"
     docs.mkdir()
@@ -50,10 +50,10 @@ def test_only_pages_that_ask_are_renewed(tmp_path):
     (docs / "a.md").write_text(asked)
     (docs / "b.md").write_text("no table\n")
     (tmp_path / "README.md").write_text(asked)
-    assert renew(docs, [result]) == [docs / "a.md", tmp_path / "README.md"]
+    assert update_pages(docs, [result]) == [docs / "a.md", tmp_path / "README.md"]
     table = group_table(result, BAGS)
     assert (docs / "a.md").read_text() == asked.replace("-->\n\n<!--", f"-->\n{table}\n<!--")
-    assert renew(docs, [result]) == []
+    assert update_pages(docs, [result]) == []
     # A changed table under a label of its own is not what pages mean.
     other = {**result, "label": "mine", "cells": [bag_auc(0.1)]}
-    assert renew(docs, [other]) == []
+    assert update_pages(docs, [other]) == []

@@ -4,12 +4,12 @@ from foveate.studies.beyond.diagnosis.cells import ATTENTION, LEFT, SAID, TRAINE
 from foveate.studies.beyond.witness.cells import CALM, CALM_GAIN, GAIN, RULES
 from result_tables import (
     MEASURED,
-    calm_table,
+    calibrated_table,
+    diagnosis_table,
     group_table,
-    left_table,
-    said_table,
-    timed_table,
-    tried_table,
+    permutation_table,
+    table_with_duration,
+    variants_table,
     witness_table,
 )
 
@@ -22,7 +22,7 @@ def cell(name, measure, mean, spread=0.0, setting="", group="Digits m=5"):
             **ends, "seeds": 3}  # fmt: skip
 
 
-def test_the_witness_is_held_against_the_others_in_a_line():
+def test_witness_table_row():
     cells = [cell(rule, "SAIF %", 10.0 * k) for k, rule in enumerate(RULES)]
     cells += [cell("witness", GAIN, -0.8, 0.3), cell("witness", CALM_GAIN, 0.1)]
     cells += [cell("witness", f"{key} of the oracle's, %", 99.0) for key in ("SAIF", "FT")]
@@ -33,41 +33,41 @@ def test_the_witness_is_held_against_the_others_in_a_line():
     assert first == "| Digits m=5 | 0.0 | 10.0 | 20.0 | 30.0"
     assert last == "50.0 | -0.8 [-1.1, -0.5] | +0.1 | 99.0 %, 99.0 % |"
     assert witness_table({"cells": cells}, without="m=5").count("\n") == 1
-    assert tried_table({"cells": cells}).splitlines()[2] == "| LVML | 50.0, 50.0 |"
+    assert variants_table({"cells": cells}).splitlines()[2] == "| LVML | 50.0, 50.0 |"
 
 
-def test_how_sure_every_paradigm_is_in_a_line():
+def test_calibrated_table_row():
     cells = [cell(rule, CALM, 10.04 * k) for k, rule in enumerate(RULES)]
     cells += [cell(rule, "log loss", 0.5) for rule in RULES]
-    line = calm_table({"cells": cells}).splitlines()[2]
+    line = calibrated_table({"cells": cells}).splitlines()[2]
     assert line.startswith("| Digits m=5 | 0.0; 0.50 | 10.0; 0.50 | 20.1; 0.50 |")
 
 
-def test_a_table_by_group_and_name():
+def test_group_table():
     cells = [cell("soft", "bag AUC", 0.8, 0.05), cell("soft", "pointing %", 60.4)]
     line = group_table({"cells": cells}, BAGS).splitlines()[2]
     assert line == "| Digits m=5 | Soft | 0.800 [0.750, 0.850] |  | 60 |"
 
 
-def test_a_table_with_its_time():
+def test_table_with_duration():
     cells = [cell("soft", "bag AUC", 0.8)]
     result = {"cells": cells, "manifest": {"seconds": 5400.0, "cpu_seconds": 9000.0}}
-    table, time = timed_table(result, BAGS).split("\n\n")
+    table, time = table_with_duration(result, BAGS).split("\n\n")
     assert table == group_table(result, BAGS)
     assert time == "It took 2.5 h of CPU."
 
 
-def test_what_was_said_and_what_became_of_it():
+def test_diagnosis_table():
     def one(group, name, measure, mean):
         return {**cell(name, measure, mean), "group": group}
 
     cells = [one(SAID, "copies", measure, 0.5) for measure in MEASURED]
     cells += [one(SAID, "copies", ATTENTION, 1), one(SAID, "copies", LEFT[0], 12.34)]
     cells += [one(SAID, "copies", LEFT[1], 0.05), one(TRAINED, "copies", "seeds that learn %", 50)]
-    lines = said_table({"cells": cells}).splitlines()
+    lines = diagnosis_table({"cells": cells}).splitlines()
     assert lines[0].split(" | ")[7:] == ["attention", "seeds that learn %", "steps, median |"]
     assert lines[2] == "| copies | 0 | 0.5 | 0.5 | 0 | 0.5 | 0 | may be | 50 |  |"
-    left = left_table({"cells": cells}).splitlines()
+    left = permutation_table({"cells": cells}).splitlines()
     assert left == [
         "|  | copies |",
         "| --- | --- |",

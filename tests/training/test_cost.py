@@ -82,7 +82,7 @@ def test_phases_cost_what_they_are(switch, epochs, hard_epochs):
 @pytest.mark.parametrize(
     "rule",
     [
-        *(PARADIGMS.get(name)() for name in PARADIGMS.names() if name != "direct"),
+        *(kind() for _, kind in PARADIGMS.items() if not kind().whole_bag),
         Hybrid(switch=0.5),
         Hybrid(switch=4),
         WithEntropy(Hybrid(), 0.1),

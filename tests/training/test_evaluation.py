@@ -9,10 +9,11 @@ from foveate.bags.bag import Bag, pad
 from foveate.bags.segments import Mosaics
 from foveate.metrics import focus as metrics
 from foveate.metrics import sparsity
+from foveate.metrics.focus import label_probability
 from foveate.models.focus import FCAM, FixedFocus
 from foveate.models.nets import direct, mlp
 from foveate.training import evaluation
-from foveate.training.evaluation import Reading, label_probability, measure, read, read_stack
+from foveate.training.evaluation import Reading, measure, read, read_stack
 from foveate.training.stack import MemberBags, Stack
 
 NAMES = PARADIGMS.names()
@@ -36,7 +37,7 @@ def ragged(seed=0):
 
 def build(name="soft", layer=None, m=4):
     width = 2 if layer is None else 6
-    g = direct((2,), m, 3, (5,)) if name == "direct" else mlp(width, 3, (5,))
+    g = direct((2,), m, 3, (5,)) if PARADIGMS.get(name)().whole_bag else mlp(width, 3, (5,))
     return FCAM(mlp(2, 1, (6,)), g, layer=layer)
 
 
@@ -53,7 +54,13 @@ def by_definition(net, bag, name):
         focus = net.attend(bag.dense(), bag.mask)
         given = (focus.alpha, focus.h, net.g)
         loss = rule.objective().loss(*given, bag.y)
-        return Reading(focus.s, focus.alpha, rule.log_prob(*given), loss)
+        weights = rule.segment_weights(*given)
+        s = (
+            focus.s
+            if rule.uses_attention
+            else weights.clamp_min(torch.finfo(weights.dtype).tiny).log()
+        )
+        return Reading(s, weights, rule.log_prob(*given), loss)
 
 
 def assert_same(reading, expected):
@@ -69,7 +76,7 @@ def test_reading_is_the_paradigms_own_inference_and_loss(name, bag):
     assert_same(read(net, bag, PARADIGMS.get(name)()), by_definition(net, bag, name))
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if n != "direct"])
+@pytest.mark.parametrize("name", [n for n in NAMES if not PARADIGMS.get(n)().whole_bag])
 def test_any_model_may_be_read_at_a_hidden_layer_and_from_ragged_bags(name):
     for net in (model(), model(layer="hidden1")):
         assert_same(read(net, ragged(), name), by_definition(net, ragged(), name))

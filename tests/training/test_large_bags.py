@@ -24,12 +24,11 @@ from foveate.models.nets import linear, mlp, pair
 from foveate.models.null_segment import NullSegment, with_place_for_null
 from foveate.training import memory
 from foveate.training.loop import Training, fit
-from foveate.training.memory import in_chunks
 from foveate.training.plan import Plan
 from foveate.training.stack import MemberBags
 from foveate.userdata.estimator import FocusClassifier
 
-NAMES = [name for name in PARADIGMS.names() if name != "direct"]
+NAMES = [name for name, kind in PARADIGMS.items() if not kind().whole_bag]
 WRAPPED = {
     "weights": WithClassWeights(PARADIGMS.get("hybrid")(), (1.0, 2.0, 0.5)),
     "focus": WithFocus(PARADIGMS.get("lvml")(), 0.7),
@@ -85,14 +84,14 @@ def test_losses_and_gradients_are_those_of_bags_written_out(name, spare, build, 
         expected = loss_and_gradient(model, phase, bag, dense(bag.x), aux)
         for chunk in (4, 1000):
             lazy = Mosaics(bag.x.bank, bag.x.index, chunk)
-            found = loss_and_gradient(model, in_chunks(phase, chunk), bag, lazy, aux)
+            found = loss_and_gradient(model, phase.in_chunks(chunk), bag, lazy, aux)
             for a, b in zip(found, expected, strict=True):
                 assert (a is None) == (b is None)
                 if a is not None:
                     torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-10)
 
 
-def test_what_segments_are_made_ofin_chunks(chance):
+def test_what_segments_are_made_of_in_chunks(chance):
     bag, g = ragged(chance), built(lambda: linear(4, 3))
     alpha = torch.rand(5, 11, generator=chance, dtype=torch.float64) * bag.mask
     for chunk in (1, 6, 100):
@@ -283,7 +282,7 @@ def test_one_bag_is_read_where_it_lies(form, chance):
 
 
 def test_the_phases_of_a_hybrid_classify_in_chunks_too():
-    rule = in_chunks(WithEntropy(PARADIGMS.get("hybrid")(), 0.1), 7)
+    rule = WithEntropy(PARADIGMS.get("hybrid")(), 0.1).in_chunks(7)
     assert rule.paradigm.phases[1].chunk == 7
 
 

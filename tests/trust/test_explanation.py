@@ -45,7 +45,7 @@ def test_evidence_by_loop():
         np.testing.assert_allclose(found.evidence[i], expected.detach(), atol=1e-12)
 
 
-@pytest.mark.parametrize("name", [n for n in PARADIGMS.names() if n != "direct"])
+@pytest.mark.parametrize("name", [n for n, kind in PARADIGMS.items() if not kind().whole_bag])
 def test_explaining_reads_as_reading_does(name, monkeypatch):
     import foveate.trust.explanation as module
 

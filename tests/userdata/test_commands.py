@@ -52,7 +52,12 @@ def test_a_fit_leaves_a_run_and_a_report(folder):
     assert run.done
     assert run.manifest["data"]["origin"]["columns"] == {"label": "diagnosis"}
     page = (folder / "run/report.html").read_text()
-    for words in ("Fit of data.csv", "(chosen)", "Test bags to look at", "truly no, says no"):
+    for words in (
+        "Fit of data.csv",
+        "(chosen)",
+        "Gallery of",
+        "true class no, predicted no",
+    ):
         assert words in page
     assert "http://" not in page.replace("http://www.w3.org", "")
 

@@ -1,3 +1,4 @@
+import json
 from dataclasses import replace
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 from foveate.bags.bag import Bag
 from foveate.bags.segments import Mosaics
 from foveate.errors import FoveateError
-from foveate.userdata.split import PARTS, held_out, keep_split, split_bags
+from foveate.userdata.split import PARTS, held_out, keep_split, resumed_split, split_bags
 
 from .made import numbers
 
@@ -100,3 +101,57 @@ def test_held_out_bags_are_found_by_their_rows_not_by_names(tmp_path):
     test = held_out(collection, tmp_path)
     assert test.split == ("test",) * 10
     assert test.bag.y.tolist() == collection.bag.y[30:].tolist()
+
+
+def test_a_resumed_run_reads_its_split_back(tmp_path):
+    collection = numbers(40)
+    keep_split(split_bags(collection, 3), collection.ids, tmp_path)
+    assert resumed_split(tmp_path, collection, 3).as_rows() == split_bags(collection, 3).as_rows()
+
+
+def test_a_split_drawn_by_an_older_version_is_kept(tmp_path):
+    collection = numbers(40)
+    rows = {"train": [*range(24)], "validation": [*range(24, 32)], "test": [*range(32, 40)]}
+    names = {part: [collection.ids[i] for i in own] for part, own in rows.items()}
+    text = json.dumps({"how": "drawn, by class", **names, "rows": rows})
+    (tmp_path / "split.json").write_text(text)
+    split = resumed_split(tmp_path, collection, 0)
+    assert split.as_rows() == rows
+    assert split.method == "scikit-learn"
+    keep_split(split, collection.ids, tmp_path)
+    assert resumed_split(tmp_path, collection, 0).as_rows() == rows
+
+
+def test_a_split_that_differs_from_its_draw_is_refused(tmp_path):
+    collection = numbers(40)
+    keep_split(split_bags(collection, 1), collection.ids, tmp_path)
+    with pytest.raises(FoveateError, match="differs from the split that seed 0 draws"):
+        resumed_split(tmp_path, collection, 0)
+
+
+def test_a_missing_split_is_drawn_again_only_before_training(tmp_path):
+    collection = numbers(40)
+    assert resumed_split(tmp_path, collection, 2).as_rows() == split_bags(collection, 2).as_rows()
+    (tmp_path / "soft").mkdir()
+    (tmp_path / "soft" / "record.npz").touch()
+    with pytest.raises(FoveateError, match=r"split.json is missing although soft is trained"):
+        resumed_split(tmp_path, collection, 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda kept: kept["rows"]["test"].append(kept["rows"]["train"][0]), "one part only"),
+        (lambda kept: kept["rows"]["test"].append(999), "damaged"),
+        (lambda kept: kept["rows"].pop("test"), "damaged"),
+        (lambda kept: kept["test"].reverse(), "names other bags"),
+    ],
+)
+def test_a_damaged_split_is_refused(tmp_path, change, sentence):
+    collection = numbers(40)
+    keep_split(split_bags(collection), collection.ids, tmp_path)
+    kept = json.loads((tmp_path / "split.json").read_text())
+    change(kept)
+    (tmp_path / "split.json").write_text(json.dumps(kept))
+    with pytest.raises(FoveateError, match=sentence):
+        resumed_split(tmp_path, collection)

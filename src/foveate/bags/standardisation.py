@@ -22,7 +22,8 @@ class Standardisation:
         scale: Standard deviations, 1 where a column is constant; shape of a segment.
 
     Example:
-        >>> Standard.of(torch.tensor([[1.0, 5.0], [3.0, 5.0]])).apply(torch.tensor([[4.0, 6.0]]))
+        >>> scale = Standardisation.of(torch.tensor([[1.0, 5.0], [3.0, 5.0]]))
+        >>> scale.apply(torch.tensor([[4.0, 6.0]]))
         tensor([[2., 1.]])
     """
 

@@ -1,4 +1,4 @@
-"""Line charts in the palette: one line a paradigm, or one a named series."""
+"""Line charts: one line per paradigm or named series, in the palette's colours."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,23 +10,23 @@ from numpy.typing import NDArray
 from foveate.charts.palette import colour, dash, label
 from foveate.charts.render import with_rows
 
-__all__ = ["banded", "line_chart", "rows_of"]
+__all__ = ["band_chart", "curve_rows", "line_chart"]
 
-MOST_POINTS = 240  # more cannot be told apart at the width of a page
+MAX_POINTS = 240  # per line; more are not visible at the width of a page
 
 
-def rows_of(
+def curve_rows(
     t: NDArray[Any], curves: NDArray[Any], names: Sequence[str], **same: Any
 ) -> list[dict[str, Any]]:
-    """Rows for a chart from curves (T, S), thinned evenly to what a page can show.
+    """Rows for a chart from curves (T, S), sampled evenly to at most :data:`MAX_POINTS` points.
 
     Args:
         t: Times, shape (T,).
         curves: One column per name, shape (T, S).
         names: Names of the columns.
-        same: Further fields that all rows share.
+        same: Fields added to every row.
     """
-    keep = np.unique(np.linspace(0, len(t) - 1, min(len(t), MOST_POINTS)).round().astype(int))
+    keep = np.unique(np.linspace(0, len(t) - 1, min(len(t), MAX_POINTS)).round().astype(int))
     return [
         {"x": float(t[i]), "y": float(curves[i, k]), "name": name, **same}
         for k, name in enumerate(names)
@@ -58,26 +58,26 @@ def line_chart(
         y: Title of the vertical axis.
         title: Title of the chart.
         log_x: Whether the horizontal axis is logarithmic.
-        log_y: Whether the vertical axis is.
-        dashed: A Vega expression; rows that meet it are drawn as thin black dashes on top.
+        log_y: Whether the vertical axis is logarithmic.
+        dashed: A Vega expression; rows that satisfy it are drawn as thin dashes on top.
         width: Width of the plot in pixels.
         height: Height of the plot in pixels.
-        description: The text that stands for the picture.
+        description: Alternative text.
     """
-    shown = [label(name) for name in names]
+    labels = [label(name) for name in names]
     legend = alt.Legend(columns=min(4, len(names)), symbolType="stroke", symbolOpacity=1)
     across = alt.X("x:Q", title=x, scale=alt.Scale(type="log" if log_x else "linear", nice=False))
     up = alt.Y("y:Q", title=y, scale=alt.Scale(type="log" if log_y else "linear", zero=False))
-    paint = alt.Color(
-        "label:N", scale=alt.Scale(domain=shown, range=[colour(n) for n in names]), legend=legend
+    color = alt.Color(
+        "label:N", scale=alt.Scale(domain=labels, range=[colour(n) for n in names]), legend=legend
     )
     dashes = alt.StrokeDash(
         "label:N",
-        scale=alt.Scale(domain=shown, range=[list(dash(n)) for n in names]),
+        scale=alt.Scale(domain=labels, range=[list(dash(n)) for n in names]),
         legend=legend,
     )
     solid = alt.Chart().mark_line(strokeWidth=2.2, clip=True)
-    layers = [solid.encode(x=across, y=up, color=paint, strokeDash=dashes)]
+    layers = [solid.encode(x=across, y=up, color=color, strokeDash=dashes)]
     if dashed is not None:
         layers[0] = layers[0].transform_filter(f"!({dashed})")
         thin = (
@@ -92,29 +92,29 @@ def line_chart(
     return with_rows(chart, [{**row, "label": label(row["name"])} for row in rows])
 
 
-def banded(
+def band_chart(
     rows: Sequence[Mapping[str, Any]],
     x: alt.X,
     y: alt.Y,
-    paint: alt.Color,
+    color: alt.Color,
     *,
     width: int,
     height: int,
     title: str,
-    **looks: Any,
+    **line_style: Any,
 ) -> alt.LayerChart:
-    """Lines through ``y`` in bands from ``low`` to ``high``, one a ``name``.
+    """One line per ``name`` through ``y``, with a band from ``low`` to ``high``.
 
     Args:
         rows: ``x``, ``y``, ``low``, ``high`` and ``name``.
         x: The horizontal axis.
         y: The vertical axis.
-        paint: The colours of the names.
+        color: The colours of the names.
         width: Width of the plot in pixels.
         height: Height of the plot in pixels.
         title: Title of the chart.
-        looks: Further looks of the lines.
+        line_style: Further properties of the lines.
     """
-    band = alt.Chart().mark_area(opacity=0.18).encode(x=x, y="low:Q", y2="high:Q", color=paint)
-    line = alt.Chart().mark_line(strokeWidth=2, **looks).encode(x=x, y=y, color=paint)
+    band = alt.Chart().mark_area(opacity=0.18).encode(x=x, y="low:Q", y2="high:Q", color=color)
+    line = alt.Chart().mark_line(strokeWidth=2, **line_style).encode(x=x, y=y, color=color)
     return with_rows((band + line).properties(width=width, height=height, title=title), rows)

@@ -1,4 +1,4 @@
-"""Charts into SVG and PNG, without a browser; one theme for all of them."""
+"""Rendering of charts to SVG and PNG without a browser, with one theme."""
 
 import json
 import re
@@ -17,12 +17,12 @@ SCALE = 2.0  # PNG pixels per unit, for print and dense screens
 
 
 def theme() -> dict[str, Any]:
-    """The look of every chart: dark ink on white, one generic font, faint grid."""
+    """The Vega-Lite config of every chart: one font, faint grid, legend on top."""
     faint = "#d5d8dc"
     return {
         "background": "#ffffff",
         "font": "sans-serif",
-        "aria": False,  # the whole picture carries one description instead
+        "aria": False,  # the figure as a whole has one description instead
         "padding": 8,
         "view": {"stroke": faint},
         "title": {
@@ -61,47 +61,47 @@ def theme() -> dict[str, Any]:
 
 
 def with_rows(chart: Any, rows: Sequence[Mapping[str, Any]]) -> Any:
-    """A chart with its data, given last: every step of building a chart copies what it has."""
+    """Attach the data to a finished chart; earlier, every Altair method would copy it."""
     chart.data = alt.Data(values=list(rows))
     return chart
 
 
 def to_svg(chart: alt.TopLevelMixin) -> str:
-    """A chart as an SVG document that needs nothing from outside."""
-    return _drawn(_spec(chart))
+    """Render a chart to a self-contained SVG document."""
+    return _render(_spec(chart))
 
 
 def to_png(chart: alt.TopLevelMixin, scale: float = SCALE) -> bytes:
-    """A chart as PNG."""
+    """Render a chart to PNG."""
     return svg_to_png(to_svg(chart), scale)
 
 
 def svg_to_png(svg: str, scale: float = SCALE) -> bytes:
-    """An SVG document as PNG."""
+    """Convert an SVG document to PNG."""
     png: bytes = vl_convert.svg_to_png(svg, scale=scale)
     return png
 
 
 def inline_svg(chart: alt.TopLevelMixin, prefix: str) -> str:
-    """A chart as SVG to stand within a page beside others: ids of its own, a description as text.
+    """Render a chart to SVG for inlining in a page: unique ids, description as alternative text.
 
     Args:
-        chart: The chart; its ``description`` becomes the text that stands for the picture.
-        prefix: What its ids begin with, different for every picture of a page.
+        chart: The chart; its ``description`` becomes the alternative text.
+        prefix: Prefix of its ids, unique within the page.
     """
     spec = _spec(chart)
-    svg = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', _drawn(spec))
+    svg = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', _render(spec))
     svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", svg)
-    words = escape(spec.get("description", ""))
-    return svg.replace("<svg ", f'<svg role="img" aria-label="{words}" ', 1)
+    description = escape(spec.get("description", ""))
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{description}" ', 1)
 
 
 def _spec(chart: alt.TopLevelMixin) -> dict[str, Any]:
-    # Validation against the schema would take longer than drawing; the tests validate.
+    # Schema validation would take longer than rendering; the tests validate.
     spec: dict[str, Any] = chart.to_dict(validate=False)
     return {**spec, "config": theme()}
 
 
-def _drawn(spec: dict[str, Any]) -> str:
+def _render(spec: dict[str, Any]) -> str:
     svg: str = vl_convert.vegalite_to_svg(json.dumps(spec))
     return svg

@@ -2,13 +2,15 @@ r"""Exact solutions of the linear-orthogonal flows, in vr23's letters (see ``vr2
 
 Theorem 2's flow keeps :math:`G(\nu) - F(\mu)` with :math:`G(\nu) = \nu + (e^\nu - 1)/(m - 1)` and
 one F for each paradigm. So nu is an explicit function of mu, and time is one integral over mu,
-:math:`t(\mu) = \int d\mu / \dot\mu`, which is inverted on the whole grid of times at once.
+:math:`t(\mu) = \int d\mu / \dot\mu`: a polynomial on each panel of mu, which is inverted on the
+whole grid of times at once.
 """
 
 from collections.abc import Callable
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 import numpy as np
+from numpy.polynomial import legendre
 from numpy.typing import ArrayLike
 from scipy.special import spence, wrightomega
 
@@ -23,10 +25,15 @@ __all__ = [
     "invert_potential",
 ]
 
-# The integrands' nearest complex singularities lie about pi / log(m) off the real axis; up to
-# m = 1e12 sixteen nodes on each panel of a quarter leave 1e-14 of the result.
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)
-PANEL, BLOCK = 0.25, 32
+NODES, WEIGHTS = legendre.leggauss(24)
+# The integrands' nearest complex singularities lie about pi / log(m) off the real axis. On a panel
+# of that width or less, a polynomial of degree 23 leaves about 1e-15 of the integrand.
+WIDEST = 0.5
+BLOCK = 16  # panels that are evaluated at a time
+NEAR = 0.1  # below, a panel's digits are absolute ones: a Newton step makes them relative
+# Values at the nodes -> Legendre coefficients of the interpolating polynomial's integral from -1.
+_FIT = legendre.legvander(NODES, 23).T * WEIGHTS * (np.arange(24)[:, None] + 0.5)
+INTEGRAL = legendre.legint(_FIT, lbnd=-1, axis=0)
 
 
 def focus_potential(nu: ArrayLike, m: float) -> FloatArray:
@@ -70,12 +77,10 @@ def classifier_potential(paradigm: Paradigm, mu: ArrayLike, C: float) -> FloatAr
     mu = np.asarray(mu, float)
     if paradigm == "soft":
         return (C - 1) / (2 * C) * mu**2
-    near = np.clip(mu, -1, 1)
-    return np.where(
-        near == mu,
-        _quadrature(lambda x: _slope(paradigm, x, C), 0.0, near),
-        _closed_potential(paradigm, np.where(near == mu, 1.0, mu), C),
-    )
+    near, potential = np.abs(mu) <= 1, np.empty(mu.shape)
+    potential[near] = _quadrature(lambda x: _slope(paradigm, x, C), 0.0, mu[near])
+    potential[~near] = _closed_potential(paradigm, mu[~near], C)
+    return potential
 
 
 def _slope(paradigm: Paradigm, x: FloatArray, C: float) -> FloatArray:
@@ -116,16 +121,48 @@ def _root(
     return x
 
 
-def _clock(
-    pace: Callable[[FloatArray], FloatArray], mu: float, horizon: float
-) -> tuple[FloatArray, FloatArray]:
-    """Panel edges from ``mu`` on and the time at each, marched until the horizon is behind."""
-    edges, times = np.array([mu]), np.zeros(1)
-    while times[-1] <= horizon:
-        ahead = edges[-1] + PANEL * np.arange(BLOCK + 1)
-        passed = np.cumsum(_quadrature(pace, ahead[:-1], ahead[1:]))
-        edges, times = np.append(edges, ahead[1:]), np.append(times, times[-1] + passed)
-    return edges, times
+class _Clock(NamedTuple):
+    """Time as a function of mu: on each panel a polynomial.
+
+    Args:
+        edges: Panel edges, shape (P + 1,).
+        times: Time at each edge, shape (P + 1,).
+        series: Legendre coefficients of the time since the panel's left edge, shape (25, P).
+    """
+
+    edges: FloatArray
+    times: FloatArray
+    series: FloatArray
+
+    @classmethod
+    def march(
+        cls, pace: Callable[[FloatArray], FloatArray], mu: float, horizon: float, width: float
+    ) -> "_Clock":
+        """Integrate dt/dmu = ``pace`` from ``mu`` on, block by block, until the horizon."""
+        edges, times, series = np.array([mu]), np.zeros(1), np.empty((len(INTEGRAL), 0))
+        while times[-1] <= horizon:
+            ahead = edges[-1] + width * np.arange(1, BLOCK + 1)
+            nodes = (ahead - width / 2)[:, None] + width / 2 * NODES
+            # Not a matrix product: these sizes are too small for BLAS threads.
+            terms = width / 2 * np.einsum("kn,pn->kp", INTEGRAL, pace(nodes))
+            edges, series = np.append(edges, ahead), np.append(series, terms, axis=1)
+            times = np.append(times, times[-1] + np.cumsum(terms.sum(0)))  # every P_k(1) is 1
+        return cls(edges, times, series)
+
+    def mu_at(self, t: FloatArray) -> FloatArray:
+        """The mu that is reached at each time, shape (T,) -> (T,)."""
+        panel = np.searchsorted(self.times, t, side="right") - 1
+        series, since = self.series[:, panel], t - self.times[panel]
+        slope = legendre.legder(series)
+        half = (self.edges[panel + 1] - self.edges[panel]) / 2
+        span = self.times[panel + 1] - self.times[panel]
+
+        def equation(x: FloatArray) -> tuple[FloatArray, FloatArray]:
+            value, rate = (legendre.legval(x, c, tensor=False) for c in (series, slope))
+            return value - since, np.asarray(rate, float)
+
+        x = _root(equation, 2 * since / span - 1, -np.ones_like(t), np.ones_like(t))
+        return self.edges[panel] + half * (x + 1)
 
 
 def exact(
@@ -146,15 +183,12 @@ def exact(
         nu = focus_at(mu)
         return 1 / rates(paradigm, mu, share(nu, m), C, rest(nu, m))[0]
 
-    edges, times = _clock(pace, start[0], float(t.max()))
-    panel = np.searchsorted(times, t, side="right") - 1
-    low, high, ahead = edges[panel], edges[panel + 1], t - times[panel]
-    mu = _root(
-        lambda x: (_quadrature(pace, low, x) - ahead, pace(x)),
-        low + (high - low) * ahead / (times[panel + 1] - times[panel]),
-        low,
-        high,
-    )
+    width = min(WIDEST, float(np.pi / np.log(m)))
+    clock = _Clock.march(pace, start[0], float(t.max()), width)
+    mu = clock.mu_at(t.ravel()).reshape(t.shape)
+    near = np.abs(mu) < NEAR
+    passed = _quadrature(pace, start[0], mu[near])
+    mu[near] -= (passed - t[near]) / pace(mu[near])
     return mu, focus_at(mu)
 
 

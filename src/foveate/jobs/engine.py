@@ -1,12 +1,11 @@
-"""Where the parts of runs execute: in this process, in several here, or on a cluster.
+"""Where the parts of a run are computed: in this process, in several processes, or on a cluster.
 
-A job names a function and what it is given, so that any machine with foveate can do it. It works in
-a folder: the run's own where the worker sees it, so that a job whose worker was killed goes on from
-its checkpoint on another; else in a temporary one, whose files travel back. What is finished is a
-file in the run's folder, so a coordinator that was killed and started again repeats nothing.
+A task is a function and its arguments, so that any machine with foveate can run it. A worker that
+sees the run's directory works in it, so that the task of a killed worker continues on another from
+its checkpoint. Any other worker works in a temporary directory, and its files are sent back.
+Finished results are files in the run's directory: a restarted coordinator repeats nothing.
 """
 
-import importlib
 import os
 import tempfile
 import time
@@ -20,16 +19,16 @@ from uuid import uuid4
 
 from foveate.errors import FoveateError
 from foveate.records.record import write_atomically
-from foveate.types import PartProgress
+from foveate.types import PartProgress, StepProgress
 
-__all__ = ["Engine", "Job", "execute"]
+__all__ = ["Engine", "Task", "execute"]
 
-TELL_EVERY = 0.2  # seconds between two reports of a job
+PROGRESS_EVERY = 0.2  # seconds between two progress messages of a task
 WORKERS = {
-    # Workers may start processes of their own, which daemons may not.
+    # Workers may start processes, which daemons may not.
     "distributed.worker.daemon": False,
-    # Dask has glibc give back freed memory at once; a step that has to get it again, page by page,
-    # takes nearly twice as long. What is kept is what a process of its own would keep.
+    # By default Dask makes glibc return freed memory at once; steps that request it again, page by
+    # page, take nearly twice as long. These are the values of an ordinary process.
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 2**26,
     "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 2**25,
 }
@@ -37,7 +36,7 @@ WORKERS = {
 
 @dataclass(frozen=True)
 class Engine:
-    """Where jobs execute.
+    """Where tasks run.
 
     Args:
         workers: Processes of this machine, one thread each; 1 is this process.
@@ -52,55 +51,55 @@ class Engine:
             raise FoveateError(f"workers must be at least 1, got {self.workers}")
 
     @property
-    def here(self) -> bool:
-        """Whether jobs execute in this process."""
+    def in_process(self) -> bool:
+        """Whether tasks run in this process."""
         return self.workers == 1 and self.cluster is None
 
 
 @dataclass(frozen=True)
-class Job:
+class Task:
     """One part of a run.
 
     Args:
-        name: Its name, and that of its folder within the run's.
-        target: The function that does it, "module:function", called as
-            ``function(folder, name, tell=…, **arguments)`` with the run's folder.
-        arguments: What else it is given.
-        after: Names of the jobs whose files it needs.
+        name: Its name, and that of its folder within the run's directory.
+        function: Called as ``function(folder, name, progress=…, **arguments)`` with the run's
+            directory; importable on every worker.
+        arguments: Further arguments.
+        after: Folders whose files it reads: those of other tasks, or of the run.
     """
 
     name: str
-    target: str
+    function: Callable[..., None]
     arguments: Mapping[str, Any] = field(default_factory=dict)
     after: tuple[str, ...] = ()
 
+    def __call__(self, folder: Path, progress: StepProgress) -> None:
+        self.function(folder, self.name, progress=progress, **self.arguments)
 
-def execute(jobs: Sequence[Job], folder: Path, engine: Engine, report: PartProgress | None) -> None:
-    """Do all jobs; when it returns, their files are in ``folder``.
+
+def execute(
+    tasks: Sequence[Task], folder: Path, engine: Engine, report: PartProgress | None
+) -> None:
+    """Run all tasks; when it returns, their files are in ``folder``.
 
     Args:
-        jobs: What to do; a job stands behind those it needs.
-        folder: The run's folder.
+        tasks: What to run; a task comes after those it needs.
+        folder: The run's directory.
         engine: Where.
-        report: Called as ``report(job, done, total)``.
+        report: Called as ``report(task, done, total)``.
     """
-    tell = report or (lambda _job, _done, _total: None)
-    if engine.here:
-        for job in jobs:
-            _call(job, folder, partial(tell, job.name))
-    elif jobs:
+    progress = report or (lambda _task, _done, _total: None)
+    if engine.in_process:
+        for task in tasks:
+            task(folder, partial(progress, task.name))
+    elif tasks:
         with _client(engine) as client:
-            _distribute(client, jobs, folder.resolve(), tell)
-
-
-def _call(job: Job, folder: Path, tell: Callable[[int, int], None]) -> None:
-    module, _, name = job.target.partition(":")
-    getattr(importlib.import_module(module), name)(folder, job.name, tell=tell, **job.arguments)
+            _distribute(client, tasks, folder.resolve(), progress)
 
 
 @contextmanager
 def _client(engine: Engine) -> Iterator[Any]:
-    """A client of the cluster, or of one made here and taken down again."""
+    """A client of the cluster, or of a temporary one on this machine."""
     try:
         import dask
         from distributed import Client, LocalCluster
@@ -115,7 +114,7 @@ def _client(engine: Engine) -> Iterator[Any]:
         if engine.cluster is None:
             os.environ.setdefault("OMP_NUM_THREADS", "1")  # inherited by the workers
             with (
-                LocalCluster(  # any free port, so that two of these get on
+                LocalCluster(  # any free port: several may run at once
                     n_workers=engine.workers, threads_per_worker=1, dashboard_address="127.0.0.1:0"
                 ) as cluster,
                 Client(cluster) as client,
@@ -130,28 +129,31 @@ def _client(engine: Engine) -> Iterator[Any]:
             yield client
 
 
-def _distribute(client: Any, jobs: Sequence[Job], folder: Path, tell: PartProgress) -> None:
-    """Submit all jobs, pass reports on, and write files that come back as they come."""
+def _distribute(client: Any, tasks: Sequence[Task], folder: Path, progress: PartProgress) -> None:
+    """Submit all tasks, forward progress, and write files that are sent back as they arrive."""
     from distributed import as_completed
 
     topic = f"foveate-{uuid4().hex}"
-    client.subscribe_topic(topic, lambda event: tell(*event[1]))
+    client.subscribe_topic(topic, lambda event: progress(*event[1]))
     mark = _mark(folder)
-    needed_by_others = {name for job in jobs for name in job.after}
+    needed_by_others = {name for task in tasks for name in task.after}
     futures: dict[str, Any] = {}
-    for job in jobs:
-        needed = {name: futures[name] for name in job.after if name in futures}
-        there = {name: _files(folder / name) for name in job.after if name not in futures}
-        futures[job.name] = client.submit(
+    present: dict[str, Any] = {}  # files of the run's directory, each sent once
+    for task in tasks:
+        for name in task.after:
+            if name not in futures and name not in present:
+                # As a task, not scattered: the scheduler repeats it where a worker is lost.
+                key = f"{topic}-files of {name}"
+                present[name] = client.submit(dict, _files(folder / name), key=key)
+        futures[task.name] = client.submit(
             _perform,
-            job,
+            task,
             str(folder),
             mark,
             topic,
-            needed,
-            there,
-            handed_on=job.name in needed_by_others,
-            key=f"{topic}-{job.name}",
+            {name: futures.get(name, present.get(name)) for name in task.after},
+            send_files=task.name in needed_by_others,
+            key=f"{topic}-{task.name}",
         )
     names = {future.key: name for name, future in futures.items()}
     try:
@@ -170,24 +172,23 @@ def _result(future: Any, name: str) -> dict[str, bytes]:
     except FoveateError:
         raise
     except KilledWorker:
-        raise FoveateError(f"the workers that did '{name}' were killed again and again") from None
+        raise FoveateError(f"the workers that ran '{name}' were killed repeatedly") from None
     except Exception as error:
         raise FoveateError(f"'{name}' failed: {type(error).__name__}: {error}") from error
 
 
 def _perform(
-    job: Job,
+    task: Task,
     folder: str,
     mark: str,
     topic: str,
     needed: dict[str, dict[str, bytes]],
-    there: dict[str, dict[str, bytes]],
-    handed_on: bool = False,
+    send_files: bool = False,
 ) -> dict[str, bytes]:
-    """On a worker: do the job, in the run's folder if it is the same here, and send files back.
+    """On a worker: run the task, in the run's directory if it is visible, and return its files.
 
-    Files that are in the run's folder already go on to the jobs that need them all the same: a
-    worker that does not see the folder may do these.
+    Files that are in the run's directory are returned as well if other tasks need them: a worker
+    that does not see the directory may run these.
     """
     import torch
     from distributed import get_worker
@@ -196,24 +197,24 @@ def _perform(
     torch.set_num_threads(max(1, worker.state.nthreads))
     last = [0.0]
 
-    def tell(done: int, total: int) -> None:
+    def progress(done: int, total: int) -> None:
         now = time.monotonic()
-        if done == total or now - last[0] > TELL_EVERY:
+        if done == total or now - last[0] > PROGRESS_EVERY:
             last[0] = now
-            worker.log_event(topic, (job.name, done, total))
+            worker.log_event(topic, (task.name, done, total))
 
     if _mark(Path(folder)) == mark:
-        _call(job, Path(folder), tell)
-        return _files(Path(folder) / job.name) if handed_on else {}
-    with tempfile.TemporaryDirectory() as place:
-        for name, files in (there | needed).items():
-            _write(Path(place) / name, files)
-        _call(job, Path(place), tell)
-        return _files(Path(place) / job.name)
+        task(Path(folder), progress)
+        return _files(Path(folder) / task.name) if send_files else {}
+    with tempfile.TemporaryDirectory() as scratch:
+        for name, files in needed.items():
+            _write(Path(scratch) / name, files)
+        task(Path(scratch), progress)
+        return _files(Path(scratch) / task.name)
 
 
 def _mark(folder: Path) -> str:
-    """What tells a run's folder from another that has the same path on another machine."""
+    """A token that tells a run's directory from one with the same path on another machine."""
     path = folder / ".mark"
     if folder.is_dir() and not path.exists():
         write_atomically(path, lambda file: file.write(uuid4().hex.encode()))
@@ -226,6 +227,6 @@ def _files(folder: Path) -> dict[str, bytes]:
 
 def _write(folder: Path, files: Mapping[str, bytes]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    # The record comes last: where it is, the part is whole.
+    # The record is written last: it marks the part as finished.
     for name in sorted(files, key=lambda name: name == "record.npz"):
-        write_atomically(folder / name, lambda file, name=name: file.write(files[name]))
+        write_atomically(folder / name, files[name])

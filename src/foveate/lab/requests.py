@@ -1,13 +1,24 @@
 """What the lab can be asked to do in a process of its own: settings, checked, with limits."""
 
-from typing import Annotated, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
 from foveate.settings import Settings, Words
-from foveate.training.plan import RACED
+from foveate.training.plan import default_paradigms
 
-__all__ = ["TASKS", "FitOwn", "Job", "Map", "OwnBags", "Rerun", "Study", "Task", "TrainJob"]
+__all__ = [
+    "TASKS",
+    "FitOwn",
+    "Job",
+    "Map",
+    "OwnBags",
+    "Rerun",
+    "Study",
+    "Task",
+    "TrainJob",
+    "lab_paradigms",
+]
 
 MOST_MEMBERS = 192  # seeds times paradigms
 Name = Literal[
@@ -35,8 +46,8 @@ class Task(NamedTuple):
         seeds: Members that a core trains in about a minute.
         n: Training bags.
         n_test: Held-out bags.
-        choices: What is trained side by side: paradigms, or kinds of copying.
-        chosen: Which of them at first.
+        variants: What is trained side by side, where it is not paradigms.
+        first_variants: Which of them are selected at first.
     """
 
     title: str
@@ -46,8 +57,32 @@ class Task(NamedTuple):
     seeds: int
     n: int
     n_test: int
-    choices: tuple[str, ...] = (*RACED, "logit", "em")
-    chosen: tuple[str, ...] = RACED
+    variants: tuple[str, ...] = ()
+    first_variants: tuple[str, ...] = ()
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """What can be trained side by side: variants, or the paradigms offered in the lab."""
+        return self.variants or lab_paradigms()
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """Which of the choices are selected at first."""
+        return self.first_variants or default_paradigms()
+
+    def to_json(self) -> dict[str, Any]:
+        """The task as the page reads it."""
+        own = {k: v for k, v in self._asdict().items() if not k.endswith("variants")}
+        return {**own, "choices": self.choices, "chosen": self.chosen}
+
+
+def lab_paradigms() -> tuple[str, ...]:
+    """The paradigms offered in the lab, those raced by default first."""
+    from foveate.attention.paradigms import PARADIGMS
+
+    raced = default_paradigms()
+    others = (name for name, kind in PARADIGMS.items() if kind.in_lab and name not in raced)
+    return (*raced, *others)
 
 
 TASKS: dict[Name, Task] = {
@@ -187,7 +222,9 @@ class OwnBags(Settings):
 class FitOwn(Settings):
     """How a user's bags are fitted from the page."""
 
-    paradigms: Annotated[Words, Field(min_length=1, max_length=6)] = RACED
+    paradigms: Annotated[Words, Field(min_length=1, max_length=6)] = Field(
+        default_factory=default_paradigms
+    )
     seeds: Annotated[int, Field(ge=1, le=10)] = 3
     epochs: Annotated[int, Field(ge=1, le=1000)] | None = None
     choose: Literal["accuracy", "attention"] = "accuracy"

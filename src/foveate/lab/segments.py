@@ -17,7 +17,7 @@ def segments_of(run: Run, parts: list[str], member: int, bag: int) -> dict[str, 
     """Segments and evidence of one held-out bag, or a sentence that says why there are none.
 
     Args:
-        run: A race.
+        run: A run.
         parts: Its finished parts.
         member: Whose bags.
         bag: Which of them.
@@ -26,8 +26,6 @@ def segments_of(run: Run, parts: list[str], member: int, bag: int) -> dict[str, 
         ``segments`` as :func:`packed`; ``evidence``, for each part the class probabilities that g
         gives every segment by itself, (m, C). Else ``missing``.
     """
-    if run.manifest["kind"] != "race":
-        return {"missing": "this run keeps no bags"}
     try:
         found = {part: _read(str(run.path), part, member) for part in parts}
         rows = next(iter(found.values()))[0].take(slice(bag, bag + 1))
@@ -61,10 +59,11 @@ def packed(segments: Array) -> dict[str, Any]:
 @lru_cache(maxsize=8)
 def _read(path: str, part: str, member: int) -> tuple[Any, Any]:
     """The held-out bags of a member and its trained model."""
-    from foveate.jobs.race import reopen
+    from foveate.jobs.job import open_job
     from foveate.records.runs import open_run
 
-    stack, bags = reopen(open_run(path), part)
+    run = open_run(path)
+    stack, bags = open_job(run).reopen_part(run, part)
     return bags[member], stack.member(member)
 
 
@@ -87,8 +86,7 @@ def _evidence(model: Any, bags: Any, row: int) -> Array:
 
 def _stored(bag: Any) -> Array:
     """Segments as they are stored, (n, m, *): pictures stay bytes."""
-    from foveate.bags.segments import Mosaics
+    from foveate.bags.segments import stored
 
-    x = bag.x
-    rows: Array = (x.bank[x.index] if isinstance(x, Mosaics) else x).numpy()
+    rows: Array = stored(bag.x).numpy()
     return rows

@@ -19,6 +19,8 @@ def diverged(record: Record) -> list[int]:
 
 def silent(record: Record) -> list[int]:
     """The seeds of a record whose focus gives every segment of every held-out bag one score."""
+    if not record.meta.get("uses_attention", True):
+        return []
     s = record.final["s"]
     there = np.broadcast_to(record.final.get("mask", np.True_), s.shape)
     scores = [row[seen] for row, seen in zip(s, there, strict=True)]

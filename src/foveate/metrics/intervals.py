@@ -3,11 +3,10 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit
 
 from foveate.types import Array
 
-__all__ = ["Interval", "difference_interval", "ends_of_mean", "mean_interval"]
+__all__ = ["Interval", "difference_interval", "ends_of_mean", "mean_interval", "wilson_interval"]
 
 
 class Interval(NamedTuple):
@@ -54,7 +53,7 @@ def ends_of_mean(values: Array, *, level: float = 0.95) -> tuple[Array, Array]:
     mean = values.mean(-1)
     spread = values.std(-1, ddof=1) / np.sqrt(seeds) if seeds > 1 else np.zeros_like(mean)
     spread = np.where(np.ptp(values, -1) == 0, 0.0, spread)  # equal ones differ from their mean
-    half = stdtrit(max(1, seeds - 1), (1 + level) / 2) * spread
+    half = _quantile(max(1, seeds - 1), level) * spread
     return mean - half, mean + half
 
 
@@ -77,5 +76,33 @@ def difference_interval(one: Array, other: Array, *, level: float = 0.95) -> Int
     if not parts.any():
         return Interval(mean, mean, mean)
     freedom = parts.sum() ** 2 / (parts**2 / [len(one) - 1, len(other) - 1]).sum()
-    half = float(stdtrit(freedom, (1 + level) / 2) * np.sqrt(parts.sum()))
+    half = float(_quantile(freedom, level) * np.sqrt(parts.sum()))
     return Interval(mean, mean - half, mean + half)
+
+
+def wilson_interval(count: int, total: int, *, level: float = 0.95) -> tuple[float, float]:
+    """Wilson's score interval of a share; it has a width also if all or none of few cases count.
+
+    Args:
+        count: Number of cases that count.
+        total: Number of cases, at least 1.
+        level: Coverage.
+
+    Example:
+        >>> [round(end, 3) for end in wilson_interval(2, 2)]
+        [0.342, 1.0]
+    """
+    from scipy.special import ndtri
+
+    z, share = float(ndtri((1 + level) / 2)), count / total
+    centre = share + z**2 / (2 * total)
+    half = z * float(np.sqrt(share * (1 - share) / total + z**2 / (4 * total**2)))
+    scale = 1 + z**2 / total
+    return max(0.0, (centre - half) / scale), min(1.0, (centre + half) / scale)
+
+
+def _quantile(freedom: float, level: float) -> float:
+    """Student's t that a share of ``level`` lies within, two-sided."""
+    from scipy.special import stdtrit  # takes longer to import than all that lists runs
+
+    return float(stdtrit(freedom, (1 + level) / 2))

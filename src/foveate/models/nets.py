@@ -49,7 +49,13 @@ class Convolution(nn.Conv2d):
 
 
 def linear(inputs: int, outputs: int) -> nn.Module:
-    """An affine map on flattened segments."""
+    """An affine map on flattened segments.
+
+    Example:
+        >>> import torch
+        >>> linear(6, 2)(torch.zeros(5, 2, 3)).shape
+        torch.Size([5, 2])
+    """
     return nn.Sequential(nn.Flatten(), Linear(inputs, outputs))
 
 
@@ -80,6 +86,11 @@ def pair(name: str, shape: Sequence[int], classes: int, layer: str = "zeroth") -
         shape: Shape of one segment.
         classes: Number of classes C.
         layer: "zeroth" to average segments, "last" to average f's last hidden layer. [pvr22] Sec. 5
+
+    Example:
+        >>> f, g = pair("linear", (2,), 3)[:2]
+        >>> g[1].out_features
+        3
     """
     if layer not in ("zeroth", "last"):
         raise FoveateError(f"layer must be 'zeroth' or 'last', got '{layer}'")

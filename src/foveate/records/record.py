@@ -4,10 +4,10 @@ import json
 import os
 import tempfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -27,6 +27,12 @@ class Record:
         final: Quantities at the end, each of shape (S, …).
         meta: What was run, in words and numbers that JSON can hold.
         trained: The trained models while they are in memory; not saved here.
+
+    Example:
+        >>> accuracy = np.array([[0.3, 0.4], [0.9, 0.8]])  # two times, two seeds
+        >>> record = Record(np.arange(2), {"accuracy": accuracy})
+        >>> record.last("accuracy").tolist()
+        [0.9, 0.8]
     """
 
     t: Array
@@ -92,10 +98,14 @@ def _umask() -> int:
 UMASK = _umask()  # once, before there are threads that would see it changed
 
 
-def write_atomically(path: Path, write: Any) -> None:
-    """Call ``write(file)`` on a temporary neighbour of ``path``, then rename it into place.
+def write_atomically(path: Path, content: bytes | Callable[[IO[bytes]], object]) -> None:
+    """Write a temporary file beside ``path``, then rename it.
 
     A kill at any moment leaves the old file or the new one, never a part of either.
+
+    Args:
+        path: The file.
+        content: Its bytes, or a function that writes them to an open file.
     """
     path = Path(path)
     try:
@@ -104,7 +114,10 @@ def write_atomically(path: Path, write: Any) -> None:
         raise FoveateError(f"cannot write in {path.parent}: {error.strerror}") from None
     try:
         with os.fdopen(handle, "wb") as file:
-            write(file)
+            if isinstance(content, bytes):
+                file.write(content)
+            else:
+                content(file)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(name, 0o666 & ~UMASK)

@@ -67,6 +67,11 @@ class Run:
         """Whether every part of it was trained to the end."""
         return self.manifest["status"] == "done"
 
+    def must_be(self, kind: str) -> None:
+        """Raise an error unless the run is of a kind."""
+        if self.manifest["kind"] != kind:
+            raise FoveateError(f"{self.path} is a {self.manifest['kind']}, not a {kind}")
+
     def part(self, name: str) -> Path:
         """The folder of one part, made if need be."""
         folder = self.path / name
@@ -151,7 +156,14 @@ def create_run(path: Path | None, kind: str, label: str, **entries: Any) -> Run:
 
 
 def open_run(path: Path | str) -> Run:
-    """The run at ``path``, or by its name in :func:`runs_folder`."""
+    """The run at ``path``, or by its name in :func:`runs_folder`.
+
+    Example:
+        >>> open_run("no-such-run")
+        Traceback (most recent call last):
+            ...
+        foveate.errors.FoveateError: ...
+    """
     place = Path(path)
     if not place.exists() and (runs_folder() / place).exists():
         place = runs_folder() / place

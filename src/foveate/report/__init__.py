@@ -1,4 +1,4 @@
-"""Run directories in, pages and figures out: no model, no torch, no network."""
+"""HTML pages and figures of run directories. Needs no model, no torch and no network."""
 
 from foveate.report.pages.race import export_figures, race_page, write_report
 

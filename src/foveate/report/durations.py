@@ -1,17 +1,17 @@
-"""How long something took, in words."""
+"""Durations as text."""
 
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["time_of", "took"]
+__all__ = ["format_duration", "run_duration"]
 
 
-def took(seconds: float) -> str:
-    """A time in the unit that suits it.
+def format_duration(seconds: float) -> str:
+    """A duration in seconds, minutes or hours, whichever is readable.
 
     Example:
-        >>> took(42), took(900), took(9000), took(3 * 86_400)
-        ('42 s', '15 min', '2.5 h', '72 h')
+        >>> [format_duration(seconds) for seconds in (42, 900, 9000, 3 * 86_400)]
+        ['42 s', '15 min', '2.5 h', '72 h']
     """
     if seconds < 120:
         return f"{seconds:.0f} s"
@@ -21,9 +21,9 @@ def took(seconds: float) -> str:
     return f"{hours:.1f} h" if hours < 10 else f"{hours:.0f} h"
 
 
-def time_of(manifest: Mapping[str, Any]) -> str:
-    """CPU time, which no interruption changes, where it was counted; else the time by the clock."""
+def run_duration(manifest: Mapping[str, Any]) -> str:
+    """The CPU time of a run if the manifest has it, else the wall-clock time."""
     cpu, clock = manifest.get("cpu_seconds"), manifest["seconds"]
     if cpu is not None:
-        return f"{took(cpu)} of CPU"
-    return "a time that was not counted" if clock is None else took(clock)
+        return f"{format_duration(cpu)} of CPU"
+    return "a time that was not recorded" if clock is None else format_duration(clock)

@@ -1,30 +1,30 @@
-"""What the pages and figures show of a run, read from its records."""
+"""Results of a run for pages and figures, computed from its records."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from foveate.metrics.focus import attention_on
+from foveate.charts.palette import paradigm_class
 from foveate.metrics.intervals import Interval, mean_interval
 from foveate.metrics.summary import summarise
 from foveate.records.record import Array, Record
 from foveate.records.runs import Run
 
-__all__ = ["Outcome", "band", "class_names", "focus_and_prediction", "outcomes", "switch_epoch"]
+__all__ = ["Outcome", "Switch", "band", "class_names", "find_switch", "outcomes"]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one paradigm of one run ended.
+    """Final results of one paradigm of one run.
 
     Args:
-        run: The run's name, as the page shows it.
+        run: The run's display name.
         paradigm: The paradigm's name.
-        summary: What :func:`foveate.metrics.summary.summarise` says of its record.
+        summary: The result of :func:`foveate.metrics.summary.summarise`.
         epochs: Epochs trained.
-        seeds: How many members.
+        seeds: Number of seeds.
     """
 
     run: str
@@ -34,54 +34,55 @@ class Outcome:
     seeds: int
 
     def share(self, name: str) -> Interval | None:
-        """Accuracy, FT or SAIF in percent; None where it could not be measured."""
+        """A metric of the summary, shares in percent; None if it could not be measured."""
         return self.summary.get(name)
 
 
 def outcomes(run: str, records: Mapping[str, Record]) -> list[Outcome]:
-    """How each finished paradigm of a run ended."""
+    """The outcome of each finished paradigm of a run."""
     return [
         Outcome(run, name, summarise(r), r.meta["epochs_run"], len(r.meta["seeds"]))
         for name, r in records.items()
     ]
 
 
-def focus_and_prediction(record: Record) -> tuple[Array, Array]:
-    """Attention on the relevant segments and probability of the true class at the end.
-
-    In double precision, as the record's own SAIF was measured: a bag on an edge falls on one side.
-
-    Returns:
-        ``a_z`` and ``p_y``, each of shape (S, n).
-    """
-    final = record.final
-    log_p = final["log_p"].astype(np.float64)
-    y = np.broadcast_to(final["y"], log_p.shape[:-1])
-    p_y = np.exp(np.take_along_axis(log_p, y[..., None], -1)[..., 0])
-    return attention_on(final["alpha"].astype(np.float64), final["z"]), p_y
-
-
-def band(values: Array, top: float = np.inf) -> list[Interval]:
-    """The mean over seeds with its 95 % interval, for each row of values (T, S) from 0 to top."""
-    return [mean_interval(row, within=(0.0, top)) for row in values]
+def band(values: Array, top: float = np.inf, bottom: float = 0.0) -> list[Interval]:
+    """Mean over seeds with its 95 % interval, for each row of values (T, S) within bounds."""
+    return [mean_interval(row, within=(bottom, top)) for row in values]
 
 
 def class_names(run: Run, classes: int) -> Sequence[str]:
-    """The names of the classes; an unfinished run has not written them yet."""
+    """Class names; placeholders for an unfinished run, which has not written them yet."""
     named = run.manifest.get("sizes", {}).get("classes", [])
     return [str(named[k]) if k < len(named) else f"class {k}" for k in range(classes)]
 
 
-def switch_epoch(run: Run, records: Mapping[str, Record]) -> int | None:
-    """After how many epochs the hybrid went from soft to hard; None where nobody can say.
+class Switch(NamedTuple):
+    """Where the second phase of a paradigm starts.
 
-    A switch below 1 is a fraction of the epochs, from 1 on an epoch; a plateau comes at a time of
-    its own for every seed.
+    Args:
+        paradigm: Its name.
+        epoch: The first epoch of the second phase.
+        phase: The label of the second phase.
+    """
+
+    paradigm: str
+    epoch: int
+    phase: str
+
+
+def find_switch(run: Run, records: Mapping[str, Record]) -> Switch | None:
+    """The paradigm that the race's switch applies to, its epoch, and the phase that starts there.
+
+    None without such a paradigm, and where the switch comes at another epoch for every seed.
     """
     switch = run.manifest["config"].get("switch")
-    if "hybrid" not in records or not isinstance(switch, int | float):
-        return None
-    meta = records["hybrid"].meta
-    planned = meta.get("plan", {}).get("epochs", meta["epochs_run"])
-    epoch = round(switch * planned if switch < 1 else switch)
-    return epoch if 0 < epoch < meta["epochs_run"] else None
+    for name, record in records.items():
+        kind = paradigm_class(name)
+        if switch is None or kind is None or not kind.has_switch:
+            continue
+        rule, meta = kind.from_settings(switch=switch), record.meta
+        epoch = rule.switch_epoch(meta.get("plan", {}).get("epochs", meta["epochs_run"]))
+        if epoch is not None and 0 < epoch < meta["epochs_run"]:
+            return Switch(name, epoch, rule.phase_labels[-1])
+    return None

@@ -1,4 +1,4 @@
-"""Templates: autoescaped, strict, with the one style sheet inlined."""
+"""Rendering of Jinja templates with the style sheet inlined."""
 
 from collections.abc import Callable
 from functools import cache
@@ -7,10 +7,10 @@ from typing import Any, Concatenate, ParamSpec
 
 from foveate.records.record import write_atomically
 
-__all__ = ["rendered", "to_file"]
+__all__ = ["page_writer", "render_page"]
 
-HERE = Path(__file__).parent / "templates"
-Given = ParamSpec("Given")
+TEMPLATES = Path(__file__).parent / "templates"
+Params = ParamSpec("Params")
 
 
 @cache
@@ -19,7 +19,7 @@ def _environment() -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     return Environment(
-        loader=FileSystemLoader(HERE),
+        loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -27,32 +27,31 @@ def _environment() -> Any:
     )
 
 
-def rendered(template: str, **values: Any) -> str:
-    """A page as text; ``style`` is the style sheet."""
+def render_page(template: str, **values: Any) -> str:
+    """Render a template to HTML; ``style`` holds the style sheet."""
     from markupsafe import Markup
 
-    style = Markup((HERE / "style.css").read_text("utf-8"))
+    style = Markup((TEMPLATES / "style.css").read_text("utf-8"))
     page: str = _environment().get_template(template).render(style=style, **values)
     return page
 
 
-def to_file(page: Callable[Given, str]) -> Callable[Concatenate[Path, Given], Path]:
-    """The function that writes a page to a path, whole or not at all; the page needs no network.
+def page_writer(page: Callable[Params, str]) -> Callable[Concatenate[Path, Params], Path]:
+    """Make a function that writes a page to a path atomically.
 
     Args:
-        page: Gives the page as text; what it is given stands behind the path.
+        page: Returns the page as text; the writer takes a path and the same arguments.
 
     Example:
         >>> from tempfile import mkdtemp
-        >>> write_sum = to_file(lambda a, b: f"<p>{a + b}</p>")
+        >>> write_sum = page_writer(lambda a, b: f"<p>{a + b}</p>")
         >>> write_sum(Path(mkdtemp()) / "sum.html", 2, 3).read_text()
         '<p>5</p>'
     """
 
-    def write(path: Path, /, *args: Given.args, **given: Given.kwargs) -> Path:
-        content = page(*args, **given).encode()
-        write_atomically(path, lambda file: file.write(content))
+    def write(path: Path, /, *args: Params.args, **kwargs: Params.kwargs) -> Path:
+        write_atomically(path, page(*args, **kwargs).encode())
         return path
 
-    write.__doc__ = f"Write :func:`{page.__name__}` to a path, whole or not at all."
+    write.__doc__ = f"Write :func:`{page.__name__}` to a path atomically."
     return write

@@ -1,43 +1,49 @@
-"""Numbers in words: what the page says, from the numbers alone."""
+"""Sentences and number formats of the report, computed from the numbers alone."""
 
 from collections.abc import Sequence
 
-from foveate.charts.palette import label
-from foveate.metrics.intervals import Interval
+from foveate.charts.palette import label, paradigm_class
+from foveate.metrics.intervals import Interval, wilson_interval
+from foveate.metrics.metric import METRICS
 from foveate.report.outcomes import Outcome
 
-__all__ = ["GLOSSARY", "NO_RELEVANCE", "cell", "listed", "percent", "seconds", "summary"]
+__all__ = [
+    "NO_RELEVANCE",
+    "cell",
+    "count_of",
+    "glossary",
+    "join_words",
+    "percent",
+    "seconds",
+    "share",
+    "summary",
+]
 
 NO_RELEVANCE = (
     "These bags do not say which segment is relevant (there is no z), "
     "so focus cannot be measured: no FT, no SAIF, no heat map."
 )
 
-GLOSSARY = (
+TERMS = (
     ("Bag, segment", "An input of several parts, the segments; its label belongs to one of them."),
     ("α", "Attention: how much weight each segment gets; the weights of a bag sum to 1."),
     ("z", "The relevant segment (or segments): where the label comes from. No loss ever sees it."),
     ("a_z", "The attention on the relevant segment, from 0 to 1."),
-    ("Accuracy", "The share of held-out bags whose most probable class is the true one."),
-    ("FT", "Focus true: the share of bags whose relevant segment has the highest focus score."),
-    (
-        "SAIF",
-        "Strongly accurate interpretable fraction: the share of bags where both a_z and the "
-        "probability of the true class are at least 0.8; right, and visibly for the right reason.",
-    ),
-    ("Both right (FTPT)", "Focus true, prediction true."),
-    ("Answer only (FFPT)", "Focus false, prediction true: right for the wrong reason."),
-    ("Focus only (FTPF)", "Focus true, prediction false."),
-    ("Neither (FFPF)", "Focus false, prediction false."),
-    ("NNZ", "How many segments of a bag get more attention than 0.01, on average."),
-    ("Dist", "How far the attention is from a single segment, min over j of ‖α − e_j‖."),
-    ("Ent", "Entropy of the attention, in bits; 0 when one segment has it all."),
+)
+STATISTICS = (
     ("95 % interval", "By Student's t over seeds: where the mean of other seeds would likely lie."),
     ("Classifier calls", "How often training ran the classifier on something, forward, per seed."),
 )
+NOT_IN_GLOSSARY = ("loss", "ft_alpha", "a_z", "heat")
 
-CLOSE = 10.0  # points of accuracy up to which paradigms are said to be near each other
+CLOSE = 10.0  # points of accuracy up to which paradigms are described as close
 _COUNTS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
+
+
+def glossary() -> list[tuple[str, str]]:
+    """What the words of a page mean: general terms, every registered metric, statistics."""
+    metrics = [item for name, item in METRICS.items() if name not in NOT_IN_GLOSSARY]
+    return [*TERMS, *((item.title, item.description) for item in metrics), *STATISTICS]
 
 
 def percent(value: Interval | None) -> str:
@@ -54,8 +60,38 @@ def percent(value: Interval | None) -> str:
     return f"{value.mean:.1f} [{value.low:.1f}, {value.high:.1f}]"
 
 
+def share(outcome: Outcome, name: str) -> str:
+    """A share of a race as its table prints it.
+
+    Seeds that agree exactly have no spread from which an interval could be computed: the cell
+    then has the number of seeds instead of an interval of zero width.
+
+    Example:
+        >>> same = {"ft": Interval(100.0, 100.0, 100.0)}
+        >>> share(Outcome("run", "soft", same, epochs=4, seeds=2), "ft")
+        '100.0 (2 of 2 seeds)'
+    """
+    value = outcome.share(name)
+    if value is not None and value.low is not None and value.low == value.high:
+        return f"{value.mean:.1f} ({outcome.seeds} of {outcome.seeds} seeds)"
+    return percent(value)
+
+
+def count_of(correct: int, total: int) -> str:
+    """A count with the 95 % Wilson interval of its share, which is honest for small samples.
+
+    Example:
+        >>> count_of(2, 2), count_of(57, 60), count_of(0, 0)
+        ('2 of 2 [34, 100] %', '57 of 60 [86, 98] %', '0 of 0')
+    """
+    if total == 0:
+        return "0 of 0"
+    low, high = wilson_interval(correct, total)
+    return f"{correct} of {total} [{100 * low:.0f}, {100 * high:.0f}] %"
+
+
 def cell(share: float) -> str:
-    """A share in percent, as the heat map prints it; an empty cell is a plain 0."""
+    """A share in percent, as printed in the heat map; an empty cell is a plain 0."""
     return f"{share:.1f}" if share else "0"
 
 
@@ -69,102 +105,112 @@ def seconds(value: float) -> str:
     return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 
-def listed(words: Sequence[str]) -> str:
-    """Words as a list in a sentence.
+def join_words(words: Sequence[str]) -> str:
+    """Join words with commas and a final "and".
 
     Example:
-        >>> listed(["Soft", "Hard", "LVML"])
+        >>> join_words(["Soft", "Hard", "LVML"])
         'Soft, Hard and LVML'
     """
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def summary(outcomes: Sequence[Outcome]) -> str:
-    """One paragraph on how a run ended, true whatever the numbers are."""
+    """One paragraph that describes the outcomes of a run."""
     if not outcomes:
-        return "No paradigm has been trained to the end yet, so there is nothing to compare."
+        return "No paradigm has finished training yet, so there is nothing to compare."
     measured = [o for o in outcomes if o.share("saif") is not None]
     if len(outcomes) == 1:
-        return _alone(outcomes[0])
+        return _single_summary(outcomes[0])
     if not measured:
-        return f"{_accuracies(outcomes)}. {NO_RELEVANCE}"
+        return f"{_accuracy_clause(outcomes)}. {NO_RELEVANCE}"
     close = _span(outcomes, "accuracy") <= min(CLOSE, _span(measured, "ft"))
     joint = "but" if close and _span(measured, "ft") else "and"
-    return f"{_accuracies(outcomes)}, {joint} {_focus(measured)}. {_leader(measured)}"
-
-
-def _alone(outcome: Outcome) -> str:
-    said = f"{label(outcome.paradigm)} ends with an accuracy of {_shown(outcome, 'accuracy')} %"
-    if outcome.share("saif") is None:
-        return f"{said}. {NO_RELEVANCE}"
     return (
-        f"{said}, and its attention is strongest on the right segment for {_shown(outcome, 'ft')} %"
-        f" of held-out bags. For {_shown(outcome, 'saif')} % of them both the attention there and "
-        f"the probability of the true class are at least 0.8 (SAIF)."
+        f"{_accuracy_clause(outcomes)}, {joint} {_focus_clause(measured)}. {_best_saif(measured)}"
     )
 
 
-def _accuracies(outcomes: Sequence[Outcome]) -> str:
+def _single_summary(outcome: Outcome) -> str:
+    text = f"{label(outcome.paradigm)} ends with an accuracy of {_mean_text(outcome, 'accuracy')} %"
+    if outcome.share("saif") is None:
+        return f"{text}. {NO_RELEVANCE}"
+    return (
+        f"{text}, and its attention is strongest on the right segment for "
+        f"{_mean_text(outcome, 'ft')} % of held-out bags. For {_mean_text(outcome, 'saif')} % "
+        "of them both the attention there and the probability of the true class are at least 0.8 "
+        "(SAIF)."
+    )
+
+
+def _reads_whole_bags(name: str) -> bool:
+    kind = paradigm_class(name)
+    return kind is not None and kind().whole_bag
+
+
+def _accuracy_clause(outcomes: Sequence[Outcome]) -> str:
     count = _COUNTS[len(outcomes)] if len(outcomes) < len(_COUNTS) else str(len(outcomes))
-    same = "" if any(o.paradigm == "direct" for o in outcomes) else " the same model"
-    span, low, high = _span(outcomes, "accuracy"), *_ends(outcomes, "accuracy")
-    who = f"{count} ways to train{same} end"
+    same = "" if any(_reads_whole_bags(o.paradigm) for o in outcomes) else " the same model"
+    span, low, high = _span(outcomes, "accuracy"), *_extremes(outcomes, "accuracy")
+    subject = f"{count} ways to train{same} end"
     if span == 0:
-        return f"{who} at the same accuracy, {high} %"
+        return f"{subject} at the same accuracy, {high} %"
     if span > CLOSE:
-        least, most = _which(outcomes, "accuracy", low), _which(outcomes, "accuracy", high)
-        return f"{who} with accuracies between {least} and {most}"
-    return f"{who} within {span:.1f} points of accuracy of each other ({low} to {high} %)"
+        least, most = (
+            _value_with_names(outcomes, "accuracy", low),
+            _value_with_names(outcomes, "accuracy", high),
+        )
+        return f"{subject} with accuracies between {least} and {most}"
+    return f"{subject} within {span:.1f} points of accuracy of each other ({low} to {high} %)"
 
 
-def _focus(outcomes: Sequence[Outcome]) -> str:
-    low, high = _ends(outcomes, "ft")
-    said = "their attention is strongest on the right segment for"
+def _focus_clause(outcomes: Sequence[Outcome]) -> str:
+    low, high = _extremes(outcomes, "ft")
+    text = "their attention is strongest on the right segment for"
     if low == high:
-        return f"{said} the same share of held-out bags, {high} %"
-    least, most = _which(outcomes, "ft", low), _which(outcomes, "ft", high)
-    return f"{said} between {least} and {most} of held-out bags"
+        return f"{text} the same share of held-out bags, {high} %"
+    least, most = _value_with_names(outcomes, "ft", low), _value_with_names(outcomes, "ft", high)
+    return f"{text} between {least} and {most} of held-out bags"
 
 
-def _leader(outcomes: Sequence[Outcome]) -> str:
-    """Who has the highest SAIF, and whether the seeds settle that."""
+def _best_saif(outcomes: Sequence[Outcome]) -> str:
+    """Which paradigm has the highest SAIF, and whether its interval is above all others."""
     if len(outcomes) == 1:
-        return f"SAIF is {_shown(outcomes[0], 'saif')} % for {label(outcomes[0].paradigm)}."
-    low, high = _ends(outcomes, "saif")
-    best = [o for o in outcomes if _shown(o, "saif") == high]
-    names = listed([label(o.paradigm) for o in best])
+        return f"SAIF is {_mean_text(outcomes[0], 'saif')} % for {label(outcomes[0].paradigm)}."
+    low, high = _extremes(outcomes, "saif")
+    best = [o for o in outcomes if _mean_text(o, "saif") == high]
+    names = join_words([label(o.paradigm) for o in best])
     if low == high:
         return f"All have the same SAIF, {high} %."
     if len(best) > 1:
         return f"{names} share the highest mean SAIF, {high} %."
     leads, least = f"{names} has the highest mean SAIF, {high} %", best[0].summary["saif"].low
     if least is None:
-        return f"{leads}; with one seed a difference cannot be told from chance."
+        return f"{leads}; with one seed a difference may be chance."
     rivals = [o for o in outcomes if o is not best[0] and o.summary["saif"].high >= least]
     if not rivals:
         return f"{leads}, and its 95 % interval is above all others."
-    met = listed([label(o.paradigm) for o in rivals])
+    overlapping = join_words([label(o.paradigm) for o in rivals])
     settle = f"{best[0].seeds} seeds do not settle the order"
-    return f"{leads}, but its 95 % interval overlaps that of {met}: {settle}."
+    return f"{leads}, but its 95 % interval overlaps that of {overlapping}: {settle}."
 
 
-def _shown(outcome: Outcome, name: str) -> str:
+def _mean_text(outcome: Outcome, name: str) -> str:
     return f"{outcome.summary[name].mean:.1f}"
 
 
-def _ends(outcomes: Sequence[Outcome], name: str) -> tuple[str, str]:
-    """The lowest and the highest mean as shown, so that text and table agree to the digit."""
+def _extremes(outcomes: Sequence[Outcome], name: str) -> tuple[str, str]:
+    """The lowest and highest mean as printed, so that text and table agree to the digit."""
     means = sorted(outcomes, key=lambda o: o.summary[name].mean)
-    return _shown(means[0], name), _shown(means[-1], name)
+    return _mean_text(means[0], name), _mean_text(means[-1], name)
 
 
 def _span(outcomes: Sequence[Outcome], name: str) -> float:
-    low, high = _ends(outcomes, name)
+    low, high = _extremes(outcomes, name)
     return round(float(high) - float(low), 1)
 
 
-def _which(outcomes: Sequence[Outcome], name: str, value: str) -> str:
-    """A value with those who have it: "70.9 % (Hard)"."""
-    return (
-        f"{value} % ({listed([label(o.paradigm) for o in outcomes if _shown(o, name) == value])})"
-    )
+def _value_with_names(outcomes: Sequence[Outcome], name: str, value: str) -> str:
+    """A value with the paradigms that have it: "70.9 % (Hard)"."""
+    names = [label(o.paradigm) for o in outcomes if _mean_text(o, name) == value]
+    return f"{value} % ({join_words(names)})"

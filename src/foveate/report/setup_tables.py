@@ -1,4 +1,4 @@
-"""How a run was set up, as tables of words."""
+"""The configuration of a run as tables of text."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from foveate.charts.palette import label
 from foveate.records.record import Record
 from foveate.records.runs import Run
-from foveate.report.sentences import listed
+from foveate.report.sentences import join_words
 
 __all__ = ["run_names", "setup_tables", "unfinished"]
 
@@ -14,7 +14,7 @@ Table = tuple[str, list[tuple[str, str]]]
 
 
 def run_names(runs: Sequence[Run]) -> list[str]:
-    """The names of the runs, told apart where two directories share one."""
+    """Directory names of the runs, numbered if two are equal."""
     names: list[str] = []
     for run in runs:
         name, k = run.path.resolve().name, 2
@@ -25,17 +25,17 @@ def run_names(runs: Sequence[Run]) -> list[str]:
 
 
 def unfinished(run: Run, records: Mapping[str, Record]) -> str:
-    """What is missing of a run, in a sentence; empty if nothing is."""
+    """A sentence on what an unfinished run lacks; empty if it is finished."""
     missing = [label(part) for part in run.manifest["parts"] if part not in records]
     if missing:
-        return f"This run is not finished: {listed(missing)} not trained to the end yet."
-    return "" if run.done else "This run is not finished: its last words are not written yet."
+        return f"This run is not finished: {join_words(missing)} not fully trained yet."
+    return "" if run.done else "This run is not finished: its summary is not written yet."
 
 
 def setup_tables(run: Run, name: str, records: Mapping[str, Record]) -> list[Table]:
-    """Everything the manifest says of the run, in titled tables; what it lacks is left out."""
+    """All settings in the manifest, in titled tables; empty tables are omitted."""
     manifest = run.manifest
-    written = {
+    general = {
         "directory": name,
         "created": manifest["created"],
         "commit": manifest.get("commit") or "not recorded",
@@ -48,7 +48,7 @@ def setup_tables(run: Run, name: str, records: Mapping[str, Record]) -> list[Tab
         ("Configuration", _rows(manifest["config"])),
         ("Sizes", _rows(sizes)),
         ("As trained", _trained(manifest.get("resolved", {}), records)),
-        ("Run", _rows(written)),
+        ("Run", _rows(general)),
         ("Versions", _rows(versions)),
     ]
     return [(title, rows) for title, rows in tables if rows]
@@ -56,24 +56,24 @@ def setup_tables(run: Run, name: str, records: Mapping[str, Record]) -> list[Tab
 
 def _trained(resolved: Mapping[str, Any], records: Mapping[str, Record]) -> list[tuple[str, str]]:
     rows = []
-    for name, settled in resolved.items():
-        words = [f"{key} {_plain(value)}" for key, value in settled.items()]
-        if name in records and records[name].meta["epochs_run"] != settled.get("epochs"):
+    for name, settings in resolved.items():
+        words = [f"{key} {_format_value(value)}" for key, value in settings.items()]
+        if name in records and records[name].meta["epochs_run"] != settings.get("epochs"):
             words.append(f"stopped after {records[name].meta['epochs_run']}")
         rows.append((label(name), ", ".join(words)))
     return rows
 
 
 def _rows(values: Mapping[str, Any]) -> list[tuple[str, str]]:
-    return [(key, _plain(value)) for key, value in values.items()]
+    return [(key, _format_value(value)) for key, value in values.items()]
 
 
-def _plain(value: Any) -> str:
-    """A value as a reader would write it."""
+def _format_value(value: Any) -> str:
+    """A setting as text."""
     if value is None:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | tuple):
-        return ", ".join(map(_plain, value)) or "–"
+        return ", ".join(map(_format_value, value)) or "–"
     return f"{value:,}" if isinstance(value, int) else str(value)

@@ -7,9 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from foveate.errors import FoveateError
-from foveate.jobs.experiment import EXPERIMENTS, SCALES
-from foveate.jobs.runner import experiment_charts, findings_of, resume_experiment, start_experiment
-from foveate.papers import CLAIMS
+from foveate.jobs.experiment import (
+    EXPERIMENTS,
+    SCALES,
+    experiment_charts,
+    findings_of,
+    resume_experiment,
+    start_experiment,
+)
+from foveate.papers import PAPERS, all_claims
 from foveate.records.findings import Entry, Finding, Ledger
 from foveate.records.record import write_atomically
 from foveate.records.runs import Run, open_run, runs_folder
@@ -18,12 +24,19 @@ from foveate.types import PartProgress
 
 __all__ = [
     "known_ledger",
+    "known_papers",
     "ledger_at",
     "long_ones",
     "run_ledger",
     "shipped_ledger",
     "write_ledger_report",
 ]
+
+
+def known_papers() -> list[str]:
+    """Keys of the papers whose claims are checked, those of plug-ins included."""
+    EXPERIMENTS.names()  # a plug-in registers its paper beside its study
+    return PAPERS.names()
 
 
 def folder(scale: str) -> Path:
@@ -164,7 +177,7 @@ def _entries(
             found.get(claim),
             versions.get(served[claim][0], {}).get("scale"),
         )
-        for claim, statement in CLAIMS.items()
+        for claim, statement in all_claims().items()
         if claim in served
     )
 

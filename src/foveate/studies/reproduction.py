@@ -12,8 +12,10 @@ from typing import Any
 
 from foveate.errors import FoveateError
 from foveate.jobs.engine import Engine
-from foveate.jobs.experiment import EXPERIMENTS, Records, Scale
-from foveate.jobs.runner import (
+from foveate.jobs.experiment import (
+    EXPERIMENTS,
+    Records,
+    Scale,
     findings_of,
     of_run,
     resume_experiment,

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from foveate.attention.paradigms import Hybrid, Paradigm, Progress, WithEntropy
+from foveate.attention.paradigms import Paradigm, Progress
 from foveate.bags.segments import dense
 from foveate.errors import FoveateError
 from foveate.models.focus import AttentionModel
@@ -33,8 +33,7 @@ def epochs_within(
     budget: float, rule: Paradigm, model: AttentionModel, shape: tuple[int, ...], m: int
 ) -> int:
     """How many epochs of a paradigm a budget of multiplications per bag pays for, at least one."""
-    inner = rule.paradigm if isinstance(rule, WithEntropy) else rule
-    if isinstance(inner, Hybrid) and inner.switch == "plateau":
+    if not rule.fixed_schedule:
         raise FoveateError("equal compute needs a switch known beforehand, got 'plateau'")
     costs = _per_segment(rule, model, shape, m)
     low, high = 1, 2

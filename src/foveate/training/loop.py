@@ -50,6 +50,15 @@ def fit(
     Returns:
         Measures over time, one number a member; at the end scores, attention and predictions for
         every held-out bag; the trained stack as ``record.trained``.
+
+    Example:
+        >>> import foveate as fv
+        >>> train, test = fv.load("error-mode-1", n=60, seed=0)
+        >>> def build():
+        ...     return fv.FCAM(fv.mlp(2, 1), fv.mlp(2, 3))
+        >>> record = fv.fit(build, train, test, "hard", seeds=range(2), epochs=3)
+        >>> record.values["accuracy"].shape  # times, seeds
+        (4, 2)
     """
     plan = Plan(**((plan.model_dump() if plan else {}) | settings))
     training = Training(build, train, test, paradigm, seeds, plan, probe)

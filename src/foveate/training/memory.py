@@ -1,16 +1,17 @@
-"""How much of a step is held at a time: all of it, a few of its bags, or a chunk of its segments.
+"""Memory limits of a training step: all bags at once, in parts, or segments in chunks.
 
-A step whose segments fit is taken at once. A larger one is taken a part after the other, bags of
-like length together: its gradient is the mean of theirs, and no more than one part is ever copied
-or kept for the way back. Convolutions, whose members take turns anyhow, fit where they fit a cache:
-half the time of a step at once. Where what a single bag leaves for the way back is too much, or
-where bags share the rows of a bank, segments are read from the bank a chunk at a time, and again on
-the way back, which takes twice as long. Either way members take turns.
+A step whose segments fit in memory is computed at once. A larger one is split into parts of bags of
+similar length: its gradient is the weighted mean of theirs, and only one part is copied or stored
+for the backward pass at a time. Convolutional networks, whose members run one after another anyway,
+use parts that fit the processor cache, which halves the time of a step. Where the activations of a
+single bag exceed the limit, or where bags share the rows of a bank, segments are read from the bank
+in chunks and recomputed in the backward pass, which takes twice as long. With parts or chunks,
+members run one after another.
 """
 
-from dataclasses import replace
+from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -20,115 +21,126 @@ from foveate.bags.segments import dense, map_segments
 from foveate.models.focus import AttentionModel
 from foveate.training.stack import Batch, MemberBags, Stack
 
-__all__ = ["bounded", "in_chunks"]
+__all__ = ["StepLimits", "limit_memory"]
 
 LOGITS = 2**24  # logits of one step held at a time: beyond, segments are classified in chunks
-NUMBERS = 2**25  # of a member's segments in one step, written out: beyond, parts or chunks
+NUMBERS = 2**25  # numbers of a member's dense segments in one step: beyond, parts or chunks
 CHUNK = 2**22  # numbers of the segments of a part or a chunk: 16 MB in single precision
-CONVOLVED = 2**19  # where networks convolve: their maps, many times that, then stay in the cache
+CONVOLVED = 2**19  # the same for convolutions, whose activations are many times larger
 
 
-def bounded(
+class StepLimits(NamedTuple):
+    """How a training stays within its memory limits.
+
+    Args:
+        paradigms: The paradigm of each member, classifying in chunks where logits would not fit.
+        train: The training bags, read in chunks where needed.
+        test: The held-out bags, read in chunks where needed.
+        part: The largest number of segments in a part of a step; None for whole steps.
+        together: Whether members run together under ``vmap``.
+    """
+
+    paradigms: list[Paradigm]
+    train: MemberBags
+    test: MemberBags
+    part: int | None
+    together: bool
+
+
+def limit_memory(
     stack: Stack,
     train: MemberBags,
     test: MemberBags,
-    rules: list[Paradigm],
+    paradigms: Sequence[Paradigm],
     rows: Tensor,
     batch: int,
-) -> tuple[list[Paradigm], int | None]:
-    """Have a stack and its piles hold no more than fits.
+) -> StepLimits:
+    """Choose parts and chunks so that a training step fits in memory; changes no argument.
 
     Args:
         stack: The models.
         train: The bags that they are trained on.
         test: The bags that they are measured on.
-        rules: The paradigm of each member.
+        paradigms: The paradigm of each member.
         rows: Which bags each member is trained on, shape (S, n).
-        batch: Bags of a step, where there are as many.
-
-    Returns:
-        The paradigms, classifying in chunks where logits would not fit; how many segments a part
-        of a step has at most, or None where steps are taken at once.
+        batch: Bags per step.
     """
-    part = _part(stack, train, test, rules, min(batch, rows.shape[1]))
-    held = len(stack) * batch * train.m if part is None else max(part, train.m)
-    members = None if part is None else torch.tensor([0])
-    one = train.batch(rows[:, :1] if members is None else rows[:1, :1], members)
-    stack.model.eval()  # a look ahead of training leaves no trace in batch norm's statistics
-    classes = int(stack.run(_width, one, rules[0], members=members)[0])
+    limits = StepLimits(list(paradigms), train, test, None, stack.together)
+    limits = _limit_segments(stack, limits, min(batch, rows.shape[1]))
+    part, m = limits.part, train.m
+    held = len(stack) * batch * m if part is None else max(part, m)
+    classes = _count_classes(stack, limits, rows)
     if held * classes <= LOGITS:
-        return rules, part
-    stack.together = False
-    return [in_chunks(rule, max(1, LOGITS // classes)) for rule in rules], part
+        return limits
+    chunked = [rule.in_chunks(max(1, LOGITS // classes)) for rule in limits.paradigms]
+    return limits._replace(paradigms=chunked, together=False)
 
 
-def _part(
-    stack: Stack, train: MemberBags, test: MemberBags, rules: list[Paradigm], batch: int
-) -> int | None:
+def _limit_segments(stack: Stack, limits: StepLimits, batch: int) -> StepLimits:
+    train, test = limits.train, limits.test
     width = max(1, prod(train.segment_shape))
     numbers = batch * train.m * width
     if stack.mixes_rows or (stack.together and numbers <= NUMBERS):
-        return None
+        return limits
     if numbers <= NUMBERS:
-        return None if numbers <= CONVOLVED or train.repeats(batch) else CONVOLVED // width
-    stack.together = False
-    at_once = max(1, CHUNK // width)
+        whole = numbers <= CONVOLVED or train.repeats(batch)
+        return limits if whole else limits._replace(part=CONVOLVED // width)
+    chunk = max(1, CHUNK // width)
     by_parts = not train.repeats(batch) and (
-        train.m * width <= NUMBERS or _leaves_little(stack, train, rules)
+        train.m * width <= NUMBERS or _largest_bag_fits(stack, train, limits.paradigms)
     )
-    if not by_parts:
-        train.in_chunks(at_once)
-    if not by_parts or test.m * width > NUMBERS:
-        test.in_chunks(at_once)
-    return at_once if by_parts else None
+    return limits._replace(
+        train=train if by_parts else train.in_chunks(chunk),
+        test=test if by_parts and test.m * width <= NUMBERS else test.in_chunks(chunk),
+        part=chunk if by_parts else None,
+        together=False,
+    )
 
 
-def _leaves_little(stack: Stack, pile: MemberBags, rules: list[Paradigm]) -> bool:
-    """Whether what the largest bag leaves for the way back fits, however large the bag itself."""
-    if any(rule.whole_bag for rule in rules):
+def _largest_bag_fits(stack: Stack, bags: MemberBags, paradigms: Sequence[Paradigm]) -> bool:
+    """Whether the activations stored for the largest bag fit, however large its segments are."""
+    if any(rule.whole_bag for rule in paradigms):
         return False
-    return pile.m * _left_by_a_segment(stack, pile) <= NUMBERS
+    return bags.m * _stored_per_segment(stack, bags) <= NUMBERS
 
 
-def _left_by_a_segment(stack: Stack, pile: MemberBags) -> int:
-    """How many numbers a segment that is attended and classified leaves for the way back.
+def _stored_per_segment(stack: Stack, bags: MemberBags) -> int:
+    """How many numbers autograd stores for a segment that is attended and classified.
 
-    Those of the segment itself count where they are a copy, not where they are read as they lie.
+    The segment itself counts if it is copied, not if it is a view of the bags.
     """
-    who = torch.tensor([0])
-    longest = pile.lengths(torch.arange(pile.n)[None], who).argmax(1, keepdim=True)
-    one, two = (_left(stack, pile, pile.batch(longest, who, first=count)) for count in (1, 2))
+    member = torch.tensor([0])
+    longest = bags.lengths(torch.arange(bags.n)[None], member).argmax(1, keepdim=True)
+    one, two = (_stored(stack, bags, bags.batch(longest, member, first=count)) for count in (1, 2))
     return two - one
 
 
-def _left(stack: Stack, pile: MemberBags, batch: Batch) -> int:
-    kept: dict[int, int] = {}
+def _stored(stack: Stack, bags: MemberBags, batch: Batch) -> int:
+    sizes: dict[int, int] = {}
 
-    def keep(x: Tensor) -> Tensor:
-        if not pile.holds(x):
-            kept[x.untyped_storage().data_ptr()] = x.numel()
+    def record_size(x: Tensor) -> Tensor:
+        if not bags.holds(x):
+            sizes[x.untyped_storage().data_ptr()] = x.numel()
         return x
 
-    with torch.autograd.graph.saved_tensors_hooks(keep, lambda x: x):
-        stack.gradients(_attended_and_classified, batch, members=torch.tensor([0]))
-    return sum(kept.values())
+    with torch.autograd.graph.saved_tensors_hooks(record_size, lambda x: x):
+        stack.gradients(_attend_and_classify, batch, members=torch.tensor([0]))
+    return sum(sizes.values())
 
 
-def _attended_and_classified(model: AttentionModel, batch: Batch) -> Tensor:
+def _attend_and_classify(model: AttentionModel, batch: Batch) -> Tensor:
     focus = model.attend(batch.x, None, batch.z)
     return focus.alpha.sum() + dense(map_segments(model.g, focus.h)).sum()
 
 
-def _width(model: AttentionModel, batch: Batch, rule: Paradigm) -> Tensor:
+def _count_classes(stack: Stack, limits: StepLimits, rows: Tensor) -> int:
+    """The number of classes, from the prediction for one bag."""
+    member = torch.tensor([0])
+    stack.model.eval()  # this pass must not change the statistics of batch norm
+    one = limits.train.batch(rows[:1, :1], member)
+    return int(stack.run(_class_count, one, limits.paradigms[0], members=member)[0])
+
+
+def _class_count(model: AttentionModel, batch: Batch, rule: Paradigm) -> Tensor:
     focus = model.attend(batch.x, batch.mask, batch.z)
     return torch.tensor(rule.log_prob(focus.alpha, focus.h, model.g).shape[-1])
-
-
-def in_chunks(rule: Paradigm, chunk: int) -> Paradigm:
-    """The rule, and those within it, with segments classified in chunks."""
-    parts: dict[str, Any] = {"chunk": chunk} if getattr(rule, "chunk", 0) is None else {}
-    if isinstance(inner := getattr(rule, "paradigm", None), Paradigm):
-        parts["paradigm"] = in_chunks(inner, chunk)
-    if isinstance(phases := getattr(rule, "phases", None), tuple):
-        parts["phases"] = tuple(in_chunks(phase, chunk) for phase in phases)
-    return replace(rule, **parts) if parts else rule  # type: ignore[type-var]

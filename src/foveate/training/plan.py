@@ -6,9 +6,19 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from foveate.settings import AtLeastTwo, Count, NonNegative, Positive, Settings, Share, Words
 
-__all__ = ["RACED", "Plan", "Race", "ResolvedRace"]
+__all__ = ["Plan", "Race", "ResolvedRace", "default_paradigms"]
 
-RACED = ("soft", "hard", "lvml", "hybrid", "witness")
+
+def default_paradigms() -> tuple[str, ...]:
+    """The names of the paradigms that declare themselves raced by default.
+
+    Example:
+        >>> default_paradigms()
+        ('soft', 'hard', 'lvml', 'hybrid', 'witness')
+    """
+    from foveate.attention.paradigms import PARADIGMS
+
+    return tuple(name for name, kind in PARADIGMS.items() if kind.raced_by_default)
 
 
 def _number(given: Any) -> Any:
@@ -20,7 +30,12 @@ def _number(given: Any) -> Any:
 
 
 class Plan(Settings):
-    """How long, in what batches and at what rate a stack is trained."""
+    """How long, in what batches and at what rate a stack is trained.
+
+    Example:
+        >>> Plan(epochs=5, lr=0.01).model_dump(include={"epochs", "lr", "optimizer"})
+        {'epochs': 5, 'lr': 0.01, 'optimizer': 'adam'}
+    """
 
     epochs: Count = 60
     """Passes over the training bags."""
@@ -63,6 +78,10 @@ class Race(Settings):
     """What is raced: every field is a flag of ``foveate race`` and a key of its TOML file.
 
     Fields left out take the data set's own recipe.
+
+    Example:
+        >>> Race(data="digits", paradigms="soft,hard", seeds=3).paradigms
+        ('soft', 'hard')
     """
 
     data: str = "digits"
@@ -71,8 +90,8 @@ class Race(Settings):
     """Label column of a Parquet folder."""
     foreground: Words | None = None
     """Labels that are foreground, where data is a path."""
-    paradigms: Annotated[Words, Field(min_length=1)] = RACED
-    """Ways to train."""
+    paradigms: Annotated[Words, Field(min_length=1)] = Field(default_factory=default_paradigms)
+    """Ways to train; unless given, those that are raced by default."""
     seeds: Count = 10
     """How many seeds; seed 0, 1, … decides data, weights and order."""
     m: int | None = None

@@ -16,7 +16,7 @@ from foveate.records.record import Record
 from foveate.training.early_stopping import EarlyStopping
 from foveate.training.epoch_inputs import EpochInputs, at_places, split
 from foveate.training.evaluation import Reading, measure, read_stack
-from foveate.training.memory import bounded
+from foveate.training.memory import limit_memory
 from foveate.training.optimisers import Settings, StackedOptimizer
 from foveate.training.plan import Plan
 from foveate.training.schedule import Group, grouped, member_progress, per_member
@@ -44,10 +44,10 @@ class Training:
         size, dtype = len(seeds), getattr(torch, plan.dtype)
         self.plan, self.seeds, self.probe = plan, tuple(seeds), probe
         self.stack = Stack(build, seeds, dtype)
-        self.train, self.test = MemberBags(train, size, dtype), MemberBags(test, size, dtype)
-        self.rows, self.held_out = split(self.train.n, self.seeds, plan.validation)
-        self.paradigms, self.part = bounded(
-            self.stack, self.train, self.test, per_member(paradigm, size), self.rows, plan.batch
+        bags = MemberBags(train, size, dtype), MemberBags(test, size, dtype)
+        self.rows, self.held_out = split(bags[0].n, self.seeds, plan.validation)
+        self.paradigms, self.train, self.test, self.part, self.stack.together = limit_memory(
+            self.stack, *bags, per_member(paradigm, size), self.rows, plan.batch
         )
         at_once = plan.batch if self.part is None else max(1, self.part // self.train.m)
         self._prepare = EpochInputs(self.stack, self.train, self.rows, self.seeds, at_once)
@@ -238,6 +238,8 @@ class Training:
             "classifier_calls": self.calls.tolist(),
             "stopped": (~self.active).tolist(),
         }
+        if not any(rule.uses_attention for rule in self.paradigms):
+            meta["uses_attention"] = False
         values = {name: np.stack(rows) for name, rows in self.values.items()}
         return Record(np.array(self.times), values, final, meta, trained=self.stack)
 

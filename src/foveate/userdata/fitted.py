@@ -22,7 +22,7 @@ from foveate.userdata.estimator import focus_model, inference
 from foveate.userdata.prepare import Preparation
 from foveate.userdata.settings import FitSettings
 
-__all__ = ["PREPARATION", "WEIGHTS", "Fitted", "build_model", "load_fitted"]
+__all__ = ["PREPARATION", "WEIGHTS", "Fitted", "build_model", "load_fitted", "open_fitted"]
 
 PREPARATION = "preparation.safetensors"
 WEIGHTS = "weights.safetensors"
@@ -103,18 +103,27 @@ def load_fitted(run: Path | str, paradigm: str | None = None) -> Fitted:
         paradigm: Which of its paradigms; the one chosen on validation bags unless given.
     """
     opened = open_run(run)
-    manifest = opened.manifest
-    if manifest["kind"] != "fit":
-        raise FoveateError(f"{opened.path} is a {manifest['kind']}, not a fit")
+    opened.must_be("fit")
     if not opened.done:
         raise FoveateError(f"{opened.path} is not finished: 'foveate resume' goes on with it")
+    return open_fitted(opened, paradigm)
+
+
+def open_fitted(run: Run, paradigm: str | None = None) -> Fitted:
+    """The models of a fit whose scores are known.
+
+    Args:
+        run: The run; its manifest has scores and choice.
+        paradigm: Which of its paradigms; the one chosen on validation bags unless given.
+    """
+    manifest = run.manifest
     name = paradigm or manifest["chosen"]
     if name not in manifest["scores"]:
         known = ", ".join(manifest["scores"])
-        raise FoveateError(f"{opened.path} has no paradigm '{name}'; it has {known}")
-    preparation = Preparation.load(opened.path / PREPARATION)
+        raise FoveateError(f"{run.path} has no paradigm '{name}'; it has {known}")
+    preparation = Preparation.load(run.path / PREPARATION)
     settings = FitSettings(**manifest["config"])
     stack = Stack(lambda: build_model(preparation, settings), manifest["seeds"])
-    tensors, _ = load_checkpoint(opened.path / name / WEIGHTS)
+    tensors, _ = load_checkpoint(run.path / name / WEIGHTS)
     stack.load(tensors)
-    return Fitted(opened, name, stack, preparation, manifest["scores"][name]["temperature"])
+    return Fitted(run, name, stack, preparation, manifest["scores"][name]["temperature"])

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from foveate.settings import Count, NonNegative, Positive, Settings, Words
-from foveate.training.plan import RACED
+from foveate.training.plan import default_paradigms
 
 __all__ = ["FitSettings"]
 
@@ -13,8 +13,8 @@ __all__ = ["FitSettings"]
 class FitSettings(Settings):
     """How a user's bags are fitted."""
 
-    paradigms: Annotated[Words, Field(min_length=1)] = RACED
-    """Ways to train, raced on the same bags."""
+    paradigms: Annotated[Words, Field(min_length=1)] = Field(default_factory=default_paradigms)
+    """Ways to train, compared on the same bags; unless given, those that are raced by default."""
     seeds: Count = 3
     """Models of each, whose probabilities are averaged."""
     epochs: Count | None = None

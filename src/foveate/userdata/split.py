@@ -1,8 +1,10 @@
-"""Training, validation and test parts of bags: by group, with classes kept in proportion."""
+"""Training, validation and test bags: groups undivided, classes in proportion."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import fsum
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +15,26 @@ from torch import Tensor
 from foveate.errors import FoveateError
 from foveate.io.collection import Collection
 from foveate.io.view import View, content
+from foveate.randomness import stable_permutation
 from foveate.records.record import write_atomically
+from foveate.types import Array
 
-__all__ = ["PARTS", "Split", "held_out", "keep_split", "split_bags"]
+__all__ = [
+    "PARTS",
+    "Split",
+    "draw_folds",
+    "held_out",
+    "keep_split",
+    "linked_bags",
+    "resumed_split",
+    "split_bags",
+    "stored_split",
+]
 
 KEPT = "split.json"
+STREAM = "split of bags"
+METHOD = "sha256-1"  # named in split.json; a change of the draw is a new name
+OLD_METHOD = "scikit-learn"  # up to version 0.1.0; its draw depends on the installed version
 
 PARTS = ("train", "validation", "test")
 FOLDS = 5  # one is the test part, one the validation part
@@ -30,25 +47,90 @@ NAMES = {
 
 @dataclass(frozen=True)
 class Split:
-    """Rows of the bags of each part, and how they were found."""
+    """Rows of the bags of each part.
+
+    Args:
+        train: Rows of the training bags.
+        validation: Rows of the validation bags.
+        test: Rows of the test bags.
+        how: How they were chosen, in words.
+        method: Name of the code that drew them; another draw under the same name is a fault.
+    """
 
     train: Tensor
     validation: Tensor
     test: Tensor
     how: str
+    method: str = METHOD
 
     def rows(self, part: str) -> Tensor:
         """The rows of one of :data:`PARTS`."""
-        found: Tensor = getattr(self, part)
-        return found
+        rows: Tensor = getattr(self, part)
+        return rows
+
+    def as_rows(self) -> dict[str, list[int]]:
+        """The rows of every part, as JSON holds them."""
+        return {part: self.rows(part).tolist() for part in PARTS}
 
 
 def keep_split(split: Split, ids: Sequence[str], folder: Path) -> None:
     """Write names and rows of the bags of each part into the folder of a run."""
-    rows = {part: split.rows(part).tolist() for part in PARTS}
-    names = {part: [ids[i] for i in own] for part, own in rows.items()}
-    text = json.dumps({"how": split.how, **names, "rows": rows}, ensure_ascii=False, indent=1)
+    rows = split.as_rows()
+    names = {part: [ids[i] for i in chosen] for part, chosen in rows.items()}
+    content = {"how": split.how, "method": split.method, **names, "rows": rows}
+    text = json.dumps(content, ensure_ascii=False, indent=1)
     write_atomically(folder / KEPT, lambda file: file.write(text.encode()))
+
+
+def stored_split(folder: Path, collection: Collection) -> Split | None:
+    """The split in the folder of a run, checked against its bags; None if there is none.
+
+    Args:
+        folder: The run directory.
+        collection: The bags that the run was fitted on.
+    """
+    path = folder / KEPT
+    try:
+        content = json.loads(path.read_text("utf-8"))
+        rows = {part: [int(row) for row in content["rows"][part]] for part in PARTS}
+        names = {part: [collection.ids[row] for row in rows[part]] for part in PARTS}
+    except FileNotFoundError:
+        return None
+    except (ValueError, TypeError, KeyError, IndexError) as error:
+        raise FoveateError(f"{path} is damaged: {type(error).__name__} {error}") from None
+    every = sorted(row for part in rows.values() for row in part)
+    if len(set(every)) != len(every) or any(row < 0 for row in every):
+        raise FoveateError(f"{path} is damaged: a bag must be in one part only")
+    if any(names[part] != content.get(part) for part in PARTS):
+        raise FoveateError(f"{path} names other bags than {collection.source} has")
+    train, validation, test = (torch.tensor(rows[part], dtype=torch.long) for part in PARTS)
+    method = str(content.get("method", OLD_METHOD))
+    return Split(train, validation, test, str(content.get("how", "")), method)
+
+
+def resumed_split(folder: Path, collection: Collection, seed: int = 0) -> Split:
+    """The split of a run that is resumed: the stored one, never another.
+
+    Args:
+        folder: The run directory.
+        collection: The bags that the run was fitted on.
+        seed: Seed of the draw.
+    """
+    stored = stored_split(folder, collection)
+    if stored is None:
+        begun = [*folder.glob("*/record.npz"), *folder.glob("*/checkpoint.*")]
+        if begun:
+            raise FoveateError(
+                f"{folder / KEPT} is missing although {begun[0].parent.name} is trained: which "
+                "bags it was trained on is unknown, so start a new run"
+            )
+        return split_bags(collection, seed)
+    if stored.method == METHOD and stored.as_rows() != split_bags(collection, seed).as_rows():
+        raise FoveateError(
+            f"{folder / KEPT} differs from the split that seed {seed} draws, so test bags may have "
+            "been trained on: restore the file or start a new run"
+        )
+    return stored
 
 
 def held_out(collection: Collection, folder: Path) -> Collection:
@@ -56,7 +138,10 @@ def held_out(collection: Collection, folder: Path) -> Collection:
 
     By their rows: bags of different parts may have one name.
     """
-    return collection.take(json.loads((folder / KEPT).read_text("utf-8"))["rows"]["test"])
+    stored = stored_split(folder, collection)
+    if stored is None:
+        raise FoveateError(f"there is no file {folder / KEPT}")
+    return collection.take(stored.test)
 
 
 def split_bags(collection: Collection, seed: int = 0) -> Split:
@@ -113,11 +198,9 @@ def _from_names(collection: Collection, names: NDArray[np.str_], seed: int) -> S
 
 
 def _folds(collection: Collection, rows: Tensor, folds: int, seed: int) -> list[Tensor]:
-    """Rows in folds of like size and classes, groups whole."""
-    from sklearn.model_selection import StratifiedGroupKFold
-
+    """Rows in folds of similar size and class shares, groups undivided."""
     y = collection.bag.y[rows].numpy()
-    groups = _kept_together(collection)[rows.numpy()]
+    units = linked_bags(collection)[rows.numpy()]
     counts = np.bincount(y, minlength=len(collection.classes))
     if counts.min() < folds:
         few = collection.classes[int(counts.argmin())]
@@ -125,17 +208,83 @@ def _folds(collection: Collection, rows: Tensor, folds: int, seed: int) -> list[
             f"{collection.source}: every class needs {folds} bags to be split, class '{few}' has "
             f"{counts.min()}"
         )
-    if len(np.unique(groups)) < folds:
+    if len(np.unique(units)) < folds:
         raise FoveateError(
             f"{collection.source}: {folds} groups are needed to split by group, copies of a bag in "
-            f"one, got {len(np.unique(groups))}"
+            f"one, got {len(np.unique(units))}"
         )
-    cut = StratifiedGroupKFold(folds, shuffle=True, random_state=seed).split(y, y, groups)
-    return [rows[torch.from_numpy(np.sort(held))] for _, held in cut]
+    fold = draw_folds(y, units, folds, seed)
+    return [rows[torch.from_numpy(np.flatnonzero(fold == k))] for k in range(folds)]
 
 
-def _kept_together(collection: Collection) -> NDArray[np.int64]:
-    """Which bags must not be parted, (n,): those of a group, copies, and what these link."""
+def draw_folds(
+    labels: Sequence[int] | Array,
+    groups: Sequence[int] | Array | None,
+    folds: int,
+    seed: int,
+    repeat: int = 0,
+) -> NDArray[np.int64]:
+    r"""Fold number 0 … folds−1 of every bag, shape (n,); the same under every library version.
+
+    Groups are assigned one by one, large ones first and otherwise in an order drawn by SHA-256,
+    each to the fold where :math:`\sum_c n_{fc}^2 / n_c` grows least, among equals to the smaller
+    fold. Without groups the counts of each class, and the sizes, differ by at most 1 over folds.
+
+    Args:
+        labels: Class number of each bag, shape (n,).
+        groups: Group number of each bag, shape (n,), never divided between folds; None if each
+            bag is its own group.
+        folds: Number of folds, at least 2.
+        seed: Decides the draw.
+        repeat: Number of the repetition, for repeated cross-validation.
+
+    Example:
+        >>> draw_folds([0, 0, 0, 0, 1, 1, 1, 1], None, 2, seed=0).tolist()
+        [1, 0, 0, 1, 1, 0, 0, 1]
+    """
+    y = [int(label) for label in labels]
+    units = _members(range(len(y)) if groups is None else groups)
+    if folds < 2 or len(units) < folds:
+        raise FoveateError(
+            f"folds must be between 2 and the number of groups, {len(units)}; got {folds}"
+        )
+    totals = Counter(y)
+    counts: list[Counter[int]] = [Counter() for _ in range(folds)]
+    sizes = [0] * folds
+    rank = stable_permutation(folds, STREAM, seed, repeat, "folds")
+    fold = np.empty(len(y), np.int64)
+    for members in _in_drawn_order(units, y, seed, repeat):
+        own = sorted(Counter(y[i] for i in members).items())
+        growth = [
+            fsum(k * (2 * counts[f][c] + k) / totals[c] for c, k in own) for f in range(folds)
+        ]
+        best = min(range(folds), key=lambda f: (growth[f], sizes[f], rank[f]))
+        counts[best].update(dict(own))
+        sizes[best] += len(members)
+        fold[members] = best
+    return fold
+
+
+def _members(groups: Sequence[int] | Array | range) -> list[list[int]]:
+    """Bags of each group, groups in order of first occurrence."""
+    members: dict[int, list[int]] = {}
+    for i, group in enumerate(groups):
+        members.setdefault(int(group), []).append(i)
+    return list(members.values())
+
+
+def _in_drawn_order(
+    units: list[list[int]], y: Sequence[int], seed: int, repeat: int
+) -> list[list[int]]:
+    """Groups by size in powers of two, single bags by class, otherwise in drawn order."""
+    drawn = [units[i] for i in stable_permutation(len(units), STREAM, seed, repeat, "groups")]
+    return sorted(
+        drawn, key=lambda unit: (-len(unit).bit_length(), y[unit[0]] if len(unit) == 1 else -1)
+    )
+
+
+def linked_bags(collection: Collection) -> NDArray[np.int64]:
+    """Number of the set each bag must stay in, (n,): its group, its copies, and their links."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -146,8 +295,8 @@ def _kept_together(collection: Collection) -> NDArray[np.int64]:
     size = n * (1 + len(links))
     bags = np.tile(np.arange(n), len(links))
     graph = coo_array((np.ones(len(ends)), (bags, ends)), shape=(size, size))
-    found: NDArray[np.int64] = connected_components(graph, directed=False)[1][:n].astype(np.int64)
-    return found
+    component: NDArray[np.int64] = connected_components(graph, directed=False)[1][:n]
+    return component.astype(np.int64)
 
 
 def _must_hold(collection: Collection, split: Split) -> None:

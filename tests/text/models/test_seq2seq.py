@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 
+from foveate.errors import FoveateError
 from foveate.text.models.seq2seq import Seq2Seq, shifted
 from foveate.text.tokens import START, Tokens
 
@@ -15,6 +16,7 @@ KINDS = {
     "translation": {"layers": 2, "both": True, "readout": "relu"},
     "linear": {"layers": 2, "both": True, "readout": "linear"},
     "heads": {"heads": 3},
+    "averaged heads": {"heads": 3, "contexts": "mean"},
     "uniform": {"both": True, "readout": "relu", "attention": "uniform"},
     "two vocabularies": {"readout": "relu", "outputs": 7},
 }
@@ -76,7 +78,10 @@ def by_hand(model, x, y_in):
             if model.attention == "uniform":
                 alpha = torch.full_like(alpha, 1 / len(x))
             alphas.append(alpha)
-            context = context + sum(a * model.narrow(h) for a, h in zip(alpha, states, strict=True))
+            head_context = sum(a * model.narrow(h) for a, h in zip(alpha, states, strict=True))
+            context = context + head_context
+        if model.contexts == "mean":
+            context = context / len(model.heads)
         probabilities.append(network(model, context, s))
     return states, said, alphas, torch.stack(probabilities)
 
@@ -220,3 +225,32 @@ def test_gradients_agree_with_the_plain_loop():
         plain = plain - sum(p[t, word].log() for t, word in enumerate(TARGET[b]))
     for name, ours, theirs in zip(names, fast, torch.autograd.grad(plain, parameters), strict=True):
         torch.testing.assert_close(ours, theirs, msg=lambda said, name=name: f"{name}: {said}")
+
+
+def test_a_gru_model_equals_the_plain_equations():
+    model = made(cell="gru")
+    x, y_in = torch.tensor([[4, 5, 6]]), torch.tensor([[START, 7]])
+
+    def run_gru(rnn, ids, h):
+        for word in ids:
+            r, z, n = (rnn.weight_ih_l0 @ model.table[word] + rnn.bias_ih_l0).chunk(3)
+            hr, hz, hn = (rnn.weight_hh_l0 @ h + rnn.bias_hh_l0).chunk(3)
+            r, z = torch.sigmoid(r + hr), torch.sigmoid(z + hz)
+            h = (1 - z) * torch.tanh(n + r * hn) + z * h
+            yield h
+
+    states = list(run_gru(model.encoder.cell, x[0], torch.zeros(D, dtype=torch.float64)))
+    decoded = list(run_gru(model.decoder.cell, y_in[0], states[-1]))
+    for t, s in enumerate(decoded):
+        alpha = torch.stack([model.heads[0](s) @ h for h in states]).softmax(0)
+        context = sum(a * h for a, h in zip(alpha, states, strict=True))
+        expected = network(model, context, s)
+        torch.testing.assert_close(model(x, y_in)[0, t].softmax(0), expected)
+
+
+def test_a_gru_model_rejects_several_layers_and_padding():
+    with pytest.raises(FoveateError, match="one layer in one direction"):
+        made(cell="gru", layers=2)
+    mask = torch.tensor([[True, True], [True, False]])
+    with pytest.raises(FoveateError, match="equal length"):
+        made(cell="gru")(torch.full((2, 2), 4), torch.full((2, 2), 4), mask)

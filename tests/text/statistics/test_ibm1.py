@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foveate.errors import FoveateError
-from foveate.text.statistics import ibm1
+from foveate.text.statistics import cell_groups
 from foveate.text.statistics.cooccurrence import count_table
 from foveate.text.statistics.ibm1 import fit_ibm1, with_null
 from foveate.text.statistics.symmetrisation import (
@@ -55,9 +55,9 @@ def by_loops(drawn, iterations, null):
 @given(pairs, st.integers(1, 4))
 def test_em_is_the_textbooks(null, small, drawn, iterations):
     with pytest.MonkeyPatch.context() as patch:
-        if small:  # many parts, numbered again in every iteration
-            patch.setattr(ibm1, "CELLS", 3)
-            patch.setattr(ibm1, "HOLD", 0)
+        if small:  # many groups, made again in every iteration
+            patch.setattr(cell_groups, "CELLS", 0)
+            patch.setattr(cell_groups, "HOLD", 0)
         model = fit_ibm1(*as_tokens(drawn), (5, 5), iterations=iterations, null=null)
     trans, counts, history = by_loops(drawn, iterations, null)
     for wanted, found in ((trans, model.table), (counts, model.counts)):

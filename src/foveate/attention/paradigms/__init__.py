@@ -1,40 +1,46 @@
-r"""Paradigms: how attention and a classifier become a loss, and how they are read.
+r"""Paradigms: how attention and a classifier become a loss and a prediction.
 
 A paradigm sees ``alpha`` (B, m), segments ``x``, a classifier ``g`` from segments to logits
-(B, C), and labels ``y`` (B,). It holds no state, so a model trained under one may be read under
-any other; that is what the papers' three inference rules are.
+(B, C), and labels ``y`` (B,). It has no state, so a model trained under one paradigm can be
+evaluated under any other: these are the three inference rules of the papers.
 """
 
 from foveate.attention.paradigms.contract import PARADIGMS, Aux, Paradigm, Progress
+from foveate.attention.paradigms.pooling import Additive, Max, Mean, NoisyOr, Presence
 from foveate.attention.paradigms.published import (
     EM,
     Direct,
     Hard,
-    Hybrid,
     LogitAverage,
     Marginal,
-    RandomEpochs,
     SampledHard,
     Soft,
 )
+from foveate.attention.paradigms.schedules import Hybrid, RandomEpochs, TwoPhase
 from foveate.attention.paradigms.witness import TopMarginal, WithWitness, Witness
 from foveate.attention.paradigms.wrappers import WithClassWeights, WithEntropy, WithFocus
 
 __all__ = [
     "EM",
     "PARADIGMS",
+    "Additive",
     "Aux",
     "Direct",
     "Hard",
     "Hybrid",
     "LogitAverage",
     "Marginal",
+    "Max",
+    "Mean",
+    "NoisyOr",
     "Paradigm",
+    "Presence",
     "Progress",
     "RandomEpochs",
     "SampledHard",
     "Soft",
     "TopMarginal",
+    "TwoPhase",
     "WithClassWeights",
     "WithEntropy",
     "WithFocus",

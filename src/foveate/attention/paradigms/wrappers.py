@@ -1,36 +1,54 @@
-"""Paradigms around another one: its loss changed, its inference and its schedule kept."""
+"""Paradigms that wrap another one: its loss changes, its inference and its schedule stay."""
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from operator import attrgetter
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
 from foveate.attention.likelihood import entropy
-from foveate.attention.paradigms.contract import HOW_IT_READS, Aux, Paradigm, Progress
+from foveate.attention.paradigms.contract import Aux, Paradigm, Progress
 from foveate.bags.segments import Network, Segments
 from foveate.errors import FoveateError
 
 __all__ = ["WithClassWeights", "WithEntropy", "WithFocus", "Wrapper"]
 
 
-class Wrapper(Paradigm):
-    """Another paradigm with its loss changed; its inference and its schedule stay."""
+def _of_inner(name: str) -> Any:
+    """A class attribute whose value on an instance is that of the wrapped paradigm."""
+    return property(attrgetter(f"paradigm.{name}"))
 
+
+class Wrapper(Paradigm):
+    """A paradigm with a transformed loss; inference and schedule are those of the inner one."""
+
+    draws: ClassVar[Any] = _of_inner("draws")
+    picks: ClassVar[Any] = _of_inner("picks")
+    recalls: ClassVar[Any] = _of_inner("recalls")
+    needs_z: ClassVar[Any] = _of_inner("needs_z")
+    fresh_optimizer: ClassVar[Any] = _of_inner("fresh_optimizer")
+    uses_attention: ClassVar[Any] = _of_inner("uses_attention")
+    per_segment: ClassVar[Any] = _of_inner("per_segment")
+    selects: ClassVar[Any] = _of_inner("selects")
+    whole_bag: ClassVar[Any] = _of_inner("whole_bag")
     paradigm: Paradigm
 
-    def __post_init__(self) -> None:
-        for name in ("draws", "picks", "recalls", "fresh_optimizer", *HOW_IT_READS):
-            object.__setattr__(self, name, getattr(self.paradigm, name))
-        object.__setattr__(self, "needs_z", type(self).needs_z or self.paradigm.needs_z)
+    @property
+    def phase_labels(self) -> tuple[str, ...]:
+        return self.paradigm.phase_labels
+
+    @property
+    def fixed_schedule(self) -> bool:
+        return self.paradigm.fixed_schedule
 
     @abstractmethod
     def transform_loss(self, loss: Tensor, alpha: Tensor, y: Tensor) -> Tensor:
-        """The loss of each bag, from that of the paradigm inside, shape (B,)."""
+        """The loss of each bag from the loss of the wrapped paradigm, shape (B,)."""
 
     def rewrap(self, paradigm: Paradigm) -> Paradigm:
-        """The same change around another paradigm."""
+        """The same wrapper around another paradigm."""
         return self if paradigm is self.paradigm else replace(self, paradigm=paradigm)  # type: ignore[type-var]
 
     def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
@@ -46,11 +64,20 @@ class Wrapper(Paradigm):
         log_p, loss = self.paradigm.read(alpha, x, g, y)
         return log_p, self.transform_loss(loss, alpha, y)
 
+    def evidence(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
+        return self.paradigm.evidence(alpha, x, g)
+
+    def segment_weights(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
+        return self.paradigm.segment_weights(alpha, x, g)
+
     def remember(self, alpha: Tensor, x: Segments, g: Network, y: Tensor) -> Tensor:
         return self.paradigm.remember(alpha, x, g, y)
 
     def calls(self, m: int) -> int:
         return self.paradigm.calls(m)
+
+    def in_chunks(self, chunk: int) -> Paradigm:
+        return self.rewrap(self.paradigm.in_chunks(chunk))
 
     def objective(self) -> Paradigm:
         return self.rewrap(self.paradigm.objective())
@@ -64,16 +91,19 @@ class Wrapper(Paradigm):
     def in_final_phase(self, progress: Progress) -> bool:
         return self.paradigm.in_final_phase(progress)
 
+    def switch_epoch(self, epochs: int) -> int | None:
+        return self.paradigm.switch_epoch(epochs)
+
 
 @dataclass(frozen=True)
 class WithEntropy(Wrapper):
     r"""Any paradigm with the entropy of its attention added to the loss.
 
-    :math:`\ell + \lambda\,\mathrm{Ent}(\alpha)`, in nats, as in the text; the released code weighs
-    :math:`(1-\lambda)\ell` against it. [pvr22] Sec. 5
+    :math:`\ell + \lambda\,\mathrm{Ent}(\alpha)`, in nats, as in the text; the released code has
+    :math:`(1-\lambda)\ell + \lambda\,\mathrm{Ent}(\alpha)`. [pvr22] Sec. 5
 
     Args:
-        paradigm: What is regularised.
+        paradigm: The paradigm to regularise.
         weight: λ; the released code has .005.
     """
 
@@ -86,11 +116,11 @@ class WithEntropy(Wrapper):
 
 @dataclass(frozen=True)
 class WithClassWeights(Wrapper):
-    r"""Any paradigm with the loss of a bag weighed by its class, :math:`w_y \ell`.
+    r"""Any paradigm with the loss of a bag weighted by its class, :math:`w_y \ell`.
 
     Args:
-        paradigm: What is weighed.
-        weights: One a class, w_0 … w_{C−1}.
+        paradigm: The paradigm to weight.
+        weights: One per class, w_0 … w_{C−1}.
     """
 
     paradigm: Paradigm
@@ -102,14 +132,14 @@ class WithClassWeights(Wrapper):
 
 @dataclass(frozen=True)
 class WithFocus(Wrapper):
-    r"""Any paradigm with known relevant segments supervised. Reads z, by name.
+    r"""Any paradigm with attention supervised by known relevance z.
 
-    :math:`\ell - \lambda \log \sum_{j \in z} \alpha_j` for bags that have a relevant segment;
-    a bag without one counts as a bag of which nothing is known. Where a map gives the relevant
-    segments exactly nothing, no gradient can pull attention there.
+    :math:`\ell - \lambda \log \sum_{j \in z} \alpha_j` for bags with a relevant segment; a bag
+    without one is treated as unlabelled. Where a sparse map gives the relevant segments zero
+    weight, this term has no gradient.
 
     Args:
-        paradigm: What is supervised.
+        paradigm: The paradigm to supervise.
         weight: λ.
     """
 

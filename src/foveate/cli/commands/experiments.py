@@ -8,17 +8,13 @@ from typing import Any, Literal
 from foveate.cli.command_line import run_again
 from foveate.cli.flags import Cluster, Flag, Json, SettingFlags, Workers
 from foveate.cli.progress import progress_of
+from foveate.cli.results import show_results
 from foveate.errors import FoveateError
-from foveate.papers import PAPERS
-from foveate.records.record import write_atomically
-from foveate.records.runs import Run
 
 __all__ = [
     "changed_setting",
     "claims_command",
-    "finish_experiment",
     "flow_command",
-    "report_experiments",
     "run_command",
 ]
 
@@ -104,7 +100,7 @@ def run_command(
         Print the findings as JSON.
     """
     from foveate.jobs.engine import Engine
-    from foveate.jobs.runner import start_experiment
+    from foveate.jobs.experiment import start_experiment
 
     changes = dict(changed_setting(text) for text in set) | (
         {} if seeds is None else {"seeds": seeds}
@@ -115,7 +111,7 @@ def run_command(
         run = start_experiment(
             name, scale, changes, out=out, report=report, command=command, engine=engine
         )
-    finish_experiment(run, as_json=as_json)
+    show_results(run, as_json=as_json)
 
 
 def claims_command(
@@ -149,10 +145,17 @@ def claims_command(
     """
     from foveate.cli.tables import print_ledger
     from foveate.report.pages.ledger import write_docs
-    from foveate.studies.ledger import known_ledger, long_ones, run_ledger, write_ledger_report
+    from foveate.studies.ledger import (
+        known_ledger,
+        known_papers,
+        long_ones,
+        run_ledger,
+        write_ledger_report,
+    )
 
-    if paper is not None and paper not in PAPERS:
-        raise FoveateError(f"paper must be one of {', '.join(PAPERS)}, got '{paper}'")
+    papers = known_papers()
+    if paper is not None and paper not in papers:
+        raise FoveateError(f"paper must be one of {', '.join(papers)}, got '{paper}'")
     if run:
         with progress_of(quiet=as_json) as tell:
             ledger = run_ledger(scale, paper, tell, long=long)
@@ -169,43 +172,6 @@ def claims_command(
         print(json.dumps(ledger.as_json(paper), ensure_ascii=False))
     else:
         print_ledger(ledger, paper)
-
-
-def finish_experiment(run: Run, *, as_json: bool) -> None:
-    """The report on disk, the findings on the screen."""
-    from foveate.cli.tables import print_findings
-    from foveate.jobs.runner import findings_of, write_experiment_report
-
-    page = write_experiment_report(run, run.path / "report.html")
-    if as_json:
-        all_found = [finding.__dict__ for finding in findings_of(run)]
-        print(json.dumps({"run": str(run.path), "findings": all_found}, ensure_ascii=False))
-    else:
-        if found := findings_of(run):  # an experiment may serve no claim
-            print_findings(found, run.manifest["config"]["scale"])
-        print(f"report: {page}")
-
-
-def report_experiments(runs: list[Run], out: Path | None, figures: Path | None) -> None:
-    """Rebuild the pages of experiment runs, one each."""
-    from foveate.jobs.runner import experiment_charts, write_experiment_report
-
-    if any(run.manifest["kind"] == "race" for run in runs) or (out and len(runs) > 1):
-        raise FoveateError("races can be compared on one page; an experiment has a page of its own")
-    for run in runs:
-        print(write_experiment_report(run, out or run.path / "report.html"))
-        if figures is not None:
-            from foveate.charts.render import svg_to_png, to_svg
-
-            figures.mkdir(parents=True, exist_ok=True)
-            for name, chart in experiment_charts(run).items():
-                svg = to_svg(chart)
-                for path, content in (
-                    (figures / f"{name}.svg", svg.encode()),
-                    (figures / f"{name}.png", svg_to_png(svg)),
-                ):
-                    write_atomically(path, lambda file, content=content: file.write(content))
-                    print(path)
 
 
 def changed_setting(text: str) -> tuple[str, Any]:

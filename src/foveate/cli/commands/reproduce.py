@@ -104,7 +104,7 @@ def _estimates(
     names: tuple[str, ...], scale: Any, seeds: int | None, what: dict[str, Any]
 ) -> list[dict[str, Any]]:
     """How long each that can be run would take; said as well, as is what cannot."""
-    from foveate.report.durations import took
+    from foveate.report.durations import format_duration
     from foveate.studies.reproduction import estimate
 
     with progress_of(quiet=True) as report:
@@ -112,7 +112,7 @@ def _estimates(
     for own in found:
         which = f"{own['table']} at {scale} scale"
         if own.get("seconds"):
-            print(f"{which}: about {took(own['seconds'])} on one core", file=sys.stderr)
+            print(f"{which}: about {format_duration(own['seconds'])} on one core", file=sys.stderr)
         else:
             why = next(iter(own["absent"].values()), "it has no parts")
             print(f"{which} cannot be run here: {why}", file=sys.stderr)

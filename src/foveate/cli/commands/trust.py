@@ -2,35 +2,22 @@
 
 import json
 import math
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from foveate.cli.command_line import this_command
 from foveate.cli.flags import ColumnFlags, Json, given
 from foveate.cli.progress import progress_of
 from foveate.errors import FoveateError
-from foveate.io.columns import Columns
 from foveate.metrics.faults import diverged, divergence
 from foveate.records.record import write_atomically
 from foveate.records.runs import Run, open_run
 
 if TYPE_CHECKING:
-    from foveate.bags.bag import Bag
-    from foveate.io.collection import Collection
+    from foveate.jobs.job import TrainedPart
     from foveate.trust.examine import Trust
 
 __all__ = ["trust_command"]
-
-
-class _Given(NamedTuple):
-    """What is examined: models of one paradigm, and labelled bags for them."""
-
-    name: str
-    stack: Any
-    bags: Any
-    classes: Sequence[str]
-    known: Any = None
 
 
 def trust_command(
@@ -63,26 +50,18 @@ def trust_command(
     as_json
         Print everything as JSON.
     """
+    from foveate.jobs.job import NewBags, open_trained
+
     opened = open_run(run)
-    kind = opened.manifest["kind"]
-    if kind not in ("race", "fit"):
-        raise FoveateError(
-            f"trust is for a race or a fit, and {opened.path} is a run of kind {kind}"
-        )
-    if not opened.done:
-        raise FoveateError(f"{opened.path} is not finished: 'foveate resume' goes on with it")
-    if kind == "race" and data is not None:
-        raise FoveateError("--data is for a fit; a race is examined on its own held-out bags")
+    job = open_trained(opened)
+    new = None if data is None else NewBags(data, given(columns))
     names = _paradigms(opened, paradigm)
     nothing = tuple(word.strip() for word in absent.split(",")) if absent else ()
     found = []
     with progress_of(quiet=True) as report:
         report("examining", 0, len(names))
-        sets = (
-            _race(opened, names) if kind == "race" else _fit(opened, names, data, columns, report)
-        )
-        for one in sets:
-            found.append(_examined(one, nothing, relevant))
+        for part in job.trained_parts(opened, names, new, report):
+            found.append(_examined(part, nothing, relevant))
             report("examining", len(found), len(names))
     _write(opened, found, data)
     if as_json:
@@ -95,7 +74,7 @@ def _paradigms(run: Run, wanted: str | None) -> list[str]:
     """The parts to examine, sound ones alone; the one that a fit chose comes first."""
     records = run.records()
     lost = {name for name, record in records.items() if diverged(record)}
-    parts = [name for name in records if name != "direct" and name not in lost]
+    parts = [name for name in records if _has_attention(name) and name not in lost]
     if wanted in lost or (lost and not parts):
         raise FoveateError(f"{run.path}: {divergence(records)}")
     if wanted is None:
@@ -105,56 +84,16 @@ def _paradigms(run: Run, wanted: str | None) -> list[str]:
     return [wanted]
 
 
-def _race(run: Run, names: list[str]) -> Iterator[_Given]:
-    from foveate.jobs.race import reopen
+def _has_attention(name: str) -> bool:
+    from foveate.attention.paradigms import PARADIGMS
 
-    classes = run.manifest["sizes"]["classes"]
-    for name in names:
-        stack, bags = reopen(run, name)
-        yield _Given(name, stack, bags, classes)
+    return not PARADIGMS.get(name)().whole_bag
 
 
-def _fit(
-    run: Run, names: list[str], data: Path | None, columns: Columns | None, report: Any
-) -> Iterator[_Given]:
-    from foveate.userdata.fitted import load_fitted
-
-    collection = _held_out(run) if data is None else _new(run, data, columns)
-    known = None if collection.known is None else collection.known.numpy()
-    bag: Bag | None = None
-    for name in names:
-        fitted = load_fitted(run.path, name)
-        bag = fitted.bags(collection, report) if bag is None else bag
-        yield _Given(name, fitted.stack, bag, fitted.classes, known)
-
-
-def _held_out(run: Run) -> "Collection":
-    """The test bags of a fit, read again from where they came."""
-    from foveate.userdata.source import fingerprint, read_again
-    from foveate.userdata.split import held_out
-
-    kept = run.manifest["data"]
-    whole = read_again(kept.get("origin"), run.name)
-    if fingerprint(whole) != kept["fingerprint"]:
-        raise FoveateError(
-            f"{kept['source']} is not what it was when {run.name} was fitted: give --data"
-        )
-    return held_out(whole, run.path)
-
-
-def _new(run: Run, data: Path, columns: Columns | None) -> "Collection":
-    """New labelled bags, read as those of the fit were, but for flags that are given."""
-    from foveate.userdata.source import Origin
-
-    kept = (run.manifest["data"].get("origin") or {"columns": {}})["columns"]
-    classes = run.manifest["classes"]
-    return Origin(data, {**kept, **given(columns)}).read(labelled=True, classes=classes)
-
-
-def _examined(one: _Given, absent: tuple[str, ...], relevant: int | None) -> "Trust":
+def _examined(part: "TrainedPart", absent: tuple[str, ...], relevant: int | None) -> "Trust":
     from foveate.trust.examine import examine
 
-    name, stack, bags, classes, known = one
+    name, stack, bags, classes, known = part
     return examine(
         stack, name, bags, classes, known=known, absent=absent, relevant=relevant, name=name
     )

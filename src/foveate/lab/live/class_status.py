@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from foveate.metrics.focus import ACCURATE, FOCUSED
 from foveate.metrics.sparsity import entropy_bits
 from foveate.records.record import Array
-from foveate.report.sentences import listed
-from foveate.studies.pvr22.error_modes.outcome import ACCURATE, FOCUSED
+from foveate.report.sentences import join_words
 
 __all__ = ["ClassStatus", "class_status"]
 
@@ -76,8 +76,8 @@ def class_status(
     elif spread >= EVEN * log2(alpha.shape[1]) and names:
         sentence = (
             "Right answer, wrong place: attention is spread over the whole bag "
-            f"({spread:.1f} of {log2(alpha.shape[1]):.1f} bits), so {listed(names)} {_are(names)} "
-            "read from its average."
+            f"({spread:.1f} of {log2(alpha.shape[1]):.1f} bits), so {join_words(names)} "
+            f"{_are(names)} read from its average."
         )
     elif names:
         inside = np.isin(y, astray)
@@ -102,7 +102,7 @@ def _from_background(
 ) -> str:
     its = "its" if len(names) == 1 else "their"
     said = (
-        f"Right answer, wrong place: {listed(names)} {_are(names)} read from the background. "
+        f"Right answer, wrong place: {join_words(names)} {_are(names)} read from the background. "
         f"{100 * min(accuracy[k] for k in astray):.0f} % of {its} bags are answered right, yet "
         f"{100 * on:.0f} % of the attention in {its} bags lies on background segments."
     )
@@ -116,7 +116,7 @@ def _from_background(
 
 def _inaccurate(classes: Sequence[str], accuracy: tuple[float, ...], mean: float) -> str:
     missed = [classes[k] for k, share in enumerate(accuracy) if share < HALF]
-    which = f", mostly on {listed(missed)}" if 0 < len(missed) < len(classes) else ""
+    which = f", mostly on {join_words(missed)}" if 0 < len(missed) < len(classes) else ""
     return f"Not accurate: {100 * mean:.0f} % of held-out bags are answered right{which}."
 
 

@@ -57,8 +57,6 @@ def fit_uploaded_bags(desk: WorkerChannel, given: dict[str, Any]) -> None:
 
 def _bounded(origin: "Origin", job: OwnBags) -> "Collection":
     """The bags under the user's name for them, unless there are too many to wait for."""
-    from foveate.bags.segments import Mosaics
-
     _limit_memory()
     try:
         collection = origin.read(labelled=None)
@@ -69,8 +67,7 @@ def _bounded(origin: "Origin", job: OwnBags) -> "Collection":
         ) from None
     except FoveateError as error:
         raise FoveateError(str(error).replace(job.path, job.name)) from None
-    x = collection.bag.x
-    rows = x.bank if isinstance(x, Mosaics) else x.flatten(0, 1)
+    rows = collection.bag.bank
     if len(rows) > MOST_SEGMENTS or rows.numel() > MOST_NUMBERS:
         raise FoveateError(
             f"the page fits up to {MOST_SEGMENTS:,} segments of {MOST_NUMBERS:,} numbers in all, "
@@ -93,7 +90,7 @@ def _fit(
 ) -> None:
     """Fit, examine what was chosen on the test bags, and leave pages and tables in the run."""
     from foveate.jobs.fit import start_fit
-    from foveate.report.pages.fit import write_fit_report
+    from foveate.jobs.job import open_job
     from foveate.userdata.fitted import load_fitted
     from foveate.userdata.settings import FitSettings
     from foveate.userdata.split import held_out
@@ -112,7 +109,7 @@ def _fit(
     run = start_fit(
         collection, settings, origin=origin, report=report, command=f"foveate fit {name}"
     )
-    write_fit_report(run, run.path / "report.html")
+    open_job(run).write_report(run, run.path / "report.html")
     report("examining", 0, 1)
     fitted = load_fitted(run.path)
     test = held_out(collection, run.path)

@@ -15,8 +15,7 @@ def rerun(desk: WorkerChannel, given: dict[str, Any]) -> None:
         desk: Where commands come from and messages go.
         given: A :class:`~foveate.lab.requests.Rerun`.
     """
-    from foveate.jobs.experiment import EXPERIMENTS
-    from foveate.jobs.runner import findings_of, start_experiment
+    from foveate.jobs.experiment import EXPERIMENTS, findings_of, start_experiment
 
     job = Rerun(**given)
     EXPERIMENTS.get(job.experiment)

@@ -64,7 +64,7 @@ export async function open(place) {
       h("button", { type: "button", onclick: () => again(claim, "smoke", progress) }, "Try it out (seconds)"),
       h("button", { type: "button", onclick: () => again(claim, "small", progress) }, "Run at small scale (minutes)")), progress);
     return h("article", { class: "claim", id: claim.claim.replace(":", "-") },
-      h("h3", {}, `${claim.claim.split(":")[1]} `, h("span", { class: `pill ${claim.mood}` }, claim.verdict), ` ${claim.statement}`),
+      h("h3", {}, `${claim.claim.split(":")[1]} `, h("span", { class: `pill ${claim.level}` }, claim.verdict), ` ${claim.statement}`),
       h("dl", {}, line("Measured", claim.effect && `${claim.effect} (${claim.measure})`), line("Found", claim.said)), details);
   }
 

@@ -8,17 +8,17 @@ import { follow } from "/pages/stream.js";
 
 const ENDED = ["done", "stopped", "failed"];
 const ROLES = { label: "Label (label unless given)", bag: "Bag (bag unless given)", text: "Text", group: "Group, such as patient", relevance: "Relevance" };
-const RACED = ["soft", "hard", "lvml", "hybrid", "witness"];
 const GRADES = { trust: "good", "trust with care": "astray", "do not trust": "bad", "cannot tell": "" };
 
 export async function open(place) {
   const seen = await look();
+  const raced = Object.keys(seen.paradigms).filter((name) => seen.paradigms[name].raced);
   const drop = h("section", { class: "panel", "aria-label": "File" }), found = h("section", { "aria-label": "What is in it" });
   const work = h("section", { "aria-label": "Fit" }), result = h("section", { "aria-label": "Result" });
   fill(place, h("h1", {}, "Own data"),
     h("p", { class: "lead" }, "Drop a table or an array file of labelled bags. The lab checks it, fits several ways to attend, and says whether the attention can be trusted. Nothing leaves this machine."),
     drop, found, work, result);
-  let session = null, stream = null, chosen = [...RACED], sizes = { seeds: 3, epochs: "" }, trusted = false;
+  let session = null, stream = null, chosen = [...raced], sizes = { seeds: 3, epochs: "" }, trusted = false;
   const columns = {};
 
   function drawDrop(error = null) {
@@ -89,7 +89,7 @@ export async function open(place) {
     if (session.state === "ready") {
       fill(work, h("h2", {}, "Fit"), h("div", { class: "panel" },
         h("div", { class: "controls" },
-          h("fieldset", {}, h("legend", {}, "Ways to attend"), h("div", { class: "choices" }, RACED.map((name) => check({ label: seen.paradigms[name].label, colour: seen.paradigms[name].colour, checked: chosen.includes(name), onchange: (on) => { chosen = RACED.filter((own) => (own === name ? on : chosen.includes(own))); } })))),
+          h("fieldset", {}, h("legend", {}, "Ways to attend"), h("div", { class: "choices" }, raced.map((name) => check({ label: seen.paradigms[name].label, colour: seen.paradigms[name].colour, checked: chosen.includes(name), onchange: (on) => { chosen = raced.filter((own) => (own === name ? on : chosen.includes(own))); } })))),
           field({ label: "Models of each", type: "number", min: 1, max: 10, value: sizes.seeds, onchange: (value) => { sizes.seeds = value; } }),
           field({ label: "Epochs (by size unless given)", type: "number", min: 1, max: 1000, value: sizes.epochs, onchange: (value) => { sizes.epochs = value; } }),
           h("fieldset", {}, h("legend", {}, "Which is chosen"), check({ label: "of those about as accurate, the one whose attention is most to be trusted", checked: trusted, onchange: (on) => { trusted = on; } }))),

@@ -19,7 +19,7 @@ def claims() -> Response:
     """Every claim with its criterion and, where it was checked, the finding."""
     from foveate.papers import PAPERS
     from foveate.records.findings import effect_words
-    from foveate.report.pages.experiment import MOODS
+    from foveate.report.pages.experiment import LEVELS
     from foveate.studies.ledger import known_ledger
 
     ledger = known_ledger("small")
@@ -34,7 +34,7 @@ def claims() -> Response:
                 "experiment": entry.experiment,
                 "scale": entry.scale,
                 "verdict": found.verdict if found else "not run",
-                "mood": MOODS[found.verdict] if found else "none",
+                "level": LEVELS[found.verdict] if found else "none",
                 "effect": effect_words(found) if found else "",
                 "measure": found.measure if found else "",
                 "said": found.said if found else "",
@@ -71,7 +71,7 @@ def figure(claim: str) -> Response:
 
 @lru_cache(maxsize=4)
 def _charts(path: str, _changed: int) -> dict[str, Any]:
-    from foveate.jobs.runner import experiment_charts
+    from foveate.jobs.experiment import experiment_charts
     from foveate.records.runs import open_run
 
     return dict(experiment_charts(open_run(path)))

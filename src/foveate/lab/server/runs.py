@@ -15,6 +15,7 @@ from foveate.lab.server.downsample import kept_rows, spread_rows, within
 from foveate.lab.server.guard import REPORT_POLICY
 from foveate.lab.server.responses import absent, answer
 from foveate.lab.server.theme import specified
+from foveate.metrics.metric import summary_metrics
 from foveate.records.record import Record
 from foveate.records.runs import Run
 
@@ -36,39 +37,34 @@ def list_all() -> Response:
 @routes.get("/api/runs/numbers")
 def numbers(run: str) -> Response:
     """How the paradigms of a race ended, in percent, with intervals over seeds."""
-    from foveate.report.outcomes import outcomes
+    from foveate.jobs.job import open_job
 
     opened = run_named(run)
-    if opened.manifest["kind"] != "race":
-        return answer({"outcomes": []})
-    ended = outcomes(run, _records(opened))
-    return answer({"outcomes": [_outcome(one) for one in ended]})
+    overview = open_job(opened).overview(opened, _records(opened))
+    return answer({"outcomes": [_outcome(one) for one in overview.outcomes]})
 
 
 @routes.get("/api/run")
 def one(run: str) -> Response:
     """What a run is, how it was set up, and what can be asked about its parts."""
-    from foveate.report.outcomes import class_names, outcomes
-    from foveate.report.sentences import summary
-    from foveate.report.setup_tables import setup_tables, unfinished
+    from foveate.jobs.job import open_job
 
     opened = run_named(run)
-    race = opened.manifest["kind"] == "race"
     records = _records(opened)
-    ended = outcomes(run, records) if race else []
+    overview = open_job(opened).overview(opened, records)
     return answer(
         {
             "name": run,
             "kind": opened.manifest["kind"],
             "label": opened.manifest["label"],
             "command": opened.manifest.get("command", ""),
-            "unfinished": unfinished(opened, records) if race else "",
-            "summary": summary(ended) if race else "",
-            "outcomes": [_outcome(own) for own in ended],
-            "setup": setup_tables(opened, run, records if race else {}),
-            "findings": _findings(opened),
+            "unfinished": overview.unfinished,
+            "summary": overview.summary,
+            "outcomes": [_outcome(outcome) for outcome in overview.outcomes],
+            "setup": overview.setup,
+            "findings": [finding.__dict__ for finding in overview.findings],
             "parts": {name: _about(record) for name, record in records.items()},
-            "classes": list(class_names(opened, _classes(records))) if race else [],
+            "classes": list(overview.classes),
             "report": (opened.path / "report.html").exists(),
         }
     )
@@ -164,7 +160,7 @@ def _records(run: Run) -> dict[str, Record]:
 
 
 def _outcome(own: Any) -> dict[str, Any]:
-    shares = {key: own.share(key) for key in ("accuracy", "ft", "saif")}
+    shares = {item.name: own.share(item.name) for item in summary_metrics()}
     return {
         "paradigm": own.paradigm,
         "epochs": own.epochs,
@@ -185,19 +181,6 @@ def _about(record: Record) -> dict[str, Any]:
     }
 
 
-def _classes(records: dict[str, Record]) -> int:
-    held = [r.final["log_p"].shape[-1] for r in records.values() if "log_p" in r.final]
-    return max(held, default=0)
-
-
-def _findings(run: Run) -> list[dict[str, Any]]:
-    from foveate.jobs.runner import findings_of
-
-    if run.manifest["kind"] != "experiment" or not run.done:
-        return []
-    return [finding.__dict__ for finding in findings_of(run)]
-
-
 def _few(record: Record) -> Record:
     """A record with no more moments than a figure can show; its last one is always among them."""
     if len(record.t) <= MOST_MOMENTS:
@@ -214,12 +197,10 @@ def _charts(name: str) -> dict[str, Any]:
 
 @lru_cache(maxsize=8)
 def _drawn(name: str, _changed: int) -> dict[str, Any]:
+    from foveate.jobs.job import open_job
+
     run = run_named(name)
-    if run.manifest["kind"] == "race":
-        from foveate.report.drawing.race_charts import figures
-
-        return dict(figures(run, {name: _few(own) for name, own in _records(run).items()}))
-    from foveate.jobs.runner import experiment_charts
-
-    drawable = run.manifest["kind"] == "experiment" and run.done
-    return dict(experiment_charts(run)) if drawable else {}
+    job, records = open_job(run), _records(run)
+    if job.draws_thinned:
+        records = {name: _few(record) for name, record in records.items()}
+    return dict(job.figures(run, records))

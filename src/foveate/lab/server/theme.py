@@ -2,14 +2,20 @@
 
 from typing import Any
 
-from foveate.charts.palette import ATTENTION, QUADRANT_COLOURS, colour, dash, label, shape
-from foveate.training.plan import RACED
+from foveate.charts.palette import (
+    ATTENTION,
+    CLASS_COLOURS,
+    QUADRANT_COLOURS,
+    colour,
+    dash,
+    label,
+    shape,
+)
+from foveate.metrics.metric import METRICS
 
 __all__ = ["chart_theme", "palette_css", "specified"]
 
-PARADIGMS = (*RACED, "logit", "em", "hard-sampled", "random", "direct")
-# Classes and background look as in the figures of the error modes, whose module needs torch.
-CLASSES = (*RACED, "logit")
+# Classes and background have the colours of the error-mode figures.
 BACKGROUND = "#4b5258"
 # The sign says the same as the colour, which paradigms and classes use too.
 ENDS = {
@@ -27,6 +33,8 @@ QUADRANTS = {
 
 def chart_theme() -> dict[str, Any]:
     """Colours, names, dashes and shapes by what they stand for."""
+    from foveate.attention.paradigms import PARADIGMS
+
     return {
         "paradigms": {
             name: {
@@ -34,8 +42,9 @@ def chart_theme() -> dict[str, Any]:
                 "colour": colour(name),
                 "dash": list(dash(name)),
                 "shape": shape(name),
+                "raced": kind.raced_by_default,
             }
-            for name in PARADIGMS
+            for name, kind in PARADIGMS.items()
         },
         "quadrants": {
             name: {"label": words, "colour": QUADRANT_COLOURS[name]}
@@ -45,8 +54,12 @@ def chart_theme() -> dict[str, Any]:
             name: {"label": words, "colour": shade, "sign": sign}
             for name, (words, shade, sign) in ENDS.items()
         },
+        "metrics": {
+            name: {"title": item.title, "heading": item.heading, "summary": item.summary}
+            for name, item in METRICS.items()
+        },
         "attention": ATTENTION,
-        "classes": [colour(name) for name in CLASSES],
+        "classes": list(CLASS_COLOURS),
         "background": BACKGROUND,
     }
 

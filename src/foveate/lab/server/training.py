@@ -28,7 +28,7 @@ def tasks(request: Request) -> Response:
     """What can be trained; a worker gets ready meanwhile."""
     sessions_of(request).prepare()
     return answer(
-        {"tasks": {k: task._asdict() for k, task in TASKS.items()}, "maps": get_args(Map)}
+        {"tasks": {k: task.to_json() for k, task in TASKS.items()}, "maps": get_args(Map)}
     )
 
 

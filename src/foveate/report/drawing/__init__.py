@@ -1,1 +1,1 @@
-"""Drawings for the report pages: charts of runs, and bags as SVG."""
+"""Charts of runs, and drawings of bags as SVG, for the report pages."""

@@ -1,8 +1,8 @@
 """A bag with its attention and its signed evidence, as panels for a page.
 
-Attention is orange, of opacity √α. Evidence for a class is blue, against it vermilion with a mark
-of its own, as strong as |e| over the largest |e| of the bag; the largest numbers are printed. Tiles
-are drawn with hard edges, never smoothed: what is shown is what was computed.
+Attention is orange with opacity √α. Evidence for a class is blue, evidence against it vermilion
+with an additional mark; its strength is |e| divided by the largest |e| of the bag. The largest
+numbers are printed. Tiles are drawn with hard edges, without interpolation.
 """
 
 from collections.abc import Sequence
@@ -18,93 +18,101 @@ from foveate.userdata.gallery import GalleryBag
 
 __all__ = ["bag_view"]
 
-LONGEST = 400  # words of a text that are shown
-RANKED = 12  # segments of plain features that are shown
-CLASSES = 4  # classes whose evidence is shown, the most probable
+MAX_WORDS = 400  # of a text
+MAX_SEGMENTS = 12  # in the table of plain features
+MAX_CLASSES = 4  # the most probable, whose evidence is drawn
 
 
 def bag_view(bag: GalleryBag, classes: Sequence[str], columns: Sequence[str], key: str) -> Any:
-    """What the template shows of one bag.
+    """The template variables of one bag.
 
     Args:
         bag: The bag.
         classes: Names of the classes.
-        columns: Names of a segment's numbers.
-        key: What ids begin with, unique within the page.
+        columns: Names of a segment's features.
+        key: Prefix of ids, unique within the page.
     """
-    asked = _asked(bag, len(classes))
+    shown_classes = _evidence_classes(bag, len(classes))
     largest = float(np.abs(bag.evidence).max(initial=0.0))
     view: dict[str, Any] = {
         "id": bag.id,
         "kind": bag.kind,
-        "says": classes[int(bag.p.argmax())],
+        "prediction": classes[int(bag.p.argmax())],
         "probabilities": [(classes[c], float(bag.p[c])) for c in np.argsort(-bag.p, kind="stable")],
-        "truth": None if bag.truth is None else classes[bag.truth],
-        "right": None if bag.truth is None else int(bag.p.argmax()) == bag.truth,
+        "label": None if bag.truth is None else classes[bag.truth],
+        "correct": None if bag.truth is None else int(bag.p.argmax()) == bag.truth,
+        "focused": _focused(bag),
         "segments": len(bag.alpha),
         "null": bag.null,
         "largest": largest,
-        "asked": [classes[c] for c in asked],
+        "shown_classes": [classes[c] for c in shown_classes],
     }
-    titles = [f"evidence for {classes[c]}" for c in asked]
+    titles = [f"evidence for {classes[c]}" for c in shown_classes]
     if bag.kind == "text":
-        return view | {"texts": _texts(bag, asked, titles, largest)}
+        return view | {"texts": _texts(bag, shown_classes, titles, largest)}
     if bag.kind == "image":
-        panels = tile_panels(bag, asked, titles, key)
+        panels = tile_panels(bag, shown_classes, titles, key)
     elif bag.kind == "series" and bag.places is not None:
-        panels = window_panels(bag, asked, titles, columns)
+        panels = window_panels(bag, shown_classes, titles, columns)
     else:
-        return view | {"ranked": _ranked(bag, asked, largest)}
+        return view | {"ranked": _ranked(bag, shown_classes, largest)}
     return view | {"panels": [(title, Markup(svg)) for title, svg in panels]}
 
 
-def _asked(bag: GalleryBag, classes: int) -> list[int]:
-    """Classes whose evidence is shown; of two, one: the other's is its opposite."""
+def _focused(bag: GalleryBag) -> bool | None:
+    """Whether the segment with the most attention is relevant; None if it is not known."""
+    if bag.z is None or not np.any(bag.z):
+        return None
+    return bool(bag.z[int(bag.alpha.argmax())])
+
+
+def _evidence_classes(bag: GalleryBag, classes: int) -> list[int]:
+    """Classes whose evidence is drawn; one of two, because the other is its negative."""
     if classes == 2:
         return [1]
-    order = [int(c) for c in np.argsort(-bag.p, kind="stable")[:CLASSES]]
+    order = [int(c) for c in np.argsort(-bag.p, kind="stable")[:MAX_CLASSES]]
     if bag.truth is not None and bag.truth not in order:
         order[-1] = bag.truth
     return order
 
 
 def _texts(
-    bag: GalleryBag, asked: Sequence[int], titles: Sequence[str], largest: float
+    bag: GalleryBag, shown_classes: Sequence[int], titles: Sequence[str], largest: float
 ) -> dict[str, Any]:
     words = list(bag.words or ())
     views = [{"name": "attention", "kind": "look", "levels": _levels(np.sqrt(bag.alpha))}]
-    for c, title in zip(asked, titles, strict=True):
+    for c, title in zip(shown_classes, titles, strict=True):
         shares = bag.evidence[:, c] / (largest or 1.0)
         views.append({"name": title, "kind": "sign", "levels": _levels(shares)})
-    relevant = [] if bag.z is None else [bool(one) for one in bag.z[:LONGEST]]
+    relevant = [] if bag.z is None else [bool(one) for one in bag.z[:MAX_WORDS]]
     return {
-        "tokens": words[:LONGEST],
-        "left_out": max(0, len(words) - LONGEST),
-        "relevant": relevant or [False] * min(len(words), LONGEST),
+        "tokens": words[:MAX_WORDS],
+        "omitted": max(0, len(words) - MAX_WORDS),
+        "relevant": relevant or [False] * min(len(words), MAX_WORDS),
         "views": views,
     }
 
 
 def _levels(values: Array) -> list[int]:
-    levels: list[int] = np.rint(100 * np.clip(values[:LONGEST], -1, 1)).astype(int).tolist()
+    levels: list[int] = np.rint(100 * np.clip(values[:MAX_WORDS], -1, 1)).astype(int).tolist()
     return levels
 
 
-def _ranked(bag: GalleryBag, asked: Sequence[int], largest: float) -> dict[str, Any]:
-    """The segments with most attention, with bars."""
-    order = np.argsort(-bag.alpha, kind="stable")[:RANKED]
+def _ranked(bag: GalleryBag, shown_classes: Sequence[int], largest: float) -> dict[str, Any]:
+    """The segments with the most attention, as rows with bars."""
+    order = np.argsort(-bag.alpha, kind="stable")[:MAX_SEGMENTS]
     rows = [
         {
             "segment": int(j),
-            "place": "" if bag.places is None else ", ".join(f"{v:g}" for v in bag.places[j]),
+            "position": "" if bag.places is None else ", ".join(f"{v:g}" for v in bag.places[j]),
             "alpha": float(bag.alpha[j]),
             "relevant": None if bag.z is None else bool(bag.z[j]),
             "evidence": [
                 (float(bag.evidence[j, c]), float(bag.evidence[j, c]) / (largest or 1.0))
-                for c in asked
+                for c in shown_classes
             ],
         }
         for j in order
     ]
     rest = float(bag.alpha.sum() - bag.alpha[order].sum())
-    return {"rows": rows, "left_out": len(bag.alpha) - len(order), "rest": max(0.0, rest)}
+    return {"rows": rows, "omitted": len(bag.alpha) - len(order), "rest": max(0.0, rest)}

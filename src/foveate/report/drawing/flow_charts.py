@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import altair as alt
 import numpy as np
 
-from foveate.charts.lines import line_chart, rows_of
+from foveate.charts.lines import curve_rows, line_chart
 from foveate.dynamics import vr23
 from foveate.records.record import Array, Record
 
@@ -15,17 +15,17 @@ TITLES = {
     "mu": "μ (classifier)",
     "nu": "ν (focus)",
     "alpha": "α (attention on the foreground)",
-    "loss": "own loss, nats",
+    "loss": "training loss, nats",
 }
 
 
 def flow_panels(record: Record, names: Sequence[str] = vr23.PARADIGMS) -> alt.HConcatChart:
     """μ, ν, α and the loss of each paradigm over time, in one row."""
     m, C = record.meta["m"], record.meta["C"]
-    grid = np.linspace(0, record.t[-1], 200)  # the record is even in log time, the picture is not
+    grid = np.linspace(0, record.t[-1], 200)  # the record is even in log time, the axis is linear
     panels = [
         line_chart(
-            rows_of(grid, _at(grid, record, key), names),
+            curve_rows(grid, _interpolate(grid, record, key), names),
             names,
             x="time",
             y=title,
@@ -39,6 +39,6 @@ def flow_panels(record: Record, names: Sequence[str] = vr23.PARADIGMS) -> alt.HC
     return alt.hconcat(*panels)
 
 
-def _at(grid: Array, record: Record, key: str) -> Array:
+def _interpolate(grid: Array, record: Record, key: str) -> Array:
     columns = record.values[key].T
     return np.stack([np.interp(grid, record.t, column) for column in columns], 1)

@@ -1,4 +1,4 @@
-"""The gallery as one SVG document, to stand alone beside the charts."""
+"""The gallery as one SVG document."""
 
 import re
 from collections.abc import Sequence
@@ -10,11 +10,11 @@ from foveate.report.drawing.gallery import Row
 __all__ = ["gallery_sheet"]
 
 PANEL, GUTTER, MARGIN = 200.0, 20.0, 16.0
-HEAD, FOOT = 28.0, 44.0  # above the first row, and below every picture
+HEAD, FOOT = 28.0, 44.0  # above the first row, below every drawing
 
 
 def gallery_sheet(rows: Sequence[Row]) -> str:
-    """Bags down, paradigms across; what each says stands below its picture.
+    """A row per bag, a column per paradigm; the prediction is printed below each drawing.
 
     Args:
         rows: From :func:`foveate.report.drawing.gallery.gallery`, at least one.
@@ -32,13 +32,13 @@ def gallery_sheet(rows: Sequence[Row]) -> str:
         parts.append(_text(_left(k), MARGIN + 12, name, bold=True))
     for i, row in enumerate(rows):
         top = MARGIN + HEAD + i * (tall + FOOT)
-        foots = [(f"Bag {row.bag}", f"truly {row.truth}")]
-        foots += [(f"says {view.says}", view.verdict) for view in row.views]
+        captions = [(f"Bag {row.bag}", f"label {row.truth}")]
+        captions += [(f"predicted {view.prediction}", view.verdict) for view in row.views]
         pictures = [row.picture, *(view.picture for view in row.views)]
-        for k, (picture, foot) in enumerate(zip(pictures, foots, strict=True)):
-            place = f'<svg x="{_left(k):g}" y="{top:g}" width="{PANEL:g}" height="{tall:g}" '
-            parts.append(str(picture).replace("<svg ", place, 1))
-            for line, words in enumerate(foot):
+        for k, (picture, caption) in enumerate(zip(pictures, captions, strict=True)):
+            position = f'<svg x="{_left(k):g}" y="{top:g}" width="{PANEL:g}" height="{tall:g}" '
+            parts.append(str(picture).replace("<svg ", position, 1))
+            for line, words in enumerate(caption):
                 parts.append(_text(_left(k), top + tall + 14 + 16 * line, words))
     return "".join(parts) + "</svg>"
 
@@ -48,8 +48,8 @@ def _left(column: int) -> float:
 
 
 def _ratio(picture: str) -> float:
-    found = re.search(r'viewBox="0 0 (\S+) ([^"]+)"', picture)
-    return float(found[2]) / float(found[1]) if found else 1.0
+    box = re.search(r'viewBox="0 0 (\S+) ([^"]+)"', picture)
+    return float(box[2]) / float(box[1]) if box else 1.0
 
 
 def _text(x: float, y: float, words: str, bold: bool = False) -> str:

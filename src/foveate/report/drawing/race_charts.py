@@ -7,9 +7,9 @@ import altair as alt
 from foveate.records.record import Record
 from foveate.records.runs import Run
 from foveate.report.drawing.accuracy_plane import plane
-from foveate.report.drawing.curves import CURVES, curve_chart, quadrant_chart
+from foveate.report.drawing.curves import curve_chart, curve_names, quadrant_chart
 from foveate.report.drawing.focus_charts import heat_map_chart, threshold_chart
-from foveate.report.outcomes import outcomes, switch_epoch
+from foveate.report.outcomes import find_switch, outcomes
 
 __all__ = ["Chart", "figures"]
 
@@ -17,11 +17,11 @@ Chart = alt.Chart | alt.LayerChart
 
 
 def figures(run: Run, records: Mapping[str, Record] | None = None) -> dict[str, Chart]:
-    """The charts of a run; those that need the relevant segments only where they are known.
+    """The charts of a run; those about focus only if the relevant segments are known.
 
     Args:
         run: The run.
-        records: Its records, where they have been read already.
+        records: Its records, if they are already loaded.
 
     Returns:
         ``plane``, ``heat-map-<paradigm>``, ``curve-<quantity>``, ``quadrants-<paradigm>``,
@@ -31,16 +31,16 @@ def figures(run: Run, records: Mapping[str, Record] | None = None) -> dict[str, 
     if not records:
         return {}
     focused = {name: record for name, record in records.items() if "saif" in record.values}
-    switch = switch_epoch(run, records)
+    switch = find_switch(run, records)
     charts: dict[str, Chart] = {}
     if focused:
         charts["plane"] = plane(outcomes(run.name, focused))
     for name, record in focused.items():
         charts[f"heat-map-{name}"] = heat_map_chart(record, name)
-    for quantity in CURVES:
-        having = {k: record for k, record in records.items() if quantity in record.values}
-        if having:
-            charts[f"curve-{quantity}"] = curve_chart(having, quantity, switch)
+    for quantity in curve_names():
+        measured = {k: record for k, record in records.items() if quantity in record.values}
+        if measured:
+            charts[f"curve-{quantity}"] = curve_chart(measured, quantity, switch)
     for name, record in focused.items():
         charts[f"quadrants-{name}"] = quadrant_chart(record, name)
     if focused:

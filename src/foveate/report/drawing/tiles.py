@@ -1,4 +1,4 @@
-"""An image put together from its tiles, shaded tile by tile by attention and by evidence."""
+"""An image assembled from its tiles, shaded by attention and by evidence."""
 
 import base64
 import io
@@ -15,46 +15,46 @@ from foveate.userdata.gallery import GalleryBag
 
 __all__ = ["tile_panels"]
 
-PIXELS = 250_000  # of a drawn image: beyond, every k-th pixel is shown
-PRINTED, SAID = 3, 0.05  # tiles that carry their number: at most three, none that hardly counts
+PIXELS = 250_000  # of a drawn image; larger ones are subsampled
+MAX_LABELS, MIN_SHARE = 3, 0.05  # tiles with a printed number, and its least share of the maximum
 Panel = tuple[str, str]
 
 
 def tile_panels(
-    bag: GalleryBag, asked: Sequence[int], titles: Sequence[str], key: str
+    bag: GalleryBag, shown_classes: Sequence[int], titles: Sequence[str], key: str
 ) -> list[Panel]:
-    """The image alone, with attention, and with the evidence for each class; titles and SVG.
+    """Panels of the image, of its attention and of the evidence per class: titles and SVG.
 
     Args:
-        bag: A bag of tiles (m, c, h, w), with their places where they are known.
-        asked: Classes whose evidence is drawn.
-        titles: What their panels are called.
-        key: Under which the page keeps the image.
+        bag: A bag of tiles (m, c, h, w), with positions if they are known.
+        shown_classes: Classes whose evidence is drawn.
+        titles: Titles of their panels.
+        key: Id of the image in the page.
     """
     boxes = _boxes(bag)
     size = (boxes[:, :2] + boxes[:, 2:]).max(0)
-    line, ring = float(size.max()) / 220, ""
+    line, marks = float(size.max()) / 220, ""
     if bag.z is not None:
-        ring = "".join(_ring(boxes[j], line) for j in np.flatnonzero(bag.z))
+        marks = "".join(_relevance_mark(boxes[j], line) for j in np.flatnonzero(bag.z))
     whole = f'<g id="{escape(key)}">{_picture(bag, boxes, size)}</g>'
     under = f'<use href="#{escape(key)}"/>'
-    panels = [("the image", _svg(size, whole + ring, f"bag {bag.id}"))]
+    panels = [("the image", _svg(size, whole + marks, f"bag {bag.id}"))]
     tints = [_tint(box, a, line) for box, a in zip(boxes, bag.alpha, strict=True)]
-    said, chips = _chips(boxes, bag.alpha, size, "{:.2f}")
+    text, labels = _labels(boxes, bag.alpha, size, "{:.2f}")
     panels.append(
-        ("attention", _svg(size, under + "".join(tints) + ring + chips, f"attention: {said}"))
+        ("attention", _svg(size, under + "".join(tints) + marks + labels, f"attention: {text}"))
     )
     largest = float(np.abs(bag.evidence).max(initial=0.0)) or 1.0
-    for c, title in zip(asked, titles, strict=True):
-        own = bag.evidence[:, c]
-        shades = [_signed(box, e / largest, line) for box, e in zip(boxes, own, strict=True)]
-        said, chips = _chips(boxes, own, size, "{:+.2f}")
-        panels.append((title, _svg(size, under + "".join(shades) + ring + chips, said)))
+    for c, title in zip(shown_classes, titles, strict=True):
+        evidence = bag.evidence[:, c]
+        shades = [_signed(box, e / largest, line) for box, e in zip(boxes, evidence, strict=True)]
+        text, labels = _labels(boxes, evidence, size, "{:+.2f}")
+        panels.append((title, _svg(size, under + "".join(shades) + marks + labels, text)))
     return panels
 
 
 def _boxes(bag: GalleryBag) -> Array:
-    """Left, top, width and height of every tile; a grid where places are not known."""
+    """Left, top, width and height of every tile; a grid if positions are not known."""
     tiles = _tiles(bag)
     tall, wide = tiles.shape[-2:]
     if bag.places is not None and bag.places.shape[1] >= 2:
@@ -62,8 +62,8 @@ def _boxes(bag: GalleryBag) -> Array:
         corner = corner - corner.min(0)
     else:
         columns = ceil(sqrt(len(tiles)))
-        place = np.arange(len(tiles))
-        corner = np.stack([place % columns * wide, place // columns * tall], 1).astype(float)
+        index = np.arange(len(tiles))
+        corner = np.stack([index % columns * wide, index // columns * tall], 1).astype(float)
     return np.hstack([corner, np.tile([float(wide), float(tall)], (len(tiles), 1))])
 
 
@@ -77,7 +77,7 @@ def _tiles(bag: GalleryBag) -> Array:
 
 
 def _picture(bag: GalleryBag, boxes: Array, size: Array) -> str:
-    """The tiles at their places in one PNG; where there is no tile, grey."""
+    """All tiles in one PNG; grey where there is none."""
     tiles = _tiles(bag)
     tiles = tiles[:, None] if tiles.ndim == 3 else tiles
     wide, tall = (int(n) for n in size)
@@ -85,9 +85,9 @@ def _picture(bag: GalleryBag, boxes: Array, size: Array) -> str:
     for tile, (x, y, w, h) in zip(tiles, boxes.astype(int), strict=True):
         canvas[y : y + h, x : x + w] = np.moveaxis(np.broadcast_to(tile, (3, h, w)), 0, -1)
     step = max(1, ceil(sqrt(wide * tall / PIXELS)))
-    held = io.BytesIO()
-    Image.fromarray(np.ascontiguousarray(canvas[::step, ::step])).save(held, "PNG")
-    source = base64.b64encode(held.getvalue()).decode()
+    buffer = io.BytesIO()
+    Image.fromarray(np.ascontiguousarray(canvas[::step, ::step])).save(buffer, "PNG")
+    source = base64.b64encode(buffer.getvalue()).decode()
     return (
         f'<image width="{wide}" height="{tall}" preserveAspectRatio="none" '
         f'style="image-rendering:pixelated" href="data:image/png;base64,{source}"/>'
@@ -103,22 +103,22 @@ def _rect(box: Array, inset: float, rest: str) -> str:
 
 
 def _tint(box: Array, alpha: float, line: float) -> str:
-    shown = sqrt(max(0.0, float(alpha)))
-    if shown < 0.02:
+    opacity = sqrt(max(0.0, float(alpha)))
+    if opacity < 0.02:
         return ""
-    return _rect(box, 0, f'fill="{ATTENTION}" opacity="{0.45 * shown:.3f}"') + _rect(
+    return _rect(box, 0, f'fill="{ATTENTION}" opacity="{0.45 * opacity:.3f}"') + _rect(
         box,
         line / 2,
-        f'fill="none" stroke="{ATTENTION}" stroke-width="{line:g}" opacity="{shown:.3f}"',
+        f'fill="none" stroke="{ATTENTION}" stroke-width="{line:g}" opacity="{opacity:.3f}"',
     )
 
 
 def _signed(box: Array, share: float, line: float) -> str:
-    """Blue for, vermilion with a white stroke through it against."""
+    """Blue for the class; vermilion with a white diagonal against it."""
     if abs(share) < 0.02:
         return ""
-    paint = FOR if share > 0 else AGAINST
-    body = _rect(box, 0, f'fill="{paint}" opacity="{0.7 * abs(share):.3f}"')
+    color = FOR if share > 0 else AGAINST
+    body = _rect(box, 0, f'fill="{color}" opacity="{0.7 * abs(share):.3f}"')
     if share < 0:
         x, y, w, h = box
         body += (
@@ -128,38 +128,38 @@ def _signed(box: Array, share: float, line: float) -> str:
     return body
 
 
-def _chips(boxes: Array, values: Array, size: Array, form: str) -> tuple[str, str]:
-    """What the tiles with the largest values say, in words and as white numbers on dark chips."""
-    order = np.argsort(-np.abs(values), kind="stable")[:PRINTED]
-    order = order[np.abs(values[order]) >= SAID * np.abs(values[order[0]])]
+def _labels(boxes: Array, values: Array, size: Array, form: str) -> tuple[str, str]:
+    """The largest values, as text and as white numbers on dark labels."""
+    order = np.argsort(-np.abs(values), kind="stable")[:MAX_LABELS]
+    order = order[np.abs(values[order]) >= MIN_SHARE * np.abs(values[order[0]])]
     font = float(size.max()) / 26
-    chips = ""
+    labels = ""
     for j in order:
-        text = form.format(values[j]).replace("-", "−")
-        wide = font * (0.6 * len(text) + 0.4)
+        number = form.format(values[j]).replace("-", "−")
+        wide = font * (0.6 * len(number) + 0.4)
         x = float(np.clip(boxes[j, 0] + boxes[j, 2] / 2, wide / 2, size[0] - wide / 2))
         below = boxes[j, 1] + boxes[j, 3] + 0.8 * font
         y = below if below + 0.65 * font <= size[1] else boxes[j, 1] - 0.8 * font
-        chips += (
+        labels += (
             f'<rect x="{x - wide / 2:.1f}" y="{y - 0.65 * font:.1f}" width="{wide:.1f}" '
             f'height="{1.3 * font:.1f}" rx="{font / 4:.1f}" fill="#000" fill-opacity=".78"/>'
             f'<text x="{x:.1f}" y="{y + 0.35 * font:.1f}" text-anchor="middle" '
-            f'font-size="{font:.1f}" fill="#fff">{text}</text>'
+            f'font-size="{font:.1f}" fill="#fff">{number}</text>'
         )
-    said = ", ".join(f"tile {j} {form.format(values[j])}" for j in order)
-    return f"largest: {said}", chips
+    text = ", ".join(f"tile {j} {form.format(values[j])}" for j in order)
+    return f"largest: {text}", labels
 
 
-def _ring(box: Array, line: float) -> str:
+def _relevance_mark(box: Array, line: float) -> str:
     dash = f'stroke-dasharray="{4 * line:g} {3 * line:g}"'
     frame = f'fill="none" stroke-width="{1.6 * line:g}" '
     inside = _rect(box, line, frame + 'stroke="#fff"')
     return inside + _rect(box, line, f'{frame}stroke="#000" {dash}')
 
 
-def _svg(size: Array, body: str, words: str) -> str:
+def _svg(size: Array, body: str, description: str) -> str:
     wide, tall = size
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide:g} {tall:g}" '
-        f'font-family="sans-serif" role="img" aria-label="{escape(words)}">{body}</svg>'
+        f'font-family="sans-serif" role="img" aria-label="{escape(description)}">{body}</svg>'
     )

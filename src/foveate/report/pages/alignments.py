@@ -8,7 +8,7 @@ import numpy as np
 
 from foveate.errors import FoveateError
 from foveate.records.record import Array
-from foveate.report.rendering import rendered, to_file
+from foveate.report.rendering import page_writer, render_page
 
 __all__ = ["AlignedPair", "alignments_page", "write_alignment_page"]
 
@@ -64,7 +64,7 @@ def alignments_page(
     if not pairs or not captions:
         raise FoveateError("a page of alignments needs a pair and a step")
     levels = [_levels(pair, len(captions), number) for number, pair in enumerate(pairs, 1)]
-    return rendered(
+    return render_page(
         "alignments.html",
         title=title,
         lead=lead,
@@ -95,7 +95,7 @@ def alignments_page(
     )
 
 
-write_alignment_page = to_file(alignments_page)
+write_alignment_page = page_writer(alignments_page)
 
 
 def _levels(pair: AlignedPair, steps: int, number: int) -> Array:

@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from foveate.report.rendering import rendered, to_file
+from foveate.report.rendering import page_writer, render_page
 
 if TYPE_CHECKING:
     from foveate.text.statistics.diagnosis import Diagnosis
 
 __all__ = ["diagnosis_page", "numbers", "write_diagnosis_page"]
 
-MOODS = {"likely": "good", "may be": "astray", "unlikely": "bad"}
+LEVELS = {"likely": "good", "may be": "warn", "unlikely": "bad"}
 FULL = 2.0  # doublings at which a shade is full
 SHOWN = 120  # words of an example
 STOPS = ((-100, "¼"), (-50, "½"), (0, "1"), (50, "2"), (100, "4 times"))
@@ -33,11 +33,11 @@ def diagnosis_page(diagnosis: "Diagnosis", *, name: str, pairs: bool, command: s
 
     charts = diagnosis_charts(diagnosis)
     drawn = {key: Markup(inline_svg(chart, f"d-{key}")) for key, chart in charts.items()}
-    return rendered(
+    return render_page(
         "diagnosis.html",
         title=f"Will attention be learnt on {name}?",
         d=diagnosis,
-        mood=MOODS[diagnosis.verdict],
+        level=LEVELS[diagnosis.verdict],
         counted=_counted(diagnosis),
         numbers=[(title, *shown) for title, *shown in numbers(diagnosis)],
         figures={"words": None, **drawn},
@@ -49,7 +49,7 @@ def diagnosis_page(diagnosis: "Diagnosis", *, name: str, pairs: bool, command: s
     )
 
 
-write_diagnosis_page = to_file(diagnosis_page)
+write_diagnosis_page = page_writer(diagnosis_page)
 
 
 def numbers(d: "Diagnosis") -> list[tuple[str, str, str, str]]:

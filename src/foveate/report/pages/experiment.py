@@ -7,12 +7,12 @@ from typing import Any
 from foveate.records.findings import Entry, effect_words
 from foveate.records.record import write_atomically
 from foveate.records.runs import Run
-from foveate.report.durations import time_of
-from foveate.report.rendering import rendered
+from foveate.report.durations import run_duration
+from foveate.report.rendering import render_page
 
-__all__ = ["MOODS", "claim_view", "write_experiment_page"]
+__all__ = ["LEVELS", "claim_view", "write_experiment_page"]
 
-MOODS = {"holds": "good", "holds in part": "astray", "does not hold": "bad"}
+LEVELS = {"holds": "good", "holds in part": "warn", "does not hold": "bad"}
 """How a verdict looks, a class of the style sheet."""
 
 
@@ -38,7 +38,7 @@ def write_experiment_page(
 
     drawn = {key: Markup(inline_svg(chart, f"f-{key}")) for key, chart in charts.items()}
     views = [claim_view(entry, run) for entry in entries]
-    page = rendered(
+    page = render_page(
         "claims.html",
         title=f"{run.manifest['label']}, {run.manifest['config']['scale']} scale",
         lead=about[:1].upper() + about[1:] + ".",
@@ -55,7 +55,7 @@ def setup_rows(run: Run) -> dict[str, str]:
     """How a run was set up, as rows of words."""
     manifest = run.manifest
     rows = {"scale": manifest["config"]["scale"], "started": manifest["created"]}
-    rows |= {"took": time_of(manifest), "commit": manifest["commit"] or "not known"}
+    rows |= {"took": run_duration(manifest), "commit": manifest["commit"] or "not known"}
     rows |= {k: str(v) for k, v in manifest["config"]["settings"].items()}
     return rows | {k: str(v) for k, v in manifest["versions"].items()}
 
@@ -71,7 +71,7 @@ def claim_view(entry: Entry, run: Run | None, figure: Any = None) -> dict[str, A
         "criterion": entry.criterion,
         "command": own or f"foveate run {entry.experiment}",
         "verdict": found.verdict if found else "not run",
-        "mood": MOODS[found.verdict] if found else "none",
+        "level": LEVELS[found.verdict] if found else "none",
         "effect": effect_words(found) if found else "",
         "measure": found.measure if found else "",
         "said": found.said if found else "",

@@ -25,7 +25,7 @@ def write_flow(curves: Mapping[str, Trajectory], m: int, C: int, path: Path) -> 
     record = Record(curves[names[0]].t, values, {}, {"m": m, "C": C})
     chart = flow_panels(record, names)
     content = to_svg(chart).encode() if path.suffix == ".svg" else to_png(chart)
-    write_atomically(path, lambda file: file.write(content))
+    write_atomically(path, content)
     return path
 
 

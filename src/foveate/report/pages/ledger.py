@@ -8,9 +8,9 @@ from typing import Any
 from foveate.papers import PAPERS
 from foveate.records.findings import Entry, Ledger, effect_words
 from foveate.records.record import write_atomically
-from foveate.report.durations import took
+from foveate.report.durations import format_duration
 from foveate.report.pages.experiment import claim_view
-from foveate.report.rendering import rendered
+from foveate.report.rendering import render_page
 
 __all__ = ["write_docs", "write_ledger_page"]
 
@@ -39,13 +39,13 @@ def write_ledger_page(ledger: Ledger, charts: Charts, path: Path, paper: str | N
             groups.append({"title": f"{key}: {source.title}", "note": note, "entries": views})
     runs = [run.manifest for run in ledger.runs.values()]
     spent = sum(own.get("cpu_seconds") or own["seconds"] for own in runs)
-    page = rendered(
+    page = render_page(
         "claims.html",
         title="The ledger of claims",
         lead=_lead(ledger, paper),
         groups=groups,
         figures={},
-        setup={"scale": ledger.scale, "all runs took": took(spent)},
+        setup={"scale": ledger.scale, "all runs took": format_duration(spent)},
         command=f"foveate claims --run --report --scale {ledger.scale}",
     )
     write_atomically(path, lambda file: file.write(page.encode()))
@@ -89,7 +89,7 @@ def write_docs(ledger: Ledger, place: Path) -> list[Path]:
         if entries:
             text = "\n".join(_markdown(key, source, ledger.scale, entries)) + "\n"
             path = place / f"{key}.md"
-            write_atomically(path, lambda file, text=text: file.write(text.encode()))
+            write_atomically(path, text.encode())
             written.append(path)
     return written
 

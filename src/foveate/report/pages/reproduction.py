@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from foveate.charts.palette import colour, label
+from foveate.charts.palette import colour, has_colour, label
 from foveate.records.published import Key, PublishedTable
 from foveate.records.record import write_atomically
-from foveate.report.durations import time_of, took
-from foveate.report.pages.experiment import MOODS
-from foveate.report.rendering import rendered
+from foveate.report.durations import format_duration, run_duration
+from foveate.report.pages.experiment import LEVELS
+from foveate.report.rendering import render_page
 
 __all__ = ["as_markdown", "reproduction_page", "write_results"]
 
@@ -17,7 +17,6 @@ Result = dict[str, Any]
 Tables = Mapping[str, PublishedTable]
 Measured = Mapping[str, Any]
 """A :class:`foveate.records.published.Cell` as it is kept."""
-PARADIGMS = {"soft", "hard", "lvml", "hybrid", "logit", "random", "witness", "oracle"}
 
 
 def reproduction_page(
@@ -42,7 +41,7 @@ def reproduction_page(
         }
         tables.append({**_table(result, published[result["table"]]), "figures": figures})
     scales = sorted({result["scale"] for result in results})
-    return rendered(
+    return render_page(
         "reproduce.html",
         title="Published tables, run again",
         lead=f"Published and measured numbers at {' and '.join(scales)} scale: means over seeds "
@@ -64,7 +63,7 @@ def _table(result: Result, published: PublishedTable) -> dict[str, Any]:
         "note": f"Published: {published.source}. Scale: {_scale(result)}.",
         "groups": groups,
         "differs": result["differs"],
-        "findings": [{**f, "mood": MOODS[f["verdict"]]} for f in result["findings"]],
+        "findings": [{**f, "level": LEVELS[f["verdict"]]} for f in result["findings"]],
         "setup": _setup(result["manifest"]),
     }
 
@@ -125,7 +124,7 @@ def _measure(
     rows = [
         {
             "name": label(name),
-            "colour": colour(name) if set(names) <= PARADIGMS else "",
+            "colour": colour(name) if all(map(has_colour, names)) else "",
             **_entry(own.get(name), known.get(name), digits),
         }
         for name in names
@@ -168,7 +167,7 @@ def _setup(manifest: Mapping[str, Any]) -> dict[str, str]:
     if not manifest:
         return {}
     versions = ", ".join(f"{k} {v}" for k, v in manifest["versions"].items())
-    rows = {"started": manifest["created"], "took": time_of(manifest)}
+    rows = {"started": manifest["created"], "took": run_duration(manifest)}
     rows |= {"command": manifest["command"] or "–", "commit": manifest["commit"] or "not known"}
     rows["versions"] = versions
     return rows | {k: str(v) for k, v in manifest["config"]["settings"].items()}
@@ -205,7 +204,7 @@ def _estimated(result: Result) -> str:
     changed = f", changed as {result['label']}," if result.get("label") else ""
     return (
         f"`foveate reproduce {result['table']} --scale {result['scale']}`{changed} would take "
-        f"about {took(result['seconds'])} on one core of the machine that estimated it."
+        f"about {format_duration(result['seconds'])} on one core of the machine that estimated it."
     )
 
 
@@ -213,7 +212,7 @@ def _markdown(result: Result, published: PublishedTable) -> list[str]:
     table = _table(result, published)
     lines = ["", f"## {table['title']}; scale: {_scale(result)}", "", table["note"]]
     if result["manifest"]:
-        lines[-1] += f" It took {time_of(result['manifest'])}: "
+        lines[-1] += f" It took {run_duration(result['manifest'])}: "
         lines[-1] += f"`{result['manifest']['command'] or 'foveate reproduce ' + result['table']}`."
     if any("values" not in cell for cell in result["cells"]):
         lines[-1] += " Kept by an earlier version, whose intervals are by bootstrap."

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from foveate.charts.palette import colour, label
-from foveate.report.rendering import rendered, to_file
+from foveate.report.rendering import page_writer, render_page
 
 __all__ = ["MEASURES", "trust_page", "write_trust_page"]
 
-MOODS = {"trust": "good", "trust with care": "astray", "do not trust": "bad", "cannot tell": "none"}
+LEVELS = {"trust": "good", "trust with care": "warn", "do not trust": "bad", "cannot tell": "none"}
 
 EVIDENCE = {
     "accuracy": ("Accuracy", "as the models are read", None),
@@ -51,7 +51,7 @@ def trust_page(kept: Mapping[str, Any], *, name: str) -> str:
             ``chosen``, the one that a fit chose.
         name: What the models were trained on.
     """
-    return rendered(
+    return render_page(
         "trust.html",
         title=f"Can the attention on {name} be trusted?",
         source=kept["source"],
@@ -63,7 +63,7 @@ def trust_page(kept: Mapping[str, Any], *, name: str) -> str:
     )
 
 
-write_trust_page = to_file(trust_page)
+write_trust_page = page_writer(trust_page)
 
 
 def _view(found: Mapping[str, Any]) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def _view(found: Mapping[str, Any]) -> dict[str, Any]:
         "anchor": f"p-{paradigm}",
         "label": label(paradigm),
         "colour": colour(paradigm),
-        "mood": MOODS[found["verdict"]["grade"]],
+        "level": LEVELS[found["verdict"]["grade"]],
         "verdict": found["verdict"],
         "score": _percent(found["score"]),
         "accuracy": _interval(found["evidence"]["accuracy"]),
@@ -102,7 +102,7 @@ def _class(own: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "name": own["name"],
         "grade": verdict["grade"],
-        "mood": MOODS[verdict["grade"]],
+        "level": LEVELS[verdict["grade"]],
         "said": verdict["said"],
         "bags": own["bags"],
         "accuracy": _percent(own["accuracy"]),

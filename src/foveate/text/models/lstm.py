@@ -89,13 +89,19 @@ class _Layer(nn.Module):
 
     def __init__(self, inputs: int, d: int) -> None:
         super().__init__()
-        bound = d**-0.5
-        self.w_x = nn.Parameter(torch.empty(4 * d, inputs).uniform_(-bound, bound))
-        self.w_h = nn.Parameter(torch.empty(4 * d, d).uniform_(-bound, bound))
+        self.w_x = nn.Parameter(torch.empty(4 * d, inputs))
+        self.w_h = nn.Parameter(torch.empty(4 * d, d))
         # Two biases, as the published numbers of parameters count them.
-        self.b_x = nn.Parameter(torch.empty(4 * d).uniform_(-bound, bound))
-        self.b_h = nn.Parameter(torch.empty(4 * d).uniform_(-bound, bound))
+        self.b_x = nn.Parameter(torch.empty(4 * d))
+        self.b_h = nn.Parameter(torch.empty(4 * d))
         self.d = d
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw all weights from the uniform distribution on ±1/√d."""
+        bound = self.d**-0.5
+        for weight in (self.w_x, self.w_h, self.b_x, self.b_h):
+            nn.init.uniform_(weight, -bound, bound)
 
     def gate_inputs(self, x: Tensor) -> Tensor:
         """What the words, or the layer below, send to the gates, (…, 4d)."""

@@ -12,13 +12,17 @@ import torch
 from torch import Tensor, nn
 
 from foveate.attention.maps import softmax
+from foveate.errors import FoveateError
+from foveate.text.models.gru import GRU
 from foveate.text.models.lstm import LSTM, State, look_up
 from foveate.text.tokens import START
 
-__all__ = ["Attention", "Decoding", "Reading", "Readout", "Seq2Seq", "shifted"]
+__all__ = ["Attention", "Cell", "Contexts", "Decoding", "Reading", "Readout", "Seq2Seq", "shifted"]
 
 Readout = Literal["tanh", "relu", "linear"]
 Attention = Literal["free", "uniform"]
+Cell = Literal["lstm", "gru"]
+Contexts = Literal["sum", "mean"]
 ROWS = 2048  # rows of vocabulary scores held at a time where every position is read by itself
 
 
@@ -48,12 +52,15 @@ class Seq2Seq(nn.Module):
         layers: Layers of encoder and decoder.
         both: Whether the encoder reads in both directions; its states then pass a linear map to d.
         dropout: Share dropped between layers while training.
-        heads: Number of attention heads, their contexts summed.
+        heads: Number of attention heads.
         readout: N's squashing, "tanh" ([snell21] copying) or "relu" (translation) over one hidden
             layer of d; "linear" has none and adds context and state, :math:`p = σ(V(c + s))`.
         attention: "uniform" holds every head at equal weights.
         outputs: Size of the target vocabulary where it is not the source's; None shares words and
             embeddings.
+        cell: Recurrent unit, "lstm" or "gru" (the released copy model, one layer, one direction).
+        contexts: How the contexts of several heads combine, "sum" ([snell21] Sec. 5.2) or "mean"
+            (released code).
     """
 
     def __init__(
@@ -68,19 +75,35 @@ class Seq2Seq(nn.Module):
         readout: Readout = "tanh",
         attention: Attention = "free",
         outputs: int | None = None,
+        cell: Cell = "lstm",
+        contexts: Contexts = "sum",
     ) -> None:
         super().__init__()
-        self.table = nn.Parameter(torch.randn(words, d))
-        self.own = None if outputs is None else nn.Parameter(torch.randn(outputs, d))
-        self.encoder = LSTM(d, d, layers=layers, both=both, dropout=dropout)
-        self.decoder = LSTM(d, d, layers=layers, dropout=dropout)
+        self.table = nn.Parameter(torch.empty(words, d))
+        self.own = None if outputs is None else nn.Parameter(torch.empty(outputs, d))
+        self.reset_parameters()
+        self.encoder: LSTM | GRU
+        self.decoder: LSTM | GRU
+        if cell == "gru":
+            if layers > 1 or both:
+                raise FoveateError("a model with cell 'gru' has one layer in one direction")
+            self.encoder, self.decoder = GRU(d, d), GRU(d, d)
+        else:
+            self.encoder = LSTM(d, d, layers=layers, both=both, dropout=dropout)
+            self.decoder = LSTM(d, d, layers=layers, dropout=dropout)
         wide = self.encoder.out
         # Biases where the published number of parameters, 6,132,544, needs them: with both ways.
         self.heads = nn.ModuleList(nn.Linear(d, wide, bias=both) for _ in range(heads))
         self.narrow = nn.Linear(wide, d) if both else nn.Identity()
         self.hidden = nn.Linear(2 * d, d) if readout != "linear" else None
         self.out = nn.Linear(d, outputs or words)
-        self.readout, self.attention = readout, attention
+        self.readout, self.attention, self.contexts = readout, attention, contexts
+
+    def reset_parameters(self) -> None:
+        """Draw the embeddings from the standard normal distribution."""
+        for table in (self.table, self.own):
+            if table is not None:
+                nn.init.normal_(table)
 
     def read(
         self,
@@ -117,8 +140,9 @@ class Seq2Seq(nn.Module):
         return softmax(scores, seen)
 
     def context(self, reading: Reading) -> Tensor:
-        """The contexts of all heads, summed, shape (B, T, d)."""
-        return reading.alpha.sum(0) @ reading.h
+        """The contexts of all heads, summed or averaged, shape (B, T, d)."""
+        alpha = reading.alpha.sum(0) if self.contexts == "sum" else reading.alpha.mean(0)
+        return alpha @ reading.h
 
     def logits(self, context: Tensor, s: Tensor) -> Tensor:
         """N before its softmax: scores of all words, shape (…, V)."""

@@ -9,7 +9,7 @@ from foveate.text.statistics.pair_tables import Tables
 from foveate.text.tokens import Tokens
 from foveate.types import Array
 
-__all__ = ["CELLS", "check_ids", "chunks", "distinct", "fresh", "number", "sizes", "word_pairs"]
+__all__ = ["CELLS", "check_ids", "chunks", "fresh", "number", "sizes", "word_pairs"]
 
 
 CELLS = 1 << 20  # cells looked at together: some 50 MB with all that is made of them
@@ -81,12 +81,6 @@ def number(keys: Array) -> tuple[Array, Array]:
     places = np.empty(len(keys), np.int32)
     places[packed & ((1 << shift) - 1)] = np.cumsum(first) - 1
     return ordered[first], places
-
-
-def distinct(keys: Array) -> Array:
-    """The different keys in order; here ``np.unique`` takes ten times as long, as it hashes."""
-    ordered = np.sort(keys)
-    return ordered[fresh(ordered)]
 
 
 def fresh(ordered: Array) -> Array:

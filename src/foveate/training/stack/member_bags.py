@@ -1,6 +1,7 @@
 """The bags of all members of a stack, and the batches that are cut from them."""
 
 from collections.abc import Sequence
+from copy import copy
 from typing import NamedTuple
 
 import torch
@@ -80,11 +81,13 @@ class MemberBags:
         """Whether numbers are those of the pile itself, read where they lie, and not a copy."""
         return x.untyped_storage().data_ptr() == self._source.storage
 
-    def in_chunks(self, chunk: int) -> None:
-        """Hand on no segments written out, but the bank, to be read a chunk at a time."""
-        self.chunk = chunk
+    def in_chunks(self, chunk: int) -> "MemberBags":
+        """The same bags with batches that refer to a bank, to be read in chunks of segments."""
+        chunked = copy(self)
+        chunked.chunk = chunk
         if isinstance(self._source, Dense):
-            self._source = self._source.as_banks()
+            chunked._source = self._source.as_banks()
+        return chunked
 
     def masks(self, rows: Tensor, members: Tensor) -> Tensor | None:
         """Which segments the bags at ``rows`` (S', B) of members have; None where all have m."""

@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from foveate.charts.lines import line_chart, rows_of
+from foveate.charts.lines import curve_rows, line_chart
 from foveate.charts.palette import INK
 from foveate.charts.render import with_rows
 from foveate.jobs.experiment import Records
@@ -106,7 +106,7 @@ def _curves(settings: CaptionSettings, records: Records) -> Any:
     t = soft.t / soft.meta["per_epoch"]
     shown = ("full", f"top-{settings.top[0]}", f"random-{settings.top[0]}", "uniform", "shuffled")
     means = _means(soft, "reference", shown)
-    rows = rows_of(t, means, shown)
+    rows = curve_rows(t, means, shown)
     paint = alt.Color(
         "name:N",
         scale=alt.Scale(domain=list(shown), range=[_paint(k) for k in shown]),
@@ -137,7 +137,7 @@ def _by_rule(settings: CaptionSettings, records: Records, name: str, title: str)
     for rule, record in records.items():
         before = settings.soft_epochs if rule == "hybrid" else 0
         t = before + record.t / record.meta["per_epoch"]
-        rows += rows_of(t, record.values[name].mean(1)[:, None], [rule])
+        rows += curve_rows(t, record.values[name].mean(1)[:, None], [rule])
     return line_chart(rows, list(records), x="epochs", y=title, title=title, width=180)
 
 

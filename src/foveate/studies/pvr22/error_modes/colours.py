@@ -4,6 +4,8 @@ Colours are those of Okabe and Ito, told apart by most colour-blind readers; sha
 the same once more.
 """
 
+from foveate.charts.palette import CLASS_COLOURS
+
 __all__ = [
     "BACKGROUND_COLOUR",
     "CLASS_COLOURS",
@@ -15,7 +17,6 @@ __all__ = [
     "MODE_SHAPES",
 ]
 
-CLASS_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9")
 CLASS_SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
 BACKGROUND_COLOUR = "#4b5258"
 

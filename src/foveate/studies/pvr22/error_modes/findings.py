@@ -5,13 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from foveate.jobs.experiment import Records
-from foveate.metrics.focus import QUADRANTS
+from foveate.metrics.focus import ACCURATE, QUADRANTS
 from foveate.metrics.intervals import Interval, difference_interval, mean_interval
 from foveate.records.findings import Finding, Verdict
 from foveate.records.record import Array, Record
 from foveate.studies.pvr22.error_modes import BOXES, DIRECT_SETS, ErrorModeSettings
 from foveate.studies.pvr22.error_modes.outcome import (
-    ACCURATE,
     accurate,
     epochs_to_accuracy,
     fell,

@@ -7,7 +7,7 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
-from foveate.charts.lines import banded
+from foveate.charts.lines import band_chart
 from foveate.charts.render import with_rows
 from foveate.jobs.experiment import Records
 from foveate.records.record import Record
@@ -86,7 +86,7 @@ def _curves(
         axis=alt.Axis(values=_ticks(int(record.t[-1]))),
     )
     up = alt.Y("y:Q", title=y, scale=alt.Scale(domain=[0, top]))
-    return banded(rows, x, up, paint, width=215, height=160, title=heading)
+    return band_chart(rows, x, up, paint, width=215, height=160, title=heading)
 
 
 def _ticks(last: int) -> list[int]:

@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from foveate.charts.lines import banded
+from foveate.charts.lines import band_chart
 from foveate.charts.render import with_rows
 from foveate.jobs.experiment import Records
 from foveate.records.record import Record
@@ -86,4 +86,4 @@ def _order(record: Record, title: str) -> alt.LayerChart:
     )
     x = alt.X("x:Q", title="steps")
     y = alt.Y("y:Q", title="share of places", scale=alt.Scale(domain=[0, 1]))
-    return banded(rows, x, y, paint, width=360, height=170, title=title)
+    return band_chart(rows, x, y, paint, width=360, height=170, title=title)

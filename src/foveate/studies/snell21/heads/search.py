@@ -1,39 +1,52 @@
 """Finding good and bad initial weights of a head by rejection. [snell21] Sec. 5.2
 
 A head is good if a model with this head alone learns the permutation task with each of three data
-seeds, bad if it fails clearly with each of them, and of no use otherwise. A candidate is given up
-at the first data seed that contradicts the one before, or shows it to be of the sort of which there
-are enough; a training ends as soon as it has learnt or, once only bad heads are wanted, as soon as
-it has not failed.
+seeds, bad if it fails clearly with each of them, and is dropped otherwise. A candidate is dropped
+at the first data seed that contradicts the one before, or that puts it into a class of which there
+are enough. A training ends as soon as it has learnt.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from foveate.randomness import generator
 from foveate.records.checkpoint import load_checkpoint, save_checkpoint
-from foveate.records.record import Record
-from foveate.studies.snell21.copying.training import CopyTask, course, model_for
+from foveate.records.record import Array, Record
+from foveate.text.copy_training import CopyTask, course, model_for
 from foveate.text.loop import Course, built, follow
+from foveate.text.models.initialisation import draw_by_module
 from foveate.text.models.seq2seq import Seq2Seq
+from foveate.types import FloatArray
 
-__all__ = ["Search", "attempt", "bad_heads", "find_heads", "good_heads", "sorted_out", "with_heads"]
+__all__ = [
+    "Search",
+    "attempt",
+    "bad_heads",
+    "chosen_heads",
+    "find_heads",
+    "good_heads",
+    "with_heads",
+]
+
+BadBy = Literal["best", "last"]
+Attempt = Callable[["Search", int, int], tuple[float, float]]
 
 
 @dataclass(frozen=True)
 class Search:
-    """What is looked for.
+    """What to search for.
 
     Args:
         task: The copy task, permutations in the paper.
-        at: Steps at which accuracy is read; the last is the end.
-        wanted: Heads wanted of either sort.
+        steps: Steps at which accuracy is measured; the last is the end.
+        wanted_good: Good heads to find.
+        wanted_bad: Bad heads to find.
         most: Candidates tried at most.
         seeds: Data seeds that must agree.
         good: A training has learnt when its accuracy exceeds this.
@@ -41,8 +54,9 @@ class Search:
     """
 
     task: CopyTask
-    at: tuple[int, ...]
-    wanted: int
+    steps: tuple[int, ...]
+    wanted_good: int
+    wanted_bad: int
     most: int
     seeds: int
     good: float
@@ -50,9 +64,10 @@ class Search:
 
 
 def with_heads(task: CopyTask, *names: tuple[str | int, ...]) -> Seq2Seq:
-    """A model whose body is one fixed draw and whose heads are drawn by their names."""
+    """A model whose heads are drawn by their names; every other parameter is one fixed draw."""
     model = built(partial(model_for, task, len(names)), "body of heads")
     assert isinstance(model, Seq2Seq)
+    draw_by_module(model, "body of heads")
     bound = task.d**-0.5  # as nn.Linear draws its weights
     with torch.no_grad():
         for weight, name in zip(model.heads.parameters(), names, strict=True):
@@ -60,94 +75,104 @@ def with_heads(task: CopyTask, *names: tuple[str | int, ...]) -> Seq2Seq:
     return model
 
 
-def attempt(settings: Search, candidate: int, seed: int, enough: float) -> float:
-    """The best accuracy of a model with this one head; ends once it exceeds ``enough``."""
+def attempt(search: Search, candidate: int, seed: int) -> tuple[float, float]:
+    """Best and last accuracy of a model with this one head; ends once it has learnt."""
+
+    def learnt(now: Mapping[str, Array]) -> bool:
+        return bool(now["accuracy"] > search.good)
 
     def member() -> Course:
-        model = with_heads(settings.task, ("candidate", candidate))
-        return course(settings.task, model, seed, lambda now: bool(now["accuracy"] > enough))
+        return course(search.task, with_heads(search.task, ("candidate", candidate)), seed, learnt)
 
-    record = follow([member], settings.at)
-    return float(np.nanmax(record.values["accuracy"]))
+    accuracy = follow([member], search.steps).values["accuracy"][:, 0]
+    measured = accuracy[np.isfinite(accuracy)]
+    return float(measured.max()), float(measured[-1])
 
 
 def find_heads(
-    settings: Search,
+    search: Search,
     checkpoint: Path,
-    tell: Callable[[int, int], None],
-    accuracy: Callable[[Search, int, int, float], float] = attempt,
+    progress: Callable[[int, int], None],
+    train: Attempt = attempt,
 ) -> Record:
-    """Try candidates until enough of both sorts are found.
+    """Try candidates until enough good and bad ones are found.
 
     Args:
-        settings: What is looked for.
-        checkpoint: Kept up to date after every training.
-        tell: Called with the heads found and the heads wanted.
-        accuracy: The best accuracy of a candidate with a data seed, read until it is enough.
+        search: What to search for.
+        checkpoint: Written after every training.
+        progress: Called with the number of heads found and the number wanted.
+        train: Returns best and last accuracy of a candidate with a data seed.
 
     Returns:
-        A record whose ``best`` (1, candidates, seeds) is the best accuracy of every training, NaN
-        where none was needed.
+        A record whose ``best`` and ``last`` (1, candidates, seeds) are the accuracies of every
+        training, NaN where none was needed.
     """
-    best = _restored(checkpoint, settings.seeds)
-    for candidate in range(settings.most):
-        if min(len(good_heads(settings, best)), len(bad_heads(settings, best))) >= settings.wanted:
+    accuracies = _restore(checkpoint, search.seeds)
+    wanted = search.wanted_good + search.wanted_bad
+    for candidate in range(search.most):
+        counts = _counts(search, accuracies["best"])
+        more_good, more_bad = counts[0] < search.wanted_good, counts[1] < search.wanted_bad
+        if not (more_good or more_bad):
             break
-        if candidate == len(best):
-            best = np.vstack([best, np.full((1, settings.seeds), np.nan)])
-        good, bad = (
-            len(sort(settings, best)) < settings.wanted for sort in (good_heads, bad_heads)
-        )
-        enough = settings.good if good else settings.bad
-        for seed in _open_seeds(settings, best[candidate], good, bad):
-            best[candidate, seed] = accuracy(settings, candidate, seed, enough)
-            save_checkpoint(checkpoint, {"best": torch.from_numpy(best)}, {})
-        found = min(len(good_heads(settings, best)), settings.wanted)
-        tell(found + min(len(bad_heads(settings, best)), settings.wanted), 2 * settings.wanted)
-    tell(2 * settings.wanted, 2 * settings.wanted)
-    return Record(np.zeros(1), {}, {"best": best[None]}, {"wanted": settings.wanted})
+        if candidate == len(accuracies["best"]):
+            empty = np.full((1, search.seeds), np.nan)
+            accuracies = {name: np.vstack([rows, empty]) for name, rows in accuracies.items()}
+        best, last = accuracies["best"][candidate], accuracies["last"][candidate]
+        for seed in _open_seeds(search, best, more_good, more_bad):
+            best[seed], last[seed] = train(search, candidate, seed)
+            save_checkpoint(
+                checkpoint, {k: torch.from_numpy(rows) for k, rows in accuracies.items()}, {}
+            )
+        progress(sum(_counts(search, accuracies["best"])), wanted)
+    progress(wanted, wanted)
+    final = {name: rows[None] for name, rows in accuracies.items()}
+    return Record(np.zeros(1), {}, final, {"wanted": wanted})
 
 
-def sorted_out(settings: Search, best: NDArray[np.float64]) -> tuple[list[int], list[int]]:
-    """The good heads and the bad ones; where none was found, the best or the worst stands in.
+def chosen_heads(
+    search: Search, accuracies: Mapping[str, Array], bad_by: BadBy = "best"
+) -> tuple[list[int], list[int]]:
+    """The good heads and the bad ones; where there is none, the best or the worst candidate.
 
     Args:
-        settings: What was looked for.
-        best: Best accuracy of every training, shape (candidates, seeds).
+        search: What was searched for.
+        accuracies: ``best`` and ``last`` of the record, shape (1, candidates, seeds).
+        bad_by: Which accuracy must stay below the limit for a head to be bad.
     """
-    tried = np.nanmean(best, 1)
-    good = good_heads(settings, best) or [int(tried.argmax())]
-    return good, bad_heads(settings, best) or [int(tried.argmin())]
+    best, deciding = accuracies["best"][0], accuracies[bad_by][0]
+    good = good_heads(search, best) or [int(np.nanmean(best, 1).argmax())]
+    return good, bad_heads(search, deciding) or [int(np.nanmean(deciding, 1).argmin())]
 
 
-def good_heads(settings: Search, best: NDArray[np.float64]) -> list[int]:
-    """Candidates that learnt with every data seed, the first ``wanted`` of them."""
-    return np.flatnonzero((best > settings.good).all(1))[: settings.wanted].tolist()
+def good_heads(search: Search, best: FloatArray) -> list[int]:
+    """Candidates that learnt with every data seed, the first ``wanted_good`` of them."""
+    return np.flatnonzero((best > search.good).all(1))[: search.wanted_good].tolist()
 
 
-def bad_heads(settings: Search, best: NDArray[np.float64]) -> list[int]:
-    """Candidates that failed with every data seed, the first ``wanted`` of them."""
-    return np.flatnonzero((best < settings.bad).all(1))[: settings.wanted].tolist()
+def bad_heads(search: Search, accuracy: FloatArray) -> list[int]:
+    """Candidates that failed with every data seed, the first ``wanted_bad`` of them."""
+    return np.flatnonzero((accuracy < search.bad).all(1))[: search.wanted_bad].tolist()
 
 
-def _open_seeds(
-    settings: Search, best: NDArray[np.float64], good: bool, bad: bool
-) -> Iterator[int]:
-    """Data seeds still to be tried, as long as all so far tell of the same sort, and it is wanted.
+def _counts(search: Search, best: FloatArray) -> tuple[int, int]:
+    return len(good_heads(search, best)), len(bad_heads(search, best))
 
-    Reads ``best`` live.
+
+def _open_seeds(search: Search, best: FloatArray, good: bool, bad: bool) -> Iterator[int]:
+    """Data seeds to try, as long as all so far agree on a class of which more are wanted.
+
+    Reads ``best`` while the caller fills it.
     """
-    for seed in range(settings.seeds):
-        so_far = best[:seed]
-        if not (
-            (good and (so_far > settings.good).all()) or (bad and (so_far < settings.bad).all())
-        ):
+    for seed in range(search.seeds):
+        known = best[:seed]
+        if not ((good and (known > search.good).all()) or (bad and (known < search.bad).all())):
             return
         if np.isnan(best[seed]):
             yield seed
 
 
-def _restored(checkpoint: Path, seeds: int) -> NDArray[np.float64]:
+def _restore(checkpoint: Path, seeds: int) -> dict[str, FloatArray]:
     if not checkpoint.exists():
-        return np.empty((0, seeds))
-    return load_checkpoint(checkpoint)[0]["best"].numpy()
+        return {name: np.empty((0, seeds)) for name in ("best", "last")}
+    tensors, _ = load_checkpoint(checkpoint)
+    return {name: tensors[name].numpy().copy() for name in ("best", "last")}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import numpy as np
 
-from foveate.charts.lines import banded
+from foveate.charts.lines import band_chart
 from foveate.jobs.experiment import Records
 from foveate.metrics.intervals import mean_interval
 from foveate.records.record import Array, Record
@@ -64,7 +64,7 @@ def _lines(record: Record, part: Array, title: str) -> alt.LayerChart:
     )
     x = alt.X("x:Q", title="steps", scale=alt.Scale(nice=False))
     y = alt.Y("y:Q", title="γ, log-odds of the positive class")
-    return banded(rows, x, y, paint, width=350, height=190, title=title)
+    return band_chart(rows, x, y, paint, width=350, height=190, title=title)
 
 
 def _around(settings: "LocalitySettings", record: Record, title: str) -> alt.LayerChart:
@@ -86,7 +86,7 @@ def _around(settings: "LocalitySettings", record: Record, title: str) -> alt.Lay
     x = alt.X("x:Q", title="distance from the keyword, words", axis=alt.Axis(tickMinStep=2))
     y = alt.Y("y:Q", title="γ, log-odds")
     dots = alt.OverlayMarkDef(size=18)
-    return banded(rows, x, y, paint, width=215, height=190, title=title, point=dots)
+    return band_chart(rows, x, y, paint, width=215, height=190, title=title, point=dots)
 
 
 def _interval(values: Array) -> tuple[float, float, float]:

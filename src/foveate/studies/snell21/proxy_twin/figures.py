@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from foveate.charts.lines import banded
+from foveate.charts.lines import band_chart
 from foveate.charts.render import with_rows
 from foveate.jobs.experiment import Records
 from foveate.metrics.intervals import mean_interval
@@ -136,4 +136,4 @@ def _curves(record: Record, name: str) -> alt.LayerChart:
     )
     x = alt.X("x:Q", title="steps of the uniform model", scale=alt.Scale(nice=False))
     y = alt.Y("y:Q", title="agreement, fair ties", scale=alt.Scale(domain=[0, 1]))
-    return banded(rows, x, y, paint, width=240, height=180, title=name)
+    return band_chart(rows, x, y, paint, width=240, height=180, title=name)

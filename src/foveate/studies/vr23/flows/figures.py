@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from foveate.charts.lines import line_chart, rows_of
+from foveate.charts.lines import curve_rows, line_chart
 from foveate.charts.render import with_rows
 from foveate.dynamics import vr23
 from foveate.jobs.experiment import Records
@@ -41,8 +41,8 @@ def _descent(record: Record) -> alt.VConcatChart:
     for key, title in (("mu", "μ"), ("nu", "ν")):
         columns = [i for i, (_, lr) in enumerate(members) if lr == largest]
         names = [members[i][0] for i in columns]
-        rows = rows_of(record.t, record.values[key][:, columns], names, exact=False)
-        rows += rows_of(record.t, record.values[f"exact_{key}"][:, columns], names, exact=True)
+        rows = curve_rows(record.t, record.values[key][:, columns], names, exact=False)
+        rows += curve_rows(record.t, record.values[f"exact_{key}"][:, columns], names, exact=True)
         panels.append(
             line_chart(
                 rows,

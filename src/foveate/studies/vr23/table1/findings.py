@@ -5,14 +5,13 @@ from collections.abc import Callable
 import numpy as np
 
 from foveate.jobs.experiment import Records
-from foveate.metrics.focus import saif
+from foveate.metrics.focus import focus_and_prediction, saif
 from foveate.metrics.intervals import Interval, mean_interval
 from foveate.records.findings import Finding
 from foveate.records.published import Cell
 from foveate.records.record import Array, Record
 from foveate.studies.published import cell
 from foveate.studies.verdicts import above, below, in_words, verdict_of
-from foveate.studies.vr23.signatures import confidence
 from foveate.studies.vr23.table1 import PUBLISHED_PIXELS, Table1Settings
 from foveate.studies.vr23.table1.rows import ROWS, Sizes
 
@@ -24,7 +23,7 @@ def _known(record: Record) -> tuple[Array, Array]:
 
     Each (S, n'); the held-out posts of all seeds are the same, and all mosaics are known.
     """
-    a_z, p_y = confidence(record)
+    a_z, p_y = focus_and_prediction(record)
     some = record.final["z"].any(-1).all(0)
     return a_z[:, some], p_y[:, some]
 

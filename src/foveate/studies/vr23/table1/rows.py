@@ -6,9 +6,8 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import Field
 
-from foveate.attention.paradigms import PARADIGMS, Hybrid, Paradigm
+from foveate.attention.paradigms import PARADIGMS, Paradigm
 from foveate.bags.bag import Bag
-from foveate.bags.segments import Mosaics
 from foveate.data import DATASETS
 from foveate.data.files.hub import locate
 from foveate.data.hatexplain import Judge, read_posts
@@ -155,8 +154,8 @@ def _bags(row: Row, sizes: Sizes, split: Any, seed: int) -> Bag:
 
 def _model(row: Row, told: bool, train: Bag) -> AttentionModel:
     shape, classes = train.segment_shape, _classes(row)
-    if row.words and isinstance(train.x, Mosaics):
-        shape = (len(train.x.bank),)
+    if row.words:
+        shape = (len(train.bank),)
     if row.net == "contextual":
         model: AttentionModel = Contextual(shape[0], classes)
     else:
@@ -172,7 +171,7 @@ def _classes(row: Row) -> int:
 def _rule(name: str, sizes: Sizes) -> Paradigm:
     if name == "oracle":
         return Oracle()
-    return Hybrid(switch=sizes.switch) if name == "hybrid" else PARADIGMS.get(name)()
+    return PARADIGMS.get(name).from_settings(switch=sizes.switch)
 
 
 def notes_on(row: Row) -> tuple[str, ...]:

@@ -1,6 +1,5 @@
-"""Commands around a user's own bags: fit, predict, explain, export."""
+"""Commands for a user's bags: fit, predict, explain, export."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,18 +7,18 @@ from cyclopts import Parameter
 
 from foveate.cli.command_line import run_again, this_command
 from foveate.cli.commands.words import must_be_writable
-from foveate.cli.flags import ColumnFlags, Json, given
+from foveate.cli.flags import Cluster, ColumnFlags, Json, Workers, given
 from foveate.cli.progress import progress_of
+from foveate.cli.results import show_results
 from foveate.errors import FoveateError
 from foveate.io.columns import Columns
-from foveate.records.runs import Run
 from foveate.userdata.settings import FitSettings
 
 if TYPE_CHECKING:
     from foveate.io.collection import Collection
     from foveate.userdata.fitted import Fitted
 
-__all__ = ["explain_command", "export_command", "finish_fit", "fit_command", "predict_command"]
+__all__ = ["explain_command", "export_command", "fit_command", "predict_command"]
 
 Flags = Annotated[FitSettings | None, Parameter(name="*")]
 Finished = Annotated[
@@ -44,6 +43,8 @@ def fit_command(
     settings: Flags = None,
     columns: ColumnFlags = None,
     out: Path | None = None,
+    workers: Workers = 1,
+    cluster: Cluster = None,
     as_json: Json = False,
 ) -> None:
     """Fit your own labelled bags: race paradigms, choose on validation bags, test, report.
@@ -61,16 +62,18 @@ def fit_command(
     as_json
         Print the numbers as JSON.
     """
+    from foveate.jobs.engine import Engine
     from foveate.jobs.fit import start_fit
     from foveate.userdata.source import Origin
 
-    origin = Origin(data, given(columns))
+    engine, origin = Engine(workers, cluster), Origin(data, given(columns))
+    command = run_again()
     with progress_of(quiet=as_json) as report:
-        collection = origin.read(labelled=True, report=report)
+        bags = origin.read(labelled=True, report=report)
         run = start_fit(
-            collection, settings, out, origin=origin, report=report, command=run_again()
+            bags, settings, out, origin=origin, report=report, command=command, engine=engine
         )
-    finish_fit(run, as_json=as_json)
+    show_results(run, as_json=as_json)
 
 
 def predict_command(
@@ -169,18 +172,6 @@ def export_command(run: Finished, /, *, onnx: Path, paradigm: Chosen = None) -> 
     print(f"{onnx}: within {worst:.1e} of the library, in onnxruntime")
 
 
-def finish_fit(run: Run, *, as_json: bool) -> None:
-    """The report on disk, the table on the screen."""
-    from foveate.report.pages.fit import write_fit_report
-
-    write_fit_report(run, run.path / "report.html")
-    if as_json:
-        kept = ("chosen", "rule", "scores", "sizes")
-        print(json.dumps({"run": str(run.path), **{name: run.manifest[name] for name in kept}}))
-    else:
-        _print_fit(run)
-
-
 def _loaded(
     run: Path, data: Path, columns: Columns | None, paradigm: str | None, report: Any
 ) -> "tuple[Fitted, Collection]":
@@ -199,51 +190,3 @@ def _loaded(
         if said.keys() & KNOWN_IN_TRAINING or "has no column" not in str(error):
             raise
     return fitted, new.read(labelled=False, **keywords)
-
-
-def _print_fit(run: Run) -> None:
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    from foveate.metrics.faults import divergence, silence
-
-    manifest = run.manifest
-    table = Table(title=f"{escape(manifest['label'])}: {manifest['sizes']['bags']} bags")
-    table.add_column("paradigm")
-    headings = {
-        "balanced_accuracy": "balanced accuracy, %",
-        "auroc": "AUROC",
-        "log_loss": "log loss",
-    }
-    for heading in headings.values():
-        table.add_column(f"{heading}\nvalidation", justify="right")
-        table.add_column(f"{heading}\ntest [95 %]", justify="right")
-    by_attention = manifest["config"].get("choose") == "attention"
-    if by_attention:
-        table.add_column("attention\nvalidation", justify="right")
-    for name, own in manifest["scores"].items():
-        cells = []
-        for key in headings:
-            factor, places = (100, 1) if key == "balanced_accuracy" else (1, 3)
-            cells.append(f"{factor * own['validation'][key][0]:.{places}f}")
-            cells.append(_interval(own["test"][key], factor, places))
-        if by_attention:
-            cells.append(f"{own['attention_score']:.2f}")
-        table.add_row(f"{name} *" if name == manifest["chosen"] else name, *cells)
-    Console(width=None if Console().is_terminal else 160).print(table)
-    records = run.records()
-    if lost := divergence(records):
-        print(f"warning: not compared, for {lost}")
-    if lost := silence(records):
-        print(f"warning: {lost}")
-    print(f"* {manifest['chosen']} is chosen: {manifest['rule']}")
-    print(f"report: {run.path / 'report.html'}")
-    print(f"next: 'foveate trust {run.path}' says whether its attention can be trusted")
-
-
-def _interval(value: Any, factor: int, places: int) -> str:
-    mean, low, high = value
-    if low is None:
-        return f"{factor * mean:.{places}f}"
-    return f"{factor * mean:.{places}f} [{factor * low:.{places}f}, {factor * high:.{places}f}]"

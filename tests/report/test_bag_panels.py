@@ -11,7 +11,7 @@ from foveate.userdata.gallery import GalleryBag, load_gallery, save_gallery
 CLASSES = ("no", "<b>yes</b>")
 
 
-def shown(kind="features", m=5, classes=2, **parts):
+def gallery_bag(kind="features", m=5, classes=2, **parts):
     chance = np.random.default_rng(0)
     alpha = chance.dirichlet(np.ones(m))
     evidence = chance.normal(size=(m, classes))
@@ -21,8 +21,8 @@ def shown(kind="features", m=5, classes=2, **parts):
     return GalleryBag("a<i>&", kind, p, 1, alpha, evidence, **parts)
 
 
-def test_ranked_segments_carry_their_numbers():
-    bag = shown(values=np.zeros((5, 2)), z=np.arange(5) == 3)
+def test_ranked_segments_have_attention_and_evidence():
+    bag = gallery_bag(values=np.zeros((5, 2)), z=np.arange(5) == 3)
     rows = bag_view(bag, CLASSES, (), "k")["ranked"]["rows"]
     order = np.argsort(-bag.alpha)
     assert [row["segment"] for row in rows] == order.tolist()
@@ -33,15 +33,15 @@ def test_ranked_segments_carry_their_numbers():
         assert row["evidence"] == [(bag.evidence[j, 1], bag.evidence[j, 1] / largest)]
 
 
-def test_only_the_first_are_ranked_and_the_rest_is_summed():
-    bag = shown(m=40, values=np.zeros((40, 2)))
+def test_attention_of_segments_beyond_the_limit_is_summed():
+    bag = gallery_bag(m=40, values=np.zeros((40, 2)))
     ranked = bag_view(bag, CLASSES, (), "k")["ranked"]
-    assert ranked["left_out"] == 28
+    assert ranked["omitted"] == 28
     assert ranked["rest"] == pytest.approx(np.sort(bag.alpha)[:28].sum())
 
 
-def test_words_are_shaded_by_root_attention_and_relative_evidence():
-    bag = shown("text", m=3, words=("a", "<script>", "c"))
+def test_words_are_shaded_by_square_root_of_attention_and_relative_evidence():
+    bag = gallery_bag("text", m=3, words=("a", "<script>", "c"))
     views = bag_view(bag, CLASSES, (), "k")["texts"]["views"]
     assert [view["kind"] for view in views] == ["look", "sign"]
     assert views[0]["levels"] == np.rint(100 * np.sqrt(bag.alpha)).astype(int).tolist()
@@ -54,18 +54,18 @@ def test_words_are_shaded_by_root_attention_and_relative_evidence():
     assert "a&lt;i&gt;&amp;" in page
 
 
-def test_of_many_classes_the_most_probable_and_the_true_one_are_shown():
-    bag = shown(classes=7, values=np.zeros((5, 2)))
+def test_evidence_is_drawn_for_the_most_probable_and_the_true_class():
+    bag = gallery_bag(classes=7, values=np.zeros((5, 2)))
     p = np.array([0.3, 0.0, 0.2, 0.1, 0.15, 0.05, 0.2])
     bag = GalleryBag("a", "features", p, 1, bag.alpha, bag.evidence, values=bag.values)
     names = [f"c{k}" for k in range(7)]
-    assert bag_view(bag, names, (), "k")["asked"] == ["c0", "c2", "c6", "c1"]
+    assert bag_view(bag, names, (), "k")["shown_classes"] == ["c0", "c2", "c6", "c1"]
 
 
-def test_tiles_lie_where_they_were_cut_and_are_never_smoothed():
+def test_tiles_are_at_their_positions_without_smoothing():
     places = np.array([[0, 0, 4, 4], [4, 0, 4, 4], [0, 4, 4, 4]])
     tiles = np.zeros((3, 3, 4, 4), np.uint8)
-    bag = shown("image", m=3, values=tiles, places=places, z=np.array([False, True, False]))
+    bag = gallery_bag("image", m=3, values=tiles, places=places, z=np.array([False, True, False]))
     panels = dict(bag_view(bag, CLASSES, (), "k")["panels"])
     assert list(panels) == ["the image", "attention", f"evidence for {CLASSES[1]}"]
     for svg in panels.values():
@@ -82,9 +82,9 @@ def test_tiles_lie_where_they_were_cut_and_are_never_smoothed():
         assert f'{box}"{paint}" opacity="{0.7 * abs(e):.3f}"' in signed
 
 
-def test_windows_are_as_wide_as_their_times_and_as_high_as_their_evidence():
+def test_window_width_is_its_duration_and_bar_height_its_evidence():
     places = np.array([[0.0, 10.0], [10.0, 30.0], [30.0, 40.0]])
-    bag = shown("series", m=3, values=np.arange(6.0).reshape(3, 2), places=places)
+    bag = gallery_bag("series", m=3, values=np.arange(6.0).reshape(3, 2), places=places)
     (first, drawn), (_, signed) = bag_view(bag, CLASSES, ("a", "b<i>"), "k")["panels"]
     assert first == "attention, and each column from its lowest to its highest value"
     assert re.findall(r">([^<>]*)</text>", drawn)[:2] == ["a", "b&lt;i&gt;"]
@@ -98,25 +98,25 @@ def test_windows_are_as_wide_as_their_times_and_as_high_as_their_evidence():
         assert box in signed
 
 
-def test_of_many_columns_those_are_drawn_in_which_the_top_window_stands_out():
+def test_columns_in_which_the_top_window_deviates_most_are_drawn():
     chance = np.random.default_rng(0)
     values = chance.normal(size=(8, 7))
-    bag = shown("series", m=8, values=values, places=np.arange(16.0).reshape(8, 2))
+    bag = gallery_bag("series", m=8, values=values, places=np.arange(16.0).reshape(8, 2))
     values[int(bag.alpha.argmax()), [1, 2, 5, 6]] += [9, -9, 9, 9]
     (title, drawn), _ = bag_view(bag, CLASSES, [f"c{k}" for k in range(7)], "k")["panels"]
-    assert title.endswith("; 4 of 7 columns, in which the top window stands out most")
+    assert title.endswith("; 4 of 7 columns, in which the top window deviates most")
     assert re.findall(r">(c\d)</text>", drawn) == ["c1", "c2", "c5", "c6"]
 
 
 @pytest.mark.parametrize("kind", ["features", "text", "image", "series"])
-def test_kept_bags_come_back_as_they_were(tmp_path, kind):
+def test_gallery_round_trip(tmp_path, kind):
     parts = {
         "features": {"values": np.ones((5, 2)), "z": np.arange(5) == 1},
         "text": {"words": ("a", "b", "c", "d", "e"), "null": 0.25},
         "image": {"values": np.ones((5, 3, 2, 2), np.uint8), "places": np.zeros((5, 4))},
         "series": {"values": np.ones((5, 1)), "places": np.arange(10.0).reshape(5, 2)},
     }[kind]
-    before = [shown(kind, **parts), shown(kind, m=5, **parts)]
+    before = [gallery_bag(kind, **parts), gallery_bag(kind, m=5, **parts)]
     save_gallery(tmp_path / "gallery.npz", before)
     after = load_gallery(tmp_path / "gallery.npz")
     for a, b in zip(before, after, strict=True):
@@ -128,6 +128,6 @@ def test_kept_bags_come_back_as_they_were(tmp_path, kind):
     assert load_gallery(tmp_path / "none.npz") == []
 
 
-def test_a_page_needs_a_bag():
-    with pytest.raises(FoveateError, match="needs a bag"):
+def test_explain_page_without_bags_is_an_error():
+    with pytest.raises(FoveateError, match="at least one bag"):
         explain_page([], CLASSES, paradigm="soft", total=0, source="x")

@@ -11,7 +11,7 @@ from foveate.randomness import generator
 from foveate.records.record import Array
 from foveate.text.corpora.copying import copying, word_count
 from foveate.text.loop import Course
-from foveate.text.models.seq2seq import Seq2Seq, shifted
+from foveate.text.models.seq2seq import Cell, Contexts, Seq2Seq, shifted
 from foveate.text.tokens import MARKS
 
 __all__ = ["CopyTask", "course", "model_for", "read_copies"]
@@ -29,6 +29,8 @@ class CopyTask:
         held_out: Sequences to measure on.
         probed: How many of these the probe β is read on.
         lr: Learning rate of Adam.
+        cell: Recurrent unit of encoder and decoder.
+        contexts: How the contexts of several heads combine.
     """
 
     kind: str
@@ -38,11 +40,14 @@ class CopyTask:
     held_out: int
     probed: int
     lr: float
+    cell: Cell = "lstm"
+    contexts: Contexts = "sum"
 
 
 def model_for(task: CopyTask, heads: int = 1) -> Seq2Seq:
     """The paper's copy model: one layer, one direction, tanh readout."""
-    return Seq2Seq(word_count(task.kind, task.length) + len(MARKS), task.d, heads=heads)
+    words = word_count(task.kind, task.length) + len(MARKS)
+    return Seq2Seq(words, task.d, heads=heads, cell=task.cell, contexts=task.contexts)
 
 
 def course(

@@ -1,4 +1,4 @@
-"""What a reader finds in a page: elements, attributes, words."""
+"""Parse an HTML page into a tree of elements."""
 
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -11,15 +11,15 @@ class Node:
     tag: str
     attrs: dict[str, str]
     children: list["Node"] = field(default_factory=list)
-    own: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
 
     @property
     def text(self) -> str:
-        return " ".join("".join(self.own).split())
+        return " ".join("".join(self.texts).split())
 
     def all(self, tag: str) -> list["Node"]:
-        found = [self] if self.tag == tag else []
-        return found + [node for child in self.children for node in child.all(tag)]
+        nodes = [self] if self.tag == tag else []
+        return nodes + [node for child in self.children for node in child.all(tag)]
 
     def walk(self) -> list["Node"]:
         return [self, *(node for child in self.children for node in child.walk())]
@@ -46,11 +46,11 @@ class _Reader(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         for node in self.open:
-            node.own.append(data)
+            node.texts.append(data)
 
 
 def read_html(text: str) -> Node:
-    """The page as a tree; fails where an element is not closed in its place."""
+    """Parse a page; fails if elements are not closed in order."""
     reader = _Reader()
     reader.feed(text)
     assert [node.tag for node in reader.open] == ["root"]

@@ -1,0 +1,103 @@
+"""Commands for run directories of every kind: resume, runs, report; and list."""
+
+from pathlib import Path
+from typing import Literal
+
+from foveate.cli.flags import Cluster, Json, Workers
+from foveate.cli.progress import progress_of
+from foveate.cli.results import show_results
+from foveate.errors import FoveateError
+from foveate.records.runs import list_runs, open_run, runs_folder
+
+__all__ = ["list_command", "report_command", "resume_command", "runs_command"]
+
+
+def resume_command(
+    run: Path,
+    /,
+    *,
+    workers: Workers = 1,
+    cluster: Cluster = None,
+    as_json: Json = False,
+) -> None:
+    """Go on with a run that was stopped; it ends as if it never had been.
+
+    Parameters
+    ----------
+    run
+        The run directory, or its name under runs/.
+    as_json
+        Print the numbers as JSON.
+    """
+    from foveate.jobs.engine import Engine
+    from foveate.jobs.lifecycle import resume_job
+
+    opened, engine = open_run(run), Engine(workers, cluster)
+    with progress_of(quiet=as_json) as report:
+        finished = resume_job(opened, report, engine)
+    show_results(finished, as_json=as_json)
+
+
+def runs_command(folder: Path | None = None, /) -> None:
+    """List runs.
+
+    Parameters
+    ----------
+    folder
+        Where to look; runs/ unless given.
+    """
+    from foveate.cli.tables import print_runs
+
+    print_runs(list_runs(folder), folder or runs_folder())
+
+
+def report_command(
+    *runs: Path,
+    out: Path | None = None,
+    figures: Path | None = None,
+) -> None:
+    """Rebuild the report of a run, or compare several.
+
+    Parameters
+    ----------
+    runs
+        Run directories, or their names under runs/.
+    out
+        The page to write; report.html in the run directory (of several: here) unless given.
+    figures
+        A folder to write every figure to, as SVG and PNG.
+    """
+    from foveate.jobs.job import open_job
+    from foveate.report.figure_files import write_drawings
+
+    if not runs:
+        raise FoveateError("which run? 'foveate runs' lists them")
+    opened = [open_run(run) for run in runs]
+    jobs = [open_job(run) for run in opened]
+    if len(opened) == 1 or (out is None and not any(job.comparable for job in jobs)):
+        for run, job in zip(opened, jobs, strict=True):
+            print(job.write_report(run, out or run.path / "report.html"))
+    elif jobs[0].comparable and len({job.kind for job in jobs}) == 1:
+        print(jobs[0].compare(opened, out or Path("report.html")))
+    else:
+        raise FoveateError("races can be compared on one page; other runs have a page each")
+    for run, job in zip(opened, jobs, strict=True):
+        if figures is not None:
+            target = figures if len(opened) == 1 else figures / run.name
+            for path in write_drawings(job.drawings(run), target):
+                print(path)
+
+
+def list_command(
+    kind: Literal["datasets", "paradigms", "maps", "metrics", "experiments"], /
+) -> None:
+    """List data sets, paradigms, maps, metrics or experiments.
+
+    Parameters
+    ----------
+    kind
+        What to list.
+    """
+    from foveate.cli.tables import print_registered
+
+    print_registered(kind)

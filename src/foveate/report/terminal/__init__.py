@@ -1,0 +1,1 @@
+"""Results of runs as tables for the terminal."""

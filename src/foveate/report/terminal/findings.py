@@ -1,0 +1,20 @@
+"""The findings of an experiment as a table for the terminal."""
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from foveate.records.findings import Finding, effect_words
+
+__all__ = ["print_findings"]
+
+
+def print_findings(findings: Sequence[Finding], scale: str) -> None:
+    """One row a claim that an experiment checked."""
+    table = Table(title=f"findings at {scale} scale", show_lines=True)
+    for heading in ("claim", "verdict", "measured", "found"):
+        table.add_column(heading, overflow="fold")
+    for found in findings:
+        table.add_row(found.claim, found.verdict, effect_words(found), found.said)
+    Console(width=None if Console().is_terminal else 140).print(table)
