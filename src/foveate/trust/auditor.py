@@ -219,7 +219,8 @@ def _beside(
     others = np.zeros((len(e), labels.shape[1]))
     for k in range(labels.shape[1]):
         extra = None if more is None else (more[0], more[1][:, k].astype(int))
-        log_r = log_ratios(rows, labels[:, k].astype(int), 2, fold=fold, more=extra)
+        label = labels[:, k].astype(int)
+        log_r = log_ratios(rows, label, 2, fold=fold, more=extra, classifier="forest")
         has = labels[rows.bag, k]
         kappa = _background(log_r, has.astype(int), 2)[0][1]
         others[:, k] = np.where(has, posterior(log_r[:, 1], kappa), 0.0)
