@@ -1,4 +1,4 @@
-"""Update the tables in README and docs that are generated from stored results, and the list of commands.
+"""Update the tables of README and docs that are generated from stored results, and the commands.
 
 Usage: ``python tools/docs_tables.py`` in the root of the repository. The text between the lines
 ``<!-- stored: NAME -->`` and ``<!-- end -->`` of a page is generated.
@@ -40,24 +40,29 @@ TABLES: Mapping[str, tuple[str, str, Callable[[Result], str]]] = {
             table_with_duration, measures={"SAIF %": ".1f", "accuracy %": ".1f", "mean a_z": ".3f"}
         ),
     ),
-    "trust-validation": (
-        "trust-validation",
+    "trust": (
+        "trust",
         "",
         partial(
             group_table,
             measures={
-                "models": ".0f",
+                "cases": ".0f",
                 "least FT %": ".0f",
-                "mean FT %": ".0f",
                 "largest FT %": ".0f",
+                "chance %": ".0f",
+                "old ρ": ".2f",
+                "old error": ".2f",
+                "old false alarms": ".0f",
+                "old misses": ".0f",
+                "auditor ρ": ".2f",
+                "auditor error": ".2f",
+                "error where said": ".2f",
+                "false alarms": ".0f",
+                "misses": ".0f",
+                "cannot tell %": ".0f",
+                "interval holds %": ".0f",
                 "FT of the pick %": ".0f",
-                "Spearman's ρ": ".2f",
-                "mean error": ".3f",
-                "classes astray": ".0f",
-                "found by the detector": ".0f",
-                "false calls": ".0f",
-                "found by the lead alone": ".0f",
-                "its false calls": ".0f",
+                "best FT %": ".0f",
             },
         ),
     ),
@@ -116,7 +121,8 @@ def commands_page() -> str:
         f"| `foveate {name}` | {about} |\n" for name, (_, about) in sorted(COMMANDS.items())
     )
     return (
-        "# Commands\n\n`foveate COMMAND --help` lists the flags. Errors of users are one sentence and "
+        "# Commands\n\n`foveate COMMAND --help` lists the flags. "
+        "Errors of users are one sentence and "
         f"exit code 2.\n\n| command | |\n|---|---|\n{rows}"
     )
 
