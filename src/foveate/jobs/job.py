@@ -199,6 +199,10 @@ class Job(ABC):
         del name
         raise FoveateError(f"{run.path} is a run of kind {self.kind}, which keeps no bags")
 
+    def model_records(self, run: Run) -> dict[str, Record]:
+        """One record for each name that :meth:`trained_parts` accepts."""
+        return run.records()
+
     def trained_parts(
         self, run: Run, names: Sequence[str], new: NewBags | None, progress: PartProgress | None
     ) -> Iterator[TrainedPart]:

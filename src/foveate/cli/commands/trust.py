@@ -15,6 +15,7 @@ from foveate.records.runs import Run, open_run
 
 if TYPE_CHECKING:
     from foveate.jobs.job import TrainedPart
+    from foveate.records.record import Record
     from foveate.trust.examine import Trust
 
 __all__ = ["trust_command"]
@@ -55,7 +56,7 @@ def trust_command(
     opened = open_run(run)
     job = open_trained(opened)
     new = None if data is None else NewBags(data, given(columns))
-    names = _paradigms(opened, paradigm)
+    names = _paradigms(opened, job.model_records(opened), paradigm)
     nothing = tuple(word.strip() for word in absent.split(",")) if absent else ()
     found = []
     with progress_of(quiet=True) as report:
@@ -70,18 +71,25 @@ def trust_command(
         _print(opened, found)
 
 
-def _paradigms(run: Run, wanted: str | None) -> list[str]:
+def _paradigms(run: Run, records: "dict[str, Record]", wanted: str | None) -> list[str]:
     """The parts to examine, sound ones alone; the one that a fit chose comes first."""
-    records = run.records()
     lost = {name for name, record in records.items() if diverged(record)}
     parts = [name for name in records if _has_attention(name) and name not in lost]
     if wanted in lost or (lost and not parts):
         raise FoveateError(f"{run.path}: {divergence(records)}")
     if wanted is None:
-        return sorted(parts, key=lambda name: name != run.manifest.get("chosen"))
+        return sorted(parts, key=lambda name: name != _main_paradigm(run))
     if wanted not in parts:
         raise FoveateError(f"{run.path} has no paradigm '{wanted}'; it has {', '.join(parts)}")
     return [wanted]
+
+
+def _main_paradigm(run: Run) -> str | None:
+    """The paradigm that a fit chose; of a mixture, the one with the largest weight."""
+    attention = run.manifest["config"].get("paradigms", ())
+    weights = {k: w for k, w in run.manifest.get("weights", {}).items() if k in attention}
+    chosen: str | None = run.manifest.get("chosen")
+    return max(weights, key=lambda name: weights[name]) if weights else chosen
 
 
 def _has_attention(name: str) -> bool:
@@ -106,7 +114,7 @@ def _write(run: Run, found: "list[Trust]", data: Path | None) -> None:
     kept = {
         "source": "the run's own held-out bags" if data is None else data.name,
         "command": this_command(),
-        "chosen": run.manifest.get("chosen"),
+        "chosen": _main_paradigm(run),
         "found": [t.to_json() for t in found],
     }
     text = json.dumps(kept, ensure_ascii=False, indent=1, allow_nan=False).encode()
@@ -146,4 +154,4 @@ def _print(run: Run, found: "list[Trust]") -> None:
 
 def _marked(run: Run, paradigm: str) -> str:
     """A paradigm's name, with a star where it is the one that the fit chose."""
-    return f"{paradigm} *" if paradigm == run.manifest.get("chosen") else paradigm
+    return f"{paradigm} *" if paradigm == _main_paradigm(run) else paradigm

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from foveate.io.collection import Collection
     from foveate.records.runs import Run
     from foveate.trust.examine import Trust
-    from foveate.userdata.fitted import Fitted
+    from foveate.userdata.fitted import FittedModel
     from foveate.userdata.source import Origin
 
 __all__ = ["fit_uploaded_bags"]
@@ -94,7 +94,7 @@ def _fit(
     """Fit, examine what was chosen on the test bags, and leave pages and tables in the run."""
     from foveate.jobs.fit import start_fit
     from foveate.jobs.job import open_job
-    from foveate.userdata.fitted import load_fitted
+    from foveate.userdata.ensemble import load_fitted
     from foveate.userdata.settings import FitSettings
     from foveate.userdata.split import held_out
 
@@ -108,7 +108,8 @@ def _fit(
         bars[part] = (done, max(1, total))
         desk.poll_commands(show)
 
-    settings = FitSettings(**{k: v for k, v in wanted.model_dump().items() if v is not None})
+    chosen = {k: v for k, v in wanted.model_dump().items() if v is not None}
+    settings = FitSettings(folds=1, **chosen)  # one split: quick, and its test bags are examined
     run = start_fit(
         collection, settings, origin=origin, report=report, command=f"foveate fit {name}"
     )
@@ -135,11 +136,13 @@ def _fit(
     )
 
 
-def _examined(run: "Run", fitted: "Fitted", test: "Collection", name: str) -> "Trust":
+def _examined(run: "Run", fitted: "FittedModel", test: "Collection", name: str) -> "Trust":
     from foveate.report.pages.trust import write_trust_page
     from foveate.trust.examine import examine
+    from foveate.userdata.fitted import Fitted
 
     known = None if test.known is None else test.known.numpy()
+    assert isinstance(fitted, Fitted)  # one split chooses one paradigm
     bag = fitted.bags(test)
     trust = examine(fitted.stack, fitted.name, bag, fitted.classes, known=known, name=fitted.name)
     kept = {"source": "its held-out bags", "command": f"foveate trust {run.name}"}
@@ -150,7 +153,7 @@ def _examined(run: "Run", fitted: "Fitted", test: "Collection", name: str) -> "T
     return trust
 
 
-def _write_tables(run: "Run", fitted: "Fitted", test: "Collection", name: str) -> None:
+def _write_tables(run: "Run", fitted: "FittedModel", test: "Collection", name: str) -> None:
     """What the model says of every test bag and every segment, as tables and as a page."""
     from foveate.report.pages.explain import write_explain_page
     from foveate.userdata.gallery import gallery_bags

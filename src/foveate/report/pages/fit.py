@@ -12,6 +12,8 @@ from foveate.metrics.faults import divergence, silence
 from foveate.records.record import Record, write_atomically
 from foveate.records.runs import Run
 from foveate.report.drawing.bag_panels import bag_view
+from foveate.report.pages.cross_fit import cross_fit_context
+from foveate.report.pages.score_cells import COLUMNS, score_cell
 from foveate.report.rendering import render_page
 from foveate.report.sentences import GLOSSARY
 from foveate.report.setup_tables import setup_tables, unfinished
@@ -20,12 +22,6 @@ from foveate.userdata.scores import mean_probability
 
 __all__ = ["fit_page", "write_fit_report"]
 
-COLUMNS = {
-    "balanced_accuracy": ("Balanced accuracy, %", 100, 1),
-    "auroc": ("AUROC", 1, 3),
-    "log_loss": ("Log loss, nats", 1, 3),
-    "calibration_error": ("Calibration error", 1, 3),
-}
 ATTENTION = "Attention, label-free score (0 to 1)"
 SPOKEN = ("FT", "SAIF")  # words of the glossary that a fit with known relevance uses
 
@@ -38,45 +34,60 @@ def write_fit_report(run: Run, path: Path) -> Path:
 
 def fit_page(run: Run) -> str:
     """The report of a fit, finished or not."""
+    if run.manifest["config"].get("folds", 1) > 1:
+        context = {**_context(run), **cross_fit_context(run)}
+        return render_page("cross_fit.html", **context)
+    return render_page("fit.html", **_context(run), **_split_context(run))
+
+
+def _context(run: Run) -> dict[str, Any]:
+    """What the templates of all fits need."""
     records, manifest = run.records(), run.manifest
-    named = {label(name): record for name, record in records.items()}
-    chosen = manifest.get("chosen")
+    # Records without predictions are those of baselines.
+    named = {label(name): record for name, record in records.items() if "s" in record.final}
     classes = [str(name) for name in manifest["classes"]]
     bags = load_gallery(run.path / "gallery.npz")
     views = [bag_view(bag, classes, manifest["columns"], f"bag-{k}") for k, bag in enumerate(bags)]
-    return render_page(
-        "fit.html",
-        title=f"Fit of {manifest['label']}",
-        unfinished=unfinished(run, records),
-        diverged=divergence(named),
-        silent=silence(named),
-        name=run.path.resolve().name,
-        lead=_lead(manifest) if chosen else "",
-        chosen=chosen,
-        rule=manifest["rule"],
-        rows=[_row(name, own, name == chosen) for name, own in manifest.get("scores", {}).items()],
-        headings=[heading for heading, _, _ in COLUMNS.values()],
-        attention=ATTENTION if manifest["config"].get("choose") == "attention" else "",
-        data=_data(manifest),
-        counts=manifest["sizes"]["bags of class"],
-        classes=classes,
-        seeds=len(manifest["seeds"]),
-        charts=_charts(records, chosen, manifest),
-        temperature=f"{manifest['scores'][chosen]['temperature']:.2f}" if chosen else "",
-        curves=_curves(records),
-        bags=views,
-        kind="features" if views and "ranked" in views[0] else manifest["data"]["kind"],
-        relevant=any(bag.z is not None for bag in bags),
-        words=[(word, meaning) for word, meaning in GLOSSARY if word in SPOKEN]
-        if any("ft" in record.values for record in records.values())
-        else [],
-        setup=setup_tables(run, run.path.resolve().name, records),
-        command=manifest.get("command") or "",
-        label=label,
-        colour=colour,
-        for_=FOR,
-        against=AGAINST,
-    )
+    name = run.path.resolve().name
+    return {
+        "title": f"Fit of {manifest['label']}",
+        "unfinished": unfinished(run, records),
+        "diverged": divergence(named),
+        "silent": silence(named),
+        "name": name,
+        "chosen": manifest.get("chosen"),
+        "rule": manifest["rule"],
+        "data": _data(manifest),
+        "counts": manifest["sizes"]["bags of class"],
+        "classes": classes,
+        "seeds": len(manifest["seeds"]),
+        "bags": views,
+        "kind": "features" if views and "ranked" in views[0] else manifest["data"]["kind"],
+        "relevant": any(bag.z is not None for bag in bags),
+        "setup": setup_tables(run, name, records),
+        "command": manifest.get("command") or "",
+        "label": label,
+        "colour": colour,
+        "for_": FOR,
+        "against": AGAINST,
+    }
+
+
+def _split_context(run: Run) -> dict[str, Any]:
+    """What the template of a fit with one split needs beyond that of any fit."""
+    records, manifest = run.records(), run.manifest
+    chosen, scores = manifest.get("chosen"), manifest.get("scores", {})
+    focused = any("ft" in record.values for record in records.values())
+    return {
+        "lead": _lead(manifest) if chosen else "",
+        "rows": [_row(name, entry, name == chosen) for name, entry in scores.items()],
+        "headings": [heading for heading, _, _ in COLUMNS.values()],
+        "attention": ATTENTION if manifest["config"].get("choose") == "attention" else "",
+        "charts": _charts(records, chosen, manifest),
+        "temperature": f"{scores[chosen]['temperature']:.2f}" if chosen else "",
+        "curves": _curves(records),
+        "words": [(word, text) for word, text in GLOSSARY if word in SPOKEN] if focused else [],
+    }
 
 
 def _lead(manifest: Mapping[str, Any]) -> str:
@@ -96,8 +107,8 @@ def _lead(manifest: Mapping[str, Any]) -> str:
 def _row(name: str, own: Mapping[str, Any], chosen: bool) -> dict[str, Any]:
     cells = []
     for key, (_, factor, places) in COLUMNS.items():
-        cells.append(_number(own["validation"][key], factor, places, spread=False))
-        cells.append(_number(own["test"][key], factor, places))
+        cells.append(score_cell(own["validation"][key], factor, places, spread=False))
+        cells.append(score_cell(own["test"][key], factor, places))
     accuracy = 100 * np.array(own["test_accuracy_of_seeds"])
     seeds = f"{accuracy.min():.1f} to {accuracy.max():.1f}"
     return {
@@ -107,16 +118,6 @@ def _row(name: str, own: Mapping[str, Any], chosen: bool) -> dict[str, Any]:
         "attention": f"{own['attention_score']:.2f}" if "attention_score" in own else "",
         "seeds": seeds,
     }
-
-
-def _number(value: Sequence[float | None], factor: int, places: int, spread: bool = True) -> str:
-    mean, low, high = value
-    if mean is None or not np.isfinite(mean):
-        return "–"
-    text = f"{factor * mean:.{places}f}"
-    if low is None or high is None or not spread:
-        return text
-    return f"{text} [{factor * low:.{places}f}, {factor * high:.{places}f}]"
 
 
 def _data(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
