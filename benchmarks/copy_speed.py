@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from foveate.randomness import generator
-from foveate.studies.snell21.copying.training import CopyTask, model_for
+from foveate.text.copy_training import CopyTask, model_for
 from foveate.text.corpora.copying import copying
 from foveate.text.loop import built
 from foveate.text.models.seq2seq import Seq2Seq, shifted

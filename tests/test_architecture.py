@@ -31,7 +31,7 @@ LADDER = [
     {"jobs"},
     {"studies"},
     {"lab"},
-    {"cli"},
+    {"cli", "__main__"},
 ]
 LEVEL = {name: level for level, names in enumerate(LADDER) for name in names}
 
@@ -166,7 +166,7 @@ def test_ladder_names_all_packages():
 
 def test_design_page_draws_the_ladder():
     text = (ROOT.parents[1] / "docs" / "design.md").read_text()
-    drawn = text.partition("a test enforces it:")[2].partition("\n## ")[0].rstrip(" .\n")
+    drawn = text.partition("a test enforces it:")[2].strip().partition("\n\n")[0].rstrip(".")
     rungs = [{word.strip() for word in rung.split(",")} for rung in drawn.split("→")]
     assert rungs == LADDER
 
@@ -317,3 +317,24 @@ def test_paradigms_do_not_import_models(module):
 def test_rungs_are_disjoint():
     assert all(not a & b for a, b in pairwise(LADDER))
     assert len(LEVEL) == sum(map(len, LADDER))
+
+
+@pytest.mark.parametrize("module", [name for name in INSIDE if package(name) != "studies"])
+def test_no_study_is_imported_by_name_outside_studies(module):
+    folders = {path.parent.name for path in (ROOT / "studies").glob("*/__init__.py")}
+    named = [
+        name
+        for name in imported(TREES[module])
+        if name.startswith("foveate.studies.") and name.split(".")[2] in folders
+    ]
+    assert not named
+
+
+@pytest.mark.parametrize("module", [name for name in INSIDE if package(name) != "bags"])
+def test_only_bags_distinguishes_the_forms_of_segments(module):
+    calls = [
+        node
+        for node in ast.walk(TREES[module])
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance"
+    ]
+    assert not [call for call in calls if "Mosaics" in ast.unparse(call.args[1])]

@@ -15,7 +15,7 @@ from foveate.cli import main
 from foveate.dynamics import vr23
 from foveate.errors import FoveateError
 from foveate.jobs.experiment import EXPERIMENTS
-from foveate.papers import CLAIMS
+from foveate.papers import all_claims
 from foveate.records.runs import open_run
 from foveate.studies.ledger import known_ledger, run_ledger, shipped_ledger
 
@@ -71,7 +71,7 @@ def test_flow_draws_and_tells_the_best_switch(capsys, tmp_path):
         (["run", "flows", "--set", "points"], "--set takes key=value"),
         (["run", "flows", "--set", "pionts=3"], "Did you mean 'points'?"),
         (["run", "flows", "--seeds", "3"], "unknown setting 'seeds'"),
-        (["claims", "--paper", "vr24"], "paper must be one of vr23"),
+        (["claims", "--paper", "vr24"], "paper must be one of blog21, lu21"),
         (["resume", "nowhere"], "there is no run directory nowhere"),
     ],
 )
@@ -111,7 +111,7 @@ def test_claims_run_once_and_then_are_read(capsys, tmp_path):
 
 def test_the_shipped_ledger_has_a_verdict_for_every_claim_that_minutes_can_check(capsys):
     ledger = as_json(capsys, "claims")
-    assert [e["claim"] for e in ledger["claims"]] == list(CLAIMS)
+    assert [e["claim"] for e in ledger["claims"]] == list(all_claims())
     open_ones = {e["experiment"] for e in ledger["claims"] if not e["finding"]}
     assert all(EXPERIMENTS.get(name).long for name in open_ones)
     assert ledger["scale"] == "small"
@@ -121,7 +121,7 @@ def test_what_was_run_here_stands_beside_what_was_shipped(monkeypatch, capsys):
     main(["run", "toy-classifier", "--scale", "small", "--out", "runs/claims-small/toy-classifier"])
     capsys.readouterr()
     shipped, found = shipped_ledger(), as_json(capsys, "claims")
-    assert [e["claim"] for e in found["claims"]] == list(CLAIMS)
+    assert [e["claim"] for e in found["claims"]] == list(all_claims())
     for entry, before in zip(found["claims"], shipped.entries, strict=True):
         if before.experiment != "toy-classifier":
             assert entry["finding"] == (before.finding and asdict(before.finding))

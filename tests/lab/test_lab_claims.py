@@ -5,7 +5,7 @@ import time
 import pytest
 
 from foveate.lab.server.theme import chart_theme, palette_css
-from foveate.papers import CLAIMS
+from foveate.papers import all_claims
 from foveate.studies.ledger import shipped_ledger
 from foveate.studies.pvr22.error_modes.colours import BACKGROUND_COLOUR, CLASS_COLOURS
 
@@ -16,7 +16,7 @@ def test_the_ledger_is_the_one_that_was_shipped(client):
     assert [row["claim"] for row in found["claims"]] == list(shipped)
     for row in found["claims"]:
         entry = shipped[row["claim"]]
-        assert row["statement"] == CLAIMS[row["claim"]]
+        assert row["statement"] == all_claims()[row["claim"]]
         assert row["verdict"] == (entry.finding.verdict if entry.finding else "not run")
         assert not row["figure"]  # its runs are not in this folder
 

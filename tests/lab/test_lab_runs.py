@@ -9,10 +9,9 @@ from foveate.lab.server.bags import bags_in_cell
 from foveate.lab.server.downsample import kept_rows, spread_rows, within
 from foveate.lab.server.runs import curve_rows
 from foveate.lab.server.timeline import timeline_rows
-from foveate.metrics.focus import EDGES
+from foveate.metrics.focus import EDGES, focus_and_prediction
 from foveate.records.record import Record
 from foveate.records.runs import open_run
-from foveate.report.outcomes import focus_and_prediction
 
 from .conftest import HOSTILE
 

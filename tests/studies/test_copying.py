@@ -12,7 +12,6 @@ from foveate.randomness import generator
 from foveate.records.record import Record
 from foveate.studies.snell21.copying import Copying, CopyingSettings
 from foveate.studies.snell21.copying.findings import first_above
-from foveate.studies.snell21.copying.training import CopyTask, course, model_for, read_copies
 from foveate.studies.snell21.heads import Heads, HeadsSettings
 from foveate.studies.snell21.heads.scenarios import head_names
 from foveate.studies.snell21.heads.search import (
@@ -23,6 +22,7 @@ from foveate.studies.snell21.heads.search import (
     good_heads,
     with_heads,
 )
+from foveate.text.copy_training import CopyTask, course, model_for, read_copies
 from foveate.text.corpora.copying import copying
 from foveate.text.loop import built
 from foveate.text.models.seq2seq import shifted

@@ -13,7 +13,7 @@ from foveate.jobs.experiment import (
     settings_for,
     start_experiment,
 )
-from foveate.papers import CLAIMS
+from foveate.papers import all_claims
 
 every = pytest.mark.parametrize("name", EXPERIMENTS.names())
 
@@ -45,7 +45,7 @@ def test_the_contract(name):
     kind = EXPERIMENTS.get(name)
     assert set(kind.scales) == set(SCALES)
     assert kind.about
-    assert set(kind.criteria) <= set(CLAIMS)
+    assert set(kind.criteria) <= set(all_claims())
     assert all(len(text) > 40 for text in kind.criteria.values())
 
 
@@ -106,4 +106,4 @@ def test_unknown_names_and_missing_settings_are_named(name, changes, said, tmp_p
 
 def test_every_claim_is_served_by_exactly_one_experiment():
     served = [claim for _, kind in EXPERIMENTS.items() for claim in kind.criteria]
-    assert sorted(served) == sorted(CLAIMS)
+    assert sorted(served) == sorted(all_claims())

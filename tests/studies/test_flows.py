@@ -3,8 +3,9 @@ import pytest
 
 from foveate.dynamics import vr23
 from foveate.records.record import Record
-from foveate.studies.vr23.flows import Flows, FlowSettings, descend
+from foveate.studies.vr23.flows import Flows, FlowSettings
 from foveate.studies.vr23.flows.findings import descent_errors
+from foveate.training.population_descent import descend_population
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +28,7 @@ def test_descent_converges_to_the_flow_with_the_step(records):
 
 
 def test_a_descent_step_is_the_rate_times_the_step_size():
-    path = descend(4, 3, 1e-3, 2e-3)
+    path = descend_population(4, 3, 1e-3, 2e-3)
     for k, name in enumerate(vr23.PARADIGMS):
         rate = vr23.rates(name, np.zeros(1), np.full(1, 0.25), 3)
         assert path["mu"][1, k] == pytest.approx(1e-3 * rate[0][0], rel=1e-9)

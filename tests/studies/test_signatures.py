@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
+from foveate.metrics.focus import focus_and_prediction
 from foveate.records.record import Record
-from foveate.studies.vr23.signatures import RULES, Signatures, SignatureSettings, confidence
+from foveate.studies.vr23.signatures import RULES, Signatures, SignatureSettings
 
 USE = SignatureSettings(seeds=6, lengths=(5,))
 
@@ -58,8 +59,8 @@ def test_the_opposite_does_not():
     assert set(verdicts(flipped).values()) == {"does not hold"}
 
 
-def test_confidence_reads_the_true_class():
-    a_z, p_y = confidence(record([0.3], [0.8]))
+def test_focus_and_prediction_reads_the_true_class():
+    a_z, p_y = focus_and_prediction(record([0.3], [0.8]))
     assert a_z[0, 0] == pytest.approx(0.3)
     assert p_y[0, 0] == pytest.approx(0.8)
 

@@ -9,10 +9,11 @@ from foveate.bags.bag import Bag, pad
 from foveate.bags.segments import Mosaics
 from foveate.metrics import focus as metrics
 from foveate.metrics import sparsity
+from foveate.metrics.focus import label_probability
 from foveate.models.focus import FCAM, FixedFocus
 from foveate.models.nets import direct, mlp
 from foveate.training import evaluation
-from foveate.training.evaluation import Reading, label_probability, measure, read, read_stack
+from foveate.training.evaluation import Reading, measure, read, read_stack
 from foveate.training.stack import MemberBags, Stack
 
 NAMES = PARADIGMS.names()
@@ -53,7 +54,13 @@ def by_definition(net, bag, name):
         focus = net.attend(bag.dense(), bag.mask)
         given = (focus.alpha, focus.h, net.g)
         loss = rule.objective().loss(*given, bag.y)
-        return Reading(focus.s, focus.alpha, rule.log_prob(*given), loss)
+        weights = rule.segment_weights(*given)
+        s = (
+            focus.s
+            if rule.uses_attention
+            else weights.clamp_min(torch.finfo(weights.dtype).tiny).log()
+        )
+        return Reading(s, weights, rule.log_prob(*given), loss)
 
 
 def assert_same(reading, expected):

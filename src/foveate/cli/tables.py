@@ -50,6 +50,10 @@ def _registered(kind: str) -> list[tuple[str, str]]:
         from foveate.data import DATASETS
 
         return [(name, make().about) for name, make in DATASETS.items()]
+    if kind == "metrics":
+        from foveate.metrics.metric import METRICS
+
+        return [(name, item.description) for name, item in METRICS.items()]
     if kind == "experiments":
         from foveate.jobs.experiment import EXPERIMENTS
 

@@ -5,7 +5,7 @@ and test never share a base image.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from foveate.bags.bag import Bag
@@ -15,9 +15,11 @@ from foveate.registry import Registry
 if TYPE_CHECKING:
     from foveate.data.files.bank import Bank
 
-__all__ = ["DATASETS", "Dataset", "Loader", "Recipe", "Split", "load"]
+__all__ = ["DATASETS", "IMAGE_SPLITS", "Dataset", "ImageSplit", "Loader", "Recipe", "Split", "load"]
 
 Split = Literal["train", "test"]
+ImageSplit = Literal["clean", "released"]
+IMAGE_SPLITS: tuple[ImageSplit, ...] = ("clean", "released")
 
 
 class Loader(Protocol):
@@ -53,6 +55,8 @@ class Dataset:
         recipe: Usual sizes and training.
         banks: Reads the base images that bags are cut from, where they are images: "train" and
             "test" by an official split, else "all".
+        released: A loader that cuts test mosaics from the training images, as the papers' released
+            code does, where the data set is of mosaics.
     """
 
     name: str
@@ -61,6 +65,23 @@ class Dataset:
     load: Loader
     recipe: Recipe
     banks: "Callable[[], Mapping[str, Bank]] | None" = None
+    released: Loader | None = None
+
+    def with_split(self, image_split: ImageSplit) -> "Dataset":
+        """The data set with test mosaics cut from test images, or from the training images.
+
+        Args:
+            image_split: "clean", where no image is in both splits, or "released", where the test
+                mosaics are new mosaics of the training images, as in the papers' released code.
+        """
+        if image_split not in IMAGE_SPLITS:
+            known = ", ".join(IMAGE_SPLITS)
+            raise FoveateError(f"the split of images must be one of {known}, got '{image_split}'")
+        if image_split == "clean":
+            return self
+        if self.released is None:
+            raise FoveateError(f"'{self.name}' is not cut from images, so it has no released split")
+        return replace(self, load=self.released)
 
 
 def _check_usable(make: Callable[[], Dataset]) -> None:

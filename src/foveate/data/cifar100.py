@@ -52,8 +52,17 @@ def foreground_labels(folder: Path) -> list[int]:
 
 
 def _load(split: Split, *, n: int, m: int, seed: int) -> Bag:
+    return _cut(split, split, n, m, seed)
+
+
+def _released(split: Split, *, n: int, m: int, seed: int) -> Bag:
+    return _cut("train", split, n, m, seed)
+
+
+def _cut(images: Split, split: Split, n: int, m: int, seed: int) -> Bag:
+    """Mosaics of a split, cut from the images of that split or of another one."""
     folder = locate("cifar100", "uoft-cs/cifar100")
-    bank = read_split(folder, split, seed, "fine_label")
+    bank = read_split(folder, images, seed, "fine_label")
     chance = generator("cifar100", split, seed)
     return mosaics(bank, foreground_labels(folder), None, n=n, m=m, generator=chance)
 
@@ -69,6 +78,7 @@ def cifar100() -> Dataset:
         about="32×32 photographs; 50 classes of animals and people are foreground, 50 background",
         classes=CLASSES,
         load=_load,
+        released=_released,
         banks=lambda: read_banks(locate("cifar100", "uoft-cs/cifar100"), "fine_label"),
         recipe=Recipe(
             m=5,  # [vr23] Table 1, which also has 20

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from foveate.bags.bag import Bag
-from foveate.bags.segments import Mosaics
+from foveate.bags.segments import Mosaics, shared_bank
 from foveate.data import Dataset, Recipe, Split
 from foveate.data.files.bank import Bank, split_rows
 from foveate.data.files.feature_files import read_features, read_manifest
@@ -24,7 +24,15 @@ from foveate.data.sdc import BACKGROUND, sdc
 from foveate.errors import FoveateError
 from foveate.randomness import generator
 
-__all__ = ["Source", "from_path", "image_dataset", "mosaics", "read_banks", "read_split"]
+__all__ = [
+    "Source",
+    "from_path",
+    "image_dataset",
+    "mosaics",
+    "read_banks",
+    "read_split",
+    "relevant_seen",
+]
 
 UNUSED = -2
 
@@ -95,12 +103,46 @@ def image_dataset(
         shares: Of the classes among training mosaics, where these are not even as for the test.
     """
 
-    def load(split: Split, *, n: int, m: int, seed: int) -> Bag:
-        bank, chance = source(split, seed), generator(name, split, seed)
-        own = shares if split == "train" else None
-        return mosaics(bank, foreground, background, n=n, m=m, generator=chance, shares=own)
+    def cut(bank: Bank, split: Split, n: int, m: int, seed: int) -> Bag:
+        chance = generator(name, split, seed)
+        class_shares = shares if split == "train" else None
+        return mosaics(
+            bank, foreground, background, n=n, m=m, generator=chance, shares=class_shares
+        )
 
-    return Dataset(name, about, classes, load, recipe, banks)
+    def load(split: Split, *, n: int, m: int, seed: int) -> Bag:
+        return cut(source(split, seed), split, n, m, seed)
+
+    def released(split: Split, *, n: int, m: int, seed: int) -> Bag:
+        return cut(source("train", seed), split, n, m, seed)
+
+    return Dataset(name, about, classes, load, recipe, banks, released)
+
+
+def relevant_seen(train: Bag, test: Bag) -> Tensor:
+    """Whether the relevant image of each test mosaic is in a training mosaic, shape (n,).
+
+    Args:
+        train: Training mosaics.
+        test: Test mosaics that are cut from the same bank of images, with known relevance.
+
+    Example:
+        >>> bank = torch.arange(4.0)[:, None]
+        >>> z = torch.tensor([[True, False]])
+        >>> train = Bag(Mosaics(bank, torch.tensor([[0, 2]])), torch.tensor([0]), z)
+        >>> test = Bag(Mosaics(bank, torch.tensor([[0, 3], [1, 2]])), torch.tensor([0, 1]),
+        ...            z.expand(2, -1))
+        >>> relevant_seen(train, test).tolist()
+        [True, False]
+    """
+    if shared_bank(train.x) is None or shared_bank(test.x) is None or test.z is None:
+        raise FoveateError("only mosaics with known relevance tell which images were seen")
+    one, other = train.bank, test.bank
+    if one is not other and not torch.equal(one, other):
+        return torch.zeros(len(test), dtype=torch.bool)  # other images
+    used = torch.zeros(len(train.bank), dtype=torch.bool)
+    used[train.index.flatten()] = True
+    return (used[test.index] & test.z).any(1)
 
 
 def read_split(path: Path, split: Split, seed: int, label: str | None = None) -> Bank:

@@ -13,7 +13,9 @@ from typing import Any, Self
 import torch
 
 from foveate.errors import FoveateError
+from foveate.io.check import require_sound
 from foveate.io.collection import Collection
+from foveate.io.problem import Problem
 from foveate.jobs.engine import Engine
 from foveate.jobs.job import JOBS, Job, NewBags, TrainedPart
 from foveate.jobs.lifecycle import IN_PROCESS, resume_job, start_job
@@ -61,6 +63,7 @@ class FitJob(Job):
         self.settings, self.origin = settings, origin
         self._collection, self._run = collection, run
         self._prepared: Procedure | None = None
+        self._problems: list[Problem] = []
 
     @classmethod
     def reopen(cls, run: Run, collection: Collection | None = None) -> Self:
@@ -90,6 +93,10 @@ class FitJob(Job):
             },
             "classes": list(collection.classes),
             "columns": list(collection.columns),
+            "roles": [list(role) for role in collection.roles],
+            "missing": collection.missing_cells(),
+            "warnings": [str(p) for p in self._problems if p.name not in collection.accepted],
+            "forced": [f"{p.name}: {p}" for p in self._problems if p.name in collection.accepted],
             "sizes": data.sizes(),
             "rule": data.rule,
             "resolved": {},
@@ -99,7 +106,9 @@ class FitJob(Job):
         return dict.fromkeys(self._data().parts, ())
 
     def check(self, progress: PartProgress | None) -> None:
-        """Read, split and prepare the bags, and build a model."""
+        """Read, check, split and prepare the bags, and build a model."""
+        if self._run is None:
+            self._problems = require_sound(self._read(progress))
         data = self._data(progress)
         for name in self.settings.paradigms:
             training_rule(name)
@@ -142,6 +151,8 @@ class FitJob(Job):
         self, run: Run, names: Sequence[str], new: NewBags | None, progress: PartProgress | None
     ) -> Iterator[TrainedPart]:
         collection = _own_bags(run) if new is None else _read_new(run, new)
+        if new is not None:
+            require_sound(collection, learning=False)
         known = None if collection.known is None else collection.known.numpy()
         for name in names:
             fitted = _examined_models(run, name) if new is None else load_fitted(run.path, name)
@@ -170,11 +181,13 @@ class FitJob(Job):
         if self._run is None:
             if self._collection is None:
                 raise FoveateError("a fit needs bags")
-            return self._collection
+            return self._collection.with_labels_only()
         data = self._run.manifest["data"]
         collection = self._collection
         if collection is None:
-            collection = read_again(data.get("origin"), self._run.name, progress)
+            classes = self._run.manifest["classes"]
+            collection = read_again(data.get("origin"), self._run.name, progress, classes)
+        collection = collection.with_labels_only()
         if fingerprint(collection) != data["fingerprint"]:
             raise FoveateError(
                 f"{data['source']} is not what it was when {self._run.name} was started"
@@ -245,7 +258,7 @@ def _own_bags(run: Run) -> Collection:
     They are the test part, or else the bags that the first fold held out.
     """
     data = run.manifest["data"]
-    collection = read_again(data.get("origin"), run.name)
+    collection = read_again(data.get("origin"), run.name, classes=run.manifest["classes"])
     if fingerprint(collection) != data["fingerprint"]:
         raise FoveateError(
             f"{data['source']} is not what it was when {run.name} was fitted: give --data"
@@ -269,4 +282,5 @@ def _read_new(run: Run, new: NewBags) -> Collection:
     """New labelled bags, read with the fit's columns except those that are given."""
     columns = (run.manifest["data"].get("origin") or {"columns": {}})["columns"]
     origin = Origin(new.path, {**columns, **new.columns})
-    return origin.read(labelled=True, classes=run.manifest["classes"])
+    features = [name.partition("[")[0] for name in run.manifest["columns"]]
+    return origin.read(labelled=True, classes=run.manifest["classes"], features=features)

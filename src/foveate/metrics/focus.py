@@ -7,14 +7,19 @@ from math import prod
 
 import numpy as np
 
+from foveate.records.record import Record
 from foveate.types import Array
 
 __all__ = [
+    "ACCURATE",
     "EDGES",
+    "FOCUSED",
     "QUADRANTS",
     "attention_on",
+    "focus_and_prediction",
     "focus_true",
     "heat_map",
+    "label_probability",
     "quadrants",
     "released_heat_map",
     "saif",
@@ -22,6 +27,7 @@ __all__ = [
 ]
 
 
+ACCURATE, FOCUSED = 0.95, 0.85  # accuracy and FT from which a model is called so
 EDGES = np.array([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
 QUADRANTS = ("ftpt", "ffpt", "ftpf", "ffpf")
 
@@ -37,6 +43,31 @@ def attention_on(alpha: Array, z: Array) -> Array:
         Shape (…, n).
     """
     return np.minimum(np.einsum("...m,...m->...", alpha, z), 1.0)
+
+
+def label_probability(log_p: Array, y: Array) -> Array:
+    """Probability of the true class, shape (…, n), from log-probabilities (…, n, C).
+
+    Args:
+        log_p: Log-probabilities of the classes, shape (…, n, C).
+        y: Labels, shape (n,) or (…, n).
+    """
+    y = np.broadcast_to(y, log_p.shape[:-1])
+    return np.exp(np.take_along_axis(log_p, y[..., None], -1)[..., 0])
+
+
+def focus_and_prediction(record: Record) -> tuple[Array, Array]:
+    """Attention on the relevant segments and probability of the true class at the end of training.
+
+    In double precision, as SAIF is measured during training, so that a bag at a threshold is
+    counted the same way.
+
+    Returns:
+        ``a_z`` and ``p_y``, each of shape (S, n).
+    """
+    final = record.final
+    a_z = attention_on(final["alpha"].astype(np.float64), final["z"])
+    return a_z, label_probability(final["log_p"].astype(np.float64), final["y"])
 
 
 def focus_true(s: Array, z: Array, mask: Array | None = None) -> Array:

@@ -4,20 +4,19 @@ from typing import Any
 
 import numpy as np
 
-from foveate.metrics.intervals import mean_interval
+from foveate.metrics.metric import summary_metrics
 from foveate.records.record import Record
 
-__all__ = ["SHARES", "summarise"]
-
-SHARES = ("accuracy", "ft", "saif")  # shown as percentages
+__all__ = ["summarise"]
 
 
 def summarise(record: Record) -> dict[str, Any]:
-    """Accuracy, FT and SAIF in percent with intervals over seeds, and the cost of one training.
+    """The metrics of result tables with intervals over seeds, and the cost of one training.
 
     Returns:
-        ``accuracy``, ``ft``, ``saif``: :class:`Interval` (those the record has); ``cpu_seconds``
-        and ``classifier_calls``: the mean over seeds.
+        ``accuracy``, ``ft``, ``saif`` and every other metric registered with ``summary=True``, as
+        :class:`~foveate.metrics.intervals.Interval` (those the record has; shares in percent);
+        ``cpu_seconds`` and ``classifier_calls``: the mean over seeds.
 
     Example:
         >>> import numpy as np
@@ -26,11 +25,9 @@ def summarise(record: Record) -> dict[str, Any]:
         >>> round(summarise(record)["accuracy"].mean, 6), summarise(record)["cpu_seconds"]
         (85.0, 2.0)
     """
-    there = [name for name in SHARES if name in record.values]
-    shares = {k: mean_interval(100 * record.last(k), within=(0, 100)) for k in there}
-    seeds = len(record.meta["seeds"])
+    metrics = [item for item in summary_metrics() if item.name in record.values]
     return {
-        **shares,
-        "cpu_seconds": record.meta["cpu_seconds"] / seeds,
+        **{item.name: item.interval(record.last(item.name)) for item in metrics},
+        "cpu_seconds": record.meta["cpu_seconds"] / len(record.meta["seeds"]),
         "classifier_calls": float(np.mean(record.meta["classifier_calls"])),
     }

@@ -7,21 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from foveate.charts.palette import paradigm_class
-from foveate.metrics.focus import attention_on
 from foveate.metrics.intervals import Interval, mean_interval
 from foveate.metrics.summary import summarise
 from foveate.records.record import Array, Record
 from foveate.records.runs import Run
 
-__all__ = [
-    "Outcome",
-    "Switch",
-    "band",
-    "class_names",
-    "find_switch",
-    "focus_and_prediction",
-    "outcomes",
-]
+__all__ = ["Outcome", "Switch", "band", "class_names", "find_switch", "outcomes"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +34,7 @@ class Outcome:
     seeds: int
 
     def share(self, name: str) -> Interval | None:
-        """Accuracy, FT or SAIF in percent; None if it could not be measured."""
+        """A metric of the summary, shares in percent; None if it could not be measured."""
         return self.summary.get(name)
 
 
@@ -55,24 +46,9 @@ def outcomes(run: str, records: Mapping[str, Record]) -> list[Outcome]:
     ]
 
 
-def focus_and_prediction(record: Record) -> tuple[Array, Array]:
-    """Attention on the relevant segments and probability of the true class at the end.
-
-    Computed in float64 like the recorded SAIF, so that both count the same bags at a threshold.
-
-    Returns:
-        ``a_z`` and ``p_y``, each of shape (S, n).
-    """
-    final = record.final
-    log_p = final["log_p"].astype(np.float64)
-    y = np.broadcast_to(final["y"], log_p.shape[:-1])
-    p_y = np.exp(np.take_along_axis(log_p, y[..., None], -1)[..., 0])
-    return attention_on(final["alpha"].astype(np.float64), final["z"]), p_y
-
-
-def band(values: Array, top: float = np.inf) -> list[Interval]:
-    """Mean over seeds with its 95 % interval, for each row of values (T, S) between 0 and top."""
-    return [mean_interval(row, within=(0.0, top)) for row in values]
+def band(values: Array, top: float = np.inf, bottom: float = 0.0) -> list[Interval]:
+    """Mean over seeds with its 95 % interval, for each row of values (T, S) within bounds."""
+    return [mean_interval(row, within=(bottom, top)) for row in values]
 
 
 def class_names(run: Run, classes: int) -> Sequence[str]:

@@ -27,9 +27,9 @@ def plot(records: Record | Mapping[str, Record]) -> Any:
     import altair as alt
 
     from foveate.charts.render import theme
-    from foveate.report.drawing.curves import CURVES, curve_chart
+    from foveate.report.drawing.curves import curve_chart, curve_names
 
     named = {"record": records} if isinstance(records, Record) else dict(records)
-    names = [k for k in CURVES if all(k in record.values for record in named.values())]
+    names = [k for k in curve_names() if all(k in record.values for record in named.values())]
     chart = alt.hconcat(*(curve_chart(named, name) for name in names))
     return chart.properties(config=alt.Config(**theme()))

@@ -3,41 +3,47 @@
 from collections.abc import Sequence
 
 from foveate.charts.palette import label, paradigm_class
-from foveate.metrics.intervals import Interval
+from foveate.metrics.intervals import Interval, wilson_interval
+from foveate.metrics.metric import METRICS
 from foveate.report.outcomes import Outcome
 
-__all__ = ["GLOSSARY", "NO_RELEVANCE", "cell", "join_words", "percent", "seconds", "summary"]
+__all__ = [
+    "NO_RELEVANCE",
+    "cell",
+    "count_of",
+    "glossary",
+    "join_words",
+    "percent",
+    "seconds",
+    "share",
+    "summary",
+]
 
 NO_RELEVANCE = (
     "These bags do not say which segment is relevant (there is no z), "
     "so focus cannot be measured: no FT, no SAIF, no heat map."
 )
 
-GLOSSARY = (
+TERMS = (
     ("Bag, segment", "An input of several parts, the segments; its label belongs to one of them."),
     ("α", "Attention: how much weight each segment gets; the weights of a bag sum to 1."),
     ("z", "The relevant segment (or segments): where the label comes from. No loss ever sees it."),
     ("a_z", "The attention on the relevant segment, from 0 to 1."),
-    ("Accuracy", "The share of held-out bags whose most probable class is the true one."),
-    ("FT", "Focus true: the share of bags whose relevant segment has the highest focus score."),
-    (
-        "SAIF",
-        "Strongly accurate interpretable fraction: the share of bags where both a_z and the "
-        "probability of the true class are at least 0.8; right, and visibly for the right reason.",
-    ),
-    ("Both right (FTPT)", "Focus true, prediction true."),
-    ("Answer only (FFPT)", "Focus false, prediction true: right for the wrong reason."),
-    ("Focus only (FTPF)", "Focus true, prediction false."),
-    ("Neither (FFPF)", "Focus false, prediction false."),
-    ("NNZ", "How many segments of a bag get more attention than 0.01, on average."),
-    ("Dist", "How far the attention is from a single segment, min over j of ‖α − e_j‖."),
-    ("Ent", "Entropy of the attention, in bits; 0 when one segment has it all."),
+)
+STATISTICS = (
     ("95 % interval", "By Student's t over seeds: where the mean of other seeds would likely lie."),
     ("Classifier calls", "How often training ran the classifier on something, forward, per seed."),
 )
+NOT_IN_GLOSSARY = ("loss", "ft_alpha", "a_z", "heat")
 
 CLOSE = 10.0  # points of accuracy up to which paradigms are described as close
 _COUNTS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
+
+
+def glossary() -> list[tuple[str, str]]:
+    """What the words of a page mean: general terms, every registered metric, statistics."""
+    metrics = [item for name, item in METRICS.items() if name not in NOT_IN_GLOSSARY]
+    return [*TERMS, *((item.title, item.description) for item in metrics), *STATISTICS]
 
 
 def percent(value: Interval | None) -> str:
@@ -52,6 +58,36 @@ def percent(value: Interval | None) -> str:
     if value.low is None or value.high is None:
         return f"{value.mean:.1f}"
     return f"{value.mean:.1f} [{value.low:.1f}, {value.high:.1f}]"
+
+
+def share(outcome: Outcome, name: str) -> str:
+    """A share of a race as its table prints it.
+
+    Seeds that agree exactly have no spread from which an interval could be computed: the cell
+    then has the number of seeds instead of an interval of zero width.
+
+    Example:
+        >>> same = {"ft": Interval(100.0, 100.0, 100.0)}
+        >>> share(Outcome("run", "soft", same, epochs=4, seeds=2), "ft")
+        '100.0 (2 of 2 seeds)'
+    """
+    value = outcome.share(name)
+    if value is not None and value.low is not None and value.low == value.high:
+        return f"{value.mean:.1f} ({outcome.seeds} of {outcome.seeds} seeds)"
+    return percent(value)
+
+
+def count_of(correct: int, total: int) -> str:
+    """A count with the 95 % Wilson interval of its share, which is honest for small samples.
+
+    Example:
+        >>> count_of(2, 2), count_of(57, 60), count_of(0, 0)
+        ('2 of 2 [34, 100] %', '57 of 60 [86, 98] %', '0 of 0')
+    """
+    if total == 0:
+        return "0 of 0"
+    low, high = wilson_interval(correct, total)
+    return f"{correct} of {total} [{100 * low:.0f}, {100 * high:.0f}] %"
 
 
 def cell(share: float) -> str:

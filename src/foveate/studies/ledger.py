@@ -15,7 +15,7 @@ from foveate.jobs.experiment import (
     resume_experiment,
     start_experiment,
 )
-from foveate.papers import CLAIMS
+from foveate.papers import PAPERS, all_claims
 from foveate.records.findings import Entry, Finding, Ledger
 from foveate.records.record import write_atomically
 from foveate.records.runs import Run, open_run, runs_folder
@@ -24,12 +24,19 @@ from foveate.types import PartProgress
 
 __all__ = [
     "known_ledger",
+    "known_papers",
     "ledger_at",
     "long_ones",
     "run_ledger",
     "shipped_ledger",
     "write_ledger_report",
 ]
+
+
+def known_papers() -> list[str]:
+    """Keys of the papers whose claims are checked, those of plug-ins included."""
+    EXPERIMENTS.names()  # a plug-in registers its paper beside its study
+    return PAPERS.names()
 
 
 def folder(scale: str) -> Path:
@@ -158,7 +165,7 @@ def _entries(
     found: Mapping[str, Finding], versions: Mapping[str, Mapping[str, Any]]
 ) -> tuple[Entry, ...]:
     served = {
-        claim: (name, criterion)
+        claim: (name, criterion, kind.revisions.get(claim))
         for name, kind in EXPERIMENTS.items()
         for claim, criterion in kind.criteria.items()
     }
@@ -166,11 +173,13 @@ def _entries(
         Entry(
             claim,
             statement,
-            *served[claim],
+            served[claim][0],
+            served[claim][1],
             found.get(claim),
             versions.get(served[claim][0], {}).get("scale"),
+            served[claim][2],
         )
-        for claim, statement in CLAIMS.items()
+        for claim, statement in all_claims().items()
         if claim in served
     )
 

@@ -4,21 +4,19 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from foveate.attention.paradigms import PARADIGMS, Paradigm
 from foveate.bags.bag import Bag
-from foveate.bags.segments import Network, Segments, map_segments, take
-from foveate.metrics.focus import attention_on, focus_true, heat_map, quadrants, saif
-from foveate.metrics.sparsity import distance, entropy_bits, nonzeros
+from foveate.bags.segments import take
+from foveate.metrics.metric import METRICS, Evaluation
 from foveate.models.focus import AttentionModel
 from foveate.training.stack import Batch, MemberBags, Stack
 from foveate.types import FloatArray
 
-__all__ = ["Reading", "label_probability", "measure", "read", "read_stack"]
+__all__ = ["Reading", "measure", "read", "read_stack"]
 
 ELEMENTS = 2**25  # numbers held at a time while reading: 128 MB in single precision
 
@@ -95,65 +93,45 @@ def read_stack(
 
 def _reading(model: AttentionModel, batch: Batch, rule: Paradigm, at_once: int) -> Reading:
     focus = model.attend(batch.x, batch.mask, batch.z)
-    h: Segments = focus.h
-    g: Network = model.g
-    if rule.per_segment:  # classify each segment once, for the prediction and for the loss
-        h, g = map_segments(model.g, h), _same
+    h, g = rule.classify_once(focus.h, model.g)  # for the prediction and for the loss
     read_off = []
     for start in range(0, len(batch.y), at_once):
         part = slice(start, start + at_once)
         read_off.append(rule.read(focus.alpha[part], take(h, part), g, batch.y[part]))
     log_p, loss = (_joined(column, 0) for column in zip(*read_off, strict=True))
-    return Reading(focus.s, focus.alpha, log_p, loss)
+    if rule.uses_attention:
+        return Reading(focus.s, focus.alpha, log_p, loss)
+    weights = rule.segment_weights(focus.alpha, h, g)
+    return Reading(weights.clamp_min(torch.finfo(weights.dtype).tiny).log(), weights, log_p, loss)
 
 
 def _joined(parts: Sequence[Tensor], axis: int) -> Tensor:
     return parts[0] if len(parts) == 1 else torch.cat(list(parts), axis)
 
 
-def _same(rows: Tensor) -> Tensor:
-    return rows
-
-
 def measure(reading: Reading, pile: MemberBags) -> dict[str, FloatArray]:
-    """All that a record keeps over time of a reading: one number a member, shape (S,).
+    """Every registered metric of a reading: one number a member, shape (S,), or an array (S, …).
 
-    The heat map of focus and prediction has 25, shape (S, 5, 5). Measures of focus need the
-    relevant segments z; without them only the others are given.
+    Metrics of focus need the relevant segments z; without them only the others are given.
     """
-    s, own = _apart(reading.s), _apart(reading.alpha)  # only compared: their precision will do
-    alpha, log_p = _apart(reading.alpha.double()), _apart(reading.log_p.double())
-    loss = reading.loss.double().numpy()
-    correct = log_p.argmax(-1) == pile.y.numpy()
-    values = {
-        "loss": loss.mean(-1),
-        "accuracy": correct.mean(-1),
-        "nnz": nonzeros(alpha).mean(-1),
-        "dist": distance(alpha).mean(-1),
-        "ent": entropy_bits(alpha).mean(-1),
+    evaluation = Evaluation(
+        # scores are only compared with each other, so that their own precision is enough
+        s=_apart(reading.s),
+        scores_alpha=_apart(reading.alpha),
+        alpha=_apart(reading.alpha.double()),
+        log_p=_apart(reading.log_p.double()),
+        loss=reading.loss.double().numpy(),
+        y=pile.y.numpy(),
+        z=None if pile.z is None else _apart(pile.z),
+        mask=None if pile.mask is None else _apart(pile.mask),
+    )
+    return {
+        name: metric.compute(evaluation)
+        for name, metric in METRICS.items()
+        if evaluation.z is not None or not metric.needs_relevance
     }
-    if pile.z is not None:
-        z, mask = _apart(pile.z), None if pile.mask is None else _apart(pile.mask)
-        p_y = label_probability(log_p, pile.y.numpy())
-        a_z = attention_on(alpha, z)
-        focused = focus_true(s, z, mask)
-        values |= {
-            "ft": focused.mean(-1),
-            "ft_alpha": focus_true(own, z, mask).mean(-1),
-            "saif": saif(a_z, p_y),
-            "a_z": a_z.mean(-1),
-            "heat": heat_map(a_z, p_y),
-            **quadrants(focused, correct),
-        }
-    return values
 
 
 def _apart(values: Tensor) -> NDArray[Any]:
     """An array (S, n, m) whose segments lie apart in memory: sums over them run along the bags."""
     return values.mT.contiguous().mT.numpy()
-
-
-def label_probability(log_p: FloatArray, y: NDArray[np.int64]) -> FloatArray:
-    """Probability of the true class, shape (S, n), from log-probabilities (S, n, C)."""
-    y = np.broadcast_to(y, log_p.shape[:-1])
-    return np.exp(np.take_along_axis(log_p, y[..., None], -1)[..., 0])

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from foveate.bags.bag import Bag
-from foveate.bags.segments import Mosaics, as_input
+from foveate.bags.segments import as_input
 from foveate.text.tokens import MARKS
 from foveate.types import Array, StepProgress
 from foveate.userdata.folds import Folds
@@ -195,8 +195,7 @@ def segment_features(bag: Bag, row: int, preparation: Preparation) -> Array:
 
     Of texts, the numbers are the shares of all known words.
     """
-    x = bag.x
-    rows = x.bank[x.index[row]] if isinstance(x, Mosaics) else x[row]
+    rows = bag.bank[bag.index[row]]
     if bag.mask is not None:
         rows = rows[bag.mask[row]]
     rows = rows[int(preparation.null) :]

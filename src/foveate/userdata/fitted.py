@@ -155,14 +155,15 @@ def build_model(preparation: Preparation, settings: FitSettings, paradigm: str) 
         paradigm: What it is trained by.
     """
     classes, shape = len(preparation.classes), preparation.width
+    map = settings.map if inference(paradigm).uses_attention else "uniform"
     if preparation.vocabulary is not None:
         if settings.net not in (None, "words"):
             raise FoveateError(f"texts are read by the net 'words', got '{settings.net}'")
         nets = words(len(preparation.vocabulary), classes, last=settings.layer == "last")
-        return focus_model(nets, settings.map)  # the null segment is a word of its own
+        return focus_model(nets, map)  # the null segment is a word of its own
     usual = "vr23" if shape == CIFAR else "mlp"
     nets = pair(settings.net or usual, shape, classes, settings.layer)
-    return focus_model(nets, settings.map, shape if preparation.null else None)
+    return focus_model(nets, map, shape if preparation.null else None)
 
 
 def open_fitted(run: Run, paradigm: str | None = None) -> Fitted:

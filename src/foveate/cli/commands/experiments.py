@@ -10,7 +10,6 @@ from foveate.cli.flags import Cluster, Flag, Json, SettingFlags, Workers
 from foveate.cli.progress import progress_of
 from foveate.cli.results import show_results
 from foveate.errors import FoveateError
-from foveate.papers import PAPERS
 
 __all__ = [
     "changed_setting",
@@ -146,10 +145,17 @@ def claims_command(
     """
     from foveate.cli.tables import print_ledger
     from foveate.report.pages.ledger import write_docs
-    from foveate.studies.ledger import known_ledger, long_ones, run_ledger, write_ledger_report
+    from foveate.studies.ledger import (
+        known_ledger,
+        known_papers,
+        long_ones,
+        run_ledger,
+        write_ledger_report,
+    )
 
-    if paper is not None and paper not in PAPERS:
-        raise FoveateError(f"paper must be one of {', '.join(PAPERS)}, got '{paper}'")
+    papers = known_papers()
+    if paper is not None and paper not in papers:
+        raise FoveateError(f"paper must be one of {', '.join(papers)}, got '{paper}'")
     if run:
         with progress_of(quiet=as_json) as tell:
             ledger = run_ledger(scale, paper, tell, long=long)

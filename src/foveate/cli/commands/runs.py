@@ -88,8 +88,10 @@ def report_command(
                 print(path)
 
 
-def list_command(kind: Literal["datasets", "paradigms", "maps", "experiments"], /) -> None:
-    """List data sets, paradigms, maps or experiments.
+def list_command(
+    kind: Literal["datasets", "paradigms", "maps", "metrics", "experiments"], /
+) -> None:
+    """List data sets, paradigms, maps, metrics or experiments.
 
     Parameters
     ----------

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from foveate.metrics.focus import ACCURATE, FOCUSED
 from foveate.metrics.sparsity import entropy_bits
 from foveate.records.record import Array
 from foveate.report.sentences import join_words
-from foveate.studies.pvr22.error_modes.outcome import ACCURATE, FOCUSED
 
 __all__ = ["ClassStatus", "class_status"]
 

@@ -9,7 +9,7 @@ import torch
 from foveate.lab.live.worker_channel import Stopped, WorkerChannel
 from foveate.lab.requests import TASKS, TrainJob
 from foveate.randomness import generator
-from foveate.studies.snell21.copying.training import CopyTask, course, model_for
+from foveate.text.copy_training import CopyTask, course, model_for
 from foveate.text.corpora.copying import copying, numerals
 from foveate.text.loop import Course, built, follow
 from foveate.text.models.seq2seq import Seq2Seq, shifted

@@ -12,14 +12,15 @@ from foveate.lab.live.frames import Scene
 from foveate.lab.live.tasks import prepared
 from foveate.lab.live.worker_channel import Stopped, WorkerChannel
 from foveate.lab.requests import TASKS, TrainJob
+from foveate.metrics.metric import curve_metrics, summary_metrics
 from foveate.training.evaluation import Reading, read_stack
 from foveate.training.loop import Training
 from foveate.training.plan import Plan
 from foveate.training.stack import Build
 
-__all__ = ["KEPT", "Trainer", "train_live"]
+__all__ = ["Trainer", "metric_names", "train_live"]
 
-KEPT = ("accuracy", "ft", "saif", "a_z", "ent", "train_loss", "ftpt", "ffpt", "ftpf", "ffpf")
+ALWAYS = ("accuracy", "ft", "saif", "a_z", "ent", "train_loss", "ftpt", "ffpt", "ftpf", "ffpf")
 
 
 def train_live(desk: WorkerChannel, given: dict[str, Any]) -> None:
@@ -46,6 +47,12 @@ def train_live(desk: WorkerChannel, given: dict[str, Any]) -> None:
         desk.send("frame", **trainer.news(), details=trainer.details(trainer.seeds))
         raise
     desk.send("frame", **trainer.news(), details=trainer.details(trainer.seeds))
+
+
+def metric_names() -> list[str]:
+    """What is sent of a live training over time: what the page draws, and registered metrics."""
+    extra = [item.name for item in (*summary_metrics(), *curve_metrics())]
+    return list(dict.fromkeys((*ALWAYS, *extra)))
 
 
 class Trainer:
@@ -86,7 +93,7 @@ class Trainer:
             self._told[name] = len(training.times)
             fresh = {
                 key: [_digits(row) for row in training.values[key][since:]]
-                for key in KEPT
+                for key in metric_names()
                 if key in training.values
             }
             rows[name] = {"t": training.times[since:], **fresh}

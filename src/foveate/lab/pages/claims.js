@@ -58,7 +58,8 @@ export async function open(place) {
         return fig.element;
       }, "Drawing …");
     } }, h("summary", {}, "Criterion, figure, run again"),
-    h("dl", {}, line("Criterion", claim.criterion), line("Experiment", `${claim.experiment}${claim.scale ? `, ${claim.scale} scale` : ""}`), line("Differs from the paper", claim.deviation)),
+    h("dl", {}, line("Criterion", claim.criterion), line("Criterion changed after results", claim.revision),
+      line("Experiment", `${claim.experiment}${claim.scale ? `, ${claim.scale} scale` : ""}`), line("Differs from the paper", claim.deviation)),
     room,
     h("div", { class: "row" },
       h("button", { type: "button", onclick: () => again(claim, "smoke", progress) }, "Try it out (seconds)"),

@@ -6,11 +6,12 @@ import { get } from "/pages/api.js";
 import { draw, lines } from "/pages/charts.js";
 import { csv, figure, select, slider } from "/pages/parts.js";
 
-const TITLES = { accuracy: "Accuracy", ft: "FT, focus right", saif: "SAIF", train_loss: "Training loss", loss: "Held-out loss", a_z: "Attention on the relevant segment", ent: "Entropy of attention, bits", nnz: "Segments with attention", dist: "Distance from even attention", ftpt: "Both right", ffpt: "Right answer, wrong place", ftpf: "Right place, wrong answer", ffpf: "Both wrong", ft_alpha: "FT by attention" };
+const OTHER_TITLES = { train_loss: "Training loss" }; // what is no registered metric
 const SPARE = ["#332288", "#117733", "#AA4499", "#661100", "#6699CC", "#999933"];
 
 // Further controls and figures may stand with the curve; `moved` hears where the slider stands.
 export async function curves(names, run, look, { controls: more = [], figures = [], moved = () => {} } = {}) {
+  const title = (key) => look.metrics?.[key]?.title ?? OTHER_TITLES[key] ?? key;
   const quantities = [...new Set(Object.values(run.parts).flatMap((part) => part.quantities))];
   const last = Math.max(...Object.values(run.parts).map((part) => part.last));
   const now = () => { const own = state(); return { quantity: quantities.includes(own.quantity) ? own.quantity : quantities.includes("ft") ? "ft" : quantities[0], start: own.from === undefined ? null : Number(own.from), end: own.to === undefined ? null : Number(own.to), at: own.at === undefined ? last : Number(own.at) }; };
@@ -27,7 +28,7 @@ export async function curves(names, run, look, { controls: more = [], figures = 
   function drawControls() {
     const own = now(), whole = own.start === null && own.end === null;
     fill(controls,
-      select({ label: "Curve", value: own.quantity, options: Object.fromEntries(quantities.map((key) => [key, TITLES[key] ?? key])), onchange: (quantity) => { change({ quantity }); drawControls(); redraw(); } }),
+      select({ label: "Curve", value: own.quantity, options: Object.fromEntries(quantities.map((key) => [key, title(key)])), onchange: (quantity) => { change({ quantity }); drawControls(); redraw(); } }),
       more,
       h("div", { class: "control both" }, h("span", {}, whole ? "The whole training is shown." : `Shown: ${number(own.start ?? 0)} to ${number(own.end ?? last)}`),
         h("div", { class: "row" },
@@ -53,14 +54,14 @@ export async function curves(names, run, look, { controls: more = [], figures = 
     if (!data) return;
     const { at, quantity } = now();
     const near = data.map(({ run: own, part, curve }) => { let best = 0; curve.t.forEach((t, i) => { if (Math.abs(t - at) < Math.abs(curve.t[best] - at)) best = i; }); return `${label(own, part)} ${number(curve.mean[best], 3)}`; });
-    numbers.textContent = `${TITLES[quantity] ?? quantity} at epoch ${number(at)}: ${near.join("; ")}.`;
+    numbers.textContent = `${title(quantity)} at epoch ${number(at)}: ${near.join("; ")}.`;
   }
   async function redraw() {
     const own = now();
     const answers = await Promise.all(names.map((name) => get("/api/run/curves", { run: name, quantity: own.quantity, start: own.start, end: own.end })));
     data = answers.flatMap((answer, k) => Object.entries(answer.parts).map(([part, curve]) => ({ run: names[k], part, curve })));
     const total = Math.max(...data.map(({ curve }) => curve.rows)), exact = data.every(({ curve }) => curve.exact);
-    fig.words.textContent = `${TITLES[own.quantity] ?? own.quantity}. ${exact ? `All ${total.toLocaleString("en")} points are drawn.` : `Thinned from ${total.toLocaleString("en")} points; look closer to see all.`}`;
+    fig.words.textContent = `${title(own.quantity)}. ${exact ? `All ${total.toLocaleString("en")} points are drawn.` : `Thinned from ${total.toLocaleString("en")} points; look closer to see all.`}`;
     const next = JSON.stringify([own.quantity, own.start, own.end, data.map(({ run: a, part }) => [a, part])]);
     if (made && form === next) await made.update(rows());
     else {

@@ -34,11 +34,13 @@ export async function openRun(place, name, look) {
 
 export function outcomes(run, look) {
   const cell = (value) => (value ? `${value.mean.toFixed(1)}${value.low === null ? "" : ` [${value.low.toFixed(1)}, ${value.high.toFixed(1)}]`}` : "–");
+  const metrics = Object.entries(look.metrics).filter(([, own]) => own.summary);
+  const heads = ["Paradigm", ...metrics.map(([, own]) => own.heading), "Epochs", "Seeds"];
   return h("div", { class: "scroll panel" }, h("table", {},
-    h("thead", {}, h("tr", {}, ["Paradigm", "Accuracy, %", "FT, %", "SAIF, %", "Epochs", "Seeds"].map((title, k) => h("th", { class: k ? "number" : null }, title)))),
+    h("thead", {}, h("tr", {}, heads.map((title, k) => h("th", { class: k ? "number" : null }, title)))),
     h("tbody", {}, run.outcomes.map((own) => h("tr", {},
       h("td", {}, h("span", { class: "key", style: { background: look.paradigms[own.paradigm]?.colour ?? "#767676" } }), " ", look.paradigms[own.paradigm]?.label ?? own.paradigm),
-      [own.accuracy, own.ft, own.saif].map((value) => h("td", { class: "number" }, cell(value))),
+      metrics.map(([key]) => h("td", { class: "number" }, cell(own[key]))),
       h("td", { class: "number" }, own.epochs), h("td", { class: "number" }, own.seeds))))));
 }
 

@@ -130,7 +130,7 @@ def _line(record: Record, member: int, i: int, names: Any) -> dict[str, Any]:
 
 
 def _scores(record: Record) -> tuple[Array, Array]:
-    from foveate.report.outcomes import focus_and_prediction
+    from foveate.metrics.focus import focus_and_prediction
 
     return focus_and_prediction(record)
 

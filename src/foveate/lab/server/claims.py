@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from foveate.lab.server.responses import absent, answer
 from foveate.lab.server.theme import specified
+from foveate.records.findings import Entry
 
 __all__ = ["routes"]
 
@@ -31,6 +32,7 @@ def claims() -> Response:
                 "claim": entry.claim,
                 "statement": entry.statement,
                 "criterion": entry.criterion,
+                "revision": _revision(entry),
                 "experiment": entry.experiment,
                 "scale": entry.scale,
                 "verdict": found.verdict if found else "not run",
@@ -47,6 +49,14 @@ def claims() -> Response:
         for key, source in PAPERS.items()
     }
     return answer({"scale": ledger.scale, "papers": papers, "claims": rows})
+
+
+def _revision(entry: Entry) -> str:
+    """When and why the criterion was changed, with the earlier verdict; empty if it was not."""
+    if entry.revision is None:
+        return ""
+    change = entry.revision
+    return f"{change.date}: {change.reason} Earlier verdict: {change.verdict}."
 
 
 @routes.get("/api/claims/figure")

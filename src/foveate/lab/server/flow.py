@@ -91,7 +91,7 @@ def descent_rows(m: int, C: int, until: float, steps: int) -> dict[str, Any]:
 
     A learning rate of ``until / steps`` makes k steps the time k · until / steps of the flow.
     """
-    from foveate.studies.vr23.flows import descend
+    from foveate.training.population_descent import descend_population
 
     if not 1 <= steps <= MOST_STEPS:
         raise FoveateError(f"steps must be from 1 to {MOST_STEPS}, got {steps}")
@@ -105,7 +105,7 @@ def descent_rows(m: int, C: int, until: float, steps: int) -> dict[str, Any]:
             f"steps of {until / steps:.3g} are too long to follow the flow: lower the horizon to "
             f"{LARGEST_STEP * C * steps:.4g} or take more steps"
         )
-    path = descend(m, C, until / steps, until)
+    path = descend_population(m, C, until / steps, until)
     rows: dict[str, Any] = {"t": (until / steps * np.arange(steps + 1)).tolist()}
     for k, name in enumerate(vr23.PARADIGMS):
         mu, nu = path["mu"][:, k], path["nu"][:, k]

@@ -15,6 +15,7 @@ from foveate.lab.server.downsample import kept_rows, spread_rows, within
 from foveate.lab.server.guard import REPORT_POLICY
 from foveate.lab.server.responses import absent, answer
 from foveate.lab.server.theme import specified
+from foveate.metrics.metric import summary_metrics
 from foveate.records.record import Record
 from foveate.records.runs import Run
 
@@ -159,7 +160,7 @@ def _records(run: Run) -> dict[str, Record]:
 
 
 def _outcome(own: Any) -> dict[str, Any]:
-    shares = {key: own.share(key) for key in ("accuracy", "ft", "saif")}
+    shares = {item.name: own.share(item.name) for item in summary_metrics()}
     return {
         "paradigm": own.paradigm,
         "epochs": own.epochs,

@@ -11,6 +11,7 @@ from foveate.charts.palette import (
     label,
     shape,
 )
+from foveate.metrics.metric import METRICS
 
 __all__ = ["chart_theme", "palette_css", "specified"]
 
@@ -52,6 +53,10 @@ def chart_theme() -> dict[str, Any]:
         "ends": {
             name: {"label": words, "colour": shade, "sign": sign}
             for name, (words, shade, sign) in ENDS.items()
+        },
+        "metrics": {
+            name: {"title": item.title, "heading": item.heading, "summary": item.summary}
+            for name, item in METRICS.items()
         },
         "attention": ATTENTION,
         "classes": list(CLASS_COLOURS),

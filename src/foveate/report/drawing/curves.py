@@ -9,17 +9,13 @@ import numpy as np
 from foveate.charts.palette import QUADRANT_COLOURS, colour, dash, label
 from foveate.charts.render import with_rows
 from foveate.metrics.focus import QUADRANTS
+from foveate.metrics.metric import METRICS, curve_metrics
 from foveate.records.record import Record
 from foveate.report.outcomes import Switch, band
 
-__all__ = ["CURVES", "curve_chart", "lines", "quadrant_chart"]
+__all__ = ["curve_chart", "curve_names", "lines", "quadrant_chart"]
 
-CURVES = {
-    "accuracy": "Accuracy, %",
-    "ft": "FT, %",
-    "saif": "SAIF, %",
-    "train_loss": "Training loss, nats",
-}
+TRAIN_LOSS = "Training loss, nats"
 QUADRANT_NAMES = {
     "ftpt": "both correct",
     "ffpt": "prediction only",
@@ -29,6 +25,11 @@ QUADRANT_NAMES = {
 WIDTH, HEIGHT = 262, 190
 
 
+def curve_names() -> list[str]:
+    """What is drawn over training: the registered metrics that ask for it, and the loss."""
+    return [*(item.name for item in curve_metrics()), "train_loss"]
+
+
 def curve_chart(
     records: Mapping[str, Record], name: str, switch: Switch | None = None
 ) -> alt.LayerChart:
@@ -36,17 +37,19 @@ def curve_chart(
 
     Args:
         records: One per paradigm.
-        name: Which of :data:`CURVES`.
+        name: One of :func:`curve_names`.
         switch: Where the second phase of one of the paradigms starts.
     """
-    factor, top = (1, np.inf) if name == "train_loss" else (100, 100.0)
+    is_loss = name == "train_loss"
+    factor, (low, top) = (1.0, (0.0, np.inf)) if is_loss else _range(name)
+    title = TRAIN_LOSS if is_loss else METRICS.get(name).heading
     rows: list[dict[str, Any]] = []
     for paradigm, record in records.items():
         values = record.values[name]
         finite = np.isfinite(values).all(1)
-        for t, share in zip(record.t[finite], band(factor * values[finite], top), strict=True):
+        for t, share in zip(record.t[finite], band(factor * values[finite], top, low), strict=True):
             rows.append({"x": float(t), "paradigm": label(paradigm), **share._asdict()})
-    y = _percent("mean", CURVES[name]) if factor == 100 else _loss(rows)
+    y = _loss(rows) if is_loss else _axis(title, factor)
     extra: list[alt.Chart] = []
     if switch is not None and switch.paradigm in records:
         extra = _switch_mark(switch, float(records[switch.paradigm].t[-1]))
@@ -62,7 +65,7 @@ def curve_chart(
         extra,
         width=WIDTH,
         height=HEIGHT,
-        description=f"{CURVES[name]} over training, mean over seeds. At the end: {ends}.",
+        description=f"{title} over training, mean over seeds. At the end: {ends}.",
     )
 
 
@@ -149,6 +152,18 @@ def _epochs(records: Mapping[str, Record]) -> alt.X:
     return alt.X("x:Q", title="epochs", scale=scale, axis=axis)
 
 
+def _range(name: str) -> tuple[float, tuple[float, float]]:
+    """From records to what is shown, and between what the mean of a metric must lie."""
+    item = METRICS.get(name)
+    return item.factor, item.bounds or (-np.inf, np.inf)
+
+
+def _axis(title: str, factor: float) -> alt.Y:
+    if factor == 100:
+        return _percent("mean", title)
+    return alt.Y("mean:Q", title=title, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5))
+
+
 def _percent(field: str, title: str) -> alt.Y:
     scale = alt.Scale(domain=[0, 100])
     return alt.Y(f"{field}:Q", title=title, scale=scale, axis=alt.Axis(tickCount=5))
@@ -158,16 +173,16 @@ def _loss(rows: Sequence[Mapping[str, Any]]) -> alt.Y:
     """A logarithmic axis, or a linear one if a loss reaches zero."""
     ends = [row[k] for row in rows for k in ("mean", "low", "high") if row[k] is not None]
     if not ends:  # every training diverged in the first epoch
-        return alt.Y("mean:Q", title=CURVES["train_loss"])
+        return alt.Y("mean:Q", title=TRAIN_LOSS)
     low, high = min(ends), max(ends)
     if low <= 0:
-        return alt.Y("mean:Q", title=CURVES["train_loss"], axis=alt.Axis(tickCount=5))
+        return alt.Y("mean:Q", title=TRAIN_LOSS, axis=alt.Axis(tickCount=5))
     decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
     digits = (1, 2, 5) if len(decades) <= 4 else (1,)
     ticks = [float(f"{digit}e{decade}") for decade in decades for digit in digits]
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
     axis = alt.Axis(values=[tick for tick in ticks if low <= tick <= high], format="~g")
-    return alt.Y("mean:Q", title=CURVES["train_loss"], scale=scale, axis=axis)
+    return alt.Y("mean:Q", title=TRAIN_LOSS, scale=scale, axis=axis)
 
 
 def _switch_mark(switch: Switch, last: float) -> list[alt.Chart]:

@@ -7,17 +7,18 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from foveate.charts.palette import INK, label
+from foveate.charts.palette import label
 from foveate.charts.render import with_rows
-from foveate.metrics.focus import EDGES, heat_map, threshold_curve
+from foveate.metrics.focus import EDGES, focus_and_prediction, heat_map, threshold_curve
 from foveate.records.record import Array, Record
 from foveate.report.drawing.curves import lines
-from foveate.report.outcomes import band, focus_and_prediction
+from foveate.report.outcomes import band
 from foveate.report.sentences import cell
 
 __all__ = ["heat_map_chart", "mean_heat_map", "threshold_chart"]
 
-CELL = 46
+CELL = 46  # pixels
+CELL_INK = "#14181c"  # on light cells; unlike INK it is the same in a dark page
 DARK = 30.0  # percent from which the text of a cell is white
 THRESHOLDS = np.linspace(0.0, 1.0, 51)
 
@@ -27,12 +28,13 @@ def mean_heat_map(record: Record) -> Array:
     return 100 * heat_map(*focus_and_prediction(record)).mean(0)
 
 
-def heat_map_chart(record: Record, paradigm: str) -> alt.LayerChart:
+def heat_map_chart(record: Record, paradigm: str, size: int = CELL) -> alt.LayerChart:
     """Share of held-out bags by attention on the relevant segment and by p of the true class.
 
     Args:
         record: The paradigm's record.
-        paradigm: Its name.
+        paradigm: Its name, or the title of the chart.
+        size: Side of a cell, pixels.
     """
     shares = mean_heat_map(record)
     names = [f"{low:g}–{high:g}" for low, high in pairwise(EDGES)]
@@ -46,7 +48,13 @@ def heat_map_chart(record: Record, paradigm: str) -> alt.LayerChart:
         }
         for (i, j), share in np.ndenumerate(shares)
     ]
-    axis = alt.Axis(labelAngle=0, ticks=False, domain=False, labelFontSize=11, labelOverlap=False)
+    axis = alt.Axis(
+        labelAngle=0,
+        ticks=False,
+        domain=False,
+        labelFontSize=min(11, size // 4),
+        labelOverlap=False,
+    )
     x = alt.X("a:O", sort=names, axis=axis, title="attention on the relevant segment, a_z")
     y = alt.Y("p:O", sort=names[::-1], axis=axis, title="probability of the true class")
     base = alt.Chart().encode(x=x, y=y)
@@ -58,12 +66,12 @@ def heat_map_chart(record: Record, paradigm: str) -> alt.LayerChart:
     chart = alt.layer(
         ground.encode(fill=alt.Fill("share:Q", scale=scale, legend=None)),
         corner.mark_rect(fillOpacity=0, stroke="#D55E00", strokeWidth=3),
-        base.mark_text(fontSize=13).encode(
+        base.mark_text(fontSize=min(13, size // 3)).encode(
             text=alt.Text("text:N"), color=alt.Color("ink:N", scale=None)
         ),
     ).properties(
-        width=CELL * len(names),
-        height=CELL * len(names),
+        width=size * len(names),
+        height=size * len(names),
         title=alt.Title(label(paradigm), subtitle=f"SAIF {cell(shares[-1, -1])} % (outlined)"),
         description=_description(paradigm, shares, names),
     )
@@ -100,7 +108,7 @@ def _share_above_half(record: Record, name: str) -> str:
 
 
 def _ink(share: float) -> str:
-    return "white" if share > DARK else INK
+    return "white" if share > DARK else CELL_INK
 
 
 def _description(paradigm: str, shares: Array, names: list[str]) -> str:

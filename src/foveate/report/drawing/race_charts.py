@@ -7,7 +7,7 @@ import altair as alt
 from foveate.records.record import Record
 from foveate.records.runs import Run
 from foveate.report.drawing.accuracy_plane import plane
-from foveate.report.drawing.curves import CURVES, curve_chart, quadrant_chart
+from foveate.report.drawing.curves import curve_chart, curve_names, quadrant_chart
 from foveate.report.drawing.focus_charts import heat_map_chart, threshold_chart
 from foveate.report.outcomes import find_switch, outcomes
 
@@ -37,7 +37,7 @@ def figures(run: Run, records: Mapping[str, Record] | None = None) -> dict[str, 
         charts["plane"] = plane(outcomes(run.name, focused))
     for name, record in focused.items():
         charts[f"heat-map-{name}"] = heat_map_chart(record, name)
-    for quantity in CURVES:
+    for quantity in curve_names():
         measured = {k: record for k, record in records.items() if quantity in record.values}
         if measured:
             charts[f"curve-{quantity}"] = curve_chart(measured, quantity, switch)

@@ -49,7 +49,7 @@ def cross_fit_context(run: Run) -> dict[str, Any]:
         "charts": _charts(run) if scores else {},
         "training": _training(manifest),
         "curves": [],
-        "gallery_title": "Test bags to look at"
+        "gallery_title": "Test bags"
         if has_test
         else "Bags of the first fold, read by models that were not trained on them",
     }

@@ -1,4 +1,4 @@
-"""The report of a fit: what was fitted, on what, how well it does, and what it looks at."""
+"""The report of a fit: results on test bags, example bags, data and settings."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,14 +8,16 @@ import numpy as np
 
 from foveate.charts.palette import AGAINST, FOR, colour, label
 from foveate.metrics.calibration import calibrated
-from foveate.metrics.faults import divergence, silence
+from foveate.metrics.faults import dead_focus_warning, divergence
 from foveate.records.record import Record, write_atomically
 from foveate.records.runs import Run
 from foveate.report.drawing.bag_panels import bag_view
+from foveate.report.examples import bag_examples
+from foveate.report.next_steps import fit_steps
 from foveate.report.pages.cross_fit import cross_fit_context
 from foveate.report.pages.score_cells import COLUMNS, score_cell
 from foveate.report.rendering import render_page
-from foveate.report.sentences import GLOSSARY
+from foveate.report.sentences import count_of, glossary
 from foveate.report.setup_tables import setup_tables, unfinished
 from foveate.userdata.gallery import load_gallery
 from foveate.userdata.scores import mean_probability
@@ -23,11 +25,11 @@ from foveate.userdata.scores import mean_probability
 __all__ = ["fit_page", "write_fit_report"]
 
 ATTENTION = "Attention, label-free score (0 to 1)"
-SPOKEN = ("FT", "SAIF")  # words of the glossary that a fit with known relevance uses
+TERMS = ("FT", "SAIF")  # of the glossary; used by a fit with known relevance
 
 
 def write_fit_report(run: Run, path: Path) -> Path:
-    """Write the report of a fit, whole or not at all."""
+    """Write the report of a fit atomically."""
     write_atomically(path, fit_page(run).encode())
     return path
 
@@ -43,21 +45,27 @@ def fit_page(run: Run) -> str:
 def _context(run: Run) -> dict[str, Any]:
     """What the templates of all fits need."""
     records, manifest = run.records(), run.manifest
-    # Records without predictions are those of baselines.
-    named = {label(name): record for name, record in records.items() if "s" in record.final}
+    # Records without focus scores are those of baselines.
+    named = {label(k): record for k, record in records.items() if "s" in record.final}
+    chosen, name = manifest.get("chosen"), run.path.resolve().name
     classes = [str(name) for name in manifest["classes"]]
     bags = load_gallery(run.path / "gallery.npz")
     views = [bag_view(bag, classes, manifest["columns"], f"bag-{k}") for k, bag in enumerate(bags)]
-    name = run.path.resolve().name
     return {
         "title": f"Fit of {manifest['label']}",
         "unfinished": unfinished(run, records),
         "diverged": divergence(named),
-        "silent": silence(named),
+        "silent": dead_focus_warning(named),
         "name": name,
-        "chosen": manifest.get("chosen"),
+        "chosen": chosen,
         "rule": manifest["rule"],
+        "groups": manifest["sizes"]["groups"] is not None,
+        "examples": bag_examples(views) if chosen else [],
+        "steps": fit_steps(manifest, name, done=run.done),
         "data": _data(manifest),
+        "warnings": manifest.get("warnings", ()),
+        "forced": manifest.get("forced", ()),
+        "roles": _roles(manifest),
         "counts": manifest["sizes"]["bags of class"],
         "classes": classes,
         "seeds": len(manifest["seeds"]),
@@ -80,44 +88,64 @@ def _split_context(run: Run) -> dict[str, Any]:
     focused = any("ft" in record.values for record in records.values())
     return {
         "lead": _lead(manifest) if chosen else "",
-        "rows": [_row(name, entry, name == chosen) for name, entry in scores.items()],
+        "rows": [_row(k, entry, k == chosen, records.get(k)) for k, entry in scores.items()],
         "headings": [heading for heading, _, _ in COLUMNS.values()],
         "attention": ATTENTION if manifest["config"].get("choose") == "attention" else "",
         "charts": _charts(records, chosen, manifest),
         "temperature": f"{scores[chosen]['temperature']:.2f}" if chosen else "",
         "curves": _curves(records),
-        "words": [(word, text) for word, text in GLOSSARY if word in SPOKEN] if focused else [],
+        "gallery_title": "",
+        "words": [(word, text) for word, text in glossary() if word in TERMS] if focused else [],
     }
 
 
+def _roles(manifest: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Columns that share role and reason: the role, their names, and the reason."""
+    names: dict[tuple[str, str], list[str]] = {}
+    for name, role, reason in manifest.get("roles", ()):
+        names.setdefault((role, reason), []).append(name)
+    return [(role, ", ".join(listed), reason) for (role, reason), listed in names.items()]
+
+
 def _lead(manifest: Mapping[str, Any]) -> str:
-    """The outcome in a sentence."""
-    own = manifest["scores"][manifest["chosen"]]["test"]
-    mean, low, high = own["balanced_accuracy"]
+    """The result in a sentence."""
+    mean, low, high = manifest["scores"][manifest["chosen"]]["test"]["balanced_accuracy"]
     chance = 100 / len(manifest["classes"])
-    spread = f" [{100 * low:.1f}, {100 * high:.1f}]" if low is not None else ""
+    interval = f" [{100 * low:.1f}, {100 * high:.1f}]" if low is not None and low < high else ""
     return (
         f"{label(manifest['chosen'])} attention was chosen on validation bags. On "
-        f"{manifest['sizes']['parts']['test']} test bags, which played no part in fitting or "
-        f"choosing, its balanced accuracy is {100 * mean:.1f} %{spread}; guessing gives "
+        f"{manifest['sizes']['parts']['test']} test bags, which were not used for fitting or "
+        f"choosing, its balanced accuracy is {100 * mean:.1f} %{interval}; guessing gives "
         f"{chance:.1f} %."
     )
 
 
-def _row(name: str, own: Mapping[str, Any], chosen: bool) -> dict[str, Any]:
+def _row(
+    name: str, scores: Mapping[str, Any], chosen: bool, record: Record | None
+) -> dict[str, Any]:
+    """One row of the tables of results."""
     cells = []
     for key, (_, factor, places) in COLUMNS.items():
-        cells.append(score_cell(own["validation"][key], factor, places, spread=False))
-        cells.append(score_cell(own["test"][key], factor, places))
-    accuracy = 100 * np.array(own["test_accuracy_of_seeds"])
+        cells.append(score_cell(scores["validation"][key], factor, places, interval=False))
+        cells.append(score_cell(scores["test"][key], factor, places))
+    accuracy = 100 * np.array(scores["test_accuracy_of_seeds"])
     seeds = f"{accuracy.min():.1f} to {accuracy.max():.1f}"
     return {
         "name": name,
         "chosen": chosen,
         "cells": cells,
-        "attention": f"{own['attention_score']:.2f}" if "attention_score" in own else "",
+        "attention": f"{scores['attention_score']:.2f}" if "attention_score" in scores else "",
         "seeds": seeds,
+        "correct": _correct(record),
     }
+
+
+def _correct(record: Record | None) -> str:
+    """Correct predictions on test bags of the averaged probabilities, as a count."""
+    if record is None or "test_log_p" not in record.final:
+        return "–"
+    p, y = mean_probability(record.final["test_log_p"]), record.final["test_y"]
+    return count_of(int((p.argmax(1) == y).sum()), len(y))
 
 
 def _data(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -135,11 +163,11 @@ def _data(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _segment(kind: str, shape: Sequence[int]) -> str:
-    """What a segment is, and as what it is read."""
+    """What a segment is, and its shape."""
     if kind == "text":
         return "a word" if list(shape) == [1] else f"a piece of text of up to {shape[0]} words"
-    named = {"image": "a tile of an image", "series": "a window in time"}.get(kind, "a row")
-    return f"{named}, read as {'×'.join(map(str, shape))} numbers"
+    name = {"image": "a tile of an image", "series": "a window in time"}.get(kind, "a row")
+    return f"{name}, read as {'×'.join(map(str, shape))} numbers"
 
 
 def _charts(
@@ -168,7 +196,7 @@ def _curves(records: Mapping[str, Record]) -> list[Any]:
     from markupsafe import Markup
 
     from foveate.charts.render import inline_svg
-    from foveate.report.drawing.curves import CURVES, curve_chart
+    from foveate.report.drawing.curves import curve_chart, curve_names
 
-    shown = [k for k in CURVES if all(k in record.values for record in records.values())]
-    return [Markup(inline_svg(curve_chart(records, name), f"curve-{name}")) for name in shown]
+    names = [k for k in curve_names() if all(k in record.values for record in records.values())]
+    return [Markup(inline_svg(curve_chart(records, name), f"curve-{name}")) for name in names]

@@ -15,14 +15,16 @@ COLUMNS = {
 """For each score of the table its heading, the factor it is multiplied by, and its decimals."""
 
 
-def score_cell(value: Sequence[float | None], factor: int, places: int, spread: bool = True) -> str:
+def score_cell(
+    value: Sequence[float | None], factor: int, places: int, interval: bool = True
+) -> str:
     """A score with its 95 % interval.
 
     Args:
         value: Mean, lower and upper end; the ends may be None.
         factor: What numbers are multiplied by.
         places: Decimals.
-        spread: Whether the interval is given.
+        interval: Whether the interval is given; never where all bootstrap samples are equal.
 
     Example:
         >>> score_cell([0.912, 0.85, 0.95], 100, 1), score_cell([0.5, None, None], 1, 3)
@@ -32,6 +34,6 @@ def score_cell(value: Sequence[float | None], factor: int, places: int, spread: 
     if mean is None or not np.isfinite(mean):
         return "–"
     text = f"{factor * mean:.{places}f}"
-    if low is None or high is None or not spread:
+    if low is None or high is None or low == high or not interval:
         return text
     return f"{text} [{factor * low:.{places}f}, {factor * high:.{places}f}]"

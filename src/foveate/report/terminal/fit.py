@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from foveate.metrics.faults import divergence, silence
+from foveate.metrics.faults import dead_focus_warning, divergence
 from foveate.records.runs import Run
 from foveate.report.pages.cross_fit import cross_fit_lead
 from foveate.report.pages.score_cells import score_cell
@@ -75,9 +75,13 @@ def _print_split(run: Run) -> None:
             cells.append(f"{own['attention_score']:.2f}")
         table.add_row(f"{name} *" if name == manifest["chosen"] else name, *cells)
     Console(width=None if Console().is_terminal else 160).print(table)
+    for text in manifest.get("warnings", ()):
+        print(f"warning: {text}")
+    for text in manifest.get("forced", ()):
+        print(f"accepted by --force: {text}")
     records = run.records()
     if lost := divergence(records):
         print(f"warning: not compared, for {lost}")
-    if lost := silence(records):
+    if lost := dead_focus_warning(records):
         print(f"warning: {lost}")
     print(f"* {manifest['chosen']} is chosen: {manifest['rule']}")

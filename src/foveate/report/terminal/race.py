@@ -8,9 +8,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from foveate.metrics.faults import diverged, faults, silent
+from foveate.metrics.faults import dead_focus, diverged, faults
 from foveate.metrics.intervals import Interval
-from foveate.metrics.summary import SHARES, summarise
+from foveate.metrics.metric import summary_metrics
+from foveate.metrics.summary import summarise
 from foveate.records.runs import Run
 
 __all__ = ["print_race", "race_numbers"]
@@ -26,7 +27,7 @@ def race_numbers(run: Run) -> dict[str, Any]:
         paradigms[name] = {
             k: v._asdict() if isinstance(v, Interval) else v for k, v in summary.items()
         }
-        wrong = {"diverged": diverged(record), "silent": silent(record)}
+        wrong = {"diverged": diverged(record), "silent": dead_focus(record)}
         paradigms[name] |= {k: seeds for k, seeds in wrong.items() if seeds}
     config = run.manifest["config"]
     return {
@@ -51,12 +52,15 @@ def print_race(run: Run) -> None:
         padding=(0, 0) if narrow else (0, 1),
     )
     table.add_column("paradigm", no_wrap=True)
-    for heading in ("accuracy", "FT", "SAIF", "CPU s", "classifier calls", "epochs"):
+    metrics = summary_metrics()
+    titles = [item.title if item.unit == "%" else item.heading for item in metrics]
+    for heading in (*titles, "CPU s", "classifier calls", "epochs"):
         table.add_column(heading, justify="right", no_wrap=heading != "classifier calls")
     records = run.records()
     for name, record in records.items():
         summary = summarise(record)
-        shares = [_interval(summary.get(key), "\n" if narrow else " ") for key in SHARES]
+        gap = "\n" if narrow else " "
+        shares = [_interval(summary.get(item.name), gap) for item in metrics]
         cost = [f"{summary['cpu_seconds']:.2f}", f"{summary['classifier_calls']:,.0f}"]
         table.add_row(name, *shares, *cost, str(record.meta["epochs_run"]))
     console.print(table)

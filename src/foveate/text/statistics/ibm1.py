@@ -44,7 +44,7 @@ class Model1:
 
         A target word that no word of its source ever met is shared out evenly.
         """
-        return self._found(source, target).shares()
+        return self._lookup(source, target).shares()
 
     def align(self, source: Tokens, target: Tokens) -> list[set[tuple[int, int]]]:
         """Links (l, t) from each target position to its likeliest source, the first of several.
@@ -52,18 +52,9 @@ class Model1:
         A word that comes from NULL (which loses all ties), or that no word of its source ever met,
         has no link.
         """
-        found = self._found(source, target)
-        best = found.best()
-        linked = (found.values[found.start[:-1] + best] > 0) & (
-            best < source.lengths.numpy()[found.pair]
-        )
-        places = np.arange(len(target.ids)) - target.start.numpy()[:-1][found.pair]
-        ends = np.cumsum(np.bincount(found.pair[linked], minlength=len(target)))
-        links = list(zip(best[linked].tolist(), places[linked].tolist(), strict=True))
-        begins = [0, *ends[:-1].tolist()]
-        return [set(links[a:b]) for a, b in zip(begins, ends.tolist(), strict=True)]
+        return self._lookup(source, target).links(null=self.null)
 
-    def _found(self, source: Tokens, target: Tokens) -> Tables:
+    def _lookup(self, source: Tokens, target: Tokens) -> Tables:
         words = self.table.shape[0] - self.null
         check_ids(source, words)
         return lookup(self.table, with_null(source, words) if self.null else source, target)

@@ -134,6 +134,37 @@ class Tables:
         """The position l of each row's largest value, the first of several, shape (R,)."""
         return top(self.values, self.start)
 
+    def without_last(self) -> "Tables":
+        """The tables without their last position, which must not be the only one.
+
+        Example:
+            >>> Tables.of([[[1, 2, 3], [4, 5, 6]]]).without_last()[0].tolist()
+            [[1, 2], [4, 5]]
+        """
+        kept = np.ones(len(self.values), bool)
+        kept[self.start[1:] - 1] = False
+        return Tables(self.values[kept], self.source - 1, self.target)
+
+    def links(self, null: bool = False) -> list[set[tuple[int, int]]]:
+        """Links (l, t) from every row to the position where it is largest, the first of several.
+
+        A row of zeros has no link.
+
+        Args:
+            null: Whether the last position is NULL, which loses all ties and is never linked.
+
+        Example:
+            >>> Tables.of([[[0.6, 0.1, 0.3], [0.2, 0.3, 0.5]]]).links(null=True)
+            [{(0, 0)}]
+        """
+        best = self.best()
+        linked = (self.values[self.start[:-1] + best] > 0) & (best < self.lengths - null)
+        position = np.arange(len(best)) - _starts(self.target)[self.pair]
+        ends = np.cumsum(np.bincount(self.pair[linked], minlength=len(self)))
+        links = list(zip(best[linked].tolist(), position[linked].tolist(), strict=True))
+        begins = [0, *ends[:-1].tolist()]
+        return [set(links[a:b]) for a, b in zip(begins, ends.tolist(), strict=True)]
+
     def shares(self) -> "Tables":
         r"""Rows that sum to 1, :math:`v_l / \sum_{l'} v_{l'}`; a row of zeros becomes uniform."""
         total, values = self.sums(), self.values

@@ -6,12 +6,11 @@ import numpy as np
 
 from foveate.jobs.experiment import Records
 from foveate.metrics.calibration import cross_calibrated
-from foveate.metrics.focus import focus_true, saif
+from foveate.metrics.focus import focus_and_prediction, focus_true, saif
 from foveate.records.published import Cell
 from foveate.records.record import Array, Record
 from foveate.studies.beyond.witness.sets import STUDY
 from foveate.studies.published import cell
-from foveate.studies.vr23.signatures import confidence
 from foveate.studies.vr23.table1.rows import Row
 
 __all__ = ["CALM", "CALM_GAIN", "GAIN", "REACHED", "RULES", "VALIDATION", "witness_cells"]
@@ -56,7 +55,7 @@ def _measured(record: Record) -> dict[str, Array]:
     """In per cent, one number a seed, over the bags whose relevant segments are known."""
     final = record.final
     known: Array = np.asarray(final["z"].any(-1))
-    a_z, p_y = confidence(record)
+    a_z, p_y = focus_and_prediction(record)
     focused = focus_true(final["s"], final["z"], final.get("mask"))
     return {
         "SAIF %": 100 * _over(known, lambda s: saif(a_z[s], p_y[s])),
@@ -71,7 +70,7 @@ def _reported(record: Record) -> dict[str, Array]:
     Paradigms that look alike differ in SAIF by how sure they are, rightly or not. Answers are
     calibrated on the bags between those they are given for.
     """
-    final, (a_z, _) = record.final, confidence(record)
+    final, (a_z, _) = record.final, focus_and_prediction(record)
     known: Array = np.asarray(final["z"].any(-1))
     log_p = final["log_p"].astype(np.float64)
     y = np.broadcast_to(final["y"], log_p.shape[:2])

@@ -9,16 +9,14 @@ from torch import Tensor
 
 from foveate.bags.bag import Bag
 from foveate.data.error_modes import Boxes
-from foveate.metrics.focus import QUADRANTS, focus_true
+from foveate.metrics.focus import ACCURATE, FOCUSED, QUADRANTS, focus_true
 from foveate.metrics.sparsity import entropy_bits, nonzeros
 from foveate.models.focus import AttentionModel
 from foveate.records.record import Array, Record
 from foveate.training.stack import Stack
 
 __all__ = [
-    "ACCURATE",
     "CELLS",
-    "FOCUSED",
     "SHOWN",
     "SPREAD_BITS",
     "accurate",
@@ -31,7 +29,6 @@ __all__ = [
 
 CELLS = 60  # cells of the plane along each side, for decision regions
 SHOWN = 150  # bags of each member whose attended point is kept
-ACCURATE, FOCUSED = 0.95, 0.85  # a model is accurate from here on, and focused from here on
 SPREAD_BITS = 1.0  # entropy from which attention counts as spread: two equal segments have it
 
 

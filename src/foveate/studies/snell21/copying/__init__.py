@@ -11,7 +11,7 @@ from pydantic import Field
 from foveate.jobs.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.records.record import Record
 from foveate.settings import AtLeastTwo, Count, Positive, Settings
-from foveate.studies.snell21.copying.training import CopyTask, course, model_for
+from foveate.text.copy_training import CopyTask, course, model_for
 from foveate.text.loop import Course, built, follow
 
 __all__ = ["SPANS", "Copying", "CopyingSettings"]

@@ -11,9 +11,9 @@ from pydantic import Field
 from foveate.jobs.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.records.record import Record
 from foveate.settings import AtLeastTwo, Count, Positive, Settings, one_of
-from foveate.studies.snell21.copying.training import CopyTask
 from foveate.studies.snell21.heads.scenarios import SCENARIOS, train_scenario
 from foveate.studies.snell21.heads.search import Search, find_heads
+from foveate.text.copy_training import CopyTask
 from foveate.text.models.seq2seq import Cell, Contexts
 
 __all__ = ["VARIANTS", "Heads", "HeadsSettings"]

@@ -9,8 +9,8 @@ import torch
 
 from foveate.randomness import generator
 from foveate.records.record import Array, Record
-from foveate.studies.snell21.copying.training import course
 from foveate.studies.snell21.heads.search import Search, chosen_heads, with_heads
+from foveate.text.copy_training import course
 from foveate.text.loop import Course, follow
 
 if TYPE_CHECKING:

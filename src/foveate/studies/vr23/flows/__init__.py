@@ -8,20 +8,16 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import torch
 from pydantic import Field
-from torch import nn
 
 from foveate.attention.paradigms import PARADIGMS
-from foveate.bags.bag import Bag
 from foveate.dynamics import vr23
 from foveate.jobs.experiment import EXPERIMENTS, Experiment, Scale, Work
-from foveate.models.focus import FCAM
 from foveate.randomness import generator
-from foveate.records.record import Array, Record
+from foveate.records.record import Record
 from foveate.settings import AtLeastTwo, Count, NonEmpty, Positive, Settings
-from foveate.training.loop import Training
-from foveate.training.plan import Plan
+from foveate.training.population_descent import descend_population
 
-__all__ = ["FlowSettings", "Flows", "descend"]
+__all__ = ["FlowSettings", "Flows"]
 
 NAMES = vr23.PARADIGMS
 
@@ -96,50 +92,12 @@ def _flow_part(settings: FlowSettings, m: int, C: int, until: float, _: Path, te
     return Record(t, values, {}, {"m": m, "C": C, "members": list(NAMES)})
 
 
-def descend(m: int, C: int, lr: float, until: float) -> dict[str, Array]:
-    """Full-batch gradient descent from zero on the whole population, by the library's own loop.
-
-    The background is exactly zero: its mean, which is all the flow sees of it. [vr23] Sec. 4
-
-    Returns:
-        ``mu`` and ``nu`` after each step (steps + 1, 3), and the final weights ``f`` (3, C) and
-        ``g`` (3, C, C), for the three paradigms.
-    """
-    x = torch.zeros(C, m, C, dtype=torch.float64)
-    x[torch.arange(C), 0] = torch.eye(C, dtype=torch.float64)
-    bag = Bag(x, torch.arange(C), torch.arange(m).expand(C, -1) == 0)
-    steps = round(until / lr)
-    plan = Plan(
-        epochs=steps, batch=C, lr=lr, optimizer="sgd", momentum=0, dtype="float64", every=steps
-    )
-    rules = [PARADIGMS.get(name)() for name in NAMES]
-    training = Training(partial(_zero_model, C), bag, bag, rules, [0] * len(NAMES), plan)
-    path = [training.stack.flat.clone()]
-    while not training.done:
-        training.run_epoch()
-        path.append(training.stack.flat.clone())
-    f, g = torch.stack(path).split([C, C * C], -1)
-    return {
-        "mu": (g[..., 0] - g[..., 1]).numpy(),
-        "nu": f[..., 0].numpy(),
-        "f": f[-1].numpy(),
-        "g": g[-1].numpy(),
-    }
-
-
-def _zero_model(C: int) -> FCAM:
-    model = FCAM(nn.Linear(C, 1, bias=False), nn.Linear(C, C, bias=False))
-    for weight in model.parameters():
-        nn.init.zeros_(weight)
-    return model
-
-
 def _descent_part(settings: FlowSettings, _: Path, tell: Any) -> Record:
     """Descents at every step size on the grid of the largest; members are (paradigm, step)."""
     grid = settings.steps[0] * np.arange(round(settings.until / settings.steps[0]) + 1)
     paths = []
     for done, lr in enumerate(settings.steps, 1):
-        path = descend(settings.m, settings.C, lr, settings.until)
+        path = descend_population(settings.m, settings.C, lr, settings.until)
         every = round(settings.steps[0] / lr)
         curves = {k: path[k][::every][: len(grid)].T for k in ("mu", "nu")}
         paths.append({**path, **curves})

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from foveate.data import DATASETS
 from foveate.jobs.experiment import EXPERIMENTS, Experiment, Records, Scale, Work
-from foveate.metrics.focus import attention_on
+from foveate.metrics.focus import focus_and_prediction
 from foveate.metrics.intervals import Interval, mean_interval
 from foveate.models.focus import FCAM
 from foveate.models.nets import pair
@@ -15,11 +15,10 @@ from foveate.records.findings import Finding
 from foveate.records.record import Array, Record
 from foveate.settings import AtLeastTwo, Count, NonEmpty, Positive, Settings
 from foveate.studies.verdicts import above, below, verdict_of
-from foveate.training.evaluation import label_probability
 from foveate.training.loop import fit
 from foveate.training.plan import Plan
 
-__all__ = ["SignatureSettings", "Signatures", "confidence"]
+__all__ = ["SignatureSettings", "Signatures"]
 
 RULES = ("soft", "hard", "lvml", "hybrid", "random")
 DEVIATION = (
@@ -96,20 +95,13 @@ def _train(settings: SignatureSettings, rule: str, m: int, checkpoint: Path, tel
     return fit(build, train, test, rule, seeds=seeds, plan=plan, checkpoint=checkpoint, report=tell)
 
 
-def confidence(record: Record) -> tuple[Array, Array]:
-    """Focus score a_z and probability of the true class for every seed and bag, (S, n) each."""
-    final = record.final
-    a_z = attention_on(final["alpha"], final["z"])
-    return a_z, label_probability(final["log_p"], final["y"])
-
-
 def _middling(record: Record) -> Array:
-    a_z, _ = confidence(record)
+    a_z, _ = focus_and_prediction(record)
     return ((a_z >= 0.2) & (a_z < 0.8)).mean(1)
 
 
 def _sure(record: Record) -> Array:
-    return (confidence(record)[1] >= 0.8).mean(1)
+    return (focus_and_prediction(record)[1] >= 0.8).mean(1)
 
 
 def _signature(

@@ -1,7 +1,6 @@
 """Figures of the signatures: where bags lie in (focus, prediction), and what the hybrid gains."""
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 import altair as alt
@@ -10,12 +9,13 @@ import numpy as np
 from foveate.charts.palette import colour, label
 from foveate.charts.render import with_rows
 from foveate.jobs.experiment import Records
-from foveate.metrics.focus import EDGES, heat_map
 from foveate.metrics.intervals import mean_interval
-from foveate.records.record import Record
-from foveate.studies.vr23.signatures import RULES, SignatureSettings, confidence
+from foveate.report.drawing.focus_charts import heat_map_chart
+from foveate.studies.vr23.signatures import RULES, SignatureSettings
 
-__all__ = ["figures", "heat_map_chart"]
+__all__ = ["figures"]
+
+CELL = 30  # pixels
 
 
 def figures(settings: SignatureSettings, records: Records) -> Mapping[str, Any]:
@@ -27,7 +27,10 @@ def figures(settings: SignatureSettings, records: Records) -> Mapping[str, Any]:
     """
     rows = [
         alt.hconcat(
-            *(heat_map_chart(records[f"{rule}-m{m}"], f"{label(rule)}, m = {m}") for rule in RULES)
+            *(
+                heat_map_chart(records[f"{rule}-m{m}"], f"{label(rule)}, m = {m}", CELL)
+                for rule in RULES
+            )
         )
         for m in settings.lengths
     ]
@@ -35,30 +38,6 @@ def figures(settings: SignatureSettings, records: Records) -> Mapping[str, Any]:
         description="Share of held-out bags by focus score and by probability of the true class."
     )
     return {"heat-maps": maps, "gains": _gains(settings.lengths, records)}
-
-
-def heat_map_chart(record: Record, title: str) -> alt.LayerChart:
-    """Share of held-out bags by focus score and by probability of the true class. [vr23] Fig. 1"""
-    share = 100 * heat_map(*confidence(record)).mean(0)
-    cells = len(EDGES) - 1
-    names = [f"{a:.1f}–{b:.1f}" for a, b in pairwise(EDGES)]
-    rows = [
-        {"x": names[j], "y": names[i], "share": float(share[i, j]), "text": f"{share[i, j]:.0f}"}
-        for i in range(cells)
-        for j in range(cells)
-    ]
-    base = alt.Chart().encode(
-        x=alt.X("x:O", title="focus a_z", sort=names, axis=alt.Axis(labelAngle=-60)),
-        y=alt.Y("y:O", title="probability of the class", sort=names[::-1]),
-    )
-    square = base.mark_rect().encode(
-        color=alt.Color("share:Q", scale=alt.Scale(domain=[0, 100], scheme="blues"), legend=None)
-    )
-    text = base.mark_text(fontSize=10).encode(
-        text="text:N",
-        color=alt.condition("datum.share > 55", alt.value("white"), alt.value("black")),
-    )
-    return with_rows(alt.layer(square, text).properties(width=105, height=105, title=title), rows)
 
 
 def _gains(lengths: Sequence[int], records: Records) -> alt.LayerChart:

@@ -7,15 +7,16 @@ import altair as alt
 
 from foveate.charts.palette import label
 from foveate.jobs.experiment import Records
+from foveate.report.drawing.focus_charts import heat_map_chart
 from foveate.studies.comparison_chart import beside
-from foveate.studies.vr23.signatures.figures import heat_map_chart
 from foveate.studies.vr23.table1 import Table1Settings
-from foveate.studies.vr23.table1.findings import table1_cells
+from foveate.studies.vr23.table1.cells import table1_cells
 from foveate.studies.vr23.table1.published import PUBLISHED
 from foveate.studies.vr23.table1.rows import ROWS
 
 __all__ = ["figures"]
 
+CELL = 30  # pixels
 MAPPED = ("soft", "hard", "lvml", "hybrid")  # [vr23] Figure 1, and the hybrid
 
 
@@ -30,7 +31,9 @@ def figures(settings: Table1Settings, records: Records) -> Mapping[str, Any]:
         rows = [
             alt.hconcat(
                 *(
-                    heat_map_chart(records[f"{row}-{rule}"], f"{label(rule)}, {ROWS[row].group}")
+                    heat_map_chart(
+                        records[f"{row}-{rule}"], f"{label(rule)}, {ROWS[row].group}", CELL
+                    )
                     for rule in MAPPED
                 )
             )

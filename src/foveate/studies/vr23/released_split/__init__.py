@@ -1,0 +1,185 @@
+"""What the released split of images adds to SAIF and accuracy. [vr23] Table 1, released code
+
+The released code cuts training and test mosaics from the same images. Each model is trained once
+and measured on mosaics of test images (the clean split) and on new mosaics of its training images
+(the released split), the latter apart by whether their relevant image was in a training mosaic.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from foveate.attention.paradigms import PARADIGMS, Paradigm
+from foveate.bags.bag import Bag
+from foveate.data import DATASETS, Split
+from foveate.data.files.hub import locate
+from foveate.data.image_mosaics import relevant_seen
+from foveate.errors import FoveateError
+from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
+from foveate.models.focus import FCAM
+from foveate.models.nets import pair
+from foveate.records.published import Cell, PublishedTable
+from foveate.records.record import Record
+from foveate.settings import AtLeastTwo, Count, NonEmpty, Positive, Settings, one_of
+from foveate.studies.published import Reproduction
+from foveate.studies.trials import Trial, seconds_of_all
+from foveate.studies.vr23.table1.published import PUBLISHED as TABLE1
+from foveate.training.evaluation import read_stack
+from foveate.training.loop import fit
+from foveate.training.plan import Plan
+from foveate.training.stack import MemberBags
+
+__all__ = ["GROUPS", "ReleasedSplit", "ReleasedSplitSettings"]
+
+GROUPS = {"cifar10-features": "CIFAR10", "cifar100-features": "CIFAR100", "digits": "Digits"}
+"""What Table 1 calls a data set."""
+RULES = ("soft", "hard", "lvml", "hybrid")
+
+
+class ReleasedSplitSettings(Settings):
+    """Which data sets and paradigms, and how they are trained."""
+
+    data: NonEmpty[Annotated[str, one_of(GROUPS)]] = ("cifar10-features", "cifar100-features")
+    rules: NonEmpty[Annotated[str, one_of(RULES)]] = RULES
+    m: AtLeastTwo = 5
+    n: Count = 30_000  # [vr23] Sec. 5: the share of images that is seen depends on it
+    n_test: Count = 10_000  # [vr23] does not say
+    epochs: Count = 60
+    batch: Count = 256  # [vr23] released code
+    lr: Positive = 1e-3
+    switch: Positive = 0.8  # [vr23] does not say
+    seeds: Count = 2
+
+
+@EXPERIMENTS.register("released-split")
+class ReleasedSplit(Reproduction):
+    """Soft, hard, LVML and hybrid attention on the clean split and on the released one."""
+
+    published = PublishedTable(
+        "vr23 Table 1 over features: clean and released split of the images",
+        "[vr23] Table 1, on the released split",
+        {key: value for key, value in TABLE1.numbers.items() if key[0].startswith("CIFAR")},
+    )
+    about = "SAIF and accuracy on mosaics of test images and on mosaics of the training images"
+    long = True
+    scales: ClassVar[Mapping[Scale, Settings]] = {
+        "smoke": ReleasedSplitSettings(data=("digits",), n=40, n_test=30, epochs=2, batch=20),
+        "small": ReleasedSplitSettings(),
+        "paper": ReleasedSplitSettings(epochs=150, seeds=5),
+    }
+
+    def parts(self, settings: ReleasedSplitSettings) -> Mapping[str, Work]:
+        return {
+            f"{data}-{rule}": partial(_train, settings, data, rule)
+            for data in settings.data
+            for rule in settings.rules
+        }
+
+    def cells(self, settings: ReleasedSplitSettings, records: Records) -> list[Cell]:
+        from foveate.studies.vr23.released_split.cells import released_split_cells
+
+        return released_split_cells(settings, records)
+
+    def differs(self, settings: ReleasedSplitSettings, records: Records) -> list[str]:
+        from foveate.studies.vr23.released_split.cells import deviations
+
+        return deviations(settings, records)
+
+    def runnable(self, settings: ReleasedSplitSettings) -> tuple[Settings, dict[str, str]]:
+        reasons: dict[str, str] = {}
+        for data in settings.data:
+            try:
+                if data.endswith("-features"):
+                    name = data.removesuffix("-features")
+                    locate(name, f"uoft-cs/{name}")
+            except FoveateError as error:
+                reasons[data] = str(error)
+        present = tuple(data for data in settings.data if data not in reasons)
+        absent = {f"{GROUPS[data]} m={settings.m}": why for data, why in reasons.items()}
+        return settings.model_copy(update={"data": present}), absent
+
+    def seconds(
+        self, settings: ReleasedSplitSettings, report: Callable[[str, int, int], None] | None = None
+    ) -> float:
+        trials = {
+            f"{data}-{rule}": _trial(settings, data, rule)
+            for data in settings.data
+            for rule in settings.rules
+        }
+        return seconds_of_all(trials, report)
+
+
+def _rule(settings: ReleasedSplitSettings, name: str) -> Paradigm:
+    return PARADIGMS.get(name).from_settings(switch=settings.switch)
+
+
+def _trial(settings: ReleasedSplitSettings, data: str, rule: str) -> Trial:
+    """One training of all seeds, measured on the clean split."""
+    source = DATASETS.get(data)()
+    plan = Plan(
+        epochs=settings.epochs,
+        batch=settings.batch,
+        lr=settings.lr,
+        every=max(settings.epochs // 4, 1),
+    )
+
+    def load(split: Split, seed: int) -> Bag:
+        n = settings.n if split == "train" else settings.n_test
+        return source.load(split, n=n, m=settings.m, seed=seed)
+
+    def build(train: Bag) -> FCAM:
+        f, g, layer = pair("mlp", train.segment_shape, len(source.classes))
+        return FCAM(f, g, layer=layer)
+
+    return Trial(load, build, _rule(settings, rule), settings.seeds, plan)
+
+
+def _train(
+    settings: ReleasedSplitSettings,
+    data: str,
+    rule: str,
+    checkpoint: Path,
+    progress: Callable[[int, int], None],
+) -> Record:
+    """Train all seeds, then read the released split too.
+
+    The record's ``final`` has ``released_`` alpha, log_p, y and z like those of the clean split,
+    and ``seen`` (S, n): whether the relevant image of a released test mosaic was trained on.
+    """
+    trial = _trial(settings, data, rule)
+    seeds = range(settings.seeds)
+    train, test = ([trial.bags(split, seed) for seed in seeds] for split in ("train", "test"))
+    record = fit(
+        lambda: trial.build(train[0]),
+        train,
+        test,
+        trial.rule,
+        seeds=seeds,
+        plan=trial.plan,
+        checkpoint=checkpoint,
+        report=progress,
+    )
+    load = DATASETS.get(data)().with_split("released").load
+    released = [load("test", n=settings.n_test, m=settings.m, seed=seed) for seed in seeds]
+    bags = MemberBags(released, settings.seeds)
+    reading = read_stack(record.trained, bags, trial.rule)
+    seen = [relevant_seen(*both).numpy() for both in zip(train, released, strict=True)]
+
+    final = {
+        **record.final,
+        "released_alpha": reading.alpha.numpy(),
+        "released_log_p": reading.log_p.numpy(),
+        "released_y": bags.y.numpy(),
+        "released_z": np.stack([bag.z.numpy() for bag in released if bag.z is not None]),
+        "seen": np.stack(seen),
+    }
+    return replace(record, final=final, meta={**record.meta, **_counts(train[0])})
+
+
+def _counts(train: Bag) -> dict[str, int]:
+    """How many mosaics there were, and from how many images they were cut."""
+    return {"n": len(train), "images": len(train.bank)}

@@ -1,0 +1,60 @@
+"""Sparse tables of translation probabilities: estimation from expected counts, and entry lookup."""
+
+import numpy as np
+from scipy import sparse
+
+from foveate.text.statistics.word_pairs import number
+from foveate.types import Array
+
+__all__ = ["normalised", "table_keys", "table_positions"]
+
+
+def normalised(counts: sparse.csr_array, prior: float = 0.0) -> sparse.csr_array:
+    r"""Rows of expected counts as (sub-)probabilities.
+
+    Without a prior :math:`\theta_{i,o} = c_{i,o} / \sum_{o'} c_{i,o'}`. With a Dirichlet prior the
+    mean-field value of variational Bayes,
+    :math:`\exp(\psi(c_{i,o} + a) - \psi(\sum_{o'} (c_{i,o'} + a)))`, which takes probability away
+    from rare pairs of words.
+
+    Args:
+        counts: Expected counts, shape (I, O).
+        prior: Concentration a of the Dirichlet prior for each stored entry; 0 for none.
+
+    Example:
+        >>> normalised(sparse.csr_array([[1.0, 3.0]])).toarray()
+        array([[0.25, 0.75]])
+    """
+    each = np.diff(counts.indptr)
+    row = np.repeat(np.arange(counts.shape[0]), each)
+    total = np.bincount(row, counts.data, counts.shape[0])
+    if prior:
+        from scipy.special import digamma
+
+        data = np.exp(digamma(counts.data + prior) - digamma(total + prior * each)[row])
+    else:
+        data = counts.data / np.maximum(total, np.finfo(float).tiny)[row]
+    return sparse.csr_array((data, counts.indices, counts.indptr), counts.shape)
+
+
+def table_keys(table: sparse.csr_array) -> Array:
+    """The numbers i · O + o of the stored entries (i, o), ascending."""
+    row = np.repeat(np.arange(table.shape[0], dtype=np.int64), np.diff(table.indptr))
+    return row * table.shape[1] + table.indices
+
+
+def table_positions(keys: Array, wanted: Array) -> Array:
+    """Where each wanted key is among sorted keys, ``len(keys)`` where it is not.
+
+    Args:
+        keys: Sorted, different from each other, shape (K,).
+        wanted: In any order, shape (N,).
+
+    Example:
+        >>> table_positions(np.array([2, 5, 7]), np.array([7, 3, 2]))
+        array([2, 3, 0], dtype=int32)
+    """
+    different, places = number(wanted)
+    at = np.searchsorted(keys, different)
+    at[np.append(keys, -1)[at] != different] = len(keys)
+    return at.astype(np.int32)[places]

@@ -1,0 +1,79 @@
+import numpy as np
+import pytest
+
+from foveate.data import DATASETS
+from foveate.data.image_mosaics import relevant_seen
+from foveate.errors import FoveateError
+from foveate.jobs.experiment import of_run, start_experiment
+from foveate.studies.vr23.released_split.cells import clean_scores, released_scores
+
+
+def test_released_test_mosaics_are_cut_from_training_images():
+    data = DATASETS.get("digits")()
+    train = data.load("train", n=200, m=5, seed=3)
+    clean, released = (
+        data.with_split(split).load("test", n=50, m=5, seed=3) for split in ("clean", "released")
+    )
+    seen = {row.tobytes() for row in train.x.bank.numpy()}
+    assert all(row.tobytes() in seen for row in released.x.bank.numpy())
+    assert not any(row.tobytes() in seen for row in clean.x.bank.numpy())
+
+
+def test_training_mosaics_are_the_same_in_both_splits():
+    data = DATASETS.get("digits")()
+    one, other = (
+        data.with_split(split).load("train", n=20, m=5, seed=1) for split in ("clean", "released")
+    )
+    np.testing.assert_array_equal(one.x.index, other.x.index)
+    np.testing.assert_array_equal(one.x.bank, other.x.bank)
+
+
+def test_seen_images_are_those_of_training_mosaics_by_enumeration():
+    data = DATASETS.get("digits")().with_split("released")
+    train, test = (data.load(split, n=60, m=4, seed=0) for split in ("train", "test"))
+    used = {train.x.bank[row].numpy().tobytes() for row in train.x.index.flatten()}
+    expected = [
+        test.x.bank[row[flags][0]].numpy().tobytes() in used
+        for row, flags in zip(test.x.index, test.z, strict=True)
+    ]
+    assert relevant_seen(train, test).tolist() == expected
+    assert 0 < sum(expected) < len(expected)
+
+
+def test_no_test_image_of_the_clean_split_was_seen():
+    data = DATASETS.get("digits")()
+    train, test = (data.load(split, n=60, m=4, seed=0) for split in ("train", "test"))
+    assert not relevant_seen(train, test).any()
+
+
+def test_a_data_set_without_images_has_no_released_split():
+    with pytest.raises(FoveateError, match="'gaussians' is not cut from images"):
+        DATASETS.get("gaussians")().with_split("released")
+    with pytest.raises(FoveateError, match="must be one of clean, released, got 'both'"):
+        DATASETS.get("digits")().with_split("both")
+
+
+def test_released_numbers_are_the_weighted_mean_of_seen_and_unseen(tmp_path):
+    run = start_experiment("released-split", "smoke", {"n": 60, "n_test": 80}, out=tmp_path / "run")
+    experiment, settings = of_run(run)
+    records = run.records()
+    cells = {
+        (c.name, c.setting, c.measure): np.array(c.values)
+        for c in experiment.cells(settings, records)
+    }
+    for rule in settings.rules:
+        share = cells[rule, "released split", "images seen %"] / 100
+        for measure in ("SAIF", "accuracy"):
+            seen, unseen = (
+                cells[rule, "released split", f"{measure}, {which} images %"]
+                for which in ("seen", "unseen")
+            )
+            np.testing.assert_allclose(
+                share * seen + (1 - share) * unseen,
+                cells[rule, "released split", f"{measure} %"],
+                rtol=1e-4,
+            )
+        record = records[f"digits-{rule}"]
+        np.testing.assert_allclose(clean_scores(record).correct.mean(-1), record.last("accuracy"))
+        np.testing.assert_allclose(clean_scores(record).strong.mean(-1), record.last("saif"))
+        assert released_scores(record).correct.shape == (2, 80)
