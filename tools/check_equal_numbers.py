@@ -133,6 +133,7 @@ def foveate(command: list[str], folder: Path) -> str:
 def interrupt(run: Path) -> None:
     """Delete the last part's record and mark the run as running."""
     manifest = json.loads((run / "manifest.json").read_text())
+    manifest.pop("checksum", None)
     (run / manifest["parts"][-1] / "record.npz").unlink()
     (run / "manifest.json").write_text(json.dumps(manifest | {"status": "running"}))
 

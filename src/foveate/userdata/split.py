@@ -16,6 +16,7 @@ from foveate.errors import FoveateError
 from foveate.io.collection import Collection
 from foveate.io.view import View, content
 from foveate.randomness import stable_permutation
+from foveate.records.checksums import seal_json, verify_json
 from foveate.records.record import write_atomically
 from foveate.types import Array
 
@@ -78,8 +79,7 @@ def keep_split(split: Split, ids: Sequence[str], folder: Path) -> None:
     rows = split.as_rows()
     names = {part: [ids[i] for i in chosen] for part, chosen in rows.items()}
     content = {"how": split.how, "method": split.method, **names, "rows": rows}
-    text = json.dumps(content, ensure_ascii=False, indent=1)
-    write_atomically(folder / KEPT, lambda file: file.write(text.encode()))
+    write_atomically(folder / KEPT, seal_json(content, indent=1))
 
 
 def stored_split(folder: Path, collection: Collection) -> Split | None:
@@ -91,12 +91,14 @@ def stored_split(folder: Path, collection: Collection) -> Split | None:
     """
     path = folder / KEPT
     try:
-        content = json.loads(path.read_text("utf-8"))
+        content = verify_json(path, json.loads(path.read_text("utf-8")))
         rows = {part: [int(row) for row in content["rows"][part]] for part in PARTS}
         names = {part: [collection.ids[row] for row in rows[part]] for part in PARTS}
     except FileNotFoundError:
         return None
-    except (ValueError, TypeError, KeyError, IndexError) as error:
+    except FoveateError:
+        raise
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
         raise FoveateError(f"{path} is damaged: {type(error).__name__} {error}") from None
     every = sorted(row for part in rows.values() for row in part)
     if len(set(every)) != len(every) or any(row < 0 for row in every):
