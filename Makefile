@@ -4,10 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo test lint types tests bench ledger clean
+.PHONY: demo test lint types tests bench docs ledger clean
 
 demo: $(READY)          ## the main job: race five paradigms on digits mosaics, end with a report
-	$(BIN)/foveate race digits
+	$(BIN)/foveate demo
 
 test: lint types tests  ## all that CI checks
 
@@ -23,6 +23,11 @@ tests: $(READY)
 
 bench: $(READY)
 	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
+
+docs: $(READY)          ## the documentation site in docs/_build/html; warnings are errors
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
+	@echo docs/_build/html/index.html
 
 ledger: $(READY)        ## run every claim at small scale; renew the shipped ledger and its docs
 	$(BIN)/foveate claims --run --long --report --docs docs/papers

@@ -1,5 +1,6 @@
 """The same quantities as plain loops: slow, obvious, and independent of the library."""
 
+import itertools
 import math
 
 import torch
@@ -49,6 +50,47 @@ def logit_loop(alpha, x, g, y) -> Tensor:
         logits = sum(a[j] * g(bag[j][None])[0] for j in range(len(bag)))
         losses.append(torch.logsumexp(logits, 0) - logits[label])
     return torch.stack(losses)
+
+
+def odds_loop(g, bag: Tensor, kind: str) -> Tensor:
+    """Odds of every class in a bag by enumeration of its segments."""
+    each = [g(segment[None])[0].exp() for segment in bag]
+    if kind == "max":
+        return torch.stack(
+            [max((odds[c] for odds in each), key=float) for c in range(len(each[0]))]
+        )
+    if kind == "presence":
+        return sum(each)
+    total = torch.zeros_like(each[0])
+    for shown in itertools.product((False, True), repeat=len(each)):  # which segments show it
+        if any(shown):
+            chosen = [odds for odds, there in zip(each, shown, strict=True) if there]
+            total = total + torch.stack(chosen).prod(0)
+    return total
+
+
+def pooled_loop(x, g, y, kind: str, absent=(), bias: float = 0.0) -> Tensor:
+    """Losses of max, presence and noisy-or pooling."""
+    losses = []
+    for bag, label in zip(x, y, strict=True):
+        odds = odds_loop(g, bag, kind)
+        odds = torch.stack(
+            [torch.tensor(bias).double().exp() if c in absent else o for c, o in enumerate(odds)]
+        )
+        losses.append(-(odds[label] / odds.sum()).log())
+    return torch.stack(losses)
+
+
+def additive_loop(alpha, x, g, y) -> Tensor:
+    losses = []
+    for a, bag, label in zip(alpha, x, y, strict=True):
+        logits = sum(g((a[j] * bag[j])[None])[0] for j in range(len(bag)))
+        losses.append(torch.logsumexp(logits, 0) - logits[label])
+    return torch.stack(losses)
+
+
+def mean_loop(alpha, x, g, y) -> Tensor:
+    return soft_loop(torch.full_like(alpha, 1 / alpha.shape[1]), x, g, y)
 
 
 def responsibilities_loop(alpha, x, g, y) -> Tensor:

@@ -31,7 +31,7 @@ LADDER = [
     {"jobs"},
     {"studies"},
     {"lab"},
-    {"cli"},
+    {"cli", "__main__"},
 ]
 LEVEL = {name: level for level, names in enumerate(LADDER) for name in names}
 
@@ -328,3 +328,13 @@ def test_no_study_is_imported_by_name_outside_studies(module):
         if name.startswith("foveate.studies.") and name.split(".")[2] in folders
     ]
     assert not named
+
+
+@pytest.mark.parametrize("module", [name for name in INSIDE if package(name) != "bags"])
+def test_only_bags_distinguishes_the_forms_of_segments(module):
+    calls = [
+        node
+        for node in ast.walk(TREES[module])
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance"
+    ]
+    assert not [call for call in calls if "Mosaics" in ast.unparse(call.args[1])]

@@ -6,7 +6,7 @@ This page is the table of contents; names are imported when they are first used.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 CONTENTS = {
     # data

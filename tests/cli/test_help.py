@@ -65,5 +65,5 @@ def test_help_names_every_command_and_flag():
     flags += " equal-compute epochs batch lr optimizer validation patience stop-below"
     for flag in (flags + " config out json").split():
         assert f"--{flag}" in out
-    assert succeed("--version").strip() == "foveate 0.1.0"
+    assert succeed("--version").strip() == "foveate 0.2.0"
     assert os.listdir() == []

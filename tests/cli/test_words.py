@@ -13,6 +13,9 @@ from foveate.metrics.alignment import alignment_scores, pharaoh, read_pharaoh
 from foveate.randomness import generator
 from foveate.text.corpora import load_pairs, load_texts
 from foveate.text.corpora.copying import copying
+from foveate.text.models.stored_reader import load_reader
+from foveate.text.statistics.diagonal import fit_diagonal
+from foveate.text.statistics.hmm import fit_hmm
 from foveate.text.statistics.ibm1 import fit_ibm1
 
 from .typed import call, complain, contents, succeed
@@ -66,6 +69,37 @@ def test_align_scores_against_gold(pairs, here):
     scores = alignment_scores(read_pharaoh(here / "a.txt"), read_pharaoh(here / "gold.txt"))
     for name, value in zip(("AER", "precision", "recall"), scores[:3], strict=True):
         assert f"{name:<9} {value:.3f} [" in out
+
+
+def test_only_lines_with_gold_are_scored(pairs, here):
+    """Gold for the first 20 of 120 pairs: scores are those of these pairs alone."""
+    gold = (here / "gold.txt").read_text().splitlines()[:20]
+    (here / "gold.txt").write_text("\n".join(gold + [""] * 100) + "\n")
+    out = succeed("align", "s.txt", "t.txt", "--out", "a.txt", "--gold", "gold.txt")
+    scores = alignment_scores(
+        read_pharaoh(here / "a.txt")[:20], read_pharaoh(here / "gold.txt")[:20]
+    )
+    assert "scored on the 20 of 120 pairs that have gold links\n" in out
+    assert f"AER       {scores.aer:.3f} [" in out
+    (here / "gold.txt").write_text("\n" * 120)
+    arguments = ("align", "s.txt", "t.txt", "--out", "b.txt", "--gold", "gold.txt")
+    assert "gold.txt has no links" in refuse(here, *arguments)
+
+
+@pytest.mark.parametrize("method", ["ibm1-diagonal", "hmm"])
+def test_align_by_position_models(pairs, here, method):
+    fit = {"hmm": fit_hmm, "ibm1-diagonal": fit_diagonal}[method]
+    flags = ("--method", method, "--report", "a.html", "--gold", "gold.txt")
+    succeed("align", "s.txt", "t.txt", "--out", "a.txt", *flags)
+    expected = fit(pairs.source, pairs.target).align(pairs.source, pairs.target)
+    assert read_pharaoh(here / "a.txt") == expected
+    assert "iteration 5 of 5" in (here / "a.html").read_text()
+
+
+def test_align_with_null(pairs, here):
+    succeed("align", "s.txt", "t.txt", "--out", "a.txt", "--null", "--report", "a.html")
+    model = fit_ibm1(pairs.source, pairs.target, null=True)
+    assert read_pharaoh(here / "a.txt") == model.align(pairs.source, pairs.target)
 
 
 def test_possible_links_count_as_such(here):
@@ -173,6 +207,44 @@ def test_read_trains_and_writes_a_page(texts, here):
     assert "What a reader looks at in texts.csv" in page
     assert "truly <bdi>with</bdi>" in page
     assert "truly <bdi>without</bdi>" in page
+
+
+def test_read_writes_numbers_tokens_and_model(texts, here):
+    flags = ("--steps", "30", "--d", "8", "--embedding", "8")
+    out = succeed("read", texts, *flags, "--out", "page.html")
+    numbers = json.loads((here / "page.numbers.json").read_text())
+    assert f"A(α, β) {numbers['agreement']['alpha, beta']['A_fair']:.2f}" in out
+    assert numbers["rationales"] is None
+    with (here / "page.tokens.csv").open() as file:
+        tokens = list(csv.DictReader(file))
+    words = texts.read_text().splitlines()[1 + int(tokens[0]["row"])].split(",")[0].split()
+    rows = [token for token in tokens if token["row"] == tokens[0]["row"]]
+    assert [token["word"] for token in rows] == words
+    assert sum(float(token["alpha"]) for token in rows) == pytest.approx(1, abs=1e-5)
+    assert len({token["row"] for token in tokens}) == numbers["texts"]
+    assert load_reader(here / "page.model.safetensors").classes == ("with", "without")
+
+
+def test_read_takes_three_classes_and_rationales(here):
+    rng = np.random.default_rng(0)
+    rows = []
+    for i in range(150):
+        words = [f"w{k}" for k in rng.integers(30, size=8)]
+        at = int(rng.integers(8))
+        words[at] = ("red", "green", "blue")[i % 3]
+        flags = [int(k == at) for k in range(8)]
+        rows.append({"text": " ".join(words), "label": words[at], "why": flags})
+    (here / "x.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    flags = ("--steps", "150", "--d", "8", "--embedding", "8", "--lr", "0.02")
+    out = succeed("read", "x.jsonl", *flags, "--rationale", "why", "--table", "parquet")
+    numbers = json.loads((here / "texts.numbers.json").read_text())
+    assert numbers["accuracy"] > 0.9
+    assert numbers["rationales"]["texts"] == numbers["texts"]
+    assert numbers["rationales"]["alpha"]["auc"] > 0.8
+    assert "rationales: α on them" in out
+    table = pq.read_table(here / "texts.tokens.parquet")
+    assert table.column_names[-1] == "rationale"
+    assert "says" in (here / "texts.html").read_text()
 
 
 def test_users_words_are_shown_as_written_and_escaped(here):
@@ -284,12 +356,11 @@ def test_bad_arguments_are_one_sentence(pairs, texts, here, arguments, said):
     assert said in refuse(here, *arguments)
 
 
-def test_three_classes_can_be_diagnosed_but_not_read(here):
+def test_three_classes_can_be_diagnosed_and_read(here):
     rows = [("good one", "a"), ("bad one", "b"), ("so one", "c")] * 30
     (here / "x.csv").write_text(table(*rows))
     assert json.loads(succeed("diagnose", "x.csv", "--json"))["verdict"] == "likely"
-    said = refuse(here, "read", "x.csv")
-    assert said == "x.csv: a reader tells two classes apart, there are 3: a, b, c"
+    assert "held-out texts" in succeed("read", "x.csv", "--steps", "5", "--d", "4")
 
 
 def test_too_few_sentences_are_said(here):

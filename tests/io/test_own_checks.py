@@ -283,14 +283,14 @@ def test_errors_end_with_code_2(table):
 
 
 def test_what_cannot_be_read_is_one_sentence(table):
-    table.write_text(table.read_text().replace(",7\n", ",nan\n", 1))
+    table.write_text(table.read_text().replace(",7\n", ",inf\n", 1))
     code, out, err = call("check", table, *FLAGS)
     assert (code, out) == (2, "")
-    assert err == f"foveate: {table}, line 2, column 'c': must be finite, got nan\n"
+    assert err == f"foveate: {table}, line 2, column 'c': must be finite, got inf\n"
     code, out, err = call("check", table, *FLAGS, "--json")
     assert (code, err) == (2, "")
     (problem,) = json.loads(out)["problems"]
-    assert problem["what"] == f"{table}, line 2, column 'c': must be finite, got nan"
+    assert problem["what"] == f"{table}, line 2, column 'c': must be finite, got inf"
     code, _, err = call("check", table, "--bag", "slyde")
     assert code == 2
     assert "has no column 'slyde'. Did you mean 'slide'?" in err

@@ -18,13 +18,13 @@ def changed(row, column, value):
 @pytest.mark.parametrize(
     ("row", "column", "value", "said"),
     [
-        (1, "b", "nan", r"line 3, column 'b': must be finite, got nan"),
+        (1, "b", "nan", r"line 3, column 'b': is missing"),
         (1, "b", "-inf", r"line 3, column 'b': must be finite, got -inf"),
         (1, "b", "1e39", r"line 3, column 'b': must be at most 3.403e\+38 in size, got 1e\+39"),
-        (1, "b", "", r"line 3, column 'b': is missing; if this column is no part"),
-        (2, "a", "cat", r"line 4, column 'a': must be a number, got 'cat'"),
-        (2, "a", "1_0", r"line 4, column 'a': must be a number, got '1_0'"),
-        (2, "label", "", r"line 4, column 'label': is missing"),
+        (1, "b", "", r"line 3, column 'b': is missing"),
+        (2, "a", "cat", r"line 4, column 'a': must be a number, as 3 cells .* are, got 'cat'"),
+        (2, "a", "1_0", r"line 4, column 'a': must be a number, as 3 cells .* are, got '1_0'"),
+        (2, "label", "", r"line 4, column 'label': must be one .* 's2', got a missing value after"),
         (
             2,
             "label",
@@ -51,7 +51,7 @@ def changed(row, column, value):
 def test_a_bad_cell_is_named(tmp_path, row, column, value, said):
     path = write(tmp_path / "t.csv", rows=changed(row, column, value))
     with pytest.raises(FoveateError, match=said) as caught:
-        read_bags(path)
+        read_bags(path, missing="refuse")
     assert str(caught.value).startswith(f"{path}, line ")
     assert "\n" not in str(caught.value)
 
@@ -61,13 +61,13 @@ def test_row_17_of_parquet_is_named(tmp_path):
     rows[16][3] = rows[20][3] = float("nan")
     path = write(tmp_path / "t.parquet", ["bag", "label", "a", "b"], rows)
     with pytest.raises(FoveateError) as caught:
-        read_bags(path)
-    assert str(caught.value) == (
-        f"{path}, row 17, column 'b': must be finite, got nan (the first of 2 such cells)"
-    )
+        read_bags(path, missing="refuse")
+    message = f"{path}, row 17, column 'b': is missing (the first of 2 such cells)"
+    assert str(caught.value) == message
     rows[16][3] = None
     with pytest.raises(FoveateError, match=r"row 17, column 'b': is missing"):
-        read_bags(write(path, ["bag", "label", "a", "b"], rows))
+        read_bags(write(path, ["bag", "label", "a", "b"], rows), missing="refuse")
+    assert read_bags(path).missing_cells() == {"b": 2}
 
 
 def test_a_cut_parquet_file_is_named(tmp_path):
@@ -119,7 +119,7 @@ def test_unknown_columns_bring_a_hint(tmp_path):
         read_bags(path, segment=("a", "label"))
     with pytest.raises(FoveateError, match=r"give --text or --segment, not both"):
         read_bags(path, segment=("a",), text="note")
-    with pytest.raises(FoveateError, match=r"column 'note': places must be numbers"):
+    with pytest.raises(FoveateError, match=r"column 'note': must be a number, got 'x'"):
         read_bags(path, places=("note",))
 
 

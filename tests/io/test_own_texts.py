@@ -125,14 +125,13 @@ def test_documents_within_the_lines(tmp_path):
             {"evidences": [[span("d1", 4, 7)]]},
             "a span must lie within the 6 words of document 'd1', got 4 to 7",
         ),
-        ({"evidences": [[span("d1", 2, 2)]]}, "a span must lie within"),
+        ({"evidences": [[span("d1", 3, 2)]]}, "a span must lie within"),
         ({"evidences": [[span("d1", "0", 2)]]}, "a span must lie within"),
         ({"evidences": 3}, "evidences must be a list, got 3"),
         ({"evidences": [["d1"]]}, "evidences must be groups of spans"),
         ({"docids": ["nowhere"]}, "there is no document .*docs/nowhere"),
         ({"docids": ["../train.jsonl"]}, "there is no document"),
         ({"annotation_id": None}, "the annotation_id is missing"),
-        ({"classification": None}, "the classification is missing"),
     ],
 )
 def test_bad_annotations_are_named(tmp_path, change, said):
@@ -141,6 +140,24 @@ def test_bad_annotations_are_named(tmp_path, change, said):
     with pytest.raises(FoveateError, match=said) as caught:
         read_bags(root)
     assert str(caught.value).startswith(f"{root / 'train.jsonl'}, line 2: ")
+
+
+def test_an_empty_rationale_is_skipped_with_a_warning(tmp_path):
+    lines = [LINES["train"][1], {**LINES["train"][0], "evidences": [[span("d1", 2, 2)]]}]
+    bags = read_bags(write(tmp_path / "set", train=lines))
+    (problem,) = bags.reading_problems
+    assert problem.severity == "warning"
+    assert "a rationale covers no word and is skipped" in problem.what
+    row = bags.ids.index(LINES["train"][0]["annotation_id"])
+    assert bool(bags.known[row])
+    assert not bool(bags.bag.z[row].any())
+
+
+def test_an_annotation_without_a_class_is_an_unlabelled_bag(tmp_path):
+    lines = [LINES["train"][1], {**LINES["train"][0], "classification": None}]
+    bags = read_bags(write(tmp_path / "set", train=lines))
+    assert int((~bags.label_known).sum()) == 1
+    assert "no label" in bags.reading_problems[0].what
 
 
 def test_an_empty_document_is_named(tmp_path):

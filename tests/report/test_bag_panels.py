@@ -129,5 +129,5 @@ def test_gallery_round_trip(tmp_path, kind):
 
 
 def test_explain_page_without_bags_is_an_error():
-    with pytest.raises(FoveateError, match="needs a bag"):
+    with pytest.raises(FoveateError, match="at least one bag"):
         explain_page([], CLASSES, paradigm="soft", total=0, source="x")

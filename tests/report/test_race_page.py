@@ -1,6 +1,7 @@
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -10,6 +11,7 @@ from foveate.charts.palette import label
 from foveate.errors import FoveateError
 from foveate.metrics.focus import heat_map
 from foveate.metrics.summary import summarise
+from foveate.records.runs import open_run
 from foveate.report import race_page, write_report
 
 from .html_tree import Node, read_html
@@ -119,7 +121,7 @@ def test_page_of_several_runs_has_comparison_and_one_section_each(both_html):
     plane = picture(tree, "Accuracy against SAIF").text
     for words in ("Soft, run 1", "Hybrid, run 1", "Soft, run 2", "EM, run 2"):
         assert words in plane
-    details = tree.all("details")
+    details = [d for d in tree.all("details") if d.attrs["id"] in ("run1", "run2")]
     assert [d.all("h3")[0].text for d in details] == ["1. race", "2. points"]
     assert len(details[0].all("svg")) > len(details[1].all("svg")) > 8
     assert "2 runs compared" in tree.all("h1")[0].text
@@ -139,7 +141,7 @@ def test_page_without_known_relevance(make_run):
     assert any(words.startswith("Accuracy, % over training") for words in labels)
     assert not any("SAIF" in words or "relevant" in words for words in labels)
     verdicts = {s.text for s in tree.all("span") if "verdict" in s.attrs.get("class", "")}
-    assert verdicts <= {"right", "wrong"}
+    assert verdicts <= {"right", "wrong", "Right", "Wrong"}
     assert verdicts
 
 
@@ -159,6 +161,34 @@ def test_page_of_a_run_without_records(make_run):
     assert [row[-7] for row in results(both)] == ["Soft"]
     none = read_html(race_page([make_run("v", finished=()), make_run("w", finished=())]))
     assert "2 runs compared" in none.text
+
+
+def test_first_screen_has_sentence_examples_table_and_next_steps(race_html):
+    page = read_html(race_html)
+    folded = {node for fold in page.all("details") for node in map(id, fold.walk())}
+    open_nodes = [node for node in page.walk() if id(node) not in folded]
+    assert [n for n in open_nodes if n.attrs.get("class") == "lead"]
+    assert [n for n in open_nodes if n.tag == "table"]
+    assert [n for n in open_nodes if n.attrs.get("id") == "next-steps"]
+    examples = [n for n in open_nodes if n.attrs.get("class") == "example"]
+    outcomes = [n.all("span")[0].text for n in examples]
+    assert outcomes == ["Right", "Lucky", "Wrong"]
+    assert all(re.search(r"Bag \d+", n.all("figcaption")[0].text) for n in examples)
+
+
+def test_each_paradigm_has_one_fold(race, race_html):
+    page = read_html(race_html)
+    names = [s.text for s in page.all("summary")]
+    for name in race.records():
+        assert names.count(label(name)) == 1
+
+
+def test_seeds_that_agree_have_no_interval_of_zero_width(make_run):
+    run = make_run("one", ("soft",))
+    record = run.record("soft")
+    values = {**record.values, "accuracy": np.ones_like(record.values["accuracy"])}
+    replace(record, values=values).save(run.part("soft") / "record.npz")
+    assert results(read_html(race_page([open_run(run.path)])))[0][1] == "100.0 (3 of 3 seeds)"
 
 
 def test_one_seed_has_no_intervals(make_run):

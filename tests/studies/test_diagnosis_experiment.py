@@ -9,7 +9,7 @@ from foveate.charts.render import to_svg
 from foveate.errors import FoveateError
 from foveate.jobs.align import AlignPlan, align_pairs
 from foveate.jobs.experiment import settings_for, start_experiment
-from foveate.jobs.read import ReadingPlan, chosen, parted, read_texts_job
+from foveate.jobs.read import ReadingPlan, example_rows, read_texts_job, split_texts
 from foveate.randomness import generator
 from foveate.records.record import Record
 from foveate.studies.beyond.diagnosis import Diagnosed, DiagnosisSettings, conditions
@@ -165,12 +165,12 @@ def test_what_has_learnt_is_trained_no_further(tmp_path):
 
 @pytest.fixture(scope="module")
 def keywords():
-    return parted(load_texts("keywords", train=150, least=1), 0.2, 4, 0)
+    return split_texts(load_texts("keywords", train=150, least=1), 0.2, 4, 0)
 
 
 def test_rare_words_are_unknown_to_the_reader_alone():
     whole = load_texts("keywords", train=60, least=1)
-    made = parted(whole, 0.25, 44, 0)
+    made = split_texts(whole, 0.25, 44, 0)
     assert (len(made.data.train), len(made.data.validation), len(made.written)) == (45, 15, 15)
     counts = torch.bincount(made.data.train.ids, minlength=len(made.data.vocabulary))
     assert int(counts[len(MARKS) :].min()) >= 44
@@ -188,22 +188,22 @@ def test_rare_words_are_unknown_to_the_reader_alone():
 def test_shown_texts_take_turns_and_are_readable():
     tokens = Tokens.of([[4] * n for n in (300, 10, 20, 3, 30, 40, 200, 50)])
     y = torch.tensor([0, 0, 0, 0, 1, 1, 1, 1])
-    rows = chosen(tokens, y, ReadingPlan(shown=6)).tolist()
+    rows = example_rows(tokens, y, ReadingPlan(shown=6)).tolist()
     assert y[rows].tolist() == [0, 1, 0, 1, 0, 1]
     assert set(rows[:4]) <= {1, 2, 4, 5, 7}
-    assert len(chosen(tokens, y, ReadingPlan(shown=50))) == 8
+    assert len(example_rows(tokens, y, ReadingPlan(shown=50))) == 8
 
 
 def test_a_reader_leaves_what_the_page_shows(keywords):
     plan = ReadingPlan(steps=30, embedding=8, d=8, shown=3, longest=10)
-    record = read_texts_job(keywords, plan)
+    record = read_texts_job(keywords, plan).record
     assert record.t.tolist() == [0, 25, 30]
     assert [len(text["tokens"]) for text in record.meta["texts"]] == [10, 10, 10]
     alpha = record.values["alpha"].reshape(3, 3, 10)
     np.testing.assert_allclose(alpha.sum(-1), 1, rtol=1e-5)
     assert ((record.values["beta"] > 0) & (record.values["beta"] < 1)).all()
     assert (record.values["delta"] != 0).any()
-    again = read_texts_job(keywords, plan)
+    again = read_texts_job(keywords, plan).record
     np.testing.assert_array_equal(again.values["delta"], record.values["delta"])
 
 
@@ -214,7 +214,7 @@ def test_a_reader_needs_two_classes_on_both_sides(keywords):
     with pytest.raises(FoveateError, match="two classes are needed among the texts"):
         read_texts_job(replace(keywords, data=one), ReadingPlan(steps=1))
     with pytest.raises(FoveateError, match="2 texts are too few to hold some out"):
-        parted(load_texts("keywords", train=2, least=1), 0.1, 1, 0)
+        split_texts(load_texts("keywords", train=2, least=1), 0.1, 1, 0)
 
 
 def test_attention_learns_to_align():
@@ -223,12 +223,12 @@ def test_attention_learns_to_align():
     sure, _ = data.train.links.sets(400)
     seen = []
     plan = AlignPlan("attention", steps=150)
-    found = align_pairs(data, plan, lambda *at: seen.append(at), watch=True)
+    found = align_pairs(data, plan, lambda *at: seen.append(at), examples=True)
     hits = sum(len(a & b) for a, b in zip(found.links, sure, strict=True))
     assert hits / sum(map(len, sure)) > 0.6
     assert seen[-1] == ("aligning", 150, 150)
-    assert len(found.shown) == len(found.captions) == 5
-    for tables in found.shown:
+    assert len(found.tables) == len(found.captions) == 5
+    for tables in found.tables:
         np.testing.assert_allclose(tables.sums(), 1, rtol=1e-5)
 
 

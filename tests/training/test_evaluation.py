@@ -54,7 +54,13 @@ def by_definition(net, bag, name):
         focus = net.attend(bag.dense(), bag.mask)
         given = (focus.alpha, focus.h, net.g)
         loss = rule.objective().loss(*given, bag.y)
-        return Reading(focus.s, focus.alpha, rule.log_prob(*given), loss)
+        weights = rule.segment_weights(*given)
+        s = (
+            focus.s
+            if rule.uses_attention
+            else weights.clamp_min(torch.finfo(weights.dtype).tiny).log()
+        )
+        return Reading(s, weights, rule.log_prob(*given), loss)
 
 
 def assert_same(reading, expected):

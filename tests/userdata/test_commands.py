@@ -55,7 +55,7 @@ def test_a_fit_leaves_a_run_and_a_report(folder):
     for words in (
         "Fit of data.csv",
         "(chosen)",
-        "Test bags to look at",
+        "Gallery of",
         "true class no, predicted no",
     ):
         assert words in page

@@ -1,4 +1,4 @@
-"""Bag: what a data set hands over, and all that a model may see of it."""
+"""The :class:`Bag`: labelled bags as data sets return them and models read them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,17 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from foveate.bags.segments import Mosaics, Segments, dense
+from foveate.bags.segments import (
+    Mosaics,
+    Segments,
+    as_mosaics,
+    dense,
+    leading_shape,
+    segment_shape,
+    shared_bank,
+    take,
+    tensors_of,
+)
 from foveate.errors import FoveateError
 
 __all__ = ["Bag", "pad"]
@@ -38,33 +48,33 @@ class Bag:
 
     def __post_init__(self) -> None:
         n, m = self.shape
-        _must_fit("y", self.y, (n,))
+        _check_shape("y", self.y, (n,))
         for name, part in (("z", self.z), ("mask", self.mask)):
             if part is not None:
-                _must_fit(name, part, (n, m))
+                _check_shape(name, part, (n, m))
                 if part.dtype != torch.bool:
                     raise FoveateError(f"{name} must be boolean, got {part.dtype}")
         if self.group is not None:
-            _must_fit("group", self.group, (n,))
+            _check_shape("group", self.group, (n,))
         if self.y.is_floating_point() or (n and int(self.y.min()) < 0):
             raise FoveateError("y must hold whole numbers from 0 on, one per bag")
-        some = torch.ones(n, m, dtype=torch.bool).any(1) if self.mask is None else self.mask.any(1)
-        if not bool(some.all()):
-            row = int((~some).nonzero()[0])
+        filled = torch.full((n,), m > 0) if self.mask is None else self.mask.any(1)
+        if not bool(filled.all()):
+            row = int((~filled).nonzero()[0])
             raise FoveateError(f"every bag needs a segment: bag {row} has none")
-        _must_point_into_the_bank(self.x)
-        _must_be_finite(self.x)
+        _check_index(self.x)
+        _check_finite(self.x)
 
     def __len__(self) -> int:
         return self.shape[0]
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Number of bags n and of segments m (the longest bag's, where they differ)."""
-        lead = self.x.index if isinstance(self.x, Mosaics) else self.x
-        if lead.dim() < 2:
-            raise FoveateError(f"x must have shape (n, m, …), got {tuple(lead.shape)}")
-        return lead.shape[0], lead.shape[1]
+        """Number of bags n and of segments m (of the longest bag)."""
+        sizes = leading_shape(self.x)
+        if len(sizes) < 2:
+            raise FoveateError(f"x must have shape (n, m, …), got {sizes}")
+        return sizes[0], sizes[1]
 
     @property
     def m(self) -> int:
@@ -74,22 +84,25 @@ class Bag:
     @property
     def segment_shape(self) -> tuple[int, ...]:
         """Shape of one segment."""
-        x = self.x
-        return tuple(x.bank.shape[1:]) if isinstance(x, Mosaics) else tuple(x.shape[2:])
+        return segment_shape(self.x)
+
+    @property
+    def bank(self) -> Tensor:
+        """Stored segments as rows, shape (N, *); of dense segments all n · m."""
+        return as_mosaics(self.x).bank
+
+    @property
+    def index(self) -> Tensor:
+        """The row of :attr:`bank` of every segment, shape (n, m)."""
+        return as_mosaics(self.x).index
 
     def take(self, rows: Tensor | slice) -> "Bag":
         """The bags at ``rows``, sharing the bank."""
-        x = (
-            Mosaics(self.x.bank, self.x.index[rows])
-            if isinstance(self.x, Mosaics)
-            else self.x[rows]
-        )
-        others = {k: getattr(self, k) for k in ("y", "z", "mask", "group")}
-        # Some of the bags that were found sound are sound: the bank that they share may be large,
-        # and is not gone through again.
+        # Checked bags stay valid: skip the checks, which would read the whole bank again.
         taken = object.__new__(Bag)
-        object.__setattr__(taken, "x", x)
-        for name, part in others.items():
+        object.__setattr__(taken, "x", take(self.x, rows))
+        for name in ("y", "z", "mask", "group"):
+            part = getattr(self, name)
             object.__setattr__(taken, name, None if part is None else part[rows])
         return taken
 
@@ -104,7 +117,7 @@ def pad(
     z: Sequence[Tensor] | None = None,
     group: Tensor | None = None,
 ) -> Bag:
-    """Ragged bags as one :class:`Bag`: the rows are stored once, without padding, behind an index.
+    """Ragged bags as one :class:`Bag`: rows are stored once, without padding, behind an index.
 
     Args:
         bags: One tensor (m_i, *) per bag.
@@ -124,41 +137,47 @@ def pad(
             shapes = f"bag {i} has {tuple(bag.shape[1:])}, bag 0 {tuple(bags[0].shape[1:])}"
             raise FoveateError(f"segments must have one shape: {shapes}")
     length = torch.tensor([len(bag) for bag in bags])
-    place = torch.arange(max(1, int(length.max())))
-    mask = place < length[:, None]
+    column = torch.arange(max(1, int(length.max())))
+    mask = column < length[:, None]
     start = length.cumsum(0) - length
-    index = torch.where(mask, start[:, None] + place, 0)
-    relevant = None
-    if z is not None:
-        if len(z) != len(bags):
-            raise FoveateError(f"z must be given for all {len(bags)} bags, got {len(z)}")
-        for i, (own, count) in enumerate(zip(z, length.tolist(), strict=True)):
-            if len(own) != count:
-                raise FoveateError(f"z of bag {i} must name {count} segments, got {len(own)}")
-        relevant = torch.zeros_like(mask)
-        relevant[mask] = torch.cat(list(z)).bool()
-    return Bag(Mosaics(torch.cat(list(bags)), index), y, relevant, mask, group)
+    index = torch.where(mask, start[:, None] + column, 0)
+    relevance = None if z is None else _pad_relevance(z, mask)
+    return Bag(Mosaics(torch.cat(list(bags)), index), y, relevance, mask, group)
 
 
-def _must_fit(name: str, part: Tensor, shape: tuple[int, ...]) -> None:
+def _pad_relevance(z: Sequence[Tensor], mask: Tensor) -> Tensor:
+    if len(z) != len(mask):
+        raise FoveateError(f"z must be given for all {len(mask)} bags, got {len(z)}")
+    for i, (relevance, count) in enumerate(zip(z, mask.sum(1).tolist(), strict=True)):
+        if len(relevance) != count:
+            raise FoveateError(f"z of bag {i} must name {count} segments, got {len(relevance)}")
+    padded = torch.zeros_like(mask)
+    padded[mask] = torch.cat(list(z)).bool()
+    return padded
+
+
+def _check_shape(name: str, part: Tensor, shape: tuple[int, ...]) -> None:
     if tuple(part.shape) != shape:
         raise FoveateError(f"{name} must have shape {shape}, got {tuple(part.shape)}")
 
 
-def _must_point_into_the_bank(x: Segments) -> None:
-    if isinstance(x, Mosaics) and x.index.numel():
-        low, high = (int(end) for end in x.index.aminmax())
-        if low < 0 or high >= len(x.bank):
-            odd = low if low < 0 else high
-            raise FoveateError(f"index must point into the bank of {len(x.bank)} rows, got {odd}")
+def _check_index(x: Segments) -> None:
+    shared = shared_bank(x)
+    if shared is None or not shared.index.numel():
+        return
+    low, high = (int(end) for end in shared.index.aminmax())
+    rows = len(shared.bank)
+    if low < 0 or high >= rows:
+        wrong = low if low < 0 else high
+        raise FoveateError(f"index must point into the bank of {rows} rows, got {wrong}")
 
 
-def _must_be_finite(x: Segments) -> None:
-    values = x.bank if isinstance(x, Mosaics) else x
+def _check_finite(x: Segments) -> None:
+    values = tensors_of(x)[0]
     if not values.is_floating_point():
         return
-    # In parts: what is computed of a large bank would be larger than it.
+    # In parts: a mask of a large bank would need as much memory as the bank.
     if not all(bool(torch.isfinite(part).all()) for part in values.split(2**14)):
         row = int((~torch.isfinite(values.reshape(len(values), -1))).any(1).nonzero()[0])
-        where = "row of the bank" if isinstance(x, Mosaics) else "bag"
+        where = "bag" if shared_bank(x) is None else "row of the bank"
         raise FoveateError(f"segments must be finite: {where} {row} holds NaN or infinity")

@@ -1,11 +1,13 @@
-"""Segments, dense or shared: what models and paradigms do with the contents of bags.
+"""Segments of bags, dense or shared, and the operations of models and paradigms on them.
 
-Segments come as a tensor ``(B, m, *)`` or as :class:`Mosaics`, where many bags are cut from one
-bank and a row of the bank is stored, and sent through a network, once however many bags hold it.
-Bags too large to be written out are Mosaics that name a chunk: segments are taken from the bank a
-chunk at a time, and taken again on the way back, so that memory does not grow with the bag.
-The tensor may lie in memory in any order; with the bags side by side (the first stride is the
-smallest) segments of a few numbers are read fastest.
+Segments are a tensor ``(B, m, *)`` or :class:`Mosaics`: an index into a bank of unique segments, of
+which each is stored, and sent through a network, once, however many bags contain it. Bags too large
+to be expanded are Mosaics with a ``chunk``: segments are then read from the bank in chunks and
+recomputed in the backward pass, so that memory does not grow with the bag. Code outside this
+package uses the functions below and does not distinguish the two forms.
+
+A dense tensor may have any memory layout; with the bags contiguous (the first stride is the
+smallest) segments of a few numbers are processed fastest.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,20 +23,30 @@ __all__ = [
     "Network",
     "Segments",
     "as_input",
+    "as_matrix",
+    "as_mosaics",
     "dense",
+    "gather_column",
     "group_by_length",
+    "leading_shape",
     "map_segments",
+    "map_stored",
     "mix",
     "recompute_in_backward",
+    "replace_first",
     "rows_at",
+    "segment_shape",
     "select",
+    "shared_bank",
+    "stored",
     "take",
+    "tensors_of",
 ]
 
 Network = Callable[[Tensor], Tensor]
 
-ROWS = 4096  # segments sent through a network at a time where no gradient is wanted, at most,
-NUMBERS = 2**19  # and as many numbers: what convolutions make of them then stays in the cache
+ROWS = 4096  # most segments per network call without gradients,
+NUMBERS = 2**19  # and most numbers in them, so that activations of convolutions stay in the cache
 
 
 class Mosaics(NamedTuple):
@@ -52,7 +64,7 @@ class Mosaics(NamedTuple):
     """
 
     bank: Tensor
-    index: Tensor  # type: ignore[assignment]  # hides tuple.index, which no one wants here
+    index: Tensor  # type: ignore[assignment]  # hides tuple.index, which is not needed here
     chunk: int | None = None
 
 
@@ -64,11 +76,91 @@ def as_input(x: Tensor) -> Tensor:
     return x.float().div_(127.5).sub_(1.0) if x.dtype == torch.uint8 else x
 
 
-def dense(x: Segments) -> Tensor:
-    """The segments as one tensor, shape (B, m, *)."""
+def shared_bank(x: Segments) -> Mosaics | None:
+    """The segments as Mosaics if they refer to a bank; None if they are dense."""
+    return x if isinstance(x, Mosaics) else None
+
+
+def leading_shape(x: Segments) -> tuple[int, ...]:
+    """Number of bags and of segments per bag, (B, m)."""
+    return tuple(x.index.shape if isinstance(x, Mosaics) else x.shape[:2])
+
+
+def segment_shape(x: Segments) -> tuple[int, ...]:
+    """Shape of one segment."""
+    return tuple(x.bank.shape[1:] if isinstance(x, Mosaics) else x.shape[2:])
+
+
+def tensors_of(x: Segments) -> tuple[Tensor, ...]:
+    """The tensors that hold the segments: bank and index, or the dense segments."""
+    return (x.bank, x.index) if isinstance(x, Mosaics) else (x,)
+
+
+def as_mosaics(x: Segments) -> Mosaics:
+    """The same segments as Mosaics; of dense segments each is one row of the bank, without a copy.
+
+    Example:
+        >>> as_mosaics(torch.zeros(2, 3, 5)).index.tolist()
+        [[0, 1, 2], [3, 4, 5]]
+    """
     if isinstance(x, Mosaics):
-        return as_input(x.bank[x.index])
-    return as_input(x)
+        return x
+    return Mosaics(x.flatten(0, 1), torch.arange(x.shape[0] * x.shape[1]).view(x.shape[:2]))
+
+
+def stored(x: Segments) -> Tensor:
+    """The segments as one tensor in their stored number type, shape (B, m, *)."""
+    return x.bank[x.index] if isinstance(x, Mosaics) else x
+
+
+def dense(x: Segments) -> Tensor:
+    """The segments as one tensor of network inputs, shape (B, m, *)."""
+    return as_input(stored(x))
+
+
+def as_matrix(x: Segments) -> Tensor:
+    """Segments of one number each as a matrix, shape (B, m)."""
+    if isinstance(x, Mosaics):
+        return x.bank.flatten().gather(0, x.index.flatten()).view_as(x.index)
+    return x.squeeze(-1)
+
+
+def gather_column(x: Segments, column: Tensor) -> Tensor:
+    """Entry ``column[i]`` of every segment of bag ``i``, shape (B, m).
+
+    Args:
+        x: Segments that are vectors, shape (B, m, C).
+        column: One index per bag, shape (B,).
+    """
+    if isinstance(x, Mosaics):
+        cell = x.index * x.bank.shape[1] + column[:, None]
+        return x.bank.flatten().gather(0, cell.flatten()).view_as(x.index)
+    return x.gather(2, column[:, None, None].expand(-1, x.shape[1], 1)).squeeze(2)
+
+
+def map_stored(function: Network, x: Segments) -> Segments:
+    """Apply a function of the trailing axes to the stored rows; the form of the segments stays.
+
+    Args:
+        function: From (…, *) to (…, *'), for any number of leading axes.
+        x: The segments.
+    """
+    if isinstance(x, Mosaics):
+        return x._replace(bank=function(x.bank))
+    return function(x)
+
+
+def replace_first(x: Segments, row: Tensor) -> Segments:
+    """Replace segment 0 of every bag, which in a bank must be row 0 for all bags.
+
+    Args:
+        x: The segments.
+        row: The new segment, shape (*).
+    """
+    if isinstance(x, Mosaics):
+        return x._replace(bank=torch.cat([row[None], as_input(x.bank)[1:]]))
+    rest = as_input(x)[:, 1:]
+    return torch.cat([row.expand(len(rest), 1, *row.shape), rest], 1)
 
 
 def map_segments(network: Network, x: Segments) -> Segments:
@@ -81,51 +173,48 @@ def map_segments(network: Network, x: Segments) -> Segments:
         return Mosaics(_through(network, x.bank, x.chunk), x.index)
     if isinstance(x, Mosaics) and x.chunk is not None:
         return _from_bank(network, x, x.chunk)
-    rows = x.bank[x.index] if isinstance(x, Mosaics) else x
-    if rows.stride(0) < rows.stride(1):  # as they lie, without a copy
-        return _written_out(network, rows.transpose(0, 1)).transpose(0, 1)
-    return _written_out(network, rows)
+    rows = stored(x)
+    if rows.stride(0) < rows.stride(1):  # in memory order, without a copy
+        return _through_all(network, rows.transpose(0, 1)).transpose(0, 1)
+    return _through_all(network, rows)
 
 
-def _written_out(network: Network, rows: Tensor) -> Tensor:
+def _through_all(network: Network, rows: Tensor) -> Tensor:
     return _through(network, rows.flatten(0, 1)).unflatten(0, rows.shape[:2])
 
 
 def _through(network: Network, rows: Tensor, chunk: int | None = None) -> Tensor:
-    some = chunk or min(ROWS, max(1, NUMBERS // max(1, prod(rows.shape[1:]))))
-    if chunk is None and (torch.is_grad_enabled() or len(rows) <= some):
+    size = chunk or min(ROWS, max(1, NUMBERS // max(1, prod(rows.shape[1:]))))
+    if chunk is None and (torch.is_grad_enabled() or len(rows) <= size):
         return network(as_input(rows))
-    return torch.cat(
-        [
-            recompute_in_backward(lambda own: network(as_input(own)), part)
-            for part in rows.split(some)
-        ]
-    )
+    parts = rows.split(size)
+    return torch.cat([recompute_in_backward(lambda p: network(as_input(p)), p) for p in parts])
 
 
 def _from_bank(network: Network, x: Mosaics, chunk: int) -> Tensor:
-    """Outputs (B, m, *) of segments that are taken from the bank a chunk at a time."""
+    """Outputs (B, m, *) of segments that are read from the bank in chunks."""
     parts = [
-        recompute_in_backward(lambda at: network(as_input(rows_at(x.bank, at))), part)
+        recompute_in_backward(lambda index: network(as_input(rows_at(x.bank, index))), part)
         for part in x.index.flatten().split(chunk)
     ]
     return torch.cat(parts).unflatten(0, x.index.shape)
 
 
-def rows_at(bank: Tensor, at: Tensor) -> Tensor:
-    """Rows of a bank at places of any shape; without a copy where they lie in order."""
-    first, count = int(at.flatten()[0]), at.numel()
-    if int(at.flatten()[-1]) == first + count - 1 and bool((at.flatten().diff() == 1).all()):
-        return bank[first : first + count].unflatten(0, at.shape)
-    return bank[at]
+def rows_at(bank: Tensor, index: Tensor) -> Tensor:
+    """Rows of a bank at an index of any shape; a view where they are consecutive."""
+    flat = index.flatten()
+    first, count = int(flat[0]), flat.numel()
+    if int(flat[-1]) == first + count - 1 and bool((flat.diff() == 1).all()):
+        return bank[first : first + count].unflatten(0, index.shape)
+    return bank[index]
 
 
 def recompute_in_backward(function: Callable[..., Tensor], *inputs: Tensor) -> Tensor:
-    """``function(*inputs)``, made again on the way back instead of kept until then."""
+    """``function(*inputs)``, recomputed in the backward pass instead of stored for it."""
     if not torch.is_grad_enabled():
         return function(*inputs)
-    made: Tensor = checkpoint(function, *inputs, use_reentrant=False, preserve_rng_state=False)
-    return made
+    output: Tensor = checkpoint(function, *inputs, use_reentrant=False, preserve_rng_state=False)
+    return output
 
 
 def take(x: Segments, rows: Tensor | slice) -> Segments:
@@ -140,25 +229,25 @@ def mix(alpha: Tensor, x: Segments) -> Tensor:
     rows = dense(x)
     flat, shape = rows.flatten(2), rows.shape[2:] or (1,)
     if flat.stride(0) == 1:
-        return _mix_side_by_side(alpha, flat).unflatten(1, shape)
-    # As a product of rows, not of columns: its gradient with respect to alpha takes half the time.
+        return _mix_contiguous_bags(alpha, flat).unflatten(1, shape)
+    # A product of rows, not of columns: its gradient with respect to alpha takes half the time.
     return (alpha.unsqueeze(1) @ flat).squeeze(1).unflatten(1, shape)
 
 
 def _mix_in_chunks(alpha: Tensor, x: Mosaics, chunk: int) -> Tensor:
-    def mixed(weight: Tensor, at: Tensor) -> Tensor:
-        return torch.einsum("bm,bmd->bd", weight, as_input(rows_at(x.bank, at)).flatten(2))
+    def mixed(weight: Tensor, index: Tensor) -> Tensor:
+        return torch.einsum("bm,bmd->bd", weight, as_input(rows_at(x.bank, index)).flatten(2))
 
     columns = max(1, chunk // x.index.shape[0])
     parts = zip(alpha.split(columns, 1), x.index.split(columns, 1), strict=True)
-    total = torch.stack([recompute_in_backward(mixed, weight, at) for weight, at in parts]).sum(0)
+    total = torch.stack([recompute_in_backward(mixed, *part) for part in parts]).sum(0)
     return total.unflatten(1, x.bank.shape[1:] or (1,))
 
 
-def _mix_side_by_side(alpha: Tensor, rows: Tensor) -> Tensor:
+def _mix_contiguous_bags(alpha: Tensor, rows: Tensor) -> Tensor:
     mixed = (alpha.mT * rows.transpose(0, 2)).sum(1)
-    # Made one row and two-dimensional again, it is the same, but its gradient is brought into the
-    # same order in memory, whatever network is behind it.
+    # Flattening and unflattening changes no value, but gives the gradient the same memory layout
+    # whatever network follows.
     return mixed.flatten().unflatten(0, mixed.shape).mT
 
 
@@ -169,22 +258,24 @@ def select(x: Segments, j: Tensor) -> Tensor:
         x: The segments of B bags.
         j: Positions within each bag, shape (B,) or (B, k).
     """
-    at = j.unsqueeze(1) if j.dim() == 1 else j
+    index = j.unsqueeze(1) if j.dim() == 1 else j
     if isinstance(x, Mosaics):
-        chosen = x.bank.index_select(0, x.index.gather(1, at).flatten()).unflatten(0, at.shape)
+        rows = x.index.gather(1, index).flatten()
+        chosen = x.bank.index_select(0, rows).unflatten(0, index.shape)
     else:
-        rows = x.flatten(2)
-        chosen = rows.gather(1, at[:, :, None].expand(-1, -1, rows.shape[2]))
+        flat = x.flatten(2)
+        chosen = flat.gather(1, index[:, :, None].expand(-1, -1, flat.shape[2]))
         chosen = chosen.unflatten(2, x.shape[2:] or (1,))
     return as_input(chosen.squeeze(1) if j.dim() == 1 else chosen)
 
 
 def group_by_length(lengths: Tensor, most: int) -> Iterator[Tensor]:
-    """Places of bags in groups of like length, shorter ones first.
+    """Indices of bags in groups of similar length, shorter ones first.
 
     Args:
         lengths: Number of segments of each bag, shape (B,).
-        most: Segments of a group, padded to its longest bag, at most; one bag may have more.
+        most: Largest number of segments in a group, padded to its longest bag; a single bag may
+            have more.
 
     Example:
         >>> [group.tolist() for group in group_by_length(torch.tensor([3, 9, 2, 4, 3]), 8)]

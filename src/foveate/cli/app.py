@@ -14,6 +14,8 @@ from typing import TextIO
 
 from cyclopts import App, CycloptsError
 
+from foveate import __version__
+
 __all__ = ["COMMANDS", "main"]
 
 SUFFIX = "_command"
@@ -41,9 +43,10 @@ app = App(
     name="foveate",
     help="Attention that looks at the right thing: train it, measure it, understand it.",
     help_format="plaintext",
-    version="foveate 0.1.0",
+    version=f"foveate {__version__}",
     suppress_keyboard_interrupt=False,
 )
+app.register_install_completion_command(help="Install shell completion of this command.")
 for _name, (_module, _about) in COMMANDS.items():
     _function = f"{_name.replace('-', '_')}{SUFFIX}"
     app.command(f"foveate.cli.commands.{_module}:{_function}", name=_name, help=_about)

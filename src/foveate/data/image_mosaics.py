@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from foveate.bags.bag import Bag
-from foveate.bags.segments import Mosaics
+from foveate.bags.segments import Mosaics, shared_bank
 from foveate.data import Dataset, Recipe, Split
 from foveate.data.files.bank import Bank, split_rows
 from foveate.data.files.feature_files import read_features, read_manifest
@@ -135,14 +135,14 @@ def relevant_seen(train: Bag, test: Bag) -> Tensor:
         >>> relevant_seen(train, test).tolist()
         [True, False]
     """
-    if not (isinstance(train.x, Mosaics) and isinstance(test.x, Mosaics)) or test.z is None:
+    if shared_bank(train.x) is None or shared_bank(test.x) is None or test.z is None:
         raise FoveateError("only mosaics with known relevance tell which images were seen")
-    one, other = train.x.bank, test.x.bank
+    one, other = train.bank, test.bank
     if one is not other and not torch.equal(one, other):
         return torch.zeros(len(test), dtype=torch.bool)  # other images
-    used = torch.zeros(len(train.x.bank), dtype=torch.bool)
-    used[train.x.index.flatten()] = True
-    return (used[test.x.index] & test.z).any(1)
+    used = torch.zeros(len(train.bank), dtype=torch.bool)
+    used[train.index.flatten()] = True
+    return (used[test.index] & test.z).any(1)
 
 
 def read_split(path: Path, split: Split, seed: int, label: str | None = None) -> Bank:

@@ -1,8 +1,8 @@
-"""Bags as arrays, one for each bag: lists from Python, and what other readers found."""
+"""Bags as one array per bag, from Python or from the other readers."""
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from foveate.errors import FoveateError
-from foveate.io.cells import flags, names, single
+from foveate.io.cells import flags, is_missing, name_of, names, optional_names, single
 from foveate.io.collection import Collection, Kind, Where, collect
+from foveate.io.columns import ColumnRole
 from foveate.types import Array
 
 __all__ = ["from_arrays", "load_plain", "marks", "places_of", "segments_of"]
@@ -30,13 +31,15 @@ def from_arrays(
     classes: Sequence[str] | None = None,
     source: str = "arrays",
     where: Where | None = None,
+    missing: Literal["impute", "refuse"] = "impute",
+    roles: Sequence[ColumnRole] = (),
 ) -> Collection:
     """Ragged arrays as a collection.
 
     Args:
         bags: Segments of each bag, numbers (m_i, d), or images in bytes (m_i, C, H, W) or
             (m_i, H, W, C).
-        y: Labels, numbers or names, shape (n,).
+        y: Labels, numbers or names, shape (n,); NaN, None or a text such as "NA" is unknown.
         ids: Names of the bags; their numbers unless given.
         relevance: Relevance of each bag's segments, (m_i,), or None where unknown.
         groups: Groups, numbers or names, shape (n,).
@@ -46,10 +49,12 @@ def from_arrays(
         classes: The classes there may be, in order.
         source: What the arrays are, for messages.
         where: From a bag's number to its place, for messages.
+        missing: Whether NaN stays, to be imputed in training, or is refused.
+        roles: Roles of the arrays of a file.
 
     Example:
-        >>> own = from_arrays([np.ones((2, 3)), np.zeros((1, 3))], ["sick", "well"])
-        >>> own.classes, own.bag.mask.tolist(), own.columns
+        >>> bags = from_arrays([np.ones((2, 3)), np.zeros((1, 3))], ["sick", "well"])
+        >>> bags.classes, bags.bag.mask.tolist(), bags.columns
         (('sick', 'well'), [[True, True], [True, False]], ('x0', 'x1', 'x2'))
     """
     at = where or (lambda bag: f"{source}, bag {bag}")
@@ -65,26 +70,31 @@ def from_arrays(
         split=split,
         places=places,
     )
-    parts = [segments_of(np.asarray(bag), at(i), columns) for i, bag in enumerate(bags)]
+    keep = missing == "impute"
+    parts = [
+        segments_of(np.asarray(bag), at(i), columns, allow_missing=keep)
+        for i, bag in enumerate(bags)
+    ]
     wide = parts[0].shape[1] if parts[0].dim() == 2 else 0
     lengths = [len(part) for part in parts]
-    own_places = None if places is None else _all_places(places, lengths, at)
+    coordinates = None if places is None else _all_places(places, lengths, at)
     kind: Kind = "image" if parts[0].dtype == torch.uint8 else "features"
-    if kind == "features" and own_places is not None and own_places[0].shape[1] == 1:
+    if kind == "features" and coordinates is not None and coordinates[0].shape[1] == 1:
         kind = "series"
     return collect(
         parts,
         [str(i) for i in range(len(bags))] if ids is None else [str(name) for name in ids],
         at,
         source=source,
-        labels=_named(y, "label", at),
+        labels=_label_names(y, at, classes or ()),
         classes=classes,
         relevance=None if relevance is None else _all_marks(relevance, lengths, at),
         groups=_named(groups, "group", at),
         split=_named(split, "split", at),
         columns=columns or [f"x{k}" for k in range(wide)],
         kind=kind,
-        places=own_places,
+        places=coordinates,
+        roles=roles,
     )
 
 
@@ -98,8 +108,8 @@ def _must_be_as_many(n: int, source: str, **parts: Any) -> None:
 
 def _all_places(places: Sequence[ArrayLike], lengths: Sequence[int], where: Where) -> list[Tensor]:
     return [
-        places_of(np.asarray(own), length, f"{where(i)}, coords")
-        for i, (own, length) in enumerate(zip(places, lengths, strict=True))
+        places_of(np.asarray(array), length, f"{where(i)}, coords")
+        for i, (array, length) in enumerate(zip(places, lengths, strict=True))
     ]
 
 
@@ -107,31 +117,52 @@ def _all_marks(
     relevance: Sequence[ArrayLike | None], lengths: Sequence[int], where: Where
 ) -> list[Tensor | None]:
     return [
-        None if own is None else marks(np.asarray(own), length, where(i))
-        for i, (own, length) in enumerate(zip(relevance, lengths, strict=True))
+        None if z is None else marks(np.asarray(z), length, where(i))
+        for i, (z, length) in enumerate(zip(relevance, lengths, strict=True))
     ]
 
 
 def _named(values: Sequence[Any] | Array | None, what: str, where: Where) -> list[str] | None:
     if values is None:
         return None
-    cells = values.tolist() if hasattr(values, "tolist") else list(values)
-    codes, called = names(cells, lambda bag: f"{where(bag)}: the {what}")
-    return [called[code] for code in codes]
+    codes, listed = names(_cells(values), lambda bag: f"{where(bag)}: the {what}")
+    return [listed[code] for code in codes]
 
 
-def segments_of(x: Array, place: str, columns: Sequence[str] | None = None) -> Tensor:
+def _label_names(
+    values: Sequence[Any] | Array | None, where: Where, classes: Sequence[str]
+) -> list[str | None] | None:
+    """Names of labels, None where one is missing."""
+    if values is None:
+        return None
+    absent = lambda cell: is_missing(cell) and name_of(cell) not in classes  # noqa: E731
+    codes, listed = optional_names(_cells(values), lambda bag: f"{where(bag)}: the label", absent)
+    return [None if code < 0 else listed[code] for code in codes]
+
+
+def _cells(values: Sequence[Any] | Array) -> list[Any]:
+    return list(values.tolist() if hasattr(values, "tolist") else values)
+
+
+def segments_of(
+    x: Array,
+    place: str,
+    columns: Sequence[str] | None = None,
+    *,
+    allow_missing: bool = False,
+) -> Tensor:
     """Segments of one bag: numbers (m, d) in single precision, or images in bytes (m, 3, H, W).
 
     Args:
         x: What was read; one axis is a segment of one number each.
         place: Where from.
         columns: Names of the numbers, for messages.
+        allow_missing: Whether NaN may stay.
     """
     if x.dtype.kind not in "biuf":
         raise FoveateError(f"{place}: segments must be numbers, got {x.dtype}")
     if x.ndim in (3, 4) and x.dtype == np.uint8:
-        return _pictures(x, place)
+        return _images(x, place)
     if x.ndim and not len(x):
         raise FoveateError(f"{place}: a bag needs a segment, this one has none")
     x = x[:, None] if x.ndim == 1 else x
@@ -147,10 +178,10 @@ def segments_of(x: Array, place: str, columns: Sequence[str] | None = None) -> T
         called = f"'{columns[number]}'" if columns else number
         return f"{place}, row {row}, column {called}"
 
-    return torch.from_numpy(single(x, cell))
+    return torch.from_numpy(single(x, cell, allow_missing=allow_missing))
 
 
-def _pictures(x: Array, place: str) -> Tensor:
+def _images(x: Array, place: str) -> Tensor:
     """Images in bytes, channels first; a grey one fills all three channels."""
     x = x[:, None] if x.ndim == 3 else x
     if x.shape[-1] in (1, 3) and x.shape[1] not in (1, 3):
@@ -164,16 +195,17 @@ def marks(z: Array, length: int, place: str) -> Tensor:
     """Relevance of one bag's segments, boolean (m,): whole numbers above 0 are relevant."""
     if z.size != length:
         raise FoveateError(f"{place}: relevance must name {length} segments, got {z.size}")
-    found = flags(z.ravel().tolist(), lambda row: f"{place}, row {row}")
-    if (found < 0).any():
-        raise FoveateError(f"{place}, row {int(np.argmax(found < 0))}: relevance is missing")
-    return torch.from_numpy(found > 0)
+    known = flags(z.ravel().tolist(), lambda row: f"{place}, row {row}")
+    if (known < 0).any():
+        raise FoveateError(f"{place}, row {int(np.argmax(known < 0))}: relevance is missing")
+    return torch.from_numpy(known > 0)
 
 
 def places_of(places: Array, length: int, place: str) -> Tensor:
     """Coordinates of one bag's segments, (m, k)."""
-    if len(places) != length:
-        raise FoveateError(f"{place}: must place {length} segments, got {len(places)}")
+    if not places.ndim or len(places) != length:
+        got = len(places) if places.ndim else "a single value"
+        raise FoveateError(f"{place}: must place {length} segments, got {got}")
     return segments_of(places if places.dtype != np.uint8 else places.astype(np.int64), place)
 
 
@@ -191,5 +223,5 @@ def load_plain(path: Path) -> Array:
             raise FoveateError(
                 f"{path} must hold plain numbers: it holds a pickle, which is never loaded"
             ) from None
-        said = " ".join(str(error).split())
-        raise FoveateError(f"{path} is not a whole .npy file: {said}") from None
+        message = " ".join(str(error).split())
+        raise FoveateError(f"{path} is not a whole .npy file: {message}") from None

@@ -1,4 +1,4 @@
-"""Cells of a user's table as numbers, names and flags; what is none is named with its row."""
+"""Cells of a user's table as numbers, names and flags; errors name the row and column."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -11,31 +11,57 @@ from numpy.typing import NDArray
 
 from foveate.errors import FoveateError
 from foveate.io.rows import where
+from foveate.types import FloatArray
 
-__all__ = ["Floats", "Table", "coded", "flags", "floats", "name_of", "names", "single"]
+__all__ = [
+    "MISSING",
+    "Table",
+    "coded",
+    "flags",
+    "floats",
+    "is_missing",
+    "name_of",
+    "names",
+    "optional_names",
+    "single",
+]
 
-Floats = NDArray[np.float64]
 Place = Callable[[int], str]
 LARGEST = float(np.finfo(np.float32).max)
+MISSING = frozenset({"", "nan", "na", "n/a", "?", "none", "null"})
+"""Texts, in any case, that stand for a missing value in labels and numbers."""
+
+
+def is_missing(cell: Any) -> bool:
+    """Whether a cell of a label or a number holds no value.
+
+    Example:
+        >>> [is_missing(cell) for cell in (None, " N/A", "?", float("nan"), "no", 0)]
+        [True, True, True, True, False, False]
+    """
+    if isinstance(cell, str):
+        return cell.strip().lower() in MISSING
+    return cell is None or (isinstance(cell, float | np.floating) and math.isnan(cell))
 
 
 @dataclass(frozen=True)
 class Table:
-    """Columns of some files, one below the other, and where each row stands.
+    """Columns of some files, concatenated, with the file and line of each row.
 
     Args:
         files: The files.
-        file: Which of them a row is in, shape (N,).
-        line: Its line there, shape (N,).
-        values: Columns as they came.
-        numbers: Columns of numbers, (N, k) each; k is 1 but for cells that hold lists.
+        file: Index of each row's file, shape (N,).
+        line: Line of each row in its file, shape (N,).
+        values: Columns as they were read.
+        numbers: Columns of numbers, (N, k) each, NaN where missing; k is 1 unless cells hold
+            lists.
     """
 
     files: tuple[Path, ...]
     file: NDArray[np.int64]
     line: NDArray[np.int64]
     values: dict[str, list[Any]]
-    numbers: dict[str, Floats]
+    numbers: dict[str, FloatArray]
 
     def __len__(self) -> int:
         return len(self.line)
@@ -46,8 +72,8 @@ class Table:
         return at if column is None else f"{at}, column '{column}'"
 
 
-def floats(cells: Sequence[Any], place: Place) -> Floats:
-    """Cells as numbers, (n, k): texts of numbers, numbers, or lists of as many numbers each.
+def floats(cells: Sequence[Any], place: Place) -> FloatArray:
+    """Cells as numbers, (n, 1): numbers, or texts of numbers.
 
     Example:
         >>> floats(["1.5", "2e3"], "line {}".format).tolist()
@@ -56,17 +82,7 @@ def floats(cells: Sequence[Any], place: Place) -> Floats:
         Traceback (most recent call last):
         foveate.errors.FoveateError: line 1: is missing
     """
-    if isinstance(cells[0], list):
-        return _vectors(cells, place)
-    try:
-        found = np.fromiter(map(float, cells), np.float64, len(cells))
-    except (TypeError, ValueError, OverflowError):
-        found = None
-    if found is None or "_" in "".join(cell for cell in cells if isinstance(cell, str)):
-        for row, cell in enumerate(cells):
-            _number(cell, place, row)
-    assert found is not None  # every cell is a number
-    return found[:, None]
+    return np.array([[_number(cell, place, row)] for row, cell in enumerate(cells)])
 
 
 def _number(cell: Any, place: Place, row: int) -> float:
@@ -80,48 +96,39 @@ def _number(cell: Any, place: Place, row: int) -> float:
         raise FoveateError(f"{place(row)}: must be a number, got {cell!r}") from None
 
 
-def _vectors(cells: Sequence[Any], place: Place) -> Floats:
-    width = len(cells[0])
-    try:
-        return np.array(cells, np.float64).reshape(len(cells), width)
-    except (TypeError, ValueError):
-        for row, cell in enumerate(cells):
-            if not isinstance(cell, list) or len(cell) != width:
-                got = len(cell) if isinstance(cell, list) else repr(cell)
-                rule = f"must hold {width} numbers as the first row does"
-                raise FoveateError(f"{place(row)}: {rule}, got {got}") from None
-            for value in cell:
-                _number(value, place, row)
-        raise
-
-
-def single(x: NDArray[Any], place: Callable[[int, int], str]) -> NDArray[np.float32]:
-    """Numbers in single precision, or an error that names the first that is not finite.
+def single(
+    x: NDArray[Any], place: Callable[[int, int], str], *, allow_missing: bool = False
+) -> NDArray[np.float32]:
+    """Numbers in single precision; an error names the first that is missing, infinite or too large.
 
     Args:
         x: Numbers, shape (N, d). Each is rounded to the nearest of 32 bits.
         place: From row and column to the place of a cell.
+        allow_missing: Whether NaN may stay.
 
     Example:
-        >>> single(np.array([[1.0, np.nan]]), "row {}, column {}".format)
+        >>> single(np.array([[1.0, np.inf]]), "row {}, column {}".format)
         Traceback (most recent call last):
-        foveate.errors.FoveateError: row 0, column 1: must be finite, got nan
+        foveate.errors.FoveateError: row 0, column 1: must be finite, got inf
     """
     with np.errstate(over="ignore", invalid="ignore"):
         rounded = np.require(x, np.float32, ["C", "W"])
-    good = np.isfinite(rounded)
-    if good.all():
+    bad = ~np.isfinite(rounded)
+    if allow_missing:
+        bad &= ~np.isnan(x) if x.dtype.kind == "f" else True
+    if not bad.any():
         return rounded
-    bad = ~good
     row, column = (int(at) for at in np.unravel_index(bad.argmax(), bad.shape))
     value, all_bad = float(x[row, column]), int(bad.sum())
-    rule = "be finite" if not np.isfinite(value) else f"be at most {LARGEST:.4g} in size"
     more = f" (the first of {all_bad:,} such cells)" if all_bad > 1 else ""
+    if math.isnan(value):
+        raise FoveateError(f"{place(row, column)}: is missing{more}")
+    rule = "be finite" if not np.isfinite(value) else f"be at most {LARGEST:.4g} in size"
     raise FoveateError(f"{place(row, column)}: must {rule}, got {value}{more}")
 
 
 def coded(cells: Sequence[Any], place: Place) -> tuple[NDArray[np.int64], list[Any]]:
-    """Numbers for the values of cells in order of first sight, and the values."""
+    """Codes of the values of cells, in order of first occurrence, and the values."""
     number: dict[Any, int] = {}
     try:
         codes = [number.setdefault(cell, len(number)) for cell in cells]
@@ -132,20 +139,34 @@ def coded(cells: Sequence[Any], place: Place) -> tuple[NDArray[np.int64], list[A
 
 
 def names(cells: Sequence[Any], place: Place) -> tuple[NDArray[np.int64], list[str]]:
-    """Numbers for the names in cells, none of which may be missing, and the names.
+    """Codes of the names in cells, and the names; a missing name is an error.
 
     Example:
-        >>> codes, found = names(["b", 1, "1", 1.0], str)
-        >>> codes.tolist(), found
+        >>> codes, listed = names(["b", 1, "1", 1.0], str)
+        >>> codes.tolist(), listed
         ([0, 1, 1, 1], ['b', '1'])
     """
+    codes, listed = optional_names(cells, place, lambda cell: name_of(cell) is None)
+    if (codes < 0).any():
+        raise FoveateError(f"{place(int((codes < 0).argmax()))}: is missing")
+    return codes, listed
+
+
+def optional_names(
+    cells: Sequence[Any], place: Place, absent: Callable[[Any], bool] = is_missing
+) -> tuple[NDArray[np.int64], list[str]]:
+    """Codes of the names in cells, −1 where missing, and the names.
+
+    Example:
+        >>> codes, listed = optional_names(["b", "NA", 1], str)
+        >>> codes.tolist(), listed
+        ([0, -1, 1], ['b', '1'])
+    """
     codes, values = coded(cells, place)
-    called = [name_of(value) for value in values]
-    if None in called:
-        absent = [code for code, name in enumerate(called) if name is None]
-        raise FoveateError(f"{place(int(np.isin(codes, absent).argmax()))}: is missing")
-    number = {name: k for k, name in enumerate(dict.fromkeys(called))}
-    return np.array([number[name] for name in called])[codes], [str(name) for name in number]
+    called = [None if absent(value) else name_of(value) for value in values]
+    number = {name: k for k, name in enumerate(dict.fromkeys(n for n in called if n is not None))}
+    of_value = np.array([-1 if n is None else number[n] for n in called], np.int64)
+    return of_value[codes], list(number)
 
 
 def name_of(value: Any) -> str | None:
@@ -178,17 +199,17 @@ def flags(cells: Sequence[Any], place: Place) -> NDArray[np.int8]:
 1 for yes) or empty, got '0.5'
     """
     codes, values = coded(cells, place)
-    found = [_flag(value) for value in values]
-    if None in found:
-        odd = int((codes == found.index(None)).argmax())
+    known = [_flag(value) for value in values]
+    if None in known:
+        odd = int((codes == known.index(None)).argmax())
         rule = "a whole number from 0 on (0 for no, 1 for yes) or empty"
         raise FoveateError(f"{place(odd)}: relevance must be {rule}, got {cells[odd]!r}")
-    return np.array(found, np.int8)[codes]
+    return np.array(known, np.int8)[codes]
 
 
 def _flag(value: Any) -> int | None:
     name = name_of(value)
-    if name is None:
+    if name is None or is_missing(value):
         return -1
     if name.lower() in ("true", "false"):
         return int(name.lower() == "true")

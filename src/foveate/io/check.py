@@ -1,21 +1,25 @@
-"""What a user's bags are, and what is wrong with them."""
+"""A description of a user's bags, and checks of what is wrong with them."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from foveate.io.collection import Collection
+from foveate.io.collection import Collection, listed
 from foveate.io.column_checks import suspects
+from foveate.io.label_merging import similar_labels
+from foveate.io.problem import Problem
 from foveate.io.view import View, content
 
 __all__ = ["Description", "Problem", "describe", "problems"]
 
 LONG = 10  # times the median length
 UNEVEN = 10  # times as many bags in the largest class as in the smallest
-NAMED = 3  # bags or columns named in a message, the others counted
+MOST_COUNTS = 8  # columns whose missing cells are counted in a message
+
+Severity = Literal["error", "warning"]
 
 
 @dataclass(frozen=True)
@@ -29,12 +33,15 @@ class Description:
         segments: How many segments in all.
         lengths: Segments of the shortest, the median and the longest bag.
         classes: Bags of each class.
+        unlabelled: Bags without a label, where others have one.
         imbalance: Bags of the largest class over those of the smallest.
         groups: How many groups, where there are some.
         splits: Bags of each split, where there are some.
         known: Share of bags whose relevance is known.
         relevant: Share of relevant segments in these.
         columns: Names of a segment's numbers.
+        missing: Missing cells of each column that has any.
+        roles: Name, role and reason of every column of the files.
     """
 
     source: str
@@ -43,25 +50,19 @@ class Description:
     segments: int
     lengths: tuple[int, float, int]
     classes: dict[str, int]
+    unlabelled: int
     imbalance: float | None
     groups: int | None
     splits: dict[str, int] | None
     known: float
     relevant: float | None
     columns: tuple[str, ...]
+    missing: dict[str, int]
+    roles: tuple[tuple[str, str, str], ...]
 
     def as_numbers(self) -> dict[str, Any]:
         """The same for JSON."""
         return asdict(self)
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Something wrong: an error if results would be wrong or impossible, else a warning."""
-
-    severity: Literal["error", "warning"]
-    where: str
-    what: str
 
 
 def describe(collection: Collection) -> Description:
@@ -82,38 +83,38 @@ def describe(collection: Collection) -> Description:
         int(view.lengths.sum()),
         (int(view.lengths.min()), float(np.median(view.lengths)), int(view.lengths.max())),
         counts,
+        0 if collection.label_known is None else int((~collection.label_known).sum()),
         max(present) / min(present) if present else None,
         None if group is None else len(group.unique()),
         None if collection.split is None else dict(Counter(collection.split)),
         0.0 if collection.known is None else float(collection.known.float().mean()),
         relevant,
         collection.columns,
+        collection.missing_cells(),
+        tuple((role.name, role.role, role.reason) for role in collection.roles),
     )
 
 
 def problems(collection: Collection) -> list[Problem]:
     """What is wrong with a collection that can be read: errors first.
 
-    What cannot be read (cells that are missing or not finite, labels that differ within a bag) is
-    an error of the reader, which names file and row.
+    What cannot be read (cells that are not numbers, labels that differ within a bag) is an error
+    of the reader, which names file and row.
     """
     view = View(collection)
-    found = [
+    listed_problems = [
+        *collection.reading_problems,
         *_of_classes(view),
+        *_of_spelling(view),
         *_of_names(view),
         *_of_groups(view),
         *_of_copies(view),
+        *_of_missing(view),
         *_of_columns(view),
         *_of_lengths(view),
         *_of_relevance(view),
     ]
-    return sorted(found, key=lambda problem: problem.severity != "error")
-
-
-def _listed(kind: str, names: Sequence[str]) -> str:
-    shown = ", ".join(f"'{name}'" for name in names[:NAMED])
-    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    return f"{kind}{'s' if len(names) > 1 else ''} {shown}{more}"
+    return sorted(listed_problems, key=lambda problem: problem.severity != "error")
 
 
 def _of_classes(view: View) -> Iterator[Problem]:
@@ -122,45 +123,69 @@ def _of_classes(view: View) -> Iterator[Problem]:
         return
     present = {name: count for name, count in counts.items() if count}
     if len(present) < 2:
-        yield Problem("error", _listed("class", list(present)), "the only one: two are needed")
+        what = "the only one: two are needed"
+        yield Problem("error", listed("class", list(present)), what, "one-class", learning=True)
         return
     few = [name for name, count in present.items() if count < 2]
     if few:
-        said = "one bag: too few to learn from and to test on"
-        yield Problem("error", _listed("class", few), said)
-    if view.own.bag.group is not None:
-        pairs = np.unique(np.stack([view.y, view.own.bag.group.numpy()]), axis=1)[0]
-        groups = np.bincount(pairs, minlength=len(counts))
-        few = [name for k, (name, c) in enumerate(counts.items()) if groups[k] == 1 and c > 1]
-        if few:
-            said = "all bags in one group: too few to learn from and to test on"
-            yield Problem("error", _listed("class", few), said)
+        what = "one bag: too few to learn from and to test on"
+        yield Problem("error", listed("class", few), what, "one-bag-class", learning=True)
+    few = _in_one_group(view, counts)
+    if few:
+        what = "all bags in one group: too few to learn from and to test on"
+        yield Problem("error", listed("class", few), what, "one-group-class", learning=True)
     largest, least = max(present, key=present.__getitem__), min(present, key=present.__getitem__)
     if present[largest] > UNEVEN * present[least]:
-        said = f"{present[least]:,} bags, class '{largest}' {present[largest]:,}"
-        yield Problem("warning", _listed("class", [least]), said)
+        what = f"{present[least]:,} bags, class '{largest}' {present[largest]:,}"
+        yield Problem("warning", listed("class", [least]), what, "imbalance", learning=True)
+
+
+def _in_one_group(view: View, counts: Mapping[str, int]) -> list[str]:
+    """Classes of several bags that are all in one group."""
+    if view.collection.bag.group is None:
+        return []
+    y, group = view.y[view.label_known], view.collection.bag.group.numpy()[view.label_known]
+    groups = np.bincount(np.unique(np.stack([y, group]), axis=1)[0], minlength=len(counts))
+    return [name for k, (name, c) in enumerate(counts.items()) if groups[k] == 1 and c > 1]
+
+
+def _of_spelling(view: View) -> Iterator[Problem]:
+    for spellings in similar_labels(view.collection.classes):
+        what = "differ only by case, Unicode form or spaces: --merge-labels makes them one class"
+        yield Problem("warning", _classes_shown(spellings), what, "similar-labels", learning=True)
+
+
+def _classes_shown(names: Sequence[str]) -> str:
+    """Names of classes with what cannot be seen in them escaped."""
+    return "classes " + ", ".join(
+        ascii(name) if not name.isprintable() else f"'{name}'" for name in names
+    )
 
 
 def _of_names(view: View) -> Iterator[Problem]:
     labels: dict[str, dict[str, list[int]]] = {}
-    sides = view.own.split or [""] * len(view.own.ids)
-    for name, side, label in zip(view.own.ids, sides, view.y.tolist(), strict=True):
+    collection = view.collection
+    sides = collection.split or [""] * len(collection.ids)
+    for name, side, label in zip(collection.ids, sides, view.y.tolist(), strict=True):
         labels.setdefault(name, {}).setdefault(side, []).append(label)
     shared = [name for name, own in labels.items() if len(own) > 1]
     differ = [name for name, own in labels.items() if any(len({*y}) > 1 for y in own.values())]
     twice = [name for name, own in labels.items() if any(len(y) > 1 for y in own.values())]
     others = [name for name in twice if name not in {*differ, *shared}]
-    for severity, which, said in (
-        ("error", differ if view.own.labelled else [], "one name for bags with different labels"),
-        ("warning", shared, "one name in more than one split, for different bags"),
-        ("warning", others, "one name for several bags"),
-    ):
-        if which:
-            yield Problem(severity, _listed("bag", which), said)  # type: ignore[arg-type]
+    if differ and collection.labelled:
+        what = "one name for bags with different labels"
+        yield Problem("error", listed("bag", differ), what, "names-with-different-labels")
+    if shared:
+        what = "one name in more than one split, for different bags"
+        yield Problem("warning", listed("bag", shared), what, "names-in-splits")
+    if others:
+        yield Problem(
+            "warning", listed("bag", others), "one name for several bags", "repeated-names"
+        )
 
 
 def _of_groups(view: View) -> Iterator[Problem]:
-    group, split = view.own.bag.group, view.own.split
+    group, split = view.collection.bag.group, view.collection.split
     if group is None or split is None:
         return
     sides: dict[int, set[str]] = {}
@@ -168,9 +193,11 @@ def _of_groups(view: View) -> Iterator[Problem]:
         sides.setdefault(number, set()).add(side)
     shared = [number for number, own in sides.items() if len(own) > 1]
     if shared:
-        names = [view.own.groups[g] if view.own.groups else str(g) for g in shared]
+        groups = view.collection.groups
+        names = [groups[g] if groups else str(g) for g in shared]
         both = " and ".join(sorted(sides[shared[0]]))
-        yield Problem("error", _listed("group", names), f"in more than one split: {both}")
+        what = f"in more than one split: {both}"
+        yield Problem("error", listed("group", names), what, "groups-in-splits")
 
 
 def _of_copies(view: View) -> Iterator[Problem]:
@@ -178,31 +205,43 @@ def _of_copies(view: View) -> Iterator[Problem]:
     order = np.argsort(hashes, kind="stable")
     ends = np.flatnonzero(np.diff(hashes[order])) + 1
     same = [part for part in np.split(order, ends) if len(part) > 1]
-    split = view.own.split
+    split, labelled = view.collection.split, view.collection.labelled
     crossing = [part for part in same if split and len({split[i] for i in part}) > 1]
-    differ = [p for p in same if view.own.labelled and len({*view.y[p].tolist()}) > 1]
-    told = {int(part[0]) for part in (*crossing, *differ)}
-    plain = [part for part in same if int(part[0]) not in told]
-    for severity, parts, said in (
-        ("error", crossing, "the same content in more than one split"),
-        ("warning", differ, "the same content under different labels"),
-        ("warning", plain, "the same content"),
-    ):
+    differ = [p for p in same if labelled and len({*view.y[p][view.label_known[p]].tolist()}) > 1]
+    reported = {int(part[0]) for part in (*crossing, *differ)}
+    plain = [part for part in same if int(part[0]) not in reported]
+    kinds: tuple[tuple[Severity, Any, str, str], ...] = (
+        ("error", crossing, "the same content in more than one split", "copies-in-splits"),
+        ("warning", differ, "the same content under different labels", "copies-with-labels"),
+        ("warning", plain, "the same content", "copies"),
+    )
+    for severity, parts, what, name in kinds:
         if parts:
             sets = f" (and {len(parts) - 1:,} more such sets)" if len(parts) > 1 else ""
-            yield Problem(severity, _listed("bag", view.names(parts[0])), said + sets)  # type: ignore[arg-type]
+            yield Problem(severity, listed("bag", view.names(parts[0])), what + sets, name)
+
+
+def _of_missing(view: View) -> Iterator[Problem]:
+    absent = view.collection.missing_cells()
+    if absent:
+        total = f"{sum(absent.values()):,} cells missing in {len(absent):,} columns"
+        most = ", ".join(f"{name} {count:,}" for name, count in list(absent.items())[:MOST_COUNTS])
+        what = f"{total} ({most}): imputed by the median of the training bags, or --missing refuse"
+        yield Problem("warning", listed("column", list(absent)), what, "missing-values")
 
 
 def _of_columns(view: View) -> Iterator[Problem]:
-    if view.own.kind not in ("features", "series"):
+    if view.collection.kind not in ("features", "series"):
         return
-    x = view.segments()
+    x = view.segments_with_nan()
     if x.ndim != 2 or not x.shape[1]:
         return
-    called = view.own.columns or [str(k) for k in range(x.shape[1])]
-    for found in suspects(x, view.lengths, view.y if view.own.labelled else None):
-        where = _listed("column", [called[k] for k in found.columns])
-        yield Problem("error" if found.error else "warning", where, found.what)
+    names = view.collection.columns or [str(k) for k in range(x.shape[1])]
+    y = np.where(view.label_known, view.y, -1) if view.collection.labelled else None
+    for suspect in suspects(x, view.lengths, y):
+        where = listed("column", [names[k] for k in suspect.columns])
+        severity: Severity = "error" if suspect.error else "warning"
+        yield Problem(severity, where, suspect.what, suspect.name)
 
 
 def _of_lengths(view: View) -> Iterator[Problem]:
@@ -211,20 +250,23 @@ def _of_lengths(view: View) -> Iterator[Problem]:
     if len(long):
         by_length = long[np.argsort(-view.lengths[long], kind="stable")]
         most = int(view.lengths[by_length[0]])
-        said = f"much longer than the rest: up to {most:,} segments, the median is {median:g}"
-        yield Problem("warning", _listed("bag", view.names(by_length)), said)
+        what = f"much longer than the rest: up to {most:,} segments, the median is {median:g}"
+        yield Problem("warning", listed("bag", view.names(by_length)), what, "long-bags")
     single = np.flatnonzero(view.lengths == 1)
     if len(single):
-        said = f"one segment: nothing to choose from ({len(single):,} of {len(view.own):,} bags)"
-        yield Problem("warning", _listed("bag", view.names(single)), said)
+        total = len(view.collection)
+        what = f"one segment: nothing to choose from ({len(single):,} of {total:,} bags)"
+        yield Problem("warning", listed("bag", view.names(single)), what, "single-segment-bags")
 
 
 def _of_relevance(view: View) -> Iterator[Problem]:
-    known, z = view.own.known, view.own.bag.z
+    known, z = view.collection.known, view.collection.bag.z
     if known is None or z is None:
         return
     if not bool(z[known].any()):
-        yield Problem("warning", "relevance", "known, but no segment of any bag is relevant")
+        what = "known, but no segment of any bag is relevant"
+        yield Problem("warning", "relevance", what, "nothing-relevant")
     flat = np.add.reduceat(view.flat(z).astype(np.int64), view.start)
     if bool(((flat == view.lengths) & known.numpy())[known.numpy()].all()):
-        yield Problem("warning", "relevance", "every segment of every bag it is known for")
+        what = "every segment of every bag it is known for"
+        yield Problem("warning", "relevance", what, "all-relevant")

@@ -1,4 +1,4 @@
-"""Collection: a user's bags, and what is needed to name and to draw them."""
+"""Collection: a user's bags with their names, classes, columns and places."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -11,22 +11,25 @@ from torch import Tensor
 
 from foveate.bags.bag import Bag, pad
 from foveate.errors import FoveateError
+from foveate.io.columns import ColumnRole
+from foveate.io.problem import Problem
 
-__all__ = ["Collection", "Kind", "Where", "class_order", "collect", "numbered"]
+__all__ = ["Collection", "Kind", "Where", "class_order", "collect", "listed", "numbered"]
 
 Kind = Literal["features", "text", "image", "series"]
 Where = Callable[[int], str]
-"""From the number of a bag to its place, for messages: a file, or a file and a line."""
+"""From the number of a bag to its file, or file and line, for messages."""
 INTEGER = re.compile(r"[+-]?\d+")
+NAMED = 3  # bags or columns named in a message, the others counted
 
 
 @dataclass(frozen=True)
 class Collection:
-    """A user's bags, and what is needed to name and to draw them.
+    """A user's bags with their names, classes, columns and places.
 
     Args:
-        bag: Ragged bags: rows stored once, without padding, behind an index and a mask. All labels
-            are 0 where there are none.
+        bag: Ragged bags: rows stored once, without padding, behind an index and a mask. A label
+            that is not known is 0, and so is a missing number.
         ids: Names of the bags, in the order of the bag's rows.
         classes: Names of classes 0 … C−1; empty where unlabelled.
         columns: Names of a segment's numbers; empty for texts and images.
@@ -38,11 +41,15 @@ class Collection:
         source: What was read, for messages and manifests.
         groups: Names of groups 0 … G−1.
         split: Name of the split of each bag, where files or a column give one.
+        label_known: True for bags whose label is known, shape (n,); None where all are, or none.
+        missing: True for missing numbers of the bank, shape (N, d); None where none are.
+        roles: Role of every column of the files.
+        reading_problems: What the reader has to report.
 
     Example:
         >>> bag = pad([torch.ones(2, 3), torch.zeros(1, 3)], torch.tensor([0, 1]))
-        >>> own = Collection(bag, ("a", "b"), ("no", "yes"))
-        >>> own.take([1]).ids, own.take([1]).bag.y.tolist(), own.labelled
+        >>> bags = Collection(bag, ("a", "b"), ("no", "yes"))
+        >>> bags.take([1]).ids, bags.take([1]).bag.y.tolist(), bags.labelled
         (('b',), [1], True)
     """
 
@@ -57,6 +64,10 @@ class Collection:
     source: str = ""
     groups: tuple[str, ...] = ()
     split: tuple[str, ...] | None = None
+    label_known: Tensor | None = None
+    missing: Tensor | None = None
+    roles: tuple[ColumnRole, ...] = ()
+    reading_problems: tuple[Problem, ...] = ()
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -79,7 +90,21 @@ class Collection:
             ids=tuple(self.ids[i] for i in numbers),
             known=None if self.known is None else self.known[chosen],
             split=None if self.split is None else tuple(self.split[i] for i in numbers),
+            label_known=None if self.label_known is None else self.label_known[chosen],
         )
+
+    def with_labels_only(self) -> "Collection":
+        """The bags whose label is known."""
+        if self.label_known is None:
+            return self
+        return replace(self.take(self.label_known), label_known=None)
+
+    def missing_cells(self) -> dict[str, int]:
+        """Number of missing cells of each column that has any; of segments in several bags once."""
+        if self.missing is None:
+            return {}
+        counts = zip(self.columns, self.missing.sum(0).tolist(), strict=True)
+        return {name: count for name, count in counts if count}
 
 
 def collect(
@@ -88,7 +113,7 @@ def collect(
     where: Where,
     *,
     source: str,
-    labels: Sequence[str] | None = None,
+    labels: Sequence[str | None] | None = None,
     classes: Sequence[str] | None = None,
     relevance: Sequence[Tensor | None] | None = None,
     groups: Sequence[str] | None = None,
@@ -97,29 +122,38 @@ def collect(
     kind: Kind = "features",
     words: Sequence[str] | None = None,
     places: Sequence[Tensor] | None = None,
+    roles: Sequence[ColumnRole] = (),
+    problems: Sequence[Problem] = (),
 ) -> Collection:
-    """Bags that a reader found, as one collection; what only shows across bags is checked here.
+    """Bags from a reader as one collection; consistency across bags is checked here.
 
     Args:
-        bags: Segments of each bag, (m_i, *).
+        bags: Segments of each bag, (m_i, *), NaN where a number is missing.
         ids: Names of the bags.
         where: Where a bag comes from.
         source: What was read.
-        labels: Label of each bag as it came, where there are labels.
+        labels: Label of each bag, None where unknown.
         classes: The classes there may be, in order; those that occur unless given.
         relevance: For each bag which segments are relevant, (m_i,), or None where unknown.
         groups: Name of each bag's group.
-        split: Name of each bag's split; one name for all parts nothing, and is let go.
+        split: Name of each bag's split; ignored if it is the same for all.
         columns: Names of a segment's numbers.
         kind: What a segment is.
         words: Text of all segments, bag after bag.
         places: Coordinates of each bag's segments, (m_i, k).
+        roles: Role of every column of the files.
+        problems: What the reader has to report.
     """
-    _must_match(bags, where)
+    _check_shapes(bags, where)
     y, names = torch.zeros(len(bags), dtype=torch.long), tuple[str, ...]()
-    if labels is not None:
-        names = tuple(classes) if classes is not None else class_order(labels)
+    label_known = None
+    if labels is not None and any(label is not None for label in labels):
+        present = [label for label in labels if label is not None]
+        names = tuple(classes) if classes is not None else class_order(present)
         y = _labels(labels, names, where)
+        label_known = torch.tensor([label is not None for label in labels])
+        problems = (*problems, *_unlabelled(label_known, ids))
+        label_known = None if bool(label_known.all()) else label_known
     group, group_names = (None, ()) if groups is None else numbered(groups)
     known = None if relevance is None else torch.tensor([z is not None for z in relevance])
     if known is not None and not bool(known.any()):
@@ -128,6 +162,9 @@ def collect(
     if relevance is not None and known is not None:
         blank = [torch.zeros(len(bag), dtype=torch.bool) for bag in bags]
         z = [one if one is not None else none for one, none in zip(relevance, blank, strict=True)]
+    missing = _missing(bags)
+    if missing is not None:
+        bags = [bag.nan_to_num(nan=0.0) for bag in bags]
     return Collection(
         pad(bags, y, z, group),
         tuple(ids),
@@ -140,11 +177,46 @@ def collect(
         source,
         group_names,
         None if split is None or len(set(split)) < 2 else tuple(split),
+        label_known,
+        missing,
+        tuple(roles),
+        tuple(problems),
     )
 
 
+def _missing(bags: Sequence[Tensor]) -> Tensor | None:
+    """True where a number is NaN, over all segments, (N, d); None if none is."""
+    if not bags[0].is_floating_point() or not any(bool(bag.isnan().any()) for bag in bags):
+        return None
+    return torch.cat([bag.isnan() for bag in bags]).flatten(1)
+
+
+def listed(kind: str, names: Sequence[str]) -> str:
+    """The first names of a kind in quotes, the others counted.
+
+    Example:
+        >>> listed("bag", ["a", "b", "c", "d"])
+        "bags 'a', 'b', 'c' and 1 more"
+    """
+    shown = ", ".join(f"'{name}'" for name in names[:NAMED])
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return f"{kind}{'s' if len(names) > 1 else ''} {shown}{more}"
+
+
+def _unlabelled(known: Tensor, ids: Sequence[str]) -> list[Problem]:
+    """A warning about bags without a label, if there are any."""
+    names = [ids[i] for i in (~known).nonzero().flatten().tolist()]
+    if not names:
+        return []
+    what = (
+        f"no label: not used for training or testing ({len(names):,} of {len(ids):,} bags); a "
+        "class called none or NA must be named in --classes"
+    )
+    return [Problem("warning", listed("bag", names), what, "unlabelled")]
+
+
 def class_order(labels: Iterable[str]) -> tuple[str, ...]:
-    """Names of classes by size where all are whole numbers, else by the alphabet.
+    """Names of classes in numerical order if all are whole numbers, else alphabetically.
 
     Example:
         >>> class_order(["10", "9", "10"]), class_order(["b", "10", "9"])
@@ -155,21 +227,21 @@ def class_order(labels: Iterable[str]) -> tuple[str, ...]:
 
 
 def numbered(names: Sequence[str]) -> tuple[Tensor, tuple[str, ...]]:
-    """Numbers for names, shape (n,), and the names in order of first sight."""
-    number = {name: place for place, name in enumerate(dict.fromkeys(names))}
+    """Codes of names, shape (n,), and the names in order of first occurrence."""
+    number = {name: k for k, name in enumerate(dict.fromkeys(names))}
     return torch.tensor([number[name] for name in names], dtype=torch.long), tuple(number)
 
 
-def _labels(labels: Sequence[str], classes: Sequence[str], where: Where) -> Tensor:
-    number = {name: place for place, name in enumerate(classes)}
+def _labels(labels: Sequence[str | None], classes: Sequence[str], where: Where) -> Tensor:
+    number: dict[str | None, int] = {name: k for k, name in enumerate(classes)}
     for i, label in enumerate(labels):
-        if label not in number:
+        if label is not None and label not in number:
             known = ", ".join(classes)
             raise FoveateError(f"{where(i)}: '{label}' is none of the classes {known}")
-    return torch.tensor([number[label] for label in labels], dtype=torch.long)
+    return torch.tensor([number.get(label, 0) for label in labels], dtype=torch.long)
 
 
-def _must_match(bags: Sequence[Tensor], where: Where) -> None:
+def _check_shapes(bags: Sequence[Tensor], where: Where) -> None:
     for i, bag in enumerate(bags):
         if not len(bag):
             raise FoveateError(f"{where(i)}: a bag needs a segment, this one has none")

@@ -1,4 +1,4 @@
-"""Columns of numbers that look wrong: constant, giving the label away, or of extreme scale."""
+"""Columns of numbers that look wrong: constant, revealing the label, or of extreme scale."""
 
 import math
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ __all__ = ["Suspect", "suspects"]
 
 FINE = 1e-4  # spread over size below which few of the seven digits of 32 bits are left
 LARGE = 1e6
-CHANCE = 1e-4  # of classes falling apart by luck, over all columns
+CHANCE = 1e-4  # probability of classes separating by chance, over all columns
 FEWEST = 10  # rows below which a row number proves nothing
 
 Numbers = NDArray[np.float32]
@@ -23,46 +23,58 @@ class Suspect(NamedTuple):
     columns: NDArray[np.int64]
     error: bool
     what: str
+    name: str
 
 
 def suspects(x: Numbers, lengths: NDArray[np.int64], y: NDArray[np.int64] | None) -> list[Suspect]:
-    """Faults of columns, found from their least and largest values in bags and in classes.
+    """Faults of columns, from their least and largest values in bags and in classes.
 
     Args:
-        x: All segments, bag after bag, shape (N, d).
+        x: All segments, bag after bag, shape (N, d), NaN where missing.
         lengths: Segments of each bag, shape (n,).
-        y: Labels, shape (n,), where there are some.
+        y: Labels, −1 where unknown, shape (n,); None without labels.
     """
     start = np.cumsum(lengths) - lengths
-    low, high = np.minimum.reduceat(x, start), np.maximum.reduceat(x, start)  # (n, d)
-    least, most = low.min(0).astype(np.float64), high.max(0).astype(np.float64)
+    low, high = np.fmin.reduceat(x, start), np.fmax.reduceat(x, start)  # (n, d)
+    least, most = _extremes(low, high)
     constant = least == most
     size = np.maximum(np.abs(least), np.abs(most))
-    found = [
-        (constant, False, "one number throughout: nothing can be learnt from it"),
-        (_row_number(x, least, most), False, "the number of the row, by its looks"),
-        (size > LARGE, False, f"numbers above {LARGE:,.0f} in size"),
+    fine = ~constant & (most - least < FINE * size)
+    checks = [
+        (constant, False, "one number throughout: nothing can be learnt from it", "constant"),
+        (_row_number(x, least, most), False, "the number of the row, by its looks", "row-number"),
+        (size > LARGE, False, f"numbers above {LARGE:,.0f} in size", "large-numbers"),
         (
-            ~constant & (most - least < FINE * size),
+            fine,
             False,
             f"a spread below {FINE:g} of the size: 32 bits keep few of the digits",
+            "small-spread",
         ),
     ]
-    of_bag = (low == high).all(0) & ~constant
+    of_bag = ((low == high) | np.isnan(low)).all(0) & ~constant
     if y is not None and of_bag.any() and (lengths > 1).any():
-        copies, apart = _given_away(low, y, of_bag)
-        found.insert(1, (copies, True, "the label under another name: one number per class"))
-        said = "label given away: one number per bag, and those of the classes do not overlap"
-        found.insert(2, (apart & ~copies, False, said))
+        copies, apart = _given_away(low[y >= 0], y[y >= 0], of_bag)
+        what = "the label under another name: one number per class"
+        checks.insert(1, (copies, True, what, "label-copy"))
+        what = "label given away: one number per bag, and those of the classes do not overlap"
+        checks.insert(2, (apart & ~copies, False, what, "label-given-away"))
     return [
-        Suspect(np.flatnonzero(which), error, what) for which, error, what in found if which.any()
+        Suspect(np.flatnonzero(which), error, what, name)
+        for which, error, what, name in checks
+        if which.any()
     ]
+
+
+def _extremes(low: Numbers, high: Numbers) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Least and largest value of each column, NaN ignored."""
+    least, most = np.fmin.reduce(low, axis=0), np.fmax.reduce(high, axis=0)
+    return least.astype(np.float64), most.astype(np.float64)
 
 
 def _row_number(
     x: Numbers, least: NDArray[np.float64], most: NDArray[np.float64]
 ) -> NDArray[np.bool_]:
-    """Columns that hold as many whole numbers in a row as there are rows, in any order."""
+    """Columns that hold consecutive whole numbers, one per row, in any order."""
     n = len(x)
     which = (most - least == n - 1) & (n >= FEWEST)
     for column in np.flatnonzero(which):
@@ -74,7 +86,7 @@ def _row_number(
 def _given_away(
     values: Numbers, y: NDArray[np.int64], of_bag: NDArray[np.bool_]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Of columns with one number per bag: copies of the label, and those that part the classes.
+    """Of columns with one number per bag: copies of the label, and those that separate classes.
 
     Args:
         values: The number of each bag, shape (n, d).
@@ -88,19 +100,21 @@ def _given_away(
         return none, none
     order = np.argsort(y, kind="stable")
     start = np.cumsum(counts) - counts
-    low, high = (f.reduceat(values[order], start) for f in (np.minimum, np.maximum))  # (C, d)
+    low, high = (f.reduceat(values[order], start) for f in (np.fmin, np.fmax))  # (C, d)
     by_low = np.argsort(low, axis=0, kind="stable")
     low, high = (np.take_along_axis(part, by_low, 0) for part in (low, high))
     apart = of_bag & (low[1:] > high[:-1]).all(0)
     copies = apart & (low == high).all(0) if counts.min() > 1 else none
-    return copies, apart if _luck(counts.tolist()) * values.shape[1] < CHANCE else none
+    return copies, apart if _chance_of_separation(counts.tolist()) * values.shape[
+        1
+    ] < CHANCE else none
 
 
-def _luck(counts: Sequence[int]) -> float:
-    r"""Chance that classes fall apart by luck, :math:`C! \prod_c n_c! / n!`.
+def _chance_of_separation(counts: Sequence[int]) -> float:
+    r"""Probability that classes separate by chance, :math:`C! \prod_c n_c! / n!`.
 
     Example:
-        >>> _luck([2, 2])  # two of six ways to order four bags
+        >>> _chance_of_separation([2, 2])  # two of six ways to order four bags
         0.333...
     """
     ways = math.lgamma(sum(counts) + 1) - sum(math.lgamma(k + 1) for k in counts)

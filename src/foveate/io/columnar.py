@@ -1,6 +1,7 @@
-"""Columns of a user's tables, read by what they are: CSV, TSV, JSON lines, Parquet."""
+"""Columns of a user's tables: CSV, TSV, JSON lines, Parquet."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -8,22 +9,22 @@ from typing import Any
 import numpy as np
 
 from foveate.errors import FoveateError
-from foveate.io.cells import Floats, Table, floats
-from foveate.io.columns import Columns, Roles, roles
-from foveate.io.parquet import numeric_by_type, read_parquet_columns
-from foveate.io.rows import column_names, rows, where
+from foveate.io.cells import Table
+from foveate.io.columns import ColumnRole, Columns, Roles, roles
+from foveate.io.number_columns import LeftOut, NumberColumn, comma_convention
+from foveate.io.parquet import add_parquet
+from foveate.io.rows import Header, column_names, delimiter, rows, where
 from foveate.types import PartProgress
 
-__all__ = ["SUFFIXES", "is_table", "read_columns", "split_of", "table_files"]
+__all__ = ["SUFFIXES", "ReadTable", "is_table", "read_columns", "split_of", "table_files"]
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet")
 SPLITS = ("train", "validation", "valid", "val", "dev", "test")
 CHUNK = 8192  # rows turned into numbers at a time
-PEEK = 1000  # rows in which a column must show whether it holds numbers
 
 
 def is_table(path: Path) -> bool:
-    """Whether a file is a table, by its ending; it may be packed with gzip."""
+    """Whether a file is a table, by its suffix; it may be compressed with gzip."""
     name = path.name.lower().removesuffix(".gz")
     return name.endswith(SUFFIXES)
 
@@ -36,8 +37,8 @@ def split_of(path: Path) -> str | None:
         ('train', None)
     """
     stem = path.name.lower()
-    found = next((split for split in SPLITS if stem.startswith(split)), None)
-    return found if found and not stem[len(found) : len(found) + 1].isalpha() else None
+    split = next((split for split in SPLITS if stem.startswith(split)), None)
+    return split if split and not stem[len(split) : len(split) + 1].isalpha() else None
 
 
 def table_files(path: Path) -> dict[str | None, list[Path]]:
@@ -59,123 +60,164 @@ def table_files(path: Path) -> dict[str | None, list[Path]]:
     return parts
 
 
+@dataclass(frozen=True)
+class ReadTable:
+    """Columns of some files by role.
+
+    Args:
+        table: The cells.
+        roles: Column names by role.
+        features: How each feature was read.
+        left_out: Why each other column is not a feature, with codes of its texts.
+    """
+
+    table: Table
+    roles: Roles
+    features: dict[str, str]
+    left_out: dict[str, LeftOut]
+
+    def column_roles(self, columns: Columns) -> tuple[ColumnRole, ...]:
+        """The role of every column, and why.
+
+        Args:
+            columns: The flags of the user.
+        """
+        listed = []
+        for what in ("bag", "label", "text", "relevance", "group", "split"):
+            name = getattr(self.roles, what)
+            if name is not None:
+                given = columns.named(what) == name
+                listed.append(
+                    ColumnRole(name, what, f"given by --{what}" if given else "by its usual name")
+                )
+        listed += [ColumnRole(name, "place", "given by --places") for name in self.roles.places]
+        for name in self.roles.segment:
+            absent = int(np.isnan(self.table.numbers[name]).any(1).sum())
+            more = f", {absent:,} of {len(self.table):,} missing" if absent else ""
+            listed.append(ColumnRole(name, "feature", self.features[name] + more))
+        listed += [ColumnRole(name, "left out", why.reason) for name, why in self.left_out.items()]
+        return tuple(listed)
+
+
 def read_columns(
     files: Sequence[Path],
     columns: Columns,
     labelled: bool | None,
     report: PartProgress | None = None,
-) -> tuple[Table, Roles]:
-    """The columns of some files that are needed, one file below the other, and what they are.
+    features: Sequence[str] = (),
+) -> ReadTable:
+    """The columns of some files, concatenated, with the role of each.
 
     Args:
         files: Tables with the same columns.
-        columns: What the user says of them.
+        columns: The flags of the user.
         labelled: Whether there must be labels.
-        report: Told of the rows read.
+        report: Called with the rows read.
+        features: Columns that must be features whatever they hold, those of a trained model.
     """
-    chosen = _chosen(files[0], roles(files[0], column_names(files[0]), columns, labelled))
+    header = columns.header_line
+    names = column_names(files[0], header)
+    chosen = roles(files[0], names, columns, labelled)
     for file in files[1:]:
-        other = roles(file, column_names(file), columns, labelled)
-        if other._replace(segment=()) != chosen._replace(segment=()):
-            raise FoveateError(f"{file} must have the columns that {files[0]} has")
-        _must_hold(file, chosen.segment, other.segment)
-    parts = [_read(file, chosen, report) for file in files]
-    return _joined(files, parts), chosen
-
-
-def _chosen(path: Path, found: Roles) -> Roles:
-    """Roles with the segment's columns narrowed to those that hold numbers."""
-    numeric = _numeric_in(path)(path, [*found.segment, *found.places])
-    for name in found.places:
-        if name not in numeric:
-            raise FoveateError(f"{path}, column '{name}': places must be numbers")
-    segment = tuple(name for name in found.segment if name in numeric)
-    if not segment and found.text is None:
-        raise FoveateError(
-            f"{path} has no column of numbers, and none called 'text', to make segments of; --text "
-            f"names a column of texts, its columns are {', '.join(column_names(path))}"
+        _check_same(
+            file, files[0], roles(file, column_names(file, header), columns, labelled), chosen
         )
-    return found._replace(segment=segment)
+    table, numbers = _read(files, chosen, header, report)
+    marks = any(delimiter(file) == ";" for file in files if _is_csv(file))
+    comma = comma_convention(list(numbers.values()), marks)
+    named = {*(columns.segment or ()), *columns.places, *features}
+    how: dict[str, str] = {}
+    left_out = {name: LeftOut(_unused(chosen, columns)) for name in _others(names, chosen)}
+    for name, column in numbers.items():
+        values = column.values(comma, required=name in named)
+        if isinstance(values, LeftOut):
+            left_out[name] = values
+        else:
+            table.numbers[name], how[name] = values
+    segment = tuple(name for name in chosen.segment if name in how)
+    return ReadTable(table, chosen._replace(segment=segment), how, left_out)
 
 
-def _must_hold(file: Path, wanted: Sequence[str], names: Sequence[str]) -> None:
-    for name in wanted:
-        if name not in names:
+def _others(names: Sequence[str], chosen: Roles) -> list[str]:
+    """Columns that have no role."""
+    single = (chosen.bag, chosen.label, chosen.text, chosen.relevance, chosen.group, chosen.split)
+    used = {*single, *chosen.places, *chosen.segment}
+    return [name for name in names if name not in used]
+
+
+def _unused(chosen: Roles, columns: Columns) -> str:
+    if columns.segment is not None:
+        return "not among --segment"
+    return "segments are texts" if chosen.text is not None else "labels are not read"
+
+
+def _check_same(file: Path, first: Path, roles_of_file: Roles, chosen: Roles) -> None:
+    if roles_of_file._replace(segment=()) != chosen._replace(segment=()):
+        raise FoveateError(f"{file} must have the columns that {first} has")
+    for name in chosen.segment:
+        if name not in roles_of_file.segment:
             raise FoveateError(f"{file} has no column '{name}', which the other tables have")
 
 
-def _read(path: Path, chosen: Roles, report: PartProgress | None) -> Table:
+def _read(
+    files: Sequence[Path], chosen: Roles, header: Header, report: PartProgress | None
+) -> tuple[Table, dict[str, NumberColumn]]:
+    """Cells of the columns with a role, and the columns that may hold numbers."""
     single = (chosen.bag, chosen.label, chosen.text, chosen.relevance, chosen.group, chosen.split)
-    raw = dict.fromkeys(name for name in single if name is not None)
-    numeric = dict.fromkeys((*chosen.segment, *chosen.places))
-    read = read_parquet_columns if _is_parquet(path) else _read_rows
-    return read(path, list(raw), list(numeric), report)
-
-
-def _is_parquet(path: Path) -> bool:
-    return path.suffix.lower() == ".parquet"
-
-
-def _numeric_in(path: Path) -> Callable[[Path, Sequence[str]], set[str]]:
-    return numeric_by_type if _is_parquet(path) else _numeric_by_value
-
-
-def _numeric_by_value(path: Path, candidates: Sequence[str]) -> set[str]:
-    """Columns whose first cell that is not empty holds a number, or a list of numbers.
-
-    The first cell decides, so that a slip further down is an error and not a lost column.
-    """
-    seen: dict[str, Any] = {}
-    for _, values in islice(rows(path, candidates), PEEK):
-        for name, value in zip(candidates, values, strict=True):
-            if value is not None:
-                seen.setdefault(name, value)
-        if len(seen) == len(set(candidates)):
-            break
-    return {name for name, value in seen.items() if _is_number(value)}
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        return bool(floats([value], str).size)
-    except FoveateError:
-        return False
-
-
-def _read_rows(
-    path: Path, raw: Sequence[str], numeric: Sequence[str], report: PartProgress | None
-) -> Table:
-    values: dict[str, list[Any]] = {name: [] for name in raw}
-    numbers: dict[str, list[Floats]] = {name: [] for name in numeric}
+    raw: dict[str, list[Any]] = {name: [] for name in single if name is not None}
+    of_file: list[int] = []
     lines: list[int] = []
-    total = _count_lines(path) if report else 0
-    for chunk in _chunks(rows(path, [*raw, *numeric])):
-        own, cells = zip(*chunk, strict=True)
+
+    def place(row: int) -> str:
+        return where(files[of_file[row]], lines[row])
+
+    numbers = {n: NumberColumn(n, place) for n in dict.fromkeys((*chosen.segment, *chosen.places))}
+    for k, file in enumerate(files):
+        if file.suffix.lower() == ".parquet":
+            _extend_parquet(file, k, of_file, lines)
+            add_parquet(file, raw, numbers, report)
+        else:
+            _add_rows(file, k, header, raw, numbers, (of_file, lines), report)
+    table = Table(tuple(files), np.array(of_file), np.array(lines), raw, {})
+    return table, numbers
+
+
+def _extend_parquet(file: Path, k: int, of_file: list[int], lines: list[int]) -> None:
+    """File and row numbers, which errors need while cells are read."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        n = pq.ParquetFile(file).metadata.num_rows
+    except (OSError, pa.ArrowException):
+        raise FoveateError(f"{file} is not a whole Parquet file") from None
+    of_file.extend([k] * n)
+    lines.extend(range(1, n + 1))
+
+
+def _add_rows(
+    file: Path,
+    k: int,
+    header: Header,
+    raw: dict[str, list[Any]],
+    numbers: dict[str, NumberColumn],
+    rows_read: tuple[list[int], list[int]],
+    report: PartProgress | None,
+) -> None:
+    """Append the rows of a text table."""
+    of_file, lines = rows_read
+    total, before = _count_lines(file) if report else 0, len(lines)
+    for chunk in _chunks(rows(file, [*raw, *numbers], header)):
+        begin, cells = zip(*chunk, strict=True)
+        lines.extend(begin)
+        of_file.extend([k] * len(begin))
         by_column = list(zip(*cells, strict=True))
-        for name, column in zip(raw, by_column, strict=False):
-            values[name].extend(column)
-        for name, column in zip(numeric, by_column[len(raw) :], strict=True):
-            place = _placed(path, own, name)
-            part = floats(column, place)
-            if numbers[name] and part.shape[1] != numbers[name][0].shape[1]:
-                wide = numbers[name][0].shape[1]
-                raise FoveateError(
-                    f"{place(0)}: must hold {wide} numbers as the first row does, got "
-                    f"{part.shape[1]}"
-                )
-            numbers[name].append(part)
-        lines.extend(own)
+        for values, column in zip(raw.values(), by_column, strict=False):
+            values.extend(column)
+        for number, column in zip(numbers.values(), by_column[len(raw) :], strict=True):
+            number.add(column)
         if report:
-            report("rows", len(lines), max(total, len(lines)))
-    if report:
-        report("rows", len(lines), len(lines))
-    line = np.array(lines, np.int64)
-    columns = {name: np.concatenate(parts) for name, parts in numbers.items()}
-    return Table((path,), np.zeros_like(line), line, values, columns)
-
-
-def _placed(path: Path, lines: Sequence[int], name: str) -> Callable[[int], str]:
-    return lambda row: f"{where(path, lines[row])}, column '{name}'"
+            report("rows", len(lines) - before, max(total, len(lines) - before))
 
 
 def _chunks(source: Iterator[Any]) -> Iterator[list[Any]]:
@@ -183,30 +225,13 @@ def _chunks(source: Iterator[Any]) -> Iterator[list[Any]]:
         yield chunk
 
 
+def _is_csv(file: Path) -> bool:
+    return file.name.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
+
+
 def _count_lines(path: Path) -> int:
-    """About how many rows there are: lines less the first, where the file is not packed."""
+    """About how many rows there are: lines less the first, where the file is not compressed."""
     if path.suffix == ".gz":
         return 0
     with path.open("rb") as file:
         return sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b"")) - 1
-
-
-def _joined(files: Sequence[Path], parts: Sequence[Table]) -> Table:
-    if len(parts) == 1:
-        return parts[0]
-    numbers = {}
-    for name, first in parts[0].numbers.items():
-        for file, part in zip(files, parts, strict=True):
-            if part.numbers[name].shape[1] != first.shape[1]:
-                raise FoveateError(
-                    f"{file}, column '{name}': must hold {first.shape[1]} numbers as in "
-                    f"{files[0]}, got {part.numbers[name].shape[1]}"
-                )
-        numbers[name] = np.concatenate([part.numbers[name] for part in parts])
-    return Table(
-        tuple(files),
-        np.repeat(np.arange(len(parts)), [len(part) for part in parts]),
-        np.concatenate([part.line for part in parts]),
-        {name: [v for part in parts for v in part.values[name]] for name in parts[0].values},
-        numbers,
-    )

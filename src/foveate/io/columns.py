@@ -1,25 +1,37 @@
-"""Which column of a user's table is what: flags of the commands and keywords of the library."""
+"""Roles of the columns of a user's table: flags of the commands, keywords of the library."""
 
 import difflib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from foveate.errors import FoveateError
+from foveate.io.cells import is_missing, name_of
+from foveate.io.rows import Header
 from foveate.settings import Count, Settings, Words
 from foveate.types import PartProgress
 
-__all__ = ["Columns", "PartProgress", "Roles", "column", "missing", "roles"]
+__all__ = [
+    "ColumnRole",
+    "Columns",
+    "PartProgress",
+    "Roles",
+    "column",
+    "header_hint",
+    "missing",
+    "roles",
+]
 
 BAG = ("bag", "bag_id", "slide_id", "slide", "bag_name", "image", "file", "filename", "name", "id")
 GROUP = ("group", "patient", "patient_id", "case_id")
 RELEVANCE = ("relevance", "inst_labels", "patch_labels")
+LISTED = 20  # columns that a message names
 
 
 class Columns(Settings):
-    """What the columns of a table, or the arrays of a file, are: every field is a flag.
+    """Roles of the columns of a table, or the arrays of a file: every field is a flag.
 
-    A column left open is found by its usual name, and is then never read as a feature.
+    A column that is not named is looked for by its usual name, and is then never a feature.
     """
 
     bag: str = "bag"
@@ -42,15 +54,48 @@ class Columns(Settings):
     """Pixels a side of the tiles that images are cut into."""
     tokens: bool | None = None
     """Cut texts into words (or not); as the table is laid out unless given."""
+    columns: Words = ()
+    """Names of the first columns of a CSV file without a line of names: bag,label,…."""
+    header: bool = True
+    """Whether line 1 of a CSV file names the columns; without it they are c1, c2, …."""
+    missing: Literal["impute", "refuse"] = "impute"
+    """Missing numbers: impute by the median of the training bags, or refuse."""
+    classes: Words | None = None
+    """The classes there may be, in order; "none" or "NA" is a class only if it is named here."""
+    merge_labels: bool = False
+    """Merge labels that differ only by case, Unicode form or spaces."""
 
-    def said(self, name: str) -> str | None:
-        """The column that the user names; None where it is to be found by its usual name."""
+    def named(self, name: str) -> str | None:
+        """The column that the user names; None if it is to be found by its usual name."""
         value = getattr(self, name)
         return None if value == type(self).model_fields[name].default else value
 
+    def is_label(self, cell: Any) -> bool:
+        """Whether a cell holds a label, not a missing value."""
+        return not is_missing(cell) or name_of(cell) in (self.classes or ())
+
+    @property
+    def header_line(self) -> Header:
+        """Where the names of a CSV file's columns come from."""
+        return Header(self.header and not self.columns, self.columns)
+
+
+class ColumnRole(NamedTuple):
+    """What a column was used as, and why.
+
+    Args:
+        name: The column.
+        role: bag, label, text, relevance, group, split, place, feature or left out.
+        reason: Why, in words.
+    """
+
+    name: str
+    role: str
+    reason: str
+
 
 class Roles(NamedTuple):
-    """The columns of one table by what they are; None where there is no such column."""
+    """The columns of one table by role; None where there is no such column."""
 
     bag: str | None
     label: str | None
@@ -70,14 +115,14 @@ def column(
     *,
     needed: bool = True,
 ) -> str | None:
-    """The column that is meant: the given one, which must be there, else one of a usual name.
+    """The column of a role: the given one, which must exist, else one with a usual name.
 
     Args:
         path: The table, for messages.
         names: Its columns.
         given: A name that the user gave.
         usual: Names to look for otherwise, whatever their case.
-        needed: Whether a given column must be there.
+        needed: Whether a given column must exist.
     """
     if given is not None and given in names:
         return given
@@ -88,19 +133,29 @@ def column(
 
 
 def missing(path: Path, given: str, names: Sequence[str]) -> str:
-    """What is said of a column that is not there."""
+    """The message for a column that does not exist."""
     near = difflib.get_close_matches(given, names, n=1)
     hint = f"Did you mean '{near[0]}'? " if near else ""
-    return f"{path} has no column '{given}'. {hint}Its columns are {', '.join(names)}"
+    listed = ", ".join(names[:LISTED]) + (
+        f" and {len(names) - LISTED:,} more" * (len(names) > LISTED)
+    )
+    return f"{path} has no column '{given}'. {hint}Its columns are {listed}{header_hint(names)}"
+
+
+def header_hint(names: Sequence[str]) -> str:
+    """What to do if line 1 seems to hold values rather than names; empty if it does not."""
+    if not any(name.replace(".", "", 1).lstrip("+-").isdigit() for name in names):
+        return ""
+    return "; if line 1 holds values, name the columns with --columns bag,label,… or --no-header"
 
 
 def roles(path: Path, names: Sequence[str], columns: Columns, labelled: bool | None) -> Roles:
-    """What each column of a table is; ``segment`` holds all that are left where none are given.
+    """The role of each column of a table; ``segment`` holds all others where none are given.
 
     Args:
         path: The table.
         names: Its columns.
-        columns: What the user says.
+        columns: The flags of the user.
         labelled: Whether there must be labels; None takes what there is. False does without them,
             and without relevance, groups and splits where a column of that name is missing.
     """
@@ -108,7 +163,7 @@ def roles(path: Path, names: Sequence[str], columns: Columns, labelled: bool | N
     free = [name for name in names if name not in (columns.segment or ())]
 
     def find(what: str, *usual: str, needed: bool = known) -> str | None:
-        given = columns.said(what)
+        given = columns.named(what)
         among = free if given is None and what in ("group", "split") else names
         return column(path, among, given, usual, needed=needed)
 
@@ -120,7 +175,7 @@ def roles(path: Path, names: Sequence[str], columns: Columns, labelled: bool | N
         raise FoveateError("segments are texts or numbers: give --text or --segment, not both")
     text = find("text", "text", needed=True) if columns.segment is None else None
     relevance = find("relevance", *RELEVANCE)
-    group = find("group", *GROUP[:1])
+    group = find("group", *GROUP)
     split = find("split", "split")
     places = tuple(column(path, names, name) or name for name in columns.places)
     segment = tuple(column(path, names, name) or name for name in columns.segment or ())
@@ -132,7 +187,7 @@ def roles(path: Path, names: Sequence[str], columns: Columns, labelled: bool | N
 
 
 def _once(path: Path, others: Sequence[str | None], segment: Sequence[str]) -> None:
-    """What says something of the bag must not be read as a part of it."""
+    """A column that describes the bag must not be a part of the segment."""
     for name in segment:
         if name in others:
             raise FoveateError(

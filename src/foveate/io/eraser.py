@@ -12,9 +12,10 @@ from torch import Tensor
 
 from foveate.errors import FoveateError
 from foveate.io.cells import name_of
-from foveate.io.collection import Collection, collect
+from foveate.io.collection import Collection, collect, listed
 from foveate.io.columnar import split_of
 from foveate.io.columns import Columns
+from foveate.io.problem import Problem
 from foveate.io.rows import column_names, lines, rows, where
 from foveate.io.tokenisation import given_words
 from foveate.types import PartProgress
@@ -28,7 +29,7 @@ Sentences = list[list[str]]
 
 
 class _Annotation(NamedTuple):
-    """One bag: where it stands, its name, label, documents, and rationales."""
+    """One bag: its file and line, name, label, documents, and rationales."""
 
     place: str
     name: str
@@ -72,42 +73,54 @@ def read_eraser(
         labelled: Whether there must be labels; False leaves them out.
         report: Told of the annotations read.
     """
-    read = _annotations(path, report)
+    read = _annotations(path, columns, report)
     bags, words, relevance = list[Tensor](), list[str](), list[Tensor | None]()
-    for own in read:
-        z = None if own.evidences is None else _marked(own)
+    for annotation in read:
+        z = None if annotation.evidences is None else _marked(annotation)
         if columns.tokens is False:
-            sentences = [s for document in own.documents.values() for s in document]
+            sentences = [s for document in annotation.documents.values() for s in document]
             z = z if z is None else torch.stack([p.any() for p in z.split([*map(len, sentences)])])
             segments = [" ".join(sentence) for sentence in sentences]
         else:
-            segments = [intern(w) for doc in own.documents.values() for s in doc for w in s]
+            segments = [intern(w) for doc in annotation.documents.values() for s in doc for w in s]
         bags.append(torch.zeros(len(segments), 1, dtype=torch.long))
         words += segments
         relevance.append(z)
-    labels = [own.label for own in read]
-    if labelled is False or (labelled is None and not any(labels)):
-        labels = []
-    for own, label in zip(read, labels, strict=False):
-        if label is None:
-            raise FoveateError(f"{own.place}: the classification is missing")
-    split = [own.split for own in read]
+    split = [annotation.split for annotation in read]
     return collect(
         bags,
-        [own.name for own in read],
+        [annotation.name for annotation in read],
         lambda bag: read[bag].place,
         source=str(path),
-        labels=[str(label) for label in labels] or None,
+        labels=None if labelled is False else [annotation.label for annotation in read],
         classes=classes,
         relevance=relevance,
-        groups=[", ".join(own.documents) for own in read],
+        groups=[", ".join(annotation.documents) for annotation in read],
         split=[str(name) for name in split] if all(split) else None,
         kind="text",
         words=words,
+        problems=_empty_spans([(a.name, a.place) for a in read if _has_empty_span(a)]),
     )
 
 
-def _annotations(path: Path, report: PartProgress | None) -> list[_Annotation]:
+def _has_empty_span(annotation: _Annotation) -> bool:
+    return any(_is_empty(span) for span in chain.from_iterable(annotation.evidences or []))
+
+
+def _is_empty(span: dict[str, Any]) -> bool:
+    start, end = span.get("start_token"), span.get("end_token")
+    return isinstance(start, int) and start == end
+
+
+def _empty_spans(bags: list[tuple[str, str]]) -> list[Problem]:
+    """A warning about bags with a rationale that covers no word."""
+    if not bags:
+        return []
+    what = f"a rationale covers no word and is skipped (first in {bags[0][1]})"
+    return [Problem("warning", listed("bag", [name for name, _ in bags]), what, "empty-rationale")]
+
+
+def _annotations(path: Path, columns: Columns, report: PartProgress | None) -> list[_Annotation]:
     files = _files(path)
     library = _Library(path if path.is_dir() else path.parent)
     read: list[_Annotation] = []
@@ -127,7 +140,8 @@ def _annotations(path: Path, report: PartProgress | None) -> list[_Annotation]:
                 named = docids or [e.get("docid") for group in groups or [] for e in group]
                 wanted = dict.fromkeys(str(doc) for doc in named if doc is not None)
                 documents = {doc: library.read(doc, place) for doc in wanted or [called]}
-            read.append(_Annotation(place, called, name_of(label), documents, groups, split))
+            known = name_of(label) if columns.is_label(label) else None
+            read.append(_Annotation(place, called, known, documents, groups, split))
         if report:
             report("files", done, len(files))
     return read
@@ -164,26 +178,28 @@ class _Library:
 def _sentences(text: Any, place: str) -> Sentences:
     if not isinstance(text, str):
         raise FoveateError(f"{place}: a document must be a text, got {json.dumps(text)[:40]}")
-    found = [words for line in text.split("\n") if (words := given_words(line))]
-    if not found:
+    sentences = [words for line in text.split("\n") if (words := given_words(line))]
+    if not sentences:
         raise FoveateError(f"{place}: the document is empty")
-    return found
+    return sentences
 
 
-def _marked(own: _Annotation) -> Tensor:
-    """Words that any span touches, (m,)."""
-    lengths = {name: sum(map(len, document)) for name, document in own.documents.items()}
+def _marked(annotation: _Annotation) -> Tensor:
+    """Words that any span touches, (m,); empty spans are skipped."""
+    lengths = {name: sum(map(len, doc)) for name, doc in annotation.documents.items()}
     begin, z = dict[str, int](), torch.zeros(sum(lengths.values()), dtype=torch.bool)
     for name in lengths:
         begin[name] = sum(lengths[other] for other in begin)
-    for span in chain.from_iterable(own.evidences or []):
+    for span in chain.from_iterable(annotation.evidences or []):
+        if _is_empty(span):
+            continue
         name = str(span.get("docid") if span.get("docid") is not None else next(iter(lengths)))
         start, end = span.get("start_token"), span.get("end_token")
         whole = isinstance(start, int) and isinstance(end, int)
         if name not in lengths or not whole or not 0 <= start < end <= lengths[name]:
             raise FoveateError(
-                f"{own.place}: a span must lie within the {lengths.get(name, 0)} words of document "
-                f"'{name}', got {start} to {end}"
+                f"{annotation.place}: a span must lie within the {lengths.get(name, 0)} words of "
+                f"document '{name}', got {start} to {end}"
             )
         z[begin[name] + start : begin[name] + end] = True
     return z

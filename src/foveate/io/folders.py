@@ -58,9 +58,9 @@ def read_folders(
     keys = [(file.stem, file.name) for file in files]
     around = (path, path.parent, path.parent.parent) if features == path else (path,)
     beside = read_sheet(path, columns, labelled)
-    labels = None if labelled is False else _labels(_first(around, ("labels",)), files)
+    labels = None if labelled is False else _labels(_first(around, ("labels",)), files, columns)
     if labels is None and beside is not None:
-        labels = beside.of(keys, "label")
+        labels = beside.labels(keys)
     if labelled and labels is None:
         raise FoveateError(f"{path} has neither a folder 'labels' nor a table with labels")
     marked, placed = (_first(around, names) for names in (MARKS, PLACES))
@@ -80,6 +80,8 @@ def read_folders(
         classes=classes,
         source=str(path),
         where=lambda bag: str(files[bag]),
+        missing=columns.missing,
+        roles=beside.roles if beside else (),
     )
 
 
@@ -91,18 +93,19 @@ def _optional(file: Path) -> NDArray[Any] | None:
     return load_plain(file) if file.exists() else None
 
 
-def _labels(folder: Path | None, files: Sequence[Path]) -> list[str] | None:
+def _labels(
+    folder: Path | None, files: Sequence[Path], columns: Columns
+) -> list[str | None] | None:
     """One label from each file of a folder; an array of any shape that holds one value."""
     if folder is None:
         return None
-    labels = []
+    labels: list[str | None] = []
     for file in files:
         value = load_plain(folder / file.name)
         if value.size != 1:
             raise FoveateError(
                 f"{folder / file.name} must hold one label, got an array of shape {value.shape}"
             )
-        if (name := name_of(value.reshape(-1).tolist()[0])) is None:
-            raise FoveateError(f"{folder / file.name}: the label is missing")
-        labels.append(name)
+        cell = value.reshape(-1).tolist()[0]
+        labels.append(name_of(cell) if columns.is_label(cell) else None)
     return labels

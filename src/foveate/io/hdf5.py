@@ -58,7 +58,7 @@ def read_hdf5(
     if beside is None and folder != path:
         beside = read_sheet(folder, columns, labelled)
     keys = [(file.stem, file.name) for file in files]
-    labels = beside.of(keys, "label") if beside else None
+    labels = beside.labels(keys) if beside else None
     if labelled and labels is None:
         raise FoveateError(f"{path} has no table with labels beside the HDF5 files")
     with_places = [places is not None for _, places, _ in read]
@@ -76,6 +76,8 @@ def read_hdf5(
         classes=classes,
         source=str(path),
         where=lambda bag: str(files[bag]),
+        missing=columns.missing,
+        roles=beside.roles if beside else (),
     )
 
 
@@ -92,9 +94,9 @@ def _with_features(path: Path) -> list[Path]:
     by_folder: dict[Path, list[Path]] = {}
     for file in files:
         by_folder.setdefault(file.parent, []).append(file)
-    useful = [own for own in by_folder.values() if len(by_folder) == 1 or _has_features(own[0])]
+    useful = [f for f in by_folder.values() if len(by_folder) == 1 or _has_features(f[0])]
     if len(useful) > 1:
-        listed = " or ".join(str(own[0].parent) for own in useful)
+        listed = " or ".join(str(group[0].parent) for group in useful)
         raise FoveateError(f"{path} holds several kinds of features: give one, {listed}")
     if not useful:
         raise FoveateError(f"{path} holds no HDF5 file with 'features'")
@@ -121,8 +123,8 @@ def _read(file: Path, relevance: str | None) -> Read:
             held = list(opened)
             if "features" not in opened:
                 raise FoveateError(f"{file} has no 'features': it holds {', '.join(held)}")
-            marked = (relevance,) if relevance else RELEVANCE
-            z_name = next((name for name in marked if name in opened), "")
+            usual = (relevance,) if relevance else RELEVANCE
+            z_name = next((name for name in usual if name in opened), "")
             x, places, z = (
                 np.asarray(opened[name][()]) if name in held else None
                 for name in ("features", "coords", z_name)
@@ -130,8 +132,8 @@ def _read(file: Path, relevance: str | None) -> Read:
     except FoveateError:
         raise
     except Exception as error:  # damage shows as an OSError, RuntimeError, KeyError, ValueError …
-        said = " ".join(str(error).split())
-        raise FoveateError(f"{file} is not a whole HDF5 file: {said}") from None
+        message = " ".join(str(error).split())
+        raise FoveateError(f"{file} is not a whole HDF5 file: {message}") from None
     assert x is not None  # asked above
     x, places = (a[0] if a is not None and a.ndim == 3 and len(a) == 1 else a for a in (x, places))
     return np.asarray(x), places, z

@@ -1,4 +1,4 @@
-"""A table beside files of bags: what it says of each file's label, group and split."""
+"""A table beside files of bags, with the label, group and split of each."""
 
 import difflib
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 
 from foveate.errors import FoveateError
 from foveate.io.cells import name_of
-from foveate.io.columns import BAG, GROUP, Columns, column
+from foveate.io.columns import BAG, GROUP, ColumnRole, Columns, column
 from foveate.io.rows import column_names, rows, where
 
 __all__ = ["Sheet", "read_sheet"]
@@ -23,32 +23,41 @@ class Sheet:
     Args:
         path: The table.
         line: Line of each bag's row.
-        said: Label, group and split of each bag as far as there are such columns.
+        values: Label, group and split of each bag as far as there are such columns; a label may
+            be None.
+        roles: Role of every column of the table.
     """
 
     path: Path
     line: dict[str, int]
-    said: dict[str, dict[str, str]]
+    values: dict[str, dict[str, str | None]]
+    roles: tuple[ColumnRole, ...] = ()
+
+    def labels(self, bags: Sequence[tuple[str, ...]]) -> list[str | None] | None:
+        """Labels of bags, None where missing; None without such a column."""
+        if "label" not in self.values:
+            return None
+        return [self.values["label"][self.row(names)] for names in bags]
 
     def of(self, bags: Sequence[tuple[str, ...]], what: str) -> list[str] | None:
-        """What the sheet says of bags, each by any of several names; None without such a column.
+        """Group or split of bags, each by any of several names; None without such a column.
 
         Args:
-            bags: Names that each bag may have in the sheet.
-            what: label, group or split.
+            bags: Names that each bag may have in the table.
+            what: group or split.
         """
-        if what not in self.said:
+        if what not in self.values:
             return None
-        return [self.said[what][self.row(names)] for names in bags]
+        return [str(self.values[what][self.row(names)]) for names in bags]
 
     def row(self, names: Sequence[str]) -> str:
-        """The name that a bag has in the sheet."""
-        found = next((name for name in names if name in self.line), None)
-        if found is None:
+        """The name that a bag has in the table."""
+        present = next((name for name in names if name in self.line), None)
+        if present is None:
             near = difflib.get_close_matches(names[0], self.line, n=1)
             hint = f". Did you mean '{near[0]}'?" if near else ""
             raise FoveateError(f"{self.path} has no row for '{names[0]}'{hint}")
-        return found
+        return present
 
     def where(self, names: Sequence[str]) -> str:
         """File and line of a bag's row."""
@@ -65,11 +74,11 @@ def read_sheet(folder: Path, columns: Columns, labelled: bool | None = None) -> 
         columns: Names of its columns where they are not the usual ones.
         labelled: False leaves labels out.
     """
-    path = _found(folder, columns)
+    path = _table_path(folder, columns)
     if path is None:
         return None
     held = column_names(path)
-    bag = column(path, held, columns.said("bag"), BAG)
+    bag = column(path, held, columns.named("bag"), BAG)
     if bag is None:
         raise FoveateError(
             f"{path} has no column that names the bags ({', '.join(BAG)}); its columns are "
@@ -77,13 +86,13 @@ def read_sheet(folder: Path, columns: Columns, labelled: bool | None = None) -> 
         )
     known = labelled is not False
     chosen = {
-        "label": column(path, held, columns.said("label"), ("label",)) if known else None,
+        "label": column(path, held, columns.named("label"), ("label",)) if known else None,
         "group": column(path, held, columns.group, GROUP, needed=known),
         "split": column(path, held, columns.split, ("split",), needed=known),
     }
     wanted = {what: name for what, name in chosen.items() if name is not None and name != bag}
     line: dict[str, int] = {}
-    said: dict[str, dict[str, str]] = {what: {} for what in wanted}
+    values: dict[str, dict[str, str | None]] = {what: {} for what in wanted}
     for number, cells in rows(path, [bag, *wanted.values()]):
         name = _key(cells[0], f"{where(path, number)}, column '{bag}'")
         if name in line:
@@ -91,15 +100,30 @@ def read_sheet(folder: Path, columns: Columns, labelled: bool | None = None) -> 
                 f"{where(path, number)}: bag '{name}' has a row already, line {line[name]}"
             )
         line[name] = number
-        for (what, own), cell in zip(wanted.items(), cells[1:], strict=True):
-            said[what][name] = _key(cell, f"{where(path, number)}, column '{own}'")
+        for (what, of_column), cell in zip(wanted.items(), cells[1:], strict=True):
+            if what == "label" and not columns.is_label(cell):
+                values[what][name] = None
+            else:
+                values[what][name] = _key(cell, f"{where(path, number)}, column '{of_column}'")
     for name in list(line):  # slides are listed as a.svs and stored as a.h5
         stem = str(PurePosixPath(name).with_suffix(""))
         if stem not in line:
             line[stem] = line[name]
-            for own_said in said.values():
-                own_said[stem] = own_said[name]
-    return Sheet(path, line, said)
+            for of_bag in values.values():
+                of_bag[stem] = of_bag[name]
+    return Sheet(path, line, values, _roles(held, bag, wanted))
+
+
+def _roles(names: Sequence[str], bag: str, wanted: dict[str, str]) -> tuple[ColumnRole, ...]:
+    """The role of every column of the table."""
+    role = {bag: "bag", **{name: what for what, name in wanted.items()}}
+    reason = "in the table beside the bags"
+    return tuple(
+        ColumnRole(name, role[name], reason)
+        if name in role
+        else ColumnRole(name, "left out", f"{reason}, which has no use for it")
+        for name in names
+    )
 
 
 def _key(cell: object, place: str) -> str:
@@ -109,17 +133,17 @@ def _key(cell: object, place: str) -> str:
     return name
 
 
-def _found(folder: Path, columns: Columns) -> Path | None:
-    for place in (folder, folder.parent):
-        tables = sorted(f for f in place.glob("*.[ct]sv") if f.name not in APART)
+def _table_path(folder: Path, columns: Columns) -> Path | None:
+    for parent in (folder, folder.parent):
+        tables = sorted(f for f in parent.glob("*.[ct]sv") if f.name not in APART)
         best = [file for file in tables if file.name in PREFERRED] or tables
-        if place != folder:
+        if parent != folder:
             best = [f for f in best if f.name in PREFERRED or _gives_labels(f, columns)]
         if len(best) == 1:
             return best[0]
-        if best and place == folder:
+        if best and parent == folder:
             listed = ", ".join(file.name for file in best)
-            raise FoveateError(f"{place} holds several tables ({listed}): call one labels.csv")
+            raise FoveateError(f"{parent} holds several tables ({listed}): call one labels.csv")
     return None
 
 
@@ -129,8 +153,8 @@ def _gives_labels(path: Path, columns: Columns) -> bool:
         held = column_names(path)
     except FoveateError:
         return False
-    found = [
-        column(path, held, columns.said(what), usual, needed=False)
+    chosen = [
+        column(path, held, columns.named(what), usual, needed=False)
         for what, usual in (("bag", BAG), ("label", ("label",)))
     ]
-    return None not in found
+    return None not in chosen

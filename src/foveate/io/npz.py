@@ -1,5 +1,7 @@
-"""NPZ files of bags: padded to one length, or one below the other."""
+"""NPZ files of bags, padded to one length or concatenated."""
 
+import math
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,7 +13,7 @@ import numpy as np
 from foveate.errors import FoveateError
 from foveate.io.arrays import from_arrays
 from foveate.io.collection import Collection
-from foveate.io.columns import GROUP, RELEVANCE, Columns, column
+from foveate.io.columns import GROUP, RELEVANCE, ColumnRole, Columns, column
 from foveate.records.record import load_arrays
 from foveate.types import Array
 
@@ -40,35 +42,100 @@ def read_npz_bags(
     """
     if path.stat().st_size == 0:
         raise FoveateError(f"{path} is empty")
+    check_unpacked_size(path)
     stored = load_arrays(path)
+    used: dict[str, str] = {}
 
-    def find(given: str | None, *usual: str) -> Array | None:
+    def find(given: str | None, *usual: str, role: str = "") -> Array | None:
         name = column(path, list(stored), given, usual, needed=labelled is not False)
-        return None if name is None else stored[name]
+        if name is None:
+            return None
+        used[name] = role or usual[0]
+        return _with_axis(path, name, stored[name])
 
     x = find(None, "x", "features")
     if x is None:
         raise FoveateError(f"{path} has no array 'x' of segments: it holds {', '.join(stored)}")
-    y = find(columns.said("label"), "y", "label", "labels")
+    y = find(columns.named("label"), "y", "label", "labels")
     if labelled and y is None:
         raise FoveateError(f"{path} has no array 'y' of labels: it holds {', '.join(stored)}")
-    layout = _layout(path, x, stored, find(columns.said("bag"), "bag"))
+    bag = find(columns.named("bag"), "bag")
+    ids, names = find(None, "ids"), find(None, "columns", role="names of columns")
+    layout = _layout(path, x, bag, find(None, "offsets"), find(None, "mask"), ids)
     relevance = layout.cut(find(columns.relevance, *RELEVANCE, "z"), "relevance")
     if relevance is not None and (known := layout.of_bags(find(None, "known"), "known")):
-        relevance = [z if told else None for z, told in zip(relevance, known, strict=True)]
+        relevance = [z if is_known else None for z, is_known in zip(relevance, known, strict=True)]
+    groups = layout.of_bags(find(columns.group, *GROUP), "group")
+    split = layout.of_bags(find(columns.split, "split"), "split")
+    places = layout.cut(find(None, "coords", "places", role="place"), "coords")
     return from_arrays(
         layout.cut(x, "x") or [],
         None if labelled is False else layout.of_bags(y, "y"),
         ids=layout.ids,
         relevance=relevance,
-        groups=layout.of_bags(find(columns.group, *GROUP), "group"),
-        split=layout.of_bags(find(columns.split, "split"), "split"),
-        places=layout.cut(find(None, "coords", "places"), "coords"),
-        columns=[str(name) for name in stored["columns"]] if "columns" in stored else None,
+        groups=groups,
+        split=split,
+        places=places,
+        columns=None if names is None else [str(name) for name in names],
         classes=classes,
         source=str(path),
         where=lambda bag: f"{path}, bag '{layout.ids[bag]}'",
+        missing=columns.missing,
+        roles=[_role(name, used) for name in stored],
     )
+
+
+def _role(name: str, used: dict[str, str]) -> ColumnRole:
+    if name not in used:
+        return ColumnRole(name, "left out", "no role has an array of this name")
+    role = {"x": "feature", "y": "label", "ids": "bag"}.get(used[name], used[name])
+    return ColumnRole(name, role, "by the name of the array")
+
+
+def _with_axis(path: Path, name: str, array: Array) -> Array:
+    if not array.ndim:
+        raise FoveateError(
+            f"{path}, array '{name}': must have at least one axis, got a single value"
+        )
+    return array
+
+
+def check_unpacked_size(path: Path) -> None:
+    """Refuse an NPZ file whose arrays would not fit into memory, by its headers alone."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            needed = sum(_size(archive, entry) for entry in archive.infolist())
+    except (zipfile.BadZipFile, OSError, NotImplementedError):
+        return  # reported by name when it is read
+    available = _available_memory()
+    if available is not None and needed > available:
+        raise FoveateError(
+            f"{path} would unpack to {needed / 1e9:,.1f} GB, more than the "
+            f"{available / 1e9:,.1f} GB of free memory: store fewer bags in one file"
+        )
+
+
+def _size(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> int:
+    """Bytes of an array by its own header, or of the unpacked entry if that is more."""
+    try:
+        with archive.open(entry) as file:
+            version = np.lib.format.read_magic(file)
+            read = np.lib.format.read_array_header_1_0
+            read = read if version == (1, 0) else np.lib.format.read_array_header_2_0
+            shape, _, dtype = read(file)
+            return max(entry.file_size, math.prod(shape) * dtype.itemsize)
+    except Exception:  # a damaged header fails in many ways and is reported when it is read
+        return entry.file_size
+
+
+def _available_memory() -> int | None:
+    """Bytes that can be allocated, where the system tells."""
+    try:
+        with Path("/proc/meminfo").open() as file:
+            lines = dict(line.split(":", 1) for line in file)
+        return int(lines["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError, ValueError):
+        return None
 
 
 @dataclass(frozen=True)
@@ -88,7 +155,7 @@ class _Layout:
     ids: list[str]
 
     def cut(self, array: Array | None, name: str) -> list[Any] | None:
-        """What an array says of each bag's segments."""
+        """An array of segments, divided into bags."""
         if array is None:
             return None
         axes = len(self.lead)
@@ -100,7 +167,7 @@ class _Layout:
         return [flat[rows] for rows in self.rows]
 
     def of_bags(self, array: Array | None, name: str) -> list[Any] | None:
-        """What an array says of each bag: one entry a bag, or one a row that is the same in all."""
+        """An array with one entry per bag, or one per row that is the same in all rows of a bag."""
         if array is None:
             return None
         array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
@@ -123,26 +190,33 @@ class _Layout:
         return [flat[rows[0]].item() for rows in self.rows]
 
 
-def _layout(path: Path, x: Array, stored: dict[str, Array], bag: Array | None) -> _Layout:
-    ids = [str(name) for name in stored["ids"].tolist()] if "ids" in stored else None
+def _layout(
+    path: Path,
+    x: Array,
+    bag: Array | None,
+    offsets: Array | None,
+    mask: Array | None,
+    ids: Array | None,
+) -> _Layout:
+    names = None if ids is None else [str(name) for name in ids.tolist()]
     if bag is not None:
-        return _by_name(path, x, bag, ids)
-    if "offsets" in stored:
-        return _by_offset(path, x, stored["offsets"], ids)
+        return _by_name(path, x, bag, names)
+    if offsets is not None:
+        return _by_offset(path, x, offsets, names)
     if x.ndim < 3:
         raise FoveateError(
             f"{path}: x must have shape (bags, segments, numbers), or come with an array 'bag' or "
             f"'offsets'; it has shape {x.shape}"
         )
     n, m = x.shape[:2]
-    mask = stored.get("mask", np.ones((n, m), bool))
+    mask = np.ones((n, m), bool) if mask is None else mask
     if mask.shape != (n, m) or mask.dtype.kind not in "biu":
         raise FoveateError(
             f"{path}: mask must be true or false for each of {n} × {m} segments, got {mask.dtype} "
             f"of shape {mask.shape}"
         )
-    rows = [i * m + np.flatnonzero(own) for i, own in enumerate(mask)]
-    return _Layout(path, (n, m), rows, _called(path, ids, n))
+    rows = [i * m + np.flatnonzero(present) for i, present in enumerate(mask)]
+    return _Layout(path, (n, m), rows, _bag_names(path, names, n))
 
 
 def _by_name(path: Path, x: Array, bag: Array, ids: list[str] | None) -> _Layout:
@@ -154,12 +228,12 @@ def _by_name(path: Path, x: Array, bag: Array, ids: list[str] | None) -> _Layout
     called, codes = np.unique(bag, return_inverse=True)
     order = np.argsort(codes, kind="stable")
     rows = np.split(order, np.cumsum(np.bincount(codes))[:-1])
-    own = [str(name) for name in called.tolist()]
+    names = [str(name) for name in called.tolist()]
     if ids is None or bag.dtype.kind in "biu":
-        return _Layout(path, x.shape[:1], rows, _called(path, ids or own, len(own)))
-    by_name = dict(zip(own, rows, strict=True))
-    if sorted(ids) != sorted(own):
-        odd = sorted({*ids} ^ {*own})[:1] or ["a name that comes twice"]
+        return _Layout(path, x.shape[:1], rows, _bag_names(path, ids or names, len(names)))
+    by_name = dict(zip(names, rows, strict=True))
+    if sorted(ids) != sorted(names):
+        odd = sorted({*ids} ^ {*names})[:1] or ["a name that comes twice"]
         raise FoveateError(f"{path}: ids must name each bag once, differ by '{odd[0]}'")
     return _Layout(path, x.shape[:1], [by_name[name] for name in ids], ids)
 
@@ -173,10 +247,10 @@ def _by_offset(path: Path, x: Array, offsets: Array, ids: list[str] | None) -> _
         )
     ends = offsets.tolist()
     rows = [np.arange(begin, end) for begin, end in pairwise(ends)]
-    return _Layout(path, x.shape[:1], rows, _called(path, ids, len(rows)))
+    return _Layout(path, x.shape[:1], rows, _bag_names(path, ids, len(rows)))
 
 
-def _called(path: Path, ids: list[str] | None, n: int) -> list[str]:
+def _bag_names(path: Path, ids: list[str] | None, n: int) -> list[str]:
     if ids is not None and len(ids) != n:
         raise FoveateError(f"{path}: ids must name {n} bags, got {len(ids)}")
     return ids or [str(i) for i in range(n)]

@@ -1,95 +1,130 @@
 """Columns of Parquet files as numbers, without a Python object for every cell."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from foveate.errors import FoveateError
-from foveate.io.cells import Floats, Table
-from foveate.io.rows import where
-from foveate.types import PartProgress
+from foveate.io.number_columns import NumberColumn
+from foveate.types import FloatArray, PartProgress
 
-__all__ = ["numeric_by_type", "read_parquet_columns"]
-
-
-def numeric_by_type(path: Path, candidates: Sequence[str]) -> set[str]:
-    """Columns whose type is a number, or a list of numbers."""
-    import pyarrow as pa
-
-    def is_numeric(kind: Any) -> bool:
-        types = pa.types
-        if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
-            return is_numeric(kind.value_type)
-        return any(
-            test(kind)
-            for test in (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
-        )
-
-    schema = _parquet(path, None).schema_arrow
-    return {name for name in candidates if is_numeric(schema.field(name).type)}
+__all__ = ["add_parquet"]
 
 
-def _parquet(path: Path, columns: Sequence[str] | None) -> Any:
-    """A Parquet file, or the columns of it where these are named."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        file = pq.ParquetFile(path)
-        return file if columns is None else file.read(columns=list(columns))
-    except (OSError, pa.ArrowException):
-        raise FoveateError(f"{path} is not a whole Parquet file") from None
-
-
-def read_parquet_columns(
-    path: Path, raw: Sequence[str], numeric: Sequence[str], report: PartProgress | None
-) -> Table:
-    """Columns of a Parquet file: some as they are, some as numbers.
+def add_parquet(
+    path: Path,
+    raw: Mapping[str, list[Any]],
+    numbers: Mapping[str, NumberColumn],
+    report: PartProgress | None,
+) -> int:
+    """Append the columns of a Parquet file to lists of cells and columns of numbers.
 
     Args:
         path: The file.
         raw: Columns to keep as they are.
-        numeric: Columns of numbers.
-        report: Told of the columns turned into numbers.
+        numbers: Columns to read as numbers.
+        report: Called with the columns read.
+
+    Returns:
+        The number of rows.
     """
-    table = _parquet(path, [*raw, *numeric])
+    table = _read(path, [*raw, *numbers])
     if not len(table):
         raise FoveateError(f"{path} has no rows")
-    line = np.arange(1, len(table) + 1)
-    values = {name: table.column(name).to_pylist() for name in raw}
-    columns = {}
-    for done, name in enumerate(numeric, 1):
-        columns[name] = _floats(table.column(name), _placed(path, name))
+    for name, cells in raw.items():
+        cells.extend(_cells(path, table, name))
+    for done, column in enumerate(numbers.values(), 1):
+        _add(column, path, table)
         if report:
-            report("columns", done, len(numeric))
-    return Table((path,), np.zeros_like(line), line, values, columns)
+            report("columns", done, len(numbers))
+    return len(table)
 
 
-def _placed(path: Path, name: str) -> Callable[[int], str]:
-    return lambda row: f"{where(path, row + 1)}, column '{name}'"
+def _read(path: Path, columns: Sequence[str]) -> Any:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.ParquetFile(path).read(columns=list(columns))
+    except (OSError, pa.ArrowException):
+        raise FoveateError(f"{path} is not a whole Parquet file") from None
 
 
-def _floats(column: Any, place: Callable[[int], str]) -> Floats:
+def _cells(path: Path, table: Any, name: str) -> list[Any]:
+    """Cells as Python objects; text that is not UTF-8 is an error that names its row."""
+    column = table.column(name)
+    try:
+        return list(column.to_pylist())
+    except UnicodeDecodeError:
+        row = next(row for row, cell in enumerate(column) if not _is_utf8(cell))
+        raise FoveateError(f"{path}, row {row + 1}, column '{name}': must be UTF-8") from None
+
+
+def _is_utf8(cell: Any) -> bool:
+    try:
+        cell.as_py()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _add(column: NumberColumn, path: Path, table: Any) -> None:
+    """Append one Parquet column by its type."""
+    from pyarrow import types
+
+    values = table.column(column.name)
+    kind = values.type
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+        values = values.cast(kind)
+    if _is_numeric(kind):
+        column.add_values(_floats(values))
+    elif types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        numeric = _is_numeric(kind.value_type)
+        column.add_values(_vectors(values, column)) if numeric else column.add_others(
+            [None if cell is None else str(cell) for cell in _cells(path, table, column.name)],
+            "text",
+        )
+    elif types.is_string(kind) or types.is_large_string(kind):
+        column.add(_cells(path, table, column.name))
+    else:
+        form: Literal["time", "text"] = "time" if types.is_temporal(kind) else "text"
+        cells = _cells(path, table, column.name)
+        column.add_others([None if cell is None else str(cell) for cell in cells], form)
+
+
+def _is_numeric(kind: Any) -> bool:
+    from pyarrow import types
+
+    tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    return any(test(kind) for test in tests)
+
+
+def _floats(column: Any) -> FloatArray:
+    """Numbers of a typed column, (N, 1), NaN where null."""
+    import pyarrow as pa
+
+    return np.asarray(column.cast(pa.float64(), safe=False).to_numpy())[:, None]
+
+
+def _vectors(column: Any, numbers: NumberColumn) -> FloatArray:
+    """Lists of as many numbers each, (N, k); a null list is a row of NaN."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if column.null_count:
-        row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-        raise FoveateError(f"{place(row)}: is missing")
-    if not pa.types.is_nested(column.type):
-        return np.asarray(column.cast(pa.float64(), safe=False).to_numpy())[:, None]
-    lengths = pc.list_value_length(column).to_numpy()
-    if (lengths != lengths[0]).any():
-        row = int(np.argmax(lengths != lengths[0]))
+    lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False)
+    present = np.flatnonzero(~np.isnan(lengths.astype(np.float64)))
+    width = int(lengths[present[0]]) if len(present) else 1
+    odd = present[lengths[present] != width]
+    if len(odd) or not width:
+        row = int(odd[0]) if len(odd) else int(present[0])
         raise FoveateError(
-            f"{place(row)}: must hold {lengths[0]} numbers as the first row does, got "
-            f"{lengths[row]}"
+            f"{numbers.place(numbers.rows + row)}: must hold {max(width, 1)} numbers as the first "
+            f"row does, got {int(lengths[row])}"
         )
-    inner = pc.list_flatten(column)
-    if inner.null_count:
-        odd = int(np.argmax(inner.is_null().to_numpy(zero_copy_only=False))) // int(lengths[0])
-        raise FoveateError(f"{place(odd)}: a number is missing")
-    flat = np.asarray(inner.cast(pa.float64(), safe=False).to_numpy())
-    return flat.reshape(len(lengths), int(lengths[0]))
+    flat = pc.list_flatten(column).cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    values = np.full((len(lengths), width), np.nan)
+    values[present] = np.asarray(flat).reshape(len(present), width)
+    return values

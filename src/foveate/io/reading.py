@@ -1,8 +1,8 @@
-"""A user's files, whatever they are: found out by what is at the path."""
+"""A user's files as bags; the layout is recognised from the path."""
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from foveate.errors import FoveateError
 from foveate.io import hdf5
@@ -12,6 +12,7 @@ from foveate.io.columnar import is_table
 from foveate.io.columns import Columns
 from foveate.io.eraser import is_eraser, read_eraser
 from foveate.io.folders import feature_folder, read_folders
+from foveate.io.label_merging import merge_labels as merged
 from foveate.io.npz import read_npz_bags
 from foveate.io.tables import read_tables
 from foveate.types import PartProgress
@@ -37,6 +38,11 @@ def read_bags(
     tiles: int | None = None,
     split: str | None = None,
     tokens: bool | None = None,
+    columns: Sequence[str] = (),
+    header: bool = True,
+    missing: Literal["impute", "refuse"] = "impute",
+    merge_labels: bool = False,
+    features: Sequence[str] = (),
     classes: Sequence[str] | None = None,
     labelled: bool | None = None,
     report: PartProgress | None = None,
@@ -55,9 +61,15 @@ def read_bags(
         tiles: Pixels a side of the tiles that images are cut into.
         split: Column of splits.
         tokens: Cut texts into words, or not; as the table is laid out unless given.
+        columns: Names of the first columns of a CSV file without a line of names.
+        header: Whether line 1 of a CSV file names the columns; without it they are c1, c2, ….
+        missing: "impute" keeps missing numbers as NaN, "refuse" makes them an error.
+        merge_labels: Merge labels that differ only by case, Unicode form or spaces.
+        features: Columns that must be features whatever they hold, those of a trained model.
         classes: The classes there may be, in order, such as those of a trained model.
-        labelled: Whether there must be labels; False leaves them out; None takes what there is.
-        report: Told of a part by name, what is done of it, and how much there is.
+        labelled: True: bags without a label are left out; False: labels are not read; None: bags
+            are read with the labels there are.
+        report: Called with the name of a part, the amount done, and the total.
     """
     given: dict[str, Any] = {
         "bag": bag,
@@ -70,11 +82,22 @@ def read_bags(
         "tiles": tiles,
         "split": split,
         "tokens": tokens,
+        "columns": columns,
+        "header": header,
+        "missing": missing,
+        "merge_labels": merge_labels,
+        "classes": classes,
     }
-    columns, path = Columns(**given), Path(path)
-    if not path.exists():
-        raise FoveateError(f"there is nothing at {path}")
-    return (_of_folder if path.is_dir() else _of_file)(path, columns, classes, labelled, report)
+    flags, path = Columns(**given), Path(path)
+    try:
+        if not path.exists():
+            raise FoveateError(f"there is nothing at {path}")
+    except OSError as error:
+        raise FoveateError(f"{str(path)[:80]}… cannot be opened: {error.strerror}") from None
+    read = _of_folder if path.is_dir() else _of_file
+    bags = read(path, flags, None if merge_labels else classes, labelled, report, features)
+    bags = merged(bags, classes) if merge_labels else bags
+    return bags.with_labels_only() if labelled else bags
 
 
 def _of_file(
@@ -83,6 +106,7 @@ def _of_file(
     classes: Sequence[str] | None,
     labelled: bool | None,
     report: PartProgress | None,
+    features: Sequence[str],
 ) -> Collection:
     suffix = path.suffix.lower()
     if suffix == ".npz":
@@ -92,8 +116,9 @@ def _of_file(
     if suffix in images.SUFFIXES:
         return images.read_tiles(path, columns, classes, labelled, report)
     if is_table(path):
-        read = read_eraser if is_eraser(path) else read_tables
-        return read(path, columns, classes, labelled, report)
+        if columns.header_line.present and is_eraser(path):
+            return read_eraser(path, columns, classes, labelled, report)
+        return read_tables(path, columns, classes, labelled, report, features)
     raise FoveateError(f"{path} is none of what is read: {KNOWN}")
 
 
@@ -103,6 +128,7 @@ def _of_folder(
     classes: Sequence[str] | None,
     labelled: bool | None,
     report: PartProgress | None,
+    features: Sequence[str],
 ) -> Collection:
     if feature_folder(path) is not None:
         return read_folders(path, columns, classes, labelled, report)
@@ -113,5 +139,5 @@ def _of_folder(
     if images.image_files(path):
         return images.read_tiles(path, columns, classes, labelled, report)
     if any(is_table(file) for file in path.iterdir() if file.is_file()):
-        return read_tables(path, columns, classes, labelled, report)
+        return read_tables(path, columns, classes, labelled, report, features)
     raise FoveateError(f"{path} holds none of what is read: {KNOWN}")

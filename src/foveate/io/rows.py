@@ -9,15 +9,16 @@ import json
 import zlib
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from foveate.errors import FoveateError
 
-__all__ = ["Row", "column_names", "lines", "rows", "where"]
+__all__ = ["Header", "Row", "column_names", "delimiter", "lines", "rows", "where"]
 
 Row = tuple[int, list[Any]]
-"""The line a row begins on, and its values."""
+"""Number of the line a row begins on, and its values."""
 TABLES = {
     ".csv": "csv",
     ".tsv": "csv",
@@ -30,8 +31,30 @@ BOM = b"\xef\xbb\xbf"  # what some editors begin UTF-8 with
 NESTED = "translation"  # the hub's pairs are one column that holds both languages
 
 
+class Header(NamedTuple):
+    """Where the names of a CSV file's columns come from.
+
+    Args:
+        present: Whether line 1 holds the names.
+        names: Names of the first columns where it does not; the others are c3, c4, ….
+    """
+
+    present: bool = True
+    names: tuple[str, ...] = ()
+
+    def of(self, path: Path, cells: Sequence[str]) -> list[str]:
+        """The names of the columns, from the cells of line 1."""
+        if self.present:
+            return list(cells)
+        if len(self.names) > len(cells):
+            raise FoveateError(
+                f"{path}: --columns names {len(self.names)} columns, the file has {len(cells)}"
+            )
+        return [*self.names, *(f"c{k}" for k in range(len(self.names) + 1, len(cells) + 1))]
+
+
 def where(path: Path, number: int) -> str:
-    """The place of a row, for messages."""
+    """File and line of a row, for messages."""
     return f"{path}, {'row' if path.suffix == '.parquet' else 'line'} {number}"
 
 
@@ -57,20 +80,36 @@ def _decoded(path: Path, number: int, raw: bytes) -> str:
         ) from None
 
 
-def column_names(path: Path) -> tuple[str, ...]:
+def column_names(path: Path, header: Header = Header()) -> tuple[str, ...]:  # noqa: B008
     """Names of the columns of a table; for JSON lines, every key that any of them has."""
-    names = {"csv": _csv_names, "jsonl": _jsonl_names, "parquet": _parquet_names}[_form(path)](path)
+    form = _form(path)
+    if form != "csv" and header != Header():
+        raise FoveateError(
+            f"{path} has names for its columns: --columns and --no-header are for CSV"
+        )
+    if form == "csv":
+        names = _csv_names(path, header)
+    else:
+        names = (_jsonl_names if form == "jsonl" else _parquet_names)(path)
     twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
     if twice is not None:
         raise FoveateError(f"{path} has two columns '{twice}'")
     return tuple(names)
 
 
-def rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
+def rows(
+    path: Path,
+    columns: Sequence[str],
+    header: Header = Header(),  # noqa: B008
+) -> Iterator[Row]:
     """Line number and values of ``columns`` of every row; None where a value is missing."""
-    read = {"csv": _csv_rows, "jsonl": _jsonl_rows, "parquet": _parquet_rows}[_form(path)]
+    form = _form(path)
+    if form == "csv":
+        source = _csv_rows(path, columns, header)
+    else:
+        source = (_jsonl_rows if form == "jsonl" else _parquet_rows)(path, columns)
     number = None
-    for number, values in read(path, columns):
+    for number, values in source:
         yield number, values
     if number is None:
         raise FoveateError(f"{path} has no rows")
@@ -83,32 +122,54 @@ def _form(path: Path) -> str:
     return TABLES[plain.suffix.lower()]
 
 
-def _csv_names(path: Path) -> list[str]:
-    return next(_csv(path))[1]
+def _csv_names(path: Path, header: Header) -> list[str]:
+    cells = next(_csv(path))[1]
+    if header.present and cells and all(_is_value(cell) for cell in cells):
+        raise FoveateError(
+            f"{path}, line 1: must name the columns, got {', '.join(cells[:3])}: if the file has "
+            "no line of names, give --columns bag,label,… or --no-header (columns c1, c2, …)"
+        )
+    return header.of(path, cells)
 
 
-def _csv_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
+def _is_value(cell: str) -> bool:
+    """Whether a cell is a number, as in a first line that holds data."""
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _csv_rows(path: Path, columns: Sequence[str], header: Header) -> Iterator[Row]:
     table = _csv(path)
-    names = next(table)[1]
-    places = [names.index(name) for name in columns]
+    begin, cells = next(table)
+    names = header.of(path, cells)
+    indices = [names.index(name) for name in columns]
+    if not header.present:
+        table = chain([(begin, cells)], table)
     for number, values in table:
         if len(values) != len(names):
             short = f"must have {len(names)} columns as line 1 has, got {len(values)}"
             raise FoveateError(f"{path}, line {number}: {short if values else 'is empty'}")
-        yield number, [values[place] or None for place in places]
+        yield number, [values[index] or None for index in indices]
+
+
+def delimiter(path: Path) -> str:
+    """The character that separates the cells of a CSV file, by its first line."""
+    return max("\t;,", key=next(lines(path), "").count)
 
 
 def _csv(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Records of a CSV file with the line each begins on; what parts them is read off line 1."""
-    head = next(lines(path), "")
-    if not head.strip():
+    """Records of a CSV file with the line each begins on; line 1 decides the delimiter."""
+    if not next(lines(path), "").strip():
         raise FoveateError(f"{path}, line 1: must name the columns, is empty")
-    delimiter = max("\t;,", key=head.count)
+    mark = delimiter(path)
     text = (line + "\n" for line in lines(path))
-    if delimiter == "\t":  # where tabs part, quotes are signs like others
-        reader = csv.reader(text, delimiter=delimiter, quoting=csv.QUOTE_NONE)
+    if mark == "\t":  # with tabs, quotes are ordinary characters
+        reader = csv.reader(text, delimiter=mark, quoting=csv.QUOTE_NONE)
     else:
-        reader = csv.reader(text, delimiter=delimiter, strict=True)
+        reader = csv.reader(text, delimiter=mark, strict=True)
     begin = 1
     try:
         for values in reader:
@@ -164,7 +225,7 @@ def _parquet_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
             for values in zip(*(table.column(leaf).to_pylist() for leaf in chosen), strict=True):
                 number += 1
                 yield number, list(values)
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
         raise FoveateError(f"{path} is damaged: {' '.join(str(error).split())}") from None
 
 

@@ -1,6 +1,7 @@
-"""One long table of bags, or one per split: rows are segments, or whole texts to be cut."""
+"""One long table of bags, or one per split; a row is a segment, or a text cut into words."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from sys import intern
 from typing import Any
@@ -11,16 +12,20 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from foveate.errors import FoveateError
-from foveate.io.cells import Table, flags, names, single
-from foveate.io.collection import Collection, Kind, collect
-from foveate.io.columnar import read_columns, table_files
-from foveate.io.columns import Columns, Roles
+from foveate.io.cells import Table, flags, names, optional_names, single
+from foveate.io.collection import Collection, Kind, collect, numbered
+from foveate.io.columnar import ReadTable, read_columns, table_files
+from foveate.io.columns import Columns, header_hint
+from foveate.io.group_suspects import suspected_groups
+from foveate.io.number_columns import LeftOut
+from foveate.io.problem import Problem
 from foveate.io.tokenisation import words as split_words
 from foveate.types import PartProgress
 
 __all__ = ["place_kind", "read_tables"]
 
 Codes = NDArray[np.int64]
+MOST_ROLES = 12  # columns whose role a message names
 
 
 def read_tables(
@@ -29,6 +34,7 @@ def read_tables(
     classes: Sequence[str] | None = None,
     labelled: bool | None = None,
     report: PartProgress | None = None,
+    features: Sequence[str] = (),
 ) -> Collection:
     """The bags of a table, or of a folder with a table for each split.
 
@@ -42,23 +48,19 @@ def read_tables(
         columns: Which column is what.
         classes: The classes there may be, in order.
         labelled: Whether there must be labels; False leaves them out.
-        report: Told of the rows read.
+        report: Called with the rows read.
+        features: Columns that must be features whatever they hold, those of a trained model.
     """
     by_split = table_files(path)
     files = [file for part in by_split.values() for file in part]
-    try:
-        table, chosen = read_columns(files, columns, labelled, report)
-    except FoveateError as error:
-        if columns.segment is not None or not str(error).endswith(": is missing"):
-            raise
-        hint = "if this column is no part of a segment, name those that are (--segment a,b)"
-        raise FoveateError(f"{error}; {hint}, or say what it is (--relevance, --group)") from None
+    read = read_columns(files, columns, labelled, report, features)
+    table = read.table
     split = None
     if any(by_split):
         sides = [side or "" for side, part in by_split.items() for _ in part]
         split = [sides[file] for file in table.file]
-    bags = _Bags(table, chosen, split, str(path))
-    if chosen.text is None:
+    bags = _Bags(read, columns, split, str(path), features)
+    if bags.chosen.text is None:
         return _of_numbers(bags, classes)
     if columns.tokens or (columns.tokens is None and len(bags.ids) == len(table)):
         return _of_words(bags, classes)
@@ -72,28 +74,37 @@ def place_kind(places: Sequence[str]) -> Kind:
 
 
 class _Bags:
-    """Which rows make a bag, and what they say of it."""
+    """The rows of each bag, and the columns that describe whole bags."""
 
     def __init__(
-        self, table: Table, chosen: Roles, split: Sequence[str] | None, source: str
+        self,
+        read: ReadTable,
+        columns: Columns,
+        split: Sequence[str] | None,
+        source: str,
+        features: Sequence[str] = (),
     ) -> None:
-        self.table, self.chosen, self.source = table, chosen, source
+        self.read, self.columns, self.source = read, columns, source
+        self.table, self.chosen = read.table, read.roles
+        self.problems: list[Problem] = []
         self.codes, self.ids = self._coded(split)
         self.order = np.argsort(self.codes, kind="stable")  # rows, bag after bag
         self.length = np.bincount(self.codes, minlength=len(self.ids))
         self.start = np.cumsum(self.length) - self.length
         self.first = self.order[self.start]
-        self.labels = self._of_bag(chosen.label) if self._labelled() else None
-        self.groups = self._of_bag(chosen.group) if chosen.group else None
-        self.split = self._of_bag(chosen.split) if chosen.split else None
+        self.labels = self._labels()
+        self.groups = self._of_bag(self.chosen.group) if self.chosen.group else None
+        self.split = self._of_bag(self.chosen.split) if self.chosen.split else None
         if split is not None and self.split is None:
             self.split = [split[row] for row in self.first]
+        self._leave_out_groups(features)
+        self._check_segment()
 
     def where(self, bag: int) -> str:
         return self.table.place(int(self.first[bag]))
 
     def collect(
-        self, segments: Sequence[Tensor], classes: Sequence[str] | None, **own: Any
+        self, segments: Sequence[Tensor], classes: Sequence[str] | None, **parts: Any
     ) -> Collection:
         return collect(
             segments,
@@ -104,19 +115,56 @@ class _Bags:
             classes=classes,
             groups=self.groups,
             split=self.split,
-            **own,
+            roles=self.read.column_roles(self.columns),
+            problems=self.problems,
+            **parts,
+        )
+
+    def _leave_out_groups(self, features: Sequence[str]) -> None:
+        """Columns that look like groups are no features unless they are named."""
+        named = {*(self.columns.segment or ()), *features}
+        open_columns = [name for name in self.chosen.segment if name not in named]
+        candidates = {name: self.table.numbers[name] for name in open_columns}
+        if self.chosen.group is None:
+            candidates |= {
+                n: out.codes for n, out in self.read.left_out.items() if out.codes is not None
+            }
+        y = None if self.labels is None else numbered([str(label) for label in self.labels])[0]
+        suspects = suspected_groups(candidates, self.codes, None if y is None else y.numpy())
+        for name in suspects:
+            kind = "whole numbers" if name in open_columns else "texts"
+            reason = f"suspected group: {kind}, one per bag and shared by bags"
+            self.read.left_out[name] = LeftOut(reason)
+            what = (
+                f"{kind}, one per bag and shared by bags: a suspected group, left out; --group "
+                f"{name} keeps bags that share it in one part, --segment names the features"
+            )
+            self.problems.append(Problem("warning", f"column '{name}'", what, "suspected-group"))
+        segment = tuple(name for name in self.chosen.segment if name not in suspects)
+        self.chosen = self.chosen._replace(segment=segment)
+        self.read = replace(self.read, roles=self.chosen)
+
+    def _check_segment(self) -> None:
+        if self.chosen.segment or self.chosen.text is not None:
+            return
+        roles = self.read.column_roles(self.columns)
+        listed = "; ".join(f"{r.name}: {r.role}, {r.reason}" for r in roles[:MOST_ROLES])
+        raise FoveateError(
+            f"{self.table.files[0]} has no column of numbers, and none called 'text', to make "
+            f"segments of; --segment or --text names columns. Its columns are {listed}"
         )
 
     def parts(self, rows: NDArray[Any]) -> list[Tensor]:
-        """What is known of every row, bag after bag."""
+        """Values of every row, divided into bags."""
         return list(torch.from_numpy(rows[self.order]).split(self.length.tolist()))
 
     def _coded(self, split: Sequence[str] | None) -> tuple[Codes, list[str]]:
         if self.chosen.bag is None:
             if self.chosen.text is None:
+                listed = [role.name for role in self.read.column_roles(self.columns)]
                 raise FoveateError(
                     f"{self.table.files[0]} has no column 'bag' that says which rows belong "
-                    "together; --bag names it"
+                    f"together; --bag names it{header_hint(listed)}"
                 )
             return np.arange(len(self.table)), self._lines()
         cells = self.table.values[self.chosen.bag]
@@ -135,37 +183,40 @@ class _Bags:
         files = [path.name for path in self.table.files]
         return [f"{files[k]}:{line}" for k, line in zip(self.table.file, lines, strict=True)]
 
-    def _labelled(self) -> bool:
-        """A column of labels that is empty throughout says that there are none."""
-        return self.chosen.label is not None and any(
-            cell is not None for cell in self.table.values[self.chosen.label]
-        )
+    def _labels(self) -> list[str | None] | None:
+        """The label of each bag, None where it is missing in all its rows."""
+        if self.chosen.label is None:
+            return None
+        labels = self._of_bag(self.chosen.label, missing=True)
+        return [label or None for label in labels] if any(labels) else None
 
-    def _of_bag(self, column: str | None) -> list[str]:
-        """What all rows of a bag must say alike."""
-        assert column is not None
+    def _of_bag(self, column: str, *, missing: bool = False) -> list[str]:
+        """The value of a column that all rows of a bag must share; "" if it may be missing."""
         place = lambda row: self.table.place(row, column)  # noqa: E731
-        codes, called = names(self.table.values[column], place)
+        cells = self.table.values[column]
+        absent = lambda cell: not self.columns.is_label(cell)  # noqa: E731
+        codes, present = optional_names(cells, place, absent) if missing else names(cells, place)
         of_first = codes[self.first]
         odd = codes != of_first[self.codes]
+        values = [*present, ""]  # code −1 is the last
         if odd.any():
             row = int(odd.argmax())
             bag = int(self.codes[row])
-            one, other = called[codes[row]], called[of_first[bag]]
+            got, before = values[codes[row]], values[of_first[bag]]
             at = self.where(bag).rpartition(", ")[2]
             raise FoveateError(
-                f"{place(row)}: must be one for all rows of bag '{self.ids[bag]}', got '{one}' "
-                f"after '{other}' in {at}"
+                f"{place(row)}: must be one for all rows of bag '{self.ids[bag]}', got "
+                f"{_quoted(got)} after {_quoted(before)} in {at}"
             )
-        return [called[code] for code in of_first]
+        return [values[code] for code in of_first]
 
     def relevance(self) -> list[Tensor | None] | None:
         """Relevant rows of each bag; None for a bag with an empty cell."""
         column = self.chosen.relevance
         if column is None:
             return None
-        found = flags(self.table.values[column], lambda row: self.table.place(row, column))
-        return [None if bool((part < 0).any()) else part > 0 for part in self.parts(found)]
+        known = flags(self.table.values[column], lambda row: self.table.place(row, column))
+        return [None if bool((part < 0).any()) else part > 0 for part in self.parts(known)]
 
     def places(self) -> list[Tensor] | None:
         """Coordinates of the rows of each bag."""
@@ -174,7 +225,9 @@ class _Bags:
         )
 
 
-def _stacked(table: Table, columns: Sequence[str]) -> tuple[NDArray[np.float32], list[str]]:
+def _stacked(
+    table: Table, columns: Sequence[str], *, allow_missing: bool = False
+) -> tuple[NDArray[np.float32], list[str]]:
     """Columns side by side, (N, d), and a name for each number."""
     parts = [table.numbers[name] for name in columns]
     called, owner = [], []
@@ -183,11 +236,17 @@ def _stacked(table: Table, columns: Sequence[str]) -> tuple[NDArray[np.float32],
         called += [name] if wide == 1 else [f"{name}[{k}]" for k in range(wide)]
         owner += [name] * wide
     x = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
-    return single(x, lambda row, column: table.place(row, owner[column])), called
+    place = lambda row, column: table.place(row, owner[column])  # noqa: E731
+    return single(x, place, allow_missing=allow_missing), called
+
+
+def _quoted(name: str) -> str:
+    return f"'{name}'" if name else "a missing value"
 
 
 def _of_numbers(bags: _Bags, classes: Sequence[str] | None) -> Collection:
-    x, called = _stacked(bags.table, bags.chosen.segment)
+    impute = bags.columns.missing == "impute"
+    x, called = _stacked(bags.table, bags.chosen.segment, allow_missing=impute)
     kind = place_kind(bags.chosen.places)
     return bags.collect(
         bags.parts(x),
@@ -226,11 +285,11 @@ def _of_words(bags: _Bags, classes: Sequence[str] | None) -> Collection:
         )
     tokens = [_tokens(bags.table, str(bags.chosen.text), int(row)) for row in bags.order]
     return bags.collect(
-        [torch.zeros(len(found), 1, dtype=torch.long) for found in tokens],
+        [torch.zeros(len(words), 1, dtype=torch.long) for words in tokens],
         classes,
         relevance=_of_tokens(bags, tokens),
         kind="text",
-        words=[intern(word) for found in tokens for word in found],
+        words=[intern(word) for words in tokens for word in words],
     )
 
 
@@ -238,14 +297,14 @@ def _tokens(table: Table, column: str, row: int) -> list[str]:
     """Words of a text by the rule of :func:`~foveate.io.tokenisation.words`; a list is kept."""
     text = table.values[column][row]
     if isinstance(text, list) and all(isinstance(word, str) for word in text):
-        found = text
+        tokens = text
     elif text is None or isinstance(text, str):
-        found = split_words(text or "")
+        tokens = split_words(text or "")
     else:
         raise FoveateError(f"{table.place(row, column)}: must be a text, got {text!r}")
-    if not found:
+    if not tokens:
         raise FoveateError(f"{table.place(row, column)}: the text is empty")
-    return found
+    return tokens
 
 
 def _of_tokens(bags: _Bags, tokens: Sequence[Sequence[str]]) -> list[Tensor | None] | None:
@@ -261,12 +320,12 @@ def _of_tokens(bags: _Bags, tokens: Sequence[Sequence[str]]) -> list[Tensor | No
 
 
 def _marks(cell: Any, words: int, place: str) -> Tensor | None:
-    """A list of numbers in a cell, or numbers that spaces or commas part; None if it is empty."""
+    """Relevance of words: a list, or numbers separated by spaces or commas; None if empty."""
     given = cell.replace(",", " ").split() if isinstance(cell, str) else cell
     if given is None or given == []:
         return None
     given = given if isinstance(given, list) else [given]
     if len(given) != words:
         raise FoveateError(f"{place}: must mark the {words} words of the text, got {len(given)}")
-    found = torch.from_numpy(flags(given, lambda _: place))
-    return None if bool((found < 0).any()) else found > 0
+    known = torch.from_numpy(flags(given, lambda _: place))
+    return None if bool((known < 0).any()) else known > 0

@@ -69,10 +69,10 @@ def read_tiles(
     bags, places, relevance = list[Tensor](), list[Tensor](), list[Tensor | None]()
     for done, file in enumerate(files, 1):
         image = _decoded(file)
-        tiles, own = cut(image, side, str(file))
+        tiles, corners = cut(image, side, str(file))
         bags.append(tiles)
-        places.append(own)
-        relevance.append(_relevant(file, root, image.shape[:2], own, boxes.get(done - 1)))
+        places.append(corners)
+        relevance.append(_relevant(file, root, image.shape[:2], corners, boxes.get(done - 1)))
         if report:
             report("images", done, len(files))
     split, named = _from_folders(files, root)
@@ -92,6 +92,7 @@ def read_tiles(
         split=own_split or split,
         kind="image",
         places=places,
+        roles=beside.roles if beside else (),
     )
 
 
@@ -146,10 +147,10 @@ def _from_folders(files: Sequence[Path], root: Path) -> tuple[list[str] | None, 
 
 
 def _labels(
-    beside: Sheet | None, keys: Sequence[tuple[str, ...]], named: list[str] | None
-) -> list[str] | None:
-    told = beside.of(keys, "label") if beside else None
-    return told or named
+    beside: Sheet | None, keys: Sequence[tuple[str, ...]], named: Sequence[str | None] | None
+) -> Sequence[str | None] | None:
+    labels = beside.labels(keys) if beside else None
+    return labels or named
 
 
 def _relevant(
@@ -187,14 +188,14 @@ def _boxes(path: Path, keys: Sequence[tuple[str, ...]]) -> dict[int, NDArray[np.
     if image is None or None in chosen:
         raise FoveateError(f"{path} must have the columns image, {', '.join(CORNERS)}")
     number = {name: k for k, names in enumerate(keys) for name in reversed(names)}
-    found: dict[int, list[list[float]]] = {}
+    boxes: dict[int, list[list[float]]] = {}
     for line, (name, *corners) in rows(path, [image, *map(str, chosen)]):
         if str(name) not in number:
             raise FoveateError(f"{where(path, line)}: there is no image '{name}'")
-        own = found.setdefault(number[str(name)], [])
+        of_image = boxes.setdefault(number[str(name)], [])
         if any(corner is not None for corner in corners):
-            own.append(_box(corners, where(path, line)))
-    return {k: np.array(own, np.float64).reshape(-1, 4) for k, own in found.items()}
+            of_image.append(_box(corners, where(path, line)))
+    return {k: np.array(rows, np.float64).reshape(-1, 4) for k, rows in boxes.items()}
 
 
 def _box(corners: Sequence[Any], place: str) -> list[float]:

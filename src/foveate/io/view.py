@@ -1,4 +1,4 @@
-"""A collection's segments without padding, and a number for what each bag holds."""
+"""A collection's segments without padding, and a hash of each bag's content."""
 
 from typing import Any
 
@@ -6,7 +6,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from foveate.bags.segments import Mosaics
 from foveate.io.collection import Collection
 
 __all__ = ["View", "content"]
@@ -18,7 +17,7 @@ class View:
     """A collection's segments without padding, bag after bag."""
 
     def __init__(self, collection: Collection) -> None:
-        self.own = collection
+        self.collection = collection
         bag = collection.bag
         n, m = bag.shape
         mask = torch.ones(n, m, dtype=torch.bool) if bag.mask is None else bag.mask
@@ -26,22 +25,20 @@ class View:
         self.lengths = self.mask.sum(1)
         self.start = np.cumsum(self.lengths) - self.lengths
         self.y = bag.y.numpy()
+        known = collection.label_known
+        self.label_known = np.ones(n, bool) if known is None else known.numpy()
 
     def flat(self, per_segment: torch.Tensor) -> NDArray[Any]:
-        """What is known of every segment, from (n, m) to (N,)."""
+        """Values of every segment, from (n, m) to (N,)."""
         return per_segment.numpy()[self.mask]
 
     def rows(self) -> NDArray[np.int64]:
         """Row of the bank of every segment, (N,)."""
-        x = self.own.bag.x
-        if isinstance(x, Mosaics):
-            return self.flat(x.index)
-        return np.flatnonzero(self.mask)
+        return self.flat(self.collection.bag.index)
 
     def bank(self) -> NDArray[Any]:
         """The rows that these point to."""
-        x = self.own.bag.x
-        return (x.bank if isinstance(x, Mosaics) else x.flatten(0, 1)).numpy()
+        return self.collection.bag.bank.numpy()
 
     def segments(self) -> NDArray[Any]:
         """All segments, (N, *), without a copy where the bank is just that."""
@@ -49,30 +46,37 @@ class View:
         whole = len(rows) == len(bank) and bool((rows == np.arange(len(rows))).all())
         return bank if whole else bank[rows]
 
+    def segments_with_nan(self) -> NDArray[Any]:
+        """All segments, (N, *), NaN where a number is missing."""
+        if self.collection.missing is None:
+            return self.segments()
+        missing = self.collection.missing.numpy()[self.rows()]
+        return np.where(missing, np.float32(np.nan), self.segments())
+
     def class_counts(self) -> dict[str, int]:
         """Bags of each class."""
-        counts = np.bincount(self.y, minlength=len(self.own.classes))
-        return dict(zip(self.own.classes, counts.tolist(), strict=False))
+        counts = np.bincount(self.y[self.label_known], minlength=len(self.collection.classes))
+        return dict(zip(self.collection.classes, counts.tolist(), strict=False))
 
     def names(self, which: NDArray[np.int64]) -> list[str]:
         """Names of some bags."""
-        return [self.own.ids[i] for i in which]
+        return [self.collection.ids[i] for i in which]
 
 
 def content(view: View) -> NDArray[np.uint64]:
-    """A number for the content of every bag, (n,); order counts in texts and series only."""
+    """Hash of the content of every bag, (n,); order counts in texts and series only."""
     rows = _row_hashes(view)[view.rows()]
-    if view.own.kind in ("text", "series"):
-        place = np.arange(len(rows)) - np.repeat(view.start, view.lengths)
-        rows = rows + _mixed(place.astype(np.uint64))
+    if view.collection.kind in ("text", "series"):
+        position = np.arange(len(rows)) - np.repeat(view.start, view.lengths)
+        rows = rows + _mixed(position.astype(np.uint64))
     return _mixed(np.add.reduceat(_mixed(rows), view.start) + view.lengths.astype(np.uint64))
 
 
 def _row_hashes(view: View) -> NDArray[np.uint64]:
-    """A number for the content of every row of the bank, (N,)."""
-    if view.own.words is not None:
+    """Hash of every row of the bank, (N,)."""
+    if view.collection.words is not None:
         number: dict[str, int] = {}
-        codes = [number.setdefault(word, len(number)) for word in view.own.words]
+        codes = [number.setdefault(word, len(number)) for word in view.collection.words]
         return _mixed(np.array(codes, np.uint64))
     bank = view.bank()
     flat = np.ascontiguousarray(bank.reshape(len(bank), -1))

@@ -1,36 +1,38 @@
-"""A user's own sentence pairs aligned, by IBM Model 1 or by a small model's attention."""
+"""Word alignment of a user's sentence pairs, by counting models or by a network's attention."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 import torch
 
 from foveate.errors import FoveateError
-from foveate.io.rows import lines
 from foveate.jobs.read import frequent
-from foveate.records.record import Array
 from foveate.text.corpora import Pairs, SentencePairs
 from foveate.text.loop import Course, follow, measurement_steps
 from foveate.text.models.seq2seq import Seq2Seq
 from foveate.text.probes.pairs import links_of, performance, read_attention
+from foveate.text.statistics.diagonal import fit_diagonal
+from foveate.text.statistics.hmm import fit_hmm
 from foveate.text.statistics.ibm1 import fit_ibm1
 from foveate.text.statistics.pair_tables import Tables
 from foveate.text.statistics.symmetrisation import flipped, grow_diag_final_and, intersection
+from foveate.text.tokens import Tokens
 from foveate.text.translation import Translator, translation_course, translator
+from foveate.types import Array, PartProgress, StepProgress
 
-__all__ = ["AlignPlan", "Aligned", "Symmetry", "align_pairs", "read_gold"]
+__all__ = ["METHODS", "AlignPlan", "Aligned", "Method", "Symmetry", "align_pairs"]
 
+Method = Literal["ibm1", "ibm1-diagonal", "hmm", "attention"]
+METHODS: tuple[Method, ...] = get_args(Method)
 Symmetry = Literal["none", "intersection", "grow"]
 Links = list[set[tuple[int, int]]]
-Tell = Callable[[int, int], None]
-SHOWN = 12  # pairs that a page shows
-READABLE = (3, 16)  # words of source and target, where there are such pairs
-LEAST = 2  # occurrences of a word that a network is told of
-SMALL = 20_000  # pairs up to which the smaller model is trained
+EXAMPLES = 12  # pairs that a page shows
+READABLE = (3, 16)  # words of source and target of these, where there are such pairs
+LEAST = 2  # occurrences of a word that a network learns
+SMALL = 20_000  # pairs up to which the smaller network is trained
 
 
 @dataclass(frozen=True)
@@ -38,17 +40,20 @@ class AlignPlan:
     """How to align.
 
     Args:
-        method: "ibm1", or "attention" of a model trained on these pairs.
-        symmetrise: Align both ways and keep what both say ("intersection"), or what grows from it
-            ("grow", grow-diag-final-and); "none" gives every target word its source word.
-        iterations: Of IBM Model 1.
+        method: "ibm1", "ibm1-diagonal" (with a prior for the diagonal, as fast_align), "hmm", or
+            "attention" of a network trained on these pairs.
+        symmetrise: Align both ways and keep the links of both ("intersection"), or what grows from
+            them ("grow", grow-diag-final-and); "none" gives every target word its source word.
+        iterations: Of counting models.
+        null: Whether "ibm1" has a NULL word; the diagonal model and the HMM always have one.
         steps: Of training, for attention.
         seed: Decides weights and order, for attention.
     """
 
-    method: Literal["ibm1", "attention"] = "ibm1"
+    method: Method = "ibm1"
     symmetrise: Symmetry = "none"
     iterations: int = 5
+    null: bool = False
     steps: int = 1000
     seed: int = 0
 
@@ -60,104 +65,87 @@ class AlignPlan:
 
 @dataclass(frozen=True)
 class Aligned:
-    """What was found.
+    """The links of all pairs, and some pairs over the course of learning.
 
     Args:
         links: Links (l, t) of every pair.
-        rows: The pairs that are shown.
-        shown: α or posteriors of these, one for each moment.
-        captions: What each moment is called.
+        rows: The pairs that a page shows.
+        tables: α or posteriors of these over the source words, one for each iteration or step.
+        captions: The caption of each iteration or step.
     """
 
     links: Links
     rows: list[int]
-    shown: list[Tables]
+    tables: list[Tables]
     captions: list[str]
+
+
+class _Model(Protocol):
+    def posteriors(self, source: Tokens, target: Tokens) -> Tables: ...
+
+    def align(self, source: Tokens, target: Tokens) -> Links: ...
 
 
 def align_pairs(
     data: SentencePairs,
     plan: AlignPlan,
-    report: Callable[[str, int, int], None] = lambda _part, _done, _total: None,
+    report: PartProgress = lambda _part, _done, _total: None,
     *,
-    watch: bool = False,
+    examples: bool = False,
 ) -> Aligned:
     """Align all training pairs.
 
     Args:
-        data: Pairs; what is aligned is learnt from.
+        data: Pairs; the model learns from what it aligns.
         plan: How.
         report: Called as ``report(part, done, total)``.
-        watch: Keep what a page shows of the way there.
+        examples: Keep what a page shows of the course of learning.
     """
-    pairs = data.train
-    rows = _readable(pairs) if watch else []
-    one_way = _by_ibm1 if plan.method == "ibm1" else _by_attention
+    rows = _readable(data.train) if examples else []
+    one_way = _by_attention if plan.method == "attention" else _by_counting
     forward = one_way(data, plan, rows, partial(report, "aligning"))
     if plan.symmetrise == "none":
         return forward
-    back = one_way(_turned(data), plan, [], partial(report, "backwards"))
-    joined = intersection if plan.symmetrise == "intersection" else grow_diag_final_and
-    links = joined(forward.links, flipped(back.links))
-    return Aligned(links, rows, forward.shown, forward.captions)
+    backward = one_way(_reversed(data), plan, [], partial(report, "backwards"))
+    combine = intersection if plan.symmetrise == "intersection" else grow_diag_final_and
+    return replace(forward, links=combine(forward.links, flipped(backward.links)))
 
 
-def read_gold(path: Path, pairs: Pairs) -> tuple[Links, Links]:
-    """Sure and possible links: ``0-1`` is sure, ``0?1`` and ``0-1?`` are possible.
-
-    Args:
-        path: A file with one line for each pair; an empty line has no links.
-        pairs: The pairs, within which links must lie.
-    """
-    sure, possible = Links(), Links()
-    sizes = pairs.lengths.tolist()
-    for number, line in enumerate(lines(path), 1):
-        if number > len(sizes):
-            raise FoveateError(f"{path}, line {number}: there are only {len(sizes):,} pairs")
-        sure.append(set())
-        possible.append(set())
-        for word in line.split():
-            link, is_sure = _link(word, path, number)
-            if link[0] >= sizes[number - 1][0] or link[1] >= sizes[number - 1][1]:
-                L, T = sizes[number - 1]
-                raise FoveateError(
-                    f"{path}, line {number}: link {word} lies outside a pair of {L} and {T} words"
-                )
-            (sure if is_sure else possible)[-1].add(link)
-    if len(sure) != len(sizes):
-        raise FoveateError(
-            f"{path} must have a line for each of {len(sizes):,} pairs, has {len(sure):,}"
-        )
-    return sure, possible
-
-
-def _link(word: str, path: Path, number: int) -> tuple[tuple[int, int], bool]:
-    plain = word.removesuffix("?").replace("?", "-", 1)
-    i, dash, j = plain.partition("-")
-    if not (dash and i.isascii() and i.isdigit() and j.isascii() and j.isdigit()):
-        raise FoveateError(
-            f"{path}, line {number}: links must be pairs like 0-1, or 0?1 if possible, got '{word}'"
-        )
-    return (int(i), int(j)), "?" not in word
-
-
-def _by_ibm1(data: SentencePairs, plan: AlignPlan, rows: list[int], tell: Tell) -> Aligned:
+def _by_counting(
+    data: SentencePairs, plan: AlignPlan, rows: list[int], progress: StepProgress
+) -> Aligned:
     source, target = data.train.source, data.train.target
-    size = len(data.source_vocabulary), len(data.target_vocabulary)
     some = data.train.take(torch.tensor(rows)) if rows else None
-    shown, captions = list[Tables](), list[str]()
+    tables, captions = list[Tables](), list[str]()
     # A page shows every iteration, and each is fitted from the start: cheap, and one code path.
     for k in range(1 if some else plan.iterations, plan.iterations + 1):
-        model = fit_ibm1(source, target, size, iterations=k)
+        model = _fitted(data, plan, k)
         if some:
-            shown.append(model.posteriors(some.source, some.target))
+            values = model.posteriors(some.source, some.target)
+            tables.append(values.without_last() if _has_null(plan) else values)
             captions.append(f"iteration {k} of {plan.iterations}")
-        tell(k, plan.iterations)
-    return Aligned(model.align(source, target), rows, shown, captions)
+        progress(k, plan.iterations)
+    return Aligned(model.align(source, target), rows, tables, captions)
 
 
-def _by_attention(data: SentencePairs, plan: AlignPlan, rows: list[int], tell: Tell) -> Aligned:
-    data = _known(data)
+def _has_null(plan: AlignPlan) -> bool:
+    return plan.null or plan.method != "ibm1"
+
+
+def _fitted(data: SentencePairs, plan: AlignPlan, iterations: int) -> _Model:
+    models: Mapping[str, Callable[..., _Model]] = {
+        "ibm1": partial(fit_ibm1, null=plan.null),
+        "ibm1-diagonal": fit_diagonal,
+        "hmm": fit_hmm,
+    }
+    size = len(data.source_vocabulary), len(data.target_vocabulary)
+    return models[plan.method](data.train.source, data.train.target, size, iterations=iterations)
+
+
+def _by_attention(
+    data: SentencePairs, plan: AlignPlan, rows: list[int], progress: StepProgress
+) -> Aligned:
+    data = _with_frequent_words(data)
     pairs = data.train
     small = len(pairs) <= SMALL
     sizes = Translator(d=64 if small else 128, layers=1, dropout=0.0, lr=3e-3 if small else 1e-3)
@@ -168,32 +156,32 @@ def _by_attention(data: SentencePairs, plan: AlignPlan, rows: list[int], tell: T
 
     def measure(model: Seq2Seq, _step: int) -> dict[str, Array]:
         alpha = read_attention(model, some.source, some.target).values
-        reached = performance(model, few.source, few.target).accuracy
-        return {"alpha": alpha, "accuracy": np.asarray(reached)}
+        accuracy = performance(model, few.source, few.target).accuracy
+        return {"alpha": alpha, "accuracy": np.asarray(accuracy)}
 
     def course() -> Course:
         return translation_course(model, pairs, sizes, measure, *name)
 
-    record = follow([course], measurement_steps(plan.steps), report=tell)
+    record = follow([course], measurement_steps(plan.steps), report=progress)
     form = Tables.blank(some.source.lengths.numpy(), some.target.lengths.numpy())
-    shown = [form.filled(row) for row in record.values["alpha"][:, 0]] if rows else []
+    tables = [form.filled(row) for row in record.values["alpha"][:, 0]] if rows else []
     captions = [
         f"step {step:,} of {plan.steps:,}: {100 * share:.0f} % of words right"
         for step, share in zip(record.t.tolist(), record.values["accuracy"][:, 0], strict=True)
     ]
     links = links_of(read_attention(model, pairs.source, pairs.target))
-    return Aligned(links, rows, shown, captions)
+    return Aligned(links, rows, tables, captions)
 
 
-def _known(data: SentencePairs) -> SentencePairs:
-    """The pairs with rare words unknown: a network learns nothing of a word that it meets once."""
-    source, of_source = frequent(data.train.source, data.source_vocabulary, LEAST)
-    target, of_target = frequent(data.train.target, data.target_vocabulary, LEAST)
+def _with_frequent_words(data: SentencePairs) -> SentencePairs:
+    """The pairs with rare words unknown: a network learns nothing about a word it sees once."""
+    source, source_vocabulary = frequent(data.train.source, data.source_vocabulary, LEAST)
+    target, target_vocabulary = frequent(data.train.target, data.target_vocabulary, LEAST)
     return replace(
         data,
         train=Pairs(source, target),
-        source_vocabulary=of_source,
-        target_vocabulary=of_target,
+        source_vocabulary=source_vocabulary,
+        target_vocabulary=target_vocabulary,
     )
 
 
@@ -201,11 +189,11 @@ def _readable(pairs: Pairs) -> list[int]:
     """The first pairs of readable length; the first of all where there is none."""
     low, high = READABLE
     fine = ((pairs.lengths >= low) & (pairs.lengths <= high)).all(1).nonzero().flatten().tolist()
-    return fine[:SHOWN] or list(range(min(len(pairs), 3)))
+    return fine[:EXAMPLES] or list(range(min(len(pairs), 3)))
 
 
-def _turned(data: SentencePairs) -> SentencePairs:
-    """The same pairs the other way round."""
+def _reversed(data: SentencePairs) -> SentencePairs:
+    """The same pairs with source and target exchanged."""
     train, validation, test = (
         Pairs(part.target, part.source) for part in (data.train, data.validation, data.test)
     )

@@ -239,7 +239,7 @@ class FitJob(Job):
 
     def _test_bags(self, run: Run) -> Collection:
         data = run.manifest["data"]
-        collection = read_again(data.get("origin"), run.name)
+        collection = read_again(data.get("origin"), run.name, classes=run.manifest["classes"])
         if fingerprint(collection) != data["fingerprint"]:
             raise FoveateError(
                 f"{data['source']} is not what it was when {run.name} was fitted: give --data"
@@ -266,7 +266,8 @@ class FitJob(Job):
         data = self._run.manifest["data"]
         collection = self._collection
         if collection is None:
-            collection = read_again(data.get("origin"), self._run.name, progress)
+            classes = self._run.manifest["classes"]
+            collection = read_again(data.get("origin"), self._run.name, progress, classes)
         if fingerprint(collection) != data["fingerprint"]:
             raise FoveateError(
                 f"{data['source']} is not what it was when {self._run.name} was started"

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 
 import numpy as np
+import torch
 
 from foveate.bags.bag import Bag
-from foveate.bags.segments import Mosaics
+from foveate.bags.segments import stored, take
 from foveate.metrics.focus import focus_true
 from foveate.records.record import Array, Record
 
@@ -24,8 +25,7 @@ def pick_gallery(records: Mapping[str, Record], bag: Bag, member: int = 0) -> di
         ``rows`` (K,) into the held-out bags, and their ``segments`` (K, m, *) as stored.
     """
     rows = np.arange(min(6, len(bag))) if bag.z is None else _chosen(records, bag, member)
-    x = bag.x
-    segments = x.bank[x.index[rows]] if isinstance(x, Mosaics) else x[rows]
+    segments = stored(take(bag.x, torch.from_numpy(rows)))
     return {"rows": rows, "segments": segments.numpy()}
 
 

@@ -86,7 +86,7 @@ def race_model(
     f, g, layer = pair(race.net, shape, classes, race.layer)
     if rule.whole_bag:
         return FCAM(f, direct(shape, race.m, classes), "uniform")
-    return FCAM(f, g, race.map, layer)
+    return FCAM(f, g, race.map if rule.uses_attention else "uniform", layer)
 
 
 class RaceBags(NamedTuple):

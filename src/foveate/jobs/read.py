@@ -1,6 +1,6 @@
-"""A reader trained on a user's own texts, and what it looks at in held-out ones as it learns."""
+"""A reader trained on a user's texts: attention, word evidence and influence as it learns."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 
@@ -10,19 +10,27 @@ from torch import Tensor
 
 from foveate.errors import FoveateError
 from foveate.randomness import generator
-from foveate.records.record import Array, Record
+from foveate.records.record import Record
 from foveate.text.batches import Batches
 from foveate.text.corpora import LabelledTexts
 from foveate.text.corpora.encoding import held_out
 from foveate.text.loop import Course, built, follow, measurement_steps
-from foveate.text.models.reader import Reader, signed
+from foveate.text.models.reader import Reader, label_log_odds
 from foveate.text.probes.texts import influence, probe_texts
 from foveate.text.tokens import MARKS, UNKNOWN, Tokens, Vocabulary, truncate
+from foveate.types import Array, StepProgress
 
-__all__ = ["OwnTexts", "ReadingPlan", "chosen", "frequent", "parted", "read_texts_job"]
+__all__ = [
+    "Reading",
+    "ReadingPlan",
+    "SplitTexts",
+    "example_rows",
+    "frequent",
+    "read_texts_job",
+    "split_texts",
+]
 
-READABLE = 120  # words to a shown text, where there are such
-FEWEST = 5
+READABLE, FEWEST = 120, 5  # most and fewest words of a text on the page, where possible
 
 
 @dataclass(frozen=True)
@@ -60,22 +68,45 @@ class ReadingPlan:
 
 
 @dataclass(frozen=True)
-class OwnTexts:
+class SplitTexts:
     """Texts in two parts, and the held-out ones as they were written.
 
     Args:
-        data: As the reader sees them, rare words unknown.
+        data: As the reader gets them, rare words unknown.
         written: The validation texts with all their words.
         words: All words.
+        rows: The numbers of the validation texts among all texts, shape (n,).
     """
 
     data: LabelledTexts
     written: Tokens
     words: Vocabulary
+    rows: Tensor
 
 
-def parted(texts: LabelledTexts, share: float, least: int, seed: int) -> OwnTexts:
-    """Hold some texts out, and make unknown what the others have less than ``least`` times.
+@dataclass(frozen=True)
+class Reading:
+    """A trained reader and what it does with held-out texts.
+
+    Args:
+        record: Accuracy over steps and, of some texts, α, β and Δ.
+        model: The reader after the last step.
+        start: Where each held-out text begins, and N at the end, shape (n + 1,).
+        values: ``alpha``, ``beta`` and ``delta`` of all held-out tokens at the end, (N,) each.
+        accuracy: Share of held-out texts whose class is predicted.
+        words: The words of all held-out tokens as written, N of them.
+    """
+
+    record: Record
+    model: Reader
+    start: Array
+    values: Mapping[str, Array]
+    accuracy: float
+    words: list[str]
+
+
+def split_texts(texts: LabelledTexts, share: float, least: int, seed: int) -> SplitTexts:
+    """Hold some texts out, and make words unknown that the others have less than ``least`` times.
 
     Args:
         texts: Texts that are all for training and whose words are all known.
@@ -95,7 +126,8 @@ def parted(texts: LabelledTexts, share: float, least: int, seed: int) -> OwnText
         y_validation=texts.y_train[held],
         vocabulary=vocabulary,
     )
-    return OwnTexts(data, texts.train.take(held), texts.vocabulary)
+    rows = held.nonzero().flatten()
+    return SplitTexts(data, texts.train.take(held), texts.vocabulary, rows)
 
 
 def frequent(
@@ -124,81 +156,97 @@ def frequent(
 
 
 def read_texts_job(
-    texts: OwnTexts,
+    texts: SplitTexts,
     plan: ReadingPlan,
-    report: Callable[[int, int], None] = lambda _done, _total: None,
-) -> Record:
+    report: StepProgress = lambda _done, _total: None,
+) -> Reading:
     """Train the paper's classifier and read held-out texts at 0, 25, 50, 100, … steps.
 
     Args:
-        texts: Texts of two classes.
+        texts: Texts of two or more classes.
         plan: Sizes.
         report: Called as ``report(steps done, steps in all)``.
 
     Returns:
-        A record with ``accuracy`` of held-out texts and, of the shown ones, ``logit`` (T, 1, n) and
-        ``alpha``, ``beta`` and ``delta`` of all their words (T, 1, N); ``meta`` has their words.
+        The reader, α, β and Δ of all held-out texts at the end, and a record with ``accuracy`` of
+        held-out texts and, of the texts on the page, ``logit`` (T, 1, n, …) and ``alpha``, ``beta``
+        and ``delta`` of all their words (T, 1, N); its ``meta`` has their words.
     """
     data = texts.data
-    if len(data.classes) != 2:
-        raise FoveateError(
-            f"{data.about}: a reader tells two classes apart, there are {len(data.classes)}: "
-            f"{', '.join(data.classes[:6])}"
-        )
     if len(data.y_train.unique()) < 2:
         raise FoveateError(f"{data.about}: two classes are needed among the texts to learn from")
     to_read, written = (truncate(part, plan.longest) for part in (data.validation, texts.written))
-    rows = chosen(to_read, data.y_validation, plan)
-    record = follow(
-        [partial(_course, data, plan, to_read, rows)], measurement_steps(plan.steps), report=report
+    rows = example_rows(to_read, data.y_validation, plan)
+    make = partial(
+        Reader,
+        len(data.vocabulary),
+        embedding=plan.embedding,
+        d=plan.d,
+        classes=len(data.classes),
     )
-    shown = [
+    model: Reader = built(make, "own texts", plan.seed)  # type: ignore[assignment]
+    record = follow(
+        [partial(_course, model, data, plan, to_read, rows)],
+        measurement_steps(plan.steps),
+        report=report,
+    )
+    examples = [
         {"tokens": texts.words.decode(written[row]), "label": int(data.y_validation[row])}
         for row in rows.tolist()
     ]
-    meta = {"classes": list(data.classes), "texts": shown, "plan": asdict(plan), **data.counts}
-    return Record(record.t, record.values, record.final, meta)
+    meta = {"classes": list(data.classes), "texts": examples, "plan": asdict(plan), **data.counts}
+    probes = probe_texts(model, to_read, data.y_validation)
+    delta = influence(model, to_read, data.y_validation)
+    return Reading(
+        Record(record.t, record.values, record.final, meta),
+        model,
+        probes.start,
+        {"alpha": probes.alpha, "beta": probes.beta, "delta": delta},
+        float(probes.right.mean()),
+        texts.words.decode(written.ids.tolist()),
+    )
 
 
-def chosen(texts: Tokens, y: Tensor, plan: ReadingPlan) -> Tensor:
-    """Rows of the texts to show: the two classes in turn, of readable length where there are such.
+def example_rows(texts: Tokens, y: Tensor, plan: ReadingPlan) -> Tensor:
+    """Rows of the texts on the page: all classes in turn, of readable length where possible.
 
     Args:
         texts: Held-out texts.
-        y: Their labels 0 or 1, shape (n,).
+        y: Their labels, shape (n,).
         plan: How many, and the seed that decides which.
     """
+    classes = range(max(2, int(y.max()) + 1))
     order = torch.randperm(len(texts), generator=generator("shown texts", plan.seed))
     lengths = texts.lengths[order]
     odd = ((lengths > READABLE) | (lengths < FEWEST)).long()
     order = order[odd.argsort(stable=True)]
-    turns = torch.cat([torch.arange(int((y == c).sum())) * 2 + c for c in (0, 1)])
-    by_class = torch.cat([order[y[order] == c] for c in (0, 1)])
+    turns = torch.cat([torch.arange(int((y == c).sum())) * len(classes) + c for c in classes])
+    by_class = torch.cat([order[y[order] == c] for c in classes])
     return by_class[turns.argsort()][: plan.shown]
 
 
-def _course(data: LabelledTexts, plan: ReadingPlan, to_read: Tokens, rows: Tensor) -> Course:
-    make = partial(Reader, len(data.vocabulary), embedding=plan.embedding, d=plan.d)
-    model: Reader = built(make, "own texts", plan.seed)  # type: ignore[assignment]
+def _course(
+    model: Reader, data: LabelledTexts, plan: ReadingPlan, to_read: Tokens, rows: Tensor
+) -> Course:
     train = truncate(data.train, plan.longest)
     stream = Batches(train, data.y_train, plan.batch, "own texts", plan.seed)
     some = torch.randperm(len(to_read), generator=generator("measured texts", plan.seed))
     some = some[: plan.measured]
-    shown, y_shown = to_read.take(rows), data.y_validation[rows]
+    examples, labels = to_read.take(rows), data.y_validation[rows]
 
     def loss(step: int) -> Tensor:
         ids, mask, y = stream.at(step)
-        return torch.nn.functional.softplus(-signed(model(ids, mask).logit, y)).mean()
+        return torch.nn.functional.softplus(-label_log_odds(model(ids, mask).logit, y)).mean()
 
     def measure(_step: int) -> dict[str, Array]:
-        probes = probe_texts(model, shown, y_shown)
-        reached = probe_texts(model, to_read.take(some), data.y_validation[some])
+        probes = probe_texts(model, examples, labels)
+        measured = probe_texts(model, to_read.take(some), data.y_validation[some])
         return {
-            "accuracy": np.asarray(reached.right.mean()),
+            "accuracy": np.asarray(measured.right.mean()),
             "logit": probes.logit,
             "alpha": probes.alpha,
             "beta": probes.beta,
-            "delta": influence(model, shown, y_shown),
+            "delta": influence(model, examples, labels),
         }
 
     return Course(model, loss, measure, plan.lr)

@@ -86,8 +86,7 @@ def _evidence(model: Any, bags: Any, row: int) -> Array:
 
 def _stored(bag: Any) -> Array:
     """Segments as they are stored, (n, m, *): pictures stay bytes."""
-    from foveate.bags.segments import Mosaics
+    from foveate.bags.segments import stored
 
-    x = bag.x
-    rows: Array = (x.bank[x.index] if isinstance(x, Mosaics) else x).numpy()
+    rows: Array = stored(bag.x).numpy()
     return rows

@@ -19,6 +19,8 @@ def diverged(record: Record) -> list[int]:
 
 def dead_focus(record: Record) -> list[int]:
     """The seeds of a record whose focus network gives all segments of all bags the same score."""
+    if not record.meta.get("uses_attention", True):
+        return []
     s = record.final["s"]
     mask = np.broadcast_to(record.final.get("mask", np.True_), s.shape)
     scores = [row[exists] for row, exists in zip(s, mask, strict=True)]

@@ -6,7 +6,7 @@ import numpy as np
 
 from foveate.types import Array
 
-__all__ = ["Interval", "difference_interval", "ends_of_mean", "mean_interval"]
+__all__ = ["Interval", "difference_interval", "ends_of_mean", "mean_interval", "wilson_interval"]
 
 
 class Interval(NamedTuple):
@@ -78,6 +78,27 @@ def difference_interval(one: Array, other: Array, *, level: float = 0.95) -> Int
     freedom = parts.sum() ** 2 / (parts**2 / [len(one) - 1, len(other) - 1]).sum()
     half = float(_quantile(freedom, level) * np.sqrt(parts.sum()))
     return Interval(mean, mean - half, mean + half)
+
+
+def wilson_interval(count: int, total: int, *, level: float = 0.95) -> tuple[float, float]:
+    """Wilson's score interval of a share; it has a width also if all or none of few cases count.
+
+    Args:
+        count: Number of cases that count.
+        total: Number of cases, at least 1.
+        level: Coverage.
+
+    Example:
+        >>> [round(end, 3) for end in wilson_interval(2, 2)]
+        [0.342, 1.0]
+    """
+    from scipy.special import ndtri
+
+    z, share = float(ndtri((1 + level) / 2)), count / total
+    centre = share + z**2 / (2 * total)
+    half = z * float(np.sqrt(share * (1 - share) / total + z**2 / (4 * total**2)))
+    scale = 1 + z**2 / total
+    return max(0.0, (centre - half) / scale), min(1.0, (centre + half) / scale)
 
 
 def _quantile(freedom: float, level: float) -> float:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from foveate.attention.maps import softmax
-from foveate.bags.segments import Mosaics, Segments
+from foveate.bags.segments import Segments, shared_bank, stored
 from foveate.errors import FoveateError
 from foveate.models.focus import AttentionModel, Focus
 from foveate.models.nets import mlp
@@ -82,7 +82,8 @@ class Contextual(AttentionModel):
 
     def _vectors(self, x: Segments) -> Tensor:
         """Word vectors, shape (B, m, d); a word that recurs is looked up once."""
-        if not isinstance(x, Mosaics):
-            return self.words(x)
-        rows = self.words(x.bank).index_select(0, x.index.flatten())
-        return rows.unflatten(0, x.index.shape)
+        shared = shared_bank(x)
+        if shared is None:
+            return self.words(stored(x))
+        rows = self.words(shared.bank).index_select(0, shared.index.flatten())
+        return rows.unflatten(0, shared.index.shape)

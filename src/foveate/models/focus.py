@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from foveate.attention.maps import MAPS
-from foveate.bags.segments import Mosaics, Segments, map_segments
+from foveate.bags.segments import Segments, as_matrix, map_segments, map_stored
 from foveate.errors import FoveateError
 
 __all__ = ["FCAM", "AttentionModel", "FixedFocus", "Focus"]
@@ -74,7 +74,7 @@ class FCAM(AttentionModel):
         else:
             joint = map_segments(self._score_and_represent, x)
             scored, h = self._split(joint)
-        s = _as_scores(scored)
+        s = as_matrix(scored)
         return Focus(s, self._to_alpha(s, mask), h)
 
     def _score(self, rows: Tensor) -> Tensor:
@@ -97,11 +97,8 @@ class FCAM(AttentionModel):
         return torch.cat([s, caught[0].flatten(1)], 1)
 
     def _split(self, joint: Segments) -> tuple[Segments, Segments]:
-        values = joint.bank if isinstance(joint, Mosaics) else joint
-        s, phi = values[..., :1], values[..., 1:].unflatten(-1, self._phi_shape)
-        if isinstance(joint, Mosaics):
-            return Mosaics(s, joint.index), Mosaics(phi, joint.index)
-        return s, phi
+        phi = map_stored(lambda rows: rows[..., 1:].unflatten(-1, self._phi_shape), joint)
+        return map_stored(lambda rows: rows[..., :1], joint), phi
 
 
 class FixedFocus(AttentionModel):
@@ -139,10 +136,3 @@ class FixedFocus(AttentionModel):
         off = (1 - self.alpha) * outside / outside.sum(1, keepdim=True).clamp_min(1)
         given = on + off  # less than 1 where a bag has only relevant segments, or none
         return Focus(inside, given / given.sum(1, keepdim=True), x)
-
-
-def _as_scores(scored: Segments) -> Tensor:
-    """Scores as one number a segment, shape (B, m)."""
-    if isinstance(scored, Mosaics):
-        return scored.bank.flatten().gather(0, scored.index.flatten()).view_as(scored.index)
-    return scored.squeeze(-1)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from foveate.bags.bag import Bag
-from foveate.bags.segments import Mosaics, Segments, as_input
+from foveate.bags.segments import Mosaics, Segments, as_mosaics, replace_first
 from foveate.models.focus import AttentionModel, Focus
 
 __all__ = ["NullSegment", "with_place_for_null"]
@@ -34,13 +34,7 @@ class NullSegment(AttentionModel):
         return self.model.g
 
     def attend(self, x: Segments, mask: Tensor | None, z: Tensor | None = None) -> Focus:
-        return self.model.attend(self._learnt(x), mask, z)
-
-    def _learnt(self, x: Segments) -> Segments:
-        if isinstance(x, Mosaics):  # the row that all bags have at place 0 is the bank's first
-            return x._replace(bank=torch.cat([self.null[None], as_input(x.bank)[1:]]))
-        rest = as_input(x)[:, 1:]
-        return torch.cat([self.null.expand(len(rest), 1, *self.null.shape), rest], 1)
+        return self.model.attend(replace_first(x, self.null), mask, z)
 
 
 def with_place_for_null(bag: Bag, row: Tensor | None = None, known: Tensor | None = None) -> Bag:
@@ -58,8 +52,7 @@ def with_place_for_null(bag: Bag, row: Tensor | None = None, known: Tensor | Non
         >>> with_place_for_null(bag).x.index.tolist()
         [[0, 1, 2], [0, 3, 1]]
     """
-    own = bag.x if isinstance(bag.x, Mosaics) else _own_bank(bag.x)
-    bank, index = own.bank, own.index
+    bank, index, _ = as_mosaics(bag.x)
     first = torch.zeros_like(bank[:1]) if row is None else row[None].to(bank.dtype)
     zero, n = index.new_zeros(len(index), 1), len(index)
     there = torch.ones(n, 1, dtype=torch.bool)
@@ -70,8 +63,3 @@ def with_place_for_null(bag: Bag, row: Tensor | None = None, known: Tensor | Non
     mask = None if bag.mask is None else torch.cat([there, bag.mask], 1)
     x = Mosaics(torch.cat([first, bank]), torch.cat([zero, index + 1], 1))
     return Bag(x, bag.y, z, mask, bag.group)
-
-
-def _own_bank(x: Tensor) -> Mosaics:
-    n, m = x.shape[:2]
-    return Mosaics(x.flatten(0, 1), torch.arange(n * m).view(n, m))

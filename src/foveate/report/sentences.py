@@ -3,11 +3,21 @@
 from collections.abc import Sequence
 
 from foveate.charts.palette import label, paradigm_class
-from foveate.metrics.intervals import Interval
+from foveate.metrics.intervals import Interval, wilson_interval
 from foveate.metrics.metric import METRICS
 from foveate.report.outcomes import Outcome
 
-__all__ = ["NO_RELEVANCE", "cell", "glossary", "join_words", "percent", "seconds", "summary"]
+__all__ = [
+    "NO_RELEVANCE",
+    "cell",
+    "count_of",
+    "glossary",
+    "join_words",
+    "percent",
+    "seconds",
+    "share",
+    "summary",
+]
 
 NO_RELEVANCE = (
     "These bags do not say which segment is relevant (there is no z), "
@@ -48,6 +58,36 @@ def percent(value: Interval | None) -> str:
     if value.low is None or value.high is None:
         return f"{value.mean:.1f}"
     return f"{value.mean:.1f} [{value.low:.1f}, {value.high:.1f}]"
+
+
+def share(outcome: Outcome, name: str) -> str:
+    """A share of a race as its table prints it.
+
+    Seeds that agree exactly have no spread from which an interval could be computed: the cell
+    then has the number of seeds instead of an interval of zero width.
+
+    Example:
+        >>> same = {"ft": Interval(100.0, 100.0, 100.0)}
+        >>> share(Outcome("run", "soft", same, epochs=4, seeds=2), "ft")
+        '100.0 (2 of 2 seeds)'
+    """
+    value = outcome.share(name)
+    if value is not None and value.low is not None and value.low == value.high:
+        return f"{value.mean:.1f} ({outcome.seeds} of {outcome.seeds} seeds)"
+    return percent(value)
+
+
+def count_of(correct: int, total: int) -> str:
+    """A count with the 95 % Wilson interval of its share, which is honest for small samples.
+
+    Example:
+        >>> count_of(2, 2), count_of(57, 60), count_of(0, 0)
+        ('2 of 2 [34, 100] %', '57 of 60 [86, 98] %', '0 of 0')
+    """
+    if total == 0:
+        return "0 of 0"
+    low, high = wilson_interval(correct, total)
+    return f"{correct} of {total} [{100 * low:.0f}, {100 * high:.0f}] %"
 
 
 def cell(share: float) -> str:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from foveate.attention.paradigms import PARADIGMS, Paradigm
 from foveate.bags.bag import Bag
-from foveate.bags.segments import Network, Segments, map_segments, take
+from foveate.bags.segments import take
 from foveate.metrics.metric import METRICS, Evaluation
 from foveate.models.focus import AttentionModel
 from foveate.training.stack import Batch, MemberBags, Stack
@@ -93,24 +93,20 @@ def read_stack(
 
 def _reading(model: AttentionModel, batch: Batch, rule: Paradigm, at_once: int) -> Reading:
     focus = model.attend(batch.x, batch.mask, batch.z)
-    h: Segments = focus.h
-    g: Network = model.g
-    if rule.per_segment:  # classify each segment once, for the prediction and for the loss
-        h, g = map_segments(model.g, h), _same
+    h, g = rule.classify_once(focus.h, model.g)  # for the prediction and for the loss
     read_off = []
     for start in range(0, len(batch.y), at_once):
         part = slice(start, start + at_once)
         read_off.append(rule.read(focus.alpha[part], take(h, part), g, batch.y[part]))
     log_p, loss = (_joined(column, 0) for column in zip(*read_off, strict=True))
-    return Reading(focus.s, focus.alpha, log_p, loss)
+    if rule.uses_attention:
+        return Reading(focus.s, focus.alpha, log_p, loss)
+    weights = rule.segment_weights(focus.alpha, h, g)
+    return Reading(weights.clamp_min(torch.finfo(weights.dtype).tiny).log(), weights, log_p, loss)
 
 
 def _joined(parts: Sequence[Tensor], axis: int) -> Tensor:
     return parts[0] if len(parts) == 1 else torch.cat(list(parts), axis)
-
-
-def _same(rows: Tensor) -> Tensor:
-    return rows
 
 
 def measure(reading: Reading, pile: MemberBags) -> dict[str, FloatArray]:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from foveate.attention.paradigms import Paradigm
 from foveate.bags.bag import Bag
-from foveate.bags.segments import Mosaics
+from foveate.bags.segments import tensors_of
 from foveate.training.plan import Plan
 
 __all__ = ["differences", "identity"]
@@ -52,9 +52,7 @@ def _named(rule: Paradigm) -> str:
 def _fingerprint(bags: Sequence[Bag]) -> str:
     whole, known = blake2b(digest_size=16), dict[int, bytes]()
     for bag in bags:
-        x = bag.x
-        parts = (x.bank, x.index) if isinstance(x, Mosaics) else (x,)
-        for part in (*parts, bag.y, bag.mask):
+        for part in (*tensors_of(bag.x), bag.y, bag.mask):
             if part is not None:
                 if id(part) not in known:  # sets may share a bank
                     known[id(part)] = _digest(part)

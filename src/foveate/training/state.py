@@ -238,6 +238,8 @@ class Training:
             "classifier_calls": self.calls.tolist(),
             "stopped": (~self.active).tolist(),
         }
+        if not any(rule.uses_attention for rule in self.paradigms):
+            meta["uses_attention"] = False
         values = {name: np.stack(rows) for name, rows in self.values.items()}
         return Record(np.array(self.times), values, final, meta, trained=self.stack)
 

@@ -21,7 +21,12 @@ from torch import Tensor
 
 from foveate.attention.paradigms import Paradigm
 from foveate.bags.bag import Bag
-from foveate.bags.segments import Mosaics, Network, Segments, dense, group_by_length, map_segments
+from foveate.bags.segments import (
+    Mosaics,
+    Segments,
+    as_mosaics,
+    group_by_length,
+)
 from foveate.errors import FoveateError
 from foveate.models.focus import AttentionModel
 from foveate.training.stack import Stack
@@ -109,19 +114,13 @@ def _looking(
     def look(model: AttentionModel) -> tuple[Tensor, ...]:
         focus = model.attend(x, mask)
         if not with_evidence:
-            return rule.log_prob(focus.alpha, focus.h, model.g), focus.alpha
-        logits = map_segments(model.g, focus.h)
-        h: Segments = logits if rule.per_segment else focus.h
-        g: Network = _same if rule.per_segment else model.g
-        rows = dense(logits)
-        centred = rows - rows.mean(-1, keepdim=True)
-        return rule.log_prob(focus.alpha, h, g), focus.alpha, focus.alpha[..., None] * centred
+            alpha = rule.segment_weights(focus.alpha, focus.h, model.g)
+            return rule.log_prob(focus.alpha, focus.h, model.g), alpha
+        h, g = rule.classify_once(focus.h, model.g)
+        alpha = rule.segment_weights(focus.alpha, h, g)
+        return rule.log_prob(focus.alpha, h, g), alpha, rule.evidence(focus.alpha, h, g)
 
     return look
-
-
-def _same(rows: Tensor) -> Tensor:
-    return rows
 
 
 def _segments(bag: Bag, rows: Tensor, dtype: torch.dtype) -> tuple[Segments, Tensor | None]:
@@ -132,15 +131,14 @@ def _segments(bag: Bag, rows: Tensor, dtype: torch.dtype) -> tuple[Segments, Ten
         used = slice(0, int(mask.any(0).nonzero()[-1]) + 1)
         mask = mask[:, used]
         mask = None if bool(mask.all()) else mask
-    if not isinstance(bag.x, Mosaics):
-        return _typed(bag.x[rows][:, used], dtype), mask
-    index = bag.x.index[rows][:, used]
+    bank, index, _ = as_mosaics(bag.x)
+    index = index[rows][:, used]
     if len(rows) == 1 and bool((index[0].diff() == 1).all()):
         first = int(index[0, 0])
-        return _typed(bag.x.bank[None, first : first + index.shape[1]], dtype), mask
-    if len(bag.x.bank) < index.numel():
-        return Mosaics(_typed(bag.x.bank, dtype), index), mask
-    return _typed(bag.x.bank[index], dtype), mask
+        return _typed(bank[None, first : first + index.shape[1]], dtype), mask
+    if len(bank) < index.numel():
+        return Mosaics(_typed(bank, dtype), index), mask
+    return _typed(bank[index], dtype), mask
 
 
 def _typed(x: Tensor, dtype: torch.dtype) -> Tensor:

@@ -12,9 +12,9 @@ from torch import Tensor
 from foveate.attention.maps import MAPS, uniform
 from foveate.attention.paradigms import PARADIGMS, Marginal, Paradigm, Soft
 from foveate.bags.bag import Bag
-from foveate.bags.segments import Network, Segments, dense, map_segments
+from foveate.bags.segments import dense, map_segments
 from foveate.errors import FoveateError
-from foveate.models.focus import FCAM, AttentionModel, Focus
+from foveate.models.focus import FCAM, AttentionModel
 from foveate.training.evaluation import ELEMENTS
 from foveate.training.stack import Batch, MemberBags, Stack
 from foveate.types import Array
@@ -121,13 +121,14 @@ class Stacked(Subject):
 
 def _look(model: AttentionModel, batch: Batch, _: None, rule: Paradigm) -> tuple[Tensor, ...]:
     focus = model.attend(batch.x, batch.mask, batch.z)
-    h, g = _read_by(model, focus, rule)
+    h, g = rule.classify_once(focus.h, model.g)
     alone = dense(h if rule.per_segment else map_segments(model.g, focus.h))
+    alpha, s = rule.segment_weights(focus.alpha, h, g), _strength(model, focus.s)
     return (
-        _strength(model, focus.s),
-        focus.alpha,
+        s if rule.uses_attention else alpha.clamp_min(torch.finfo(alpha.dtype).tiny).log(),
+        alpha,
         rule.log_prob(focus.alpha, h, g).exp(),
-        Soft().log_prob(focus.alpha, focus.h, model.g).exp(),
+        Soft().log_prob(alpha, focus.h, model.g).exp(),
         _evenly(rule).log_prob(uniform(focus.s, batch.mask), h, g).exp(),
         alone.softmax(-1),
     )
@@ -144,7 +145,7 @@ def _evenly(rule: Paradigm) -> Paradigm:
 
 def _reread(model: AttentionModel, batch: Batch, keep: Tensor, rule: Paradigm) -> Tensor:
     whole = model.attend(batch.x, batch.mask, batch.z)
-    h, g = _read_by(model, whole, rule)
+    h, g = rule.classify_once(whole.h, model.g)
     read = []
     for shown in keep.unbind(0):
         mask = shown if batch.mask is None else shown & batch.mask
@@ -153,17 +154,8 @@ def _reread(model: AttentionModel, batch: Batch, keep: Tensor, rule: Paradigm) -
             read.append(rule.log_prob(alpha, h, g).exp())
         else:
             focus = model.attend(batch.x, mask, batch.z)
-            read.append(rule.log_prob(focus.alpha, *_read_by(model, focus, rule)).exp())
+            read.append(rule.log_prob(focus.alpha, *rule.classify_once(focus.h, model.g)).exp())
     return torch.stack(read)
-
-
-def _read_by(model: AttentionModel, focus: Focus, rule: Paradigm) -> tuple[Segments, Network]:
-    """What an inference reads: segments already classified, where it reads nothing else."""
-    return (map_segments(model.g, focus.h), _same) if rule.per_segment else (focus.h, model.g)
-
-
-def _same(rows: Tensor) -> Tensor:
-    return rows
 
 
 def _strength(model: AttentionModel, s: Tensor) -> Tensor:

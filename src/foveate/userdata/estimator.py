@@ -11,7 +11,7 @@ from torch import Tensor
 
 from foveate.attention.paradigms import PARADIGMS, Paradigm, WithClassWeights, WithFocus
 from foveate.bags.bag import Bag, pad
-from foveate.bags.segments import Mosaics
+from foveate.bags.segments import map_stored
 from foveate.bags.standardisation import Standardisation
 from foveate.errors import FoveateError
 from foveate.metrics.faults import divergence
@@ -112,7 +112,7 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
             self.supervise_focus,
         )
         bag = _as_bag(bags, torch.from_numpy(labels), relevance)
-        rows = bag.x.bank if isinstance(bag.x, Mosaics) else bag.x.flatten(0, 1)
+        rows = bag.bank
         self.segment_shape_ = bag.segment_shape
         self.n_features_in_ = int(np.prod(bag.segment_shape))
         self.standard_ = Standardisation.of(rows) if self.standardise else None
@@ -184,15 +184,14 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
 
     def _prepared(self, bag: Bag, known: Tensor | None = None) -> Bag:
         if self.standard_ is not None:
-            scaled = self.standard_.apply
-            x = bag.x
-            x = Mosaics(scaled(x.bank), x.index) if isinstance(x, Mosaics) else scaled(x)
+            x = map_stored(self.standard_.apply, bag.x)
             bag = Bag(x, bag.y, bag.z, bag.mask, bag.group)
         return with_place_for_null(bag, known=known) if self.null_segment else bag
 
     def _build(self) -> AttentionModel:
         nets = pair(self.net, self.segment_shape_, len(self.classes_), self.layer)
-        return focus_model(nets, self.map, self.segment_shape_ if self.null_segment else None)
+        map = self.map if inference(self.paradigm).uses_attention else "uniform"
+        return focus_model(nets, map, self.segment_shape_ if self.null_segment else None)
 
 
 def focus_model(

@@ -23,6 +23,7 @@ from foveate.randomness import generator
 from foveate.records.record import Array, write_atomically
 from foveate.text.tokens import START
 from foveate.userdata.fitted import Fitted
+from foveate.userdata.prepare import Preparation
 
 __all__ = ["OUTPUTS", "OneBag", "export_onnx", "run_onnx"]
 
@@ -30,15 +31,16 @@ OUTPUTS = ("probabilities", "attention", "evidence")
 TRIED = (1, 2, 7, 40, 333)  # bag sizes that are checked against the library
 EXAMPLE = 32
 NEAR = 1e-5
+ABSENT = 0.1  # share of missing numbers in the bags that are checked
 
 
 class OneBag(nn.Module):
     """Everything between a user's segments and the answer, for one bag.
 
     Takes segments (m, *) as the user has them (of texts: word ids; of images: what the encoder
-    gives, or without one numbers in [−1, 1]); standardisation, the mean over seeds and the
-    temperature are inside. Gives probabilities (C,), attention (m,) and evidence (m, C). What
-    attention lacks to 1 rests on the null segment.
+    gives, or without one numbers in [−1, 1]; of numbers: NaN where one is missing). Imputation,
+    standardisation, the mean over seeds and the temperature are inside. Gives probabilities (C,),
+    attention (m,) and evidence (m, C). What attention lacks to 1 rests on the null segment.
     """
 
     def __init__(self, fitted: Fitted) -> None:
@@ -47,10 +49,10 @@ class OneBag(nn.Module):
         self.rule, self.temperature = fitted.paradigm, fitted.temperature
         self.first = int(fitted.preparation.null)
         self.place = _place(fitted) if self.first else None
-        self.standard = fitted.preparation.standard
+        self.preparation = fitted.preparation
 
     def forward(self, segments: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        x = (segments if self.standard is None else self.standard.apply(segments))[None]
+        x = _prepared(self.preparation, segments)[None]
         if self.place is not None:
             x = torch.cat([self.place[None, None], x], 1)
         found = [self._read(model, x) for model in self.models]
@@ -114,8 +116,8 @@ def _gap(fitted: Fitted, content: bytes, m: int) -> float:
     """The largest difference between the exported model and the library on a drawn bag."""
     rows = _example(fitted, m)
     given = run_onnx(content, rows.numpy())
-    standard, first = fitted.preparation.standard, int(fitted.preparation.null)
-    ready = rows if standard is None else standard.apply(rows)
+    first = int(fitted.preparation.null)
+    ready = _prepared(fitted.preparation, rows)
     bag = pad([ready], torch.zeros(1, dtype=torch.long))
     found = fitted.explain(with_place_for_null(bag, _place(fitted)) if first else bag)
     expected = (
@@ -138,8 +140,20 @@ def _example(fitted: Fitted, m: int) -> Tensor:
     if preparation.vocabulary is not None:
         return torch.randint(4, max(5, len(preparation.vocabulary)), shape, generator=chance)
     rows = torch.randn(shape, generator=chance)
-    standard = preparation.standard
-    return rows if standard is None else rows * standard.scale + standard.mean
+    standard, imputation = preparation.standard, preparation.imputation
+    rows = rows if standard is None else rows * standard.scale + standard.mean
+    if imputation is None:
+        return rows
+    rows = rows[:, : rows.shape[1] - imputation.extra]
+    absent = torch.rand(rows.shape, generator=chance) < ABSENT
+    return rows.masked_fill(absent, torch.nan)
+
+
+def _prepared(preparation: Preparation, rows: Tensor) -> Tensor:
+    """Segments as the network reads them; NaN is a missing number."""
+    if preparation.imputation is not None:
+        rows = preparation.imputation.apply(rows, rows.isnan())
+    return rows if preparation.standard is None else preparation.standard.apply(rows)
 
 
 def _place(fitted: Fitted) -> Tensor:

@@ -83,11 +83,11 @@ def gallery_bags(
                 collection.ids[row],
                 collection.kind,
                 p[row],
-                int(bag.y[row]) if collection.labelled else None,
+                _label(collection, bag, row),
                 explained.alpha[row][first:],
                 explained.evidence[row][first:],
                 float(explained.alpha[row][0]) if first else None,
-                None if collection.words is not None else _bank(own)[at].numpy(),
+                None if collection.words is not None else _values(collection, at),
                 None if collection.words is None else tuple(collection.words[i] for i in at),
                 None if collection.places is None else collection.places[at].numpy(),
                 None if z is None or not known else (z if mask is None else z[mask]).numpy(),
@@ -140,15 +140,20 @@ def load_gallery(path: Path) -> list[GalleryBag]:
 
 
 def _rows_of_bank(bag: "Bag", row: int, mask: "Tensor | None") -> list[int]:
-    from foveate.bags.segments import Mosaics
-
-    if not isinstance(bag.x, Mosaics):
-        return [row * bag.m + j for j in range(bag.m) if mask is None or mask[j]]
-    rows: list[int] = (bag.x.index[row] if mask is None else bag.x.index[row][mask]).tolist()
+    rows: list[int] = (bag.index[row] if mask is None else bag.index[row][mask]).tolist()
     return rows
 
 
-def _bank(bag: "Bag") -> "Tensor":
-    from foveate.bags.segments import Mosaics
+def _label(collection: "Collection", bag: "Bag", row: int) -> int | None:
+    known = collection.label_known
+    if not collection.labelled or (known is not None and not bool(known[row])):
+        return None
+    return int(bag.y[row])
 
-    return bag.x.bank if isinstance(bag.x, Mosaics) else bag.x.flatten(0, 1)
+
+def _values(collection: "Collection", rows: list[int]) -> Array:
+    """Numbers of some segments as the user gave them, NaN where missing."""
+    values = collection.bag.bank[rows]
+    if collection.missing is not None:
+        values = values.masked_fill(collection.missing[rows], float("nan"))
+    return values.numpy()

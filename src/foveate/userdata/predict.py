@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from foveate.bags.bag import Bag
-from foveate.bags.segments import Mosaics
 from foveate.errors import FoveateError
 from foveate.io.collection import Collection
 from foveate.records.record import Array, write_atomically
@@ -67,7 +66,12 @@ def bags_table(fitted: Fitted, collection: Collection, found: Answer) -> Any:
     alpha = [own[first:] for own in found.explained.alpha]
     columns: dict[str, Any] = {"bag": list(collection.ids)}
     if collection.labelled:
-        columns["label"] = [fitted.classes[c] for c in found.bag.y.tolist()]
+        known = collection.label_known
+        sure = [True] * len(collection) if known is None else known.tolist()
+        columns["label"] = [
+            fitted.classes[c] if is_known else None
+            for c, is_known in zip(found.bag.y.tolist(), sure, strict=True)
+        ]
     columns["predicted"] = [fitted.classes[c] for c in found.p.argmax(1)]
     p = found.p.astype(np.float32)  # digits that mean something
     columns |= {f"p_{name}": p[:, c] for c, name in enumerate(fitted.classes)}
@@ -105,16 +109,14 @@ def _contents(collection: Collection) -> dict[str, Any]:
     """Texts, places and relevance of all segments, bag after bag."""
     bag = collection.bag
     found: dict[str, Any] = {}
-    if isinstance(bag.x, Mosaics):
-        index = bag.x.index
-        rows = (index.flatten() if bag.mask is None else index[bag.mask]).tolist()
-        if collection.words is not None:
-            found["text"] = [collection.words[row] for row in rows]
-        if collection.places is not None:
-            places = collection.places[rows].numpy()
-            series = collection.kind == "series" and places.shape[1] == 2
-            names = WINDOW if series else PLACES.get(places.shape[1], ())
-            found |= {name: places[:, k] for k, name in enumerate(names)}
+    rows = (bag.index.flatten() if bag.mask is None else bag.index[bag.mask]).tolist()
+    if collection.words is not None:
+        found["text"] = [collection.words[row] for row in rows]
+    if collection.places is not None:
+        places = collection.places[rows].numpy()
+        series = collection.kind == "series" and places.shape[1] == 2
+        names = WINDOW if series else PLACES.get(places.shape[1], ())
+        found |= {name: places[:, k] for k, name in enumerate(names)}
     if bag.z is not None:
         known = np.ones(len(bag), bool) if collection.known is None else collection.known.numpy()
         mask = np.ones(bag.shape, bool) if bag.mask is None else bag.mask.numpy()

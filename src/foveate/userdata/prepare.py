@@ -1,4 +1,4 @@
-"""What is learnt from the training bags before any network: scales, a vocabulary, an encoder."""
+"""Preparation of bags, learnt from the training bags: medians, scales, a vocabulary, an encoder."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from foveate.bags.bag import Bag
+from foveate.bags.imputation import Imputation
 from foveate.bags.segments import Mosaics
 from foveate.bags.standardisation import Standardisation
 from foveate.errors import FoveateError
@@ -41,6 +42,8 @@ class Preparation:
         longest: Words of a segment that are read.
         encoding: The frozen encoder that tiles go through, if any.
         null: Whether bags have a place for a null segment.
+        imputation: What stands for missing numbers; None in runs of older versions, for texts and
+            for images.
     """
 
     kind: str
@@ -52,6 +55,7 @@ class Preparation:
     longest: int = 1
     encoding: Encoding | None = None
     null: bool = False
+    imputation: Imputation | None = None
 
     @classmethod
     def learn(
@@ -75,9 +79,13 @@ class Preparation:
         used = _used(collection.bag.take(rows))
         if collection.kind == "text":
             return _with_words(fresh, collection, used, settings.least)
-        bank = _bank(collection.bag)
+        bank = collection.bag.bank
         if encoded is not None:
             fresh, bank = replace(fresh, encoding=encoded[0]), encoded[1]
+        elif bank.is_floating_point() and bank.dim() == 2:
+            imputation = Imputation.of(bank, collection.missing, used)
+            fresh = replace(fresh, imputation=imputation)
+            bank = imputation.apply(bank, collection.missing)
         if not settings.standardise or bank.dtype == torch.uint8:
             return fresh  # bytes are images and become numbers in [−1, 1] where they are read
         return replace(fresh, standard=Standardisation.of(bank, used))
@@ -87,7 +95,11 @@ class Preparation:
         """Shape of a segment as the network reads it."""
         if self.kind == "text":
             return (self.longest,)
-        return self.shape if self.encoding is None else (self.encoding.width,)
+        if self.encoding is not None:
+            return (self.encoding.width,)
+        if self.imputation is None or not self.imputation.extra:
+            return self.shape
+        return (self.shape[0] + self.imputation.extra,)
 
     def apply(
         self,
@@ -105,10 +117,7 @@ class Preparation:
         self._must_match(collection)
         bag = collection.bag
         bank = self._bank(collection, report, features)
-        index = (
-            bag.x.index if isinstance(bag.x, Mosaics) else torch.arange(len(bank)).view(bag.shape)
-        )
-        ready = Bag(Mosaics(bank, index), self._labels(collection), bag.z, bag.mask, bag.group)
+        ready = Bag(Mosaics(bank, bag.index), self._labels(collection), bag.z, bag.mask, bag.group)
         if not self.null:
             return ready
         row = None
@@ -119,18 +128,27 @@ class Preparation:
     def _bank(
         self, collection: Collection, report: PartProgress | None, features: Tensor | None
     ) -> Tensor:
-        bank = _bank(collection.bag)
+        bank = collection.bag.bank
         if self.vocabulary is not None:
             return self._ids(collection.words or ())
         if features is not None:
             bank = features
         elif self.encoding is not None:  # some bags need some tiles only, and each takes long
             used = _used(collection.bag)
-            found = self.encoding.apply(bank[used], report)
-            bank = torch.zeros(len(bank), self.encoding.width).index_copy(0, used, found)
+            encoded = self.encoding.apply(bank[used], report)
+            bank = torch.zeros(len(bank), self.encoding.width).index_copy(0, used, encoded)
+        missing = collection.missing
         if self.columns and collection.columns and collection.columns != self.columns:
-            place = {name: i for i, name in enumerate(collection.columns)}
-            bank = bank[:, [place[name] for name in self.columns]]
+            index = {name: i for i, name in enumerate(collection.columns)}
+            order = [index[name] for name in self.columns]
+            bank, missing = bank[:, order], None if missing is None else missing[:, order]
+        if self.imputation is not None:
+            bank = self.imputation.apply(bank, missing)
+        elif missing is not None:
+            raise FoveateError(
+                f"{collection.source} has missing numbers, and this run keeps no medians to impute "
+                "them by: fit again, or give --missing refuse to see where they are"
+            )
         if self.standard is not None:
             return self.standard.apply(bank)
         return bank if bank.dtype == torch.uint8 else bank.float()
@@ -168,18 +186,26 @@ class Preparation:
                     f"{collection.source} lacks the column '{lacking[0]}' of training"
                 )
             if strange:
-                told = f"'{strange[0]}', which the model was not fitted on"
-                raise FoveateError(f"{collection.source} has a column {told}")
+                raise FoveateError(
+                    f"{collection.source} has a column '{strange[0]}', which the model was not "
+                    "fitted on"
+                )
         if collection.bag.segment_shape != self.shape and self.encoding is None:
-            given, own = ("×".join(map(str, s)) for s in (collection.bag.segment_shape, self.shape))
-            told = f"{own} numbers as in training, got {given}"
-            raise FoveateError(f"{collection.source}: a segment must have {told}")
+            got, expected = (
+                "×".join(map(str, s)) for s in (collection.bag.segment_shape, self.shape)
+            )
+            raise FoveateError(
+                f"{collection.source}: a segment must have {expected} numbers as in training, got "
+                f"{got}"
+            )
 
     def save(self, path: Path) -> None:
         """Write to one safetensors file, whole or not at all."""
-        tensors = {} if self.standard is None else {
-            "mean": self.standard.mean, "scale": self.standard.scale,
-        }  # fmt: skip
+        tensors: dict[str, Tensor] = {}
+        if self.standard is not None:
+            tensors |= {"mean": self.standard.mean, "scale": self.standard.scale}
+        if self.imputation is not None:
+            tensors |= {"median": self.imputation.medians, "indicators": self.imputation.indicators}
         meta: dict[str, Any] = {
             "kind": self.kind,
             "classes": self.classes,
@@ -196,14 +222,32 @@ class Preparation:
     def load(cls, path: Path) -> "Preparation":
         """Read what :meth:`save` wrote."""
         tensors, meta = load_checkpoint(path)
-        words, encoding = meta.pop("words"), meta.pop("encoding")
-        for name in ("classes", "columns", "shape"):
-            meta[name] = tuple(meta[name])
+        try:
+            return cls._of(tensors, meta)
+        except (KeyError, TypeError, ValueError) as error:
+            raise FoveateError(
+                f"{path} is damaged: it lacks a sound {error}; fit again, or restore the file"
+            ) from None
+
+    @classmethod
+    def _of(cls, tensors: dict[str, Tensor], meta: dict[str, Any]) -> "Preparation":
+        words, encoding = meta["words"], meta["encoding"]
+        standard = imputation = None
+        if "mean" in tensors or "scale" in tensors:
+            standard = Standardisation(tensors["mean"], tensors["scale"])
+        if "median" in tensors or "indicators" in tensors:
+            imputation = Imputation(tensors["median"], tensors["indicators"])
         return cls(
-            **meta,
-            standard=Standardisation(tensors["mean"], tensors["scale"]) if tensors else None,
-            vocabulary=None if words is None else Vocabulary(words),
-            encoding=None if encoding is None else Encoding.of_json(encoding),
+            str(meta["kind"]),
+            tuple(meta["classes"]),
+            tuple(meta["columns"]),
+            tuple(meta["shape"]),
+            standard,
+            None if words is None else Vocabulary(words),
+            int(meta["longest"]),
+            None if encoding is None else Encoding.of_json(encoding),
+            bool(meta["null"]),
+            imputation,
         )
 
 
@@ -218,10 +262,4 @@ def _with_words(
 
 def _used(bag: Bag) -> Tensor:
     """Rows of the bank that the bags hold, each once."""
-    if not isinstance(bag.x, Mosaics):
-        return torch.arange(len(bag) * bag.m)
-    return (bag.x.index if bag.mask is None else bag.x.index[bag.mask]).unique()
-
-
-def _bank(bag: Bag) -> Tensor:
-    return bag.x.bank if isinstance(bag.x, Mosaics) else bag.x.flatten(0, 1)
+    return (bag.index if bag.mask is None else bag.index[bag.mask]).unique()

@@ -1,7 +1,7 @@
 """Where a user's bags were read from, and whether they are still the same."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,9 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from foveate.bags.segments import Mosaics
+from foveate.bags.segments import tensors_of
 from foveate.errors import FoveateError
 from foveate.io.collection import Collection
+from foveate.types import PartProgress
 
 __all__ = ["Origin", "fingerprint", "read_again"]
 
@@ -35,26 +36,38 @@ class Origin:
 
 
 def read_again(
-    kept: dict[str, Any] | None, run: str, report: Callable[[str, int, int], None] | None = None
+    kept: dict[str, Any] | None,
+    run: str,
+    report: PartProgress | None = None,
+    classes: Sequence[str] | None = None,
 ) -> Collection:
-    """The bags that a manifest names."""
+    """The bags that a manifest names.
+
+    Args:
+        kept: The origin in the manifest.
+        run: Name of the run, for messages.
+        report: Called as ``report("reading", done, total)``.
+        classes: The classes of the run, one of which may be called "none".
+    """
     if kept is None:
         raise FoveateError(f"{run} was fitted from Python: give its bags to resume_fit")
     if report is not None:
         report("reading", 0, 1)
-    found = Origin(Path(kept["path"]), kept["columns"]).read(labelled=True)
+    columns = {**kept["columns"], "classes": classes}
+    collection = Origin(Path(kept["path"]), columns).read(labelled=True)
     if report is not None:
         report("reading", 1, 1)
-    return found
+    return collection
 
 
 def fingerprint(collection: Collection) -> str:
     """SHA-256 of all that a fit sees of a collection."""
     whole = hashlib.sha256()
     bag = collection.bag
-    x = (bag.x.bank, bag.x.index) if isinstance(bag.x, Mosaics) else (bag.x,)
-    for part in (*x, bag.y, bag.z, bag.mask, bag.group, collection.known):
+    for part in (*tensors_of(bag.x), bag.y, bag.z, bag.mask, bag.group, collection.known):
         _add(whole, part)
+    if collection.missing is not None:
+        _add(whole, collection.missing)
     for names in (collection.ids, collection.classes, collection.columns, collection.words or ()):
         whole.update("\x1f".join(names).encode() + b"\x1e")
     whole.update("\x1f".join(collection.split or ()).encode())

@@ -7,25 +7,28 @@ from typing import Any
 from torch import Tensor
 
 from foveate.bags.bag import Bag
-from foveate.bags.segments import Mosaics
+from foveate.bags.segments import Mosaics, shared_bank, tensors_of
 from foveate.io.collection import Collection
 from foveate.records.checkpoint import load_checkpoint, save_checkpoint
 
 __all__ = ["load_collection", "save_collection"]
 
+ELSEWHERE = ("bag", "roles", "reading_problems")  # stored by its tensors, or in the manifest
+NAMES = [field.name for field in fields(Collection) if field.name not in ELSEWHERE]
+
 
 def save_collection(path: Path, collection: Collection) -> None:
-    """Write everything that a collection holds.
+    """Write everything of a collection that training reads.
 
     Args:
         path: The file.
         collection: The bags.
     """
     bag = collection.bag
-    x = bag.x
-    tensors = {"bank": x.bank, "index": x.index} if isinstance(x, Mosaics) else {"x": x}
+    shared, stored = shared_bank(bag.x) is not None, tensors_of(bag.x)
+    tensors = dict(zip(("bank", "index") if shared else ("x",), stored, strict=True))
     values = {name: getattr(bag, name) for name in ("y", "z", "mask", "group")}
-    values |= {f.name: getattr(collection, f.name) for f in fields(collection) if f.name != "bag"}
+    values |= {name: getattr(collection, name) for name in NAMES}
     tensors |= {name: value for name, value in values.items() if isinstance(value, Tensor)}
     save_checkpoint(path, tensors, {k: v for k, v in values.items() if k not in tensors})
 
@@ -38,5 +41,4 @@ def load_collection(path: Path) -> Collection:
     } | tensors
     x = values["x"] if "x" in values else Mosaics(values["bank"], values["index"])
     bag = Bag(x, *(values[name] for name in ("y", "z", "mask", "group")))
-    names = [field.name for field in fields(Collection) if field.name != "bag"]
-    return Collection(bag, **{name: values[name] for name in names})
+    return Collection(bag, **{name: values[name] for name in NAMES})

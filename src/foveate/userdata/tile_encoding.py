@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from foveate.bags.segments import Mosaics
+from foveate.bags.segments import shared_bank
 from foveate.data.features.encoders import BUILT_IN, find_encoder
 from foveate.data.features.encoding import BATCH, SIDE, squared
 from foveate.errors import FoveateError
@@ -76,8 +76,8 @@ def encode_tiles(
         name: See :meth:`Encoding.find`.
         report: Called as ``report("encoding", tiles done, tiles)``.
     """
-    x = collection.bag.x
-    if collection.kind != "image" or not isinstance(x, Mosaics):
+    shared = shared_bank(collection.bag.x)
+    if collection.kind != "image" or shared is None:
         return None
     encoding = Encoding.find(name)
-    return None if encoding is None else (encoding, encoding.apply(x.bank, report))
+    return None if encoding is None else (encoding, encoding.apply(shared.bank, report))

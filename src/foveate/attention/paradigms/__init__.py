@@ -6,6 +6,7 @@ evaluated under any other: these are the three inference rules of the papers.
 """
 
 from foveate.attention.paradigms.contract import PARADIGMS, Aux, Paradigm, Progress
+from foveate.attention.paradigms.pooling import Additive, Max, Mean, NoisyOr, Presence
 from foveate.attention.paradigms.published import (
     EM,
     Direct,
@@ -22,13 +23,18 @@ from foveate.attention.paradigms.wrappers import WithClassWeights, WithEntropy, 
 __all__ = [
     "EM",
     "PARADIGMS",
+    "Additive",
     "Aux",
     "Direct",
     "Hard",
     "Hybrid",
     "LogitAverage",
     "Marginal",
+    "Max",
+    "Mean",
+    "NoisyOr",
     "Paradigm",
+    "Presence",
     "Progress",
     "RandomEpochs",
     "SampledHard",

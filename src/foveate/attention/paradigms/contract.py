@@ -7,11 +7,13 @@ from typing import ClassVar, Self
 
 from torch import Tensor
 
-from foveate.bags.segments import Network, Segments
+from foveate.attention.likelihood import gather_label
+from foveate.attention.maps import label_log_softmax, log_softmax
+from foveate.bags.segments import Network, Segments, dense, map_segments
 from foveate.errors import FoveateError
 from foveate.registry import Registry
 
-__all__ = ["PARADIGMS", "Aux", "Paradigm", "Progress"]
+__all__ = ["PARADIGMS", "Aux", "Paradigm", "Predictive", "Progress", "centred"]
 
 Aux = Tensor | None
 
@@ -61,6 +63,7 @@ class Paradigm(ABC):
     fresh_optimizer: ClassVar[bool] = False  # whether a new phase resets the optimiser
 
     # How it reads bags.
+    uses_attention: ClassVar[bool] = True  # the prediction depends on alpha, not on its mask alone
     per_segment: ClassVar[bool] = True  # g reads single segments only, never a mixture
     selects: ClassVar[bool] = False  # inference reads only the most attended segments
     whole_bag: ClassVar[bool] = False  # g reads bags (B, m, *); there is no attention to examine
@@ -87,9 +90,31 @@ class Paradigm(ABC):
     def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
         """Log-probabilities of the classes by this paradigm's inference, shape (B, C)."""
 
+    def classify_once(self, x: Segments, g: Network) -> tuple[Segments, Network]:
+        """Segments and classifier that give the same inference with one classifier call each.
+
+        Where g reads single segments only, these are the logits of the segments and the identity.
+        """
+        return (map_segments(g, x), _identity) if self.per_segment else (x, g)
+
     def read(self, alpha: Tensor, x: Segments, g: Network, y: Tensor) -> tuple[Tensor, Tensor]:
         """`log_prob` and `loss` of the same bags."""
         return self.log_prob(alpha, x, g), self.loss(alpha, x, g, y)
+
+    def evidence(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
+        r"""Signed evidence of every segment for every class, shape (B, m, C).
+
+        .. math:: e_{jc} = \alpha_j \Big(g_c(x_j) - \tfrac1C \sum_k g_k(x_j)\Big)
+
+        unless a paradigm defines its own: the centred logits of the segment alone, times its
+        attention. They sum to the centred logits of the bag where logits are averaged, and under
+        soft attention where g is affine.
+        """
+        return alpha.unsqueeze(2) * centred(dense(map_segments(g, x)))
+
+    def segment_weights(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
+        """The share of each segment in the prediction, shape (B, m): attention, if it is used."""
+        return alpha
 
     @abstractmethod
     def calls(self, m: int) -> int:
@@ -135,6 +160,33 @@ class Paradigm(ABC):
     def fixed_schedule(self) -> bool:
         """Whether the epochs of each phase are known before training."""
         return True
+
+
+class Predictive(Paradigm):
+    """A paradigm whose loss is the negative log-probability of the label under its inference."""
+
+    @abstractmethod
+    def logits(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
+        """Logits of the classes, shape (B, C)."""
+
+    def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
+        return -label_log_softmax(self.logits(alpha, x, g), y)
+
+    def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
+        return log_softmax(self.logits(alpha, x, g))
+
+    def read(self, alpha: Tensor, x: Segments, g: Network, y: Tensor) -> tuple[Tensor, Tensor]:
+        log_p = self.log_prob(alpha, x, g)
+        return log_p, -gather_label(log_p, y)
+
+
+def centred(logits: Tensor) -> Tensor:
+    """Logits minus their mean over the classes, the last axis."""
+    return logits - logits.mean(-1, keepdim=True)
+
+
+def _identity(rows: Tensor) -> Tensor:
+    return rows
 
 
 def _check_usable(kind: type[Paradigm]) -> None:

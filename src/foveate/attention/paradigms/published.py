@@ -1,15 +1,14 @@
 """The paradigms of the papers, loss and inference side by side."""
 
-from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from foveate.attention.likelihood import gather_label, label_log_prob, log_weights
+from foveate.attention.likelihood import label_log_prob, log_weights
 from foveate.attention.maps import label_log_softmax, log_softmax
-from foveate.attention.paradigms.contract import PARADIGMS, Aux, Paradigm
+from foveate.attention.paradigms.contract import PARADIGMS, Aux, Paradigm, Predictive
 from foveate.bags.segments import Network, Segments, dense, map_segments, mix, select
 from foveate.errors import FoveateError
 
@@ -24,27 +23,9 @@ __all__ = [
 ]
 
 
-class _Predictive(Paradigm):
-    """A paradigm whose loss is the negative log-probability of the label under its inference."""
-
-    @abstractmethod
-    def logits(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
-        """Logits of the classes, shape (B, C)."""
-
-    def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
-        return -label_log_softmax(self.logits(alpha, x, g), y)
-
-    def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
-        return log_softmax(self.logits(alpha, x, g))
-
-    def read(self, alpha: Tensor, x: Segments, g: Network, y: Tensor) -> tuple[Tensor, Tensor]:
-        log_p = self.log_prob(alpha, x, g)
-        return log_p, -gather_label(log_p, y)
-
-
 @PARADIGMS.register("soft")
 @dataclass(frozen=True)
-class Soft(_Predictive):
+class Soft(Predictive):
     r"""Soft attention: g reads the mixture of segments.
 
     :math:`\ell = -\log \sigma_y(g(\sum_j \alpha_j x_j))`. [vr23] Sec. 2.3
@@ -130,7 +111,7 @@ class Marginal(Paradigm):
 
 @PARADIGMS.register("logit")
 @dataclass(frozen=True)
-class LogitAverage(_Predictive):
+class LogitAverage(Predictive):
     r"""Averaged logits: g reads every segment, and its logits are mixed.
 
     :math:`\ell = -\log \sigma_y(\sum_j \alpha_j g(x_j))`. The released HateXplain script calls this
@@ -233,7 +214,7 @@ class SampledHard(Paradigm):
 
 @PARADIGMS.register("direct")
 @dataclass(frozen=True)
-class Direct(_Predictive):
+class Direct(Predictive):
     """No attention at all: g reads the concatenated bag. A baseline. [pvr22] Sec. 3.1"""
 
     colour: ClassVar[str] = "#000000"

@@ -32,6 +32,7 @@ class TwoPhase(Paradigm):
         patience: Epochs without a lower training loss that make a plateau.
     """
 
+    uses_attention: ClassVar[Any] = _of_last_phase("uses_attention")
     per_segment: ClassVar[Any] = _of_last_phase("per_segment")
     selects: ClassVar[Any] = _of_last_phase("selects")
     whole_bag: ClassVar[Any] = _of_last_phase("whole_bag")
@@ -81,6 +82,12 @@ class TwoPhase(Paradigm):
 
     def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
         return self.phases[-1].log_prob(alpha, x, g)
+
+    def evidence(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
+        return self.phases[-1].evidence(alpha, x, g)
+
+    def segment_weights(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
+        return self.phases[-1].segment_weights(alpha, x, g)
 
     def calls(self, m: int) -> int:
         return self.phases[-1].calls(m)

@@ -29,6 +29,7 @@ class Wrapper(Paradigm):
     recalls: ClassVar[Any] = _of_inner("recalls")
     needs_z: ClassVar[Any] = _of_inner("needs_z")
     fresh_optimizer: ClassVar[Any] = _of_inner("fresh_optimizer")
+    uses_attention: ClassVar[Any] = _of_inner("uses_attention")
     per_segment: ClassVar[Any] = _of_inner("per_segment")
     selects: ClassVar[Any] = _of_inner("selects")
     whole_bag: ClassVar[Any] = _of_inner("whole_bag")
@@ -62,6 +63,12 @@ class Wrapper(Paradigm):
     def read(self, alpha: Tensor, x: Segments, g: Network, y: Tensor) -> tuple[Tensor, Tensor]:
         log_p, loss = self.paradigm.read(alpha, x, g, y)
         return log_p, self.transform_loss(loss, alpha, y)
+
+    def evidence(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
+        return self.paradigm.evidence(alpha, x, g)
+
+    def segment_weights(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
+        return self.paradigm.segment_weights(alpha, x, g)
 
     def remember(self, alpha: Tensor, x: Segments, g: Network, y: Tensor) -> Tensor:
         return self.paradigm.remember(alpha, x, g, y)

@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from foveate.cli.command_line import this_command
 from foveate.cli.commands.words import must_be_writable
@@ -11,6 +11,7 @@ from foveate.cli.progress import progress_of
 if TYPE_CHECKING:
     from foveate.jobs.align import Aligned
     from foveate.text.corpora import SentencePairs
+    from foveate.text.corpora.gold_links import GoldLinks
 
 __all__ = ["align_command"]
 
@@ -21,9 +22,10 @@ def align_command(
     /,
     *,
     out: Path,
-    method: Literal["ibm1", "attention"] = "ibm1",
+    method: Literal["ibm1", "ibm1-diagonal", "hmm", "attention"] = "ibm1",
     symmetrise: Literal["none", "intersection", "grow"] = "none",
     iterations: int = 5,
+    null: bool = False,
     steps: int = 1000,
     seed: int = 0,
     gold: Path | None = None,
@@ -34,105 +36,117 @@ def align_command(
     Parameters
     ----------
     source
-        A file with a sentence on every line; spaces part its words.
+        A file with a sentence on every line; words are separated by spaces.
     target
         Their translations, line by line.
     out
         The file to write, in Pharaoh format.
     method
-        IBM Model 1, or the attention of a small model trained on these pairs.
+        IBM Model 1; the same with a prior for the diagonal, as fast_align; a hidden Markov model,
+        the most accurate; or the attention of a small network trained on these pairs.
     symmetrise
-        Align both ways and keep what both say, or what grows from it (grow-diag-final-and).
+        Align both ways and keep the links of both, or what grows from them (grow-diag-final-and).
     iterations
-        Of IBM Model 1.
+        Of ibm1, ibm1-diagonal and hmm.
+    null
+        Give ibm1 a NULL word, for target words without a source; the other two always have one.
     steps
         Of training, for attention.
     seed
         Decides weights and order, for attention.
     gold
-        A file of known links to score against: 0-1 is sure, 0?1 or 0-1? possible.
+        A file of links to score against, one line for each pair: 0-1 is sure, 0?1 or 0-1?
+        possible. Pairs with an empty line have no gold and are not scored.
     report
         A page of alignment matrices to write, .html.
     """
-    from foveate.jobs.align import AlignPlan, align_pairs, read_gold
+    from foveate.jobs.align import AlignPlan, align_pairs
     from foveate.metrics.alignment import write_pharaoh
+    from foveate.text.corpora.gold_links import read_gold_links
     from foveate.text.corpora.user_files import read_pairs
 
-    plan = AlignPlan(method, symmetrise, iterations, steps, seed)
+    plan = AlignPlan(method, symmetrise, iterations, null, steps, seed)
     must_be_writable(out, report)
     data = read_pairs(source, target)
-    known = read_gold(gold, data.train) if gold else None
-    with progress_of(quiet=True) as tell:
+    links = read_gold_links(gold, data.train) if gold else None
+    with progress_of(quiet=True) as progress:
         if method == "attention":
-            _forewarn(data)
-        found = align_pairs(data, plan, tell, watch=report is not None)
+            _warn_if_unlikely(data)
+        aligned = align_pairs(data, plan, progress, examples=report is not None)
     if report:
-        _alignment_page(report, data, found, known, f"{source.name} and {target.name}", plan.method)
-    write_pharaoh(out, found.links)
-    print(f"{len(found.links):,} pairs: {out}")
-    if known:
-        _print_scores(found, *known)
+        _alignment_page(report, data, aligned, links, f"{source.name} and {target.name}", method)
+    write_pharaoh(out, aligned.links)
+    print(f"{len(aligned.links):,} pairs: {out}")
+    if links:
+        _print_scores(aligned, links)
     if report:
         print(f"page: {report}")
 
 
-def _forewarn(data: "SentencePairs") -> None:
-    """One line where co-occurrence does not promise that attention will be learnt."""
+def _warn_if_unlikely(data: "SentencePairs") -> None:
+    """One line where co-occurrence does not predict that attention will be learnt."""
     from foveate.text.statistics.cross_fitting import LEAST
     from foveate.text.statistics.diagnosis import diagnose
 
     if len(data.train) < LEAST:
         return print(f"only {len(data.train)} pairs: too few to learn from", file=sys.stderr)
     words = data.source_vocabulary.words, data.target_vocabulary.words
-    found = diagnose(data.train.source, data.train.target, words)
-    if found.verdict != "likely":
-        print(f"{found.said} {found.reason}", file=sys.stderr)
+    diagnosis = diagnose(data.train.source, data.train.target, words)
+    if diagnosis.verdict != "likely":
+        print(f"{diagnosis.said} {diagnosis.reason}", file=sys.stderr)
 
 
-def _print_scores(found: "Aligned", sure: Any, possible: Any) -> None:
+def _print_scores(aligned: "Aligned", gold: "GoldLinks") -> None:
     from foveate.metrics.alignment import alignment_intervals
 
-    scores = alignment_intervals(found.links, sure, possible)
+    links, sure, possible = map(gold.select, (aligned.links, gold.sure, gold.possible))
+    if len(links) < len(aligned.links):
+        print(f"scored on the {len(links):,} of {len(aligned.links):,} pairs that have gold links")
+    scores = alignment_intervals(links, sure, possible)
     for name, value in zip(("AER", "precision", "recall"), scores, strict=False):
         ends = "" if value.low is None else f" [{value.low:.3f}, {value.high:.3f}]"
         print(f"{name:<9} {value.mean:.3f}{ends}")
 
 
+MODELS = {"ibm1": "IBM Model 1", "ibm1-diagonal": "the diagonal model", "hmm": "the HMM"}
+
+
 def _alignment_page(
     path: Path,
     data: "SentencePairs",
-    found: "Aligned",
-    known: tuple[Any, Any] | None,
+    aligned: "Aligned",
+    gold: "GoldLinks | None",
     name: str,
     method: str,
 ) -> None:
+    import numpy as np
+
     from foveate.report.pages.alignments import AlignedPair, write_alignment_page
 
-    pairs = data.train
-    sure, possible = known or ([frozenset()] * len(pairs),) * 2
-    shown = [
+    pairs, none = data.train, frozenset[tuple[int, int]]()
+    examples = [
         AlignedPair(
             data.source_vocabulary.decode(pairs.source[row]),
             data.target_vocabulary.decode(pairs.target[row]),
-            alpha=[moment[k] for moment in found.shown],  # type: ignore[arg-type]
-            sure=sure[row],
-            possible=possible[row],
-            found=found.links[row],
+            alpha=np.stack([table[k] for table in aligned.tables]),
+            sure=gold.sure[row] if gold else none,
+            possible=gold.possible[row] if gold else none,
+            found=aligned.links[row],
             number=row + 1,
         )
-        for k, row in enumerate(found.rows)
+        for k, row in enumerate(aligned.rows)
     ]
-    ibm1 = method == "ibm1"
+    counting = method in MODELS
     write_alignment_page(
         path,
-        shown,
-        found.captions,
+        examples,
+        aligned.captions,
         title=f"Alignments of {name}",
-        lead="Where each target word comes from, as IBM Model 1 learns it."
-        if ibm1
+        lead=f"Where each target word comes from, as {MODELS[method]} learns it."
+        if counting
         else "Where attention looks for each target word, as the model learns.",
-        what="posterior" if ibm1 else "α, attention",
-        axis="Iteration" if ibm1 else "Training step",
+        what="posterior" if counting else "α, attention",
+        axis="Iteration" if counting else "Training step",
         setup={name: f"{count:,}" for name, count in data.counts.items() if count},
         command=this_command(),
     )

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -12,6 +12,7 @@ from foveate.cli.progress import progress_of
 from foveate.errors import FoveateError
 
 if TYPE_CHECKING:
+    from foveate.jobs.read import Reading, SplitTexts
     from foveate.records.record import Record
     from foveate.text.corpora import LabelledTexts, SentencePairs
     from foveate.text.statistics.diagnosis import Diagnosis
@@ -53,7 +54,7 @@ def diagnose_command(
     target
         Column of target sentences.
     classes
-        The labels there may be, parted by commas; another one is an error.
+        The labels there may be, separated by commas; another one is an error.
     seed
         Decides folds and controls.
     out
@@ -98,20 +99,25 @@ def read_command(
     share: float = 0.2,
     shown: int = 8,
     seed: int = 0,
+    rationale: str | None = None,
+    table: Literal["csv", "parquet"] = "csv",
     out: Path = Path("texts.html"),
 ) -> None:
-    """Train a reader on labelled texts and show what it looks at while it learns.
+    """Train a reader on labelled texts; write its page, its numbers, α, β and Δ, and its model.
+
+    Beside page.html it writes page.numbers.json (accuracy, agreement A, τ), page.tokens.csv (α, β
+    and Δ of every word of every held-out text) and page.model.safetensors.
 
     Parameters
     ----------
     file
-        A table (CSV, JSON lines, Parquet) of texts of two classes.
+        A table (CSV, JSON lines, Parquet) of texts of two or more classes.
     text
         Column of texts, where its name does not tell.
     label
         Column of labels.
     classes
-        The two labels there may be, parted by a comma; another one is an error.
+        The labels there may be, separated by commas; another one is an error.
     steps
         Steps of training.
     d
@@ -132,21 +138,77 @@ def read_command(
         Number of held-out texts on the page.
     seed
         Decides the split, the weights, the order and what is shown.
+    rationale
+        Column of rationales to score against: 0 or 1 for every word that spaces separate.
+    table
+        Format of the table of tokens.
     out
-        The page to write.
+        The page to write; the other files are named after it.
     """
-    from foveate.jobs.read import ReadingPlan, parted, read_texts_job
-    from foveate.text.corpora.user_files import read_texts
+    from foveate.jobs.read import ReadingPlan, read_texts_job, split_texts
+    from foveate.text.corpora.rationales import read_rationales
+    from foveate.text.corpora.user_files import read_texts, text_column
 
     plan = ReadingPlan(steps, embedding, d, batch, lr, longest, shown, seed=seed)
     if not 0 < share < 1:
         raise FoveateError(f"share must be between 0 and 1, got {share}")
     must_be_writable(out)
     whole = read_texts(file, text=text, label=label, classes=_listed(classes))
-    texts = parted(whole, share, least, seed)
-    with progress_of(quiet=True) as tell:
-        record = read_texts_job(texts, plan, lambda *at: tell("training", *at))
-    print(f"{_write_reading(out, file.name, texts.data, record)}\npage: {out}")
+    rationales = read_rationales(file, text_column(file, text), rationale) if rationale else None
+    texts = split_texts(whole, share, least, seed)
+    with progress_of(quiet=True) as progress:
+        reading = read_texts_job(texts, plan, lambda *at: progress("training", *at))
+    marked = None if rationales is None else [rationales[row] for row in texts.rows.tolist()]
+    numbers = _write_numbers(out, reading, texts, marked, table)
+    print(_write_reading(out, file.name, texts.data, reading.record))
+    _print_agreement(numbers)
+    print(f"page: {out}")
+
+
+def _write_numbers(
+    out: Path, reading: "Reading", texts: "SplitTexts", rationales: Any, form: str
+) -> dict[str, Any]:
+    """Write numbers, tokens and model beside the page, and return the numbers."""
+    import pyarrow as pa
+
+    from foveate.records.record import write_atomically
+    from foveate.text.models.stored_reader import save_reader
+    from foveate.text.probes import reading_numbers as of
+    from foveate.userdata.predict import write_table
+
+    values, start = reading.values, reading.start
+    numbers = {
+        "steps": reading.record.t.tolist(),
+        "accuracy_by_step": reading.record.values["accuracy"][:, 0].tolist(),
+        "texts": len(start) - 1,
+        "accuracy": reading.accuracy,
+        "agreement": of.agreement_numbers(values, start),
+        "rationales": None
+        if rationales is None
+        else of.rationale_numbers(values, start, rationales),
+    }
+    text = json.dumps(numbers, indent=1).encode()
+    write_atomically(out.with_suffix(".numbers.json"), lambda file: file.write(text))
+    rows = texts.rows.numpy()
+    columns = of.token_columns(values, start, reading.words, rows, rationales)
+    write_table(out.with_suffix(f".tokens.{form}"), pa.table(columns))
+    data = texts.data
+    path = out.with_suffix(".model.safetensors")
+    save_reader(path, reading.model, data.vocabulary, data.classes)
+    return numbers
+
+
+def _print_agreement(numbers: dict[str, Any]) -> None:
+    agreement = numbers["agreement"]
+    print(
+        f"{numbers['texts']:,} held-out texts: A(α, β) {agreement['alpha, beta']['A_fair']:.2f}, "
+        f"A(Δ, β) {agreement['delta, beta']['A_fair']:.2f}, random {agreement['random']:.2f}"
+    )
+    if scores := numbers["rationales"]:
+        print(
+            f"{scores['texts']:,} rationales: α on them {scores['mass']:.2f} (chance "
+            f"{scores['chance']:.2f}), area under the ROC curve {scores['alpha']['auc']:.2f}"
+        )
 
 
 def _write_reading(out: Path, name: str, texts: "LabelledTexts", record: "Record") -> str:
@@ -182,7 +244,7 @@ def _listed(classes: str | None) -> list[str] | None:
         return None
     names = [name.strip() for name in classes.split(",")]
     if len(names) < 2 or not all(names) or len(set(names)) < len(names):
-        raise FoveateError(f"--classes takes different names parted by commas, got '{classes}'")
+        raise FoveateError(f"--classes takes different names separated by commas, got '{classes}'")
     return names
 
 

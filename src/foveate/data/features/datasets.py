@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from foveate.bags.bag import Bag
-from foveate.bags.segments import Mosaics
+from foveate.bags.segments import Mosaics, shared_bank
 from foveate.data import DATASETS, Dataset, Recipe, Split
 from foveate.data.features.encoders import BUILT_IN, Encoder, find_encoder
 from foveate.data.features.encoding import SIDE, USUAL, Sizes, encode, request
@@ -56,10 +56,10 @@ def over_features(name: str) -> Dataset:
     pixels = DATASETS.get(name)()
 
     def encoded(bag: Bag, images: Split, seed: int) -> Bag:
-        if not isinstance(bag.x, Mosaics):
+        if shared_bank(bag.x) is None:
             raise FoveateError(f"the bags of '{name}' must be cut from a bank of images")
         bank = read_features(_encoded(name), images, seed)
-        return replace(bag, x=Mosaics(bank.x, bag.x.index))
+        return replace(bag, x=Mosaics(bank.x, bag.index))
 
     def load(split: Split, *, n: int, m: int, seed: int) -> Bag:
         return encoded(pixels.load(split, n=n, m=m, seed=seed), split, seed)

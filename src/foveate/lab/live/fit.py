@@ -57,8 +57,6 @@ def fit_uploaded_bags(desk: WorkerChannel, given: dict[str, Any]) -> None:
 
 def _bounded(origin: "Origin", job: OwnBags) -> "Collection":
     """The bags under the user's name for them, unless there are too many to wait for."""
-    from foveate.bags.segments import Mosaics
-
     _limit_memory()
     try:
         collection = origin.read(labelled=None)
@@ -69,8 +67,7 @@ def _bounded(origin: "Origin", job: OwnBags) -> "Collection":
         ) from None
     except FoveateError as error:
         raise FoveateError(str(error).replace(job.path, job.name)) from None
-    x = collection.bag.x
-    rows = x.bank if isinstance(x, Mosaics) else x.flatten(0, 1)
+    rows = collection.bag.bank
     if len(rows) > MOST_SEGMENTS or rows.numel() > MOST_NUMBERS:
         raise FoveateError(
             f"the page fits up to {MOST_SEGMENTS:,} segments of {MOST_NUMBERS:,} numbers in all, "

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from foveate.attention.maps import log_softmax
 from foveate.bags.bag import Bag
-from foveate.bags.segments import Mosaics, as_input, dense
+from foveate.bags.segments import dense, stored, take
 from foveate.lab.live.class_status import ClassStatus, class_status
 from foveate.lab.requests import Task
 from foveate.lab.segments import packed
@@ -143,19 +143,15 @@ class Scene:
 
     def _example(self, row: int) -> dict[str, Any]:
         own = {"truth": self.classes[int(self.y[row])], "z": self.z[row].tolist()}
-        x = self.test.x
-        if self.kind == "words" and isinstance(x, Mosaics):
-            return {**own, "tokens": [self.words[k] for k in x.index[row].tolist()]}
-        stored = x.bank[x.index[row]] if isinstance(x, Mosaics) else x[row]
-        return {**own, "segments": packed(stored.numpy())}
+        if self.kind == "words":
+            return {**own, "tokens": [self.words[k] for k in self.test.index[row].tolist()]}
+        segments = stored(take(self.test.x, slice(row, row + 1)))[0]
+        return {**own, "segments": packed(segments.numpy())}
 
 
 def _segments(test: Bag, chosen: Tensor) -> Tensor:
     """The chosen segments of the first bags as inputs of a model, shape (N, *)."""
-    x = test.x
-    if isinstance(x, Mosaics):
-        return as_input(x.bank[x.index[: len(chosen)][chosen]])
-    return x[: len(chosen)][chosen]
+    return dense(take(test.x, slice(0, len(chosen))))[chosen]
 
 
 def _scored(model: AttentionModel, rows: Tensor) -> tuple[Tensor, Tensor]:

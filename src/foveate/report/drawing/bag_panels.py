@@ -41,6 +41,7 @@ def bag_view(bag: GalleryBag, classes: Sequence[str], columns: Sequence[str], ke
         "probabilities": [(classes[c], float(bag.p[c])) for c in np.argsort(-bag.p, kind="stable")],
         "label": None if bag.truth is None else classes[bag.truth],
         "correct": None if bag.truth is None else int(bag.p.argmax()) == bag.truth,
+        "focused": _focused(bag),
         "segments": len(bag.alpha),
         "null": bag.null,
         "largest": largest,
@@ -56,6 +57,13 @@ def bag_view(bag: GalleryBag, classes: Sequence[str], columns: Sequence[str], ke
     else:
         return view | {"ranked": _ranked(bag, shown_classes, largest)}
     return view | {"panels": [(title, Markup(svg)) for title, svg in panels]}
+
+
+def _focused(bag: GalleryBag) -> bool | None:
+    """Whether the segment with the most attention is relevant; None if it is not known."""
+    if bag.z is None or not np.any(bag.z):
+        return None
+    return bool(bag.z[int(bag.alpha.argmax())])
 
 
 def _evidence_classes(bag: GalleryBag, classes: int) -> list[int]:

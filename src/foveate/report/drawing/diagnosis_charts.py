@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import numpy as np
 
-from foveate.charts.palette import INK
 from foveate.charts.render import with_rows
 from foveate.text.statistics.decision import START
 
@@ -86,7 +85,7 @@ def _lift(d: "Diagnosis") -> Any:
         ),
     )
     box = alt.Chart().mark_rect().encode(x=x, x2="b:Q", color=paint)
-    name = alt.Chart().mark_text(dy=-38, color=INK).encode(x="at:Q", text="zone:N")
+    name = alt.Chart().mark_text(dy=-38, color="#14181c").encode(x="at:Q", text="zone:N")
     at = [{"a": float(np.clip(d.lift, LEAST, MOST))}]
     point = alt.Chart().mark_point(filled=True, size=200, shape="diamond", color=HERE, opacity=1)
     layers = (with_rows(box, zones), with_rows(name, zones), with_rows(point.encode(x=x), at))

@@ -95,7 +95,7 @@ def confusion_chart(p: Array, y: Array, classes: Sequence[str]) -> alt.LayerChar
         legend=None,
         scale=alt.Scale(domain=[0, 1], range=["#ffffff", "#0072B2"], interpolate="rgb"),
     )
-    ink = alt.condition("datum.share > 0.55", alt.value("#ffffff"), alt.value("#1b1f24"))
+    ink = alt.condition("datum.share > 0.55", alt.value("#ffffff"), alt.value("#14181c"))
     cells = alt.Chart().mark_rect(stroke="#d5d8dc").encode(x=across, y=down, color=shade)
     numbers = alt.Chart().mark_text(fontSize=13).encode(
         x=across, y=down, text=alt.Text("bags:Q"), color=ink

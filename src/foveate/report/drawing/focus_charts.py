@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from foveate.charts.palette import INK, label
+from foveate.charts.palette import label
 from foveate.charts.render import with_rows
 from foveate.metrics.focus import EDGES, focus_and_prediction, heat_map, threshold_curve
 from foveate.records.record import Array, Record
@@ -18,6 +18,7 @@ from foveate.report.sentences import cell
 __all__ = ["heat_map_chart", "mean_heat_map", "threshold_chart"]
 
 CELL = 46  # pixels
+CELL_INK = "#14181c"  # on light cells; unlike INK it is the same in a dark page
 DARK = 30.0  # percent from which the text of a cell is white
 THRESHOLDS = np.linspace(0.0, 1.0, 51)
 
@@ -107,7 +108,7 @@ def _share_above_half(record: Record, name: str) -> str:
 
 
 def _ink(share: float) -> str:
-    return "white" if share > DARK else INK
+    return "white" if share > DARK else CELL_INK
 
 
 def _description(paradigm: str, shares: Array, names: list[str]) -> str:

@@ -1,11 +1,15 @@
-"""The page of ``foveate explain``: bags with what a fitted model looks at and reads there."""
+"""The page of ``foveate explain``: bags with attention and evidence of a fitted model."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from foveate.charts.palette import AGAINST, FOR, label
 from foveate.errors import FoveateError
 from foveate.report.drawing.bag_panels import bag_view
+from foveate.report.examples import bag_examples, confidence_examples
+from foveate.report.next_steps import explain_steps
 from foveate.report.rendering import page_writer, render_page
+from foveate.report.sentences import count_of
 from foveate.userdata.gallery import GalleryBag
 
 __all__ = ["explain_page", "write_explain_page"]
@@ -24,24 +28,28 @@ def explain_page(
     """Bags with attention and signed evidence per class.
 
     Args:
-        bags: What to show, one at least.
+        bags: The bags to draw, at least one.
         classes: Names of the classes.
-        paradigm: How the model was trained and is read.
-        total: How many bags were read.
-        source: Where they come from.
-        columns: Names of a segment's numbers.
+        paradigm: The paradigm of the model.
+        total: Number of bags that were predicted.
+        source: Name of their file.
+        columns: Names of a segment's features.
         command: The command that repeats it.
     """
     if not bags:
-        raise FoveateError("a page of bags needs a bag")
-    views = [bag_view(bag, classes, columns, f"bag-{k}") for k, bag in enumerate(bags)]
-    shown = f"The first {len(bags)} of {total} bags" if len(bags) < total else f"{total} bags"
+        raise FoveateError("the page of explanations needs at least one bag")
+    views = [
+        bag_view(bag, classes, columns, f"bag-{k}") | {"number": k} for k, bag in enumerate(bags)
+    ]
+    labelled = any(view["correct"] is not None for view in views)
     return render_page(
         "explain.html",
-        title=f"What a fitted model looks at in {source}",
-        lead=f"{shown}, read by a model trained with {label(paradigm)} attention: where it looks, "
-        "and for which class each segment speaks.",
-        bags=views,
+        title=f"Attention and evidence in {source}",
+        lead=_lead(views, total, paradigm),
+        examples=bag_examples(views) if labelled else confidence_examples(views),
+        groups=_groups(views, classes),
+        labelled=labelled,
+        steps=explain_steps(labelled),
         kind="features" if "ranked" in views[0] else bags[0].kind,
         classes=list(classes),
         relevant=any(bag.z is not None for bag in bags),
@@ -49,6 +57,36 @@ def explain_page(
         for_=FOR,
         against=AGAINST,
     )
+
+
+def _lead(views: Sequence[Any], total: int, paradigm: str) -> str:
+    """How many bags there are and how confident the model is."""
+    drawn = f"The first {len(views)} of {total} bags" if len(views) < total else f"{total} bags"
+    sure = sum(view["probabilities"][0][1] >= 0.9 for view in views)
+    return (
+        f"{drawn}, predicted by a model with {label(paradigm)} attention: for {sure} of "
+        f"{len(views)} the predicted class has a probability of at least 0.9."
+    )
+
+
+def _groups(views: Sequence[Any], classes: Sequence[str]) -> list[dict[str, Any]]:
+    """The bags by predicted class, most confident first."""
+    groups = []
+    for name in classes:
+        bags = [view for view in views if view["prediction"] == name]
+        if not bags:
+            continue
+        bags.sort(key=lambda view: -view["probabilities"][0][1])
+        known = [view["correct"] for view in bags if view["correct"] is not None]
+        groups.append(
+            {
+                "name": name,
+                "bags": bags,
+                "mean": sum(view["probabilities"][0][1] for view in bags) / len(bags),
+                "correct": count_of(sum(known), len(known)),
+            }
+        )
+    return groups
 
 
 write_explain_page = page_writer(explain_page)

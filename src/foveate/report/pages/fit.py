@@ -1,4 +1,4 @@
-"""The report of a fit: what was fitted, on what, how well it does, and what it looks at."""
+"""The report of a fit: results on test bags, example bags, data and settings."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,8 +12,10 @@ from foveate.metrics.faults import dead_focus_warning, divergence
 from foveate.records.record import Record, write_atomically
 from foveate.records.runs import Run
 from foveate.report.drawing.bag_panels import bag_view
+from foveate.report.examples import bag_examples
+from foveate.report.next_steps import fit_steps
 from foveate.report.rendering import render_page
-from foveate.report.sentences import glossary
+from foveate.report.sentences import count_of, glossary
 from foveate.report.setup_tables import setup_tables, unfinished
 from foveate.userdata.gallery import load_gallery
 from foveate.userdata.scores import mean_probability
@@ -27,11 +29,11 @@ COLUMNS = {
     "calibration_error": ("Calibration error", 1, 3),
 }
 ATTENTION = "Attention, label-free score (0 to 1)"
-SPOKEN = ("FT", "SAIF")  # words of the glossary that a fit with known relevance uses
+TERMS = ("FT", "SAIF")  # of the glossary; used by a fit with known relevance
 
 
 def write_fit_report(run: Run, path: Path) -> Path:
-    """Write the report of a fit, whole or not at all."""
+    """Write the report of a fit atomically."""
     write_atomically(path, fit_page(run).encode())
     return path
 
@@ -39,8 +41,8 @@ def write_fit_report(run: Run, path: Path) -> Path:
 def fit_page(run: Run) -> str:
     """The report of a fit, finished or not."""
     records, manifest = run.records(), run.manifest
-    named = {label(name): record for name, record in records.items()}
-    chosen = manifest.get("chosen")
+    named = {label(k): record for k, record in records.items()}
+    chosen, name = manifest.get("chosen"), run.path.resolve().name
     classes = [str(name) for name in manifest["classes"]]
     bags = load_gallery(run.path / "gallery.npz")
     views = [bag_view(bag, classes, manifest["columns"], f"bag-{k}") for k, bag in enumerate(bags)]
@@ -50,11 +52,17 @@ def fit_page(run: Run) -> str:
         unfinished=unfinished(run, records),
         diverged=divergence(named),
         silent=dead_focus_warning(named),
-        name=run.path.resolve().name,
+        name=name,
         lead=_lead(manifest) if chosen else "",
         chosen=chosen,
         rule=manifest["rule"],
-        rows=[_row(name, own, name == chosen) for name, own in manifest.get("scores", {}).items()],
+        rows=[
+            _row(name, scores, name == chosen, records.get(name))
+            for name, scores in manifest.get("scores", {}).items()
+        ],
+        groups=manifest["sizes"]["groups"] is not None,
+        examples=bag_examples(views) if chosen else [],
+        steps=fit_steps(manifest, name, done=run.done),
         headings=[heading for heading, _, _ in COLUMNS.values()],
         attention=ATTENTION if manifest["config"].get("choose") == "attention" else "",
         data=_data(manifest),
@@ -67,10 +75,10 @@ def fit_page(run: Run) -> str:
         bags=views,
         kind="features" if views and "ranked" in views[0] else manifest["data"]["kind"],
         relevant=any(bag.z is not None for bag in bags),
-        words=[(word, meaning) for word, meaning in glossary() if word in SPOKEN]
+        words=[(word, meaning) for word, meaning in glossary() if word in TERMS]
         if any("ft" in record.values for record in records.values())
         else [],
-        setup=setup_tables(run, run.path.resolve().name, records),
+        setup=setup_tables(run, name, records),
         command=manifest.get("command") or "",
         label=label,
         colour=colour,
@@ -80,41 +88,53 @@ def fit_page(run: Run) -> str:
 
 
 def _lead(manifest: Mapping[str, Any]) -> str:
-    """The outcome in a sentence."""
-    own = manifest["scores"][manifest["chosen"]]["test"]
-    mean, low, high = own["balanced_accuracy"]
+    """The result in a sentence."""
+    mean, low, high = manifest["scores"][manifest["chosen"]]["test"]["balanced_accuracy"]
     chance = 100 / len(manifest["classes"])
-    spread = f" [{100 * low:.1f}, {100 * high:.1f}]" if low is not None else ""
+    interval = f" [{100 * low:.1f}, {100 * high:.1f}]" if low is not None and low < high else ""
     return (
         f"{label(manifest['chosen'])} attention was chosen on validation bags. On "
-        f"{manifest['sizes']['parts']['test']} test bags, which played no part in fitting or "
-        f"choosing, its balanced accuracy is {100 * mean:.1f} %{spread}; guessing gives "
+        f"{manifest['sizes']['parts']['test']} test bags, which were not used for fitting or "
+        f"choosing, its balanced accuracy is {100 * mean:.1f} %{interval}; guessing gives "
         f"{chance:.1f} %."
     )
 
 
-def _row(name: str, own: Mapping[str, Any], chosen: bool) -> dict[str, Any]:
+def _row(
+    name: str, scores: Mapping[str, Any], chosen: bool, record: Record | None
+) -> dict[str, Any]:
+    """One row of the tables of results."""
     cells = []
     for key, (_, factor, places) in COLUMNS.items():
-        cells.append(_number(own["validation"][key], factor, places, spread=False))
-        cells.append(_number(own["test"][key], factor, places))
-    accuracy = 100 * np.array(own["test_accuracy_of_seeds"])
+        cells.append(_number(scores["validation"][key], factor, places, interval=False))
+        cells.append(_number(scores["test"][key], factor, places))
+    accuracy = 100 * np.array(scores["test_accuracy_of_seeds"])
     seeds = f"{accuracy.min():.1f} to {accuracy.max():.1f}"
     return {
         "name": name,
         "chosen": chosen,
         "cells": cells,
-        "attention": f"{own['attention_score']:.2f}" if "attention_score" in own else "",
+        "attention": f"{scores['attention_score']:.2f}" if "attention_score" in scores else "",
         "seeds": seeds,
+        "correct": _correct(record),
     }
 
 
-def _number(value: Sequence[float | None], factor: int, places: int, spread: bool = True) -> str:
+def _correct(record: Record | None) -> str:
+    """Correct predictions on test bags of the averaged probabilities, as a count."""
+    if record is None or "test_log_p" not in record.final:
+        return "–"
+    p, y = mean_probability(record.final["test_log_p"]), record.final["test_y"]
+    return count_of(int((p.argmax(1) == y).sum()), len(y))
+
+
+def _number(value: Sequence[float | None], factor: int, places: int, interval: bool = True) -> str:
+    """A score with its interval, unless all bootstrap samples are equal."""
     mean, low, high = value
     if mean is None or not np.isfinite(mean):
         return "–"
     text = f"{factor * mean:.{places}f}"
-    if low is None or high is None or not spread:
+    if low is None or high is None or low == high or not interval:
         return text
     return f"{text} [{factor * low:.{places}f}, {factor * high:.{places}f}]"
 
@@ -134,11 +154,11 @@ def _data(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _segment(kind: str, shape: Sequence[int]) -> str:
-    """What a segment is, and as what it is read."""
+    """What a segment is, and its shape."""
     if kind == "text":
         return "a word" if list(shape) == [1] else f"a piece of text of up to {shape[0]} words"
-    named = {"image": "a tile of an image", "series": "a window in time"}.get(kind, "a row")
-    return f"{named}, read as {'×'.join(map(str, shape))} numbers"
+    name = {"image": "a tile of an image", "series": "a window in time"}.get(kind, "a row")
+    return f"{name}, read as {'×'.join(map(str, shape))} numbers"
 
 
 def _charts(
@@ -169,5 +189,5 @@ def _curves(records: Mapping[str, Record]) -> list[Any]:
     from foveate.charts.render import inline_svg
     from foveate.report.drawing.curves import curve_chart, curve_names
 
-    shown = [k for k in curve_names() if all(k in record.values for record in records.values())]
-    return [Markup(inline_svg(curve_chart(records, name), f"curve-{name}")) for name in shown]
+    names = [k for k in curve_names() if all(k in record.values for record in records.values())]
+    return [Markup(inline_svg(curve_chart(records, name), f"curve-{name}")) for name in names]

@@ -1,4 +1,4 @@
-"""The page: one HTML file that needs no network, no script and no model."""
+"""The report of one or several races: one HTML file without network access and scripts."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,10 +10,12 @@ from foveate.metrics.faults import faults
 from foveate.metrics.metric import summary_metrics
 from foveate.records.record import Record, write_atomically
 from foveate.records.runs import Run
+from foveate.report.examples import race_examples
 from foveate.report.figure_files import FORMATS, write_drawings
+from foveate.report.next_steps import race_steps
 from foveate.report.outcomes import Outcome, class_names, outcomes
 from foveate.report.rendering import render_page
-from foveate.report.sentences import glossary, join_words, percent, seconds, summary
+from foveate.report.sentences import glossary, seconds, share, summary
 from foveate.report.setup_tables import run_names, setup_tables, unfinished
 
 __all__ = ["export_figures", "race_drawings", "race_overview", "race_page", "write_report"]
@@ -23,37 +25,36 @@ def race_page(runs: Sequence[Run]) -> str:
     """The report of one run, or of several side by side.
 
     Args:
-        runs: What to show, in this order.
+        runs: The runs, in this order.
     """
     if not runs:
         raise FoveateError("a report needs at least one run")
     names = run_names(runs)
     records = [run.records() for run in runs]
-    ended = [o for name, own in zip(names, records, strict=True) for o in outcomes(name, own)]
+    results = [o for name, part in zip(names, records, strict=True) for o in outcomes(name, part)]
     sections = [
-        _section(run, name, own, number)
-        for number, (run, name, own) in enumerate(zip(runs, names, records, strict=True), start=1)
+        _section(run, name, part, number)
+        for number, (run, name, part) in enumerate(zip(runs, names, records, strict=True), start=1)
     ]
     return render_page(
         "race.html",
         sections=sections,
-        seeds=min((o.seeds for o in ended), default=0),
-        plane=_joint_plane(ended, names) if len(runs) > 1 else None,
+        seeds=min((o.seeds for o in results), default=0),
+        plane=_joint_plane(results, names) if len(runs) > 1 else None,
         glossary=glossary(),
         metrics=summary_metrics(),
-        percent=percent,
+        share=share,
         seconds=seconds,
         label=label,
         colour=colour,
-        join_words=join_words,
     )
 
 
 def write_report(runs: Sequence[Run], path: Path) -> Path:
-    """Write the report, whole or not at all.
+    """Write the report atomically.
 
     Args:
-        runs: What to show.
+        runs: The runs.
         path: The HTML file.
     """
     write_atomically(path, race_page(runs).encode())
@@ -100,7 +101,7 @@ def export_figures(run: Run, folder: Path, formats: Sequence[str] = FORMATS) -> 
 
 
 def _section(run: Run, name: str, records: Mapping[str, Record], number: int) -> dict[str, Any]:
-    """What the template shows of one run."""
+    """The template variables of one run."""
     from markupsafe import Markup
 
     from foveate.charts.render import inline_svg
@@ -109,10 +110,11 @@ def _section(run: Run, name: str, records: Mapping[str, Record], number: int) ->
 
     prefix = f"run{number}"
     drawn = {
-        key: Markup(inline_svg(chart, f"{prefix}-{place}"))
-        for place, (key, chart) in enumerate(figures(run, records).items())
+        key: Markup(inline_svg(chart, f"{prefix}-{index}"))
+        for index, (key, chart) in enumerate(figures(run, records).items())
     }
-    ended = outcomes(name, records)
+    results = outcomes(name, records)
+    rows = gallery(run, records, prefix)
     return {
         "name": name,
         "number": number,
@@ -120,27 +122,37 @@ def _section(run: Run, name: str, records: Mapping[str, Record], number: int) ->
         "title": run.manifest["label"],
         "unfinished": unfinished(run, records),
         "faults": faults({label(k): record for k, record in records.items()}),
-        "summary": summary(ended),
-        "outcomes": ended,
-        "focused": any(o.share("saif") is not None for o in ended),
-        "seeds": max((o.seeds for o in ended), default=0),
+        "summary": summary(results),
+        "outcomes": results,
+        "focused": any(o.share("saif") is not None for o in results),
+        "seeds": max((o.seeds for o in results), default=0),
         "plane": drawn.pop("plane", None),
         "threshold": drawn.pop("threshold", None),
-        "heat_maps": [svg for key, svg in drawn.items() if key.startswith("heat-map-")],
+        "paradigms": _by_paradigm(drawn),
         "curves": [svg for key, svg in drawn.items() if key.startswith("curve-")],
-        "quadrants": [svg for key, svg in drawn.items() if key.startswith("quadrants-")],
-        "gallery": gallery(run, records, prefix),
+        "gallery": rows,
+        "examples": race_examples(rows),
+        "steps": race_steps(results, name, done=run.done),
         "setup": setup_tables(run, name, records),
         "command": run.manifest.get("command") or "",
     }
 
 
-def _joint_plane(ended: Sequence[Outcome], names: Sequence[str]) -> Any:
-    """The plane over all runs, where any of them knows its relevant segments."""
+def _by_paradigm(drawn: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Heat map and quadrants of each paradigm whose relevant segments are known."""
+    names = [key.removeprefix("heat-map-") for key in drawn if key.startswith("heat-map-")]
+    return [
+        {"name": k, "heat_map": drawn[f"heat-map-{k}"], "quadrants": drawn[f"quadrants-{k}"]}
+        for k in names
+    ]
+
+
+def _joint_plane(results: Sequence[Outcome], names: Sequence[str]) -> Any:
+    """The plane over all runs with known relevant segments; None if there is none."""
     from markupsafe import Markup
 
     from foveate.charts.render import inline_svg
     from foveate.report.drawing.accuracy_plane import plane
 
-    focused = [o for o in ended if o.share("saif") is not None]
+    focused = [o for o in results if o.share("saif") is not None]
     return Markup(inline_svg(plane(focused, names), "all")) if focused else None

@@ -117,10 +117,12 @@ def texts_of(record: Record) -> tuple[list[ShadedText], list[str]]:
     classes, texts = record.meta["classes"], []
     ends = np.cumsum([len(text["tokens"]) for text in record.meta["texts"]])
     for number, text in enumerate(record.meta["texts"]):
-        own = slice(int(ends[number]) - len(text["tokens"]), int(ends[number]))
-        alpha, beta, delta = (record.values[name][:, 0, own] for name in ("alpha", "beta", "delta"))
-        p = 1 / (1 + np.exp(-record.values["logit"][:, 0, number]))
-        says = [_says(classes, text["label"], float(one)) for one in p]
+        tokens = slice(int(ends[number]) - len(text["tokens"]), int(ends[number]))
+        alpha, beta, delta = (
+            record.values[name][:, 0, tokens] for name in ("alpha", "beta", "delta")
+        )
+        p = _probabilities(record.values["logit"][:, 0, number])
+        says = [_says(classes, text["label"], step) for step in p]
         texts.append(ShadedText(text["tokens"], classes[text["label"]], says, alpha, beta, delta))
     reached = record.values["accuracy"][:, 0]
     captions = [
@@ -130,11 +132,18 @@ def texts_of(record: Record) -> tuple[list[ShadedText], list[str]]:
     return texts, captions
 
 
-def _says(classes: Sequence[str], label: int, p: float) -> str:
-    """What a model says that gives class 1 the probability p."""
-    said = int(p > 0.5)
-    verdict = "right" if said == label else "wrong"
-    return f"says {classes[said]} with probability {max(p, 1 - p):.2f}, which is {verdict}"
+def _probabilities(logit: Array) -> Array:
+    """Class probabilities (S, C) from log-odds of class 1 (S,) or scores (S, C)."""
+    scores = np.column_stack([np.zeros_like(logit), logit]) if logit.ndim == 1 else logit
+    grown = np.exp(scores - scores.max(1, keepdims=True))
+    return grown / grown.sum(1, keepdims=True)
+
+
+def _says(classes: Sequence[str], label: int, p: Array) -> str:
+    """What a model predicts, with its probability, and whether that is right."""
+    predicted = int(p.argmax())
+    verdict = "right" if predicted == label else "wrong"
+    return f"says {classes[predicted]} with probability {p.max():.2f}, which is {verdict}"
 
 
 def _shown(text: ShadedText, steps: int, number: int) -> dict[str, Array]:

@@ -18,7 +18,7 @@ from foveate.io.tokenisation import words as split_words
 from foveate.text.corpora import LabelledTexts, Pairs, SentencePairs, Words
 from foveate.text.corpora.encoding import Collection, held_out
 
-__all__ = ["kind_of", "paired_lines", "paired_rows", "read_pairs", "read_texts"]
+__all__ = ["kind_of", "paired_lines", "paired_rows", "read_pairs", "read_texts", "text_column"]
 
 TEXT = ("text", "sentence", "review", "sms", "message", "content", "document", "tweet", "comment")
 LABEL = ("label", "class", "category", "sentiment", "polarity", "y")
@@ -68,7 +68,7 @@ def read_texts(
     """
     path = Path(path)
     columns = [
-        _column(path, text, TEXT, "texts", "text"),
+        text_column(path, text),
         _column(path, label, LABEL, "labels", "label"),
     ]
     texts, labels = _collected(path, columns, words, classes)
@@ -80,6 +80,11 @@ def read_texts(
     vocabulary, ids = texts.encoded(~held.numpy(), least)
     parts = (ids.take(~held), y[~held], ids.take(held), y[held])
     return LabelledTexts(*parts, vocabulary, names, words, str(path))
+
+
+def text_column(path: Path, given: str | None = None) -> str:
+    """The column of texts of a table: the given one, or the one known by its name."""
+    return _column(path, given, TEXT, "texts", "text")
 
 
 def _collected(

@@ -3,6 +3,7 @@ r"""A text classifier: bi-LSTM, attention, and a gated sum of word evidence. [sn
 :math:`a_l = v^\top \mathrm{ReLU}(Q h_l)`, :math:`\alpha = \mathrm{softmax}(a)`, and
 :math:`p = σ(\sum_l \alpha_l \gamma_l)` with :math:`\gamma_l = w^\top h_l + b`: attention gates what
 each position says by itself. (The constant b passes through the sum because α adds up to 1.)
+With more than two classes γ has one column for each and a softmax replaces σ; the paper has two.
 """
 
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from torch import Tensor, nn
 from foveate.attention.maps import softmax
 from foveate.text.models.lstm import LSTM
 
-__all__ = ["Glance", "Reader", "signed"]
+__all__ = ["Glance", "Reader", "label_log_odds", "signed"]
 
 Attention = Literal["free", "uniform"]
 
@@ -25,7 +26,8 @@ class Glance:
 
     Args:
         alpha: Attention, shape (B, L), 0 where a text has ended.
-        gamma: What each position says for class 1 by itself, a log-odds ratio, shape (B, L).
+        gamma: What each position says for class 1 by itself, a log-odds ratio, shape (B, L); with
+            more than two classes their scores, shape (B, L, C).
     """
 
     alpha: Tensor
@@ -33,8 +35,10 @@ class Glance:
 
     @property
     def logit(self) -> Tensor:
-        """Log-odds of class 1, the gated sum, shape (B,)."""
-        return (self.alpha * self.gamma).sum(-1)
+        """Log-odds of class 1, the gated sum, shape (B,); scores (B, C) of more than two."""
+        if self.gamma.dim() == 2:
+            return (self.alpha * self.gamma).sum(-1)
+        return (self.alpha[:, None, :] @ self.gamma).squeeze(1)
 
 
 class Reader(nn.Module):
@@ -47,6 +51,7 @@ class Reader(nn.Module):
         attention: "uniform" holds the weights equal.
         both: Whether texts are read from both ends, as in the paper; else from the first word on.
         vectors: Embeddings to begin with, shape (words, embedding); None draws N(0, 1).
+        classes: Number of classes; two have one logit, as in the paper.
     """
 
     def __init__(
@@ -58,14 +63,15 @@ class Reader(nn.Module):
         attention: Attention = "free",
         both: bool = True,
         vectors: Tensor | None = None,
+        classes: int = 2,
     ) -> None:
         super().__init__()
         start = torch.randn(words, embedding) if vectors is None else vectors.clone()
         self.table = nn.Parameter(start)
         self.lstm = LSTM(embedding, d, both=both)
         self.focus = nn.Sequential(nn.Linear(self.lstm.out, d), nn.ReLU(), nn.Linear(d, 1))
-        self.out = nn.Linear(self.lstm.out, 1)
-        self.attention = attention
+        self.out = nn.Linear(self.lstm.out, 1 if classes == 2 else classes)
+        self.attention, self.classes = attention, classes
 
     def forward(
         self, ids: Tensor, mask: Tensor | None = None, table: Tensor | None = None
@@ -78,9 +84,9 @@ class Reader(nn.Module):
             table: Embeddings in place of the model's own, for gradients by position.
         """
         h, _ = self.lstm(ids, self.table if table is None else table, mask)
-        gamma = self.out(h).squeeze(-1)
+        gamma = self.out(h).squeeze(-1) if self.classes == 2 else self.out(h)
         free = self.attention == "free"
-        scores = self.focus(h).squeeze(-1) if free else torch.zeros_like(gamma)
+        scores = self.focus(h).squeeze(-1) if free else h.new_zeros(h.shape[:2])
         return Glance(softmax(scores, mask), gamma)
 
     def train_attention_only(self) -> "Reader":
@@ -94,3 +100,23 @@ def signed(logit: Tensor, y: Tensor) -> Tensor:
     """Log-odds in favour of the label: (2y − 1) · logit, for (B,) or (B, L)."""
     sign = 2.0 * y.to(logit.dtype) - 1.0
     return logit * (sign if logit.dim() == 1 else sign[:, None])
+
+
+def label_log_odds(scores: Tensor, y: Tensor) -> Tensor:
+    r"""Log-odds of the label, :math:`\log p_y / (1 - p_y)`, from what a reader gives.
+
+    Args:
+        scores: Log-odds of class 1, shape (n,), or scores of C classes, shape (n, C).
+        y: Labels, shape (n,).
+
+    Returns:
+        Shape (n,); softplus of its negative is the loss :math:`-\log p_y`.
+
+    Example:
+        >>> label_log_odds(torch.tensor([[2.0, 0.0, 0.0]]), torch.tensor([0])).exp()
+        tensor([3.6945])
+    """
+    if scores.dim() == 1:
+        return signed(scores, y)
+    others = scores.scatter(1, y[:, None], -torch.inf).logsumexp(1)
+    return scores.gather(1, y[:, None]).squeeze(1) - others

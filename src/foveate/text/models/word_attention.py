@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from foveate.attention.maps import softmax
-from foveate.bags.segments import Mosaics, Segments
+from foveate.bags.segments import Segments, map_stored, stored
 from foveate.errors import FoveateError
 from foveate.models.focus import AttentionModel, Focus
 
@@ -112,11 +112,7 @@ class WordAttention(AttentionModel):
                 self.register_parameter(name, nn.Parameter(start))
 
     def attend(self, x: Segments, mask: Tensor | None, z: Tensor | None = None) -> Focus:
-        if isinstance(x, Mosaics):
-            ids = x.bank.long()
-            s = (self.keys @ self.query)[ids][x.index]
-            h: Segments = Mosaics(self.embeddings[ids], x.index)
-        else:
-            ids = x.long()
-            s, h = (self.keys @ self.query)[ids], self.embeddings[ids]
+        scores = self.keys @ self.query
+        s = stored(map_stored(lambda ids: scores[ids.long()], x))
+        h = map_stored(lambda ids: self.embeddings[ids.long()], x)
         return Focus(s, softmax(s, mask), h)

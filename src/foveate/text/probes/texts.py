@@ -15,7 +15,7 @@ from torch import Tensor
 
 from foveate.records.record import Array
 from foveate.text.models.proxy import Proxy
-from foveate.text.models.reader import Glance, Reader, signed
+from foveate.text.models.reader import Glance, Reader, label_log_odds
 from foveate.text.tokens import Tokens
 
 __all__ = ["TextProbes", "influence", "probe_texts", "word_evidence"]
@@ -30,12 +30,13 @@ class TextProbes:
     Args:
         start: Where each text begins, and N at the end, shape (n + 1,).
         alpha: Attention, shape (N,).
-        gamma: Log-odds of class 1 at each position by itself, shape (N,).
-        favour: Log-odds of the label at each position by itself, (2y − 1) γ, shape (N,). It ranks
-            positions as β does, also where β is 1 to rounding.
-        logit: Log-odds of class 1 of each text, shape (n,).
+        gamma: Log-odds of class 1 at each position by itself, shape (N,), or scores (N, C) of more
+            than two classes.
+        favour: Log-odds of the label at each position by itself, (2y − 1) γ for two classes, shape
+            (N,). It ranks positions as β does, also where β is 1 to rounding.
+        logit: Log-odds of class 1 of each text, shape (n,), or scores (n, C).
         loss: −log p of each text's label, shape (n,).
-        right: Whether each text's label is the likelier one, shape (n,).
+        right: Whether each text's label is the likeliest class, shape (n,).
     """
 
     start: Array
@@ -59,26 +60,28 @@ def probe_texts(model: Reader, tokens: Tokens, y: Tensor, cells: int = CELLS) ->
     Args:
         model: A reader.
         tokens: Texts.
-        y: Labels 0 or 1, shape (n,).
+        y: Labels, shape (n,).
         cells: Padded positions to a batch, at most, unless one text has more.
     """
-    alpha, gamma = (torch.empty(len(tokens.ids)) for _ in range(2))
-    logit = torch.empty(len(tokens))
+    columns = () if model.classes == 2 else (model.classes,)
+    alpha, gamma = torch.empty(len(tokens.ids)), torch.empty(len(tokens.ids), *columns)
+    logit = torch.empty(len(tokens), *columns)
     for rows in _alike(tokens.lengths, cells):
         ids, mask = tokens.padded(rows)
         glance = model(ids, mask)
         at = _flat(tokens, rows, mask)
         alpha[at], gamma[at] = glance.alpha[mask].float(), glance.gamma[mask].float()
         logit[rows] = glance.logit.float()
-    for_label = signed(logit, y)
+    for_label = label_log_odds(logit, y)
+    right = for_label > 0 if model.classes == 2 else logit.argmax(1) == y
     return TextProbes(
         tokens.start.numpy(),
         alpha.numpy(),
         gamma.numpy(),
-        signed(gamma, y.repeat_interleave(tokens.lengths)).numpy(),
+        label_log_odds(gamma, y.repeat_interleave(tokens.lengths)).numpy(),
         logit.numpy(),
         torch.nn.functional.softplus(-for_label).numpy(),
-        (for_label > 0).numpy(),
+        right.numpy(),
     )
 
 
@@ -91,7 +94,7 @@ def influence(model: Reader, tokens: Tokens, y: Tensor, cells: int = CELLS) -> A
     Args:
         model: A reader.
         tokens: Texts.
-        y: Labels 0 or 1, shape (n,).
+        y: Labels, shape (n,).
         cells: Padded positions to a batch, at most, unless one text has more.
 
     Returns:
@@ -103,10 +106,10 @@ def influence(model: Reader, tokens: Tokens, y: Tensor, cells: int = CELLS) -> A
         # Every position gets a row of its own in the table, and so a gradient of its own.
         e = model.table.detach()[ids.flatten()].requires_grad_()
         glance: Glance = model(torch.arange(ids.numel()).view_as(ids), mask, e)
-        loss = torch.nn.functional.softplus(-signed(glance.logit, y[rows])).sum()
+        loss = torch.nn.functional.softplus(-label_log_odds(glance.logit, y[rows])).sum()
         (gradient,) = torch.autograd.grad(loss, e)
-        own = -(e.detach() * gradient).sum(1).view_as(ids)
-        delta[_flat(tokens, rows, mask)] = own[mask].float()
+        change = -(e.detach() * gradient).sum(1).view_as(ids)
+        delta[_flat(tokens, rows, mask)] = change[mask].float()
     return delta.numpy()
 
 

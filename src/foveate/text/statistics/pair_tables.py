@@ -134,6 +134,17 @@ class Tables:
         """The position l of each row's largest value, the first of several, shape (R,)."""
         return top(self.values, self.start)
 
+    def without_last(self) -> "Tables":
+        """The tables without their last position, which must not be the only one.
+
+        Example:
+            >>> Tables.of([[[1, 2, 3], [4, 5, 6]]]).without_last()[0].tolist()
+            [[1, 2], [4, 5]]
+        """
+        kept = np.ones(len(self.values), bool)
+        kept[self.start[1:] - 1] = False
+        return Tables(self.values[kept], self.source - 1, self.target)
+
     def links(self, null: bool = False) -> list[set[tuple[int, int]]]:
         """Links (l, t) from every row to the position where it is largest, the first of several.
 

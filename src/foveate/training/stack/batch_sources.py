@@ -6,7 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from foveate.bags.segments import Mosaics, Segments, as_input, rows_at
+from foveate.bags.segments import Mosaics, Segments, as_input, rows_at, shared_bank, stored
 from foveate.errors import FoveateError
 
 __all__ = ["Banks", "BatchRequest", "Buffer", "Dense", "gather_rows", "source"]
@@ -112,11 +112,12 @@ def source(sets: list[Segments], dtype: torch.dtype) -> Dense | Banks:
         sets: The segments of each set.
         dtype: Number type of those that are numbers.
     """
-    if all(isinstance(x, Tensor) and not isinstance(x, Mosaics) for x in sets):
-        return Dense([x for x in sets if isinstance(x, Tensor)], dtype)
-    if not all(isinstance(x, Mosaics) for x in sets):
-        raise FoveateError("the bags of all members must be written out, or all refer to a bank")
-    return Banks([x for x in sets if isinstance(x, Mosaics)], dtype)
+    banks = [shared for x in sets if (shared := shared_bank(x)) is not None]
+    if not banks:
+        return Dense([stored(x) for x in sets], dtype)
+    if len(banks) != len(sets):
+        raise FoveateError("the bags of all members must be dense, or all refer to a bank")
+    return Banks(banks, dtype)
 
 
 def gather_rows(sets: Tensor, at: Tensor, room: Buffer | None = None) -> Tensor:

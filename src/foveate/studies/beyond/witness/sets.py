@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import torch
 
 from foveate.bags.bag import Bag
-from foveate.bags.segments import Mosaics
+from foveate.bags.segments import shared_bank
 from foveate.data.files.bank import Bank
 from foveate.data.image_mosaics import mosaics
 from foveate.data.sdc import BACKGROUND
@@ -71,18 +71,18 @@ def recut(
         seed: Decides which images are held out, and all mosaics.
     """
     many = load(max(20_000, n))  # nearly every image is in one of them, with its kind
-    if not isinstance(many.x, Mosaics) or many.z is None:
+    if shared_bank(many.x) is None or many.z is None:
         raise FoveateError("validation mosaics need bags that are cut from a bank, with z known")
-    kind = torch.full((len(many.x.bank),), UNSEEN)
-    kind[many.x.index[~many.z]] = BACKGROUND
-    kind[many.x.index[many.z]] = many.y
+    kind = torch.full((len(many.bank),), UNSEEN)
+    kind[many.index[~many.z]] = BACKGROUND
+    kind[many.index[many.z]] = many.y
     held = torch.rand(len(kind), generator=generator("held-out images", seed)) < 0.2
 
     def cut(rows: torch.Tensor, side: str, count: int) -> Bag:
         label = torch.where(
             rows, kind + 1, classes + 1
         )  # background 0, classes 1 … C, unused C + 1
-        bank = Bank(many.x.bank, label)  # type: ignore[union-attr]  # shared, not copied
+        bank = Bank(many.bank, label)
         chance = generator("recut", side, seed)
         return mosaics(bank, range(1, classes + 1), (0,), n=count, m=many.m, generator=chance)
 

@@ -7,7 +7,6 @@ from typing import Literal
 
 import numpy as np
 
-from foveate.bags.segments import Mosaics
 from foveate.data.sst import SPLITS, UNKNOWN, Corpus, Texts, load_sst, make_corpus
 from foveate.records.record import Array, Record
 from foveate.studies.lu21.topic_words.gradient_descent import Descent, Measure, descend
@@ -140,10 +139,9 @@ def word_facts(corpus: Corpus) -> tuple[Array, Array, Array]:
     their mean length less one. Words of no training sentence get 0. [lu21] Sec. 5
     """
     bag = corpus.train
-    assert isinstance(bag.x, Mosaics)
     assert bag.mask is not None
     held = np.zeros((4, len(corpus.words)))  # sentences, positive, negative, summed length
-    for row, mask, tone in zip(bag.x.index.numpy(), bag.mask.numpy(), corpus.tone, strict=True):
+    for row, mask, tone in zip(bag.index.numpy(), bag.mask.numpy(), corpus.tone, strict=True):
         held[:, np.unique(row[mask])] += np.array([[1], [tone > 0], [tone < 0], [mask.sum()]])
     count = np.maximum(held[0], 1)
     return held[0], np.abs(held[1] - held[2]) / count, np.maximum(held[3] / count - 1, 0)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from foveate.bags.bag import Bag
-from foveate.bags.segments import Mosaics
+from foveate.bags.segments import shared_bank, stored
 from foveate.errors import FoveateError
 
 __all__ = ["Contexts", "Sentences"]
@@ -80,8 +80,7 @@ class Sentences:
 
 def _topic(bag: Bag) -> Tensor:
     """The id of each sentence's topic word, shape (n,)."""
-    index = bag.x.index if isinstance(bag.x, Mosaics) else bag.x
-    return index[bag.z]
+    return stored(bag.x)[bag.z]
 
 
 def _counts(bags: Sequence[Bag], dtype: torch.dtype) -> tuple[Tensor, Tensor]:
@@ -90,13 +89,13 @@ def _counts(bags: Sequence[Bag], dtype: torch.dtype) -> tuple[Tensor, Tensor]:
 
     blocks = []
     for bag in bags:
-        if not isinstance(bag.x, Mosaics):
+        if shared_bank(bag.x) is None:
             raise FoveateError("sentences must be an index into their vocabulary (Mosaics)")
         here = torch.ones(bag.shape, dtype=torch.bool) if bag.mask is None else bag.mask
         row, _ = here.nonzero(as_tuple=True)
-        shape = (len(bag), len(bag.x.bank))
+        shape = (len(bag), len(bag.bank))
         ones = np.ones(len(row))
-        blocks.append(sp.coo_array((ones, (row.numpy(), bag.x.index[here].numpy())), shape))
+        blocks.append(sp.coo_array((ones, (row.numpy(), bag.index[here].numpy())), shape))
     whole = sp.block_diag(blocks, format="csr")
     return _as_torch(whole, dtype), _as_torch(whole.T.tocsr(), dtype)
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from foveate.attention.paradigms import PARADIGMS
 from foveate.bags.bag import Bag
-from foveate.bags.segments import Mosaics, as_input
+from foveate.bags.segments import Mosaics, as_input, shared_bank
 from foveate.data.orthogonal import points
 from foveate.data.sdc import BACKGROUND
 from foveate.errors import FoveateError
@@ -119,7 +119,7 @@ def shrink(bags: Sequence[Bag], side: int) -> list[Bag]:
     """
     if bags[0].segment_shape[-1] == side:
         return list(bags)
-    banks = [bag.x for bag in bags if isinstance(bag.x, Mosaics)]
+    banks = [x for bag in bags if (x := shared_bank(bag.x)) is not None]
     if len(banks) != len(bags) or any(x.bank is not banks[0].bank for x in banks):
         raise FoveateError("only bags that are cut from one bank can be shrunk")
     used = torch.unique(torch.cat([x.index.flatten() for x in banks]))

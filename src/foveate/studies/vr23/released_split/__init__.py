@@ -13,9 +13,8 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from foveate.attention.paradigms import PARADIGMS, Hybrid, Paradigm
+from foveate.attention.paradigms import PARADIGMS, Paradigm
 from foveate.bags.bag import Bag
-from foveate.bags.segments import Mosaics
 from foveate.data import DATASETS, Split
 from foveate.data.files.hub import locate
 from foveate.data.image_mosaics import relevant_seen
@@ -115,7 +114,7 @@ class ReleasedSplit(Reproduction):
 
 
 def _rule(settings: ReleasedSplitSettings, name: str) -> Paradigm:
-    return Hybrid(switch=settings.switch) if name == "hybrid" else PARADIGMS.get(name)()
+    return PARADIGMS.get(name).from_settings(switch=settings.switch)
 
 
 def _trial(settings: ReleasedSplitSettings, data: str, rule: str) -> Trial:
@@ -183,5 +182,4 @@ def _train(
 
 def _counts(train: Bag) -> dict[str, int]:
     """How many mosaics there were, and from how many images they were cut."""
-    assert isinstance(train.x, Mosaics)
-    return {"n": len(train), "images": len(train.x.bank)}
+    return {"n": len(train), "images": len(train.bank)}

@@ -10,7 +10,6 @@ from pydantic import Field
 
 from foveate.attention.paradigms import PARADIGMS, Hybrid, Paradigm, Progress, RandomEpochs
 from foveate.bags.bag import Bag
-from foveate.bags.segments import Mosaics
 from foveate.data import DATASETS
 from foveate.data.files.hub import locate
 from foveate.data.hatexplain import Judge, read_posts
@@ -169,8 +168,8 @@ def _bags(row: Row, sizes: Sizes, split: Any, seed: int) -> Bag:
 
 def _model(row: Row, told: bool, train: Bag) -> AttentionModel:
     shape, classes = train.segment_shape, _classes(row)
-    if row.words and isinstance(train.x, Mosaics):
-        shape = (len(train.x.bank),)
+    if row.words:
+        shape = (len(train.bank),)
     if row.net == "contextual":
         model: AttentionModel = Contextual(shape[0], classes)
     else:
