@@ -155,8 +155,8 @@ def examine(
     subject = as_subject(models, paradigm)
     sets, rows = _bounded([bag] if isinstance(bag, Bag) else list(bag), len(classes))
     if rows is not None:
-        subject, known = subject.taken(rows), None if known is None else np.asarray(known)[rows]
-        labels, ids = _some(labels, rows), None if ids is None else [ids[i] for i in rows]
+        subject, ids = subject.taken(rows), None if ids is None else [ids[i] for i in rows]
+        known, labels = (_some(values, rows) for values in (known, labels))
     _must_fit(sets, subject.size, classes, absent, evidence)
     sight = subject.look(sets)
     known_ones = known_bags(sets, known)
@@ -181,8 +181,7 @@ def examine(
     model_scores = score(marks, tuple(list(classes).index(word) for word in absent))
     counts = [result.amount.count for result in results]
     return Trust(
-        paradigm=name
-        or (paradigm if isinstance(paradigm, str) else type(paradigm).__name__.lower()),
+        paradigm=name or _name_of(paradigm),
         classes=tuple(classes),
         members=subject.size,
         bags=len(sets[0]),
@@ -193,22 +192,14 @@ def examine(
         scores=tuple(scores.tolist()),
         model_score=mean_of(model_scores),
         model_scores=tuple(model_scores.tolist()),
-        by_class=tuple(
-            _class_entry(result, verdict, column(marks, c))
-            for c, (result, verdict) in enumerate(zip(results, verdicts, strict=True))
-        ),
+        by_class=_by_class(results, verdicts, marks),
         by_model=tuple(
             _model(marks, scores, model_scores, i, values if sure else {})
             for i in range(subject.size)
         ),
         answers=answers_of(facts, counts),
         examples=tuple(examples_of(sight, sets, checked, order[:, checked.picked, 0], ids)),
-        audited={
-            "bags": len(checked.picked),
-            "of_bags": len(sets[0]),
-            "segments": int(checked.there.sum()),
-            "of_segments": checked.segments,
-        },
+        audited=_audited_counts(checked, sets),
         evidence=quantities(found, same, len(sets) == 1)
         | (unattended_probe(sets, sight) if probe else {}),
         curves=curves_of(found),
@@ -216,6 +207,25 @@ def examine(
         unattended=by_class(found.unattended, found.y, len(classes)),
         localisation=where,
     )
+
+
+def _name_of(paradigm: str | Paradigm) -> str:
+    return paradigm if isinstance(paradigm, str) else type(paradigm).__name__.lower()
+
+
+def _by_class(results: Sequence[Any], verdicts: Sequence[Verdict], marks: Marks) -> tuple[Any, ...]:
+    pairs = enumerate(zip(results, verdicts, strict=True))
+    return tuple(_class_entry(result, verdict, column(marks, c)) for c, (result, verdict) in pairs)
+
+
+def _audited_counts(audit: Audit, sets: Sequence[Bag]) -> dict[str, int]:
+    """Bags and segments that the auditor looked at, of how many."""
+    return {
+        "bags": len(audit.picked),
+        "of_bags": len(sets[0]),
+        "segments": int(audit.there.sum()),
+        "of_segments": audit.segments,
+    }
 
 
 def examined_marks(
@@ -259,7 +269,7 @@ def _bounded(bags: list[Bag], classes: int) -> tuple[list[Bag], Array | None]:
 
 
 def _some(values: Array | None, rows: Array) -> Array | None:
-    return None if values is None else values[rows]
+    return None if values is None else np.asarray(values)[rows]
 
 
 def _count(
