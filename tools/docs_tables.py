@@ -1,4 +1,4 @@
-"""Update the tables of README and docs that are generated from stored results, and the commands.
+"""Update the tables of stored results in README and docs, and the list of commands.
 
 Usage: ``python tools/docs_tables.py`` in the root of the repository. The text between the lines
 ``<!-- stored: NAME -->`` and ``<!-- end -->`` of a page is generated.
@@ -121,9 +121,8 @@ def commands_page() -> str:
         f"| `foveate {name}` | {about} |\n" for name, (_, about) in sorted(COMMANDS.items())
     )
     return (
-        "# Commands\n\n`foveate COMMAND --help` lists the flags. "
-        "Errors of users are one sentence and "
-        f"exit code 2.\n\n| command | |\n|---|---|\n{rows}"
+        "# Commands\n\n`foveate COMMAND --help` lists the flags. Errors of users are one sentence "
+        f"and exit code 2.\n\n| command | |\n|---|---|\n{rows}"
     )
 
 
