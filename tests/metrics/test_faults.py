@@ -125,7 +125,7 @@ def test_a_paradigm_that_ran_away_is_left_out_of_a_fit(table, tmp_path, capsys):
     main(["resume", str(run)])
     out, page = capsys.readouterr().out, (run / "report.html").read_text()
     assert "warning: not compared, for training diverged for soft (1 of 2 seeds)" in out
-    assert "Not compared, for training diverged for Soft (1 of 2 seeds)" in page
+    assert "Not compared: training diverged for Soft (1 of 2 seeds)" in page
     manifest = json.loads((run / "manifest.json").read_text())
     assert manifest["chosen"] == "lvml"
     assert list(manifest["scores"]) == ["lvml"]
