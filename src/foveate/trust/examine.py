@@ -1,6 +1,6 @@
 """Examine models: the six questions, all evidence, and verdicts, from labelled bags."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ from foveate.trust.class_evidence import Marks, marks_of
 from foveate.trust.controls import seed_agreement
 from foveate.trust.error_modes import detect, score
 from foveate.trust.facts import ClassFacts
+from foveate.trust.kinds import KIND_NAMES
 from foveate.trust.questions import ClassAnswers, Questions, ask
 from foveate.trust.relevance import bag_values, known_bags, summarised, usual_count
 from foveate.trust.segment_evidence import evidence_of, masks
@@ -108,7 +109,7 @@ def examine(
     known: Any = None,
     absent: Sequence[str] = (),
     relevant: int | None = None,
-    evidence: str | None = None,
+    evidence: str | Mapping[str, str] | None = None,
     more: Bag | None = None,
     labels: Array | None = None,
     audited: Audit | None = None,
@@ -132,7 +133,8 @@ def examine(
         absent: Classes that mean that nothing is there; inferred unless given.
         relevant: How many segments of a bag may be evidence; None: as many as bags with known
             relevance usually have, else as many as the auditor finds.
-        evidence: Which kind of evidence is meant, "A" or "B", where there are two.
+        evidence: Which kind of evidence is meant, "A" or "B", where there are two: for all classes
+            or by class.
         more: Further labelled bags that the auditor may learn from, such as the training bags.
         labels: Labels known of the bags beside their class, boolean (n, L).
         audited: What :func:`~foveate.trust.auditor.audit` gave for the same bags, to use again.
@@ -157,13 +159,15 @@ def examine(
     if rows is not None:
         subject, known = subject.taken(rows), None if known is None else np.asarray(known)[rows]
         labels, ids = _some(labels, rows), None if ids is None else [ids[i] for i in rows]
-    _must_fit(sets, subject.size, classes, absent, evidence)
+    meant = dict.fromkeys(classes, evidence) if isinstance(evidence, str) else evidence or {}
+    _must_fit(sets, subject.size, classes, (*absent, *meant))
+    _must_be_kinds(meant)
     sight = subject.look(sets)
     known_ones = known_bags(sets, known)
     checked = audited or audit(sets, len(classes), more=more, labels=labels)
     order = from_the_top(sight.alpha, sight.s, np.broadcast_to(masks(sets), sight.alpha.shape))
     questions = Questions(
-        subject, sets, sight, checked, order, tuple(classes), tuple(absent), evidence,
+        subject, sets, sight, checked, order, tuple(classes), tuple(absent), meant,
         labels=labels is not None, overfitted=overfitted, earlier=earlier,
     )  # fmt: skip
     count, source = _count(relevant, sets, known_ones, checked)
@@ -194,7 +198,7 @@ def examine(
         model_score=mean_of(model_scores),
         model_scores=tuple(model_scores.tolist()),
         by_class=tuple(
-            _class_entry(result, verdict, column(marks, c))
+            _class_entry(result, verdict, column(marks, c), ids)
             for c, (result, verdict) in enumerate(zip(results, verdicts, strict=True))
         ),
         by_model=tuple(
@@ -231,19 +235,22 @@ def _must_fit(
     bags: Sequence[Bag],
     members: int,
     classes: Sequence[str],
-    absent: Sequence[str],
-    evidence: str | None,
+    named: Sequence[str],
 ) -> None:
     if len(bags) not in (1, members):
         raise FoveateError(f"{members} models need one set of bags, or one each; got {len(bags)}")
-    for word in absent:
+    for word in named:
         if word not in classes:
             raise FoveateError(f"there is no class '{word}'; there are {', '.join(classes)}")
-    if evidence not in (None, "A", "B"):
-        raise FoveateError(f"evidence must be the kind A or B, got '{evidence}'")
     top = max(int(bag.y.max()) for bag in bags)
     if top >= len(classes):
         raise FoveateError(f"labels must be below the number of classes {len(classes)}, got {top}")
+
+
+def _must_be_kinds(meant: Mapping[str, str]) -> None:
+    for kind in meant.values():
+        if kind not in KIND_NAMES:
+            raise FoveateError(f"evidence must be the kind A or B, got '{kind}'")
 
 
 def _bounded(bags: list[Bag], classes: int) -> tuple[list[Bag], Array | None]:
@@ -301,15 +308,17 @@ def _scores(results: Sequence[ClassAnswers]) -> Array:
     return np.asarray(weight @ members / weight.sum())
 
 
-def _class_entry(result: ClassAnswers, verdict: Verdict, marks: dict[str, float]) -> dict[str, Any]:
+def _class_entry(
+    result: ClassAnswers, verdict: Verdict, marks: dict[str, float], ids: Sequence[str] | None
+) -> dict[str, Any]:
     """All that is known of one class."""
     facts: ClassFacts = result.facts
-    return {
-        **asdict(facts),
-        "verdict": asdict(verdict),
-        "marks": marks,
-        "answers": result.as_dict(),
-    }
+    answers = result.as_dict()
+    if ids is not None:
+        examples = answers["kinds"]["examples"]
+        named = {kind: [(ids[i], j) for i, j in rows] for kind, rows in examples.items()}
+        answers["kinds"]["examples"] = named
+    return {**asdict(facts), "verdict": asdict(verdict), "marks": marks, "answers": answers}
 
 
 def _model(

@@ -286,8 +286,8 @@ def _next(facts: ClassFacts, grade: Grade, tried: Sequence[str]) -> tuple[str, .
         steps.append(f"Look for a stain, site or batch that goes with {name}; name a group column.")
     if facts.other_kind and not _sure(facts):
         steps.append(
-            f"Look at the examples of both kinds for {name} and say which is meant: "
-            "--evidence A or --evidence B; or mark the relevant segments of a few bags."
+            "Look at the examples of both kinds and say which is meant, with --evidence A, or by "
+            "class with --evidence CLASS=A,CLASS=B; or mark the relevant segments of a few bags."
         )
     if grade == "cannot tell":
         return (*steps, *facts.needs) or (f"Give more labelled bags of {name}.",)

@@ -83,9 +83,9 @@ WAYS = (
     Way("soft", "soft"),
     Way("hard", "hard"),
     Way("lvml", "lvml"),
-    Way("soft, sparsemax", "soft", "sparsemax"),
-    Way("soft, overfitted", "soft", epochs=4.0, share=0.2),
     Way("soft, random focus", "soft", redraw=True),
+    Way("soft, overfitted", "soft", epochs=4.0, share=0.2),
+    Way("soft, sparsemax", "soft", "sparsemax"),
 )
 
 
