@@ -40,6 +40,7 @@ def facts(draw):
         background_flips=draw(share),
         poisoned=draw(share),
         repeat_flips=draw(share),
+        overridden=draw(share),
         other_kind=draw(st.booleans()),
         stability=draw(share),
         visible=draw(st.booleans()),
@@ -49,7 +50,7 @@ def facts(draw):
 def worse(f, key, by):
     """The same facts with one of them worse."""
     low = ("accuracy", "removal", "stability", "estimated_worst", "worst")
-    high = ("background_flips", "poisoned", "repeat_flips")
+    high = ("background_flips", "poisoned", "repeat_flips", "overridden")
     if key in low:
         return replace(f, **{key: getattr(f, key) * by})
     if key in high:
@@ -57,13 +58,16 @@ def worse(f, key, by):
     if key == "estimate":
         ends = {k: getattr(f, k) * by for k in ("estimate", "low", "high")}
         return replace(f, **ends)
-    if key == "measured" and f.measured:
+    if key == "measured":
+        if f.measured is None:
+            return f
         return replace(f, measured=exact_interval(f.measured.mean * f.known * by, f.known))
     return replace(f, **{"other_kind": True} if key == "other_kind" else {"visible": False})
 
 
 KEYS = ("accuracy", "removal", "stability", "estimated_worst", "worst", "background_flips",
-        "poisoned", "repeat_flips", "estimate", "measured", "other_kind", "visible")  # fmt: skip
+        "poisoned", "repeat_flips", "overridden", "estimate", "measured", "other_kind",
+        "visible")  # fmt: skip
 
 
 @given(facts(), st.sampled_from(KEYS), share)
@@ -93,6 +97,7 @@ def test_trust_needs_every_question_answered_well():
         {"removal": 0.1},
         {"background_flips": 0.3},
         {"repeat_flips": 0.6},
+        {"overridden": 0.9},
         {"stability": 0.5},
         {"stability": float("nan")},
         {"other_kind": True},
