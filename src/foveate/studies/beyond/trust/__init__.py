@@ -29,7 +29,9 @@ FILES = {
 class TrustSettings(Settings):
     """Which sets, how many bags and how much training."""
 
-    sets: tuple[Annotated[str, one_of(SETS)], ...] = tuple(SETS)
+    sets: tuple[Annotated[str, one_of(SETS)], ...] = tuple(
+        sorted(SETS, key=lambda name: SETS[name].role)  # confirmation first
+    )
     """Names of sets; some need files."""
     ways: Annotated[int, Field(ge=1, le=len(WAYS))] = len(WAYS)
     """How many of the ways to train."""
@@ -52,7 +54,7 @@ class TrustStudy(Reproduction):
     long = True
     scales: ClassVar[Mapping[Scale, Settings]] = {
         "smoke": TrustSettings(sets=("error-mode-1", "raff-single"), ways=1, n=100, epochs=0.1),
-        "small": TrustSettings(),
+        "small": TrustSettings(n=400, ways=4),
         "paper": TrustSettings(seeds=5, n=2000),
     }
 
