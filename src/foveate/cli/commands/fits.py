@@ -7,8 +7,8 @@ from cyclopts import Parameter
 
 from foveate.cli.column_listing import print_columns
 from foveate.cli.command_line import run_again, this_command
-from foveate.cli.commands.words import must_be_writable
-from foveate.cli.flags import Cluster, ColumnFlags, Json, Workers, given
+from foveate.cli.flags import Cluster, ColumnFlags, Json, Overwrite, Workers, given
+from foveate.cli.outputs import check_outputs
 from foveate.cli.progress import progress_of
 from foveate.cli.results import show_results
 from foveate.errors import FoveateError
@@ -85,6 +85,7 @@ def predict_command(
     /,
     *,
     out: Path,
+    overwrite: Overwrite = False,
     columns: NewColumns = None,
     paradigm: Chosen = None,
 ) -> None:
@@ -98,7 +99,7 @@ def predict_command(
     from foveate.userdata.predict import answer, bags_table, check_format, write_table
 
     check_format(out)
-    must_be_writable(out)
+    check_outputs(out, inputs=(data,), overwrite=overwrite)
     with progress_of(quiet=True) as report:
         fitted, collection = _loaded(run, data, columns, paradigm, report)
         found = answer(fitted, collection, report, with_evidence=False)
@@ -115,6 +116,7 @@ def explain_command(
     out: Path,
     page: Path | None = None,
     shown: int = 20,
+    overwrite: Overwrite = False,
     columns: NewColumns = None,
     paradigm: Chosen = None,
 ) -> None:
@@ -132,7 +134,7 @@ def explain_command(
     from foveate.userdata.predict import answer, check_format, segments_table, write_table
 
     check_format(out)
-    must_be_writable(out, page)
+    check_outputs(out, page, inputs=(data,), overwrite=overwrite)
     if shown < 1:
         raise FoveateError(f"--shown must be at least 1, got {shown}")
     with progress_of(quiet=True) as report:
@@ -159,7 +161,9 @@ def explain_command(
         print(f"page: {page}")
 
 
-def export_command(run: Finished, /, *, onnx: Path, paradigm: Chosen = None) -> None:
+def export_command(
+    run: Finished, /, *, onnx: Path, overwrite: Overwrite = False, paradigm: Chosen = None
+) -> None:
     """Write a fitted model as ONNX: segments in, probabilities, attention and evidence out.
 
     Parameters
@@ -170,7 +174,7 @@ def export_command(run: Finished, /, *, onnx: Path, paradigm: Chosen = None) -> 
     from foveate.userdata.export import export_onnx
     from foveate.userdata.fitted import load_fitted
 
-    must_be_writable(onnx)
+    check_outputs(onnx, overwrite=overwrite)
     worst = export_onnx(load_fitted(run, paradigm), onnx)
     print(f"{onnx}: within {worst:.1e} of the library, in onnxruntime")
 

@@ -1,13 +1,16 @@
-"""Commands that try and describe an installation: demo, doctor."""
+"""The command that tries an installation, and the description of this machine for the doctor."""
 
 import os
 import platform
+import shutil
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
-__all__ = ["demo_command", "doctor_command"]
+__all__ = ["demo_command", "print_installation"]
+
+LITTLE_DISK = 2 << 30  # bytes
 
 REQUIRED = ("torch", "numpy", "scipy", "scikit-learn", "pydantic", "altair", "vl-convert-python")
 EXTRAS = {
@@ -33,10 +36,10 @@ def demo_command(*, out: Path | None = None) -> None:
     race_command("digits", out=out)
 
 
-def doctor_command() -> None:
-    """Describe the installation: versions, optional packages, folders; exit code 2 on a fault."""
+def print_installation() -> None:
+    """Print versions, optional packages, folders, threads and free disk, with what to do."""
     from foveate import __version__
-    from foveate.records.runs import runs_folder
+    from foveate.records.runs import cache_directory, runs_folder
 
     print(f"foveate {__version__}, Python {platform.python_version()}, {platform.platform()}")
     missing = []
@@ -51,10 +54,34 @@ def doctor_command() -> None:
         print(f"  extra {extra}: {state}")
     print(f"data: {_data_folder()}")
     print(f"runs: {runs_folder()}")
-    print(f"cores: {os.cpu_count()}")
+    print(f"weights of the image encoder: {_weights()}")
+    print(f"threads: {_threads()}")
+    for name, folder in (("runs", runs_folder()), ("cache", cache_directory())):
+        print(f"free disk for {name}: {_free(folder)}")
     if missing:
         print(f"foveate: required packages are missing: {', '.join(missing)}", file=sys.stderr)
         raise SystemExit(2)
+
+
+def _weights() -> str:
+    from foveate.models.efficientnet import weights_file
+
+    return str(weights_file() or "not found; tiles of images are read without an encoder")
+
+
+def _threads() -> str:
+    import torch
+
+    threads, cores = torch.get_num_threads(), os.cpu_count() or 1
+    hint = f"; set OMP_NUM_THREADS={cores}, more threads than cores are slow"
+    return f"{threads}, cores: {cores}{hint if threads > cores else ''}"
+
+
+def _free(folder: Path) -> str:
+    existing = next(p for p in (folder.resolve(), *folder.resolve().parents) if p.exists())
+    free = shutil.disk_usage(existing).free
+    warning = "; too little for a long run: delete old runs" if free < LITTLE_DISK else ""
+    return f"{free / 1e9:,.1f} GB at {existing}{warning}"
 
 
 def _data_folder() -> str:
