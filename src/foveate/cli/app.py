@@ -18,6 +18,7 @@ from typing import TextIO
 from cyclopts import App, CycloptsError
 
 from foveate import __version__
+from foveate.errors import DataWarning
 
 __all__ = ["COMMANDS", "main"]
 
@@ -63,6 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _print_warning
+            warnings.filterwarnings("always", "", category=DataWarning)
             _check_numbers(tokens)
             app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()  # a closed pipe shows here, not when the interpreter ends
@@ -129,6 +131,8 @@ def _print_warning(
 
     if issubclass(category, PluginWarning):
         text = f"foveate: {message}\n"
+    elif issubclass(category, DataWarning):
+        text = f"warning: {message}\n"
     else:
         text = warnings.formatwarning(message, category, filename, lineno, line)
     (file or sys.stderr).write(text)

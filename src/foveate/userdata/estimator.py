@@ -19,7 +19,7 @@ from foveate.io.collection import Collection, Kind
 from foveate.metrics.faults import divergence
 from foveate.models.focus import FCAM, AttentionModel
 from foveate.models.nets import Pair, pair
-from foveate.models.null_segment import NullSegment, with_place_for_null
+from foveate.models.null_segment import NullSegment, add_null_segment
 from foveate.training.loop import fit
 from foveate.trust.explanation import Explained, explain
 from foveate.types import Array
@@ -192,7 +192,7 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
         if self.standard_ is not None:
             x = map_stored(self.standard_.apply, bag.x)
             bag = Bag(x, bag.y, bag.z, bag.mask, bag.group)
-        return with_place_for_null(bag, known=known) if self.null_segment else bag
+        return add_null_segment(bag, known=known) if self.null_segment else bag
 
     def _build(self) -> AttentionModel:
         nets = pair(self.net, self.segment_shape_, len(self.classes_), self.layer)

@@ -18,7 +18,7 @@ from foveate.bags.bag import pad
 from foveate.errors import FoveateError
 from foveate.metrics.calibration import calibrated
 from foveate.models.layers import Layers
-from foveate.models.null_segment import with_place_for_null
+from foveate.models.null_segment import add_null_segment
 from foveate.randomness import generator
 from foveate.records.record import Array, write_atomically
 from foveate.text.tokens import START
@@ -119,7 +119,7 @@ def _gap(fitted: Fitted, content: bytes, m: int) -> float:
     first = int(fitted.preparation.null)
     ready = _prepared(fitted.preparation, rows)
     bag = pad([ready], torch.zeros(1, dtype=torch.long))
-    found = fitted.explain(with_place_for_null(bag, _place(fitted)) if first else bag)
+    found = fitted.explain(add_null_segment(bag, _place(fitted)) if first else bag)
     expected = (
         calibrated(found.p, fitted.temperature)[0],
         found.alpha[0][first:],

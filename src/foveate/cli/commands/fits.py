@@ -96,14 +96,21 @@ def predict_command(
     out
         The table to write, .csv or .parquet: one row a bag.
     """
-    from foveate.userdata.predict import answer, bags_table, check_format, write_table
+    from foveate.userdata.predict import (
+        answer,
+        bags_table,
+        check_format,
+        warn_of_shift,
+        write_table,
+    )
 
     check_format(out)
     check_outputs(out, inputs=(data,), overwrite=overwrite)
     with progress_of(quiet=True) as report:
         fitted, collection = _loaded(run, data, columns, paradigm, report)
+        unusual = warn_of_shift(fitted, collection)
         found = answer(fitted, collection, report, with_evidence=False)
-    table = bags_table(fitted, collection, found)
+    table = bags_table(fitted, collection, found, unusual)
     write_table(out, table)
     print(f"{len(collection)} bags, {fitted.name}: {out}")
 
@@ -131,7 +138,13 @@ def explain_command(
     shown
         How many bags the page shows.
     """
-    from foveate.userdata.predict import answer, check_format, segments_table, write_table
+    from foveate.userdata.predict import (
+        answer,
+        check_format,
+        segments_table,
+        warn_of_shift,
+        write_table,
+    )
 
     check_format(out)
     check_outputs(out, page, inputs=(data,), overwrite=overwrite)
@@ -139,8 +152,9 @@ def explain_command(
         raise FoveateError(f"--shown must be at least 1, got {shown}")
     with progress_of(quiet=True) as report:
         fitted, collection = _loaded(run, data, columns, paradigm, report)
+        unusual = warn_of_shift(fitted, collection)
         found = answer(fitted, collection, report)
-    write_table(out, segments_table(fitted, collection, found))
+    write_table(out, segments_table(fitted, collection, found, unusual))
     print(f"{len(collection)} bags, {fitted.name}: {out}")
     if page is not None:
         from foveate.report.pages.explain import write_explain_page
