@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from foveate.errors import FoveateError
 from foveate.io.collection import Collection
@@ -69,6 +70,10 @@ class CrossFit(Procedure):
 
     def save_division(self, folder: Path) -> None:
         save_folds(self.folds, folder, self.collection.ids)
+
+    def reference_rows(self) -> tuple[Tensor, Tensor]:
+        rows = torch.from_numpy(self.folds.rows)
+        return rows, rows
 
     def sizes(self) -> dict[str, Any]:
         parts = {"development": self.bags} | ({"test": self.test} if len(self.test) else {})

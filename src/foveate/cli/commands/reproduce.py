@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from foveate.cli.commands.experiments import changed_setting
-from foveate.cli.flags import Cluster, Flag, Json, SettingFlags, Workers
+from foveate.cli.flags import Cluster, Flag, Json, Overwrite, SettingFlags, Workers
+from foveate.cli.outputs import check_outputs
 from foveate.cli.progress import progress_of
 from foveate.errors import FoveateError
 
@@ -28,6 +29,7 @@ def reproduce_command(
     results: Path | None = None,
     docs: Path | None = None,
     out: Path | None = None,
+    overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """Run published tables again, and show published and measured numbers side by side.
@@ -61,6 +63,8 @@ def reproduce_command(
     from foveate.report.pages.reproduction import write_results
     from foveate.studies.reproduction import published_tables, stored_results
 
+    if not as_json and not estimate:
+        check_outputs(out or Path("reproduce.html"), overwrite=overwrite)
     tables = published_tables()
     every = tuple(name for name, own in tables.items() if stored or own.numbers)
     names = every if table == "all" else (table,)
