@@ -8,7 +8,7 @@ import pytest
 from foveate import FocusClassifier
 from foveate.cli import main
 from foveate.errors import FoveateError
-from foveate.metrics.faults import diverged, divergence, faults, silence, silent
+from foveate.metrics.faults import dead_focus, dead_focus_warning, diverged, divergence, faults
 from foveate.records.record import Record
 from foveate.records.runs import open_run
 from foveate.report.terminal.race import race_numbers
@@ -34,29 +34,29 @@ def test_one_answer_that_is_no_number_is_enough():
 def test_the_sentence_counts_seeds_and_names_the_lowest_rate():
     records = {"soft": record(4), "hard": record(), "lvml": record(3, 4, 5, lr=(0.1, 0.2, 0.3))}
     assert divergence(records) == (
-        "training diverged for soft (1 of 3 seeds), lvml (3 of 3 seeds): what they answer is no "
-        "number any more; a learning rate below 0.1 may help"
+        "training diverged for soft (1 of 3 seeds), lvml (3 of 3 seeds): their predictions "
+        "are not numbers; a learning rate below 0.1 may help"
     )
 
 
-def test_a_focus_is_silent_where_all_segments_there_are_have_one_score():
+def test_a_focus_is_dead_where_all_segments_there_are_have_one_score():
     own = record()
     own.final["s"][1] = 7.0
     own.final["s"][2] = 7.0 + 1e-9 * own.final["s"][2]  # rounding
-    assert silent(own) == [4, 5]
+    assert dead_focus(own) == [4, 5]
     own.final["s"][1, 0, 3] = 7.1
-    assert silent(own) == [5]
+    assert dead_focus(own) == [5]
     own.final["mask"] = np.ones((3, 2, 4), bool)
     own.final["mask"][:, 0, 3] = False  # padding is no segment
-    assert silent(own) == [4, 5]
-    assert silence({"soft": own, "hard": record()}).startswith(
-        "the focus fell silent for soft (2 of 3 seeds): every segment has the same score"
+    assert dead_focus(own) == [4, 5]
+    assert dead_focus_warning({"soft": own, "hard": record()}).startswith(
+        "the focus network is dead for soft (2 of 3 seeds): every segment has the same score"
     )
-    assert silence({"hard": record()}) == ""
+    assert dead_focus_warning({"hard": record()}) == ""
     own.final["log_p"][0] = np.nan
     assert [said.split(":")[0] for said in faults({"soft": own})] == [
         "training diverged for soft (1 of 3 seeds)",
-        "the focus fell silent for soft (2 of 3 seeds)",
+        "the focus network is dead for soft (2 of 3 seeds)",
     ]
 
 
@@ -70,7 +70,7 @@ def test_a_dead_focus_is_named_by_a_race_and_its_report(tmp_path, capsys):
     dead.final["s"][1] = 0.0
     dead.save(run / "soft" / "record.npz")
     main(["resume", str(run)])
-    said = "the focus fell silent for {} (1 of 2 seeds)"
+    said = "the focus network is dead for {} (1 of 2 seeds)"
     assert f"warning: {said.format('soft')}" in capsys.readouterr().out
     assert f"Read with care: {said.format('Soft')}" in (run / "report.html").read_text()
     assert race_numbers(open_run(run))["paradigms"]["soft"]["silent"] == [1]
@@ -104,27 +104,50 @@ def table(tmp_path):
 
 
 def test_a_fit_compares_what_is_sound(table, tmp_path, capsys):
-    given = ["--lr", "1e30", "--seeds", "2", "--epochs", "5", "--out", str(tmp_path / "run")]
+    given = [
+        "--folds",
+        "1",
+        "--lr",
+        "1e30",
+        "--seeds",
+        "2",
+        "--epochs",
+        "5",
+        "--out",
+        str(tmp_path / "run"),
+    ]
     with pytest.raises(SystemExit, match="2"):
         main(["fit", str(table), "--paradigms", "soft,hard", *given])
     assert "training diverged for soft (2 of 2 seeds), hard" in capsys.readouterr().err
 
 
-def test_a_paradigm_that_ran_away_is_left_out_of_a_fit(table, tmp_path, capsys):
+def test_a_diverged_paradigm_is_left_out_of_a_fit(table, tmp_path, capsys):
     """One of two: its record is spoilt on disk, and the fit goes on from there."""
     run = tmp_path / "run"
-    given = ["--paradigms", "soft,lvml", "--seeds", "2", "--epochs", "2", "--out", str(run)]
+    given = [
+        "--folds",
+        "1",
+        "--paradigms",
+        "soft,lvml",
+        "--seeds",
+        "2",
+        "--epochs",
+        "2",
+        "--out",
+        str(run),
+    ]
     main(["fit", str(table), *given])
     spoilt = Record.load(run / "soft" / "record.npz")
     spoilt.final["log_p"][0] = np.nan
     spoilt.save(run / "soft" / "record.npz")
     manifest = json.loads((run / "manifest.json").read_text())
+    del manifest["checksum"]
     (run / "manifest.json").write_text(json.dumps(manifest | {"status": "running"}))
     capsys.readouterr()
     main(["resume", str(run)])
     out, page = capsys.readouterr().out, (run / "report.html").read_text()
     assert "warning: not compared, for training diverged for soft (1 of 2 seeds)" in out
-    assert "Not compared, for training diverged for Soft (1 of 2 seeds)" in page
+    assert "Not compared: training diverged for Soft (1 of 2 seeds)" in page
     manifest = json.loads((run / "manifest.json").read_text())
     assert manifest["chosen"] == "lvml"
     assert list(manifest["scores"]) == ["lvml"]

@@ -6,11 +6,11 @@ import pytest
 from foveate.charts.render import to_svg
 from foveate.errors import FoveateError
 from foveate.jobs.experiment import settings_for
-from foveate.models.oracle import Oracle, Taught
+from foveate.models.oracle import Oracle, OracleModel
 from foveate.records.published import Cell
 from foveate.records.record import Record
 from foveate.studies.pvr22.table2 import LAYERS, VARIANTS, Table2
-from foveate.studies.pvr22.table2.findings import MEASURES, deviations
+from foveate.studies.pvr22.table2.cells import MEASURES, deviations
 from foveate.studies.pvr22.table2.published import PUBLISHED
 
 USE = Table2.scales["smoke"]
@@ -71,8 +71,21 @@ def test_records_as_the_paper_says_hold():
 
 def test_records_in_which_nothing_differs_do_not():
     same = {name: ({"ft": 0.8}, {"ft": 0.8}) for name in VARIANTS}
-    entropy = {"entropy": ({"ft": 0.9}, {"ft": 0.9}), "sparsemax": ({"ft": 0.8}, {"ft": 0.8})}
-    assert set(verdicts(table({**same, **entropy}, same)).values()) == {"does not hold"}
+    other = {"entropy": ({"ft": 0.9}, {"ft": 0.9}), "oracle": ({"ft": 0.95}, {"ft": 0.95})}
+    found = verdicts(table({**same, **other}, same))
+    assert (found.pop("pvr22:C6"), found.pop("pvr22:C8")) == ("contradicted", "underpowered")
+    assert set(found.values()) == {"does not hold"}
+
+
+def test_a_gain_that_the_oracle_does_not_have_is_not_testable():
+    records = as_the_paper_says()
+    for name in ("sparsemax", "spherical", "hard", "oracle"):
+        records[f"images-{name}-zeroth"] = record(ft=0.805, accuracy=0.92)
+        records[f"images-{name}-last"] = record(ft=0.861 if name != "sparsemax" else 0.85)
+    found = {f.claim: f for f in Table2().findings(USE, records)}
+    assert "2 met, 2 not testable here" in found["pvr22:C6"].said
+    assert found["pvr22:C6"].verdict == "holds"
+    assert "2 not testable here" in found["pvr22:C8"].said
 
 
 def test_nine_points_are_not_more_than_ten():
@@ -135,7 +148,7 @@ def test_only_the_oracle_is_taught():
         data = name.partition("-")[0]
         if data not in bags:
             bags[data] = trial.bags("train", 0)
-        taught = type(trial.build(bags[data])) is Taught
+        taught = type(trial.build(bags[data])) is OracleModel
         assert taught == isinstance(trial.rule, Oracle) == ("oracle" in name)
     assert bags
 

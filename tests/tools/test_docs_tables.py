@@ -12,7 +12,8 @@ from result_tables import group_table
 ROOT = Path(__file__).parents[2]
 BAGS = {"bag AUC": ".3f", "segment AUROC": ".3f", "pointing %": ".0f"}
 PAGES = {
-    "README.md": {"witness-in-short"},
+    "README.md": {"readme"},
+    "docs/which-paradigm.md": {"witness-in-short"},
     "docs/guide/witness.md": {
         "witness",
         "witness-calm",
@@ -21,7 +22,7 @@ PAGES = {
         "witness-unbalanced",
     },
     "docs/guide/reproduce.md": {"table1-two-hours"},
-    "docs/guide/peers.md": {"mnist-bags"},
+    "docs/guide/peers.md": {"mil-assumptions", "mnist-bags"},
     "docs/guide/words.md": {"diagnosis-said", "diagnosis-left"},
 }
 

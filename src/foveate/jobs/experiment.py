@@ -13,7 +13,7 @@ from foveate.jobs.engine import Engine
 from foveate.jobs.job import CHECKPOINT, JOBS, Job, Overview
 from foveate.jobs.lifecycle import IN_PROCESS, resume_job, start_job
 from foveate.papers import statement_of
-from foveate.records.findings import Entry, Finding
+from foveate.records.findings import Entry, Finding, Revision
 from foveate.records.record import Record, write_atomically
 from foveate.records.runs import Run
 from foveate.registry import Registry
@@ -53,7 +53,10 @@ class Experiment(ABC):
 
     Attributes:
         about: One line for lists.
-        criteria: For each claim it serves, the criterion, written before any result was seen.
+        criteria: For each claim it serves, the criterion, written before any result was seen
+            unless ``revisions`` has the claim.
+        revisions: For each criterion that was changed after results had been seen: when and why,
+            with the earlier criterion and verdict.
         scales: Settings for each scale: "smoke" takes seconds, "small" suits two cores, "paper" is
             the published size.
         long: Whether its small scale takes more than a few minutes; the ledger then runs it only
@@ -63,6 +66,7 @@ class Experiment(ABC):
 
     about: ClassVar[str]
     criteria: ClassVar[Mapping[str, str]] = {}
+    revisions: ClassVar[Mapping[str, Revision]] = {}
     scales: ClassVar[Mapping[Scale, Settings]]
     long: ClassVar[bool] = False
     needs: ClassVar[Mapping[str, tuple[str, ...]]] = {}
@@ -170,7 +174,15 @@ class ExperimentJob(Job):
 
         criteria, name = self.experiment.criteria, run.manifest["label"]
         entries = [
-            Entry(one.claim, statement_of(one.claim), name, criteria[one.claim], one)
+            Entry(
+                one.claim,
+                statement_of(one.claim),
+                name,
+                criteria[one.claim],
+                one,
+                self.scale,
+                self.experiment.revisions.get(one.claim),
+            )
             for one in findings_of(run)
         ]
         charts = self.experiment.figures(self.settings, run.records())

@@ -1,4 +1,4 @@
-"""What makes a training's numbers hard to believe: it ran away, or its focus fell silent."""
+"""Failed trainings: divergence, and dead focus networks whose scores are constant."""
 
 from collections.abc import Callable, Mapping
 
@@ -6,34 +6,34 @@ import numpy as np
 
 from foveate.records.record import Record
 
-__all__ = ["diverged", "divergence", "faults", "silence", "silent"]
+__all__ = ["dead_focus", "dead_focus_warning", "diverged", "divergence", "faults"]
 
-SAME = 1e-6  # of the largest score: what rounding makes of equal ones
+TOLERANCE = 1e-6  # of the largest score: equal scores differ by rounding
 
 
 def diverged(record: Record) -> list[int]:
-    """The seeds of a record that answer some held-out bag with what is not a number."""
-    answers = zip(record.meta["seeds"], record.final["log_p"], strict=True)
-    return [seed for seed, log_p in answers if np.isnan(log_p).any()]
+    """The seeds of a record whose prediction for some held-out bag is not a number."""
+    predictions = zip(record.meta["seeds"], record.final["log_p"], strict=True)
+    return [seed for seed, log_p in predictions if np.isnan(log_p).any()]
 
 
-def silent(record: Record) -> list[int]:
-    """The seeds of a record whose focus gives every segment of every held-out bag one score."""
+def dead_focus(record: Record) -> list[int]:
+    """The seeds of a record whose focus network gives all segments of all bags the same score."""
     if not record.meta.get("uses_attention", True):
         return []
     s = record.final["s"]
-    there = np.broadcast_to(record.final.get("mask", np.True_), s.shape)
-    scores = [row[seen] for row, seen in zip(s, there, strict=True)]
+    mask = np.broadcast_to(record.final.get("mask", np.True_), s.shape)
+    scores = [row[exists] for row, exists in zip(s, mask, strict=True)]
     return [
         seed
-        for seed, own in zip(record.meta["seeds"], scores, strict=True)
-        if np.ptp(own) <= SAME * np.abs(own).max()
+        for seed, values in zip(record.meta["seeds"], scores, strict=True)
+        if np.ptp(values) <= TOLERANCE * np.abs(values).max()
     ]
 
 
 def faults(records: Mapping[str, Record]) -> list[str]:
-    """All that is wrong with the trainings of some paradigms, a sentence each."""
-    return [sentence for sentence in (divergence(records), silence(records)) if sentence]
+    """Warnings about the trainings of some paradigms, a sentence each."""
+    return [sentence for sentence in (divergence(records), dead_focus_warning(records)) if sentence]
 
 
 def divergence(records: Mapping[str, Record]) -> str:
@@ -42,19 +42,19 @@ def divergence(records: Mapping[str, Record]) -> str:
         return ""
     rate = min(float(np.min(r.meta["plan"]["lr"])) for r in records.values() if diverged(r))
     return (
-        f"training diverged for {lost}: what they answer is no number any more; a learning rate "
+        f"training diverged for {lost}: their predictions are not numbers; a learning rate "
         f"below {rate:g} may help"
     )
 
 
-def silence(records: Mapping[str, Record]) -> str:
-    """Which paradigms have a focus that fell silent, in a sentence; empty if none has."""
-    if not (lost := _counted(records, silent)):
+def dead_focus_warning(records: Mapping[str, Record]) -> str:
+    """Which paradigms have a dead focus network, in a sentence; empty if none has."""
+    if not (lost := _counted(records, dead_focus)):
         return ""
     return (
-        f"the focus fell silent for {lost}: every segment has the same score, and attention says "
-        "nothing; its hidden units died, which other seeds, a lower learning rate or networks with "
-        "biases may spare"
+        f"the focus network is dead for {lost}: every segment has the same score, so attention "
+        "carries no information; other seeds, a lower learning rate or networks with biases may "
+        "avoid it"
     )
 
 

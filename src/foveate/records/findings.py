@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from foveate.records.runs import Run
 
-__all__ = ["Entry", "Finding", "Ledger", "Verdict", "effect_words"]
+__all__ = ["VERDICTS", "Entry", "Finding", "Ledger", "Revision", "Verdict", "effect_words"]
 
-Verdict = Literal["holds", "holds in part", "does not hold"]
+Verdict = Literal[
+    "holds", "holds in part", "does not hold", "contradicted", "underpowered", "not testable here"
+]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 
 @dataclass(frozen=True)
@@ -39,10 +42,28 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Revision:
+    """A criterion that was changed after results had been seen.
+
+    Args:
+        date: When, "2026-11-18".
+        reason: Why the earlier criterion could not decide the claim.
+        criterion: The earlier criterion.
+        verdict: The verdict by the earlier criterion.
+    """
+
+    date: str
+    reason: str
+    criterion: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
 class Entry:
     """One claim: what it says, how it is judged, by which experiment, and the finding if any.
 
-    The scale is that of the run behind the finding.
+    The scale is that of the run behind the finding; the revision says how and when the criterion
+    was changed, where it was.
     """
 
     claim: str
@@ -51,6 +72,7 @@ class Entry:
     criterion: str
     finding: Finding | None
     scale: str | None = None
+    revision: Revision | None = None
 
 
 @dataclass(frozen=True)

@@ -40,8 +40,9 @@ class Cell(NamedTuple):
         low: Lower end of the 95 % interval, None with one seed.
         high: Upper end.
         seeds: How many seeds.
-        values: One a seed, in their order, so that anyone can compare in another way; nothing where
-            the interval is not over seeds alone.
+        values: One a seed, in their order, so that anyone can compare in another way; None for a
+            seed whose focus died, which enters no mean; empty where the interval is not over seeds
+            alone.
     """
 
     group: str
@@ -52,4 +53,4 @@ class Cell(NamedTuple):
     low: float | None
     high: float | None
     seeds: int
-    values: tuple[float, ...] = ()
+    values: tuple[float | None, ...] = ()

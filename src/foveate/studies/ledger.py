@@ -165,7 +165,7 @@ def _entries(
     found: Mapping[str, Finding], versions: Mapping[str, Mapping[str, Any]]
 ) -> tuple[Entry, ...]:
     served = {
-        claim: (name, criterion)
+        claim: (name, criterion, kind.revisions.get(claim))
         for name, kind in EXPERIMENTS.items()
         for claim, criterion in kind.criteria.items()
     }
@@ -173,9 +173,11 @@ def _entries(
         Entry(
             claim,
             statement,
-            *served[claim],
+            served[claim][0],
+            served[claim][1],
             found.get(claim),
             versions.get(served[claim][0], {}).get("scale"),
+            served[claim][2],
         )
         for claim, statement in all_claims().items()
         if claim in served

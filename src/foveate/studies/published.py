@@ -1,37 +1,76 @@
 """What an experiment offers that repeats a published table, besides its findings."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
+
+import numpy as np
 
 from foveate.errors import FoveateError
 from foveate.jobs.experiment import Experiment, Records
-from foveate.metrics.intervals import mean_interval
+from foveate.metrics.intervals import Interval, mean_interval
 from foveate.records.published import Cell, Key, PublishedTable
 from foveate.records.record import Array
 from foveate.settings import Settings
 
-__all__ = ["Reproduction", "cell"]
+__all__ = ["Reproduction", "SeedValues", "cell", "paired", "seed_values"]
 
-SHARES = ("accuracy", "SAIF", "FT", "FTPT", "FT by α", "pointing", "seeds that learn")
+SHARES = (
+    *("accuracy", "SAIF", "FT", "FTPT", "FT by α", "pointing", "seeds that learn"),
+    *("middle focus", "middle prediction", "images seen"),
+)
 WITHIN: Mapping[str, tuple[float, float]] = {
     **{f"{name} %": (0.0, 100.0) for name in SHARES},
-    **dict.fromkeys(("mean a_z", "bag AUC", "segment AUROC"), (0.0, 1.0)),
+    **dict.fromkeys(
+        ("mean a_z", "bag AUC", "segment AUROC", "AUC, clue reversed", "AUC, as in training"),
+        (0.0, 1.0),
+    ),
 }
 """Between what the mean of a measure must lie."""
 
 
 def cell(key: Key, setting: str, values: Array) -> Cell:
-    """A cell from one value a seed, shape (S,).
+    """A cell from one value a seed, shape (S,); a dead seed is NaN and not averaged.
 
     Example:
-        >>> import numpy as np
         >>> cell(("CIFAR10 m=5", "soft", "SAIF %"), "", np.array([30.0, 34.0])).mean
         32.0
     """
-    interval = mean_interval(values, within=WITHIN.get(key[2]))
-    kept = tuple(float(f"{value:.6g}") for value in values)
-    return Cell(*key, setting, *interval, len(values), kept)
+    finite = values[np.isfinite(values)]
+    bounds = WITHIN.get(key[2])
+    interval = mean_interval(finite, within=bounds) if len(finite) else Interval(0.0, None, None)
+    rounded = tuple(float(f"{v:.6g}") if np.isfinite(v) else None for v in values)
+    return Cell(*key, setting, *interval, len(finite), rounded)
+
+
+SeedValues = Mapping[tuple[str, str, str, str], Array]
+"""One number a seed by group, setting, name and measure; NaN for a dead seed."""
+
+
+def seed_values(cells: Iterable[Cell]) -> dict[tuple[str, str, str, str], Array]:
+    """The numbers behind measured cells, seed by seed.
+
+    Args:
+        cells: Measured, or read from stored results.
+    """
+    return {
+        (c.group, c.setting, c.name, c.measure): np.array(
+            [np.nan if v is None else v for v in c.values], float
+        )
+        for c in cells
+    }
+
+
+def paired(one: Array, other: Array) -> Array:
+    """Differences over the seeds that are alive in both, shape (S',).
+
+    Example:
+        >>> paired(np.array([3.0, np.nan, 5.0]), np.array([1.0, 1.0, 1.0])).tolist()
+        [2.0, 4.0]
+    """
+    seeds = min(len(one), len(other))
+    difference = one[:seeds] - other[:seeds]
+    return difference[np.isfinite(difference)]
 
 
 class Reproduction(Experiment):

@@ -12,7 +12,14 @@ from foveate.report.rendering import render_page
 
 __all__ = ["LEVELS", "claim_view", "write_experiment_page"]
 
-LEVELS = {"holds": "good", "holds in part": "warn", "does not hold": "bad"}
+LEVELS: Mapping[str, str] = {
+    "holds": "good",
+    "holds in part": "warn",
+    "does not hold": "bad",
+    "contradicted": "bad",
+    "underpowered": "none",
+    "not testable here": "none",
+}
 """How a verdict looks, a class of the style sheet."""
 
 
@@ -69,6 +76,7 @@ def claim_view(entry: Entry, run: Run | None, figure: Any = None) -> dict[str, A
         "number": entry.claim.split(":")[1],
         "statement": entry.statement,
         "criterion": entry.criterion,
+        "revision": entry.revision,
         "command": own or f"foveate run {entry.experiment}",
         "verdict": found.verdict if found else "not run",
         "level": LEVELS[found.verdict] if found else "none",

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from foveate.metrics.faults import diverged, faults, silent
+from foveate.metrics.faults import dead_focus, diverged, faults
 from foveate.metrics.intervals import Interval
 from foveate.metrics.metric import summary_metrics
 from foveate.metrics.summary import summarise
@@ -27,7 +27,7 @@ def race_numbers(run: Run) -> dict[str, Any]:
         paradigms[name] = {
             k: v._asdict() if isinstance(v, Interval) else v for k, v in summary.items()
         }
-        wrong = {"diverged": diverged(record), "silent": silent(record)}
+        wrong = {"diverged": diverged(record), "silent": dead_focus(record)}
         paradigms[name] |= {k: seeds for k, seeds in wrong.items() if seeds}
     config = run.manifest["config"]
     return {

@@ -41,7 +41,7 @@ class TrustSettings(Settings):
     """Training bags where bags are made, half as many to examine."""
     epochs: Positive = 1.0
     """Share of the usual epochs."""
-    seed: int = 0
+    seed: Annotated[int, Field(ge=0)] = 0
     """Decides the bags."""
 
 

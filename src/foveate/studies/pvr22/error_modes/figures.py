@@ -189,6 +189,8 @@ def _direct(settings: ErrorModeSettings, records: Records) -> alt.HConcatChart:
     for n in settings.direct_n:
         rows: list[dict[str, Any]] = []
         for name in settings.direct_sets:
+            if f"direct-{name}-{n}" not in records:  # CIFAR-10 where its files are not here
+                continue
             record = records[f"direct-{name}-{n}"]
             for key, what in zip(("train", "test"), names, strict=True):
                 value = mean_interval(100 * record.final[f"{key}_accuracy"], within=(0, 100))

@@ -12,10 +12,11 @@ from foveate.errors import FoveateError
 from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
 from foveate.models.focus import FCAM, AttentionModel
 from foveate.models.nets import pair
-from foveate.models.oracle import Oracle, Taught
+from foveate.models.oracle import Oracle, OracleModel
 from foveate.records.published import Cell
 from foveate.settings import AtLeastTwo, Count, Positive, Settings
 from foveate.studies.published import Reproduction
+from foveate.studies.pvr22.table2.criteria import CRITERIA, REVISIONS
 from foveate.studies.pvr22.table2.published import PUBLISHED
 from foveate.studies.trials import Trial, run_trial, seconds_of_all
 from foveate.training.plan import Plan
@@ -112,28 +113,8 @@ class Table2(Reproduction):
         "accuracy, FT and sparsity of five kinds of attention at two layers, as in pvr22 Table 2"
     )
     long = True
-    criteria: ClassVar[Mapping[str, str]] = {
-        "pvr22:C6": "On mosaics of images, at the zeroth layer, over paired seeds: (i) FT of "
-        "sparsemax and (ii) FT of spherical softmax exceed FT of softmax by more than 10 points "
-        "with a 95 % interval above 0; (iii) entropy regularisation changes FT by less than 5 "
-        "points; (iv) at the last layer sparsemax is below softmax. Holds with all four, in part "
-        "with some.",
-        "pvr22:C7": "On mosaics of images: FT at the last layer minus FT at the zeroth layer is "
-        "above 0 with a 95 % interval over paired seeds that excludes 0, for softmax and for "
-        "entropy regularisation. Holds with both, in part with one.",
-        "pvr22:C8": "On mosaics of images, at either layer: FT of hard attention minus softmax's "
-        "is above 0, and its accuracy minus softmax's below 0, each with a 95 % interval over "
-        "paired seeds that excludes 0. Holds with all four, in part with some.",
-        "pvr22:C11": "On mosaics of images, at the zeroth layer: NNZ and Ent of entropy "
-        "regularisation, sparsemax, spherical softmax and hard attention are each below softmax's "
-        "with a 95 % interval over paired seeds that excludes 0. Holds with all eight, in part "
-        "with some. (The published Ent of spherical softmax is above softmax's.)",
-        "pvr22:C13": "On the Gaussians: (i, ii) the gain in FT of the last layer over the zeroth "
-        "is larger than on mosaics of images, for softmax and for entropy regularisation, with a "
-        "95 % interval of the difference above 0; (iii, iv) FTPT of hard attention is at least 10 "
-        "points below softmax's at the zeroth and at the last layer, with an interval that "
-        "excludes 0. Holds with all four, in part with some.",
-    }
+    criteria = CRITERIA
+    revisions = REVISIONS
     scales: ClassVar[Mapping[Scale, Settings]] = {
         "smoke": Table2Settings(
             images=Sizes(data="digits", net="mlp", n=40, n_test=30, epochs=2, batch=20, lr=1e-3,
@@ -163,12 +144,12 @@ class Table2(Reproduction):
         return {name: partial(run_trial, trial) for name, trial in self.trials(settings).items()}
 
     def cells(self, settings: Table2Settings, records: Records) -> list[Cell]:
-        from foveate.studies.pvr22.table2.findings import table2_cells
+        from foveate.studies.pvr22.table2.cells import table2_cells
 
         return table2_cells(settings, records)
 
     def differs(self, settings: Table2Settings, records: Records) -> list[str]:
-        from foveate.studies.pvr22.table2.findings import deviations
+        from foveate.studies.pvr22.table2.cells import deviations
 
         return [text for data in settings.sets for text in deviations(settings, data)]
 
@@ -199,7 +180,7 @@ def _trial(settings: Table2Settings, data: str, variant: Variant, layer: str) ->
     def build(train: Bag) -> AttentionModel:
         f, g, phi = pair(sizes.net, train.segment_shape, len(source.classes), layer)
         model = FCAM(f, g, variant.map, phi)
-        return Taught(model) if isinstance(variant.rule, Oracle) else model
+        return OracleModel(model) if isinstance(variant.rule, Oracle) else model
 
     plan = Plan(epochs=sizes.epochs, batch=sizes.batch, lr=sizes.lr, stop_below=sizes.stop_below)
     return Trial(bags, build, variant.rule, sizes.seeds, plan)

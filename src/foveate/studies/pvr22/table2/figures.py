@@ -12,7 +12,7 @@ from foveate.metrics.focus import attention_on, threshold_curve
 from foveate.records.published import Cell
 from foveate.studies.comparison_chart import beside
 from foveate.studies.pvr22.table2 import LAYERS, VARIANTS, Table2Settings
-from foveate.studies.pvr22.table2.findings import table2_cells
+from foveate.studies.pvr22.table2.cells import table2_cells
 from foveate.studies.pvr22.table2.published import PUBLISHED
 
 __all__ = ["PAINTS", "figures"]

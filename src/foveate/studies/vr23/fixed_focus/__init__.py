@@ -15,7 +15,8 @@ from foveate.errors import FoveateError
 from foveate.jobs.experiment import EXPERIMENTS, Experiment, Records, Scale, Work
 from foveate.records.findings import Finding
 from foveate.settings import Settings
-from foveate.studies.vr23.fixed_focus.claims import CRITERIA, judge
+from foveate.studies.vr23.fixed_focus.claims import judge
+from foveate.studies.vr23.fixed_focus.criteria import CRITERIA, REVISIONS
 from foveate.studies.vr23.fixed_focus.parts import mosaics_part, orthogonal_part, theorem_part
 from foveate.studies.vr23.fixed_focus.settings import FixedFocusSettings
 
@@ -28,6 +29,7 @@ class FixedFocusCurves(Experiment):
 
     about = "g trained under a focus held at α: losses and incentives, with Theorem 1 beside"
     criteria = CRITERIA
+    revisions = REVISIONS
     scales: ClassVar[Mapping[Scale, Settings]] = {
         "smoke": FixedFocusSettings(
             seeds=2,

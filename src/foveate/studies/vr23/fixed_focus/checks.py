@@ -4,20 +4,38 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from foveate.metrics.intervals import mean_interval
-from foveate.records.findings import Finding, Verdict
+from foveate.records.findings import Finding
+from foveate.studies.verdicts import Outcome, at_least, at_most, combine
 from foveate.types import FloatArray
 
-__all__ = ["Check", "Judged", "finding", "held_to", "largest", "smallest"]
+__all__ = ["Check", "Judged", "compare_interval", "compare_mean", "finding", "largest", "smallest"]
 
 
-SIDES = {"Met": True, "Not met": False}
+TITLES: dict[Outcome, str] = {
+    "met": "Met",
+    "missed": "Not met",
+    "against": "Contradicted",
+    "open": "Undecided",
+}
 
 
 class Check(NamedTuple):
-    """One condition: whether it is met, and the numbers."""
+    """One condition: whether it is met, and the numbers.
+
+    Args:
+        met: Whether the mean meets it.
+        text: The numbers in words.
+        outcome: What the interval over seeds decides, where the criterion asks for it.
+    """
 
     met: bool
-    said: str
+    text: str
+    outcome: Outcome | None = None
+
+    @property
+    def result(self) -> Outcome:
+        """The outcome, by the interval or else by the mean alone."""
+        return self.outcome or ("met" if self.met else "missed")
 
 
 class Judged(NamedTuple):
@@ -31,11 +49,13 @@ class Judged(NamedTuple):
 
 
 def finding(claim: str, judged: Judged, deviation: str) -> Finding:
-    """All checks met: it holds; some: it holds in part; none: it does not hold."""
-    met = [check.met for check in judged.checks]
-    verdict: Verdict = "holds" if all(met) else "holds in part" if any(met) else "does not hold"
-    sides = {word: [c.said for c in judged.checks if c.met == met] for word, met in SIDES.items()}
-    said = ". ".join(f"{word}: {'; '.join(parts)}" for word, parts in sides.items() if parts)
+    """The finding that follows from the checks of a claim."""
+    verdict = combine([check.result for check in judged.checks])
+    parts = {
+        title: [check.text for check in judged.checks if check.result == outcome]
+        for outcome, title in TITLES.items()
+    }
+    text = ". ".join(f"{title}: {'; '.join(texts)}" for title, texts in parts.items() if texts)
     mean, low, high = mean_interval(judged.effect)
     return Finding(
         claim,
@@ -44,25 +64,34 @@ def finding(claim: str, judged: Judged, deviation: str) -> Finding:
         low,
         high,
         judged.measure,
-        said + "." + judged.extra,
+        text + "." + judged.extra,
         judged.figure,
         deviation,
     )
 
 
-def held_to(values: FloatArray, bound: float, *, below: bool, said: str) -> Check:
-    """A check of a mean over seeds against a bound, which tells when seeds leave it open.
+def compare_mean(values: FloatArray, bound: float, *, below: bool, text: str) -> Check:
+    """A check of a mean over seeds against a bound; the text says if the interval contains it.
 
     Args:
         values: One number a seed, shape (S,).
-        bound: What the mean is held to.
+        bound: What the mean is compared with.
         below: Whether it must lie below, else above.
-        said: The numbers in words.
+        text: The numbers in words.
     """
     mean, low, high = mean_interval(values)
     if low is not None and high is not None and low < bound < high:
-        said += f" (a close call: the 95 % interval, {low:.3g} to {high:.3g}, holds the bound)"
-    return Check(mean < bound if below else mean > bound, said)
+        text += f" (a close call: the 95 % interval, {low:.3g} to {high:.3g}, contains the bound)"
+    return Check(mean < bound if below else mean > bound, text)
+
+
+def compare_interval(values: FloatArray, bound: float, *, below: bool, text: str) -> Check:
+    """A check of the 95 % interval over seeds against a bound; arguments as above."""
+    interval = mean_interval(values)
+    outcome = at_most(interval, bound) if below else at_least(interval, bound)
+    if interval.low is not None and interval.high is not None:
+        text += f" [{interval.low:.3g}, {interval.high:.3g}]"
+    return Check(outcome == "met", text, outcome)
 
 
 def largest(rows: Mapping[str, FloatArray]) -> FloatArray:

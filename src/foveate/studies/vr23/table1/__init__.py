@@ -9,6 +9,7 @@ from foveate.records.published import Cell
 from foveate.settings import Count, Settings, one_of
 from foveate.studies.published import Reproduction
 from foveate.studies.trials import Trial, run_trial, seconds_of_all
+from foveate.studies.vr23.table1.criteria import CRITERIA, REVISIONS
 from foveate.studies.vr23.table1.published import PUBLISHED
 from foveate.studies.vr23.table1.rows import ROWS, RULES, WORD_RULES, Sizes, absent, trial_of
 
@@ -68,27 +69,8 @@ class Table1(Reproduction):
     published = PUBLISHED
     about = "SAIF and accuracy of the paradigms on CIFAR-10, CIFAR-100 and HateXplain"
     long = True
-    criteria: ClassVar[Mapping[str, str]] = {
-        "vr23:C4": "In every row of the table: SAIF of LVML minus soft attention's and minus hard "
-        "attention's are both above 0 with 95 % intervals over paired seeds that exclude 0. Holds "
-        "with all comparisons, in part with some.",
-        "vr23:C16-real": "In every row of the table: SAIF of the hybrid minus SAIF of soft "
-        "attention is above 0 with a 95 % interval over paired seeds that excludes 0, and mean "
-        "accuracy falls by less than 1 point. Holds with all conditions, in part with some.",
-        "vr23:C21-real": "In every row of the table: SAIF of the hybrid minus SAIF of random "
-        "epochs, with equal numbers of epochs and paired seeds, is above 0 with a 95 % interval "
-        "that excludes 0. Holds with all rows, in part with some.",
-        "vr23:C1-real": "In every row of mosaics: under soft attention at least 80 % of held-out "
-        "bags have a probability of the true class of .8 or more, and the share of bags with a "
-        "middling focus (.2 ≤ a_z < .8) is above hard attention's with a 95 % interval over paired "
-        "seeds that excludes 0. Holds with all conditions, in part with some.",
-        "vr23:C2-real": "In every row of mosaics: under hard attention fewer than 10 % of bags "
-        "have a middling focus, and the share with p ≥ .8 is below soft attention's with a 95 % "
-        "interval over paired seeds that excludes 0. Holds with all conditions, in part with some.",
-        "vr23:C3-real": "In every row of mosaics: under LVML at least 80 % of bags have p ≥ .8, "
-        "and the share with a middling focus is below soft attention's with a 95 % interval over "
-        "paired seeds that excludes 0. Holds with all conditions, in part with some.",
-    }
+    criteria = CRITERIA
+    revisions = REVISIONS
     scales: ClassVar[Mapping[Scale, Settings]] = {
         "smoke": Table1Settings(
             seeds=2,
@@ -134,12 +116,12 @@ class Table1(Reproduction):
         return {name: partial(run_trial, trial) for name, trial in self.trials(settings).items()}
 
     def cells(self, settings: Table1Settings, records: Records) -> list[Cell]:
-        from foveate.studies.vr23.table1.findings import table1_cells
+        from foveate.studies.vr23.table1.cells import table1_cells
 
         return table1_cells(settings, records)
 
     def differs(self, settings: Table1Settings, records: Records) -> list[str]:
-        from foveate.studies.vr23.table1.findings import deviations
+        from foveate.studies.vr23.table1.cells import deviations
 
         return deviations(settings, records)
 

@@ -10,7 +10,7 @@ from foveate.jobs.experiment import Records
 from foveate.report.drawing.focus_charts import heat_map_chart
 from foveate.studies.comparison_chart import beside
 from foveate.studies.vr23.table1 import Table1Settings
-from foveate.studies.vr23.table1.findings import table1_cells
+from foveate.studies.vr23.table1.cells import table1_cells
 from foveate.studies.vr23.table1.published import PUBLISHED
 from foveate.studies.vr23.table1.rows import ROWS
 

@@ -1,12 +1,14 @@
 """The rows of the first table: a data set, its length, its networks, and how they are trained."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
+import torch
 from pydantic import Field
 
-from foveate.attention.paradigms import PARADIGMS, Paradigm
+from foveate.attention.paradigms import PARADIGMS, Hybrid, Paradigm, Progress, RandomEpochs
 from foveate.bags.bag import Bag
 from foveate.data import DATASETS
 from foveate.data.files.hub import locate
@@ -16,16 +18,28 @@ from foveate.errors import FoveateError
 from foveate.models.contextual import Contextual
 from foveate.models.focus import FCAM, AttentionModel
 from foveate.models.nets import pair
-from foveate.models.oracle import Oracle, Taught
+from foveate.models.oracle import Oracle, OracleModel
+from foveate.randomness import generator
 from foveate.settings import Count, Positive, Settings
 from foveate.studies.trials import Trial
 from foveate.training.plan import Plan
 
 __all__ = ["ROWS", "RULES", "WORD_RULES", "Row", "Sizes", "absent", "notes_on", "trial_of"]
 
-RULES = ("soft", "hard", "lvml", "hybrid", "random", "oracle")
+RULES = ("soft", "hard", "lvml", "hybrid", "random", "random-matched", "oracle")
 WORD_RULES = (*RULES[:4], "logit", *RULES[4:])  # what the released code calls LVML on HateXplain
 POSTS = ("hatexplain", "Hate-speech-CNERG/hatexplain")
+
+
+@dataclass(frozen=True)
+class MatchedRandomEpochs(RandomEpochs):
+    """Random epochs with as many hard ones as the hybrid has, so that both cost the same."""
+
+    def phase(self, progress: Progress) -> Paradigm:
+        soft = Hybrid(switch=self.switch).switch_epoch(progress.epochs) or 0
+        chance = generator("matched random epochs", progress.seed)
+        hard = torch.randperm(progress.epochs, generator=chance)[soft:]
+        return self.phases[int(bool((hard == progress.epoch).any()))]
 
 
 class Sizes(Settings):
@@ -161,7 +175,7 @@ def _model(row: Row, told: bool, train: Bag) -> AttentionModel:
     else:
         f, g, layer = pair(row.net, shape, classes)
         model = FCAM(f, g, layer=layer)
-    return Taught(model) if told else model
+    return OracleModel(model) if told else model
 
 
 def _classes(row: Row) -> int:
@@ -171,6 +185,8 @@ def _classes(row: Row) -> int:
 def _rule(name: str, sizes: Sizes) -> Paradigm:
     if name == "oracle":
         return Oracle()
+    if name == "random-matched":
+        return MatchedRandomEpochs(switch=sizes.switch)
     return PARADIGMS.get(name).from_settings(switch=sizes.switch)
 
 

@@ -1,0 +1,99 @@
+"""The second table as measured, seed by seed, and what differs from the published set-up."""
+
+import numpy as np
+
+from foveate.jobs.experiment import Records
+from foveate.records.published import Cell
+from foveate.records.record import Array, Record
+from foveate.studies.published import cell
+from foveate.studies.pvr22.table2 import LAYERS, VARIANTS, Table2Settings
+
+__all__ = ["MEASURES", "data_groups", "deviations", "table2_cells"]
+
+MEASURES = {  # as published: name in the record, and what makes it a percentage
+    "accuracy %": ("accuracy", 100),
+    "FT %": ("ft", 100),
+    "FT by α %": ("ft_alpha", 100),
+    "FTPT %": ("ftpt", 100),
+    "NNZ": ("nnz", 1),
+    "Dist": ("dist", 1),
+    "Ent, bits": ("ent", 1),
+}
+GROUPS = {"images": "CIFAR-10", "points": "Gaussians"}
+
+
+def _of(records: Records, data: str, name: str, layer: str, measure: str) -> Array:
+    """One value a seed, shape (S,)."""
+    key, scale = MEASURES[measure]
+    return scale * records[f"{data}-{name}-{layer}"].last(key)
+
+
+def table2_cells(settings: Table2Settings, records: Records) -> list[Cell]:
+    """The table as measured, a group a data set and layer."""
+    cells = []
+    for data in settings.sets:
+        for layer in LAYERS:
+            for name in VARIANTS:
+                own = records[f"{data}-{name}-{layer}"]
+                for measure in MEASURES:
+                    key = (f"{_group(settings, data)}, {layer} layer", name, measure)
+                    values = _of(records, data, name, layer, measure)
+                    cells.append(cell(key, _setting(settings, data), values))
+                cells += _costs(
+                    f"{_group(settings, data)}, {layer} layer", name, own, settings, data
+                )
+    return cells
+
+
+def _group(settings: Table2Settings, data: str) -> str:
+    source = settings.of(data).data
+    return GROUPS[data] if data == "points" or source.startswith("cifar10") else source
+
+
+def _setting(settings: Table2Settings, data: str) -> str:
+    return "frozen features" if settings.of(data).data.endswith("-features") else ""
+
+
+def _costs(
+    group: str, name: str, record: Record, settings: Table2Settings, data: str
+) -> list[Cell]:
+    calls = np.array(record.meta["classifier_calls"], float) / 1e6
+    seconds = np.full(1, record.meta["cpu_seconds"] / len(calls))
+    setting = _setting(settings, data)
+    return [
+        cell((group, name, "calls of g, millions"), setting, calls),
+        cell((group, name, "CPU s a seed"), setting, seconds),
+    ]
+
+
+def data_groups(settings: Table2Settings) -> dict[str, tuple[str, str]]:
+    """How the cells of "images" and "points" are named: their group, without layer, and setting."""
+    return {data: (_group(settings, data), _setting(settings, data)) for data in settings.sets}
+
+
+def deviations(settings: Table2Settings, data: str) -> list[str]:
+    """What differs from the published set-up on one data set, in sentences."""
+    if data == "points":
+        sizes = settings.points
+        text = ["Gaussians: every segment is a fresh draw."]
+        if (sizes.epochs, sizes.lr, sizes.n) != (2500, 1e-3, 3000):
+            text.append(
+                f"Adam {sizes.lr:g} for at most {sizes.epochs} epochs on {sizes.n:,} mosaics in "
+                "place of 1e-3 for up to 2,500 on 3,000."
+            )
+        return text
+    sizes = settings.of("images")
+    text = ["Test mosaics are cut from test images, and all seeds are reported."]
+    if sizes.net != "pvr22":
+        text.append(
+            f"{sizes.n:,} mosaics of {sizes.data}, f and g of one hidden layer of 64, Adam "
+            f"{sizes.lr:g} for at most {sizes.epochs} epochs, in place of 30,000 mosaics of "
+            "CIFAR-10 pixels with convolutional networks, Adam 5e-4 for at most 50; the last layer "
+            "is f's hidden layer."
+        )
+    else:
+        text.append(
+            "The map of f's sixth convolution is read by the head of g alone; the CIFAR-10 here "
+            "has half of the test images."
+        )
+    return text

@@ -1,0 +1,130 @@
+"""The first table as measured, seed by seed, and what differs from the published set-up."""
+
+import numpy as np
+
+from foveate.jobs.experiment import Records
+from foveate.metrics.faults import dead_focus
+from foveate.metrics.focus import focus_and_prediction, saif
+from foveate.records.published import Cell
+from foveate.records.record import Array, Record
+from foveate.studies.published import cell
+from foveate.studies.vr23.table1 import PUBLISHED_PIXELS, Table1Settings
+from foveate.studies.vr23.table1.rows import ROWS, Sizes
+
+__all__ = ["deviations", "relevant_saif", "table1_cells"]
+
+MIDDLE = (0.2, 0.8)  # the middle three rows and columns of the heat map, [vr23] Sec. 2.4
+
+
+def _known(record: Record) -> tuple[Array, Array]:
+    """Focus a_z and probability of the true class of the bags whose relevant segments are known.
+
+    Each (S, n'); the held-out posts of all seeds are the same, and all mosaics are known.
+    """
+    a_z, p_y = focus_and_prediction(record)
+    known = record.final["z"].any(-1).all(0)
+    return a_z[:, known], p_y[:, known]
+
+
+def relevant_saif(record: Record, tau: float = 0.8) -> Array:
+    """SAIF in percent over the bags that have relevant segments, one number a seed, shape (S,)."""
+    return 100 * saif(*_known(record), tau)
+
+
+def _middle(scores: Array) -> Array:
+    """Percentage of bags in the middle rows (or columns) of the heat map, shape (S,)."""
+    low, high = MIDDLE
+    return 100 * ((scores >= low) & (scores < high)).mean(1)
+
+
+def _measures(record: Record) -> dict[str, Array]:
+    """Every measure of a training, one number a seed; NaN for a seed whose focus is dead."""
+    a_z, p_y = _known(record)
+    measures = {
+        "SAIF %": relevant_saif(record),
+        "accuracy %": 100 * record.last("accuracy"),
+        "mean a_z": a_z.mean(1),
+        "middle focus %": _middle(a_z),
+        "middle prediction %": _middle(p_y),
+    }
+    dead = _dead(record)
+    return {key: np.where(dead, np.nan, values) for key, values in measures.items()}
+
+
+def _dead(record: Record) -> Array:
+    """Which seeds have constant focus scores, shape (S,)."""
+    seeds = record.meta.get("seeds", range(len(record.last("accuracy"))))
+    dead = dead_focus(record) if "s" in record.final else []
+    return np.isin(seeds, dead)
+
+
+def table1_cells(settings: Table1Settings, records: Records) -> list[Cell]:
+    """The table as measured, with what each training cost; dead seeds are counted apart."""
+    cells = []
+    for row in settings.rows:
+        group, setting = ROWS[row].group, ROWS[row].setting
+        for rule in settings.rules(row):
+            record = records[f"{row}-{rule}"]
+            calls = np.array(record.meta["classifier_calls"], float)
+            values = {
+                **_measures(record),
+                "calls of g, millions": calls / 1e6,
+                "CPU s a seed": np.full(1, record.meta["cpu_seconds"] / len(calls)),
+            }
+            if (dead := _dead(record)).any():
+                values["dead seeds"] = np.full(1, float(dead.sum()))
+            cells += [cell((group, rule, k), setting, v) for k, v in values.items()]
+    return cells
+
+
+def deviations(settings: Table1Settings, records: Records) -> list[str]:
+    """What differs from the published set-up, in sentences, and what is odd in the data."""
+    text = [
+        "Test mosaics are cut from test images only; each paradigm is read by its own inference; "
+        "every paradigm has the same number of epochs, and its classifier calls and seconds stand "
+        "beside it."
+    ]
+    for kind in ("cifar10", "cifar100"):
+        if any(ROWS[row].data == f"{kind}-features" for row in settings.rows):
+            text.append(_over_features(kind, settings))
+    if "pixels" in settings.sizes and any(ROWS[row].setting == "pixels" for row in settings.rows):
+        text += _over_pixels(settings.sizes["pixels"])
+    if any(row.startswith("cifar100") for row in settings.rows):
+        text.append("The CIFAR-100 here may be a subset of the published one.")
+    for number, kind in ((1, "words"), (2, "context")):
+        if any(row.startswith(f"hatexplain-{number}") for row in settings.rows):
+            text.append(_of_posts(number, kind, settings))
+    notes = dict.fromkeys(n for r in records.values() for n in r.meta.get("notes", ()))
+    return [*text, *(f"Data: {note}." for note in notes)]
+
+
+def _over_features(kind: str, settings: Table1Settings) -> str:
+    own = dict(settings.sizes)[kind]  # type: ignore[index]
+    return (
+        f"{kind}: {own.n:,} mosaics of frozen features, f and g of one hidden layer of 64, Adam "
+        f"{own.lr:g} for {own.epochs} epochs, in place of 30,000 mosaics of pixels with "
+        "convolutional networks, SGD .05 for 150."
+    )
+
+
+def _over_pixels(own: Sizes) -> list[str]:
+    """A sentence where sizes or training are not the published ones."""
+    if own == PUBLISHED_PIXELS:
+        return []
+    return [
+        f"Pixels, with the published networks: {own.n:,} mosaics, {own.optimizer} {own.lr:g} with "
+        f"batches of {own.batch} for {own.epochs} epochs, in place of 30,000 mosaics, SGD .05 with "
+        "batches of 256 for 150."
+    ]
+
+
+def _of_posts(number: int, kind: str, settings: Table1Settings) -> str:
+    own = dict(settings.sizes)[kind]  # type: ignore[index]
+    text = (
+        f"HateXplain-{number}: vocabulary of the training posts alone; SAIF over test posts that "
+        f"have a rationale; {own.n:,} training posts, {own.optimizer} {own.lr:g} for {own.epochs} "
+        "epochs (published: SGD for 550)."
+    )
+    if number == 2:
+        text += " The hybrid keeps soft attention's rate; nothing goes around the self-attention."
+    return text
