@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 import foveate
+from sphinx.application import Sphinx
 
 HERE = Path(__file__).parent
 MATHJAX = "mathjax@3.2.2"
@@ -38,7 +39,6 @@ napoleon_use_rtype = False
 
 html_theme = "pydata_sphinx_theme"
 html_title = "foveate"
-html_static_path = ["_static"]
 html_show_sourcelink = False
 html_theme_options = {
     "navbar_end": ["theme-switcher"],
@@ -47,7 +47,7 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-suppress_warnings = ["mystnb.unknown_mime_type"]
+suppress_warnings = ["misc.highlighting_failure"]  # CSV and JSON lines have no lexer
 
 
 def copy_mathjax(target: Path) -> bool:
@@ -72,7 +72,18 @@ def copy_mathjax(target: Path) -> bool:
     return True
 
 
+def escape_stars(
+    app: object, what: str, name: str, obj: object, options: object, lines: list[str]
+) -> None:
+    """Escape the star of shapes such as (n, m, *), which reStructuredText reads as emphasis."""
+    lines[:] = [line.replace(", *)", ", \\*)").replace("(*, ", "(\\*, ") for line in lines]
+
+
+def setup(app: Sphinx) -> None:
+    """Connect the hook of docstrings."""
+    app.connect("autodoc-process-docstring", escape_stars)
+
+
 # Without npm equations are shown as TeX; nothing is ever loaded from a CDN.
-copy_mathjax(HERE / "_build" / "mathjax")
-html_extra_path = [str(HERE / "_build" / "mathjax")] if (HERE / "_build" / "mathjax").exists() else []
+html_static_path = ["_build/mathjax"] if copy_mathjax(HERE / "_build" / "mathjax") else []
 mathjax_path = "tex-svg.js"

@@ -1,4 +1,4 @@
-"""Update the tables in README and docs that are generated from stored results.
+"""Update the tables of stored results in README and docs, and the list of commands.
 
 Usage: ``python tools/docs_tables.py`` in the root of the repository. The text between the lines
 ``<!-- stored: NAME -->`` and ``<!-- end -->`` of a page is generated.
@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from foveate.cli import COMMANDS
 from foveate.records.record import write_atomically
 from foveate.studies.reproduction import Result, stored_results
 from result_tables import (
@@ -16,6 +17,7 @@ from result_tables import (
     diagnosis_table,
     group_table,
     permutation_table,
+    short_table,
     table_with_duration,
     variants_table,
     witness_table,
@@ -26,6 +28,7 @@ FOCUS_MEASURES = dict.fromkeys(("accuracy %", "FT %", "SAIF %"), ".1f")
 TABLES: Mapping[str, tuple[str, str, Callable[[Result], str]]] = {
     "witness": ("witness", "", witness_table),
     "witness-in-short": ("witness", "", partial(witness_table, without=", pixels")),
+    "readme": ("witness", "", partial(short_table, without=", pixels")),
     "witness-calm": ("witness", "", calibrated_table),
     "witness-tried": ("witness", "", variants_table),
     "witness-unbalanced": ("witness", "unbalanced", witness_table),
@@ -37,24 +40,29 @@ TABLES: Mapping[str, tuple[str, str, Callable[[Result], str]]] = {
             table_with_duration, measures={"SAIF %": ".1f", "accuracy %": ".1f", "mean a_z": ".3f"}
         ),
     ),
-    "trust-validation": (
-        "trust-validation",
+    "trust": (
+        "trust",
         "",
         partial(
             group_table,
             measures={
-                "models": ".0f",
+                "cases": ".0f",
                 "least FT %": ".0f",
-                "mean FT %": ".0f",
                 "largest FT %": ".0f",
+                "chance %": ".0f",
+                "old ρ": ".2f",
+                "old error": ".2f",
+                "old false alarms": ".0f",
+                "old misses": ".0f",
+                "auditor ρ": ".2f",
+                "auditor error": ".2f",
+                "error where said": ".2f",
+                "false alarms": ".0f",
+                "misses": ".0f",
+                "cannot tell %": ".0f",
+                "interval holds %": ".0f",
                 "FT of the pick %": ".0f",
-                "Spearman's ρ": ".2f",
-                "mean error": ".3f",
-                "classes astray": ".0f",
-                "found by the detector": ".0f",
-                "false calls": ".0f",
-                "found by the lead alone": ".0f",
-                "its false calls": ".0f",
+                "best FT %": ".0f",
             },
         ),
     ),
@@ -107,5 +115,17 @@ def update_tables(text: str, results: Sequence[Result]) -> str:
     return MARKER.sub(replacement, text)
 
 
+def commands_page() -> str:
+    """The page of the reference that lists the commands."""
+    rows = "".join(
+        f"| `foveate {name}` | {about} |\n" for name, (_, about) in sorted(COMMANDS.items())
+    )
+    return (
+        "# Commands\n\n`foveate COMMAND --help` lists the flags. Errors of users are one sentence "
+        f"and exit code 2.\n\n| command | |\n|---|---|\n{rows}"
+    )
+
+
 if __name__ == "__main__":
     print(*update_pages(Path("docs"), stored_results()), sep="\n")
+    write_atomically(Path("docs/commands.md"), commands_page().encode())

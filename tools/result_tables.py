@@ -14,6 +14,7 @@ __all__ = [
     "diagnosis_table",
     "group_table",
     "permutation_table",
+    "short_table",
     "table_with_duration",
     "variants_table",
     "witness_table",
@@ -28,6 +29,7 @@ MEASURED = {
     "lift %": ".3g",
     "sentences without %": ".0f",
 }
+REAL_FIRST = ("HateXplain", "CIFAR", "MNIST", "Digits")
 TRAINED = {"seeds that learn %": ".0f", "steps, median": ".0f"}
 
 
@@ -48,6 +50,30 @@ def witness_table(result: Result, without: str | None = None) -> str:
         if without is None or not _name(*setting).endswith(without)
     ]
     return _markdown(head, lines)
+
+
+def short_table(result: Result, without: str) -> str:
+    """One row per data set, real data first: SAIF of soft, best published, witness, oracle.
+
+    Args:
+        result: The stored study of the witness.
+        without: Data sets whose names have this suffix are omitted.
+    """
+    cells = _by_key(result)
+    settings = dict.fromkeys(k[:2] for k in cells if not k[1].endswith(VALIDATION))
+    lines = []
+    for setting in sorted(settings, key=lambda setting: REAL_FIRST.index(_family(setting[0]))):
+        saif = {rule: cells[*setting, rule, "SAIF %"]["mean"] for rule in RULES}
+        best = max(("hard", "lvml", "hybrid"), key=lambda rule: saif[rule])
+        if not _name(*setting).endswith(without):
+            published = f"{saif[best]:.0f} ({label(best)})"
+            witness, oracle = f"{saif['witness']:.0f}", f"{saif['oracle']:.0f}"
+            lines.append([_name(*setting), f"{saif['soft']:.0f}", published, witness, oracle])
+    return _markdown(["", "Soft", "Best of the other published", "Witness", "Oracle"], lines)
+
+
+def _family(group: str) -> str:
+    return next((name for name in REAL_FIRST if group.startswith(name)), REAL_FIRST[-1])
 
 
 def calibrated_table(result: Result) -> str:

@@ -1,4 +1,4 @@
-"""Randomness by name: the same words and numbers give the same generator, on every machine."""
+"""Named random streams: the same words and numbers give the same generator on every machine."""
 
 import hashlib
 
@@ -8,9 +8,9 @@ __all__ = ["generator", "stable_permutation"]
 
 
 def generator(*parts: str | int) -> torch.Generator:
-    """A generator that ``parts`` decide; streams of different parts are independent.
+    """A generator seeded by ``parts``; streams of different parts are independent.
 
-    Since no stream depends on what was drawn before it, a training can go on from any epoch.
+    No stream depends on earlier draws, so a training can resume from any epoch.
 
     Example:
         >>> a, b = generator("order", 0, 1), generator("order", 0, 1)

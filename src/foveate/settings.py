@@ -1,4 +1,4 @@
-"""Settings that check themselves: kinds of numbers and names, and errors of one sentence."""
+"""Validated settings: constrained types and errors of one sentence."""
 
 import difflib
 from collections.abc import Collection
@@ -34,7 +34,7 @@ NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, lt=1)]
 T = TypeVar("T")
 NonEmpty = Annotated[tuple[T, ...], Field(min_length=1)]
-MOST_NAMES = 20  # that a sentence can list
+MOST_NAMES = 20  # names listed in an error message
 
 
 def _words(given: Any) -> Any:
@@ -49,7 +49,7 @@ Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
 
 
 def one_of(names: Collection[str]) -> AfterValidator:
-    """A check, to be written into ``Annotated[str, …]``: the text is one of the names."""
+    """A validator for ``Annotated[str, …]``: the text must be one of the names."""
 
     def check(given: str) -> str:
         if given in names:
@@ -84,7 +84,7 @@ class Settings(BaseModel):
 
 
 def _sentence(error: ValidationError, kind: type[BaseModel]) -> str:
-    """The first problem in words: what must hold, what came, where."""
+    """The first problem as a sentence: what must hold, what was given, where."""
     first = error.errors()[0]
     name = ".".join(str(part) for part in first["loc"][:1]).replace("_", "-")
     if first["type"] == "extra_forbidden":

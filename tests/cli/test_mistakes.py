@@ -33,7 +33,7 @@ from .typed import SOFT, call, complain, contents
         (["race", "digits", "--validation", "0.0001"], "leaves no bags on one side of 2000"),
         (
             ["race", "error-mode-1", "--equal-compute", "--switch", "plateau"],
-            "equal compute needs a switch known beforehand",
+            "equal compute needs a switch epoch that is known in advance",
         ),
         (["race", "digits", "--net", "vr23"], "'vr23' reads 3×32×32 images, got"),
         (["race", "digits", "--foreground", "0,1"], "are for a path, got the data set digits"),

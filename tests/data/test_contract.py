@@ -19,6 +19,9 @@ NEED_FILES = {"mnist": "mnist", "mnist-bags": "mnist", "cifar10": "cifar10", "ci
 RAGGED = {
     "mnist-bags",
     "digits-bags",
+    "mil-single-concept",
+    "mil-multi-concept",
+    "mil-frequency",
 }  # m is a mean: test_mnist_bags.py says what these owe besides
 UNEVEN = {"digits-unbalanced"}  # in training, as test_images.py says
 RARE = 1e-6

@@ -11,7 +11,7 @@ import uvicorn
 
 from foveate.jobs.race import start_race
 from foveate.lab.server.app import create_app
-from foveate.lab.server.serving import listening
+from foveate.lab.server.serving import bind_socket
 from foveate.records.record import Record
 from foveate.training.plan import Race
 
@@ -33,6 +33,7 @@ def folder(tmp_path_factory):
     (place / "broken" / "manifest.json").write_text('{"kind": "race"')
     (place / HOSTILE).mkdir()
     manifest = json.loads((place / "boxes" / "manifest.json").read_text())
+    del manifest["checksum"]
     manifest |= {"label": HOSTILE, "parts": [], "status": HOSTILE}
     (place / HOSTILE / "manifest.json").write_text(json.dumps(manifest))
     _long(place / "long", manifest)
@@ -62,15 +63,15 @@ def lab(folder, app):
     """The address of a lab that serves the folder."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FOVEATE_RUNS", str(folder))
-        door = listening("127.0.0.1", 0)
+        listener = bind_socket("127.0.0.1", 0)
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning", ws="none"))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [door]})
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
-        yield f"http://127.0.0.1:{door.getsockname()[1]}"
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         app.state.sessions.closed = True
         server.should_exit = True
         thread.join()
-        door.close()
+        listener.close()
 
 
 @pytest.fixture(scope="session")
@@ -85,14 +86,14 @@ def train(client):
     begun = []
 
     def begin(**job):
-        answer = client.post("/api/trainings", json=job)
+        answer = client.post("/api/jobs", json=job)
         assert answer.status_code == 201, answer.text
         begun.append(answer.json()["id"])
         return begun[-1]
 
     yield begin
     for name in begun:
-        client.post(f"/api/trainings/{name}/stop")
+        client.post(f"/api/jobs/{name}/stop")
 
 
 @pytest.fixture
@@ -102,7 +103,7 @@ def until(client):
     def wait(name, *states, seconds=60):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            found = client.get(f"/api/trainings/{name}").json()
+            found = client.get(f"/api/jobs/{name}").json()
             if found["state"] in states:
                 return found
             time.sleep(0.05)

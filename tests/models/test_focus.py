@@ -96,7 +96,7 @@ def test_a_focus_network_gives_one_score_a_segment(layer):
     net = built(lambda: FCAM(mlp(3, 2, (4,)), mlp(3, 4), layer=layer))
     shared = Mosaics(bags()[0], torch.zeros(2, 4, dtype=torch.long))
     for form in (bags(), shared):
-        with pytest.raises(FoveateError, match="one score a segment, got 2"):
+        with pytest.raises(FoveateError, match="one score per segment, got 2"):
             net.attend(form, None)
 
 
@@ -171,7 +171,7 @@ def test_a_fixed_focus_by_hand():
 def test_a_fixed_focus_says_what_it_needs():
     assert FixedFocus.needs_z
     assert not FCAM.needs_z
-    with pytest.raises(FoveateError, match="needs to be told the relevant segments z"):
+    with pytest.raises(FoveateError, match="needs the relevant segments z"):
         FixedFocus(nn.Identity(), 0.5).attend(bags(), None)
     for alpha in (-0.1, 1.1):
         with pytest.raises(FoveateError, match=rf"alpha must lie in \[0, 1\], got {alpha}"):

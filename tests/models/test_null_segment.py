@@ -6,7 +6,7 @@ from foveate.bags.bag import Bag, pad
 from foveate.bags.segments import Mosaics
 from foveate.models.focus import FCAM
 from foveate.models.nets import mlp
-from foveate.models.null_segment import NullSegment, with_place_for_null
+from foveate.models.null_segment import NullSegment, add_null_segment
 from foveate.training.evaluation import read
 from random_bags import random_bag
 
@@ -18,7 +18,7 @@ def test_the_null_segment_is_read_in_place_of_segment_zero():
     model = NullSegment(inner, (3,)).double()
     with torch.no_grad():
         model.null.copy_(torch.tensor([1.0, -2.0, 0.5]))
-    roomy = with_place_for_null(bag)
+    roomy = add_null_segment(bag)
     expected = pad(
         [
             torch.cat([model.null.detach()[None], bag.x.bank[bag.x.index[i][bag.mask[i]]]])
@@ -39,6 +39,6 @@ def test_the_null_segment_is_relevant_where_nothing_is_known_to_be():
     z = bag.mask & (torch.arange(bag.m) == 0)
     z[1:3] = False
     known = torch.tensor([True, True, False, False])
-    found = with_place_for_null(Bag(bag.x, bag.y, z, bag.mask), known=known).z
+    found = add_null_segment(Bag(bag.x, bag.y, z, bag.mask), known=known).z
     assert found[:, 0].tolist() == [False, True, False, False]
     assert torch.equal(found[:, 1:], z)

@@ -9,7 +9,7 @@ from foveate.bags.bag import Bag
 from foveate.errors import FoveateError
 from foveate.models.focus import FCAM
 from foveate.models.nets import mlp
-from foveate.models.oracle import Oracle, Taught
+from foveate.models.oracle import Oracle, OracleModel
 from foveate.training.evaluation import read
 from foveate.training.loop import fit
 
@@ -17,7 +17,7 @@ from foveate.training.loop import fit
 def built():
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)
-        return Taught(FCAM(mlp(2, 1, (6,)), mlp(2, 3, (5,)))).double()
+        return OracleModel(FCAM(mlp(2, 1, (6,)), mlp(2, 3, (5,)))).double()
 
 
 def bags(n=5, m=4, seed=0):
@@ -67,7 +67,7 @@ def test_a_bag_without_relevant_segments_keeps_its_attention():
 
 def test_it_is_told_nothing_once_training_is_over_and_read_like_hard_attention():
     net, (x, y, z) = built(), bags()
-    with pytest.raises(FoveateError, match="an oracle needs to be told the relevant segments z"):
+    with pytest.raises(FoveateError, match="an oracle needs the relevant segments z"):
         net.train().attend(x, None)
     focus, plain = net.eval().attend(x, None, z), net.model.attend(x, None)
     torch.testing.assert_close(focus.alpha, plain.alpha)
@@ -92,7 +92,7 @@ def test_it_finds_what_the_others_are_not_told():
     bag = Bag(x, y, z)
 
     def build():
-        return Taught(FCAM(mlp(2, 1, (16,)), mlp(2, 2, (16,))))
+        return OracleModel(FCAM(mlp(2, 1, (16,)), mlp(2, 2, (16,))))
 
     record = fit(build, bag, bag, Oracle(), seeds=(0, 1), epochs=12, batch=20, lr=0.05)
     assert record.last("ft").min() > 0.95

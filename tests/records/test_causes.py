@@ -16,9 +16,11 @@ def result(*cells, label=""):
     return {"table": "t", "label": label, "cells": list(cells)}
 
 
-CAUSES = {"t": (Cause("split", "Images leak.", ("A",), "clean",
-                      (Reference("t", "", "released"),
-                       Reference("t", "", "released", "{measure}, seen images %")), ("soft",)),)}  # fmt: skip
+REFERENCES = (
+    Reference("t", "", "released"),
+    Reference("t", "", "released", "{measure}, seen images %"),
+)
+CAUSES = {"t": (Cause("split", "Images leak.", ("A",), "clean", REFERENCES, ("soft",)),)}
 
 
 def test_a_difference_above_five_points_has_its_cause_and_the_numbers_that_show_it():

@@ -34,6 +34,7 @@ def test_a_new_run_says_what_it_is(folder):
     assert run.name.startswith("race-digits-")
     assert open_run(run.path) == run
     manifest = json.loads((run.path / "manifest.json").read_text())
+    assert len(manifest.pop("checksum")) == 64
     assert manifest == run.manifest
     assert manifest["config"] == {"m": 3}
     assert manifest["seeds"] == [0, 1]

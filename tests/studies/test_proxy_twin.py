@@ -109,7 +109,8 @@ def test_verdicts_follow_from_records():
     assert verdict(alike=0.8) == "holds in part"
     assert verdict(log=0.65) == "holds in part"
     assert verdict(gap=0.01) == "holds in part"
-    assert verdict(gap=0.01, alike=0.8) == "does not hold"
+    assert verdict(gap=0.01, alike=0.8) == "holds in part"  # Table 10 alone
+    assert verdict(gap=0.01, alike=0.8, log=0.65) == "contradicted"
 
 
 def test_the_best_epoch_meets_the_chosen_strength():
@@ -126,7 +127,7 @@ def test_smoke_finds_the_minima_equal_and_draws(tmp_path):
     assert records["minima"].values["gap"].max() < 1e-5
     experiment, settings = of_run(run)
     (finding,) = findings_of(run)
-    assert finding.verdict in ("holds", "holds in part")
+    assert finding.verdict in ("holds", "holds in part", "underpowered")
     charts = experiment.figures(settings, records)
     assert finding.figure in charts
     for chart in charts.values():

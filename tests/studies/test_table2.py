@@ -6,7 +6,7 @@ import pytest
 from foveate.charts.render import to_svg
 from foveate.errors import FoveateError
 from foveate.jobs.experiment import settings_for
-from foveate.models.oracle import Oracle, Taught
+from foveate.models.oracle import Oracle, OracleModel
 from foveate.records.published import Cell
 from foveate.records.record import Record
 from foveate.studies.pvr22.table2 import LAYERS, VARIANTS, Table2
@@ -148,7 +148,7 @@ def test_only_the_oracle_is_taught():
         data = name.partition("-")[0]
         if data not in bags:
             bags[data] = trial.bags("train", 0)
-        taught = type(trial.build(bags[data])) is Taught
+        taught = type(trial.build(bags[data])) is OracleModel
         assert taught == isinstance(trial.rule, Oracle) == ("oracle" in name)
     assert bags
 

@@ -204,11 +204,12 @@ def test_ibm1_finds_the_hidden_dictionary():
 # findings
 
 
-def synthetic(agreed, gap=1e-7, pairs=40):
+def synthetic(agreed, gap=1e-7, pairs=40, untrained=0.0):
     """Records whose words agree as given; ten words on each side of every pair."""
     words = 10 * pairs
     chance = np.random.default_rng(0)
     hits = (chance.random((2, 1, words)) < agreed).astype(float)
+    hits[0] = untrained
     flat = np.ones((2, 1, words))
     values = {"opt_beta": hits, "opt_alpha": 0.5 * flat, "alpha_beta": 0.5 * flat}
     values |= {
@@ -224,30 +225,32 @@ def synthetic(agreed, gap=1e-7, pairs=40):
 
 
 @pytest.mark.parametrize(
-    ("agreed", "gap", "verdict"),
+    ("agreed", "untrained", "gap", "verdict"),
     [
-        (0.6, 1e-7, "holds"),
-        (0.22, 1e-7, "holds in part"),
-        (0.1, 1e-7, "does not hold"),
-        (0.6, 0.01, "does not hold"),
+        (0.6, 0.2, 1e-7, "holds"),
+        (0.9, 1.0, 1e-7, "holds in part"),  # above the random level, below untrained models
+        (0.1, 1.0, 1e-7, "contradicted"),
+        (0.6, 0.2, 0.01, "holds in part"),
     ],
 )
-def test_the_verdict_follows_from_the_record(agreed, gap, verdict):
-    (found,) = findings(Translation.scales["small"], synthetic(agreed, gap))
-    assert found.claim == "snell21:C15"
-    assert found.verdict == verdict
-    assert found.low <= found.effect <= found.high
-    assert found.effect == pytest.approx(agreed, abs=0.05)
-    assert "random 0.100" in found.said
-    assert "states of 128" in found.deviation
+def test_the_verdict_follows_from_the_record(agreed, untrained, gap, verdict):
+    records = synthetic(agreed, gap, untrained=untrained)
+    (finding,) = findings(Translation.scales["small"], records)
+    assert finding.claim == "snell21:C15"
+    assert finding.verdict == verdict
+    assert finding.low <= finding.effect <= finding.high
+    assert finding.effect == pytest.approx(agreed - untrained, abs=0.05)
+    assert "random 0.100" in finding.said
+    assert "states of 128" in finding.deviation
 
 
 def test_one_uncertain_word_spoils_the_certificate():
     records = synthetic(0.6)
     records["readout-linear"].values["gap"][-1, 0, 7] = 0.002
-    (found,) = findings(Translation.scales["small"], records)
-    assert found.verdict == "does not hold"
-    assert "2.0e-03 nats" in found.said
+    (finding,) = findings(Translation.scales["small"], records)
+    assert finding.verdict == "holds in part"
+    assert finding.said.startswith("3 conditions: 2 met, 1 missed.")
+    assert "2.0e-03 nats" in finding.said
 
 
 def test_the_random_level_counts_words_not_pairs():

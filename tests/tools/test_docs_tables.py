@@ -12,7 +12,8 @@ from result_tables import group_table
 ROOT = Path(__file__).parents[2]
 BAGS = {"bag AUC": ".3f", "segment AUROC": ".3f", "pointing %": ".0f"}
 PAGES = {
-    "README.md": {"witness-in-short"},
+    "README.md": {"readme"},
+    "docs/which-paradigm.md": {"witness-in-short"},
     "docs/guide/witness.md": {
         "witness",
         "witness-calm",
@@ -20,7 +21,7 @@ PAGES = {
         "witness-tried",
         "witness-unbalanced",
     },
-    "docs/guide/trust.md": {"trust-validation"},
+    "docs/guide/trust.md": {"trust"},
     "docs/guide/reproduce.md": {"table1-two-hours"},
     "docs/guide/peers.md": {"mnist-bags"},
     "docs/guide/words.md": {"diagnosis-said", "diagnosis-left"},

@@ -8,6 +8,7 @@ from result_tables import (
     diagnosis_table,
     group_table,
     permutation_table,
+    short_table,
     table_with_duration,
     variants_table,
     witness_table,
@@ -34,6 +35,17 @@ def test_witness_table_row():
     assert last == "50.0 | -0.8 [-1.1, -0.5] | +0.1 | 99.0 %, 99.0 % |"
     assert witness_table({"cells": cells}, without="m=5").count("\n") == 1
     assert variants_table({"cells": cells}).splitlines()[2] == "| LVML | 50.0, 50.0 |"
+
+
+def test_short_table_has_the_best_published_and_real_data_first():
+    means = dict(zip(RULES, (10.0, 20.0, 40.0, 30.0, 50.0, 60.0), strict=True))
+    cells = [cell(rule, "SAIF %", mean) for rule, mean in means.items()]
+    cells += [{**c, "group": "MNIST m=5"} for c in cells]
+    rows = short_table({"cells": cells}, without=", pixels").splitlines()[2:]
+    assert rows == [
+        "| MNIST m=5 | 10 | 40 (LVML) | 50 | 60 |",
+        "| Digits m=5 | 10 | 40 (LVML) | 50 | 60 |",
+    ]
 
 
 def test_calibrated_table_row():

@@ -107,5 +107,7 @@ def test_soft_gets_all_its_epochs_and_sampling_nearly():
 
 @pytest.mark.parametrize("rule", [Hybrid(switch="plateau"), WithEntropy(Hybrid("plateau"), 0.1)])
 def test_a_switch_that_training_decides_has_no_cost_beforehand(rule):
-    with pytest.raises(FoveateError, match="equal compute needs a switch known beforehand"):
+    with pytest.raises(
+        FoveateError, match="equal compute needs a switch epoch that is known in advance"
+    ):
         epochs_within(1e4, rule, small(), (D,), M)

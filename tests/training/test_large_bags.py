@@ -21,7 +21,7 @@ from foveate.bags.bag import Bag, pad
 from foveate.bags.segments import Mosaics, dense, group_by_length, map_segments, mix
 from foveate.models.focus import FCAM
 from foveate.models.nets import linear, mlp, pair
-from foveate.models.null_segment import NullSegment, with_place_for_null
+from foveate.models.null_segment import NullSegment, add_null_segment
 from foveate.training import memory
 from foveate.training.loop import Training, fit
 from foveate.training.plan import Plan
@@ -77,7 +77,7 @@ def loss_and_gradient(model, rule, bag, x, aux):
 @pytest.mark.parametrize("name", [*NAMES, *WRAPPED])
 def test_losses_and_gradients_are_those_of_bags_written_out(name, spare, build, chance):
     bag, model = ragged(chance, spare=spare), built(build)
-    bag = with_place_for_null(bag) if build is with_null else bag
+    bag = add_null_segment(bag) if build is with_null else bag
     rule = WRAPPED[name] if name in WRAPPED else PARADIGMS.get(name)()
     aux = torch.rand(5, 2, generator=chance, dtype=torch.float64) if rule.draws else None
     for phase in {rule.phase(Progress(0, 10)), rule.phase(Progress(9, 10))}:
@@ -167,7 +167,7 @@ def test_a_large_bag_that_leaves_little_for_the_way_back_needs_no_chunks(form, c
     """A hidden layer of 6 and 5, attention and what a copied segment is, for each of 9 segments."""
     bag = pad([torch.randn(m, 20, generator=chance) for m in (2, 9, 4)], torch.tensor([0, 1, 2]))
     bag = in_form(bag, form)
-    null = with_place_for_null(bag)
+    null = add_null_segment(bag)
 
     def build():
         return FCAM(mlp(20, 1, (6,)), mlp(20, 3, (5,)))

@@ -151,6 +151,10 @@ def test_a_damaged_split_is_refused(tmp_path, change, sentence):
     collection = numbers(40)
     keep_split(split_bags(collection), collection.ids, tmp_path)
     kept = json.loads((tmp_path / "split.json").read_text())
+    (tmp_path / "split.json").write_text(json.dumps({**kept, "how": "otherwise"}))
+    with pytest.raises(FoveateError, match="checksum does not match"):
+        resumed_split(tmp_path, collection)
+    del kept["checksum"]
     change(kept)
     (tmp_path / "split.json").write_text(json.dumps(kept))
     with pytest.raises(FoveateError, match=sentence):

@@ -49,10 +49,10 @@ def label_log_softmax(x: Tensor, y: Tensor) -> Tensor:
 
 
 class _LabelLogSoftmax(torch.autograd.Function):
-    """Runs along columns, and back without numbers below the smallest normal one.
+    """Computes along columns, with a backward pass without subnormal numbers.
 
-    Late in a training the gradients of unlikely classes are that small, and processors take a
-    hundred times as long over such numbers. Here they are zero.
+    Late in training the gradients of unlikely classes are subnormal, and processors take a hundred
+    times as long for such numbers. Here they are zero.
     """
 
     @staticmethod
@@ -69,7 +69,7 @@ class _LabelLogSoftmax(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor, _: None) -> tuple[Tensor, None]:
         y, log_p = ctx.saved_tensors
-        least = log(4096 * torch.finfo(log_p.dtype).tiny)  # with room for the mean over bags
+        least = log(4096 * torch.finfo(log_p.dtype).tiny)  # leaves a margin for the mean over bags
         grad = grad.unsqueeze(-2)
         back = torch.threshold(log_p, least, -torch.inf).exp_().mul_(-grad)
         return back.scatter_add_(-2, y.unsqueeze(-2), grad).mT.contiguous(), None
@@ -88,7 +88,7 @@ def _plain_softmax(x: Tensor) -> Tensor:
 
 
 def _hide(s: Tensor, mask: Tensor | None) -> Tensor:
-    """Scores with masked entries so low that no map can give them weight."""
+    """Scores with masked entries so low that every map gives them zero weight."""
     return s if mask is None else s.masked_fill(~mask, torch.finfo(s.dtype).min / 4)
 
 
@@ -174,5 +174,5 @@ def _ranked(s: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
 
 
 def _centred(s: Tensor, mask: Tensor | None) -> Tensor:
-    """Scores minus their largest: the maps do not see the shift, the arithmetic stays exact."""
+    """Scores minus their maximum: the maps are invariant to the shift, and sums stay exact."""
     return s - _hide(s, mask).amax(-1, keepdim=True).detach()

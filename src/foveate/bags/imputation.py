@@ -13,7 +13,7 @@ CELLS = 1 << 24  # numbers whose median is taken at a time
 
 @dataclass(frozen=True)
 class Imputation:
-    """What stands for a missing number, kept with a model.
+    """Replacement of missing numbers, part of a model.
 
     Args:
         medians: Median of each column over the training segments, shape (d,).

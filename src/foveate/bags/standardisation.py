@@ -1,4 +1,4 @@
-"""Standardised columns: the mean and the spread of the training segments, kept with a model."""
+"""Standardised columns: mean and standard deviation of the training segments, part of a model."""
 
 from dataclasses import dataclass
 
@@ -7,15 +7,15 @@ from torch import Tensor
 
 __all__ = ["Standardisation"]
 
-FURTHEST = 20.0  # deviations: a column that hardly varied in training must not drown all others
-ROWS = 2**16  # segments summed at a time: no copy of a large bank is made
+FURTHEST = 20.0  # deviations: a column that hardly varied in training must not dominate the others
+ROWS = 2**16  # segments summed at a time, to avoid a copy of a large bank
 
 
 @dataclass(frozen=True)
 class Standardisation:
-    """What is subtracted from, and divides, each number of a segment.
+    """Shift and scale of each number of a segment.
 
-    Numbers more than 20 deviations from the mean are held there.
+    Numbers more than 20 standard deviations from the mean are clipped.
 
     Args:
         mean: Shape of a segment.

@@ -2,8 +2,8 @@ r"""The gradient flows of soft, hard and marginal-likelihood attention, in vr23'
 
 ``mu``, ``nu`` scale classifier and focus, ``alpha`` is the attention on the foreground segment,
 ``beta`` the probability of the right class on it, all as in the paper: the linear-orthogonal
-setting of Theorems 1 and 2. This file is the border where a user's sizes and times are checked;
-the equations stand in ``vr23_rates``, their solutions in ``vr23_exact``.
+setting of Theorems 1 and 2. This module validates sizes and times; the equations are in
+``vr23_rates``, their solutions in ``vr23_exact``.
 """
 
 from dataclasses import dataclass, replace
@@ -114,7 +114,7 @@ def flow(
 def best_switch(
     m: int, C: int, horizon: float, objective: Literal["loss", "alpha"] = "loss"
 ) -> tuple[float, float]:
-    r"""The switch of :func:`hybrid` that serves best at the horizon, and what it reaches there.
+    r"""The switch of :func:`hybrid` with the best objective at the horizon, and its value.
 
     ``objective="loss"`` minimises the *hard* loss: the hybrid ends as a hard model and is read as
     one, while its soft loss may be near 0 under a weak focus. ``"alpha"`` maximises the attention
@@ -127,12 +127,12 @@ def best_switch(
     _check_size("C", C, "classes")
     _check_time("horizon", horizon)
 
-    # mu and nu wake after a time of about m C and grow with log t from there on
-    def switch_at(place: float) -> float:
-        return min(m * C * float(np.expm1(place)), horizon)
+    # mu and nu stay near 0 up to a time of about m C and then grow with log t
+    def switch_at(u: float) -> float:
+        return min(m * C * float(np.expm1(u)), horizon)
 
-    def cost(place: float) -> float:
-        mu, nu = hybrid([horizon], m, C, switch_at(place))
+    def cost(u: float) -> float:
+        mu, nu = hybrid([horizon], m, C, switch_at(u))
         match objective:
             case "loss":
                 return float(losses("hard", mu, share(nu, m), C, rest(nu, m))[0])
@@ -141,13 +141,13 @@ def best_switch(
             case _:
                 assert_never(objective)
 
-    places = np.linspace(0, np.log1p(horizon / (m * C)), 33)
-    best = int(np.argmin([cost(place) for place in places]))
-    around = places[max(best - 1, 0)], places[min(best + 1, 32)]
-    found = minimize_scalar(cost, bounds=around, method="bounded", options={"xatol": 1e-7})
-    place = min(float(places[best]), float(found.x), key=cost)
-    switch = float(horizon) if place == places[-1] else switch_at(place)
-    value = cost(place)
+    grid = np.linspace(0, np.log1p(horizon / (m * C)), 33)
+    best = int(np.argmin([cost(u) for u in grid]))
+    around = grid[max(best - 1, 0)], grid[min(best + 1, 32)]
+    result = minimize_scalar(cost, bounds=around, method="bounded", options={"xatol": 1e-7})
+    u = min(float(grid[best]), float(result.x), key=cost)
+    switch = float(horizon) if u == grid[-1] else switch_at(u)
+    value = cost(u)
     return switch, float(share(-value, m)) if objective == "alpha" else value
 
 

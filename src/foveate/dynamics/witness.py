@@ -1,4 +1,4 @@
-r"""The first error mode with two classes, and what a witness does to it, as a gradient flow.
+r"""The first error mode with two classes, and the effect of a witness on it, as a gradient flow.
 
 Bags hold one segment of class A or B and m − 1 equal background segments b, the classes equally
 often. The focus is free, with scores :math:`s_A, s_B, s_b`; the classifier too, with logits
@@ -8,19 +8,19 @@ often. The focus is free, with scores :math:`s_A, s_B, s_b`; the classifier too,
 .. math:: L = -\tfrac12\log[a_A\sigma(t_A) + (1-a_A)\sigma(t_b)]
               -\tfrac12\log[a_B\sigma(-t_B) + (1-a_B)\sigma(-t_b)].
 
-It vanishes where the focus is right, and just as well where B is what is said whenever no A is seen
-(:math:`a_A = 1, a_B = 0, t_b = -\infty`): the likelihood does not tell the two apart. What is added
-to it decides.
+It vanishes where the focus is right, and also where B is predicted whenever A is not attended
+(:math:`a_A = 1, a_B = 0, t_b = -\infty`): the likelihood does not distinguish the two. An
+additional term does.
 
-- A *witness*, a segment drawn evenly from the bag that is asked for the label too, adds λ times the
-  mean of :math:`-\log\sigma(\pm t)` over the bag. Background then says B with probability
+- A *witness*, a uniformly drawn segment that must predict the label too, adds λ times the mean of
+  :math:`-\log\sigma(\pm t)` over the bag. Background then predicts B with probability
   :math:`q = (1+\lambda\kappa)/(1+2\lambda\kappa)`, :math:`\kappa = (m-1)/m`, while the foreground
-  of B learns to say B however little it is attended to. Attention gains by moving there: for every
-  λ > 0 the wrong fixed point is gone.
-- *Silence*, the demand that unattended segments say nothing, λ times the mean of
+  of B learns to predict B even if it is not attended. Moving attention there lowers the loss: for
+  every λ > 0 the wrong fixed point disappears.
+- *Silence*, a penalty on predictions of unattended segments, λ times the mean of
   :math:`KL(u\|\sigma(\pm t))` with weights :math:`1-\alpha`, gives the same q with
-  :math:`\kappa = (2m-3)/(2m-2)`, but keeps the foreground of B at one half: attention loses by
-  moving there, and the wrong fixed point stays, for every λ.
+  :math:`\kappa = (2m-3)/(2m-2)`, but keeps the foreground of B at one half: moving attention there
+  raises the loss, and the wrong fixed point remains for every λ.
 """
 
 from typing import Literal, NamedTuple
@@ -56,8 +56,8 @@ class WrongPoint(NamedTuple):
     """Where B is read from the background.
 
     Args:
-        background: Probability with which background says B.
-        foreground: Probability with which the unattended foreground of B says B, in the end.
+        background: Probability of B predicted by the background.
+        foreground: Probability of B predicted by the unattended foreground of B in the limit.
     """
 
     background: float
@@ -70,12 +70,12 @@ class WrongPoint(NamedTuple):
 
 
 def wrong_point(m: int, weight: float, kind: Kind) -> WrongPoint:
-    """What the classifier says where the focus is wrong on B; see the top of this module.
+    """Predictions of the classifier where the focus is wrong on B; see the module docstring.
 
     Args:
-        m: Segments to a bag, at least 3.
+        m: Segments per bag, at least 3.
         weight: λ.
-        kind: What is added to the marginal likelihood.
+        kind: The term added to the marginal likelihood.
 
     Example:
         >>> wrong_point(20, 1.0, "witness").stays, wrong_point(20, 1.0, "silence").stays
@@ -83,29 +83,29 @@ def wrong_point(m: int, weight: float, kind: Kind) -> WrongPoint:
     """
     _check(m, weight)
     if kind == "alone" or weight == 0:
-        return WrongPoint(1.0, 0.5)  # nothing ever teaches the foreground of B
+        return WrongPoint(1.0, 0.5)  # no term trains the foreground of B
     kappa = (m - 1) / m if kind == "witness" else (2 * m - 3) / (2 * m - 2)
-    says = (1 + weight * kappa) / (1 + 2 * weight * kappa)
-    return WrongPoint(says, 1.0 if kind == "witness" else 0.5)
+    probability = (1 + weight * kappa) / (1 + 2 * weight * kappa)
+    return WrongPoint(probability, 1.0 if kind == "witness" else 0.5)
 
 
 def loss(state: FloatArray, m: int, weight: float, kind: Kind) -> float:
-    """The loss of scores and logits, shape (6,), with what is added.
+    """The loss of scores and logits, shape (6,), with the additional term.
 
-    The weights of silence are held fixed in its gradient, so there :func:`rates` is not the slope
-    of this function in the scores.
+    The weights of silence are constant in its gradient, so :func:`rates` is then not the gradient
+    of this function with respect to the scores.
     """
     s, t = state[:3], state[3:]
     a = _attention(s, m)
-    label = -np.log(_said(a, t)).mean()
-    asked = _log_one_plus_exp(np.array([-t[A], t[B]]))  # minus log of saying the own class
-    behind = _log_one_plus_exp(np.array([-t[BACK], t[BACK]]))
+    label = -np.log(_marginal(a, t)).mean()
+    foreground = _log_one_plus_exp(np.array([-t[A], t[B]]))
+    background = _log_one_plus_exp(np.array([-t[BACK], t[BACK]]))
     if kind == "witness":
-        return float(label + weight * (asked + (m - 1) * behind).mean() / m)
+        return float(label + weight * (foreground + (m - 1) * background).mean() / m)
     if kind == "silence":
         fore, back = _unattended(a, m)
-        silent = (_log_one_plus_exp(t) + _log_one_plus_exp(-t)) / 2 - np.log(2)
-        added = fore @ silent[:2] / 2 + back.mean() * silent[BACK]
+        penalty = (_log_one_plus_exp(t) + _log_one_plus_exp(-t)) / 2 - np.log(2)
+        added = fore @ penalty[:2] / 2 + back.mean() * penalty[BACK]
         return float(label + weight * added)
     return float(label)
 
@@ -114,14 +114,14 @@ def rates(state: FloatArray, m: int, weight: float, kind: Kind) -> FloatArray:
     """The flow: minus the gradient of the loss in scores and logits, shape (6,)."""
     s, t = state[:3], state[3:]
     a, p = _attention(s, m), _sigmoid(t)
-    own, behind = np.array([p[A], 1 - p[B]]), np.array([p[BACK], 1 - p[BACK]])
-    said = _said(a, t)
-    toward = (own - behind) / said * a * (1 - a) / 2
+    front, behind = np.array([p[A], 1 - p[B]]), np.array([p[BACK], 1 - p[BACK]])
+    marginal = _marginal(a, t)
+    toward = (front - behind) / marginal * a * (1 - a) / 2
     sign = np.array([1.0, -1.0])
-    slope = sign * a * own * (1 - own) / said / 2
-    slope_back = float((sign * (1 - a) * behind * (1 - behind) / said).sum()) / 2
+    slope = sign * a * front * (1 - front) / marginal / 2
+    slope_back = float((sign * (1 - a) * behind * (1 - behind) / marginal).sum()) / 2
     if kind == "witness":
-        slope = slope + weight / m * sign * (1 - own) / 2
+        slope = slope + weight / m * sign * (1 - front) / 2
         slope_back -= weight * (m - 1) / m * (p[BACK] - 0.5)
     elif kind == "silence":
         fore, back = _unattended(a, m)
@@ -136,9 +136,9 @@ def follow(start: FloatArray, t: FloatArray, m: int, weight: float, kind: Kind) 
     Args:
         start: Scores of A, B, background, then their logits.
         t: Times from 0 on, rising, shape (T,).
-        m: Segments to a bag, at least 3.
+        m: Segments per bag, at least 3.
         weight: λ.
-        kind: What is added to the marginal likelihood.
+        kind: The term added to the marginal likelihood.
     """
     from scipy.integrate import solve_ivp
 
@@ -148,10 +148,10 @@ def follow(start: FloatArray, t: FloatArray, m: int, weight: float, kind: Kind) 
         return rates(state, m, weight, kind)
 
     span = (float(t[0]), float(t[-1]))
-    found = solve_ivp(slope, span, start, "LSODA", t_eval=t, rtol=1e-9, atol=1e-11)
-    if not found.success:
-        raise FoveateError(f"the flow could not be followed: {found.message}")
-    s, logit = found.y[:3].T, found.y[3:].T
+    solution = solve_ivp(slope, span, start, "LSODA", t_eval=t, rtol=1e-9, atol=1e-11)
+    if not solution.success:
+        raise FoveateError(f"the flow could not be integrated: {solution.message}")
+    s, logit = solution.y[:3].T, solution.y[3:].T
     return TwoClasses(t, s, logit, np.array([_attention(row, m) for row in s]))
 
 
@@ -160,10 +160,10 @@ def _attention(s: FloatArray, m: int) -> FloatArray:
     return _sigmoid(s[:2] - s[BACK] - np.log(m - 1))
 
 
-def _said(a: FloatArray, t: FloatArray) -> FloatArray:
+def _marginal(a: FloatArray, t: FloatArray) -> FloatArray:
     """Marginal probability of the label in bags of A and of B, shape (2,)."""
-    own, behind = _sigmoid(np.array([t[A], -t[B]])), _sigmoid(np.array([t[BACK], -t[BACK]]))
-    return a * own + (1 - a) * behind
+    front, behind = _sigmoid(np.array([t[A], -t[B]])), _sigmoid(np.array([t[BACK], -t[BACK]]))
+    return a * front + (1 - a) * behind
 
 
 def _unattended(a: FloatArray, m: int) -> tuple[FloatArray, FloatArray]:

@@ -7,17 +7,29 @@ from typing import Any, Literal
 
 import numpy as np
 
+from foveate.errors import FoveateError
 from foveate.io.collection import Collection, listed
 from foveate.io.column_checks import suspects
 from foveate.io.label_merging import similar_labels
 from foveate.io.problem import Problem
 from foveate.io.view import View, content
 
-__all__ = ["Description", "Problem", "describe", "problems"]
+__all__ = ["NAMES", "Description", "Problem", "describe", "problems", "require_sound"]
 
 LONG = 10  # times the median length
 UNEVEN = 10  # times as many bags in the largest class as in the smallest
 MOST_COUNTS = 8  # columns whose missing cells are counted in a message
+
+NAMES = (
+    "one-class",
+    "one-bag-class",
+    "one-group-class",
+    "names-with-different-labels",
+    "groups-in-splits",
+    "copies-in-splits",
+    "label-copy",
+)
+"""Names of the errors, which ``--force`` accepts."""
 
 Severity = Literal["error", "warning"]
 
@@ -115,6 +127,29 @@ def problems(collection: Collection) -> list[Problem]:
         *_of_relevance(view),
     ]
     return sorted(listed_problems, key=lambda problem: problem.severity != "error")
+
+
+def require_sound(collection: Collection, *, learning: bool = True) -> list[Problem]:
+    """Raise for the first error that the user did not accept; return everything else.
+
+    Args:
+        collection: The bags, with the names of accepted problems.
+        learning: Whether a model is to be trained; errors that concern training only are ignored
+            otherwise.
+    """
+    listed_problems = [p for p in problems(collection) if learning or not p.learning]
+    unknown = [name for name in collection.accepted if name not in NAMES]
+    if unknown:
+        raise FoveateError(
+            f"--force: there is no check '{unknown[0]}'; there are {', '.join(NAMES)}"
+        )
+    for problem in listed_problems:
+        if problem.severity == "error" and problem.name not in collection.accepted:
+            raise FoveateError(
+                f"{collection.source}, {problem}; correct it, or accept it with --force "
+                f"{problem.name}"
+            )
+    return listed_problems
 
 
 def _of_classes(view: View) -> Iterator[Problem]:

@@ -45,6 +45,7 @@ class Collection:
         missing: True for missing numbers of the bank, shape (N, d); None where none are.
         roles: Role of every column of the files.
         reading_problems: What the reader has to report.
+        accepted: Names of checks whose errors the user accepts.
 
     Example:
         >>> bag = pad([torch.ones(2, 3), torch.zeros(1, 3)], torch.tensor([0, 1]))
@@ -68,6 +69,7 @@ class Collection:
     missing: Tensor | None = None
     roles: tuple[ColumnRole, ...] = ()
     reading_problems: tuple[Problem, ...] = ()
+    accepted: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -64,6 +64,8 @@ class Columns(Settings):
     """The classes there may be, in order; "none" or "NA" is a class only if it is named here."""
     merge_labels: bool = False
     """Merge labels that differ only by case, Unicode form or spaces."""
+    force: Words = ()
+    """Names of errors of `foveate check` that are accepted."""
 
     def named(self, name: str) -> str | None:
         """The column that the user names; None if it is to be found by its usual name."""

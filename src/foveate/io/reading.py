@@ -1,6 +1,7 @@
 """A user's files as bags; the layout is recognised from the path."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -42,6 +43,7 @@ def read_bags(
     header: bool = True,
     missing: Literal["impute", "refuse"] = "impute",
     merge_labels: bool = False,
+    force: Sequence[str] = (),
     features: Sequence[str] = (),
     classes: Sequence[str] | None = None,
     labelled: bool | None = None,
@@ -65,6 +67,7 @@ def read_bags(
         header: Whether line 1 of a CSV file names the columns; without it they are c1, c2, ….
         missing: "impute" keeps missing numbers as NaN, "refuse" makes them an error.
         merge_labels: Merge labels that differ only by case, Unicode form or spaces.
+        force: Names of errors of :func:`foveate.io.check.problems` that are accepted.
         features: Columns that must be features whatever they hold, those of a trained model.
         classes: The classes there may be, in order, such as those of a trained model.
         labelled: True: bags without a label are left out; False: labels are not read; None: bags
@@ -87,6 +90,7 @@ def read_bags(
         "missing": missing,
         "merge_labels": merge_labels,
         "classes": classes,
+        "force": force,
     }
     flags, path = Columns(**given), Path(path)
     try:
@@ -96,7 +100,7 @@ def read_bags(
         raise FoveateError(f"{str(path)[:80]}… cannot be opened: {error.strerror}") from None
     read = _of_folder if path.is_dir() else _of_file
     bags = read(path, flags, None if merge_labels else classes, labelled, report, features)
-    bags = merged(bags, classes) if merge_labels else bags
+    bags = replace(merged(bags, classes) if merge_labels else bags, accepted=flags.force)
     return bags.with_labels_only() if labelled else bags
 
 

@@ -14,8 +14,9 @@ from typing import Any
 from foveate.errors import RunInterrupted
 from foveate.jobs.engine import Engine, Task, execute
 from foveate.jobs.job import CHECKPOINT, Job, open_job
+from foveate.records.locking import lock_run
 from foveate.records.record import write_atomically
-from foveate.records.runs import Run, create_run
+from foveate.records.runs import Run, create_run, versions
 from foveate.types import PartProgress, StepProgress
 
 __all__ = ["IN_PROCESS", "resume_job", "run_part", "start_job"]
@@ -74,6 +75,11 @@ def resume_job(
 
 
 def _run_missing_parts(run: Run, job: Job, report: PartProgress | None, engine: Engine) -> Run:
+    with lock_run(run.path):
+        return _run_locked(run, job, report, engine)
+
+
+def _run_locked(run: Run, job: Job, report: PartProgress | None, engine: Engine) -> Run:
     start = time.monotonic()
     inputs = job.write_inputs(run.path, for_workers=not engine.in_process)
     missing = {name: after for name, after in job.parts().items() if not run.has(name)}
@@ -89,7 +95,13 @@ def _run_missing_parts(run: Run, job: Job, report: PartProgress | None, engine: 
     for name in inputs:
         shutil.rmtree(run.path / name, ignore_errors=True)
     seconds = (run.manifest.get("seconds") or 0.0) + time.monotonic() - start
-    return run.update(status="done", seconds=seconds, cpu_seconds=_cpu_seconds(run), **entries)
+    return run.update(
+        status="done",
+        seconds=seconds,
+        cpu_seconds=_cpu_seconds(run),
+        part_versions=_part_versions(run),
+        **entries,
+    )
 
 
 def _call(job: Job, run: Run, engine: Engine) -> tuple[Any, dict[str, Any]]:
@@ -116,7 +128,7 @@ def run_part(folder: Path, name: str, *, job: Job, progress: StepProgress) -> No
     own.mkdir(parents=True, exist_ok=True)
     clock = _CpuClock(own / "spent.txt", progress)
     record = job.run_part(name, folder, clock)
-    meta = {**record.meta, "spent": clock.seconds()}
+    meta = {**record.meta, "spent": clock.seconds(), "versions": versions()}
     replace(record, meta=meta).save(own / "record.npz")
     (own / CHECKPOINT).unlink(missing_ok=True)
     clock.path.unlink(missing_ok=True)
@@ -145,6 +157,12 @@ class _CpuClock:
             write_atomically(self.path, lambda file: file.write(text))
             self._saved = time.process_time()
         self._progress(done, total)
+
+
+def _part_versions(run: Run) -> dict[str, Any]:
+    """Versions of the packages that computed each part; of older runs, those of the run."""
+    old = run.manifest.get("versions", {})
+    return {name: record.meta.get("versions", old) for name, record in run.records().items()}
 
 
 def _cpu_seconds(run: Run) -> float | None:

@@ -1,4 +1,4 @@
-"""What the lab can be asked to do in a process of its own: settings, checked, with limits."""
+"""Settings of the jobs that the lab runs in worker processes, checked and limited."""
 
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
@@ -9,18 +9,18 @@ from foveate.training.plan import default_paradigms
 
 __all__ = [
     "TASKS",
-    "FitOwn",
-    "Job",
+    "ExperimentJob",
+    "FitRequest",
+    "JobRequest",
     "Map",
-    "OwnBags",
-    "Rerun",
-    "Study",
     "Task",
+    "TextJob",
     "TrainJob",
+    "UploadJob",
     "lab_paradigms",
 ]
 
-MOST_MEMBERS = 192  # seeds times paradigms
+MAX_MEMBERS = 192  # seeds times paradigms
 Name = Literal[
     "error-mode-1",
     "error-mode-2",
@@ -159,15 +159,15 @@ class TrainJob(Settings):
             )
         if len(set(self.paradigms)) < len(self.paradigms):
             raise ValueError("a paradigm can be chosen once")
-        if self.seeds * len(self.paradigms) > MOST_MEMBERS:
+        if self.seeds * len(self.paradigms) > MAX_MEMBERS:
             raise ValueError(
-                f"seeds times paradigms can be {MOST_MEMBERS} at most, "
+                f"seeds times paradigms can be {MAX_MEMBERS} at most, "
                 f"got {self.seeds * len(self.paradigms)}"
             )
         return self
 
 
-class Rerun(Settings):
+class ExperimentJob(Settings):
     """An experiment behind some claims, run again."""
 
     kind: Literal["experiment"] = "experiment"
@@ -178,7 +178,7 @@ class Rerun(Settings):
     minutes: Annotated[float, Field(gt=0, le=180)] = 60.0
 
 
-class Study(Settings):
+class TextJob(Settings):
     """A text model that is trained and then asked: a reader of texts, or an aligner of pairs."""
 
     kind: Literal["words"] = "words"
@@ -195,31 +195,50 @@ class Study(Settings):
 
 
 Column = Annotated[str, Field(max_length=200)]
+ColumnRole = Literal[
+    "bag", "label", "group", "relevance", "place", "split", "text", "feature", "left out"
+]
+SINGLE_ROLES = ("bag", "label", "text", "group", "relevance", "split")
 
 
-class OwnBags(Settings):
+class UploadJob(Settings):
     """A user's file: read and checked, then fitted and examined when that is asked for."""
 
     kind: Literal["own"] = "own"
     path: str
-    """Where the lab has put the file; never a request's word."""
+    """Where the lab has stored the file; never taken from a request."""
     name: Annotated[str, Field(max_length=300)]
     """What the user calls it."""
-    bag: Column = "bag"
-    """Column that names the bag of a row."""
-    label: Column = "label"
-    """Column of labels."""
-    text: Column | None = None
-    """Column of texts."""
-    group: Column | None = None
-    """Column of what must not be parted, such as a patient."""
-    relevance: Column | None = None
-    """Column that marks relevant segments."""
+    roles: dict[Column, ColumnRole] = Field(default_factory=dict)
+    """Role of each column that the user has set."""
     minutes: Annotated[float, Field(gt=0, le=120)] = 30.0
     """When it is stopped, whatever it has reached."""
 
+    @model_validator(mode="after")
+    def _roles_are_possible(self) -> Self:
+        for role in ("bag", "label", "text", "group", "relevance", "split"):
+            named = [column for column, given in self.roles.items() if given == role]
+            if len(named) > 1:
+                raise ValueError(f"one column can be the {role}, got {' and '.join(named)}")
+        return self
 
-class FitOwn(Settings):
+    def columns(self) -> dict[str, Any]:
+        """The roles as keywords of :func:`foveate.io.read_bags`.
+
+        Example:
+            >>> UploadJob(path="x", name="x", roles={"id": "bag", "a": "feature"}).columns()
+            {'bag': 'id', 'segment': ('a',)}
+        """
+        by_role: dict[str, list[str]] = {}
+        for column, role in self.roles.items():
+            by_role.setdefault(role, []).append(column)
+        single = {role: names[0] for role, names in by_role.items() if role in SINGLE_ROLES}
+        places = {"places": tuple(by_role["place"])} if "place" in by_role else {}
+        features = "feature" in by_role and "text" not in by_role
+        return {**single, **places, **({"segment": tuple(by_role["feature"])} if features else {})}
+
+
+class FitRequest(Settings):
     """How a user's bags are fitted from the page."""
 
     paradigms: Annotated[Words, Field(min_length=1, max_length=6)] = Field(
@@ -227,7 +246,9 @@ class FitOwn(Settings):
     )
     seeds: Annotated[int, Field(ge=1, le=10)] = 3
     epochs: Annotated[int, Field(ge=1, le=1000)] | None = None
-    choose: Literal["accuracy", "attention"] = "accuracy"
+    absent: Words = ()
+    """Classes that mean that nothing is there."""
+    minutes: Annotated[float, Field(gt=0, le=120)] = 60.0
 
 
-Job = TrainJob | Rerun | Study | OwnBags
+JobRequest = TrainJob | ExperimentJob | TextJob | UploadJob

@@ -10,7 +10,7 @@ from foveate.errors import FoveateError
 from foveate.records.record import Array
 from foveate.records.runs import Run
 
-__all__ = ["packed", "segments_of"]
+__all__ = ["pack_segments", "segments_of"]
 
 
 def segments_of(run: Run, parts: list[str], member: int, bag: int) -> dict[str, Any]:
@@ -23,8 +23,8 @@ def segments_of(run: Run, parts: list[str], member: int, bag: int) -> dict[str, 
         bag: Which of them.
 
     Returns:
-        ``segments`` as :func:`packed`; ``evidence``, for each part the class probabilities that g
-        gives every segment by itself, (m, C). Else ``missing``.
+        ``segments`` as :func:`pack_segments`; ``evidence``, for each part the class
+        probabilities that g gives every segment by itself, (m, C). Else ``missing``.
     """
     try:
         found = {part: _read(str(run.path), part, member) for part in parts}
@@ -32,14 +32,14 @@ def segments_of(run: Run, parts: list[str], member: int, bag: int) -> dict[str, 
         evidence = {part: _evidence(model, own, bag) for part, (own, model) in found.items()}
     except (FoveateError, OSError) as error:
         return {"missing": f"the bags cannot be drawn again: {error}"}
-    return {"segments": packed(_stored(rows)[0]), "evidence": evidence}
+    return {"segments": pack_segments(_stored(rows)[0]), "evidence": evidence}
 
 
-def packed(segments: Array) -> dict[str, Any]:
+def pack_segments(segments: Array) -> dict[str, Any]:
     """Segments (m, *) as a browser takes them: bytes of pictures, or plain numbers.
 
     Example:
-        >>> packed(np.zeros((2, 2)))["kind"], packed(np.zeros((3, 1, 8, 8)))["shape"]
+        >>> pack_segments(np.zeros((2, 2)))["kind"], pack_segments(np.zeros((3, 1, 8, 8)))["shape"]
         ('point', [8, 8, 1])
     """
     from foveate.report.drawing.segments import kind_of

@@ -1,6 +1,6 @@
-r"""Attention over words that have looked at each other: self-attention, then focus and classify.
+r"""Attention over contextual words: self-attention, then focus and classify.
 
-"HateXplain-2" of [vr23] Sec. 5: one layer of self-attention with two heads stands before f.
+"HateXplain-2" of [vr23] Sec. 5: one layer of self-attention with two heads precedes f.
 """
 
 import torch
@@ -16,7 +16,7 @@ __all__ = ["Contextual", "SelfAttention"]
 
 
 class SelfAttention(nn.Module):
-    r"""Every segment becomes a mixture of all that exist, without a word on where they stand.
+    r"""Self-attention over the segments of a bag, without position embeddings.
 
     :math:`h_i = W_o\,[\textstyle\sum_j a^k_{ij} V^k e_j]_{k}`,
     :math:`a^k_{i\cdot} = \mathrm{softmax}(\langle Q^k e_i, K^k e_j\rangle / \sqrt{d/K})`.
@@ -35,23 +35,23 @@ class SelfAttention(nn.Module):
         self.out = nn.Linear(width, width)
 
     def forward(self, e: Tensor, mask: Tensor | None) -> Tensor:
-        """Segments (B, m, d) to contextual ones (B, m, d); those not in ``mask`` are not seen."""
+        """Segments (B, m, d) to contextual ones (B, m, d); those outside ``mask`` are ignored."""
         q, k, v = (
             part.unflatten(2, (self.heads, -1)).transpose(1, 2)
             for part in self.into(e).chunk(3, dim=2)
         )
-        likeness = q @ k.mT / q.shape[-1] ** 0.5
+        similarity = q @ k.mT / q.shape[-1] ** 0.5
         if mask is not None:
-            likeness = likeness.masked_fill(~mask[:, None, None, :], -torch.inf)
-        return self.out((likeness.softmax(3) @ v).transpose(1, 2).flatten(2))
+            similarity = similarity.masked_fill(~mask[:, None, None, :], -torch.inf)
+        return self.out((similarity.softmax(3) @ v).transpose(1, 2).flatten(2))
 
 
 class Contextual(AttentionModel):
     r"""Words, self-attention, then f and g on the contextual vector :math:`\phi_j = h_j`.
 
     [vr23] Sec. 5, HateXplain-2: word vectors of 100 numbers, 2 heads, f 100-50-1; g is that of
-    HateXplain-1, 100-200-k. The paper names no residual connection and no normalisation, and here
-    there is none.
+    HateXplain-1, 100-200-k. The paper mentions no residual connection and no normalisation; there
+    is none here.
 
     Args:
         words: Number of words W; segments are their ids.
@@ -81,7 +81,7 @@ class Contextual(AttentionModel):
         return Focus(s, softmax(s, mask), h)
 
     def _vectors(self, x: Segments) -> Tensor:
-        """Word vectors, shape (B, m, d); a word that recurs is looked up once."""
+        """Word vectors, shape (B, m, d); a repeated word is looked up once."""
         shared = shared_bank(x)
         if shared is None:
             return self.words(stored(x))

@@ -140,9 +140,9 @@ class EfficientNetLite0(nn.Module):
         """From colour images in [0, 1], shape (N, 3, H, W), to the features of the layer."""
         x = (x - self.mean) / self.std
         x = F.relu6(self._bn0(self._conv_stem(x)), inplace=True)
-        for place, block in enumerate(self._blocks):
+        for position, block in enumerate(self._blocks):
             x = block(x)
-            if self.layer == f"block{place}":
+            if self.layer == f"block{position}":
                 return x
         x = F.relu6(self._bn1(self._conv_head(x)), inplace=True)
         if self.layer == "head":
@@ -222,9 +222,9 @@ def _must_match(got: Mapping[str, torch.Size], net: nn.Module, path: Path) -> No
         ],
     }
     if any(odd.values()):
-        found = [
+        problems = [
             f"{len(v)} {k} ({', '.join(v[:3])}{' …' * (len(v) > 3)})" for k, v in odd.items() if v
         ]
         raise FoveateError(
-            f"{path} does not hold the tensors of EfficientNet-Lite0: {'; '.join(found)}"
+            f"{path} does not hold the tensors of EfficientNet-Lite0: {'; '.join(problems)}"
         )

@@ -1,4 +1,4 @@
-"""The focus–classify attention model (FCAM), and a focus held fixed."""
+"""The focus–classify attention model (FCAM), and a model with fixed attention."""
 
 from abc import ABC, abstractmethod
 from typing import ClassVar, NamedTuple
@@ -14,12 +14,12 @@ __all__ = ["FCAM", "AttentionModel", "FixedFocus", "Focus"]
 
 
 class Focus(NamedTuple):
-    """What a model makes of the segments of B bags.
+    """Scores, attention and representation of the segments of B bags.
 
     Args:
         s: Scores, shape (B, m).
         alpha: Attention, shape (B, m).
-        h: What the classifier reads of each segment, shape (B, m, *).
+        h: The input of the classifier for each segment, shape (B, m, *).
     """
 
     s: Tensor
@@ -28,7 +28,7 @@ class Focus(NamedTuple):
 
 
 class AttentionModel(nn.Module, ABC):
-    """A model with a classifier ``g`` and a way to attend; the contract of all training."""
+    """The contract of trainable models: a classifier ``g`` and :meth:`attend`."""
 
     g: nn.Module
     needs_z: ClassVar[bool] = False
@@ -79,22 +79,25 @@ class FCAM(AttentionModel):
 
     def _score(self, rows: Tensor) -> Tensor:
         """Scores of N segments, shape (N, 1)."""
-        s, n = self.f(rows), rows.shape[0]  # not len(rows), which an exporter takes for a constant
+        s, n = (
+            self.f(rows),
+            rows.shape[0],
+        )  # not len(rows), which an ONNX exporter treats as a constant
         if s.numel() != n:
-            raise FoveateError(f"f must give one score a segment, got {s.numel() // n}")
+            raise FoveateError(f"f must return one score per segment, got {s.numel() // n}")
         return s.reshape(n, 1)
 
     def _score_and_represent(self, rows: Tensor) -> Tensor:
         """Scores and φ of N segments side by side, shape (N, 1 + |φ|), in one pass through f."""
-        caught: list[Tensor] = []
+        outputs: list[Tensor] = []
         layer = self.f.get_submodule(self.layer or "")
-        hook = layer.register_forward_hook(lambda _module, _args, output: caught.append(output))
+        hook = layer.register_forward_hook(lambda _module, _args, output: outputs.append(output))
         try:
             s = self._score(rows)
         finally:
             hook.remove()
-        self._phi_shape = caught[0].shape[1:]
-        return torch.cat([s, caught[0].flatten(1)], 1)
+        self._phi_shape = outputs[0].shape[1:]
+        return torch.cat([s, outputs[0].flatten(1)], 1)
 
     def _split(self, joint: Segments) -> tuple[Segments, Segments]:
         phi = map_stored(lambda rows: rows[..., 1:].unflatten(-1, self._phi_shape), joint)
@@ -104,7 +107,7 @@ class FCAM(AttentionModel):
 class FixedFocus(AttentionModel):
     r"""A focus that gives α to the relevant segment and (1−α)/(m−1) to each other. [vr23] Sec. 3
 
-    With several relevant segments, α is shared among them and 1−α among the rest. Reads z, by name.
+    With several relevant segments, α is shared among them and 1−α among the rest. It reads z.
 
     Args:
         g: The classifier.
@@ -129,10 +132,10 @@ class FixedFocus(AttentionModel):
 
     def attend(self, x: Segments, mask: Tensor | None, z: Tensor | None = None) -> Focus:
         if z is None:
-            raise FoveateError("a fixed focus needs to be told the relevant segments z")
+            raise FoveateError("a fixed focus needs the relevant segments z")
         inside = z.to(self.alpha.dtype)
         outside = 1 - inside if mask is None else mask.to(self.alpha.dtype) * (1 - inside)
         on = self.alpha * inside / inside.sum(1, keepdim=True).clamp_min(1)
         off = (1 - self.alpha) * outside / outside.sum(1, keepdim=True).clamp_min(1)
-        given = on + off  # less than 1 where a bag has only relevant segments, or none
-        return Focus(inside, given / given.sum(1, keepdim=True), x)
+        total = on + off  # less than 1 where a bag has only relevant segments, or none
+        return Focus(inside, total / total.sum(1, keepdim=True), x)

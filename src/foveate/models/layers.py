@@ -1,4 +1,4 @@
-"""ReLU networks that run as one function."""
+"""ReLU networks as one autograd function."""
 
 from typing import Any
 
@@ -7,14 +7,14 @@ from torch import Tensor, nn
 
 __all__ = ["Layers"]
 
-MANY = 2**20  # numbers of a layer's inputs: above, a product with a turned weight is a fifth slower
+MANY = 2**20  # numbers of a layer's input: above, a product with a transposed weight is slower
 
 
 class Layers(nn.Sequential):
     """A flattening, then linear layers with a ReLU between any two.
 
-    It gives what its layers give one after another; as one function it is a fifth faster in a
-    stack. Where a layer is of another kind, or someone looks at its output, they run one by one.
+    It computes the same as the layers in sequence; as one function it is a fifth faster in a stack.
+    If a layer has another type or a forward hook, the layers run one by one.
     """
 
     def forward(self, x: Tensor) -> Tensor:
@@ -29,8 +29,8 @@ class Layers(nn.Sequential):
 class _Chain(torch.autograd.Function):
     """From x (…, N, d) and the weights (…, o, i) and biases (…, o) of all layers to their outputs.
 
-    Biases are added and negative numbers cut off in place, and the gradient of a weight is made in
-    the order in which the weight lies.
+    Biases and ReLUs are applied in place, and the gradient of a weight has the memory layout of the
+    weight.
     """
 
     @staticmethod
@@ -50,25 +50,25 @@ class _Chain(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> tuple[Tensor | None, ...]:
-        x, *kept = ctx.saved_tensors
+        x, *saved = ctx.saved_tensors
         depth = len(grads)
-        weights, biases = kept[: 2 * depth : 2], kept[1 : 2 * depth : 2]
-        below, d, found = (x, *kept[2 * depth :]), grads[-1], []
-        scale: Tensor | None = None  # of d's columns, still to be multiplied on what is made of d
+        weights, biases = saved[: 2 * depth : 2], saved[1 : 2 * depth : 2]
+        below, d, gradients = (x, *saved[2 * depth :]), grads[-1], []
+        scale: Tensor | None = None  # factor of d's columns, applied to the products with d
         for k in reversed(range(depth)):
             bias = None if biases[k] is None else d.sum(-2)
             weight, w = _outer(d, below[k]), weights[k]
             if scale is not None:
                 bias = None if bias is None else bias * scale
                 weight, w = weight * scale.unsqueeze(-1), w * scale.unsqueeze(-1)
-            found += [bias, weight]
-            if k and w.shape[-2] == 1:  # d is one column: its product with w waits
+            gradients += [bias, weight]
+            if k and w.shape[-2] == 1:  # d is one column: postpone its product with w
                 d, scale = d.expand(below[k].shape), w[..., 0, :]
             elif k or ctx.needs_input_grad[0]:
                 d, scale = d @ w, None
             if k:
                 d = torch.ops.aten.threshold_backward(d, below[k], 0)
-        return d if ctx.needs_input_grad[0] else None, *reversed(found)
+        return d if ctx.needs_input_grad[0] else None, *reversed(gradients)
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], *inputs: Tensor | None) -> Any:
@@ -84,7 +84,7 @@ def _by_member(size: int, part: Tensor | None, axis: int | None) -> Tensor | Non
 
 
 def _outer(d: Tensor, h: Tensor) -> Tensor:
-    """The products dᵀh, shape (…, o, i), in the order that suits how the factors lie in memory."""
+    """The products dᵀh, shape (…, o, i), in the faster order for the layout of the factors."""
     if d.shape[-1] == 1 or h.stride(-2) < h.stride(-1):
         return (h.mT @ d).mT
     return d.mT @ h

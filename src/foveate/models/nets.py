@@ -14,7 +14,7 @@ from foveate.registry import Registry
 
 __all__ = ["NETS", "ROOM", "Pair", "direct", "linear", "mlp", "pair"]
 
-ROOM = 2**15  # words that a table of word vectors has room for where their number is not said
+ROOM = 2**15  # rows of the embedding table where the number of words is not given
 
 
 class Pair(NamedTuple):
@@ -30,7 +30,7 @@ NETS: Registry[Builder] = Registry("net")
 
 
 class Linear(nn.Linear):
-    """An affine map that computes a single output along rows that lie side by side in memory."""
+    """An affine map that computes a single output of column-major rows without a copy."""
 
     def forward(self, x: Tensor) -> Tensor:
         if self.out_features == 1 and x.stride(0) < x.stride(1):
@@ -39,9 +39,9 @@ class Linear(nn.Linear):
 
 
 class Convolution(nn.Conv2d):
-    """A convolution of images that lie with their channels last in memory.
+    """A convolution in the channels-last memory format.
 
-    The same function; on a CPU it takes half the time, with the pooling behind it and the way back.
+    On a CPU, forward and backward pass with the pooling that follows take half the time.
     """
 
     def forward(self, x: Tensor) -> Tensor:
@@ -127,8 +127,8 @@ def _mode3(shape: tuple[int, ...], classes: int, last: bool) -> Pair:
 def _gaussians(shape: tuple[int, ...], classes: int, last: bool) -> Pair:
     """f d-50-50-1; g d-50-k, or 50-50-k on f's last hidden layer. [pvr22] appendix
 
-    The released f has no biases and Xavier-normal weights; with biases it finds the foreground
-    every time, and the published error is not there.
+    The released f has no biases and Xavier-normal weights; with biases it always finds the
+    foreground, and the published error does not occur.
     """
     f = mlp(prod(shape), 1, (50, 50), bias=False)
     _xavier(f)
@@ -198,8 +198,8 @@ def _pvr22(shape: tuple[int, ...], classes: int, last: bool) -> Pair:
 def _hatexplain_1(shape: tuple[int, ...], classes: int, last: bool) -> Pair:
     """Word vectors of 100 numbers, f 100-200-1 and g 100-200-k on them. [vr23] Sec. 5
 
-    Segments are word ids, of shape (); a shape (W,) says how many words there are. What is averaged
-    is the word vector, since ids cannot be, or f's hidden layer.
+    Segments are word ids, of shape (); a shape (W,) gives the number of words. The word
+    vectors are averaged, since ids cannot be, or f's hidden layer.
     """
     f = nn.Sequential()
     f.add_module("words", nn.Embedding(shape[0] if shape else ROOM, 100))
@@ -228,13 +228,13 @@ def _xavier(net: nn.Module) -> None:
 
 
 def _name_of_last(f: nn.Sequential, width: int) -> str:
-    """The activation behind the last linear layer of a width."""
-    places = [
+    """The name of the activation after the last linear layer of a width."""
+    layers = [
         k
         for k, module in enumerate(f)
         if isinstance(module, nn.Linear) and module.out_features == width
     ]
-    return str(places[-1] + 1)
+    return str(layers[-1] + 1)
 
 
 def _needs_cifar(shape: tuple[int, ...], name: str) -> None:

@@ -1,4 +1,4 @@
-"""A learnt segment at the head of every bag, for attention to rest on without evidence."""
+"""A learned first segment in every bag that takes the attention where there is no evidence."""
 
 from collections.abc import Sequence
 
@@ -9,14 +9,14 @@ from foveate.bags.bag import Bag
 from foveate.bags.segments import Mosaics, Segments, as_mosaics, replace_first
 from foveate.models.focus import AttentionModel, Focus
 
-__all__ = ["NullSegment", "with_place_for_null"]
+__all__ = ["NullSegment", "add_null_segment"]
 
 
 class NullSegment(AttentionModel):
-    """Any model that reads segments of numbers, with segment 0 of every bag learnt.
+    """Any model that reads numeric segments, with segment 0 of every bag learned.
 
-    What the bags hold at place 0 (see :func:`with_place_for_null`) is never read. It starts as
-    zeros: of standardised columns, the average segment.
+    The content of the bags at position 0 (see :func:`add_null_segment`) is never read. The null
+    segment is initialised to zeros, the mean segment of standardised columns.
 
     Args:
         model: The model that reads the bags.
@@ -30,36 +30,36 @@ class NullSegment(AttentionModel):
 
     @property
     def g(self) -> nn.Module:  # type: ignore[override]
-        """The classifier of the model inside."""
+        """The classifier of the inner model."""
         return self.model.g
 
     def attend(self, x: Segments, mask: Tensor | None, z: Tensor | None = None) -> Focus:
         return self.model.attend(replace_first(x, self.null), mask, z)
 
 
-def with_place_for_null(bag: Bag, row: Tensor | None = None, known: Tensor | None = None) -> Bag:
-    """The bags with one more segment, at place 0, which is row 0 of the bank.
+def add_null_segment(bag: Bag, row: Tensor | None = None, known: Tensor | None = None) -> Bag:
+    """The bags with one more segment at position 0, which is row 0 of the bank.
 
     Args:
         bag: Bags cut from a bank.
-        row: What stands there, shape of a segment; zeros unless given.
-        known: Which bags' relevance is known, shape (n,); where it is and no segment is relevant,
-            the null segment is.
+        row: The content of that segment, shape of a segment; zeros unless given.
+        known: Whether the relevance of each bag is known, shape (n,); where it is and no segment
+            is relevant, the null segment is.
 
     Example:
         >>> from foveate.bags.bag import pad
         >>> bag = pad([torch.ones(2, 3), torch.ones(1, 3)], torch.tensor([0, 1]))
-        >>> with_place_for_null(bag).x.index.tolist()
+        >>> add_null_segment(bag).x.index.tolist()
         [[0, 1, 2], [0, 3, 1]]
     """
     bank, index, _ = as_mosaics(bag.x)
     first = torch.zeros_like(bank[:1]) if row is None else row[None].to(bank.dtype)
     zero, n = index.new_zeros(len(index), 1), len(index)
-    there = torch.ones(n, 1, dtype=torch.bool)
+    exists = torch.ones(n, 1, dtype=torch.bool)
     z = bag.z
     if z is not None:
-        sure = torch.ones(n, dtype=torch.bool) if known is None else known
-        z = torch.cat([(sure & ~z.any(1))[:, None], z], 1)
-    mask = None if bag.mask is None else torch.cat([there, bag.mask], 1)
+        certain = torch.ones(n, dtype=torch.bool) if known is None else known
+        z = torch.cat([(certain & ~z.any(1))[:, None], z], 1)
+    mask = None if bag.mask is None else torch.cat([exists, bag.mask], 1)
     x = Mosaics(torch.cat([first, bank]), torch.cat([zero, index + 1], 1))
     return Bag(x, bag.y, z, mask, bag.group)

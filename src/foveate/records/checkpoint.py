@@ -1,4 +1,4 @@
-"""Checkpoints: tensors and a few numbers in one safetensors file, written whole or not at all."""
+"""Checkpoints: tensors and JSON in one safetensors file with a checksum, written atomically."""
 
 import json
 from pathlib import Path
@@ -10,6 +10,7 @@ from safetensors.torch import load, save
 from torch import Tensor
 
 from foveate.errors import FoveateError
+from foveate.records.checksums import advice, seal_safetensors, verify_safetensors
 from foveate.records.record import write_atomically
 
 __all__ = ["load_checkpoint", "save_checkpoint"]
@@ -21,16 +22,20 @@ def save_checkpoint(path: Path, tensors: dict[str, Tensor], meta: dict[str, Any]
     """Write ``tensors`` and ``meta`` (which JSON can hold) to ``path``."""
     text = torch.frombuffer(bytearray(json.dumps(meta).encode()), dtype=torch.uint8)
     whole = {k: v.detach().contiguous().clone() for k, v in tensors.items()} | {META: text}
-    write_atomically(path, lambda file: file.write(save(whole)))
+    write_atomically(path, seal_safetensors(save(whole)))
 
 
 def load_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Read what :func:`save_checkpoint` wrote."""
+    """Read what :func:`save_checkpoint` wrote, and verify its checksum."""
     try:
-        tensors = load(path.read_bytes())
+        content = path.read_bytes()
+        verify_safetensors(path, content)
+        tensors = load(content)
         meta = dict(json.loads(tensors.pop(META).numpy().tobytes()))
     except FileNotFoundError:
         raise FoveateError(f"there is no file {path}") from None
+    except FoveateError:
+        raise
     except (SafetensorError, KeyError, TypeError, ValueError, OSError) as error:
-        raise FoveateError(f"{path} is damaged: {error}") from None
+        raise FoveateError(f"{path} is damaged: {error}{advice(path)}") from None
     return tensors, meta

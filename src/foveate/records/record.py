@@ -1,4 +1,4 @@
-"""Record: what a training, or a closed-form flow, leaves behind; all that comes later reads it."""
+"""Record: the measurements of a training or a closed-form flow, and files of arrays."""
 
 import json
 import os
@@ -6,15 +6,25 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
 from foveate.errors import FoveateError
+from foveate.records.checksums import advice, seal_npz, verify_npz
 from foveate.types import Array
 
-__all__ = ["UMASK", "Array", "Record", "load_arrays", "save_arrays", "write_atomically"]
+__all__ = [
+    "UMASK",
+    "Array",
+    "Record",
+    "load_arrays",
+    "save_arrays",
+    "sync_folder",
+    "write_atomically",
+]
 
 
 @dataclass(frozen=True)
@@ -73,23 +83,44 @@ class Record:
 
 
 def save_arrays(path: Path, arrays: Mapping[str, Array]) -> None:
-    """Write named arrays as NPZ, whole or not at all."""
-    write_atomically(path, lambda file: np.savez_compressed(file, **arrays))  # type: ignore[arg-type]
+    """Write named arrays as NPZ with a checksum, whole or not at all."""
+    buffer = BytesIO()
+    np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
+    write_atomically(path, seal_npz(buffer.getvalue()))
 
 
 def load_arrays(path: Path) -> dict[str, Array]:
-    """Read what :func:`save_arrays` wrote; never a pickle."""
+    """Read what :func:`save_arrays` wrote and verify its checksum; never a pickle."""
     try:
-        if not zipfile.is_zipfile(path):
+        content = path.read_bytes()
+        verify_npz(path, content)
+        if not zipfile.is_zipfile(BytesIO(content)):
             raise ValueError("it is no NPZ file, or half of one")
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as data:
+        with np.load(BytesIO(content), allow_pickle=False) as data:
             return {name: data[name] for name in data.files}
+    except FoveateError:
+        raise
     except Exception as error:  # damage shows anywhere: zip, zlib, NumPy's header, a huge shape
-        raise FoveateError(f"{path} is damaged: {' '.join(str(error).split())}") from None
+        message = " ".join(str(error).split())
+        raise FoveateError(f"{path} is damaged: {message}{advice(path)}") from None
+
+
+def sync_folder(folder: Path) -> None:
+    """Write the entries of a folder to disk, so that a renamed file survives a power failure."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:  # a folder that may be written but not read, or a system without such handles
+        return
+    try:
+        os.fsync(handle)
+    except OSError:  # a file system that cannot sync folders
+        pass
+    finally:
+        os.close(handle)
 
 
 def _umask() -> int:
-    """What the user takes from others; it can be read by setting it only."""
+    """The permissions that the user withholds from others; reading them means setting them."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
@@ -122,6 +153,7 @@ def write_atomically(path: Path, content: bytes | Callable[[IO[bytes]], object])
             os.fsync(file.fileno())
         os.chmod(name, 0o666 & ~UMASK)
         os.replace(name, path)
+        sync_folder(path.parent)
     except BaseException as error:
         Path(name).unlink(missing_ok=True)
         if isinstance(error, OSError):

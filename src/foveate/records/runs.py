@@ -1,4 +1,4 @@
-"""Run directories: a manifest that says what was run, a folder a paradigm, nothing half-written.
+"""Run directories: a manifest and a folder per part; every file is written atomically.
 
 ::
 
@@ -24,9 +24,18 @@ from pathlib import Path
 from typing import Any
 
 from foveate.errors import FoveateError
-from foveate.records.record import UMASK, Array, Record, load_arrays, write_atomically
+from foveate.records.checksums import advice, seal_json, verify_json
+from foveate.records.record import UMASK, Array, Record, load_arrays, sync_folder, write_atomically
 
-__all__ = ["Run", "cache_directory", "create_run", "list_runs", "open_run", "runs_folder"]
+__all__ = [
+    "Run",
+    "cache_directory",
+    "create_run",
+    "list_runs",
+    "open_run",
+    "runs_folder",
+    "versions",
+]
 
 MANIFEST = "manifest.json"
 KINDS: dict[str, Any] = {
@@ -42,6 +51,7 @@ DEFAULTS: dict[str, Any] = {
     "sizes": {},
     "seconds": 0.0,
 }
+LONGEST_NAME = 80  # letters of a label in the name of a run directory
 NAMED = ("foveate", "torch", "numpy", "scikit-learn")
 
 
@@ -51,7 +61,7 @@ class Run:
 
     Args:
         path: Its directory.
-        manifest: What the manifest says.
+        manifest: The entries of its manifest.
     """
 
     path: Path
@@ -64,7 +74,7 @@ class Run:
 
     @property
     def done(self) -> bool:
-        """Whether every part of it was trained to the end."""
+        """Whether every part of it is finished."""
         return self.manifest["status"] == "done"
 
     def must_be(self, kind: str) -> None:
@@ -73,7 +83,7 @@ class Run:
             raise FoveateError(f"{self.path} is a {self.manifest['kind']}, not a {kind}")
 
     def part(self, name: str) -> Path:
-        """The folder of one part, made if need be."""
+        """The folder of one part, created if necessary."""
         folder = self.path / name
         _make(folder)
         return folder
@@ -91,7 +101,7 @@ class Run:
         return {name: self.record(name) for name in self.manifest["parts"] if self.has(name)}
 
     def gallery(self) -> dict[str, Array]:
-        """The held-out bags that were kept to be looked at; empty if there are none."""
+        """The held-out bags that are stored for display; empty if there are none."""
         path = self.path / "gallery.npz"
         if not path.exists():
             return {}
@@ -100,19 +110,19 @@ class Run:
     def update(self, **changes: Any) -> "Run":
         """The run with some entries of its manifest changed, on disk too."""
         manifest = {**self.manifest, **changes}
-        write_atomically(self.path / MANIFEST, lambda file: file.write(_as_json(manifest)))
+        write_atomically(self.path / MANIFEST, seal_json(manifest, indent=2))
         return Run(self.path, manifest)
 
 
 def runs_folder() -> Path:
-    """Where runs go unless told otherwise: ``$FOVEATE_RUNS``, else ``runs`` here."""
+    """The default folder of runs: ``$FOVEATE_RUNS``, else ``runs`` in the working directory."""
     return Path(os.environ.get("FOVEATE_RUNS", "runs"))
 
 
 def cache_directory() -> Path:
     """``$FOVEATE_CACHE``, else ``foveate`` in the user's cache directory."""
-    if own := os.environ.get("FOVEATE_CACHE"):
-        return Path(own)
+    if folder := os.environ.get("FOVEATE_CACHE"):
+        return Path(folder)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "foveate"
 
 
@@ -130,12 +140,16 @@ def create_run(path: Path | None, kind: str, label: str, **entries: Any) -> Run:
         "label": label,
         "status": "running",
         "created": datetime.now(UTC).isoformat(timespec="microseconds"),
-        "versions": {"python": platform.python_version(), **_versions()},
+        "versions": versions(),
         "commit": _commit(),
         **entries,
     }
     target = _free_name(kind, label) if path is None else Path(path)
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+    try:
+        taken = target.exists() and (not target.is_dir() or any(target.iterdir()))
+    except OSError as error:
+        raise FoveateError(f"cannot make {str(target)[:80]}…: {error.strerror}") from None
+    if taken:
         remedy = "go on with 'foveate resume'" if (target / MANIFEST).exists() else "choose another"
         raise FoveateError(f"{target} is not empty: {remedy}")
     _make(target.parent)
@@ -147,6 +161,7 @@ def create_run(path: Path | None, kind: str, label: str, **entries: Any) -> Run:
         fresh.chmod(0o777 & ~UMASK)
         Run(fresh, {}).update(**manifest)
         os.replace(fresh, target)
+        sync_folder(target.parent)
     except BaseException as error:
         shutil.rmtree(fresh, ignore_errors=True)
         if isinstance(error, OSError):
@@ -164,41 +179,47 @@ def open_run(path: Path | str) -> Run:
             ...
         foveate.errors.FoveateError: ...
     """
-    place = Path(path)
-    if not place.exists() and (runs_folder() / place).exists():
-        place = runs_folder() / place
-    if not place.is_dir():
-        raise FoveateError(f"there is no run directory {path}")
+    folder = Path(path)
     try:
-        manifest = json.loads((place / MANIFEST).read_text())
-        held = {**DEFAULTS, **manifest}
-        wrong = [key for key, kind in KINDS.items() if not isinstance(held.get(key), kind)]
+        if not folder.exists() and (runs_folder() / folder).exists():
+            folder = runs_folder() / folder
+    except OSError as error:
+        raise FoveateError(f"there is no run directory {path}: {error.strerror}") from None
+    if not folder.is_dir():
+        raise FoveateError(f"there is no run directory {path}")
+    file = folder / MANIFEST
+    try:
+        manifest = verify_json(file, json.loads(file.read_text("utf-8")))
+        entries = {**DEFAULTS, **manifest}
+        wrong = [key for key, kind in KINDS.items() if not isinstance(entries.get(key), kind)]
     except FileNotFoundError:
-        raise FoveateError(f"{place} is not a run: it has no {MANIFEST}") from None
-    except (ValueError, TypeError, OSError) as error:
-        raise FoveateError(f"{place / MANIFEST} is damaged: {error}") from None
+        raise FoveateError(f"{folder} is not a run: it has no {MANIFEST}") from None
+    except FoveateError:
+        raise
+    except (ValueError, TypeError, OSError, AttributeError) as error:
+        raise FoveateError(f"{file} is damaged: {error}{advice(file)}") from None
     if wrong:
-        raise FoveateError(f"{place / MANIFEST} is damaged: it lacks a sound {wrong[0]}")
-    return Run(place, manifest)
+        raise FoveateError(f"{file} is damaged: it lacks a sound {wrong[0]}")
+    return Run(folder, manifest)
 
 
 def list_runs(folder: Path | None = None) -> list[Run]:
-    """All runs in a folder, newest first; what is not a run is passed over."""
+    """All runs in a folder, newest first; other folders are skipped."""
     folder = folder or runs_folder()
     if not folder.is_dir():
         return []
-    found = []
+    runs = []
     for path in folder.iterdir():
         if path.is_dir() and (path / MANIFEST).exists() and not path.name.startswith("."):
             try:
-                found.append(open_run(path))
+                runs.append(open_run(path))
             except FoveateError:
                 continue
-    return sorted(found, key=lambda run: run.manifest["created"], reverse=True)
+    return sorted(runs, key=lambda run: run.manifest["created"], reverse=True)
 
 
 def _free_name(kind: str, label: str) -> Path:
-    stem = f"{kind}-{Path(label).stem}-{datetime.now():%Y%m%d-%H%M%S}"
+    stem = f"{kind}-{Path(label).stem[:LONGEST_NAME]}-{datetime.now():%Y%m%d-%H%M%S}"
     names = [stem, *(f"{stem}-{k}" for k in range(2, 1000))]
     return next(path for name in names if not (path := runs_folder() / name).exists())
 
@@ -210,12 +231,10 @@ def _make(folder: Path) -> None:
         raise FoveateError(f"cannot make the folder {folder}: {error.strerror}") from None
 
 
-def _as_json(manifest: Mapping[str, Any]) -> bytes:
-    return (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode()
-
-
-def _versions() -> dict[str, str]:
-    return {name: metadata.version(name) for name in NAMED}
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages that results depend on."""
+    packages = {name: metadata.version(name) for name in NAMED}
+    return {"python": platform.python_version(), **packages}
 
 
 def _commit() -> str | None:

@@ -1,4 +1,4 @@
-"""Cost: what a paradigm's training takes, counted in multiplications of f and g."""
+"""Cost of training a paradigm, counted in multiplications of f and g."""
 
 import torch
 from torch import nn
@@ -17,7 +17,7 @@ def training_cost(
 ) -> float:
     """Multiplications per training bag over all epochs, forward: m·f plus the calls of g.
 
-    The way back costs twice the way forth in every paradigm, so ratios are those of the whole.
+    The backward pass costs twice the forward pass in every paradigm, so ratios stay the same.
 
     Args:
         rule: The paradigm, whose phases may cost differently.
@@ -32,9 +32,11 @@ def training_cost(
 def epochs_within(
     budget: float, rule: Paradigm, model: AttentionModel, shape: tuple[int, ...], m: int
 ) -> int:
-    """How many epochs of a paradigm a budget of multiplications per bag pays for, at least one."""
+    """The number of epochs that fit a budget of multiplications per bag, at least one."""
     if not rule.fixed_schedule:
-        raise FoveateError("equal compute needs a switch known beforehand, got 'plateau'")
+        raise FoveateError(
+            "equal compute needs a switch epoch that is known in advance, got 'plateau'"
+        )
     costs = _per_segment(rule, model, shape, m)
     low, high = 1, 2
     while _total(rule, costs, m, high) <= budget:

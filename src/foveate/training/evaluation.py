@@ -1,4 +1,4 @@
-"""Probes: trained models and bags in, arrays out."""
+"""Evaluation of trained models: scores, attention, predictions and registered metrics."""
 
 from collections.abc import Sequence
 from math import prod
@@ -22,12 +22,12 @@ ELEMENTS = 2**25  # numbers held at a time while reading: 128 MB in single preci
 
 
 class Reading(NamedTuple):
-    """What a model makes of n bags; with a leading axis of members when read from a stack.
+    """Scores, attention and predictions for n bags; of a stack with a leading axis of members.
 
     Args:
         s: Focus scores, shape (n, m).
         alpha: Attention, shape (n, m).
-        log_p: Log-probabilities of the classes under the inference asked for, shape (n, C).
+        log_p: Log-probabilities of the classes by the paradigm's inference, shape (n, C).
         loss: The paradigm's loss, shape (n,).
     """
 
@@ -57,36 +57,36 @@ def read(model: AttentionModel, bag: Bag, paradigm: str | Paradigm = "soft") -> 
     stack = Stack(lambda: model, [0], dtype)
     trains = model.training
     part = read_stack(stack, MemberBags(bag, 1, dtype), rule)
-    model.train(trains)  # as it was given
+    model.train(trains)
     return Reading(*(value[0] for value in part))
 
 
 @torch.no_grad()
 def read_stack(
     stack: Stack,
-    pile: MemberBags,
+    bags: MemberBags,
     paradigm: Paradigm,
     members: Tensor | None = None,
     rows: Tensor | None = None,
 ) -> Reading:
-    """Every member's reading of its bags; a row of a bank is scored once, whoever holds it.
+    """Evaluate every member on its bags; a row of a bank is scored once.
 
     Args:
         stack: The models.
-        pile: Their bags.
+        bags: Their bags.
         paradigm: Whose inference and loss.
         members: Which members; None for all.
         rows: Which bags of each of these members, shape (S', n'); None for all.
     """
     stack.model.eval()
     size = len(stack) if members is None else len(members)
-    rows = torch.arange(pile.n).expand(size, -1) if rows is None else rows
-    at_once = max(1, ELEMENTS // (size * pile.m * max(1, prod(pile.segment_shape))))
-    # A bank smaller than the bags cut from it is read whole, so that nothing is scored twice.
-    outer = pile.n if pile.reuses else at_once
+    rows = torch.arange(bags.n).expand(size, -1) if rows is None else rows
+    at_once = max(1, ELEMENTS // (size * bags.m * max(1, prod(bags.segment_shape))))
+    # A bank smaller than its bags is scored as a whole, so that no row is scored twice.
+    outer = bags.n if bags.reuses else at_once
     parts = []
     for here in rows.split(outer, 1):
-        batch = pile.batch(here, members)
+        batch = bags.batch(here, members)
         parts.append(stack.run(_reading, batch, paradigm.objective(), at_once, members=members))
     return Reading(*(_joined(part, 1) for part in zip(*parts, strict=True)))
 
@@ -94,11 +94,11 @@ def read_stack(
 def _reading(model: AttentionModel, batch: Batch, rule: Paradigm, at_once: int) -> Reading:
     focus = model.attend(batch.x, batch.mask, batch.z)
     h, g = rule.classify_once(focus.h, model.g)  # for the prediction and for the loss
-    read_off = []
+    results = []
     for start in range(0, len(batch.y), at_once):
         part = slice(start, start + at_once)
-        read_off.append(rule.read(focus.alpha[part], take(h, part), g, batch.y[part]))
-    log_p, loss = (_joined(column, 0) for column in zip(*read_off, strict=True))
+        results.append(rule.read(focus.alpha[part], take(h, part), g, batch.y[part]))
+    log_p, loss = (_joined(column, 0) for column in zip(*results, strict=True))
     if rule.uses_attention:
         return Reading(focus.s, focus.alpha, log_p, loss)
     weights = rule.segment_weights(focus.alpha, h, g)
@@ -109,21 +109,21 @@ def _joined(parts: Sequence[Tensor], axis: int) -> Tensor:
     return parts[0] if len(parts) == 1 else torch.cat(list(parts), axis)
 
 
-def measure(reading: Reading, pile: MemberBags) -> dict[str, FloatArray]:
+def measure(reading: Reading, bags: MemberBags) -> dict[str, FloatArray]:
     """Every registered metric of a reading: one number a member, shape (S,), or an array (S, …).
 
     Metrics of focus need the relevant segments z; without them only the others are given.
     """
     evaluation = Evaluation(
         # scores are only compared with each other, so that their own precision is enough
-        s=_apart(reading.s),
-        scores_alpha=_apart(reading.alpha),
-        alpha=_apart(reading.alpha.double()),
-        log_p=_apart(reading.log_p.double()),
+        s=_contiguous_bags(reading.s),
+        scores_alpha=_contiguous_bags(reading.alpha),
+        alpha=_contiguous_bags(reading.alpha.double()),
+        log_p=_contiguous_bags(reading.log_p.double()),
         loss=reading.loss.double().numpy(),
-        y=pile.y.numpy(),
-        z=None if pile.z is None else _apart(pile.z),
-        mask=None if pile.mask is None else _apart(pile.mask),
+        y=bags.y.numpy(),
+        z=None if bags.z is None else _contiguous_bags(bags.z),
+        mask=None if bags.mask is None else _contiguous_bags(bags.mask),
     )
     return {
         name: metric.compute(evaluation)
@@ -132,6 +132,6 @@ def measure(reading: Reading, pile: MemberBags) -> dict[str, FloatArray]:
     }
 
 
-def _apart(values: Tensor) -> NDArray[Any]:
-    """An array (S, n, m) whose segments lie apart in memory: sums over them run along the bags."""
+def _contiguous_bags(values: Tensor) -> NDArray[Any]:
+    """An array (S, n, m) with contiguous bags, so that sums over segments are vectorised."""
     return values.mT.contiguous().mT.numpy()

@@ -1,4 +1,4 @@
-"""What tells one training from another, so that none goes on from the state of another."""
+"""The identity of a training, so that a checkpoint of another one is not resumed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass
@@ -18,19 +18,19 @@ __all__ = ["differences", "identity"]
 def identity(
     plan: Plan, paradigms: Sequence[Paradigm], seeds: Sequence[int], bags: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Plan, paradigms and seeds in words, and a fingerprint of each kind of bags.
+    """Plan, paradigms and seeds as JSON, and a fingerprint of each set of bags.
 
     Args:
-        plan: How is trained; how often the state is kept does not matter.
-        paradigms: One a member.
-        seeds: One a member.
-        bags: Bags, or one set a member, by what they are for.
+        plan: The plan; the time between checkpoints does not count.
+        paradigms: One per member.
+        seeds: One per member.
+        bags: Bags, or one set per member, by their purpose.
     """
     return {
         "plan": plan.model_dump(mode="json", exclude={"save_seconds"}),
-        "paradigms": [_named(rule) for rule in paradigms],
+        "paradigms": [_paradigm_text(rule) for rule in paradigms],
         "seeds": list(seeds),
-        **{k: _fingerprint([own] if isinstance(own, Bag) else own) for k, own in bags.items()},
+        **{k: _fingerprint([v] if isinstance(v, Bag) else v) for k, v in bags.items()},
     }
 
 
@@ -44,7 +44,7 @@ def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
     return [name for name in one if one[name] != other.get(name)]
 
 
-def _named(rule: Paradigm) -> str:
+def _paradigm_text(rule: Paradigm) -> str:
     kind = type(rule)
     return repr(rule) if is_dataclass(rule) else f"{kind.__module__}.{kind.__qualname__}"
 
@@ -61,6 +61,6 @@ def _fingerprint(bags: Sequence[Bag]) -> str:
 
 
 def _digest(values: Tensor) -> bytes:
-    own = blake2b(f"{values.dtype}{tuple(values.shape)}".encode(), digest_size=16)
-    own.update(values.detach().contiguous().numpy().data)
-    return own.digest()
+    digest = blake2b(f"{values.dtype}{tuple(values.shape)}".encode(), digest_size=16)
+    digest.update(values.detach().contiguous().numpy().data)
+    return digest.digest()

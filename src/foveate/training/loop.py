@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from torch import Tensor
+
 from foveate.attention.paradigms import Paradigm
 from foveate.bags.bag import Bag
 from foveate.errors import FoveateError
@@ -29,6 +31,7 @@ def fit(
     checkpoint: Path | None = None,
     report: Callable[[int, int], None] | None = None,
     probe: Probe | None = None,
+    validation_rows: Tensor | None = None,
     **settings: Any,
 ) -> Record:
     """Train one member per seed, all in one program, and measure them on held-out bags.
@@ -40,11 +43,13 @@ def fit(
         paradigm: How to train: a name, an object, or one object per member.
         seeds: One per member; decides initial weights, the order of bags, and what is sampled.
         plan: Sizes and rates of the training.
-        checkpoint: File to keep the state of the training in. If it is there, training goes on
+        checkpoint: File that stores the state of the training. If it exists, training resumes
             from it and ends with the same bits as if it had never stopped.
         report: Called as ``report(epochs done, epochs)``.
         probe: Measures further quantities whenever the others are measured, before the first
-            epoch and after the last included; they are kept in ``record.values``.
+            epoch and after the last included; they are stored in ``record.values``.
+        validation_rows: Rows of the training bags that are kept for early stopping, the same for
+            all members, shape (n',); drawn by ``plan.validation`` unless given.
         settings: Fields of :class:`~foveate.training.plan.Plan`, overriding those of ``plan``.
 
     Returns:
@@ -61,11 +66,15 @@ def fit(
         (4, 2)
     """
     plan = Plan(**((plan.model_dump() if plan else {}) | settings))
-    training = Training(build, train, test, paradigm, seeds, plan, probe)
+    training = Training(build, train, test, paradigm, seeds, plan, probe, validation_rows)
     if checkpoint is not None:
-        own = identity(plan, training.paradigms, seeds, {"training bags": train, "test bags": test})
+        expected = identity(
+            plan, training.paradigms, seeds, {"training bags": train, "test bags": test}
+        )
+        if validation_rows is not None:
+            expected["validation rows"] = validation_rows.tolist()
         if checkpoint.exists():
-            _go_on(training, checkpoint, own)
+            _resume(training, checkpoint, expected)
     saved = time.monotonic()
     while not training.done:
         training.run_epoch()
@@ -73,16 +82,16 @@ def fit(
             report(training.epoch, plan.epochs)
         if checkpoint is not None and time.monotonic() - saved >= plan.save_seconds:
             tensors, meta = training.snapshot()
-            save_checkpoint(checkpoint, tensors, {**meta, "of": own})
+            save_checkpoint(checkpoint, tensors, {**meta, "of": expected})
             saved = time.monotonic()
     return training.record()
 
 
-def _go_on(training: Training, checkpoint: Path, own: dict[str, Any]) -> None:
+def _resume(training: Training, checkpoint: Path, expected: dict[str, Any]) -> None:
     tensors, meta = load_checkpoint(checkpoint)
-    if differ := differences(own, meta.get("of", {})):
+    if differ := differences(expected, meta.get("of", {})):
         raise FoveateError(
             f"{checkpoint} is the state of another training, its {' and '.join(differ)} differ: "
-            "remove it to start anew"
+            "remove it to start again"
         )
     training.restore(tensors, meta)

@@ -1,7 +1,7 @@
-"""Optimisers over stacked members: one matrix of parameters, a row a member.
+"""Optimisers over stacked members: one matrix of parameters, one row per member.
 
-The arithmetic is torch.optim's. What torch.optim cannot do is what a stack needs: a learning rate
-and a step count per member, a fresh start for some members, a halt for others.
+The arithmetic is that of torch.optim, which has no learning rate and step count per row and cannot
+reset or pause some rows.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ Update = Callable[[Tensor, Tensor, State, Tensor, "Settings"], None]
 
 @dataclass(frozen=True)
 class Settings:
-    """Numbers that all members share."""
+    """Hyper-parameters shared by all members."""
 
     momentum: float = 0.9
     weight_decay: float = 0.0
@@ -68,23 +68,23 @@ class StackedOptimizer:
             self.state[k][members] = v
 
     def restart(self, members: Tensor) -> None:
-        """Forget what was gathered for some members, as a new optimiser would."""
+        """Reset the state of some members."""
         for value in self.state.values():
             value[members] = 0
 
 
-def _sgd(flat: Tensor, grad: Tensor, state: State, lr: Tensor, use: Settings) -> None:
-    if use.weight_decay:
-        grad = grad + use.weight_decay * flat
+def _sgd(flat: Tensor, grad: Tensor, state: State, lr: Tensor, settings: Settings) -> None:
+    if settings.weight_decay:
+        grad = grad + settings.weight_decay * flat
     state["steps"] += 1
-    state["momentum"].mul_(use.momentum).add_(grad)
+    state["momentum"].mul_(settings.momentum).add_(grad)
     flat.sub_(lr * state["momentum"])
 
 
-def _adam(flat: Tensor, grad: Tensor, state: State, lr: Tensor, use: Settings) -> None:
-    if use.weight_decay:
-        grad = grad + use.weight_decay * flat
-    b1, b2 = use.betas
+def _adam(flat: Tensor, grad: Tensor, state: State, lr: Tensor, settings: Settings) -> None:
+    if settings.weight_decay:
+        grad = grad + settings.weight_decay * flat
+    b1, b2 = settings.betas
     state["steps"] += 1
     state["mean"].lerp_(grad, 1 - b1)
     state["square"].mul_(b2).addcmul_(grad, grad, value=1 - b2)
@@ -92,13 +92,13 @@ def _adam(flat: Tensor, grad: Tensor, state: State, lr: Tensor, use: Settings) -
     # The root of an exact zero takes fifteen times as long as that of the smallest number, which
     # is as good: eps is far above both.
     spread = state["square"].clamp_min(torch.finfo(flat.dtype).tiny).sqrt_()
-    spread.div_((1 - b2 ** state["steps"]).sqrt()).add_(use.eps)
+    spread.div_((1 - b2 ** state["steps"]).sqrt()).add_(settings.eps)
     flat.sub_((state["mean"] / spread).mul_(scale))
 
 
-def _adamw(flat: Tensor, grad: Tensor, state: State, lr: Tensor, use: Settings) -> None:
-    flat.mul_(1 - lr * use.weight_decay)
-    _adam(flat, grad, state, lr, Settings(use.momentum, 0.0, use.betas, use.eps))
+def _adamw(flat: Tensor, grad: Tensor, state: State, lr: Tensor, settings: Settings) -> None:
+    flat.mul_(1 - lr * settings.weight_decay)
+    _adam(flat, grad, state, lr, Settings(settings.momentum, 0.0, settings.betas, settings.eps))
 
 
 OPTIMIZERS: dict[str, Update] = {"sgd": _sgd, "adam": _adam, "adamw": _adamw}

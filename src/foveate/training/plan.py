@@ -1,4 +1,4 @@
-"""Plans: what is trained and how, checked once, shared by library, TOML and command line."""
+"""Plans: validated settings of a training or a race, shared by library, TOML and command line."""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -22,7 +22,7 @@ def default_paradigms() -> tuple[str, ...]:
 
 
 def _number(given: Any) -> Any:
-    """A number where there is one in the text: a command line has only text."""
+    """A number if the text is one: the command line passes text only."""
     try:
         return float(given) if isinstance(given, str) else given
     except ValueError:
@@ -52,15 +52,15 @@ class Plan(Settings):
     every: Count | None = None
     """Epochs between measurements; about thirty in all unless given."""
     validation: Share = 0.0
-    """Share of the training bags kept for stopping."""
+    """Share of the training bags used for early stopping."""
     patience: Count | None = None
-    """Stop a member after so many epochs without a lower validation loss, and keep its best."""
+    """Stop a member after so many epochs without a lower validation loss; restore its best."""
     stop_below: Positive | None = None
     """Stop a member when its mean training loss falls below."""
     dtype: Literal["float32", "float64"] = "float32"
     """Number type."""
     save_seconds: NonNegative = 5.0
-    """Time between checkpoints, where one is kept."""
+    """Seconds between checkpoints."""
 
     @model_validator(mode="after")
     def _patience_needs_bags(self) -> Self:
@@ -75,9 +75,9 @@ class Plan(Settings):
 
 
 class Race(Settings):
-    """What is raced: every field is a flag of ``foveate race`` and a key of its TOML file.
+    """Settings of a race: every field is a flag of ``foveate race`` and a key of its TOML file.
 
-    Fields left out take the data set's own recipe.
+    Fields left out are taken from the data set's recipe.
 
     Example:
         >>> Race(data="digits", paradigms="soft,hard", seeds=3).paradigms
@@ -121,17 +121,17 @@ class Race(Settings):
     optimizer: str | None = None
     """sgd, adam or adamw."""
     validation: float = 0.0
-    """Share of the training bags kept for stopping."""
+    """Share of the training bags used for early stopping."""
     patience: int | None = None
     """Epochs without a lower validation loss before a seed stops."""
     stop_below: float | None = None
     """Training loss at which a seed stops."""
     save_seconds: float = 5.0
-    """Time between checkpoints."""
+    """Seconds between checkpoints."""
 
 
 class ResolvedRace(Race):
-    """A race with nothing left open: what a manifest keeps and a resumed run reads."""
+    """A race with every setting resolved, as stored in the manifest of a run."""
 
     data: str
     paradigms: Annotated[Words, Field(min_length=1)]

@@ -1,4 +1,4 @@
-"""Which paradigm each member of a training is in, and which members are in one together."""
+"""The phase of each member of a training, and groups of members in the same phase."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ __all__ = ["Group", "grouped", "member_progress", "per_member"]
 
 
 class Group(NamedTuple):
-    """Members that are in one paradigm, in ascending order, shape (S',)."""
+    """Members in the same phase, in ascending order, shape (S',)."""
 
     phase: Paradigm
     members: Tensor
@@ -22,34 +22,34 @@ class Group(NamedTuple):
 def member_progress(
     seeds: Sequence[int], epoch: int, epochs: int, losses: list[Tensor]
 ) -> list[Progress]:
-    """Where each member stands at the start of an epoch.
+    """The progress of each member at the start of an epoch.
 
     Args:
         seeds: The seed of each of S members.
         epoch: The epoch, from 0 on.
-        epochs: How many there are.
+        epochs: The number of epochs planned.
         losses: Training losses of the epochs before, shape (S,) each.
     """
     return [Progress(epoch, epochs, seed, _Past(losses, epoch, i)) for i, seed in enumerate(seeds)]
 
 
 def grouped(phases: list[Paradigm], active: Tensor, apart: bool = False) -> list[Group]:
-    """Members by the paradigm they are in; those that are not active (S,) are in none.
+    """Active members grouped by phase.
 
     Args:
         phases: The paradigm of each member.
-        active: Which members there are.
-        apart: Whether each member is a group of its own.
+        active: Which members are trained, shape (S,).
+        apart: Whether each member forms a separate group.
     """
     groups: dict[Any, list[int]] = {}
-    for i, (phase, there) in enumerate(zip(phases, active.tolist(), strict=True)):
-        if there:
+    for i, (phase, trained) in enumerate(zip(phases, active.tolist(), strict=True)):
+        if trained:
             groups.setdefault((phase, i if apart else None), []).append(i)
     return [Group(phase, torch.tensor(members)) for (phase, _), members in groups.items()]
 
 
 def per_member(given: Any, size: int) -> list[Any]:
-    """One value per member, from one for all (a paradigm also by name) or one each.
+    """One value per member, from a single value (a paradigm also by name) or one each.
 
     Example:
         >>> per_member(0.1, 3), per_member((0.1, 0.2), 2)
@@ -64,7 +64,7 @@ def per_member(given: Any, size: int) -> list[Any]:
 
 
 class _Past(Sequence[float]):
-    """One member's training losses up to an epoch, looked up only if a schedule asks."""
+    """One member's training losses up to an epoch, read on demand."""
 
     def __init__(self, losses: list[Tensor], epoch: int, member: int) -> None:
         self._losses, self._epoch, self._member = losses, epoch, member

@@ -14,7 +14,7 @@ from foveate.bags.segments import group_by_length
 from foveate.models.focus import AttentionModel
 from foveate.records.record import Record
 from foveate.training.early_stopping import EarlyStopping
-from foveate.training.epoch_inputs import EpochInputs, at_places, split
+from foveate.training.epoch_inputs import EpochInputs, gather_bags, split
 from foveate.training.evaluation import Reading, measure, read_stack
 from foveate.training.memory import limit_memory
 from foveate.training.optimisers import Settings, StackedOptimizer
@@ -25,7 +25,7 @@ from foveate.training.stack import Batch, Build, MemberBags, Stack
 __all__ = ["Probe", "Training"]
 
 Probe = Callable[["Training"], Mapping[str, np.ndarray]]
-"""From a training as it stands to further quantities by name, each one row a member, (S, …)."""
+"""From a training to further quantities by name, each with one row per member, (S, …)."""
 
 
 class Training:
@@ -40,6 +40,7 @@ class Training:
         seeds: Sequence[int],
         plan: Plan,
         probe: Probe | None = None,
+        validation_rows: Tensor | None = None,
     ) -> None:
         size, dtype = len(seeds), getattr(torch, plan.dtype)
         self.plan, self.seeds, self.probe = plan, tuple(seeds), probe
@@ -63,7 +64,7 @@ class Training:
         self.losses: list[Tensor] = []
         self.times: list[int] = []
         self.values: dict[str, list[np.ndarray]] = {}
-        self._read: Reading | None = None  # held-out bags as these weights read them
+        self._read: Reading | None = None  # evaluation of the current weights
         self._measure()
 
     @property
@@ -81,8 +82,8 @@ class Training:
         aux = [self._prepare.aux(*group, self.epoch) for group in groups]
         total = torch.zeros(len(self.seeds), dtype=self.stack.dtype)
         self.stack.model.train()
-        for places in order.split(self.plan.batch, 1):
-            total += self._step(places, groups, aux) * places.shape[1]
+        for positions in order.split(self.plan.batch, 1):
+            total += self._step(positions, groups, aux) * positions.shape[1]
         self.losses.append(torch.where(self.active, total / order.shape[1], self._last_loss()))
         for phase, members in groups:
             self.calls[members] += phase.calls(self.train.m) * order.shape[1]
@@ -92,47 +93,48 @@ class Training:
         if self.epoch % self.plan.measure_every == 0 or self.done:
             self._measure()
 
-    def _step(self, places: Tensor, groups: list[Group], aux: list[Tensor | None]) -> Tensor:
+    def _step(self, positions: Tensor, groups: list[Group], aux: list[Tensor | None]) -> Tensor:
         """One gradient step of all active members; returns their mean losses, shape (S,)."""
-        if len(groups[0].members) == len(self.seeds):  # the usual case, without copies
-            losses, grad = self._gradients(groups[0].phase, places, aux[0])
+        if len(groups[0].members) == len(self.seeds):  # the common case, without copies
+            losses, grad = self._gradients(groups[0].phase, positions, aux[0])
             self.optimizer.step(self.stack.flat, grad)
             return losses
         losses = torch.zeros(len(self.seeds), dtype=self.stack.dtype)
         grad = torch.zeros_like(self.stack.flat)
         for (phase, members), asked in zip(groups, aux, strict=True):
-            found = self._gradients(phase, places[members], asked, members)
-            losses[members], grad[members] = found
+            losses[members], grad[members] = self._gradients(
+                phase, positions[members], asked, members
+            )
         active = None if bool(self.active.all()) else self.active.nonzero()[:, 0]
         self.optimizer.step(self.stack.flat, grad, active)
         return losses
 
     def _gradients(
-        self, phase: Paradigm, places: Tensor, aux: Tensor | None, members: Tensor | None = None
+        self, phase: Paradigm, positions: Tensor, aux: Tensor | None, members: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Mean loss and gradient of some members on the bags at their places in the epoch (S', B).
+        """Mean loss and gradient of some members on the bags at positions in the epoch (S', B).
 
-        Of a large step, which members take one by one, it is the mean over the bags of its parts.
+        A large step, which members compute one by one, is the weighted mean of its parts.
         """
         if self.part is None:
-            return self._at_once(phase, places, aux, members)
+            return self._at_once(phase, positions, aux, members)
         who = torch.arange(len(self.seeds)) if members is None else members
-        lengths = self.train.lengths(self.rows[who].gather(1, places), who)[0]
+        lengths = self.train.lengths(self.rows[who].gather(1, positions), who)[0]
         losses = torch.zeros(1, dtype=self.stack.dtype)
         grad = torch.zeros(1, self.stack.flat.shape[1], dtype=self.stack.dtype)
         for some in group_by_length(lengths, self.part):
-            found = self._at_once(phase, places[:, some], aux, members)
-            losses.add_(found[0], alpha=len(some) / len(lengths))
-            grad.add_(found[1], alpha=len(some) / len(lengths))
+            part = self._at_once(phase, positions[:, some], aux, members)
+            losses.add_(part[0], alpha=len(some) / len(lengths))
+            grad.add_(part[1], alpha=len(some) / len(lengths))
         return losses, grad
 
     def _at_once(
-        self, phase: Paradigm, places: Tensor, aux: Tensor | None, members: Tensor | None
+        self, phase: Paradigm, positions: Tensor, aux: Tensor | None, members: Tensor | None
     ) -> tuple[Tensor, Tensor]:
         batch = self.train.batch(
-            (self.rows if members is None else self.rows[members]).gather(1, places),
+            (self.rows if members is None else self.rows[members]).gather(1, positions),
             members,
-            None if aux is None else at_places(aux, places),
+            None if aux is None else gather_bags(aux, positions),
             whole=not self.stack.mixes_rows,
             with_z=self.stack.model.needs_z or phase.needs_z,
             trim=not phase.whole_bag,
@@ -143,30 +145,30 @@ class Training:
         return self.stack.gradients(_mean_loss, batch, phase, members=members)
 
     def _progress(self, epoch: int) -> list[tuple[Paradigm, Progress]]:
-        """What each member is trained with, and where it stands at the start of an epoch."""
-        there = member_progress(self.seeds, epoch, self.plan.epochs, self.losses)
-        return list(zip(self.paradigms, there, strict=True))
+        """The paradigm and the progress of each member at the start of an epoch."""
+        progress = member_progress(self.seeds, epoch, self.plan.epochs, self.losses)
+        return list(zip(self.paradigms, progress, strict=True))
 
     def _phases(self, epoch: int) -> list[Paradigm]:
         return [rule.phase(progress) for rule, progress in self._progress(epoch)]
 
     def readings(self) -> list[Paradigm]:
-        """What each member is read by as it stands."""
+        """The paradigm whose inference applies to each member now."""
         now = self._progress(max(0, self.epoch - 1))
         return [rule.reading(progress) for rule, progress in now]
 
-    def _settled(self, epoch: int) -> Tensor:
-        """Which members have no other phase before them after an epoch, shape (S,)."""
+    def _in_final_phase(self, epoch: int) -> Tensor:
+        """Which members are in their last phase after an epoch, shape (S,)."""
         return torch.tensor(
             [rule.in_final_phase(progress) for rule, progress in self._progress(epoch)]
         )
 
     def _groups(self, phases: list[Paradigm], active: Tensor) -> list[Group]:
-        """Members that are trained or read together; one by one where steps are taken in parts."""
+        """Members that are trained or evaluated together; one by one if steps are split."""
         return grouped(phases, active, apart=self.part is not None)
 
     def _restart(self) -> None:
-        """A fresh optimiser for members that enter a phase which asks for one."""
+        """Reset the optimiser of members that enter a phase which requires it."""
         now = self._phases(self.epoch)
         before = self._phases(self.epoch - 1) if self.epoch else now
         new = [
@@ -177,19 +179,19 @@ class Training:
             self.optimizer.restart(torch.tensor(new))
 
     def _stop(self) -> None:
-        """Retire members that met a stopping rule, once they are in their last phase."""
-        settled = self._settled(self.epoch - 1)
+        """Deactivate members that meet a stopping rule in their last phase."""
+        final = self._in_final_phase(self.epoch - 1)
         if self.plan.stop_below is not None:
-            self.active &= ~settled | (self.losses[-1] >= self.plan.stop_below)
+            self.active &= ~final | (self.losses[-1] >= self.plan.stop_below)
         if self.patience is None:
             return
         if self.epoch > 1:
-            self.patience.restart(settled & ~self._settled(self.epoch - 2))
-        self.active &= ~settled | self.patience.goes_on(
+            self.patience.restart(final & ~self._in_final_phase(self.epoch - 2))
+        self.active &= ~final | self.patience.update(
             self._validation_loss(), self.active, self.stack.state()
         )
         if self.done:
-            self.stack.restore({k: v.clone() for k, v in self.patience.kept.items()})
+            self.stack.restore({k: v.clone() for k, v in self.patience.best_weights.items()})
 
     def _validation_loss(self) -> Tensor:
         loss = torch.full((len(self.seeds),), torch.inf, dtype=self.stack.dtype)
@@ -199,7 +201,7 @@ class Training:
         return loss
 
     def _measure(self) -> None:
-        """Append what is recorded over time, each member by the reading of where it stands."""
+        """Append the recorded metrics, each member evaluated by its current phase."""
         measured: dict[str, np.ndarray] = {"train_loss": self._last_loss().double().numpy()}
         self._read = self._reading()
         measured |= measure(self._read, self.test)
@@ -211,18 +213,18 @@ class Training:
 
     def _reading(self) -> Reading:
         groups = self._groups(self.readings(), torch.ones_like(self.active))
-        if len(groups) == 1:  # the usual case, without copies
+        if len(groups) == 1:  # the common case, without copies
             return read_stack(self.stack, self.test, groups[0].phase)
         readings = [read_stack(self.stack, self.test, rule, who) for rule, who in groups]
         back = torch.cat([group.members for group in groups]).argsort()
         return Reading(*(torch.cat(part)[back] for part in zip(*readings, strict=True)))
 
     def _last_loss(self) -> Tensor:
-        nothing = torch.full((len(self.seeds),), torch.nan, dtype=self.stack.dtype)
-        return self.losses[-1] if self.losses else nothing
+        none = torch.full((len(self.seeds),), torch.nan, dtype=self.stack.dtype)
+        return self.losses[-1] if self.losses else none
 
     def record(self) -> Record:
-        """All measurements so far, and every held-out bag as it is read now."""
+        """All measurements so far, and the current evaluation of every held-out bag."""
         reading = self._reading() if self._read is None else self._read
         final = {name: value.float().numpy() for name, value in reading._asdict().items()}
         final |= {"y": self.test.y.numpy(), "losses": torch.stack(self.losses).T.float().numpy()}
@@ -244,7 +246,7 @@ class Training:
         return Record(np.array(self.times), values, final, meta, trained=self.stack)
 
     def snapshot(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """All that the coming epochs depend on."""
+        """The state to store in a checkpoint."""
         tensors = {
             **self.stack.state(),
             **{f"optimizer/{k}": v for k, v in self.optimizer.state.items()},
@@ -256,7 +258,7 @@ class Training:
         return tensors, {"epoch": self.epoch, "cpu_seconds": self.cpu_seconds}
 
     def restore(self, tensors: dict[str, Tensor], meta: dict[str, Any]) -> None:
-        """Go on from what :meth:`snapshot` gave."""
+        """Load what :meth:`snapshot` returned."""
         self.stack.restore(tensors)
         self.optimizer.state = _under("optimizer/", tensors)
         self.values = {k: list(v.numpy()) for k, v in _under("values/", tensors).items()}

@@ -14,10 +14,12 @@ from foveate.bags.bag import Bag, pad
 from foveate.bags.segments import map_stored
 from foveate.bags.standardisation import Standardisation
 from foveate.errors import FoveateError
+from foveate.io.check import require_sound
+from foveate.io.collection import Collection, Kind
 from foveate.metrics.faults import divergence
 from foveate.models.focus import FCAM, AttentionModel
 from foveate.models.nets import Pair, pair
-from foveate.models.null_segment import NullSegment, with_place_for_null
+from foveate.models.null_segment import NullSegment, add_null_segment
 from foveate.training.loop import fit
 from foveate.trust.explanation import Explained, explain
 from foveate.types import Array
@@ -56,6 +58,7 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
         null_segment: Whether each bag has one more, learnt segment, on which attention may rest
             where there is no evidence.
         random_state: Decides weights and order.
+        force: Names of errors of :func:`foveate.io.check.problems` that are accepted.
 
     Example:
         >>> chance = np.random.default_rng(0)
@@ -83,12 +86,14 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
         supervise_focus: float = 0.0,
         null_segment: bool = False,
         random_state: int | None = 0,
+        force: Sequence[str] = (),
     ) -> None:
         self.paradigm, self.map, self.net = paradigm, map, net
         self.epochs, self.lr, self.batch, self.seeds = epochs, lr, batch, seeds
         self.layer, self.class_weight, self.standardise = layer, class_weight, standardise
         self.supervise_focus, self.null_segment = supervise_focus, null_segment
         self.random_state = random_state
+        self.force = force
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -112,6 +117,7 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
             self.supervise_focus,
         )
         bag = _as_bag(bags, torch.from_numpy(labels), relevance)
+        require_sound(_collection(bag, self.classes_, self.force))
         rows = bag.bank
         self.segment_shape_ = bag.segment_shape
         self.n_features_in_ = int(np.prod(bag.segment_shape))
@@ -186,7 +192,7 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
         if self.standard_ is not None:
             x = map_stored(self.standard_.apply, bag.x)
             bag = Bag(x, bag.y, bag.z, bag.mask, bag.group)
-        return with_place_for_null(bag, known=known) if self.null_segment else bag
+        return add_null_segment(bag, known=known) if self.null_segment else bag
 
     def _build(self) -> AttentionModel:
         nets = pair(self.net, self.segment_shape_, len(self.classes_), self.layer)
@@ -248,6 +254,11 @@ def _labels(y: Any, bags: Bags) -> tuple[Array, Array]:
         raise FoveateError(f"{len(bags)} bags need one label each, got shape {given.shape}")
     if given.dtype.kind == "f" and not np.isfinite(given).all():
         raise FoveateError(f"labels must be known: that of bag {_first_odd(given)} is not")
+    if given.dtype.kind == "f" and (given != np.floor(given)).any():
+        odd = float(given[np.argmax(given != np.floor(given))])
+        raise FoveateError(
+            f"labels must be classes, whole numbers or names, got {odd}: this is a classifier"
+        )
     classes, labels = np.unique(given, return_inverse=True)
     if len(classes) < 2:
         raise FoveateError(f"there must be two classes at least, got {list(classes)}")
@@ -256,6 +267,21 @@ def _labels(y: Any, bags: Bags) -> tuple[Array, Array]:
 
 def _first_odd(values: Array) -> int:
     return int(np.flatnonzero(~np.isfinite(values))[0])
+
+
+def _collection(bag: Bag, classes: Array, accepted: Sequence[str]) -> Collection:
+    """Bags from Python as a collection, to be checked as bags from files are."""
+    names = tuple(f"x{k}" for k in range(int(np.prod(bag.segment_shape))))
+    kind: Kind = "features" if len(bag.segment_shape) == 1 else "image"
+    return Collection(
+        bag,
+        tuple(map(str, range(len(bag)))),
+        tuple(map(str, classes)),
+        names if kind == "features" else (),
+        kind,
+        source="the bags",
+        accepted=tuple(accepted),
+    )
 
 
 def _as_bag(bags: Bags, y: Tensor | None, relevance: Sequence[Any] | None = None) -> Bag:

@@ -16,7 +16,7 @@ from foveate.bags.standardisation import Standardisation
 from foveate.errors import FoveateError
 from foveate.io.collection import Collection
 from foveate.io.tokenisation import words as words_of
-from foveate.models.null_segment import with_place_for_null
+from foveate.models.null_segment import add_null_segment
 from foveate.records.checkpoint import load_checkpoint, save_checkpoint
 from foveate.text.tokens import MARKS, PAD, START, UNKNOWN, Vocabulary
 from foveate.types import PartProgress
@@ -123,7 +123,7 @@ class Preparation:
         row = None
         if self.kind == "text":
             row = torch.full((self.longest,), PAD).index_fill(0, torch.tensor([0]), START)
-        return with_place_for_null(ready, row, collection.known)
+        return add_null_segment(ready, row, collection.known)
 
     def _bank(
         self, collection: Collection, report: PartProgress | None, features: Tensor | None

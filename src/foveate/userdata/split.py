@@ -16,6 +16,7 @@ from foveate.errors import FoveateError
 from foveate.io.collection import Collection
 from foveate.io.view import View, content
 from foveate.randomness import stable_permutation
+from foveate.records.checksums import seal_json, verify_json
 from foveate.records.record import write_atomically
 from foveate.types import Array
 
@@ -26,9 +27,11 @@ __all__ = [
     "held_out",
     "keep_split",
     "linked_bags",
+    "named_parts",
     "resumed_split",
     "split_bags",
     "stored_split",
+    "trained_on",
 ]
 
 KEPT = "split.json"
@@ -78,8 +81,7 @@ def keep_split(split: Split, ids: Sequence[str], folder: Path) -> None:
     rows = split.as_rows()
     names = {part: [ids[i] for i in chosen] for part, chosen in rows.items()}
     content = {"how": split.how, "method": split.method, **names, "rows": rows}
-    text = json.dumps(content, ensure_ascii=False, indent=1)
-    write_atomically(folder / KEPT, lambda file: file.write(text.encode()))
+    write_atomically(folder / KEPT, seal_json(content, indent=1))
 
 
 def stored_split(folder: Path, collection: Collection) -> Split | None:
@@ -91,12 +93,14 @@ def stored_split(folder: Path, collection: Collection) -> Split | None:
     """
     path = folder / KEPT
     try:
-        content = json.loads(path.read_text("utf-8"))
+        content = verify_json(path, json.loads(path.read_text("utf-8")))
         rows = {part: [int(row) for row in content["rows"][part]] for part in PARTS}
         names = {part: [collection.ids[row] for row in rows[part]] for part in PARTS}
     except FileNotFoundError:
         return None
-    except (ValueError, TypeError, KeyError, IndexError) as error:
+    except FoveateError:
+        raise
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
         raise FoveateError(f"{path} is damaged: {type(error).__name__} {error}") from None
     every = sorted(row for part in rows.values() for row in part)
     if len(set(every)) != len(every) or any(row < 0 for row in every):
@@ -144,6 +148,14 @@ def held_out(collection: Collection, folder: Path) -> Collection:
     return collection.take(stored.test)
 
 
+def trained_on(collection: Collection, folder: Path) -> Collection:
+    """The training and validation bags of a run, from the bags that it was fitted on."""
+    stored = stored_split(folder, collection)
+    if stored is None:
+        raise FoveateError(f"there is no file {folder / KEPT}")
+    return collection.take(torch.cat([stored.train, stored.validation]))
+
+
 def split_bags(collection: Collection, seed: int = 0) -> Split:
     """The parts of labelled bags; a split that the data name wins over one that is drawn.
 
@@ -159,7 +171,7 @@ def split_bags(collection: Collection, seed: int = 0) -> Split:
         raise FoveateError(f"{collection.source} has no labels to learn from")
     if len(collection.classes) < 2:
         raise FoveateError(f"{collection.source} must have two classes, got {collection.classes}")
-    named = _named(collection)
+    named = named_parts(collection)
     if named is not None:
         split = _from_names(collection, named, seed)
     else:
@@ -171,7 +183,8 @@ def split_bags(collection: Collection, seed: int = 0) -> Split:
     return split
 
 
-def _named(collection: Collection) -> NDArray[np.str_] | None:
+def named_parts(collection: Collection) -> NDArray[np.str_] | None:
+    """The part of each bag that the data name, shape (n,); None if they name none."""
     if collection.split is None:
         return None
     for i, name in enumerate(collection.split):

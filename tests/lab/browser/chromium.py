@@ -1,5 +1,6 @@
 """What the tests in a browser share: Playwright, and how Debian's Chromium is started."""
 
+import os
 import re
 from pathlib import Path
 
@@ -20,7 +21,7 @@ SWITCHES = [
     "--disable-component-update",
     "--disable-sync",
 ]
-WAIT = 60_000
+WAIT = int(os.environ.get("FOVEATE_BROWSER_WAIT", "60_000"))  # milliseconds
 sync_api.expect.set_options(timeout=WAIT)
 
 

@@ -19,9 +19,9 @@ def test_a_slider_moves_the_figures_and_the_address(page):
     page.wait_for_url(re.compile(r"m=\d+"))
     sync_api.expect(line).not_to_have_attribute("d", before)
     said = page.locator("p[role=status][aria-busy=false]")
-    sync_api.expect(said).to_contain_text("At t = 1000")
+    sync_api.expect(said).to_contain_text("At t = 3000")
     address, words = page.url, said.inner_text()
-    page.goto("/own")
+    page.goto("/data")
     page.goto(address)
     sync_api.expect(said).to_have_text(words)
     sync_api.expect(page.get_by_label("m, segments in a bag")).to_have_value(

@@ -11,10 +11,10 @@ def test_every_page_opens_and_fits(page, width):
     for view, title in {
         "": "Attention that looks at the right thing",
         "flow": "Why does soft attention",
-        "train": "Right answer, wrong place",
+        "train": "Right answer, wrong segment",
         "runs": "Runs",
-        "words": "What does a text model",
-        "own": "Own data",
+        "words": "Which word decides",
+        "data": "Can I trust attention on my data",
         "claims": "The ledger of claims",
     }.items():
         page.goto(f"/{view}")

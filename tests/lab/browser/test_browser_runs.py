@@ -91,7 +91,7 @@ def test_words_and_all_bags_can_be_kept(page):
     page.goto("/train?task=topic-words&paradigms=soft&seeds=1&epochs=2")
     page.get_by_role("button", name="Start training").click()
     page.locator("#state", has_text="Done").wait_for()
-    figures = page.locator(".member figure")
+    figures = page.locator(".model figure")
     assert figures.count() == 3
     for figure in figures.all():
         svg, table = downloads(page, figure)

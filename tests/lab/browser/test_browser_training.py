@@ -15,11 +15,11 @@ from .chromium import WAIT, sync_api
 def _names_its_class(page, square):
     """Whether a start, once clicked, is said to read from the background the class it marks."""
     square.click()
-    marked = page.locator(".member tr.astray th")
+    marked = page.locator(".model tr.misplaced th")
     with contextlib.suppress(sync_api.TimeoutError):
         marked.first.wait_for(timeout=5000)
         page.wait_for_timeout(500)  # sentence and table come with one frame; let it be the new one
-        said = page.locator(".member .sentence").inner_text()
+        said = page.locator(".model .sentence").inner_text()
         named = re.search(r"(class \d) is read from the background", said)
         return bool(named) and marked.first.inner_text() == named[1]
     return False
@@ -28,18 +28,18 @@ def _names_its_class(page, square):
 def test_a_start_in_error_mode_1_is_found_and_explained(page):
     """What a person who never saw the lab does: start, click a square with a mark, read."""
     page.goto("/")
-    page.get_by_role("link", name="Right answer, wrong place").click()
+    page.get_by_role("link", name="Right answer, wrong segment").click()
     for name in ("Hard", "LVML", "Hybrid", "Witness"):  # one will do, and is quicker
         page.get_by_label(name).uncheck()
     page.get_by_label("Epochs").fill("40")
     page.keyboard.press("Tab")
     page.get_by_role("button", name="Start training").click()
     page.locator("#state", has_text="Training").wait_for()
-    square = page.locator(".tile.astray").first
+    square = page.locator(".tile.misplaced").first
     square.wait_for()
     page.locator("#state", has_text="Done").wait_for()
-    sentence = page.locator(".member .sentence")
-    assert any(_names_its_class(page, square) for square in page.locator(".tile.astray").all())
+    sentence = page.locator(".model .sentence")
+    assert any(_names_its_class(page, square) for square in page.locator(".tile.misplaced").all())
     assert page.locator("[data-figure=regions] image").get_attribute("href").startswith("data:")
     address, words = page.url, sentence.inner_text()
     assert re.search(r"seed=\d+", address)
@@ -47,7 +47,7 @@ def test_a_start_in_error_mode_1_is_found_and_explained(page):
     sync_api.expect(page).not_to_have_url(address)
     page.goto("/runs")
     page.goto(address)  # a closed tab has lost nothing
-    sync_api.expect(page.locator(".member .sentence")).to_have_text(words)
+    sync_api.expect(page.locator(".model .sentence")).to_have_text(words)
     with page.expect_download() as kept:
         page.get_by_label("Download What the classifier reads as CSV").click()
     assert "point" in Path(kept.value.path()).read_text()
@@ -58,14 +58,14 @@ def test_a_training_streams_and_stops(page):
     page.get_by_role("button", name="Start training").click()
     page.locator("#state", has_text="Training").wait_for()
     sync_api.expect(page.locator("#epoch")).to_contain_text(re.compile(r"epoch [1-9]\d* of"))
-    page.locator(".member .bags svg").first.wait_for()
-    top = page.locator(".member").first.bounding_box()["y"]
+    page.locator(".model .bags svg").first.wait_for()
+    top = page.locator(".model").first.bounding_box()["y"]
     page.get_by_role("button", name="Pause").click()
     page.locator("#state", has_text="Paused").wait_for()
     before = page.locator("#epoch").inner_text()
     page.get_by_role("button", name="Step").click()
     sync_api.expect(page.locator("#epoch")).not_to_have_text(before)
-    assert page.locator(".member").first.bounding_box()["y"] == top  # nothing jumped
+    assert page.locator(".model").first.bounding_box()["y"] == top  # nothing jumped
     page.get_by_role("button", name="Stop").click()
     page.locator("#state", has_text="Stopped").wait_for()
 
@@ -97,9 +97,9 @@ def test_a_million_points_are_drawn_and_exact_from_near(page):
 
 
 def test_a_training_of_another_lab_is_said_to_be_gone(browser, lab):
-    page = browser.new_page(base_url=lab)  # a refusal is an error in the console, rightly
+    page = browser.new_page(base_url=lab)  # a error_response is an error in the console, rightly
     page.goto("/train?id=nothing&seed=3")
-    sync_api.expect(page.get_by_role("alert")).to_contain_text("there is no such training")
+    sync_api.expect(page.get_by_role("alert")).to_contain_text("there is no such job")
     sync_api.expect(page.get_by_role("button", name="Start training")).to_be_enabled()
     assert page.locator(".tile").count() == 0
     page.close()

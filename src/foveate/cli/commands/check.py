@@ -1,14 +1,16 @@
-"""The command that describes a user's bags and says what is wrong with them."""
+"""The command that describes a user's bags and reports what is wrong with them."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from foveate.cli.column_listing import column_lines
 from foveate.cli.flags import ColumnFlags, Json
 from foveate.cli.progress import progress_of
 from foveate.errors import FoveateError
-from foveate.io.columns import Columns
+from foveate.io.columns import ColumnRole, Columns
 
 if TYPE_CHECKING:
     from foveate.io.check import Description, Problem
@@ -23,7 +25,7 @@ def check_command(
     columns: ColumnFlags = None,
     as_json: Json = False,
 ) -> None:
-    """Describe your own bags and say what is wrong with them; exit code 2 if something must be.
+    """Describe your own bags and report what is wrong with them; exit code 2 if there are errors.
 
     Parameters
     ----------
@@ -46,21 +48,22 @@ def check_command(
             raise
         _print_json(None, [Problem("error", str(data), str(error))])
         raise SystemExit(2) from None
-    description, found = describe(collection), problems(collection)
+    description, listed = describe(collection), problems(collection)
     if as_json:
-        _print_json(description, found)
+        _print_json(description, listed)
     else:
-        _print(description, found)
-    if any(problem.severity == "error" for problem in found):
+        _print(description, listed, collection.accepted)
+    errors = [problem for problem in listed if problem.severity == "error"]
+    if any(problem.name not in collection.accepted for problem in errors):
         raise SystemExit(2)
 
 
-def _print_json(description: "Description | None", found: "list[Problem]") -> None:
+def _print_json(description: "Description | None", listed: "list[Problem]") -> None:
     numbers = None if description is None else description.as_numbers()
-    print(json.dumps({"description": numbers, "problems": [asdict(one) for one in found]}))
+    print(json.dumps({"description": numbers, "problems": [asdict(one) for one in listed]}))
 
 
-def _print(description: "Description", found: "list[Problem]") -> None:
+def _print(description: "Description", listed: "list[Problem]", accepted: Sequence[str]) -> None:
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
@@ -72,35 +75,48 @@ def _print(description: "Description", found: "list[Problem]") -> None:
     for what, value in _rows(description):
         table.add_row(what, escape(value))
     console.print(table)
-    for one in found:
-        colour = "red" if one.severity == "error" else "yellow"
-        console.print(f"[{colour}]{one.severity}[/]  {escape(one.where)}: {escape(one.what)}")
-    if not found:
+    if description.roles:
+        columns = Table(title="columns", show_header=False)
+        columns.add_column("role", no_wrap=True)
+        columns.add_column("columns", overflow="fold")
+        for role, line in column_lines([ColumnRole(*role) for role in description.roles]):
+            columns.add_row(role, escape(line))
+        console.print(columns)
+    for problem in listed:
+        colour = "red" if problem.severity == "error" else "yellow"
+        kind = "accepted" if problem.name in accepted else problem.severity
+        console.print(f"[{colour}]{kind}[/]  {escape(str(problem))}")
+    if not listed:
         console.print("no problems found")
 
 
 def _rows(description: "Description") -> list[tuple[str, str]]:
-    """What is said of the bags, a line each."""
+    """The description, a line for each entry."""
     least, median, most = description.lengths
     classes = [f"{name}: {count:,}" for name, count in description.classes.items()]
-    said = [
+    lines = [
         ("bags", f"{description.bags:,} of {description.segments:,} segments"),
         ("segments a bag", f"{least:,} to {most:,}, median {median:g}"),
         ("a segment is", _segment(description)),
         ("classes", _shortened(classes) or "none: the bags are unlabelled"),
     ]
+    if description.unlabelled:
+        lines.append(("without a label", f"{description.unlabelled:,} bags"))
+    if description.missing:
+        total = sum(description.missing.values())
+        lines.append(("missing numbers", f"{total:,} in {len(description.missing):,} columns"))
     if description.imbalance is not None:
-        said.append(("largest / smallest class", f"{description.imbalance:.2g}"))
+        lines.append(("largest / smallest class", f"{description.imbalance:.2g}"))
     if description.groups is not None:
-        said.append(("groups", f"{description.groups:,}"))
+        lines.append(("groups", f"{description.groups:,}"))
     if description.splits is not None:
         splits = [f"{name}: {count:,}" for name, count in description.splits.items()]
-        said.append(("splits", _shortened(splits)))
+        lines.append(("splits", _shortened(splits)))
     known = "unknown"
     if description.relevant is not None:
         share = f"{100 * description.relevant:.3g} % of their segments are relevant"
         known = f"known for {100 * description.known:.3g} % of bags; {share}"
-    return [*said, ("relevance", known)]
+    return [*lines, ("relevance", known)]
 
 
 def _segment(description: "Description") -> str:

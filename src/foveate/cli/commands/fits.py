@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from foveate.cli.column_listing import print_columns
 from foveate.cli.command_line import run_again, this_command
 from foveate.cli.commands.words import must_be_writable
 from foveate.cli.flags import Cluster, ColumnFlags, Json, Workers, given
@@ -16,7 +17,7 @@ from foveate.userdata.settings import FitSettings
 
 if TYPE_CHECKING:
     from foveate.io.collection import Collection
-    from foveate.userdata.fitted import Fitted
+    from foveate.userdata.fitted import FittedModel
 
 __all__ = ["explain_command", "export_command", "fit_command", "predict_command"]
 
@@ -70,6 +71,8 @@ def fit_command(
     command = run_again()
     with progress_of(quiet=as_json) as report:
         bags = origin.read(labelled=True, report=report)
+        if not as_json:
+            print_columns(bags.roles)
         run = start_fit(
             bags, settings, out, origin=origin, report=report, command=command, engine=engine
         )
@@ -164,8 +167,8 @@ def export_command(run: Finished, /, *, onnx: Path, paradigm: Chosen = None) -> 
     onnx
         The file to write.
     """
+    from foveate.userdata.ensemble import load_fitted
     from foveate.userdata.export import export_onnx
-    from foveate.userdata.fitted import load_fitted
 
     must_be_writable(onnx)
     worst = export_onnx(load_fitted(run, paradigm), onnx)
@@ -174,19 +177,23 @@ def export_command(run: Finished, /, *, onnx: Path, paradigm: Chosen = None) -> 
 
 def _loaded(
     run: Path, data: Path, columns: Columns | None, paradigm: str | None, report: Any
-) -> "tuple[Fitted, Collection]":
+) -> "tuple[FittedModel, Collection]":
     """The models, and new bags read as those of the fit were, but for flags that are given."""
-    from foveate.userdata.fitted import load_fitted
+    from foveate.io.check import require_sound
+    from foveate.userdata.ensemble import load_fitted
     from foveate.userdata.source import Origin
 
     fitted = load_fitted(run, paradigm)
     origin = fitted.run.manifest["data"].get("origin") or {"columns": {}}
     said = given(columns)
     new = Origin(data, {**origin["columns"], **said})
-    keywords = {"classes": fitted.classes, "report": report}
+    features = [name.partition("[")[0] for name in fitted.preparation.columns]
+    keywords = {"classes": fitted.classes, "report": report, "features": features}
     try:
-        return fitted, new.read(labelled=True if "label" in said else None, **keywords)
+        collection = new.read(labelled=True if "label" in said else None, **keywords)
     except FoveateError as error:
         if said.keys() & KNOWN_IN_TRAINING or "has no column" not in str(error):
             raise
-    return fitted, new.read(labelled=False, **keywords)
+        collection = new.read(labelled=False, **keywords)
+    require_sound(collection, learning=False)
+    return fitted, collection

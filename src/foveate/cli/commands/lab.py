@@ -9,14 +9,13 @@ from foveate.errors import FoveateError
 
 __all__ = ["lab_command"]
 
-SHORTEST_TOKEN = 12
-
 
 def lab_command(
     *,
     port: int = 0,
     host: str = "127.0.0.1",
-    token: str | None = None,
+    token: Annotated[bool, Parameter(name="--use-token", negative="--no-token")] = True,
+    token_file: Path | None = None,
     open: Annotated[bool, Parameter(name="--open", negative="--no-open")] = True,
     runs: Path | None = None,
 ) -> None:
@@ -27,9 +26,12 @@ def lab_command(
     port
         Where to listen; a free port unless given.
     host
-        Address to listen on; another than loopback only with a token.
+        Address to listen on.
     token
-        A word of 12 letters or more that every viewer must know.
+        Ask viewers for a token, which is printed with the address. Set it with the environment
+        variable FOVEATE_LAB_TOKEN; a random one is drawn unless given.
+    token_file
+        A file of mode 600 that holds the token.
     open
         Open a browser.
     runs
@@ -37,25 +39,17 @@ def lab_command(
     """
     import os
 
-    _check(port, host, token)
+    if not 0 <= port < 2**16:
+        raise FoveateError(f"port must be from 0 to 65535, got {port}")
     if runs is not None:
         if not runs.is_dir():
             raise FoveateError(f"there is no folder {runs}")
         os.environ["FOVEATE_RUNS"] = str(runs.resolve())
+    if not token and host not in ("127.0.0.1", "localhost", "::1"):
+        raise FoveateError(f"others could reach {host}: a lab without a token needs loopback")
     try:
         from foveate.lab.server.serving import serve
+        from foveate.lab.server.token import resolve_token
     except ModuleNotFoundError as error:
         raise FoveateError(f"the lab needs {error.name}: pip install 'foveate[lab]'") from None
-    serve(host, port, token, open_browser=open)
-
-
-def _check(port: int, host: str, token: str | None) -> None:
-    if not 0 <= port < 2**16:
-        raise FoveateError(f"port must be from 0 to 65535, got {port}")
-    if token is not None and (len(token) < SHORTEST_TOKEN or not token.isascii()):
-        raise FoveateError(f"the token must have {SHORTEST_TOKEN} plain letters or more")
-    if token is None and host not in ("127.0.0.1", "localhost", "::1"):
-        raise FoveateError(
-            f"others could reach {host}: give a word that viewers must know, "
-            f"--token WORD ({SHORTEST_TOKEN} letters or more)"
-        )
+    serve(host, port, resolve_token(token_file) if token else None, open_browser=open)

@@ -1,4 +1,4 @@
-"""Which class is read from where, in numbers and in a sentence."""
+"""For each class: is it answered right, and from which segments is it read."""
 
 from collections.abc import Sequence
 from math import log2
@@ -13,26 +13,26 @@ from foveate.report.sentences import join_words
 
 __all__ = ["ClassStatus", "class_status"]
 
-HALF = 0.5  # a class whose focus is right less often than this is read from elsewhere
+HALF = 0.5  # a class whose focus is right less often counts as misplaced
 EVEN = 0.9  # share of the largest entropy from which attention counts as spread over the whole bag
 
 
 class ClassStatus(NamedTuple):
-    """How a member stands with each class.
+    """Accuracy and focus of a member for each class.
 
     Args:
         ft: Share of a class's bags whose focus is right, one a class.
         accuracy: Share of a class's bags that are answered right.
         background: Mean probability that g gives the class on background segments.
-        astray: Classes that are answered right and looked for in the wrong place.
-        verdict: "sound", "astray" or "inaccurate".
+        misplaced: Classes that are answered right and looked for in the wrong place.
+        verdict: "focused", "misplaced" or "inaccurate".
         sentence: The same in words.
     """
 
     ft: tuple[float, ...]
     accuracy: tuple[float, ...]
     background: tuple[float, ...]
-    astray: tuple[int, ...]
+    misplaced: tuple[int, ...]
     verdict: str
     sentence: str
 
@@ -57,18 +57,18 @@ def class_status(
         z: Relevance, boolean, shape (n, m).
         background: Mean class probabilities of g on background segments, shape (C,).
     """
-    own = [y == k for k in range(len(classes))]
-    ft = tuple(_share(focused, rows) for rows in own)
-    accuracy = tuple(_share(correct, rows) for rows in own)
-    astray = tuple(k for k in range(len(classes)) if accuracy[k] >= ACCURATE and ft[k] < HALF)
+    rows_of_class = [y == k for k in range(len(classes))]
+    ft = tuple(_share(focused, rows) for rows in rows_of_class)
+    accuracy = tuple(_share(correct, rows) for rows in rows_of_class)
+    misplaced = tuple(k for k in range(len(classes)) if accuracy[k] >= ACCURATE and ft[k] < HALF)
     known = bool(correct.mean() >= ACCURATE)
-    verdict = "inaccurate" if not known else "sound" if focused.mean() >= FOCUSED else "astray"
+    verdict = "inaccurate" if not known else "focused" if focused.mean() >= FOCUSED else "misplaced"
     missed = correct & ~focused
     spread = float(entropy_bits(alpha[missed]).mean()) if missed.any() else 0.0
-    names = [classes[k] for k in astray]
+    names = [classes[k] for k in misplaced]
     if verdict == "inaccurate":
         sentence = _inaccurate(classes, accuracy, float(correct.mean()))
-    elif verdict == "sound":
+    elif verdict == "focused":
         sentence = (
             "Right answer, right place: the segment that decides the label has the highest focus "
             f"score in {100 * focused.mean():.0f} % of held-out bags."
@@ -80,38 +80,38 @@ def class_status(
             f"{_are(names)} read from its average."
         )
     elif names:
-        inside = np.isin(y, astray)
+        inside = np.isin(y, misplaced)
         on = float(1 - (alpha[inside] * z[inside]).sum(1).mean())
-        sentence = _from_background(names, astray, on, accuracy, background)
+        sentence = _from_background(names, misplaced, on, accuracy, background)
     else:
         sentence = (
             f"Right answer, wrong place: the focus is right in {100 * focused.mean():.0f} % of "
             "held-out bags only, over all classes."
         )
     return ClassStatus(
-        ft, accuracy, tuple(background.tolist()), () if not known else astray, verdict, sentence
+        ft, accuracy, tuple(background.tolist()), () if not known else misplaced, verdict, sentence
     )
 
 
 def _from_background(
     names: list[str],
-    astray: tuple[int, ...],
+    misplaced: tuple[int, ...],
     on: float,
     accuracy: tuple[float, ...],
     background: Array,
 ) -> str:
     its = "its" if len(names) == 1 else "their"
-    said = (
+    text = (
         f"Right answer, wrong place: {join_words(names)} {_are(names)} read from the background. "
-        f"{100 * min(accuracy[k] for k in astray):.0f} % of {its} bags are answered right, yet "
+        f"{100 * min(accuracy[k] for k in misplaced):.0f} % of {its} bags are answered right, yet "
         f"{100 * on:.0f} % of the attention in {its} bags lies on background segments."
     )
     top = int(np.argmax(background))
-    if top in astray:
-        name = names[astray.index(top)]
-        said += f" Shown a background segment alone, the classifier says {name} most "
-        said += f"(mean probability {background[top]:.2f})."
-    return said
+    if top in misplaced:
+        name = names[misplaced.index(top)]
+        text += f" Shown a background segment alone, the classifier says {name} most "
+        text += f"(mean probability {background[top]:.2f})."
+    return text
 
 
 def _inaccurate(classes: Sequence[str], accuracy: tuple[float, ...], mean: float) -> str:

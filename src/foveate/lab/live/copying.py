@@ -20,26 +20,26 @@ LENGTH, SIZE, BATCH, RATE = 10, 64, 32, 5e-3  # shorter than [snell21], to be se
 MEASURED = 20  # steps between measurements
 
 
-def train_copying_live(desk: WorkerChannel, given: dict[str, Any]) -> None:
+def train_copying_live(channel: WorkerChannel, given: dict[str, Any]) -> None:
     """Train one translator a kind and tell accuracy, attention and evidence as they grow."""
     job = TrainJob(**given)
-    scene = {"kind": "copy", "classes": [], "length": LENGTH}
-    desk.send("hello", scene=scene, seeds=[job.first], epochs=job.epochs)
+    view = {"kind": "copy", "classes": [], "length": LENGTH}
+    channel.send("setup", view=view, seeds=[job.first], epochs=job.epochs)
     for kind in job.paradigms:
-        _one_kind(desk, job, kind)
+        _one_kind(channel, job, kind)
 
 
-def _one_kind(desk: WorkerChannel, job: TrainJob, kind: str) -> None:
+def _one_kind(channel: WorkerChannel, job: TrainJob, kind: str) -> None:
     task = CopyTask(kind, LENGTH, SIZE, BATCH, TASKS["copying"].n_test, 16, RATE)
     rows: dict[str, list[Any]] = {"t": []}
     model: list[Seq2Seq] = []
 
-    def show(_whole: bool) -> None:
+    def send_frame(_detailed: bool) -> None:
         fresh = {name: list(values) for name, values in rows.items()}
         for values in rows.values():
             values.clear()
         details = {str(job.first): {kind: _matrix(model[0], kind)}}
-        desk.send("frame", epoch=max(fresh["t"], default=0), rows={kind: fresh}, ends={},
+        channel.send("frame", epoch=max(fresh["t"], default=0), rows={kind: fresh}, outcomes={},
                   details=details)  # fmt: skip
 
     def measure(own: Course, step: int) -> dict[str, Any]:
@@ -58,10 +58,12 @@ def _one_kind(desk: WorkerChannel, job: TrainJob, kind: str) -> None:
     at = sorted({*range(0, job.epochs, MEASURED), job.epochs})
     try:
         follow(
-            [set_up], at, report=lambda done, total: desk.poll_commands(show, over=done == total)
+            [set_up],
+            at,
+            report=lambda done, total: channel.poll_commands(send_frame, over=done == total),
         )
     except Stopped:
-        show(True)
+        send_frame(True)
         raise
 
 

@@ -1,165 +1,253 @@
-"""A user's bags in a process of their own: checked, then fitted, examined and written down."""
+"""A user's file in a worker: read and checked, columns corrected, then fitted and examined."""
 
 import json
 import re
+import time
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foveate.errors import FoveateError
+from foveate.lab.live.columns import column_table, guess_roles, suggest_absent
 from foveate.lab.live.worker_channel import WorkerChannel
-from foveate.lab.requests import FitOwn, OwnBags
+from foveate.lab.requests import FitRequest, UploadJob
 from foveate.records.record import write_atomically
 
 if TYPE_CHECKING:
     from foveate.io.collection import Collection
     from foveate.records.runs import Run
-    from foveate.trust.examine import Trust
-    from foveate.userdata.fitted import Fitted
     from foveate.userdata.source import Origin
 
-__all__ = ["fit_uploaded_bags"]
+__all__ = ["Progress", "fit_uploaded_bags"]
 
-MOST_SEGMENTS, MOST_NUMBERS = 1_000_000, 50_000_000
-MOST_MEMORY = 6 << 30  # bytes: a small file can unpack to more than the machine has
-ODD = re.compile(r"[^\w.() -]")  # what has no place in the name of a run
-SHOWN = 20  # bags on the page of evidence
+MAX_SEGMENTS, MAX_NUMBERS = 1_000_000, 50_000_000
+MAX_MEMORY = 6 << 30  # bytes: a small file can unpack to more than the machine has
+UNSAFE = re.compile(r"[^\w.() -]")  # letters that the name of a run must not have
+GALLERY = 20  # bags on the page of evidence
+EXAMINING = "examining"
 
 
-def fit_uploaded_bags(desk: WorkerChannel, given: dict[str, Any]) -> None:
-    """Say what is in the file and what is wrong with it; then wait to be asked for a fit."""
+def fit_uploaded_bags(channel: WorkerChannel, given: dict[str, Any]) -> None:
+    """Read the file, wait for corrections of its columns, and fit it when asked to."""
+    job = UploadJob(**given)
+    while True:
+        collection, origin = _read_and_describe(channel, job)
+        channel.send("state", state="ready")
+        question = channel.next_question()
+        if "roles" in question:
+            job = job.model_copy(update={"roles": question["roles"]})
+            channel.send("answer", number=question["number"], begun=True)
+            channel.send("state", state="running")
+            continue
+        try:
+            wanted = FitRequest(**question["fit"])
+            if collection is None or not collection.labelled:
+                raise FoveateError("these bags cannot be fitted: choose the column of labels")
+        except FoveateError as error:
+            channel.send("answer", number=question["number"], error=str(error))
+            continue
+        channel.send("answer", number=question["number"], begun=True)
+        channel.send("state", state="running")
+        channel.allow(wanted.minutes)
+        _fit(channel, collection, origin, wanted, job.name)
+        return
+
+
+def _read_and_describe(
+    channel: WorkerChannel, job: UploadJob
+) -> tuple["Collection | None", "Origin"]:
+    """Read the bags and send what is in the file, its columns and what is wrong with it."""
     from foveate.io.check import describe, problems
     from foveate.userdata.source import Origin
 
-    job = OwnBags(**given)
-    asked = {key: getattr(job, key) for key in ("bag", "label", "text", "group", "relevance")}
-    origin = Origin(Path(job.path), {key: value for key, value in asked.items() if value})
-    collection = _bounded(origin, job)
-    found = [asdict(problem) for problem in problems(collection)]
-    about = {**describe(collection).as_numbers(), "source": job.name}
-    scene: dict[str, Any] = {"kind": "own", "classes": list(collection.classes)}
-    scene |= {"description": about, "problems": found, "labelled": collection.labelled}
-    desk.send("hello", scene=scene, seeds=[0], epochs=1)
-    desk.send("state", state="ready")
-    question = desk.asked()
+    guessed = False
+    if not job.roles and (roles := _guessed_roles(job)):
+        job = job.model_copy(update={"roles": roles})
+        guessed = True
+    origin = Origin(Path(job.path), job.columns())
+    view: dict[str, Any] = {"kind": "own", "classes": [], "labelled": False, "problems": []}
+    collection = None
     try:
-        wanted = FitOwn(**question["fit"])
-        if not collection.labelled:
-            raise FoveateError("bags without labels cannot be fitted: name the column of labels")
+        collection = _read(origin, job)
+        view |= {
+            "classes": list(collection.classes),
+            "labelled": collection.labelled,
+            "description": {**describe(collection).as_numbers(), "source": job.name},
+            "problems": [_plain_problem(asdict(problem)) for problem in problems(collection)],
+            "absent": suggest_absent(collection) if collection.labelled else None,
+        }
     except FoveateError as error:
-        desk.send("answer", number=question["number"], error=str(error))
-        raise
-    desk.send("answer", number=question["number"], begun=True)
-    desk.send("state", state="running")
-    _fit(desk, collection, origin, wanted, job.name)
+        view["error"] = _without_flags(str(error).replace(job.path, job.name))
+    view["columns"] = column_table(Path(job.path), collection, dict(job.roles), guessed=guessed)
+    if collection is None and not view["columns"]:
+        raise FoveateError(view["error"])
+    channel.send("setup", view=view, seeds=[0], epochs=1)
+    return collection, origin
 
 
-def _bounded(origin: "Origin", job: OwnBags) -> "Collection":
+def _guessed_roles(job: UploadJob) -> dict[str, str]:
+    """Roles guessed from the values, if the usual names of columns do not say which is which."""
+    path = Path(job.path)
+    if path.suffix.lower() == ".npz":
+        return {}
+    names = {row["name"].lower() for row in column_table(path, None, {})}
+    return {} if {"bag", "label"} <= names or {"text", "label"} <= names else guess_roles(path)
+
+
+def _read(origin: "Origin", job: UploadJob) -> "Collection":
     """The bags under the user's name for them, unless there are too many to wait for."""
     _limit_memory()
     try:
         collection = origin.read(labelled=None)
     except MemoryError:
         raise FoveateError(
-            f"{job.name} unpacks to more than {MOST_MEMORY >> 30} GB: use 'foveate fit' in a "
+            f"{job.name} unpacks to more than {MAX_MEMORY >> 30} GB: use 'foveate fit' in a "
             "terminal"
         ) from None
-    except FoveateError as error:
-        raise FoveateError(str(error).replace(job.path, job.name)) from None
     rows = collection.bag.bank
-    if len(rows) > MOST_SEGMENTS or rows.numel() > MOST_NUMBERS:
+    if len(rows) > MAX_SEGMENTS or rows.numel() > MAX_NUMBERS:
         raise FoveateError(
-            f"the page fits up to {MOST_SEGMENTS:,} segments of {MOST_NUMBERS:,} numbers in all, "
+            f"the page fits up to {MAX_SEGMENTS:,} segments of {MAX_NUMBERS:,} numbers in all, "
             f"{job.name} has {len(rows):,} and {rows.numel():,}: use 'foveate fit' in a terminal"
         )
-    return replace(collection, source=ODD.sub("_", job.name)[-80:])
+    return replace(collection, source=UNSAFE.sub("_", job.name)[-80:])
+
+
+def _without_flags(message: str) -> str:
+    """A message without the command-line hints that do not help on the page.
+
+    Example:
+        >>> _without_flags("bags.csv has no column 'bag'; --bag names it")
+        "bags.csv has no column 'bag'"
+    """
+    return re.sub(r"[;,(] ?[^;,(]*--[\w-]+[^;,)]*\)?", "", message).strip()
+
+
+def _plain_problem(problem: dict[str, Any]) -> dict[str, Any]:
+    return {**problem, "what": _without_flags(problem["what"])}
 
 
 def _limit_memory() -> None:
-    """No more than MOST_MEMORY for this process, where the system knows such a limit."""
+    """No more than MAX_MEMORY for this process, where the system has such a limit."""
     with suppress(ImportError, ValueError, OSError):
         import resource
 
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, hard))
+        resource.setrlimit(resource.RLIMIT_DATA, (MAX_MEMORY, hard))
+
+
+class Progress:
+    """What is done of each part of a fit, and an estimate of the time left.
+
+    Args:
+        parts: Names of the parts, each about as long as the others.
+    """
+
+    def __init__(self, parts: list[str]) -> None:
+        self._shares: dict[str, tuple[int, int]] = dict.fromkeys(parts, (0, 1))
+        self._start = time.monotonic()
+
+    def set(self, part: str, done: int, total: int) -> None:
+        """Note that ``done`` of ``total`` units of a part are done."""
+        self._shares[part] = (done, max(1, total))
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """The parts for the page."""
+        return [
+            {"part": part, "done": done, "total": total}
+            for part, (done, total) in self._shares.items()
+        ]
+
+    def seconds_left(self) -> float | None:
+        """The time left if the rest goes as fast; None before anything can be said."""
+        share = sum(done / total for done, total in self._shares.values()) / len(self._shares)
+        spent = time.monotonic() - self._start
+        return None if share < 0.02 or spent < 1 else round(spent * (1 - share) / share, 1)
 
 
 def _fit(
-    desk: WorkerChannel, collection: "Collection", origin: Any, wanted: FitOwn, name: str
+    channel: WorkerChannel, collection: "Collection", origin: Any, wanted: FitRequest, name: str
 ) -> None:
-    """Fit, examine what was chosen on the test bags, and leave pages and tables in the run."""
+    """Fit, examine every paradigm on the test bags, and write pages and tables into the run."""
     from foveate.jobs.fit import start_fit
     from foveate.jobs.job import open_job
-    from foveate.userdata.fitted import load_fitted
     from foveate.userdata.settings import FitSettings
     from foveate.userdata.split import held_out
 
-    bars: dict[str, tuple[int, int]] = {}
+    progress = Progress([*wanted.paradigms, EXAMINING])
 
-    def show(_whole: bool) -> None:
-        parts = [{"part": part, "done": done, "total": all_} for part, (done, all_) in bars.items()]
-        desk.send("frame", epoch=0, rows={}, ends={}, details={}, parts=parts)
+    def send_frame(_detailed: bool) -> None:
+        left = progress.seconds_left()
+        channel.send("frame", epoch=0, rows={}, outcomes={}, details={},
+                     parts=progress.as_json(), seconds_left=left)  # fmt: skip
 
     def report(part: str, done: int, total: int) -> None:
-        bars[part] = (done, max(1, total))
-        desk.poll_commands(show)
+        progress.set(part, done, total)
+        channel.poll_commands(send_frame)
 
-    settings = FitSettings(**{k: v for k, v in wanted.model_dump().items() if v is not None})
+    settings = FitSettings(  # one split: quick, and its test bags are examined
+        folds=1,
+        paradigms=wanted.paradigms,
+        seeds=wanted.seeds,
+        epochs=wanted.epochs,
+        choose="attention",
+    )
     run = start_fit(
         collection, settings, origin=origin, report=report, command=f"foveate fit {name}"
     )
     open_job(run).write_report(run, run.path / "report.html")
-    report("examining", 0, 1)
-    fitted = load_fitted(run.path)
     test = held_out(collection, run.path)
-    trust = _examined(run, fitted, test, name)
-    report("examining", 1, 1)
-    _write_tables(run, fitted, test, name)
-    show(True)
-    numbers = trust.to_json()
-    desk.send(
-        "result",
-        run=run.name,
-        chosen=run.manifest["chosen"],
-        rule=run.manifest["rule"],
-        scores=run.manifest["scores"],
-        verdict=numbers["verdict"],
-        by_class=[
-            {"name": own["name"], "accuracy": own["accuracy"], "verdict": own["verdict"]}
-            for own in numbers["by_class"]
-        ],
-    )
+    _examine_all(run, test, wanted, name, report)
+    _write_tables(run, test, name)
+    send_frame(True)
+    channel.send("result", run=run.name)
 
 
-def _examined(run: "Run", fitted: "Fitted", test: "Collection", name: str) -> "Trust":
+def _examine_all(
+    run: "Run", test: "Collection", wanted: FitRequest, name: str, report: Any
+) -> None:
+    """Examine every paradigm on the test bags; the chosen one comes first in ``trust.json``."""
     from foveate.report.pages.trust import write_trust_page
     from foveate.trust.examine import examine
+    from foveate.userdata.ensemble import load_fitted
+    from foveate.userdata.fitted import Fitted
 
     known = None if test.known is None else test.known.numpy()
-    bag = fitted.bags(test)
-    trust = examine(fitted.stack, fitted.name, bag, fitted.classes, known=known, name=fitted.name)
-    kept = {"source": "its held-out bags", "command": f"foveate trust {run.name}"}
-    whole = {**kept, "found": [trust.to_json()]}
+    chosen = run.manifest["chosen"]
+    order = [chosen, *(p for p in wanted.paradigms if p != chosen)]
+    absent = tuple(a for a in wanted.absent if a in test.classes)
+    found = []
+    for k, paradigm in enumerate(order):
+        report(EXAMINING, k, len(order))
+        fitted = load_fitted(run.path, paradigm)
+        assert isinstance(fitted, Fitted)  # one split has no ensemble
+        trust = examine(fitted.stack, paradigm, fitted.bags(test), fitted.classes, known=known,
+                        absent=absent, name=paradigm)  # fmt: skip
+        found.append(trust.to_json())
+    report(EXAMINING, len(order), len(order))
+    about = {"source": "its held-out bags", "command": f"foveate trust {run.name}"}
+    whole = {**about, "absent": list(absent), "found": found}
     text = json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False).encode()
     write_atomically(run.path / "trust.json", lambda file: file.write(text))
-    write_trust_page(run.path / "trust.html", whole, name=Path(name).name)
-    return trust
+    write_trust_page(run.path / "trust.html", {**whole, "found": found[:1]}, name=Path(name).name)
 
 
-def _write_tables(run: "Run", fitted: "Fitted", test: "Collection", name: str) -> None:
-    """What the model says of every test bag and every segment, as tables and as a page."""
+def _write_tables(run: "Run", test: "Collection", name: str) -> None:
+    """What the chosen model says of every test bag and every segment, as tables and as a page."""
     from foveate.report.pages.explain import write_explain_page
+    from foveate.userdata.ensemble import load_fitted
     from foveate.userdata.gallery import gallery_bags
     from foveate.userdata.predict import answer, bags_table, segments_table, write_table
 
-    found = answer(fitted, test)
-    write_table(run.path / "bags.csv", bags_table(fitted, test, found))
-    write_table(run.path / "segments.csv", segments_table(fitted, test, found))
-    rows = range(min(SHOWN, len(test)))
+    fitted = load_fitted(run.path)
+    answers = answer(fitted, test)
+    write_table(run.path / "bags.csv", bags_table(fitted, test, answers))
+    write_table(run.path / "segments.csv", segments_table(fitted, test, answers))
+    rows = range(min(GALLERY, len(test)))
     write_explain_page(
         run.path / "evidence.html",
-        gallery_bags(fitted, test, found.bag, found.explained, rows),
+        gallery_bags(fitted, test, answers.bag, answers.explained, rows),
         fitted.classes,
         paradigm=fitted.name,
         total=len(test),

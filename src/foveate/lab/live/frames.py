@@ -1,4 +1,4 @@
-"""What is shown of a member in training: its plane or its examples, its heat map, its classes."""
+"""What a frame shows of a member: its plane or its examples, its heat map, its classes."""
 
 import base64
 from typing import Any
@@ -12,14 +12,14 @@ from foveate.bags.bag import Bag
 from foveate.bags.segments import dense, stored, take
 from foveate.lab.live.class_status import ClassStatus, class_status
 from foveate.lab.requests import Task
-from foveate.lab.segments import packed
+from foveate.lab.segments import pack_segments
 from foveate.metrics.focus import ACCURATE, FOCUSED, focus_true
 from foveate.models.focus import AttentionModel
 from foveate.records.record import Array
 from foveate.training.evaluation import Reading
 from foveate.training.stack import Stack
 
-__all__ = ["CELLS", "Scene"]
+__all__ = ["CELLS", "FrameBuilder"]
 
 CELLS = 40  # cells of the plane along each side
 ATTENDED = 90  # bags whose attended point is drawn
@@ -28,8 +28,8 @@ BASE_POINTS = 240
 EXAMPLES = 6
 
 
-class Scene:
-    """The held-out bags of a training, and how members are shown on them.
+class FrameBuilder:
+    """Builds the frames of a training from its held-out bags.
 
     Args:
         task: What is trained.
@@ -54,26 +54,26 @@ class Scene:
             self.alone = torch.cat([self.background, _grid(self.frame)])
             self.shown = self.x[:ATTENDED].double().numpy()  # type: ignore[union-attr]
 
-    def stage(self) -> dict[str, Any]:
-        """What stays the same during a training."""
-        stage: dict[str, Any] = {"kind": self.kind, "classes": list(self.classes)}
-        stage |= {"accurate": ACCURATE, "focused": FOCUSED, "m": self.z.shape[1]}
+    def setup(self) -> dict[str, Any]:
+        """What does not change during a training."""
+        setup: dict[str, Any] = {"kind": self.kind, "classes": list(self.classes)}
+        setup |= {"accurate": ACCURATE, "focused": FOCUSED, "m": self.z.shape[1]}
         if self.kind == "plane":
-            stage |= {"frame": [round(v, 4) for v in self.frame], "cells": CELLS}
-            stage["points"] = self._base_points()
+            setup |= {"frame": [round(v, 4) for v in self.frame], "cells": CELLS}
+            setup["points"] = self._base_points()
         else:
-            stage["examples"] = [self._example(row) for row in self.examples]
-        return stage
+            setup["examples"] = [self._example(row) for row in self.examples]
+        return setup
 
-    def ends(self, accuracy: Array, ft: Array) -> list[str]:
-        """How each member stands: accurate and focused, accurate yet looking elsewhere, or not."""
+    def outcomes(self, accuracy: Array, ft: Array) -> list[str]:
+        """Outcome of each member: accurate and focused, accurate but misplaced, or inaccurate."""
         return [
-            "inaccurate" if a < ACCURATE else "astray" if f < FOCUSED else "sound"
+            "inaccurate" if a < ACCURATE else "misplaced" if f < FOCUSED else "focused"
             for a, f in zip(accuracy.tolist(), ft.tolist(), strict=True)
         ]
 
     def detail(self, stack: Stack, member: Tensor, reading: Reading, heat: Array) -> dict[str, Any]:
-        """All that is shown of one member now.
+        """The details of one member now.
 
         Args:
             stack: The models.
@@ -86,10 +86,10 @@ class Scene:
         correct = log_p.argmax(-1) == self.y
         score, p = self._alone(stack, member)
         outside = len(self.background)
-        stands = class_status(
+        status = class_status(
             self.classes, self.y, focused, correct, alpha, self.z, p[:outside].mean(0)
         )
-        shown = {"heat": np.round(heat, 4).tolist(), **_told(stands)}
+        shown = {"heat": np.round(heat, 4).tolist(), **_status_json(status)}
         if self.kind == "plane":
             return shown | self._plane(score[outside:], p[outside:], alpha, focused)
         return shown | {"examples": self._readings(alpha, log_p, focused)}
@@ -146,7 +146,7 @@ class Scene:
         if self.kind == "words":
             return {**own, "tokens": [self.words[k] for k in self.test.index[row].tolist()]}
         segments = stored(take(self.test.x, slice(row, row + 1)))[0]
-        return {**own, "segments": packed(segments.numpy())}
+        return {**own, "segments": pack_segments(segments.numpy())}
 
 
 def _segments(test: Bag, chosen: Tensor) -> Tensor:
@@ -190,13 +190,13 @@ def _coded(values: Array) -> str:
     return base64.b64encode(values.tobytes()).decode()
 
 
-def _told(stands: ClassStatus) -> dict[str, Any]:
+def _status_json(status: ClassStatus) -> dict[str, Any]:
     return {
         "classes": [
             {"ft": round(a, 4), "accuracy": round(b, 4), "background": round(c, 4)}
-            for a, b, c in zip(stands.ft, stands.accuracy, stands.background, strict=True)
+            for a, b, c in zip(status.ft, status.accuracy, status.background, strict=True)
         ],
-        "read_from_background": list(stands.astray),
-        "verdict": stands.verdict,
-        "sentence": stands.sentence,
+        "read_from_background": list(status.misplaced),
+        "verdict": status.verdict,
+        "sentence": status.sentence,
     }

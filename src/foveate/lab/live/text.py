@@ -1,4 +1,4 @@
-"""Text models that are trained and then asked: a reader of texts, an aligner of sentence pairs."""
+"""Text models that are trained and then queried: a text classifier, a sentence aligner."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from torch import Tensor
 
 from foveate.errors import FoveateError
 from foveate.lab.live.worker_channel import WorkerChannel
-from foveate.lab.requests import Study
+from foveate.lab.requests import TextJob
 from foveate.lab.saved_models import load_saved_model, save_model
 from foveate.records.record import Array
 from foveate.text.batches import Batches
@@ -27,81 +27,83 @@ from foveate.text.translation import Translator, translation_course, translator
 __all__ = ["train_text_live"]
 
 SIZE, BATCH, RATE = 64, 32, 2e-3
-MOST_TEXTS, MEASURED, LONGEST = 4000, 200, 200
+MAX_TEXTS, MEASURED, LONGEST = 4000, 200, 200
 MEASURE = 15  # steps between measurements
 Answer = Callable[[dict[str, Any]], dict[str, Any]]
 
 
-def train_text_live(desk: WorkerChannel, given: dict[str, Any]) -> None:
-    """Train as the job says, then answer questions until time is over or it is stopped."""
-    job = Study(**given)
-    answer = _reader(desk, job) if job.what == "texts" else _aligner(desk, job)
-    desk.send("state", state="ready")
+def train_text_live(channel: WorkerChannel, given: dict[str, Any]) -> None:
+    """Train or load the model of a job, then answer questions until nobody asks any more."""
+    job = TextJob(**given)
+    answer = _reader(channel, job) if job.what == "texts" else _aligner(channel, job)
+    channel.send("state", state="ready")
     while True:
-        question = desk.asked()
+        question = channel.next_question()
         try:
-            desk.send("answer", number=question["number"], **answer(question))
+            channel.send("answer", number=question["number"], **answer(question))
         except FoveateError as error:
-            desk.send("answer", number=question["number"], error=str(error))
+            channel.send("answer", number=question["number"], error=str(error))
 
 
-def _learnt(
-    desk: WorkerChannel, job: Study, course: Course, vocabularies: Sequence[Vocabulary]
+def _train_or_load(
+    channel: WorkerChannel, job: TextJob, course: Course, vocabularies: Sequence[Vocabulary]
 ) -> None:
-    """Train while accuracy is told, and keep the model; or take one that was kept."""
-    place = Path(job.path)
+    """Train the model and save it, or load the saved model that the job names."""
     if job.path:
-        load_saved_model(place, course.model, vocabularies)
-        reached = float(course.measure(job.steps)["accuracy"])
-        rows = {"t": [job.steps], "accuracy": [[round(reached, 4)]]}
-        desk.send("frame", epoch=job.steps, rows={"soft": rows}, ends={}, details={})
-        desk.send("result", model=place.name)
+        folder = Path(job.path)
+        load_saved_model(folder, course.model, vocabularies)
+        accuracy = float(course.measure(job.steps)["accuracy"])
+        rows = {"t": [job.steps], "accuracy": [[round(accuracy, 4)]]}
+        channel.send("frame", epoch=job.steps, rows={"soft": rows}, outcomes={}, details={})
+        channel.send("result", model=folder.name)
         return
-    reached = _followed(desk, job, course)
+    accuracy = _train(channel, job, course)
     try:
-        desk.send("result", model=save_model(job, course.model, reached, vocabularies))
-    except FoveateError as error:  # a folder that cannot be written: it can still be asked today
-        desk.send("result", model="", why=str(error))
+        folder = save_model(job, course.model, accuracy, vocabularies)
+        channel.send("result", model=folder.name)
+    except FoveateError as error:  # the folder is not writable: the model can be asked, not kept
+        channel.send("result", model="", reason=str(error))
 
 
-def _followed(desk: WorkerChannel, job: Study, course: Course) -> float:
-    """Train while accuracy is told; the accuracy at the end."""
+def _train(channel: WorkerChannel, job: TextJob, course: Course) -> float:
+    """Train and send the accuracy as it changes; returns the accuracy at the end."""
     rows: dict[str, list[Any]] = {"t": [], "accuracy": []}
 
     def measure(step: int) -> dict[str, Array]:
-        found = course.measure(step)
+        measured = course.measure(step)
         rows["t"].append(step)
-        rows["accuracy"].append([round(float(found["accuracy"]), 4)])
-        return found
+        rows["accuracy"].append([round(float(measured["accuracy"]), 4)])
+        return measured
 
-    def show(_whole: bool) -> None:
+    def send_frame(_detailed: bool) -> None:
         fresh = {name: list(values) for name, values in rows.items()}
         for values in rows.values():
             values.clear()
         epoch = max(fresh["t"], default=0)
-        desk.send("frame", epoch=epoch, rows={"soft": fresh}, ends={}, details={})
+        channel.send("frame", epoch=epoch, rows={"soft": fresh}, outcomes={}, details={})
 
     at = sorted({*range(0, job.steps, MEASURE), job.steps})
-    told = Course(course.model, course.loss, measure, course.lr)
-    record = follow([lambda: told], at, report=lambda a, b: desk.poll_commands(show, over=a == b))
+    measured_course = Course(course.model, course.loss, measure, course.lr)
+    poll = lambda done, total: channel.poll_commands(send_frame, over=done == total)  # noqa: E731
+    record = follow([lambda: measured_course], at, report=poll)
     return float(record.last("accuracy")[0])
 
 
-def _reader(desk: WorkerChannel, job: Study) -> Answer:
+def _reader(channel: WorkerChannel, job: TextJob) -> Answer:
     """A classifier of texts of two classes. [snell21] Sec. 2.1"""
-    data = load_texts(job.corpus, train=MOST_TEXTS, validation=MEASURED)
+    data = load_texts(job.corpus, train=MAX_TEXTS, validation=MEASURED)
     if len(data.classes) != 2:
         raise FoveateError(
             f"a reader tells two classes apart, {job.corpus} has {len(data.classes)}"
         )
     some = [rows[k] for k in range(3) for rows in _by_class(data) if k < len(rows)]
     shown = [" ".join(data.vocabulary.decode(data.validation[row][:40])) for row in some]
-    scene = {"kind": "texts", "classes": list(data.classes), "examples": shown}
-    desk.send("hello", scene=scene, seeds=[0], epochs=job.steps)
+    view = {"kind": "texts", "classes": list(data.classes), "examples": shown}
+    channel.send("setup", view=view, seeds=[0], epochs=job.steps)
     model: Reader = built(
         lambda: Reader(len(data.vocabulary), embedding=SIZE, d=SIZE), "lab words", job.corpus
     )  # type: ignore[assignment]
-    _learnt(desk, job, _reading_course(data, model, job.corpus), [data.vocabulary])
+    _train_or_load(channel, job, _reading_course(data, model, job.corpus), [data.vocabulary])
     return lambda question: _read(data, model, str(question["text"]))
 
 
@@ -124,29 +126,42 @@ def _reading_course(data: LabelledTexts, model: Reader, name: str) -> Course:
 
 
 def _read(data: LabelledTexts, model: Reader, text: str) -> dict[str, Any]:
-    """α, β and Δ of every word of a text, for the class that the model gives it."""
+    """α, β, Δ and the effect of removing it for every word, for the predicted class."""
     words = data.words(text)[:LONGEST]
     if not words:
         raise FoveateError("there is no word to read in the text")
     ids = data.vocabulary.encode(words)
     tokens = Tokens.of([ids])
-    said = int(probe_texts(model, tokens, torch.tensor([1])).logit[0] > 0)
-    y = torch.tensor([said])
+    logit = float(probe_texts(model, tokens, torch.tensor([1])).logit[0])
+    predicted = int(logit > 0)
+    y = torch.tensor([predicted])
     probes = probe_texts(model, tokens, y)
+    without = _logits_without(model, ids) * (2 * predicted - 1)
     return {
         "tokens": words,
-        "known": [one != UNKNOWN for one in ids],
-        "says": data.classes[said],
+        "known": [index != UNKNOWN for index in ids],
+        "says": data.classes[predicted],
         "p": float(np.exp(-probes.loss[0])),
+        "p_without": _rounded(1 / (1 + np.exp(-without))),
+        "removal": _rounded(abs(logit) - without),
         "alpha": _rounded(probes.alpha),
         "beta": _rounded(probes.beta),
         "delta": _rounded(influence(model, tokens, y)),
     }
 
 
-def _aligner(desk: WorkerChannel, job: Study) -> Answer:
+def _logits_without(model: Reader, ids: Sequence[int]) -> Array:
+    """Logit of class 1 with each word removed in turn, shape (L,); of one word, 0."""
+    if len(ids) < 2:
+        return np.zeros(1)
+    texts = Tokens.of([[*ids[:k], *ids[k + 1 :]] for k in range(len(ids))])
+    logits: Array = probe_texts(model, texts, torch.ones(len(ids), dtype=torch.long)).logit
+    return logits
+
+
+def _aligner(channel: WorkerChannel, job: TextJob) -> Answer:
     """IBM Model 1 and a translator's attention, learnt from the same pairs."""
-    data = load_pairs(job.corpus, train=MOST_TEXTS, unit="words", least=1)
+    data = load_pairs(job.corpus, train=MAX_TEXTS, unit="words", least=1)
     shown = [
         [
             " ".join(data.source_vocabulary.decode(data.validation.source[row])),
@@ -154,8 +169,8 @@ def _aligner(desk: WorkerChannel, job: Study) -> Answer:
         ]
         for row in range(4)
     ]
-    scene = {"kind": "pairs", "classes": [], "examples": shown}
-    desk.send("hello", scene=scene, seeds=[0], epochs=job.steps)
+    view = {"kind": "pairs", "classes": [], "examples": shown}
+    channel.send("setup", view=view, seeds=[0], epochs=job.steps)
     size = len(data.source_vocabulary), len(data.target_vocabulary)
     counted = fit_ibm1(data.train.source, data.train.target, size)
     sizes = Translator(d=SIZE, layers=1, dropout=0.0, lr=3e-3)
@@ -166,7 +181,7 @@ def _aligner(desk: WorkerChannel, job: Study) -> Answer:
         return {"accuracy": np.asarray(performance(own, few.source, few.target).accuracy)}
 
     course = translation_course(model, data.train, sizes, measure, "lab", job.corpus)
-    _learnt(desk, job, course, [data.source_vocabulary, data.target_vocabulary])
+    _train_or_load(channel, job, course, [data.source_vocabulary, data.target_vocabulary])
     return lambda question: _align(data, model, counted, question)
 
 

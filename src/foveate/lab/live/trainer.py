@@ -1,4 +1,4 @@
-"""A live training: several paradigms side by side, an epoch each in turn, shown as they go."""
+"""A live training: several paradigms side by side, one epoch each in turn."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +8,7 @@ import torch
 
 from foveate.attention.paradigms import PARADIGMS
 from foveate.bags.bag import Bag
-from foveate.lab.live.frames import Scene
+from foveate.lab.live.frames import FrameBuilder
 from foveate.lab.live.tasks import prepared
 from foveate.lab.live.worker_channel import Stopped, WorkerChannel
 from foveate.lab.requests import TASKS, TrainJob
@@ -23,30 +23,30 @@ __all__ = ["Trainer", "metric_names", "train_live"]
 ALWAYS = ("accuracy", "ft", "saif", "a_z", "ent", "train_loss", "ftpt", "ffpt", "ftpf", "ffpf")
 
 
-def train_live(desk: WorkerChannel, given: dict[str, Any]) -> None:
-    """Train as the desk allows; the last message has every member in detail.
+def train_live(channel: WorkerChannel, given: dict[str, Any]) -> None:
+    """Train until done or stopped; the last frame has every member in detail.
 
     Args:
-        desk: Where commands come from and messages go.
+        channel: Where commands come from and messages go.
         given: A :class:`~foveate.lab.requests.TrainJob`.
     """
     trainer = Trainer(TrainJob(**given))
-    desk.send("hello", scene=trainer.scene.stage(), seeds=trainer.seeds, epochs=trainer.epochs)
+    channel.send("setup", view=trainer.frames.setup(), seeds=trainer.seeds, epochs=trainer.epochs)
 
-    def show(whole: bool) -> None:
-        watched = [seed for seed in desk.watched if seed in trainer.seeds] if whole else []
-        desk.send("frame", **trainer.news(), details=trainer.details(watched))
+    def send_frame(detailed: bool) -> None:
+        watched = [seed for seed in channel.watched if seed in trainer.seeds] if detailed else []
+        channel.send("frame", **trainer.news(), details=trainer.details(watched))
 
     try:
-        show(True)
+        send_frame(True)
         while not trainer.done:
-            desk.poll_commands(show)
-            trainer.advance(lambda: desk.maybe_send_frame(show))
-        desk.poll_commands(show, over=True)
+            channel.poll_commands(send_frame)
+            trainer.advance(lambda: channel.maybe_send_frame(send_frame))
+        channel.poll_commands(send_frame, over=True)
     except Stopped:
-        desk.send("frame", **trainer.news(), details=trainer.details(trainer.seeds))
+        channel.send("frame", **trainer.news(), details=trainer.details(trainer.seeds))
         raise
-    desk.send("frame", **trainer.news(), details=trainer.details(trainer.seeds))
+    channel.send("frame", **trainer.news(), details=trainer.details(trainer.seeds))
 
 
 def metric_names() -> list[str]:
@@ -70,8 +70,8 @@ class Trainer:
             name: _training(ready.build, ready.train, ready.test, name, self.seeds, ready.plan)
             for name in job.paradigms
         }
-        self.scene = Scene(TASKS[job.task], ready.test, ready.classes, ready.words)
-        self._told = dict.fromkeys(job.paradigms, 0)
+        self.frames = FrameBuilder(TASKS[job.task], ready.test, ready.classes, ready.words)
+        self._sent = dict.fromkeys(job.paradigms, 0)
 
     @property
     def done(self) -> bool:
@@ -79,30 +79,32 @@ class Trainer:
         return all(training.done for training in self.trainings.values())
 
     def advance(self, between: Callable[[], None] = lambda: None) -> None:
-        """One epoch of every paradigm that is not done, with something done between them."""
+        """Run one epoch of every paradigm that is not done, and call ``between`` after each."""
         for training in self.trainings.values():
             if not training.done:
                 training.run_epoch()
                 between()
 
     def news(self) -> dict[str, Any]:
-        """Every measurement that was not told yet, and how each member stands."""
-        rows, ends = {}, {}
+        """Every measurement that was not sent yet, and the outcome of each member."""
+        rows, outcomes = {}, {}
         for name, training in self.trainings.items():
-            since = self._told[name]
-            self._told[name] = len(training.times)
+            since = self._sent[name]
+            self._sent[name] = len(training.times)
             fresh = {
                 key: [_digits(row) for row in training.values[key][since:]]
                 for key in metric_names()
                 if key in training.values
             }
             rows[name] = {"t": training.times[since:], **fresh}
-            ends[name] = self.scene.ends(training.values["accuracy"][-1], training.values["ft"][-1])
+            outcomes[name] = self.frames.outcomes(
+                training.values["accuracy"][-1], training.values["ft"][-1]
+            )
         epoch = max(training.epoch for training in self.trainings.values())
-        return {"epoch": epoch, "rows": rows, "ends": ends}
+        return {"epoch": epoch, "rows": rows, "outcomes": outcomes}
 
     def details(self, seeds: list[int]) -> dict[str, dict[str, Any]]:
-        """All that is shown of some members, by seed and paradigm."""
+        """The details of some members, by seed and paradigm."""
         return {
             str(seed): {
                 name: self._detail(training, self.seeds.index(seed))
@@ -116,7 +118,7 @@ class Trainer:
         rule = training.readings()[row]
         reading = read_stack(training.stack, training.test, rule, member)
         only = Reading(*(part[0] for part in reading))
-        return self.scene.detail(training.stack, member, only, training.values["heat"][-1][row])
+        return self.frames.detail(training.stack, member, only, training.values["heat"][-1][row])
 
 
 def _training(
@@ -126,5 +128,5 @@ def _training(
 
 
 def _digits(row: np.ndarray) -> list[float | None]:
-    """Four digits are more than a screen can show; what is no number is null."""
+    """Rounded to four digits, more than a screen shows; null where not finite."""
     return [round(x, 4) if abs(x) < np.inf else None for x in row.tolist()]

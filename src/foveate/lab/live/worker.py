@@ -1,48 +1,50 @@
-"""A process of its own for each training: it reads a job, works, and says how things stand."""
+"""The worker process of a job: reads the job from standard input and sends messages."""
 
 import os
 
-from foveate.lab.live.worker_channel import Stopped, WorkerChannel, own_streams
+from foveate.lab.live.worker_channel import Idle, Stopped, WorkerChannel, private_streams
 
 __all__ = ["main"]
 
-POLITE = 5  # so that the server and the browser come first
+NICENESS = 5  # so that the server and the browser come first
 
 
 def main() -> None:
-    """Work for whoever holds the other ends of standard input and output."""
-    desk = WorkerChannel(*own_streams())
-    os.nice(POLITE)
+    """Do the job that arrives on standard input."""
+    channel = WorkerChannel(*private_streams())
+    os.nice(NICENESS)
     import torch
 
     from foveate.errors import FoveateError
     from foveate.lab.live.copying import train_copying_live
+    from foveate.lab.live.experiment import run_experiment_live
     from foveate.lab.live.fit import fit_uploaded_bags
-    from foveate.lab.live.rerun import rerun
     from foveate.lab.live.text import train_text_live
     from foveate.lab.live.trainer import train_live
 
     torch.set_num_threads(1)
-    desk.send("ready")
-    job = desk.first()
+    channel.send("ready")
+    job = channel.receive_job()
     work = {
         "train": train_live,
-        "experiment": rerun,
+        "experiment": run_experiment_live,
         "words": train_text_live,
         "own": fit_uploaded_bags,
     }[job["kind"]]
     if job.get("task") == "copying":
         work = train_copying_live
     try:
-        desk.send("state", state="running")
-        work(desk, job)
-        desk.send("state", state="done")
+        channel.send("state", state="running")
+        work(channel, job)
+        channel.send("state", state="done")
+    except Idle:
+        channel.send("state", state="idle")
     except Stopped as reason:
-        desk.send("state", state="stopped", why=str(reason))
+        channel.send("state", state="stopped", reason=str(reason))
     except FoveateError as error:
-        desk.send("state", state="failed", why=str(error))
+        channel.send("state", state="failed", reason=str(error))
 
 
 if __name__ == "__main__":
     main()
-    os._exit(0)  # the desk still listens, and Python would wait for it
+    os._exit(0)  # the listening thread still reads, and Python would wait for it

@@ -1,4 +1,4 @@
-"""A worker's desk: commands come in and messages go out, each a line of JSON."""
+"""The channel between a worker process and the server: lines of JSON in both directions."""
 
 import json
 import os
@@ -9,21 +9,26 @@ import time
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
-__all__ = ["Show", "Stopped", "WorkerChannel", "own_streams"]
+__all__ = ["Idle", "SendFrame", "Stopped", "WorkerChannel", "private_streams"]
 
-LEISURE = 0.05  # share of the worker's time that may go into pictures: they must not slow it down
-SHORTEST, UNSEEN = 0.1, 0.5  # seconds between messages while somebody looks, and while nobody does
+DRAWING_SHARE = 0.05  # share of the worker's time that detailed frames may take
+FRAME_SECONDS, HIDDEN_SECONDS = 0.1, 0.5  # between frames, with and without a viewer
+IDLE_SECONDS = 900.0  # time without a question after which a waiting worker exits
 
-Show = Callable[[bool], None]
-"""Sends how things stand: in numbers, or (True) with all that a viewer sees of its members."""
+SendFrame = Callable[[bool], None]
+"""Sends a frame: numbers only, or (True) with the details of the watched members."""
 
 
 class Stopped(Exception):
-    """The work is to end now; the text says why, and is empty if it was asked for."""
+    """The job must end now; the message says why, and is empty if the user asked for it."""
+
+
+class Idle(Exception):
+    """Nobody has asked the job anything for a while: its process may end."""
 
 
 class WorkerChannel:
-    """Between units of work a worker turns to its desk; there it is paused, stepped or stopped.
+    """Receives commands between units of work, and sends messages.
 
     Args:
         source: Where commands come from.
@@ -33,8 +38,8 @@ class WorkerChannel:
     def __init__(self, source: BinaryIO, sink: BinaryIO) -> None:
         self._commands: queue.Queue[dict[str, Any]] = queue.Queue()
         self._sink = sink
-        self._until = float("inf")
-        self._next = self._next_whole = 0.0
+        self._deadline = float("inf")
+        self._next_frame = self._next_detailed = 0.0
         self.paused = False
         self.watched: list[int] = []
         threading.Thread(target=self._listen, args=(source,), daemon=True).start()
@@ -44,72 +49,81 @@ class WorkerChannel:
             try:
                 self._commands.put(dict(json.loads(line)))
             except (ValueError, TypeError):
-                continue  # half a line of a server that went away
-        os._exit(0)  # nobody is left to work for
+                continue  # half a line of a server that was killed
+        os._exit(0)  # the server is gone
 
-    def first(self) -> dict[str, Any]:
+    def receive_job(self) -> dict[str, Any]:
         """Wait for the job."""
         job = self._commands.get()
-        self._until = time.monotonic() + 60 * float(job.get("minutes", 10))
+        self._deadline = time.monotonic() + 60 * float(job.get("minutes", 10))
         return job
 
     def send(self, kind: str, **content: Any) -> None:
-        """Tell the server something."""
+        """Send a message to the server."""
         line = json.dumps({"kind": kind, **content}, separators=(",", ":"), allow_nan=False)
         self._sink.write(line.encode() + b"\n")
         self._sink.flush()
 
-    def poll_commands(self, show: Show, *, over: bool = False) -> None:
-        """Obey what has come in, wait while paused, and show how things stand when it is time.
+    def poll_commands(self, send_frame: SendFrame, *, over: bool = False) -> None:
+        """Execute pending commands, wait while paused, and send a frame when it is time.
 
         Args:
-            show: Sends how things stand.
-            over: Whether all work is done, so that it must be shown.
+            send_frame: Sends a frame.
+            over: Whether all work is done, so that a frame must be sent.
         """
-        self._obey(show)
-        if time.monotonic() > self._until:
-            raise Stopped("the time that was allowed is over")
-        self.maybe_send_frame(show, at_once=over or self.paused)
+        self._execute_pending(send_frame)
+        if time.monotonic() > self._deadline:
+            raise Stopped("the allowed time is over")
+        self.maybe_send_frame(send_frame, at_once=over or self.paused)
         while self.paused and not over:
-            if self._take(self._next_command(), show) == "step":
+            if self._execute(self._next_command(), send_frame) == "step":
                 return
 
-    def maybe_send_frame(self, show: Show, *, at_once: bool = False) -> None:
-        """Show how things stand ten times a second, whole as often as that is cheap, or at once."""
-        now, worked = time.monotonic(), time.process_time()
-        if not at_once and now < self._next:
+    def maybe_send_frame(self, send_frame: SendFrame, *, at_once: bool = False) -> None:
+        """Send a frame ten times a second, with details as often as that is cheap, or at once."""
+        now, cpu = time.monotonic(), time.process_time()
+        if not at_once and now < self._next_frame:
             return
-        self._next = now + (SHORTEST if self.watched else UNSEEN)
-        whole = at_once or worked >= self._next_whole
-        show(whole)
-        if whole:  # by what it cost the processor: others may have had it meanwhile
-            spent = time.process_time() - worked
-            self._next_whole = worked + spent / LEISURE
+        self._next_frame = now + (FRAME_SECONDS if self.watched else HIDDEN_SECONDS)
+        detailed = at_once or cpu >= self._next_detailed
+        send_frame(detailed)
+        if detailed:  # by processor time: other processes may have had the core meanwhile
+            self._next_detailed = cpu + (time.process_time() - cpu) / DRAWING_SHARE
 
-    def asked(self) -> dict[str, Any]:
-        """Wait for a question, until the time that was allowed is over."""
-        while True:
-            command = self._next_command()
-            if command.get("do") == "stop":
-                raise Stopped("")
-            if command.get("do") == "ask":
-                return command
-
-    def _next_command(self) -> dict[str, Any]:
-        """Wait for a command, but not for ever: one that waits holds a place."""
-        try:
-            return self._commands.get(timeout=max(0.0, self._until - time.monotonic()))
-        except queue.Empty:
-            raise Stopped("the time that was allowed is over") from None
-
-    def _obey(self, show: Show) -> None:
+    def next_question(self) -> dict[str, Any]:
+        """Wait for a question; raise Idle if none comes."""
+        self._deadline = time.monotonic() + IDLE_SECONDS
         while True:
             try:
-                self._take(self._commands.get_nowait(), show)
+                command = self._next_command()
+            except Stopped:
+                raise Idle from None
+            match command.get("do"):
+                case "stop":
+                    raise Stopped("")
+                case "idle":
+                    raise Idle
+                case "ask":
+                    return command
+
+    def allow(self, minutes: float) -> None:
+        """Set the time that the following work may take."""
+        self._deadline = time.monotonic() + 60 * minutes
+
+    def _next_command(self) -> dict[str, Any]:
+        try:
+            return self._commands.get(timeout=max(0.0, self._deadline - time.monotonic()))
+        except queue.Empty:
+            raise Stopped("the allowed time is over") from None
+
+    def _execute_pending(self, send_frame: SendFrame) -> None:
+        while True:
+            try:
+                self._execute(self._commands.get_nowait(), send_frame)
             except queue.Empty:
                 return
 
-    def _take(self, command: dict[str, Any], show: Show) -> str:
+    def _execute(self, command: dict[str, Any], send_frame: SendFrame) -> str:
         match command.get("do"):
             case "stop":
                 raise Stopped("")
@@ -121,14 +135,14 @@ class WorkerChannel:
                 self.send("state", state="running")
             case "watch":
                 self.watched = [int(seed) for seed in command.get("seeds", [])][:4]
-                self._next = self._next_whole = 0.0
+                self._next_frame = self._next_detailed = 0.0
                 if self.paused:
-                    show(True)
+                    send_frame(True)
         return str(command.get("do"))
 
 
-def own_streams() -> tuple[BinaryIO, BinaryIO]:
-    """Standard input and output for messages alone; whatever prints, prints to the error stream."""
+def private_streams() -> tuple[BinaryIO, BinaryIO]:
+    """Standard input and output for messages alone; prints go to standard error."""
     sink = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     sys.stdout = sys.stderr

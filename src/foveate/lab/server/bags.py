@@ -6,8 +6,8 @@ import numpy as np
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from foveate.lab.server.catalog import part_of, run_named
-from foveate.lab.server.responses import absent, answer
+from foveate.lab.server.catalog import part_record, run_by_name
+from foveate.lab.server.responses import json_response, not_found
 from foveate.lab.server.timeline import timeline_rows
 from foveate.metrics.focus import EDGES, focus_true, heat_map
 from foveate.records.record import Array, Record
@@ -17,7 +17,7 @@ __all__ = ["bags_in_cell", "routes"]
 
 routes = APIRouter()
 
-MOST_BAGS = 60
+MAX_BAGS = 60
 MOMENTS = 240  # of a training that a slider steps through
 
 
@@ -28,14 +28,16 @@ def heat(run: str, part: str, member: int = -1) -> Response:
     At the end, and at the moments of training that a slider steps through. A member of −1 is the
     mean over all.
     """
-    record = _focused(run_named(run), part)
+    record = _focused(run_by_name(run), part)
     a_z, p_y = _scores(record)
     shares = heat_map(a_z, p_y)
     if not -1 <= member < len(shares):
-        raise absent("there is no such member")
+        raise not_found("there is no such member")
     own = shares.mean(0) if member < 0 else shares[member]
     about = {"edges": EDGES, "members": len(shares), "bags": a_z.shape[1]}
-    return answer({**about, "shares": own, "film": timeline_rows(record, member, MOMENTS)})
+    return json_response(
+        {**about, "shares": own, "timeline": timeline_rows(record, member, MOMENTS)}
+    )
 
 
 @routes.get("/api/run/bags")
@@ -43,13 +45,13 @@ def cell(run: str, part: str, row: int, column: int, member: int = 0) -> Respons
     """The bags of one member that lie in a cell."""
     from foveate.report.outcomes import class_names
 
-    opened = run_named(run)
+    opened = run_by_name(run)
     record = _focused(opened, part)
     _must_have(record, member)
     found = bags_in_cell(record, member, row, column)
     names = class_names(opened, record.final["log_p"].shape[-1])
-    rows = [_line(record, member, int(i), names) for i in found[:MOST_BAGS]]
-    return answer({"count": len(found), "bags": rows})
+    rows = [_line(record, member, int(i), names) for i in found[:MAX_BAGS]]
+    return json_response({"count": len(found), "bags": rows})
 
 
 @routes.get("/api/run/bag")
@@ -58,14 +60,14 @@ def bag(run: str, bag: int, member: int = 0) -> Response:
     from foveate.lab.segments import segments_of
     from foveate.report.outcomes import class_names
 
-    opened = run_named(run)
+    opened = run_by_name(run)
     parts = [name for name in opened.manifest["parts"] if opened.has(name)]
-    records = {name: part_of(opened, name) for name in parts}
+    records = {name: part_record(opened, name) for name in parts}
     views = {}
     for name, record in records.items():
         _must_have(record, member)
         if not 0 <= bag < record.final["alpha"].shape[1]:
-            raise absent("there is no such bag")
+            raise not_found("there is no such bag")
         names = class_names(opened, record.final["log_p"].shape[-1])
         views[name] = {
             **_line(record, member, bag, names),
@@ -75,9 +77,9 @@ def bag(run: str, bag: int, member: int = 0) -> Response:
         }
     first = next(iter(records.values()), None)
     if first is None:
-        raise absent("no part of the run is finished")
+        raise not_found("no part of the run is finished")
     marks = {key: _own(first, key, member)[bag] for key in ("z", "mask") if key in first.final}
-    return answer(
+    return json_response(
         {
             "classes": list(class_names(opened, first.final["log_p"].shape[-1])),
             "views": views,
@@ -100,7 +102,7 @@ def bags_in_cell(record: Record, member: int, row: int, column: int) -> Array:
     # The heat map of a single bag is 1 in the cell it lies in: the rule stands in one place only.
     alone = heat_map(a_z[:, None], p_y[:, None])
     if not (0 <= row < alone.shape[1] and 0 <= column < alone.shape[2]):
-        raise absent("there is no such cell")
+        raise not_found("there is no such cell")
     return np.flatnonzero(alone[:, row, column])
 
 
@@ -140,15 +142,15 @@ def _has_focus(record: Record) -> bool:
 
 
 def _focused(run: Run, part: str) -> Record:
-    record = part_of(run, part)
+    record = part_record(run, part)
     if not _has_focus(record):
-        raise absent("this part does not know which segments are relevant")
+        raise not_found("this part does not know which segments are relevant")
     return record
 
 
 def _must_have(record: Record, member: int) -> None:
     if "alpha" not in record.final or not 0 <= member < len(record.final["alpha"]):
-        raise absent("there is no such member")
+        raise not_found("there is no such member")
 
 
 def _own(record: Record, name: str, member: int) -> Array:

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from foveate.errors import FoveateError
-from foveate.lab.server.responses import absent
+from foveate.lab.server.responses import not_found
 from foveate.records.record import Record
 from foveate.records.runs import MANIFEST, Run, open_run, runs_folder
 
-__all__ = ["entries", "part_of", "record_of", "run_named", "runs_here"]
+__all__ = ["all_runs", "load_record", "part_record", "run_by_name", "run_entries"]
 
 
 def _folders() -> dict[str, Path]:
@@ -33,7 +33,7 @@ def _inside(folder: Path) -> list[Path]:
         return []
 
 
-def entries() -> list[dict[str, Any]]:
+def run_entries() -> list[dict[str, Any]]:
     """What the list shows of every run, newest first; a broken one says what is wrong with it."""
     rows = [_entry(name, path) for name, path in _folders().items()]
     return sorted(rows, key=lambda row: str(row.get("created", "")), reverse=True)
@@ -56,7 +56,7 @@ def _entry(name: str, path: Path) -> dict[str, Any]:
     }
 
 
-def runs_here() -> list[Run]:
+def all_runs() -> list[Run]:
     """All runs that can be opened."""
     found = []
     for path in _folders().values():
@@ -65,22 +65,22 @@ def runs_here() -> list[Run]:
     return found
 
 
-def run_named(name: str) -> Run:
+def run_by_name(name: str) -> Run:
     """The run that is listed under a name; anything else is not there, whatever it spells."""
     path = _folders().get(name)
     if path is None:
-        raise absent("there is no such run")
+        raise not_found("there is no such run")
     return open_run(path)
 
 
-def part_of(run: Run, part: str) -> Record:
+def part_record(run: Run, part: str) -> Record:
     """The record of a part that the manifest names and that is finished."""
     if part not in run.manifest["parts"] or not run.has(part):
-        raise absent("the run has no such part, or it is not finished")
-    return record_of(run.path / part / "record.npz")
+        raise not_found("the run has no such part, or it is not finished")
+    return load_record(run.path / part / "record.npz")
 
 
-def record_of(path: Path) -> Record:
+def load_record(path: Path) -> Record:
     """A record from disk, kept in memory while its file stays the same."""
     stat = path.stat()
     return _kept(path, stat.st_mtime_ns, stat.st_size)

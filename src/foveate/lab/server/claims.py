@@ -6,8 +6,8 @@ from typing import Any
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from foveate.lab.server.responses import absent, answer
-from foveate.lab.server.theme import specified
+from foveate.lab.server.responses import json_response, not_found
+from foveate.lab.server.theme import vega_spec
 from foveate.records.findings import Entry
 
 __all__ = ["routes"]
@@ -48,7 +48,7 @@ def claims() -> Response:
         key: {"title": source.title, "authors": source.authors, "where": source.where}
         for key, source in PAPERS.items()
     }
-    return answer({"scale": ledger.scale, "papers": papers, "claims": rows})
+    return json_response({"scale": ledger.scale, "papers": papers, "claims": rows})
 
 
 def _revision(entry: Entry) -> str:
@@ -67,16 +67,16 @@ def figure(claim: str) -> Response:
     ledger = known_ledger("small")
     entry = next((own for own in ledger.entries if own.claim == claim), None)
     if entry is None or entry.finding is None:
-        raise absent("there is no such claim, or it was not checked yet")
+        raise not_found("there is no such claim, or it was not checked yet")
     if entry.experiment not in ledger.runs:
-        raise absent("its run is not on this machine: run it again to see the figure")
+        raise not_found("its run is not on this machine: run it again to see the figure")
     run = ledger.runs[entry.experiment]
     chart = _charts(str(run.path), (run.path / "manifest.json").stat().st_mtime_ns).get(
         entry.finding.figure
     )
     if chart is None:
-        raise absent("this claim has no figure")
-    return answer({"name": entry.finding.figure, "spec": specified(chart)})
+        raise not_found("this claim has no figure")
+    return json_response({"name": entry.finding.figure, "spec": vega_spec(chart)})
 
 
 @lru_cache(maxsize=4)

@@ -5,10 +5,10 @@ import numpy as np
 from foveate.errors import FoveateError
 from foveate.records.record import Array
 
-__all__ = ["kept_rows", "spread_rows", "within"]
+__all__ = ["evenly_spaced_rows", "extreme_rows", "time_slice"]
 
 
-def kept_rows(y: Array, points: int) -> Array:
+def extreme_rows(y: Array, points: int) -> Array:
     """Rows to draw of a curve: the lowest and the highest of every bucket, and both ends.
 
     Every extreme stays, and where there are no more than ``points`` rows, every row does.
@@ -19,7 +19,7 @@ def kept_rows(y: Array, points: int) -> Array:
 
     Example:
         >>> y = np.zeros(1000); y[500] = 1.0
-        >>> rows = kept_rows(y, 10)
+        >>> rows = extreme_rows(y, 10)
         >>> len(rows) <= 10, 500 in rows, rows[0], rows[-1]
         (True, True, np.int64(0), np.int64(999))
     """
@@ -38,7 +38,7 @@ def kept_rows(y: Array, points: int) -> Array:
     return np.unique(np.concatenate([[0], low, high, [len(y) - 1]]))
 
 
-def spread_rows(rows: int, most: int) -> Array:
+def evenly_spaced_rows(rows: int, most: int) -> Array:
     """Rows spread evenly over all, the first and the last among them; every row if they are few.
 
     Args:
@@ -46,7 +46,7 @@ def spread_rows(rows: int, most: int) -> Array:
         most: How many to keep, 2 at least.
 
     Example:
-        >>> spread_rows(5, 9).tolist(), spread_rows(101, 3).tolist()
+        >>> evenly_spaced_rows(5, 9).tolist(), evenly_spaced_rows(101, 3).tolist()
         ([0, 1, 2, 3, 4], [0, 50, 100])
     """
     if rows <= most:
@@ -54,7 +54,7 @@ def spread_rows(rows: int, most: int) -> Array:
     return np.linspace(0, rows - 1, most).round().astype(int)
 
 
-def within(t: Array, start: float | None, end: float | None) -> slice:
+def time_slice(t: Array, start: float | None, end: float | None) -> slice:
     """The rows from ``start`` to ``end``, and one beyond on either side so that lines reach out.
 
     Args:

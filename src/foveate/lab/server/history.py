@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from foveate.lab.server.downsample import kept_rows
+from foveate.lab.server.downsample import extreme_rows
 from foveate.records.record import Array
 
 __all__ = ["History"]
@@ -15,14 +15,14 @@ class History:
 
     def __init__(self) -> None:
         self.epoch = 0
-        self.ends: dict[str, list[str]] = {}
+        self.outcomes: dict[str, list[str]] = {}
         self._t: dict[str, list[int]] = {}
         self._values: dict[str, dict[str, list[Array]]] = {}
 
     def add(self, frame: dict[str, Any]) -> None:
         """Take in the rows of a frame."""
         self.epoch = max(self.epoch, frame["epoch"])
-        self.ends |= frame["ends"]
+        self.outcomes |= frame["outcomes"]
         for paradigm, rows in frame["rows"].items():
             self._t.setdefault(paradigm, []).extend(rows["t"])
             own = self._values.setdefault(paradigm, {})
@@ -52,5 +52,5 @@ class History:
     def _curve(self, paradigm: str, name: str, member: int, points: int) -> Array:
         y = np.array([row[member] for row in self._values[paradigm][name]], np.float64)
         t = np.array(self._t[paradigm][: len(y)], np.float64)
-        keep = kept_rows(y, points)
+        keep = extreme_rows(y, points)
         return np.round(np.stack([t[keep], y[keep]], 1), 5)

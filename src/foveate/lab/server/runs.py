@@ -10,11 +10,11 @@ from starlette.responses import Response
 
 from foveate.errors import FoveateError
 from foveate.lab.server import bags
-from foveate.lab.server.catalog import entries, part_of, run_named
-from foveate.lab.server.downsample import kept_rows, spread_rows, within
+from foveate.lab.server.catalog import part_record, run_by_name, run_entries
+from foveate.lab.server.downsample import evenly_spaced_rows, extreme_rows, time_slice
 from foveate.lab.server.guard import REPORT_POLICY
-from foveate.lab.server.responses import absent, answer
-from foveate.lab.server.theme import specified
+from foveate.lab.server.responses import json_response, not_found
+from foveate.lab.server.theme import vega_spec
 from foveate.metrics.metric import summary_metrics
 from foveate.records.record import Record
 from foveate.records.runs import Run
@@ -24,14 +24,14 @@ __all__ = ["curve_rows", "routes"]
 routes = APIRouter()
 routes.include_router(bags.routes)
 
-MOST_POINTS = 4000
-MOST_MOMENTS = 300  # of a record that a figure of the library is drawn from
+MAX_POINTS = 4000
+MAX_MOMENTS = 300  # of a record that a figure of the library is drawn from
 
 
 @routes.get("/api/runs")
 def list_all() -> Response:
     """All runs, newest first."""
-    return answer({"runs": entries()})
+    return json_response({"runs": run_entries()})
 
 
 @routes.get("/api/runs/numbers")
@@ -39,9 +39,9 @@ def numbers(run: str) -> Response:
     """How the paradigms of a race ended, in percent, with intervals over seeds."""
     from foveate.jobs.job import open_job
 
-    opened = run_named(run)
+    opened = run_by_name(run)
     overview = open_job(opened).overview(opened, _records(opened))
-    return answer({"outcomes": [_outcome(one) for one in overview.outcomes]})
+    return json_response({"outcomes": [_outcome(one) for one in overview.outcomes]})
 
 
 @routes.get("/api/run")
@@ -49,10 +49,10 @@ def one(run: str) -> Response:
     """What a run is, how it was set up, and what can be asked about its parts."""
     from foveate.jobs.job import open_job
 
-    opened = run_named(run)
+    opened = run_by_name(run)
     records = _records(opened)
     overview = open_job(opened).overview(opened, records)
-    return answer(
+    return json_response(
         {
             "name": run,
             "kind": opened.manifest["kind"],
@@ -73,7 +73,7 @@ def one(run: str) -> Response:
 @routes.get("/api/run/figures")
 def figure_names(run: str) -> Response:
     """The names of the figures that can be drawn of a run."""
-    return answer({"figures": list(_charts(run))})
+    return json_response({"figures": list(_charts(run))})
 
 
 @routes.get("/api/run/figure")
@@ -81,8 +81,8 @@ def figure(run: str, name: str) -> Response:
     """One figure as Vega-Lite, data and all."""
     chart = _charts(run).get(name)
     if chart is None:
-        raise absent("the run has no such figure")
-    return answer({"name": name, "spec": specified(chart)})
+        raise not_found("the run has no such figure")
+    return json_response({"name": name, "spec": vega_spec(chart)})
 
 
 @routes.get("/api/run/curves")
@@ -94,24 +94,24 @@ def curves(
     points: int = 600,
 ) -> Response:
     """A quantity over training for all parts that have it, thinned, exact on a short stretch."""
-    if points > MOST_POINTS:
-        raise FoveateError(f"points must be at most {MOST_POINTS}, got {points}")
+    if points > MAX_POINTS:
+        raise FoveateError(f"points must be at most {MAX_POINTS}, got {points}")
     found = {
         name: curve_rows(record, quantity, start, end, points)
-        for name, record in _records(run_named(run)).items()
+        for name, record in _records(run_by_name(run)).items()
         if quantity in record.values and record.values[quantity].ndim == 2
     }
     if not found:
-        raise absent("no part of the run has such a quantity")
-    return answer({"quantity": quantity, "parts": found})
+        raise not_found("no part of the run has such a quantity")
+    return json_response({"quantity": quantity, "parts": found})
 
 
 @routes.get("/api/run/report")
 def report(run: str, page: Literal["report", "trust", "evidence"] = "report") -> Response:
     """A page of a run as it lies in its folder, without an origin to speak from."""
-    path = run_named(run).path / f"{page}.html"
+    path = run_by_name(run).path / f"{page}.html"
     if not path.is_file():
-        raise absent("the run has no such page yet: 'foveate report' makes one")
+        raise not_found("the run has no such page yet: 'foveate report' makes one")
     rules = {"Content-Security-Policy": REPORT_POLICY, "Cache-Control": "no-store"}
     return Response(path.read_bytes(), 200, rules, "text/html; charset=utf-8")
 
@@ -119,9 +119,9 @@ def report(run: str, page: Literal["report", "trust", "evidence"] = "report") ->
 @routes.get("/api/run/table")
 def table(run: str, name: Literal["bags", "segments"]) -> Response:
     """A table that a fit has left, to keep."""
-    path = run_named(run).path / f"{name}.csv"
+    path = run_by_name(run).path / f"{name}.csv"
     if not path.is_file():
-        raise absent("the run has no such table")
+        raise not_found("the run has no such table")
     kept = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
     return Response(path.read_bytes(), 200, kept, "text/csv; charset=utf-8")
 
@@ -138,12 +138,12 @@ def curve_rows(
         end: Last time wanted, or None.
         points: How many rows at most.
     """
-    rows = within(record.t, start, end)
+    rows = time_slice(record.t, start, end)
     t, values = record.t[rows], record.values[quantity][rows]
     seen = np.isfinite(values).any(1)
     t, values = t[seen], values[seen]
     mean = np.nanmean(values, 1) if len(t) else np.zeros(0)
-    keep = kept_rows(mean, points)
+    keep = extreme_rows(mean, points)
     return {
         "t": t[keep],
         "mean": mean[keep],
@@ -156,7 +156,7 @@ def curve_rows(
 
 
 def _records(run: Run) -> dict[str, Record]:
-    return {name: part_of(run, name) for name in run.manifest["parts"] if run.has(name)}
+    return {name: part_record(run, name) for name in run.manifest["parts"] if run.has(name)}
 
 
 def _outcome(own: Any) -> dict[str, Any]:
@@ -183,15 +183,15 @@ def _about(record: Record) -> dict[str, Any]:
 
 def _few(record: Record) -> Record:
     """A record with no more moments than a figure can show; its last one is always among them."""
-    if len(record.t) <= MOST_MOMENTS:
+    if len(record.t) <= MAX_MOMENTS:
         return record
-    rows = spread_rows(len(record.t), MOST_MOMENTS)
+    rows = evenly_spaced_rows(len(record.t), MAX_MOMENTS)
     values = {name: value[rows] for name, value in record.values.items()}
     return replace(record, t=record.t[rows], values=values)
 
 
 def _charts(name: str) -> dict[str, Any]:
-    run = run_named(name)
+    run = run_by_name(name)
     return _drawn(name, (run.path / "manifest.json").stat().st_mtime_ns)
 
 
@@ -199,7 +199,7 @@ def _charts(name: str) -> dict[str, Any]:
 def _drawn(name: str, _changed: int) -> dict[str, Any]:
     from foveate.jobs.job import open_job
 
-    run = run_named(name)
+    run = run_by_name(name)
     job, records = open_job(run), _records(run)
     if job.draws_thinned:
         records = {name: _few(record) for name, record in records.items()}

@@ -1,4 +1,4 @@
-"""A socket, a server, an address on the screen."""
+"""Listen on a socket, serve the lab, print its address."""
 
 import socket
 import sys
@@ -14,13 +14,13 @@ from foveate.errors import FoveateError
 from foveate.lab.server.app import create_app
 from foveate.lab.server.sessions import Sessions
 
-__all__ = ["listening", "serve"]
+__all__ = ["bind_socket", "serve"]
 
-GRACE = 5  # seconds that answers under way have to end
+SHUTDOWN_SECONDS = 5  # time that open responses have to end
 
 
 class _Server(uvicorn.Server):
-    """A server that ends its streams when it is told to end: they would keep it waiting."""
+    """A server that ends its event streams on exit: they would keep it waiting."""
 
     def __init__(self, config: uvicorn.Config, sessions: Sessions) -> None:
         super().__init__(config)
@@ -38,40 +38,40 @@ def serve(host: str, port: int, token: str | None, *, open_browser: bool) -> Non
         host: Address to listen on.
         port: Port; 0 takes a free one.
         token: What viewers must know, or None.
-        open_browser: Whether a browser is opened.
+        open_browser: Whether to open a browser.
     """
-    with listening(host, port) as door:
-        address = _address(host, door.getsockname()[1], token)
+    with bind_socket(host, port) as listener:
+        address = _address(host, listener.getsockname()[1], token)
         app = create_app(host=host, token=token)
         config = uvicorn.Config(
             app,
             log_level="warning",
             ws="none",
             access_log=False,
-            timeout_graceful_shutdown=GRACE,
+            timeout_graceful_shutdown=SHUTDOWN_SECONDS,
             server_header=False,
         )
         print(f"the lab is at {address}\nstop it with Ctrl-C", flush=True)
         if open_browser and sys.stdout.isatty():
             threading.Timer(0.6, webbrowser.open, (address,)).start()
-        with suppress(KeyboardInterrupt):  # asked for
-            _Server(config, app.state.sessions).run(sockets=[door])
+        with suppress(KeyboardInterrupt):  # the usual way to stop the lab
+            _Server(config, app.state.sessions).run(sockets=[listener])
     print("the lab is closed")
 
 
-def listening(host: str, port: int) -> socket.socket:
-    """A socket that listens, so that the port that is printed is the one that answers."""
+def bind_socket(host: str, port: int) -> socket.socket:
+    """A listening socket, so that the port that is printed is the one that answers."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Named as TCP, connections are told not to gather small packets, which costs 40 ms an answer.
-    door = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    # With the protocol named, asyncio sets TCP_NODELAY; without, an answer costs 40 ms more.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        door.bind((host, port))
-        door.listen(128)
+        listener.bind((host, port))
+        listener.listen(128)
     except OSError as error:
-        door.close()
+        listener.close()
         raise FoveateError(f"cannot listen on {host}:{port}: {error.strerror}") from None
-    return door
+    return listener
 
 
 def _address(host: str, port: int, token: str | None) -> str:

@@ -1,26 +1,27 @@
-"""Server-sent events: frames of a training as they come, and again from where a viewer was."""
+"""Server-sent events: the frames of a job as they come, resumed from where a viewer was."""
 
 import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import Any
 
-from fastapi import APIRouter, Header, Request
+from fastapi import APIRouter, Header, HTTPException, Request
 from starlette.responses import StreamingResponse
 
-from foveate.lab.server.sessions import Frame, Session, Sessions
-from foveate.lab.server.training import sessions_of
+from foveate.lab.server.jobs import sessions_of
+from foveate.lab.server.session import Frame, Session
+from foveate.lab.server.sessions import MAX_STREAMS, Sessions
 
 __all__ = ["event", "routes"]
 
 routes = APIRouter()
 
-GLANCE = 0.04  # seconds between looks for news: a person sees no difference
-HEARTBEAT = 10.0  # seconds of silence after which a sign of life is sent
+POLL_SECONDS = 0.04  # between looks for new frames: a person sees no difference
+HEARTBEAT = 10.0  # seconds without a frame after which a comment keeps the connection open
 RETRY = 1000  # milliseconds after which a browser that lost the connection tries again
 
 
-@routes.get("/api/trainings/{name}/events")
+@routes.get("/api/jobs/{name}/events")
 async def events(
     request: Request,
     name: str,
@@ -31,46 +32,50 @@ async def events(
     """The frames since ``after``, or since the last one that the browser says it has seen."""
     sessions = sessions_of(request)
     session = sessions.get(name)
+    if not sessions.open_stream():
+        raise HTTPException(
+            429, f"{MAX_STREAMS} pages follow jobs of this lab, which is the most: close one"
+        )
     seen = int(last_event_id) if last_event_id and last_event_id.isdecimal() else after
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(
-        _told(sessions, session, seed, seen), media_type="text/event-stream", headers=headers
-    )
+    stream = _events(sessions, session, seed, seen)
+    return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
 
 
-async def _told(
+async def _events(
     sessions: Sessions, session: Session, seed: int | None, seen: int
 ) -> AsyncIterator[bytes]:
-    """Events until the training has ended or the viewer is gone; the worker never waits for one."""
+    """Events until the job has ended or the viewer is gone; the worker never waits for a viewer."""
     if seed is not None:
         session.watch(seed, +1)
     try:
         yield f"retry: {RETRY}\n\n".encode()
-        silent = 0.0
+        idle_seconds = 0.0
         while not sessions.closed:
-            over = session.ended  # looked at first, so that the last frames are sent before the end
-            fresh = session.after(seen)
-            if fresh and fresh[0].number > seen + 1:
-                yield b"event: gap\ndata: {}\n\n"  # away for too long: look at the whole again
+            over = session.ended  # read first, so that the last frames are sent before the end
+            frames = session.frames_after(seen)
+            if frames and frames[0].number > seen + 1:
+                yield b"event: gap\ndata: {}\n\n"  # some frames are lost: the page reloads the job
                 return
-            for frame in fresh:
-                seen, silent = frame.number, 0.0
+            for frame in frames:
+                seen, idle_seconds = frame.number, 0.0
                 yield event(frame, seed)
-            if over and not fresh:
+            if over and not frames:
                 yield b"event: end\ndata: {}\n\n"
                 return
-            await asyncio.sleep(GLANCE)
-            silent += GLANCE
-            if silent > HEARTBEAT:
-                silent = 0.0
-                yield b": still here\n\n"
+            await asyncio.sleep(POLL_SECONDS)
+            idle_seconds += POLL_SECONDS
+            if idle_seconds > HEARTBEAT:
+                idle_seconds = 0.0
+                yield b": heartbeat\n\n"
     finally:
+        sessions.close_stream()
         if seed is not None:
             session.watch(seed, -1)
 
 
 def event(frame: Frame, seed: int | None) -> bytes:
-    r"""A frame as an event, with the details of the one member that is looked at.
+    r"""A frame as an event, with the details of the one member that is watched.
 
     Example:
         >>> event(Frame(7, "state", {"state": "done"}), None)
@@ -78,7 +83,6 @@ def event(frame: Frame, seed: int | None) -> bytes:
     """
     content: dict[str, Any] = frame.content
     if "details" in content:
-        own = content["details"].get(str(seed))
-        content = {**content, "details": {} if own is None else own}
+        content = {**content, "details": content["details"].get(str(seed)) or {}}
     text = json.dumps(content, separators=(",", ":"))
     return f"id: {frame.number}\nevent: {frame.kind}\ndata: {text}\n\n".encode()

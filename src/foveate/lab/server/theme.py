@@ -1,33 +1,30 @@
-"""How things look, told once: the palette as CSS variables and as JSON for the charts."""
+"""The palette, as CSS variables and as JSON for the charts.
+
+One hue means one thing on a screen. Paradigms have the colours of the library. Outcomes have no hue
+of their own but lightness, a pattern and a sign, except for the one to look for (right answer,
+wrong segment). Classes have the palette of Tol, which is not used for paradigms, and a shape each.
+"""
 
 from typing import Any
 
-from foveate.charts.palette import (
-    ATTENTION,
-    CLASS_COLOURS,
-    QUADRANT_COLOURS,
-    colour,
-    dash,
-    label,
-    shape,
-)
+from foveate.charts.palette import AGAINST, ATTENTION, FOR, colour, dash, label, shape
 from foveate.metrics.metric import METRICS
 
-__all__ = ["chart_theme", "palette_css", "specified"]
+__all__ = ["CLASS_COLOURS", "chart_theme", "palette_css", "vega_spec"]
 
-# Classes and background have the colours of the error-mode figures.
+CLASS_COLOURS = ("#332288", "#44AA99", "#AA4499", "#999933", "#661100", "#88CCEE", "#DDCC77")
 BACKGROUND = "#4b5258"
-# The sign says the same as the colour, which paradigms and classes use too.
-ENDS = {
-    "sound": ("right answer, right place", "#0072B2", "✓"),
-    "astray": ("right answer, wrong place", "#E69F00", "!"),
-    "inaccurate": ("wrong answers", "#4D4D4D", "✗"),
+MISPLACED = "#a3126e"
+OUTCOMES = {
+    "focused": ("right answer, right segment", "#4a5b6c", "✓"),
+    "misplaced": ("right answer, wrong segment", MISPLACED, "!"),
+    "inaccurate": ("wrong answers", "#b9c0c7", "✗"),
 }
 QUADRANTS = {
-    "ftpt": "both right",
-    "ffpt": "right answer, wrong place",
-    "ftpf": "right place, wrong answer",
-    "ffpf": "both wrong",
+    "ftpt": ("both right", "#4a5b6c"),
+    "ffpt": ("right answer, wrong segment", MISPLACED),
+    "ftpf": ("right segment, wrong answer", "#8fa0b0"),
+    "ffpf": ("both wrong", "#cfd5da"),
 }
 
 
@@ -47,18 +44,18 @@ def chart_theme() -> dict[str, Any]:
             for name, kind in PARADIGMS.items()
         },
         "quadrants": {
-            name: {"label": words, "colour": QUADRANT_COLOURS[name]}
-            for name, words in QUADRANTS.items()
+            name: {"label": words, "colour": shade} for name, (words, shade) in QUADRANTS.items()
         },
-        "ends": {
+        "outcomes": {
             name: {"label": words, "colour": shade, "sign": sign}
-            for name, (words, shade, sign) in ENDS.items()
+            for name, (words, shade, sign) in OUTCOMES.items()
         },
         "metrics": {
             name: {"title": item.title, "heading": item.heading, "summary": item.summary}
             for name, item in METRICS.items()
         },
         "attention": ATTENTION,
+        "evidence": {"for": FOR, "against": AGAINST},
         "classes": list(CLASS_COLOURS),
         "background": BACKGROUND,
     }
@@ -66,16 +63,19 @@ def chart_theme() -> dict[str, Any]:
 
 def palette_css() -> str:
     """The same colours as variables of the style sheet."""
-    seen = chart_theme()
-    lines = [f"  --{name}: {own['colour']};" for name, own in seen["paradigms"].items()]
-    lines += [f"  --{name}: {own['colour']};" for name, own in seen["quadrants"].items()]
-    lines += [f"  --{name}: {own['colour']};" for name, own in seen["ends"].items()]
-    lines += [f"  --class-{k}: {own};" for k, own in enumerate(seen["classes"])]
-    lines += [f"  --attention: {seen['attention']};", f"  --background: {seen['background']};"]
+    theme = chart_theme()
+    lines = [
+        f"  --{name}: {entry['colour']};"
+        for group in ("paradigms", "quadrants", "outcomes")
+        for name, entry in theme[group].items()
+    ]
+    lines += [f"  --class-{k}: {shade};" for k, shade in enumerate(theme["classes"])]
+    lines += [f"  --attention: {ATTENTION};", f"  --background: {BACKGROUND};"]
+    lines += [f"  --evidence-{sign}: {shade};" for sign, shade in theme["evidence"].items()]
     return ":root {\n" + "\n".join(lines) + "\n}\n"
 
 
-def specified(chart: Any) -> dict[str, Any]:
+def vega_spec(chart: Any) -> dict[str, Any]:
     """A chart of the library as Vega-Lite, in the theme of its reports."""
     from foveate.charts.render import theme
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from foveate.lab.server.downsample import spread_rows
+from foveate.lab.server.downsample import evenly_spaced_rows
 from foveate.metrics.focus import QUADRANTS
 from foveate.records.record import Array, Record
 
@@ -23,7 +23,7 @@ def timeline_rows(record: Record, member: int, moments: int) -> dict[str, Any]:
     Returns:
         ``t`` (K,), ``heat`` (K, 5, 5) or None, ``quadrants`` by name (K,), ``moments`` T.
     """
-    rows = spread_rows(len(record.t), moments)
+    rows = evenly_spaced_rows(len(record.t), moments)
     heat = record.values.get("heat")
     shares = {key: record.values[key] for key in QUADRANTS if key in record.values}
     return {

@@ -1,4 +1,4 @@
-"""Own data for the page: a dropped file is kept under a name of the lab's, checked and fitted."""
+"""Uploaded files: stored under a random name, read, assigned column roles, and fitted."""
 
 import secrets
 from functools import partial
@@ -10,58 +10,71 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from foveate.errors import FoveateError
-from foveate.lab.requests import FitOwn, OwnBags
+from foveate.lab.requests import FitRequest, UploadJob
 from foveate.lab.server.guard import LARGEST_FILE
-from foveate.lab.server.responses import answer
-from foveate.lab.server.training import brief, sessions_of
-from foveate.lab.server.uploaded_files import discard, files_folder
+from foveate.lab.server.jobs import job_summary, sessions_of
+from foveate.lab.server.responses import json_response
+from foveate.lab.server.session import Session
+from foveate.lab.server.upload_storage import remove_unreferenced, uploads_folder
 
 __all__ = ["routes"]
 
 routes = APIRouter()
 
-KINDS = (".csv", ".tsv", ".jsonl", ".parquet", ".npz")
-ROLES = ("bag", "label", "text", "group", "relevance")
+FORMATS = (".csv", ".tsv", ".jsonl", ".parquet", ".npz")
 
 
-@routes.post("/api/own")
-async def drop(request: Request, name: str) -> Response:
-    """Keep a file and check it; the columns may be named in the address."""
-    kind = Path(name).suffix.lower()
-    if kind not in KINDS:
-        raise FoveateError(f"a file must end in {', '.join(KINDS)}, got '{name[-60:]}'")
-    place = files_folder() / f"{secrets.token_hex(8)}{kind}"
+@routes.post("/api/uploads")
+async def upload(request: Request, name: str) -> Response:
+    """Store a file and read it."""
+    suffix = Path(name).suffix.lower()
+    if suffix not in FORMATS:
+        raise FoveateError(f"a file must end in {', '.join(FORMATS)}, got '{name[-60:]}'")
+    path = uploads_folder() / f"{secrets.token_hex(8)}{suffix}"
     try:
-        await _keep(request, place)
-        columns: dict[str, Any] = {
-            role: own for role in ROLES if (own := request.query_params.get(role))
-        }
-        job = OwnBags(path=str(place), name=name[-300:], **columns)
+        await _store(request, path)
+        job = UploadJob(path=str(path), name=name[-300:])
         start = sessions_of(request).start
-        session = await run_in_threadpool(start, job, partial(discard, place))
+        session = await run_in_threadpool(start, job, partial(remove_unreferenced, path))
     except BaseException:
-        place.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
         raise
-    return answer(brief(session), 201)
+    return json_response(job_summary(session), 201)
 
 
-@routes.post("/api/own/{name}/fit")
-def fit(request: Request, name: str, wanted: dict[str, Any] = Body()) -> Response:  # noqa: B008
-    """Fit what was checked."""
+@routes.post("/api/uploads/{name}/columns")
+def set_columns(request: Request, name: str, roles: dict[str, str] = Body()) -> Response:  # noqa: B008
+    """Read the file again with other roles of its columns."""
+    session = _waiting_upload(request, name)
+    job = UploadJob(**{**session.job.model_dump(), "roles": roles})
+    answer = sessions_of(request).query(session, roles=job.roles)
+    session.job = job  # a worker that replaces an idle one starts from here
+    return json_response(answer)
+
+
+@routes.post("/api/uploads/{name}/fit")
+def fit(request: Request, name: str, settings: dict[str, Any] = Body()) -> Response:  # noqa: B008
+    """Fit the bags of a file that was read."""
+    session = _waiting_upload(request, name)
+    wanted = FitRequest(**settings).model_dump()
+    return json_response(sessions_of(request).query(session, trains=True, fit=wanted))
+
+
+def _waiting_upload(request: Request, name: str) -> Session:
     session = sessions_of(request).get(name)
-    if not isinstance(session.job, OwnBags) or session.state != "ready":
-        raise FoveateError("these bags are not waiting to be fitted: drop the file again")
-    return answer(session.ask(fit=FitOwn(**wanted).model_dump()))
+    if not isinstance(session.job, UploadJob) or not session.waiting:
+        raise FoveateError("this file is not waiting to be fitted: choose the file again")
+    return session
 
 
-async def _keep(request: Request, place: Path) -> None:
-    """Write the body to a file as it comes, and no more of it than is allowed."""
+async def _store(request: Request, path: Path) -> None:
+    """Write the body to a file as it comes, up to the allowed size."""
     size = 0
-    with place.open("wb") as file:
-        async for part in request.stream():
-            size += len(part)
+    with path.open("wb") as file:
+        async for chunk in request.stream():
+            size += len(chunk)
             if size > LARGEST_FILE:
                 raise FoveateError(f"a file can have {LARGEST_FILE:,} bytes at most")
-            file.write(part)
+            file.write(chunk)
     if not size:
         raise FoveateError("the file is empty")

@@ -1,4 +1,4 @@
-"""Where the segments of a pile come from: written out, or rows of banks."""
+"""Sources of the segments in batches: dense tensors or banks with an index."""
 
 from math import prod
 from typing import NamedTuple
@@ -19,31 +19,31 @@ LARGE = 2**22  # numbers of a batch: above, getting memory takes longer than fil
 class Buffer:
     """Memory for the segments of one large batch after another.
 
-    What is beyond the size that an allocator keeps is got from the system anew for every batch,
-    page by page, which takes longer than to fill it.
+    Blocks larger than the allocator caches are requested from the system again for every batch,
+    page by page, which takes longer than filling them.
     """
 
     def __init__(self) -> None:
-        self._kept = torch.empty(0)
+        self._memory = torch.empty(0)
 
     def of(self, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
-        """Uninitialised numbers; what was in the room before is lost."""
+        """Uninitialised numbers; overwrites the previous batch."""
         need = prod(shape)
-        if self._kept.dtype != dtype or self._kept.numel() < need:
-            self._kept = torch.empty(need, dtype=dtype)
-        return self._kept[:need].view(shape)
+        if self._memory.dtype != dtype or self._memory.numel() < need:
+            self._memory = torch.empty(need, dtype=dtype)
+        return self._memory[:need].view(shape)
 
 
 class BatchRequest(NamedTuple):
-    """Which bags are asked for, and in what form.
+    """Which bags a batch contains, and in which form.
 
     Args:
         sets: The set of bags of each member, shape (S',).
         at: Their bags, counted through all sets, shape (S', B).
         used: How many segments of each bag, from the first on.
-        whole: Whether a bank smaller than these bags is handed on whole with an index.
-        chunk: How many segments are to be read at a time, from the bank; None for all.
-        room: Where the segments of a large batch may be put; None for memory of their own.
+        whole: Whether a bank smaller than these bags is passed as a whole with an index.
+        chunk: How many segments are read from the bank at a time; None for all.
+        buffer: Memory to reuse for the segments of a large batch; None to allocate.
     """
 
     sets: Tensor
@@ -51,31 +51,33 @@ class BatchRequest(NamedTuple):
     used: int
     whole: bool
     chunk: int | None
-    room: Buffer | None
+    buffer: Buffer | None
 
 
 class Dense:
-    """Segments written out, one set of bags after another, shape (sets, n, m, *)."""
+    """Dense segments of one or several sets of bags, shape (sets, n, m, *)."""
 
     def __init__(self, sets: list[Tensor], dtype: torch.dtype) -> None:
         self.x = _typed(_stack(sets), dtype)
         self.storage = self.x.untyped_storage().data_ptr()
 
-    def segments(self, want: BatchRequest) -> Segments:
-        """The segments of the bags that are asked for, shape (S', B, used, *)."""
-        some = want.used < self.x.shape[2]
-        # One bag lies in order, bags that are only read do as a rule: no copy is needed then.
-        if want.at.numel() == 1 or (len(want.at) == 1 and want.room is None and not some):
-            return _laid_out(rows_at(self.x.flatten(0, 1), want.at)[:, :, : want.used])
+    def segments(self, request: BatchRequest) -> Segments:
+        """The segments of the requested bags, shape (S', B, used, *)."""
+        some = request.used < self.x.shape[2]
+        # The segments of one bag, and usually those of bags read in order, need no copy.
+        if request.at.numel() == 1 or (
+            len(request.at) == 1 and request.buffer is None and not some
+        ):
+            return _fast_layout(rows_at(self.x.flatten(0, 1), request.at)[:, :, : request.used])
         if some:
-            return _laid_out(gather_rows(self.x[:, :, : want.used], want.at))
-        return _laid_out(gather_rows(self.x, want.at, want.room))
+            return _fast_layout(gather_rows(self.x[:, :, : request.used], request.at))
+        return _fast_layout(gather_rows(self.x, request.at, request.buffer))
 
     def as_banks(self) -> "Banks":
         """The same bags, each segment a row of a bank."""
         n, m = self.x.shape[1:3]
         index = torch.arange(n * m).view(n, m)
-        return Banks([Mosaics(own.flatten(0, 1), index) for own in self.x], self.x.dtype)
+        return Banks([Mosaics(x.flatten(0, 1), index) for x in self.x], self.x.dtype)
 
 
 class Banks:
@@ -83,34 +85,34 @@ class Banks:
 
     def __init__(self, sets: list[Mosaics], dtype: torch.dtype) -> None:
         self.index = torch.stack([x.index for x in sets])
-        self.own = not all(x.bank is sets[0].bank for x in sets)
+        self.separate = not all(x.bank is sets[0].bank for x in sets)
         self.length = max(len(x.bank) for x in sets)
-        banks = [_lengthened(x.bank, self.length) for x in (sets if self.own else sets[:1])]
+        banks = [_lengthened(x.bank, self.length) for x in (sets if self.separate else sets[:1])]
         self.bank = _typed(_stack(banks), dtype)
         self.storage = self.bank.untyped_storage().data_ptr()
 
-    def segments(self, want: BatchRequest) -> Segments:
-        """The segments of the bags that are asked for, written out or as an index into a bank."""
-        sets, index = want.sets, gather_rows(self.index, want.at)[..., : want.used]
-        if want.chunk is not None or (want.whole and self.length < index[0].numel()):
-            everyone = not self.own or len(sets) == len(self.bank)
+    def segments(self, request: BatchRequest) -> Segments:
+        """The segments of the requested bags, dense or as an index into a bank."""
+        sets, index = request.sets, gather_rows(self.index, request.at)[..., : request.used]
+        if request.chunk is not None or (request.whole and self.length < index[0].numel()):
+            everyone = not self.separate or len(sets) == len(self.bank)
             bank = self.bank if everyone else self.bank[sets]
-            return Mosaics(bank.expand(len(sets), *bank.shape[1:]), index, want.chunk)
-        banks = sets if self.own else torch.zeros_like(sets)
-        if want.whole and not self.bank.is_floating_point() and self.bank.dtype != torch.uint8:
+            return Mosaics(bank.expand(len(sets), *bank.shape[1:]), index, request.chunk)
+        banks = sets if self.separate else torch.zeros_like(sets)
+        if request.whole and not self.bank.is_floating_point() and self.bank.dtype != torch.uint8:
             return _once_each(self.bank, banks, index)
-        places = index + self.length * banks[:, None, None]
-        if want.at.numel() == 1:
-            return _laid_out(rows_at(self.bank.flatten(0, 1), places))
-        return _laid_out(gather_rows(self.bank, places, want.room))
+        rows = index + self.length * banks[:, None, None]
+        if request.at.numel() == 1:
+            return _fast_layout(rows_at(self.bank.flatten(0, 1), rows))
+        return _fast_layout(gather_rows(self.bank, rows, request.buffer))
 
 
 def source(sets: list[Segments], dtype: torch.dtype) -> Dense | Banks:
-    """The segments of all sets of bags, which must be of one form.
+    """The source of all sets of bags, which must have the same form.
 
     Args:
         sets: The segments of each set.
-        dtype: Number type of those that are numbers.
+        dtype: Number type of floating-point segments.
     """
     banks = [shared for x in sets if (shared := shared_bank(x)) is not None]
     if not banks:
@@ -120,13 +122,13 @@ def source(sets: list[Segments], dtype: torch.dtype) -> Dense | Banks:
     return Banks(banks, dtype)
 
 
-def gather_rows(sets: Tensor, at: Tensor, room: Buffer | None = None) -> Tensor:
-    """Rows of all sets (sets, n, *), counted through, at places (S, …): shape (S, …, *)."""
-    rows, places = sets.flatten(0, 1), at.flatten()
-    shape = (len(places), *rows.shape[1:])
-    if room is None or prod(shape) < LARGE:
-        return rows.index_select(0, places).unflatten(0, at.shape)
-    filled = torch.index_select(rows, 0, places, out=room.of(shape, rows.dtype))
+def gather_rows(sets: Tensor, at: Tensor, buffer: Buffer | None = None) -> Tensor:
+    """Rows of the concatenated sets (sets, n, *) at an index (S, …), shape (S, …, *)."""
+    rows, index = sets.flatten(0, 1), at.flatten()
+    shape = (len(index), *rows.shape[1:])
+    if buffer is None or prod(shape) < LARGE:
+        return rows.index_select(0, index).unflatten(0, at.shape)
+    filled = torch.index_select(rows, 0, index, out=buffer.of(shape, rows.dtype))
     return filled.unflatten(0, at.shape)
 
 
@@ -136,23 +138,23 @@ def _stack(parts: list[Tensor]) -> Tensor:
 
 
 def _typed(x: Tensor, dtype: torch.dtype) -> Tensor:
-    """Bytes of a small set become numbers once; of a large one, where they are used."""
+    """Convert the bytes of a small set once; those of a large one are converted in each batch."""
     if x.dtype != torch.uint8 and not x.is_floating_point():
-        return x  # names of things, such as words
+        return x  # identifiers, such as words
     small = x.numel() <= SMALL_BANK or dtype != torch.float32
     return as_input(x).to(dtype) if small else x
 
 
 def _once_each(bank: Tensor, banks: Tensor, index: Tensor) -> Mosaics:
-    """Bags of words (S, B, m) with a bank of the words that occur in them: most occur again."""
-    found = [own.unique(return_inverse=True) for own in index]
-    length = max(len(rows) for rows, _ in found)
-    rows = torch.stack([_lengthened(rows, length) for rows, _ in found])
-    return Mosaics(bank[banks[:, None], rows], torch.stack([place for _, place in found]))
+    """Bags of words (S, B, m) with a bank of the words in them, since most words repeat."""
+    pairs = [member.unique(return_inverse=True) for member in index]
+    length = max(len(rows) for rows, _ in pairs)
+    rows = torch.stack([_lengthened(rows, length) for rows, _ in pairs])
+    return Mosaics(bank[banks[:, None], rows], torch.stack([inverse for _, inverse in pairs]))
 
 
-def _laid_out(x: Tensor) -> Tensor:
-    """Segments (S, B, m, *), those of a few numbers with the bags side by side in memory."""
+def _fast_layout(x: Tensor) -> Tensor:
+    """Segments (S, B, m, *); those of a few numbers in a layout with contiguous bags."""
     if x.dim() == 3 or x.shape[3:].numel() >= NARROW:
         return x
     turned = (0, *reversed(range(1, x.dim())))
@@ -160,7 +162,7 @@ def _laid_out(x: Tensor) -> Tensor:
 
 
 def _lengthened(bank: Tensor, length: int) -> Tensor:
-    """Banks of unequal length get rows that no index names."""
+    """Pad a bank with rows that no index refers to."""
     if len(bank) == length:
         return bank
     return torch.cat([bank, bank[:1].expand(length - len(bank), *bank.shape[1:])])

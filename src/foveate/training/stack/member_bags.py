@@ -1,4 +1,4 @@
-"""The bags of all members of a stack, and the batches that are cut from them."""
+"""The bags of all members of a stack, and their batches."""
 
 from collections.abc import Sequence
 from copy import copy
@@ -25,7 +25,7 @@ __all__ = ["Batch", "MemberBags"]
 class Batch(NamedTuple):
     """The bags of one step, with a leading axis of members (inside a task: without it).
 
-    ``aux`` is what the paradigm asked for; parts that are not there are None.
+    ``aux`` is the auxiliary input of the paradigm.
     """
 
     x: Segments
@@ -36,7 +36,7 @@ class Batch(NamedTuple):
 
 
 class MemberBags:
-    """The bags of all members: one set that all share, or one set each of the same size.
+    """The bags of all members: one shared set, or one set of the same size each.
 
     Args:
         bags: One :class:`Bag` for all, or one per member.
@@ -60,25 +60,25 @@ class MemberBags:
         self.segment_shape = sets[0].segment_shape
         self._source = source([bag.x for bag in sets], dtype)
         self.chunk: int | None = None
-        self._room = Buffer()
+        self._buffer = Buffer()
         self.y = torch.stack([bag.y for bag in sets])
         self.z = _joined([bag.z for bag in sets], "z")
         self.mask = _mask(sets)
 
     @property
     def reuses(self) -> bool:
-        """Whether there is a bank that is smaller than the bags cut from it."""
+        """Whether the bags share a bank that is smaller than they are."""
         return isinstance(self._source, Banks) and self._source.length < self.n * self.m
 
     def repeats(self, bags: int) -> bool:
-        """Whether so many bags hold each row of a bank twice or more often, on average."""
+        """Whether so many bags contain each row of a bank at least twice on average."""
         if not isinstance(self._source, Banks):
             return False
         segments = float(self.m if self.mask is None else self.mask.sum(-1).double().mean())
         return bags * segments >= 2 * self._source.length
 
     def holds(self, x: Tensor) -> bool:
-        """Whether numbers are those of the pile itself, read where they lie, and not a copy."""
+        """Whether a tensor is a view of these bags, not a copy."""
         return x.untyped_storage().data_ptr() == self._source.storage
 
     def in_chunks(self, chunk: int) -> "MemberBags":
@@ -118,13 +118,13 @@ class MemberBags:
         Args:
             rows: Shape (S, B), or (S', B) for the rows of ``members``.
             members: Whose bags; None for all.
-            aux: Handed on.
-            whole: Whether a bank smaller than the batch is handed on whole with an index.
-            with_z: Whether the relevance is handed on.
-            trim: Whether columns in which none of these bags has a segment are left out.
+            aux: The auxiliary input of the paradigm.
+            whole: Whether a bank smaller than the batch is passed as a whole with an index.
+            with_z: Whether the relevance is included.
+            trim: Whether columns without a segment of these bags are dropped.
             first: How many segments of each bag, from the first on; None for all.
-            reuse: Whether the last batch that was asked for so is done with; the segments of a
-                large one then take its place in memory.
+            reuse: Whether a large batch may overwrite the previous one that was requested with
+                this option.
         """
         who = torch.arange(self.size) if members is None else members
         sets = torch.zeros_like(who) if self.shared else who
@@ -136,8 +136,8 @@ class MemberBags:
             if trim:
                 used = int(mask.flatten(0, 1).any(0).nonzero()[-1]) + 1
                 mask = mask[..., :used]
-        room = self._room if reuse else None
-        x = self._source.segments(BatchRequest(sets, at, used, whole, self.chunk, room))
+        buffer = self._buffer if reuse else None
+        x = self._source.segments(BatchRequest(sets, at, used, whole, self.chunk, buffer))
         z = gather_rows(self.z, at)[..., :used] if with_z and self.z is not None else None
         return Batch(x, gather_rows(self.y, at), z, mask, aux)
 

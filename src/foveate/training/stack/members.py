@@ -1,4 +1,4 @@
-"""Many models of one architecture, their parameters the rows of one matrix, run as one program."""
+"""Many models of one architecture, their parameters the rows of one matrix, run together."""
 
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -80,11 +80,11 @@ class Stack:
             task: Called once under ``vmap`` or once per member.
             args: Tensors with a leading axis of members, named tuples of them, and other things,
                 which all members share.
-            flat: Parameters to use in place of the stack's own, shape (S', P).
+            flat: Parameters to use instead of those of the stack, shape (S', P).
             members: Which members run; ``args`` have their rows only. None for all.
         """
         flat = self._rows(members) if flat is None else flat
-        with self._own_buffers(members) as buffers:
+        with self._member_buffers(members) as buffers:
             if self.together and len(flat) > 1:
                 dims = (0, 0, *(_axes(arg) for arg in args))
                 call = partial(self._call, task)
@@ -96,8 +96,8 @@ class Stack:
     ) -> tuple[Tensor, Tensor]:
         """The scalar ``task(model, *args)`` of every member and its gradient, (S',) and (S', P).
 
-        One member after another, each graph is gone before the next is made, and what a task
-        computes again on the way back still sees the member's own parameters.
+        Without ``vmap`` the graph of a member is freed before that of the next one is built, and a
+        task that recomputes in the backward pass uses the parameters of its member.
         """
         flat = self._rows(members).detach()
         if self.together and len(flat) > 1:
@@ -113,7 +113,7 @@ class Stack:
             return both
 
         rows = [row.requires_grad_() for row in flat.unbind()]
-        with self._own_buffers(members) as buffers:
+        with self._member_buffers(members) as buffers:
             pairs = [
                 self._one(with_gradient(row), i, row, buffers, args) for i, row in enumerate(rows)
             ]
@@ -134,8 +134,8 @@ class Stack:
         return self.flat if members is None else self.flat[members]
 
     @contextmanager
-    def _own_buffers(self, members: Tensor | None) -> Iterator[dict[str, Tensor]]:
-        """The members' buffers; what training changes in them is kept."""
+    def _member_buffers(self, members: Tensor | None) -> Iterator[dict[str, Tensor]]:
+        """The members' buffers; changes by training are written back."""
         if members is None:
             yield self.buffers
             return
@@ -161,7 +161,7 @@ class Stack:
         }
 
     def load(self, tensors: dict[str, Tensor]) -> None:
-        """Take over what :meth:`tensors` gave."""
+        """Load what :meth:`tensors` returned."""
         expected = {k: tuple(v.shape) for k, v in self.tensors().items()}
         got = {k: tuple(v.shape) for k, v in tensors.items()}
         if expected != got:
@@ -171,12 +171,12 @@ class Stack:
         self.buffers = {k: tensors[k].clone() for k in self.buffers}
 
     def state(self) -> dict[str, Tensor]:
-        """A copy of the matrix and of the buffers, from which coming steps can go on."""
+        """A copy of the parameters and buffers, to continue from."""
         buffers = {f"buffers/{k}": v.clone() for k, v in self.buffers.items()}
         return {"flat": self.flat.clone(), **buffers}
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
-        """Go on from what :meth:`state` gave; ``state`` may hold other things too."""
+        """Load what :meth:`state` returned; other entries are ignored."""
         wanted = {k: v.shape for k, v in self.state().items()}
         if any(k not in state or state[k].shape != shape for k, shape in wanted.items()):
             raise FoveateError("the checkpoint is of another model or another number of seeds")
@@ -184,25 +184,25 @@ class Stack:
         self.buffers = {k: state[f"buffers/{k}"] for k in self.buffers}
 
     def member(self, i: int) -> AttentionModel:
-        """Member ``i`` as a model of its own."""
+        """Member ``i`` as a separate model."""
         model = copy.deepcopy(self.model)
         model.load_state_dict({k: v[i] for k, v in self.tensors().items()})
         return model.eval()
 
 
 def _built(build: Build, seed: int) -> AttentionModel:
-    """A model whose initial weights the seed decides, with the global generator left as it was."""
+    """A model whose initial weights depend on the seed only; the global generator is unchanged."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return build()
 
 
 def _keep_freed_memory() -> None:
-    """Let glibc keep what a step frees for the next one, up to 64 MB.
+    """Let glibc cache up to 64 MB of freed memory between steps.
 
-    It gives back to the system what goes beyond twice the largest block that it saw freed, and
-    getting it again, page by page, can take a third of a step. This is the largest block that
-    counts; nothing is written into it, so it costs nothing.
+    It returns memory beyond twice the largest block freed so far to the system, and requesting it
+    again, page by page, can take a third of a step. This is the largest block that counts; nothing
+    is written into it, so it costs nothing.
     """
     torch.empty(2**25 - 2**16, dtype=torch.uint8)
 
@@ -212,7 +212,7 @@ def _flattened(model: nn.Module) -> Tensor:
 
 
 def _axes(arg: Any) -> Any:
-    """The axis of members in an argument: 0 in tensors, None in what is not one."""
+    """The axis of members in an argument: 0 for tensors, None for other values."""
     if isinstance(arg, tuple) and hasattr(arg, "_fields"):
         return type(arg)(*(_axes(part) for part in arg))
     return 0 if isinstance(arg, Tensor) else None

@@ -12,7 +12,7 @@ from foveate.errors import FoveateError
 from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
 from foveate.models.focus import FCAM, AttentionModel
 from foveate.models.nets import pair
-from foveate.models.oracle import Oracle, Taught
+from foveate.models.oracle import Oracle, OracleModel
 from foveate.records.published import Cell
 from foveate.settings import AtLeastTwo, Count, Positive, Settings
 from foveate.studies.published import Reproduction
@@ -182,7 +182,7 @@ def _trial(settings: Table2Settings, data: str, variant: Variant, layer: str) ->
     def build(train: Bag) -> AttentionModel:
         f, g, phi = pair(sizes.net, train.segment_shape, len(source.classes), layer)
         model = FCAM(f, g, variant.map, phi)
-        return Taught(model) if isinstance(variant.rule, Oracle) else model
+        return OracleModel(model) if isinstance(variant.rule, Oracle) else model
 
     plan = Plan(epochs=sizes.epochs, batch=sizes.batch, lr=sizes.lr, stop_below=sizes.stop_below)
     return Trial(bags, build, variant.rule, sizes.seeds, plan)

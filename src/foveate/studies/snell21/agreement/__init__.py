@@ -4,16 +4,21 @@ Parts of labelled texts are made by :mod:`.texts`, parts of sentence pairs by :m
 both record is said in :mod:`.comparing`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from foveate.jobs.experiment import EXPERIMENTS, Experiment, Scale, Work
+from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
+from foveate.records.published import Cell
 from foveate.records.record import Record
 from foveate.settings import Count, Positive, Settings, Share
+from foveate.studies.published import Reproduction
+from foveate.studies.snell21.agreement.published import PUBLISHED, title
+from foveate.studies.snell21.agreement.revisions import REVISIONS
+from foveate.types import StepProgress
 
 __all__ = ["Agreement", "AgreementSettings", "checkpoints"]
 
@@ -70,16 +75,17 @@ def checkpoints(steps: int) -> list[int]:
 
 
 @EXPERIMENTS.register("agreement")
-class Agreement(Experiment):
+class Agreement(Reproduction):
     """Does attention rank words as word knowledge does that was learnt without it?"""
 
+    published = PUBLISHED
     about = "attention against word knowledge: agreement tables over data sets and seeds"
     long = True
     criteria: ClassVar[Mapping[str, str]] = {
-        "snell21:C1": "For each data set the excess A(α, β_uf) − random level (fair ties; β_uf at "
+        "snell21:C1": "For each data set A(α, β_uf) − twice the random level (fair ties; β_uf at "
         "the checkpoint chosen on one half of the validation data, read on the other half): the "
-        "95 % interval over seeds lies above .05. Holds for all data sets, in part for at least "
-        "half. As in the paper's tables, SMS does not count.",
+        "95 % interval over seeds lies above 0. Met, undecided or contradicted for each data set; "
+        "as in the paper's tables, SMS does not count.",
         "snell21:C2": "The same for A(β_uf, β_px), at the same checkpoint.",
         "snell21:C3": "The same for A(Δ, β_uf), at the same checkpoint.",
         "snell21:C4": "The same for A(α, β), both of one model at its end.",
@@ -93,13 +99,14 @@ class Agreement(Experiment):
         "SMS is not there.",
         "snell21:C17": "For each data set, with the checkpoint that maximises A(α, β_uf(τ)) on one "
         "half of the validation data and values of the other half (fair ties): the 95 % intervals "
-        "over seeds of its rise from step 0 and of its fall to the last step both lie above 0. "
-        "Holds for all data sets, in part for at least half; SMS does not count.",
+        "over seeds of its rise from step 0 and of its fall to the last step lie above 0. Two "
+        "conditions for each data set, each met, undecided or contradicted; SMS does not count.",
         "snell21:C18": "(a) On a sample of training data the means of A(α, β_uf), A(β_uf, β_px), "
         "A(Δ, β_uf) and A(α, β) all exceed the random level by .05; (b) with BLEU as performance "
         "ξ(α, β_uf) is at least a tenth of ξ*. Holds with (a) in every data set and (b) in every "
         "set of pairs, one at least; in part with (a) in at least half of the data sets.",
     }
+    revisions = REVISIONS
     scales: ClassVar[Mapping[Scale, Settings]] = {
         "smoke": AgreementSettings(
             texts=("keywords",),
@@ -156,23 +163,42 @@ class Agreement(Experiment):
         from foveate.studies.snell21.agreement.pairs import pairs_here
         from foveate.studies.snell21.agreement.texts import texts_here
 
-        texts = texts_here(settings.texts) or ("keywords",)
+        texts = texts_here(settings.texts) or (("keywords",) if settings.texts else ())
         return {name: partial(_texts, settings, name) for name in texts} | {
             name: partial(_pairs, settings, name) for name in pairs_here(settings.pairs)
         }
 
+    def cells(self, settings: AgreementSettings, records: Records) -> list[Cell]:
+        from foveate.studies.snell21.agreement.record_values import agreement_cells
+
+        return [one for data, record in records.items() for one in agreement_cells(data, record)]
+
+    def differs(self, settings: AgreementSettings, records: Records) -> list[str]:
+        from foveate.studies.snell21.agreement.wording import deviation
+
+        return [deviation(settings, records)]
+
+    def runnable(self, settings: AgreementSettings) -> tuple[Settings, dict[str, str]]:
+        from foveate.studies.snell21.agreement.pairs import pairs_here
+        from foveate.studies.snell21.agreement.texts import texts_here
+
+        texts, pairs = texts_here(settings.texts), pairs_here(settings.pairs)
+        missing = {*settings.texts, *settings.pairs} - {*texts, *pairs}
+        why = {title(name): "its files are not in the folder FOVEATE_DATA" for name in missing}
+        return settings.model_copy(update={"texts": texts, "pairs": pairs}), why
+
 
 def _texts(
-    settings: AgreementSettings, name: str, checkpoint: Path, tell: Callable[[int, int], None]
+    settings: AgreementSettings, name: str, checkpoint: Path, progress: StepProgress
 ) -> Record:
     from foveate.studies.snell21.agreement.texts import text_part
 
-    return text_part(settings, name, checkpoint, tell)
+    return text_part(settings, name, checkpoint, progress)
 
 
 def _pairs(
-    settings: AgreementSettings, name: str, checkpoint: Path, tell: Callable[[int, int], None]
+    settings: AgreementSettings, name: str, checkpoint: Path, progress: StepProgress
 ) -> Record:
     from foveate.studies.snell21.agreement.pairs import pair_part
 
-    return pair_part(settings, name, checkpoint, tell)
+    return pair_part(settings, name, checkpoint, progress)

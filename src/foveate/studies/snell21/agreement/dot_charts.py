@@ -11,14 +11,8 @@ from foveate.charts.render import with_rows
 from foveate.jobs.experiment import Records
 from foveate.metrics.intervals import mean_interval
 from foveate.studies.snell21.agreement.comparison import FAIR, PAPER, TRAINING
-from foveate.studies.snell21.agreement.record_values import (
-    COLUMNS,
-    RECORDED,
-    frozen_best,
-    number,
-    random,
-    title,
-)
+from foveate.studies.snell21.agreement.published import COLUMNS, RECORDED, title
+from foveate.studies.snell21.agreement.record_values import frozen_best, number, random
 
 __all__ = ["frozen_dots", "interval", "table_dots", "training_dots"]
 

@@ -18,13 +18,8 @@ from foveate.studies.snell21.agreement.dot_charts import (
     table_dots,
     training_dots,
 )
-from foveate.studies.snell21.agreement.record_values import (
-    COLUMNS,
-    chosen,
-    number,
-    random,
-    title,
-)
+from foveate.studies.snell21.agreement.published import COLUMNS, title
+from foveate.studies.snell21.agreement.record_values import chosen, number, random
 
 __all__ = ["figures"]
 

@@ -9,9 +9,8 @@ from foveate.metrics.intervals import Interval, mean_interval
 from foveate.records.findings import Finding, Verdict
 from foveate.records.record import Record
 from foveate.studies.snell21.agreement.comparison import FAIR, PAPER, TAU, TRAINING
+from foveate.studies.snell21.agreement.published import COLUMNS, RECORDED, title
 from foveate.studies.snell21.agreement.record_values import (
-    COLUMNS,
-    RECORDED,
     chosen,
     context,
     excess,
@@ -20,7 +19,6 @@ from foveate.studies.snell21.agreement.record_values import (
     number,
     random,
     rise,
-    title,
     top_performance,
 )
 from foveate.studies.snell21.agreement.wording import (
@@ -31,6 +29,7 @@ from foveate.studies.snell21.agreement.wording import (
     share_verdict,
     short,
 )
+from foveate.studies.verdicts import at_least, combine, tally
 
 if TYPE_CHECKING:
     from foveate.studies.snell21.agreement import AgreementSettings
@@ -60,17 +59,21 @@ def _of_texts(records: Records) -> Records:
 
 def _column(settings: "AgreementSettings", records: Records, claim: str, name: str) -> Finding:
     """One of the four columns of Table 1."""
-    far = {data: low(excess(record, name)) > FAR for data, record in records.items()}
+    outcomes = {
+        data: at_least(mean_interval(excess(record, name) - random(record)))
+        for data, record in records.items()
+    }
     middle = over(records, lambda record: excess(record, name))
     said = "; ".join(_entry(data, record, name) for data, record in records.items())
     return Finding(
         claim,
-        share_verdict(list(far.values())),
+        combine(list(outcomes.values())),
         middle.mean,
         middle.low,
         middle.high,
         f"{COLUMNS[name]} above the random level, fair ties, mean over data sets",
-        f"{count(far)} Fair ties (paper's form, τ; random level): {said}.{_beside(name, records)}",
+        f"{tally(list(outcomes.values()))} Fair ties (paper's form, τ; random level): {said}."
+        + _beside(name, records),
         "table",
         deviation(settings, records),
     )
@@ -166,9 +169,11 @@ def _outlier(settings: "AgreementSettings", records: Records) -> Finding:
 
 
 def _rise_and_fall(settings: "AgreementSettings", records: Records) -> Finding:
-    both = {
-        data: low(rise(record)) > 0 and low(fall(record)) > 0 for data, record in records.items()
-    }
+    outcomes = [
+        at_least(mean_interval(change(record)))
+        for record in records.values()
+        for change in (rise, fall)
+    ]
     middle = over(records, fall)
     said = "; ".join(
         f"{title(data)}: up by {short(rise(record))}, down by {short(fall(record))} (best at "
@@ -177,12 +182,12 @@ def _rise_and_fall(settings: "AgreementSettings", records: Records) -> Finding:
     )
     return Finding(
         "snell21:C17",
-        share_verdict(list(both.values())),
+        combine(outcomes),
         middle.mean,
         middle.low,
         middle.high,
         "fall of A(α, β_uf(τ)) from its best checkpoint to the end, mean over data sets",
-        f"{count(both)} {said}.",
+        f"{tally(outcomes)} {said}.",
         "rise",
         deviation(settings, records),
     )

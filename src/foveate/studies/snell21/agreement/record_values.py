@@ -1,17 +1,23 @@
 """From the record of a data set to the numbers of the paper's tables. [snell21] Tables 1–7, 9"""
 
-from collections.abc import Mapping
-
 import numpy as np
 from numpy.typing import NDArray
 
 from foveate.metrics.agreement import contextual
+from foveate.records.published import Cell
 from foveate.records.record import Record
-from foveate.studies.snell21.agreement.comparison import CHOOSING, FAIR, REPORTING
+from foveate.studies.published import cell
+from foveate.studies.snell21.agreement.comparison import CHOOSING, FAIR, PAPER, REPORTING
+from foveate.studies.snell21.agreement.published import (
+    AGREEMENT,
+    COLUMNS,
+    PERFORMANCE,
+    RANDOM,
+    title,
+)
 
 __all__ = [
-    "COLUMNS",
-    "RECORDED",
+    "agreement_cells",
     "chosen",
     "context",
     "excess",
@@ -20,48 +26,10 @@ __all__ = [
     "number",
     "random",
     "rise",
-    "title",
     "top_performance",
 ]
 
 Numbers = NDArray[np.float64]
-
-COLUMNS: Mapping[str, str] = {
-    "alpha_uf": "A(α, β_uf)",
-    "uf_px": "A(β_uf, β_px)",
-    "delta_uf": "A(Δ, β_uf)",
-    "alpha_beta": "A(α, β)",
-    "uf_trans": "A(β_uf, Trans)",
-    "alpha_alpha": "A(α_A, α_B)",
-}
-"""Quantities of a table: the paper's four, the count table in place of the proxy, two seeds."""
-
-RECORDED: Mapping[str, Mapping[str, float]] = {
-    "imdb": {"alpha_uf": 0.526, "uf_px": 0.816, "delta_uf": 0.616},
-    "sst": {"alpha_uf": 0.199, "uf_px": 0.336, "delta_uf": 0.225},
-    "amazon": {"alpha_uf": 0.520, "uf_px": 0.768},
-    "multi30k": {"alpha_uf": 0.310, "uf_px": 0.344, "delta_uf": 0.271, "alpha_alpha": 0.775},
-    "news-commentary-en-nl": {"alpha_uf": 0.347, "uf_px": 0.391, "alpha_beta": 0.602},
-}
-"""Numbers of the authors' own notebooks, with ties in the paper's form."""
-
-_TITLES = {
-    "sst": "SST",
-    "newsgroups": "20 Newsgroups",
-    "ag_news": "AG News",
-    "imdb": "IMDB",
-    "amazon": "Amazon",
-    "yelp": "Yelp",
-    "sms": "SMS",
-    "multi30k": "Multi30k",
-    "iwslt14": "IWSLT'14",
-    "keywords": "keyword toy",
-}
-
-
-def title(name: str) -> str:
-    """How a data set is called in figures."""
-    return _TITLES.get(name, name)
 
 
 def chosen(record: Record) -> NDArray[np.int64]:
@@ -152,3 +120,24 @@ def _performances(
 def _at(values: Numbers, when: NDArray[np.int64]) -> Numbers:
     """Values (T, S) at one time for each seed, shape (S,)."""
     return np.asarray(values[when, np.arange(values.shape[1])])
+
+
+def agreement_cells(data: str, record: Record) -> list[Cell]:
+    """The numbers of one data set as cells of a table, ties as published and fair.
+
+    Args:
+        data: The data set.
+        record: Its record.
+    """
+    group = title(data)
+    cells = []
+    for measure, name in ((PAPER, AGREEMENT), (FAIR, f"{AGREEMENT}, fair ties")):
+        cells += [
+            cell((group, COLUMNS[key], name), "", number(record, key, measure=measure))
+            for key in COLUMNS
+            if key in record.values or key in record.final
+        ]
+        cells.append(cell((group, RANDOM, name), "", random(record)))
+    cells.append(cell((group, "ξ(α, β_uf)", PERFORMANCE), "", context(record, "alpha_uf")))
+    cells.append(cell((group, "ξ*", PERFORMANCE), "", top_performance(record)))
+    return cells

@@ -10,7 +10,7 @@ from foveate.jobs.experiment import Records
 from foveate.metrics.intervals import Interval, mean_interval
 from foveate.records.findings import Verdict
 from foveate.records.record import Record
-from foveate.studies.snell21.agreement.record_values import title
+from foveate.studies.snell21.agreement.published import title
 
 if TYPE_CHECKING:
     from foveate.studies.snell21.agreement import AgreementSettings

@@ -71,12 +71,7 @@ class _Orders(NamedTuple):
 def findings(settings: "LocalitySettings", records: Records) -> list[Finding]:
     """One finding for C11, judged on the paper's classifier."""
     record = records["both"]
-    orders = _orders(settings, record)
-    verdict: Verdict = "does not hold"
-    if orders.early >= MOST and orders.late >= MOST:
-        verdict = "holds"
-    elif orders.early >= MOST and orders.behind >= 0.5:
-        verdict = "holds in part"
+    verdict = _verdict(_orders(settings, record))
     gap = mean_interval(record.last("last") - record.last("keyword"))
     said = " ".join(
         _said(settings, records[name], title) for name, title in NAMES.items() if name in records
@@ -93,6 +88,12 @@ def findings(settings: "LocalitySettings", records: Records) -> list[Finding]:
         deviation=_deviation(settings),
     )
     return [finding]
+
+
+def _verdict(orders: _Orders) -> Verdict:
+    if orders.early >= MOST and orders.late >= MOST:
+        return "holds"
+    return "holds in part" if orders.early >= MOST and orders.behind >= 0.5 else "does not hold"
 
 
 def _orders(settings: "LocalitySettings", record: Record) -> _Orders:
@@ -114,8 +115,8 @@ def _said(settings: "LocalitySettings", record: Record, title: str) -> str:
     v = {name: float(record.last(name).mean()) for name in QUANTITIES}
     end = ", ".join(f"{short} {v[name]:.1f}" for name, short in _SHORT.items())
     return (
-        f"{title}: local (γ_l* > γ_l*+1 > γ̄, γ_L) when the loss begins to fall in "
-        f"{orders.early:.0%} of {seeds} seeds (median step "
+        f"{title}: {_verdict(orders)}. Local (γ_l* > γ_l*+1 > γ̄, γ_L) when the loss begins to "
+        f"fall in {orders.early:.0%} of {seeds} seeds (median step "
         f"{np.median(record.t[early_at(record, settings.early)]):.0f}) and when accuracy passes "
         f"{ACCURATE} in {orders.accurate:.0%} (median step "
         f"{np.median(record.t[_first(record.values['accuracy'] > ACCURATE)]):.0f}); at the end the "

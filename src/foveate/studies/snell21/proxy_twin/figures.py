@@ -12,7 +12,7 @@ from foveate.jobs.experiment import Records
 from foveate.metrics.intervals import mean_interval
 from foveate.records.record import Record
 from foveate.studies.snell21.agreement.comparison import FAIR, REPORTING
-from foveate.studies.snell21.agreement.record_values import title
+from foveate.studies.snell21.agreement.published import title
 from foveate.studies.snell21.proxy_twin.findings import chosen_strength
 
 __all__ = ["figures"]

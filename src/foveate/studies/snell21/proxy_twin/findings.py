@@ -7,17 +7,18 @@ from numpy.typing import NDArray
 
 from foveate.jobs.experiment import Records
 from foveate.metrics.intervals import mean_interval
-from foveate.records.findings import Finding, Verdict
+from foveate.records.findings import Finding
 from foveate.records.record import Record
 from foveate.studies.snell21.agreement.comparison import CHOOSING, FAIR, REPORTING
-from foveate.studies.snell21.agreement.record_values import title
+from foveate.studies.snell21.agreement.published import title
+from foveate.studies.verdicts import Outcome, at_least, combine, tally, within
 
 if TYPE_CHECKING:
     from foveate.studies.snell21.proxy_twin import ProxyTwinSettings
 
 __all__ = ["chosen_strength", "correlation", "findings", "table_10"]
 
-SAME, ALIKE, NEAR = 1e-3, 0.9, 0.1
+SAME, ALIKE, NEAR = 1e-3, 0.9, 0.05
 Numbers = NDArray[np.float64]
 
 
@@ -45,30 +46,31 @@ def findings(settings: "ProxyTwinSettings", records: Records) -> list[Finding]:
     """One finding for C10."""
     texts = {name: record for name, record in records.items() if record.meta["kind"] == "texts"}
     gap = records["minima"].values["gap"]
-    exact = bool((gap <= SAME).all())
-    alike = all(_alike(record) for record in texts.values())
-    verdict: Verdict = "does not hold"
-    if exact or alike:
-        verdict = "holds" if exact and alike else "holds in part"
+    outcomes: list[Outcome] = ["met" if bool((gap <= SAME).all()) else "missed"]
+    for record in texts.values():
+        px, log = table_10(record)
+        outcomes.append(at_least(mean_interval(correlation(record)), ALIKE))
+        outcomes.append(within(mean_interval(log - px), NEAR))
     seeds = mean_interval(np.mean([correlation(record) for record in texts.values()], 0))
     finding = Finding(
         "snell21:C10",
-        verdict,
+        combine(outcomes),
         seeds.mean,
         seeds.low,
         seeds.high,
         "correlation of the trained proxy's word weights with logistic regression's, mean over "
         "data sets",
-        f"{_said_minima(records['minima'])} {' '.join(_said(n, r) for n, r in texts.items())}",
+        " ".join(
+            [
+                tally(outcomes),
+                _said_minima(records["minima"]),
+                *(_said(name, record) for name, record in texts.items()),
+            ]
+        ),
         "weights",
         _deviation(settings, texts),
     )
     return [finding]
-
-
-def _alike(record: Record) -> bool:
-    px, log = table_10(record)
-    return bool(correlation(record).mean() >= ALIKE and abs((px - log).mean()) <= NEAR)
 
 
 def _said_minima(record: Record) -> str:

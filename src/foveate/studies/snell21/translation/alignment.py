@@ -4,7 +4,6 @@ Both read the same pairs. A link goes from every target word to the source word 
 α (or β, or Δ, or Trans(y|x)), so that all of them make the same number of links.
 """
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,6 +32,7 @@ from foveate.text.translation import (
     translation_course,
     translator,
 )
+from foveate.types import StepProgress
 
 if TYPE_CHECKING:
     from foveate.studies.snell21.translation import TranslationSettings
@@ -80,7 +80,7 @@ def to_align(settings: "TranslationSettings", name: str) -> tuple[SentencePairs,
 
 
 def align_part(
-    settings: "TranslationSettings", name: str, checkpoint: Path, tell: Callable[[int, int], None]
+    settings: "TranslationSettings", name: str, checkpoint: Path, progress: StepProgress
 ) -> Record:
     """Train the aligners of one data set, score them at every checkpoint, and IBM Model 1 once."""
     data, train, scored = to_align(settings, name)
@@ -100,7 +100,7 @@ def align_part(
         return translation_course(model, train, sizes, measure, *label)
 
     members = [partial(course, seed) for seed in range(settings.align_seeds)]
-    record = follow(members, at, checkpoint=checkpoint, report=tell)
+    record = follow(members, at, checkpoint=checkpoint, report=progress)
     size = len(data.source_vocabulary), len(data.target_vocabulary)
     final = {"ibm1": _ibm1(train, scored, size), "diagonal": scored(diagonal(scored.pairs))}
     repeated = {k: np.repeat(v[None], settings.align_seeds, 0) for k, v in final.items()}

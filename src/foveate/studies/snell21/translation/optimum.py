@@ -4,7 +4,6 @@ With :math:`p_t = σ(W(c_t + s_t))` the loss of a word is convex in its attentio
 validation pairs is solved at every checkpoint and compared with what the model does and knows.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -31,6 +30,7 @@ from foveate.text.translation import (
     translation_course,
     translator,
 )
+from foveate.types import StepProgress
 
 if TYPE_CHECKING:
     from foveate.studies.snell21.translation import TranslationSettings
@@ -48,7 +48,7 @@ def readout_part(
     settings: "TranslationSettings",
     readout: Readout,
     checkpoint: Path,
-    tell: Callable[[int, int], None],
+    progress: StepProgress,
 ) -> Record:
     """Train the models of one readout; with a linear one, solve for optimal attention."""
     data = load_pairs(settings.data, train=settings.train, pieces=settings.pieces)
@@ -74,7 +74,7 @@ def readout_part(
 
     members = [partial(course, seed) for seed in range(settings.seeds)]
     meta = _meta(settings, data, some)
-    return follow(members, at, checkpoint=checkpoint, report=tell, meta=meta)
+    return follow(members, at, checkpoint=checkpoint, report=progress, meta=meta)
 
 
 @torch.no_grad()

@@ -18,7 +18,7 @@ from foveate.errors import FoveateError
 from foveate.models.contextual import Contextual
 from foveate.models.focus import FCAM, AttentionModel
 from foveate.models.nets import pair
-from foveate.models.oracle import Oracle, Taught
+from foveate.models.oracle import Oracle, OracleModel
 from foveate.randomness import generator
 from foveate.settings import Count, Positive, Settings
 from foveate.studies.trials import Trial
@@ -175,7 +175,7 @@ def _model(row: Row, told: bool, train: Bag) -> AttentionModel:
     else:
         f, g, layer = pair(row.net, shape, classes)
         model = FCAM(f, g, layer=layer)
-    return Taught(model) if told else model
+    return OracleModel(model) if told else model
 
 
 def _classes(row: Row) -> int:

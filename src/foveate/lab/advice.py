@@ -1,0 +1,103 @@
+"""What to do next, in the words of the page: no command-line flags, nothing already tried."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+__all__ = ["page_advice", "recommend"]
+
+# Sentences of the library that name a flag, and what a reader of the page can do instead.
+TRANSLATIONS = {
+    "--supervise-focus": "Mark the relevant segments of some bags in a column of the file, give "
+    "that column the role “relevance”, and fit again.",
+    "--null-segment": "If a class means that nothing is there, say so before you fit.",
+    "--absent": "If a class means that nothing is there, say so before you fit.",
+    "--group": "Give the column that names the patient or source the role “group”.",
+    "--epochs": "Fit again with more epochs.",
+}
+PARADIGMS = re.compile(r"--paradigms ([\w,-]+)")
+RANK = {"trust": 0, "trust with care": 1, "cannot tell": 2, "do not trust": 3}
+
+
+def page_advice(sentences: Sequence[str], tried: Sequence[str]) -> list[str]:
+    """Sentences without flags, and without paradigms that were already fitted.
+
+    Args:
+        sentences: What the library advises.
+        tried: Paradigms of the fit.
+
+    Example:
+        >>> page_advice(["Train with --paradigms witness, and examine again."], ["soft"])
+        ['Fit with witness too and compare.']
+        >>> page_advice(["Train with --paradigms witness, and examine again."], ["witness"])
+        []
+    """
+    advice = [_in_page_words(sentence, tried) for sentence in sentences]
+    return list(dict.fromkeys(sentence for sentence in advice if sentence))
+
+
+def _in_page_words(sentence: str, tried: Sequence[str]) -> str:
+    if match := PARADIGMS.search(sentence):
+        new = [name for name in match[1].split(",") if name not in tried]
+        return f"Fit with {' and '.join(new)} too and compare." if new else ""
+    for flag, words in TRANSLATIONS.items():
+        if flag in sentence:
+            return words
+    named = re.search(r"[Tt]rain with (\w+), (\w+) or (\w+) attention", sentence)
+    if named and set(named.groups()) <= set(tried):
+        return ""
+    return "" if "--" in sentence else sentence
+
+
+def recommend(
+    scores: Mapping[str, Mapping[str, Any]], verdicts: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any] | None:
+    """Which paradigm to use: of those about as accurate as the best, the one to be trusted most.
+
+    Accuracy is compared on the validation bags, where the test bags play no part; the verdict is
+    the one on the test bags, so that the recommendation is not the number to report.
+
+    Args:
+        scores: Of each paradigm, as the manifest of a fit has them.
+        verdicts: Of each paradigm that was examined.
+
+    Returns:
+        The paradigm's ``name`` and a ``sentence``; None where nothing was examined.
+
+    Example:
+        >>> def of(mean):
+        ...     return {"validation": {"balanced_accuracy": [mean, mean - 0.05, mean + 0.05]}}
+        >>> found = {"soft": {"grade": "do not trust"}, "hard": {"grade": "trust"}}
+        >>> recommend({"soft": of(0.95), "hard": of(0.94)}, found)["sentence"]
+        'hard is about as accurate as soft (94 % and 95 %) and looks at the evidence: use it.'
+    """
+    if not verdicts:
+        return None
+
+    def accuracy(name: str) -> float:
+        return float(scores[name]["validation"]["balanced_accuracy"][0])
+
+    best = max(verdicts, key=accuracy)
+    low = scores[best]["validation"]["balanced_accuracy"][1]
+    least = accuracy(best) if low is None else low
+    accurate = [name for name in verdicts if accuracy(name) >= least]
+    name = min(accurate, key=lambda n: (RANK.get(verdicts[n]["grade"], 2), -accuracy(n)))
+    return {"name": name, "best": best, "sentence": _sentence(name, best, accuracy, verdicts)}
+
+
+def _sentence(
+    name: str, best: str, accuracy: Callable[[str], float], verdicts: Mapping[str, Any]
+) -> str:
+    grade = verdicts[name]["grade"]
+    if name == best:
+        start = f"{name} is the most accurate ({100 * accuracy(name):.0f} %)"
+    else:
+        both = f"{100 * accuracy(name):.0f} % and {100 * accuracy(best):.0f} %"
+        start = f"{name} is about as accurate as {best} ({both})"
+    return start + {
+        "trust": " and looks at the evidence: use it.",
+        "trust with care": " and looks at the evidence more often than not: use it with care.",
+        "cannot tell": "; nothing can be said of where it looks: use its answers only.",
+        "do not trust": "; where it looks is not to be trusted, and no other paradigm does better: "
+        "use its answers only.",
+    }.get(grade, ".")

@@ -1,0 +1,61 @@
+// Form controls with their labels.
+
+import { h, uniqueId } from "../core/dom.js";
+
+const identity = (x) => x;
+
+// A range whose value may be shown and stored on another scale than the one the thumb moves on.
+export function slider({ label, min, max, value, step = 1, oninput, disabled = false, ...more }) {
+  const { format = identity, scale = identity, unscale = identity } = more;
+  const id = uniqueId("slider");
+  const output = h("output", { for: id }, String(format(value)));
+  const range = h("input", {
+    type: "range",
+    id,
+    min: unscale(min),
+    max: unscale(max),
+    step,
+    value: unscale(value),
+    disabled,
+    "aria-valuetext": String(format(value)),
+    oninput: () => {
+      const now = scale(Number(range.value));
+      set(now, false);
+      oninput(now);
+    },
+  });
+  function set(now, move = true) {
+    output.textContent = format(now);
+    range.setAttribute("aria-valuetext", String(format(now)));
+    if (move) range.value = unscale(now);
+  }
+  const element = h("div", { class: "control" }, h("label", { for: id }, label), output, range);
+  return { element, range, output, set };
+}
+
+export function select({ label, options, value, onchange, hideLabel = false, disabled = false }) {
+  const id = uniqueId("select");
+  const choice = h(
+    "select",
+    { id, disabled, onchange: () => onchange(choice.value) },
+    Object.entries(options).map(([key, words]) =>
+      h("option", { value: key, selected: key === value }, words),
+    ),
+  );
+  const title = h("label", { for: id, class: hideLabel ? "visually-hidden" : null }, label);
+  return h("div", { class: "control" }, title, choice);
+}
+
+export function checkbox({ label, checked, onchange, colour = null, disabled = false }) {
+  const change = () => onchange(box.checked);
+  const box = h("input", { type: "checkbox", checked, disabled, onchange: change });
+  const key = colour && h("span", { class: "key", style: { background: colour } });
+  return h("label", { class: "check" }, box, key, label);
+}
+
+export function field({ label, value, type = "text", min, max, onchange, placeholder = "" }) {
+  const id = uniqueId("field");
+  const change = () => onchange(input.value);
+  const input = h("input", { id, type, min, max, value, placeholder, onchange: change });
+  return h("div", { class: "control" }, h("label", { for: id }, label), input);
+}

@@ -1,0 +1,215 @@
+// Your data: a file, its columns, a fit, and one screen that says what came out.
+
+import { params, setParams } from "../core/address.js";
+import { loadTheme, post, upload } from "../core/api.js";
+import { h, render, uniqueId } from "../core/dom.js";
+import { followJob, hasEnded, loadJob, stopJob } from "../core/job.js";
+import { emptyState, errorState, loadingState } from "../ui/states.js";
+import { columnEditor } from "./data_columns.js";
+import { fitProgress, fitSettings } from "./data_fit.js";
+import { fitResult } from "./fit_result.js";
+
+const LEAD =
+  "Choose a table or an array file of labelled bags. The lab shows how it reads the columns, fits " +
+  "several ways to attend, and says whether the attention can be trusted. Nothing leaves this machine.";
+const FORMATS =
+  "CSV, TSV, JSON lines or Parquet with a row for each segment; or NPZ. Up to 64 MB and a million " +
+  "segments. A copy is stored in the runs folder while it is needed.";
+
+export async function open(container) {
+  const theme = await loadTheme();
+  const section = (label) => h("section", { "aria-label": label });
+  const [columns, work, result] = ["Columns", "Fit", "Result"].map(section);
+  const chooser = fileChooser(send);
+  render(
+    container,
+    h("h1", {}, "Can I trust attention on my data?"),
+    h("p", { class: "lead" }, LEAD),
+    chooser.element,
+    result,
+    work,
+    columns,
+  );
+  let job = null;
+  let stream = null;
+  let shown = null;
+
+  async function send(file) {
+    stream?.close();
+    if (job && !hasEnded(job)) stopJob(job.id);
+    render(columns, loadingState(`Sending ${file.name} …`));
+    render(work);
+    clearResult();
+    try {
+      const query = new URLSearchParams({ name: file.name });
+      const started = await upload(`/api/uploads?${query}`, file);
+      setParams({ id: started.id, run: null, paradigm: null, bag: null });
+      dispatchEvent(new Event("jobs-changed"));
+      chooser.fail(null);
+      await attach();
+    } catch (error) {
+      render(columns);
+      chooser.fail(error);
+    }
+  }
+
+  function clearResult() {
+    shown?.leave();
+    shown = null;
+    render(result);
+  }
+
+  async function attach() {
+    stream?.close();
+    job = null;
+    const { id, run } = params();
+    if (run && !id) {
+      await showResult(run);
+      return;
+    }
+    if (!id) {
+      clearResult();
+      render(work);
+      render(columns, example());
+      return;
+    }
+    try {
+      job = await loadJob(id);
+    } catch (error) {
+      if (run) return showResult(run);
+      render(columns, errorState(new Error(`${error.message}. Choose the file again.`)));
+      return;
+    }
+    draw();
+    if (!hasEnded(job)) {
+      const handlers = { state: draw, setup: draw, frame: drawWork, result: draw, end: draw };
+      stream = followJob(job, { ...handlers, reload: attach });
+    }
+  }
+
+  // Without a file, the finished example shows what will come out.
+  function example() {
+    const link = h("a", { href: "/data?run=example-fit" }, "Look at a finished example");
+    return emptyState("No file yet.", "No file at hand? ", link, " first.");
+  }
+
+  function draw() {
+    drawColumns();
+    drawWork();
+    if (job.result?.run && job.state === "done") {
+      setParams({ run: job.result.run }, { step: false });
+      showResult(job.result.run);
+    }
+  }
+
+  let columnForm = "";
+  function drawColumns() {
+    const view = job.setup.view;
+    if (!view) {
+      const reading = loadingState(`Reading ${job.job.name} …`);
+      return render(columns, job.state === "failed" ? errorState(new Error(job.reason)) : reading);
+    }
+    // The editor is rebuilt only when the file was read again, so that a menu keeps its focus.
+    const editable = ["ready", "idle"].includes(job.state);
+    const form = JSON.stringify([job.id, view, editable]);
+    if (form === columnForm) return;
+    columnForm = form;
+    render(columns, columnEditor(job.job.name, view, editable ? changeRoles : null));
+  }
+
+  async function changeRoles(roles) {
+    try {
+      await post(`/api/uploads/${job.id}/columns`, roles);
+      if (stream) stream.close();
+      await attach();
+    } catch (error) {
+      chooser.fail(error);
+    }
+  }
+
+  let settings = null;
+  function drawWork() {
+    const view = job.setup.view;
+    if (!view || (job.state === "done" && job.result?.run)) return render(work);
+    if (["ready", "idle"].includes(job.state)) {
+      const form = JSON.stringify([job.id, view.classes, view.absent]);
+      if (settings?.form !== form) {
+        settings = { form, element: view.labelled ? fitSettings(view, theme, begin) : null };
+        render(work, settings.element);
+      }
+      return;
+    }
+    settings = null;
+    render(work, fitProgress(job, theme));
+  }
+
+  async function begin(request) {
+    try {
+      await post(`/api/uploads/${job.id}/fit`, request);
+      dispatchEvent(new Event("jobs-changed"));
+      if (!stream || job.state === "idle") await attach();
+    } catch (error) {
+      chooser.fail(error);
+    }
+  }
+
+  async function showResult(run) {
+    if (shown?.run === run) return;
+    shown?.leave();
+    shown = { run, leave: () => {} };
+    chooser.collapse();
+    const view = await fitResult(result, run, theme);
+    if (shown?.run === run) shown = { run, ...view };
+    result.scrollIntoView({ block: "start" });
+  }
+
+  await attach();
+  return {
+    follow: async () => {
+      const { id, run } = params();
+      if (id !== job?.id || (!id && run !== shown?.run)) await attach();
+      else shown?.follow?.();
+    },
+    leave: () => {
+      stream?.close();
+      shown?.leave();
+    },
+  };
+}
+
+function fileChooser(send) {
+  const id = uniqueId("file");
+  const problem = h("div", {});
+  const take = (files) => files[0] && send(files[0]);
+  const input = h("input", {
+    id,
+    type: "file",
+    accept: ".csv,.tsv,.jsonl,.parquet,.npz",
+    onchange: () => take(input.files),
+  });
+  const highlight = (on) => (event) => {
+    event.preventDefault();
+    zone.classList.toggle("over", on);
+  };
+  const zone = h(
+    "div",
+    {
+      class: "drop",
+      ondragover: highlight(true),
+      ondragleave: highlight(false),
+      ondrop: (event) => {
+        highlight(false)(event);
+        take(event.dataTransfer.files);
+      },
+    },
+    h("p", {}, h("label", { for: id }, "Drop a file here, or choose one: "), input),
+    h("p", { class: "note" }, FORMATS),
+  );
+  const summary = h("summary", {}, "The file");
+  const details = h("details", { class: "panel", open: true }, summary, zone, problem);
+  return {
+    element: details,
+    collapse: () => (details.open = false),
+    fail: (error) => render(problem, error && errorState(error)),
+  };
+}

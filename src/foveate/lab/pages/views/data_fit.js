@@ -1,0 +1,101 @@
+// What to fit, and how far it is.
+
+import { capitalised, h } from "../core/dom.js";
+import { formatSeconds, hasEnded, progressBar, stateLabel, stopJob } from "../core/job.js";
+import { checkbox, field, select } from "../ui/controls.js";
+
+export function fitSettings(view, theme, begin) {
+  const raced = Object.keys(theme.paradigms).filter((name) => theme.paradigms[name].raced);
+  const request = { paradigms: [...raced], seeds: 3, epochs: null, absent: [] };
+  if (view.absent) request.absent = [view.absent.name];
+  const button = { type: "button", class: "main", id: "fit", onclick: () => begin(request) };
+  const toggle = (name, on) => {
+    request.paradigms = raced.filter((p) => (p === name ? on : request.paradigms.includes(p)));
+  };
+  const boxes = raced.map((name) =>
+    checkbox({
+      label: theme.paradigms[name].label,
+      colour: theme.paradigms[name].colour,
+      checked: true,
+      onchange: (on) => toggle(name, on),
+    }),
+  );
+  const more = h(
+    "details",
+    {},
+    h("summary", {}, "More settings"),
+    h(
+      "div",
+      { class: "controls" },
+      h("fieldset", {}, h("legend", {}, "Ways to attend"), h("div", { class: "choices" }, boxes)),
+      field({
+        label: "Models of each",
+        type: "number",
+        min: 1,
+        max: 10,
+        value: 3,
+        onchange: (value) => (request.seeds = Number(value)),
+      }),
+      field({
+        label: "Epochs (by size unless given)",
+        type: "number",
+        min: 1,
+        max: 1000,
+        value: "",
+        onchange: (value) => (request.epochs = value ? Number(value) : null),
+      }),
+    ),
+  );
+  return h(
+    "div",
+    { class: "panel" },
+    h("h2", {}, "Fit"),
+    absentQuestion(view, request),
+    h("div", { class: "row" }, h("button", button, "Fit and examine"), more),
+  );
+}
+
+function absentQuestion(view, request) {
+  const options = { "": "no, every class has evidence" };
+  for (const name of view.classes) options[name] = `yes, “${name}” means that nothing is there`;
+  const suggestion = view.absent
+    ? `The data suggest “${view.absent.name}”: ${view.absent.reason}.`
+    : "The data suggest none.";
+  const control = select({
+    label: "Does any class mean that nothing is there?",
+    options,
+    value: view.absent?.name ?? "",
+    onchange: (name) => (request.absent = name ? [name] : []),
+  });
+  return h("div", { class: "question" }, control, h("p", { class: "note" }, suggestion));
+}
+
+export function fitProgress(job, theme) {
+  const words = { running: "Fitting" };
+  const left = job.seconds_left;
+  const time = left && !hasEnded(job) ? `about ${formatSeconds(left)} left` : "";
+  const stop = { type: "button", onclick: () => stopJob(job.id) };
+  const label = (part) => theme.paradigms[part]?.label ?? capitalised(part);
+  const parts = job.parts.map(({ part, done, total }) =>
+    h(
+      "div",
+      { class: "row note" },
+      h("span", { class: "part" }, label(part)),
+      progressBar(done / total),
+      h("span", { class: "count" }, `${Math.round((100 * done) / total)} %`),
+    ),
+  );
+  return h(
+    "div",
+    { class: "panel" },
+    h(
+      "div",
+      { class: "row" },
+      h("strong", { id: "state", role: "status" }, stateLabel(job, words)),
+      h("output", { id: "left" }, time),
+      !hasEnded(job) && h("button", stop, "Stop"),
+    ),
+    job.reason && h("p", { class: "note error" }, job.reason),
+    parts,
+  );
+}

@@ -1,0 +1,181 @@
+// The result of a fit on one screen: verdict, recommendation, the bags, what to do next.
+
+import { addressOf, params, setParams } from "../core/address.js";
+import { get } from "../core/api.js";
+import { capitalised, formatNumber, formatPercent, h, render } from "../core/dom.js";
+import { renderAsync } from "../ui/states.js";
+import { bagGrid } from "./bag_grid.js";
+
+const GRADES = { trust: "good", "trust with care": "warn", "do not trust": "bad", "cannot tell": "" };
+
+export async function fitResult(container, run, theme) {
+  let grid = null;
+  let fit = null;
+  const selected = () => {
+    const { paradigm } = params();
+    return fit.paradigms.includes(paradigm) ? paradigm : fit.chosen;
+  };
+  const verdict = h("div", {});
+  const bags = h("div", {});
+  const table = h("div", {});
+  const more = h("div", {});
+
+  const use = (paradigm) => {
+    setParams({ paradigm, bag: null });
+    update();
+  };
+
+  function update() {
+    const paradigm = selected();
+    render(verdict, verdictPanel(fit, paradigm, theme, use));
+    render(table, paradigmTable(fit, paradigm, theme, use));
+    render(more, nextSteps(fit, paradigm), downloads(fit));
+    grid?.leave();
+    grid = bagGrid(bags, { run, paradigm, classes: fit.classes }, theme);
+  }
+
+  await renderAsync(
+    container,
+    async () => {
+      fit = await get("/api/fit", { run });
+      update();
+      return [verdict, bags, table, more];
+    },
+    "Opening the fit …",
+  );
+  return { leave: () => grid?.leave(), follow: () => fit && update() };
+}
+
+function label(theme, name) {
+  return theme.paradigms[name]?.label ?? capitalised(name);
+}
+
+function verdictPanel(fit, paradigm, theme, use) {
+  const verdict = fit.verdicts[paradigm];
+  const grade =
+    verdict && h("span", { class: `pill ${GRADES[verdict.grade]}`, id: "verdict" }, verdict.grade);
+  const said = verdict ? verdict.said : "This fit was not examined yet.";
+  const advice = fit.recommendation;
+  const other = advice && advice.name !== paradigm;
+  const button = { type: "button", class: "main", id: "use", onclick: () => use(advice.name) };
+  return h(
+    "div",
+    { class: "panel verdict" },
+    h("h2", {}, `Can its attention be trusted? (${label(theme, paradigm)})`),
+    h("p", { class: "said" }, grade, " ", said),
+    verdict?.why.length > 0 &&
+      h(
+        "ul",
+        {},
+        verdict.why.slice(0, 4).map((words) => h("li", {}, words)),
+      ),
+    advice &&
+      h(
+        "p",
+        { class: "row", id: "recommendation" },
+        h("span", {}, capitalised(advice.sentence)),
+        other && h("button", button, `Use ${label(theme, advice.name).toLowerCase()}`),
+      ),
+  );
+}
+
+function interval([mean, low, high], format) {
+  if (mean === null || mean === undefined) return "–";
+  const ends = low === null || low === undefined ? "" : ` [${format(low)}, ${format(high)}]`;
+  return `${format(mean)}${ends}`;
+}
+
+function paradigmTable(fit, paradigm, theme, use) {
+  const heads = ["Way to attend", "Balanced accuracy", "AUROC", "Can it be trusted?", ""];
+  const row = (name) => {
+    const { test } = fit.scores[name];
+    const verdict = fit.verdicts[name];
+    const isSelected = name === paradigm;
+    const choose = {
+      type: "button",
+      class: "quiet",
+      "aria-pressed": isSelected,
+      onclick: () => use(name),
+    };
+    return h(
+      "tr",
+      {},
+      h(
+        "th",
+        { scope: "row" },
+        key(theme, name),
+        label(theme, name),
+        name === fit.chosen ? " (chosen)" : "",
+      ),
+      h("td", { class: "number" }, interval(test.balanced_accuracy, formatPercent)),
+      h(
+        "td",
+        { class: "number" },
+        interval(test.auroc, (x) => formatNumber(x, 2)),
+      ),
+      h("td", {}, verdict ? h("span", { class: `pill ${GRADES[verdict.grade]}` }, verdict.grade) : "–"),
+      h("td", {}, isSelected ? "shown" : h("button", choose, `Show ${label(theme, name)}`)),
+    );
+  };
+  return h(
+    "div",
+    { class: "panel scroll", tabindex: 0, role: "region", "aria-label": "Ways to attend" },
+    h("h2", {}, "All ways to attend"),
+    h(
+      "table",
+      {},
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          heads.map((title, k) => h("th", { class: k === 1 || k === 2 ? "number" : null }, title)),
+        ),
+      ),
+      h("tbody", {}, fit.paradigms.map(row)),
+    ),
+    h("p", { class: "note" }, `On test bags, with 95 % intervals. Chosen: ${fit.rule}.`),
+  );
+}
+
+function key(theme, name) {
+  return h("span", { class: "key", style: { background: theme.paradigms[name]?.colour ?? "#767676" } });
+}
+
+function nextSteps(fit, paradigm) {
+  const next = fit.verdicts[paradigm]?.next ?? [];
+  if (!next.length) return null;
+  const items = next.map((words) => h("li", {}, words));
+  return h(
+    "div",
+    { class: "panel" },
+    h("h2", {}, "What to do next"),
+    h("ul", { id: "next-steps" }, items),
+  );
+}
+
+function downloads(fit) {
+  const page = (words, path, values) => {
+    const href = addressOf(path, { run: fit.run, ...values });
+    return h("li", {}, h("a", { href, target: "_blank", rel: "noopener" }, words));
+  };
+  const titles = {
+    evidence: "Evidence page: where it looks and what speaks for which class",
+    report: "Report of the fit",
+    trust: "Report on trust",
+  };
+  return h(
+    "div",
+    { class: "panel" },
+    h("h2", {}, "Downloads"),
+    h(
+      "ul",
+      {},
+      page("Predictions, one row a bag (CSV)", "api/run/table", { name: "bags" }),
+      page("Attention and evidence, one row a segment (CSV)", "api/run/table", { name: "segments" }),
+      fit.pages.map((name) => page(titles[name], "api/run/report", { page: name })),
+      h("li", {}, h("a", { href: addressOf("runs", { run: fit.run }) }, "The run")),
+    ),
+  );
+}

@@ -1,0 +1,316 @@
+// The flows as figures with sliders; the answer in two sentences above them.
+
+import { params, setParams } from "../core/address.js";
+import { get, isExported } from "../core/api.js";
+import { formatNumber, formatPercent, h, render } from "../core/dom.js";
+import { drawChart, lineSpec } from "../ui/charts.js";
+import { csv, figure } from "../ui/figure.js";
+import { checkbox, select, slider } from "../ui/controls.js";
+import { PANELS } from "./flow_panels.js";
+
+const LIMITS = { m: [2, 1000], classes: [2, 1000], until: [10, 1e6] };
+const STORED = { m: [5, 20, 100], classes: [2, 5, 20, 100], until: [300, 3000, 30000] };
+const LABELS = { m: "m, segments in a bag", classes: "C, classes", until: "Horizon, time" };
+const logScale = { scale: (x) => 10 ** x, unscale: (x) => Math.log10(x), step: 0.005 };
+const wholeScale = { ...logScale, scale: (x) => Math.round(10 ** x) };
+const timeScale = { ...logScale, scale: (x) => Number((10 ** x).toPrecision(3)), format: formatNumber };
+const DOTS = 25; // of a descent that are drawn
+
+export function flowSettings() {
+  const given = params();
+  const read = (name, usual) => {
+    const x = Number(given[name]);
+    return given[name] !== undefined && Number.isFinite(x) ? x : usual;
+  };
+  return {
+    m: read("m", 20),
+    classes: read("classes", 20),
+    until: read("until", 3000),
+    alpha: given.alpha === undefined ? null : read("alpha", 0.5),
+    switch: given.switch === undefined ? null : read("switch", 400),
+    descent: given.descent === "1",
+  };
+}
+
+export function flowSection(theme) {
+  const figures = Object.fromEntries(
+    Object.entries(PANELS).map(([key, { title, about, equation }]) => [
+      key,
+      figure({ title, about, equation, id: key }),
+    ]),
+  );
+  const answer = h("p", { class: "answer", id: "why" });
+  const note = h("p", { class: "note", role: "status" });
+  const gain = h("span", { class: "note", id: "gain", role: "status" });
+  const settings = h("section", { class: "panel controls", "aria-label": "Settings" });
+  const key = h("div", { class: "legend", "aria-hidden": "true" });
+  const grid = h(
+    "div",
+    { class: "figures" },
+    Object.values(figures).map((fig) => fig.element),
+  );
+  const element = h("div", { class: "flow" }, answer, settings, key, note, grid);
+  const charts = {};
+  const state = { flow: null, descent: null, loading: false, stale: false, turn: 0 };
+
+  const set = (values) => {
+    setParams(values, { step: false });
+    gain.textContent = "";
+    update();
+  };
+  const setAndRedraw = (values) => {
+    setParams(values);
+    drawSettings();
+    update();
+  };
+
+  function sizeControl(name, scale) {
+    const value = flowSettings()[name];
+    if (isExported) {
+      const options = Object.fromEntries(STORED[name].map((x) => [x, String(x)]));
+      const onchange = (x) => set({ [name]: x });
+      return select({ label: LABELS[name], options, value: String(value), onchange });
+    }
+    const [min, max] = LIMITS[name];
+    const oninput = (x) => set({ [name]: x });
+    return slider({ label: LABELS[name], min, max, value, ...scale, oninput }).element;
+  }
+
+  function drawSettings() {
+    const sizes = [
+      sizeControl("m", wholeScale),
+      sizeControl("classes", wholeScale),
+      sizeControl("until", timeScale),
+    ];
+    const more = isExported ? [] : [fixedControl(), hybridControl(), descentControl()];
+    render(settings, sizes, more);
+  }
+
+  function fixedControl() {
+    const { alpha } = flowSettings();
+    const toggle = (on) => setAndRedraw({ alpha: on ? 0.3 : null, ...(on ? { switch: null } : {}) });
+    return h(
+      "div",
+      { class: "control stacked" },
+      checkbox({ label: "Hold the focus", checked: alpha !== null, onchange: toggle }),
+      slider({
+        label: "fixed α",
+        min: 0,
+        max: 1,
+        step: 0.01,
+        value: alpha ?? 0.3,
+        disabled: alpha === null,
+        format: (x) => x.toFixed(2),
+        oninput: (x) => set({ alpha: x }),
+      }).element,
+    );
+  }
+
+  function hybridControl() {
+    const now = flowSettings();
+    const fixed = now.alpha !== null;
+    const hybrid = now.switch !== null;
+    const toggle = (on) => {
+      gain.textContent = "";
+      setAndRedraw({ switch: on ? Number((0.4 * flowSettings().until).toPrecision(2)) : null });
+    };
+    const best = { type: "button", id: "best", disabled: fixed, onclick: findBestSwitch };
+    return h(
+      "div",
+      { class: "control stacked" },
+      checkbox({ label: "Hybrid: soft, then hard", checked: hybrid, disabled: fixed, onchange: toggle }),
+      slider({
+        label: "switch at",
+        min: 0,
+        max: 1,
+        step: 0.005,
+        value: Math.min(1, (now.switch ?? 0.4 * now.until) / now.until),
+        disabled: !hybrid || fixed,
+        format: (x) => formatNumber(x * flowSettings().until, 3),
+        oninput: (x) => set({ switch: Number((x * flowSettings().until).toPrecision(3)) }),
+      }).element,
+      h("div", { class: "row" }, h("button", best, "Best switch"), gain),
+    );
+  }
+
+  function descentControl() {
+    const { alpha, descent } = flowSettings();
+    const toggle = (on) => {
+      setParams({ descent: on ? 1 : null });
+      update();
+    };
+    const label = "Overlay a real gradient descent";
+    return h(
+      "div",
+      { class: "control stacked" },
+      checkbox({ label, checked: descent, disabled: alpha !== null, onchange: toggle }),
+      h("span", { class: "note" }, "200 steps by the library's training loop, as dots"),
+    );
+  }
+
+  // The switch after which the hybrid, read as the hard model that it is by then, loses least.
+  async function findBestSwitch() {
+    const { m, classes, until } = flowSettings();
+    try {
+      const best = await get("/api/flow/switch", { m, classes, until });
+      const { hybrid, soft, hard } = best.final;
+      setParams({ switch: Number(best.switch.toPrecision(4)) });
+      drawSettings();
+      const never = best.switch <= 0 || best.switch >= until;
+      const always = soft.loss < hard.loss ? "soft" : "hard";
+      const losses =
+        `hard loss ${formatNumber(hybrid.loss, 3)}, with soft all the time ` +
+        `${formatNumber(soft.loss, 3)}, hard ${formatNumber(hard.loss, 3)}`;
+      gain.textContent = never
+        ? `Before t = ${formatNumber(until)} switching does not pay: ${always} all the time is best.`
+        : `At ${formatNumber(best.switch, 3)}: ${losses}. ` +
+          `That is ${formatPercent(best.gain)} less than the better of the two.`;
+      await update();
+    } catch (error) {
+      gain.textContent = error.message;
+    }
+  }
+
+  async function update() {
+    if (state.loading) {
+      state.stale = true;
+      return;
+    }
+    state.loading = true;
+    note.setAttribute("aria-busy", "true");
+    const now = flowSettings();
+    const turn = ++state.turn;
+    const { m, classes, until, alpha } = now;
+    try {
+      const content = await get("/api/flow", {
+        m,
+        classes,
+        until,
+        alpha,
+        switch: alpha === null ? now.switch : null,
+      });
+      state.flow = content;
+      state.descent = null;
+      answer.textContent = content.answer;
+      note.classList.remove("error");
+      describeAt(null);
+      await drawFigures();
+    } catch (error) {
+      note.classList.add("error");
+      note.textContent = error.message;
+    }
+    state.loading = false;
+    if (state.stale) {
+      state.stale = false;
+      return update();
+    }
+    note.setAttribute("aria-busy", "false");
+    if (now.descent && alpha === null) await overlayDescent(turn, { m, classes, until });
+  }
+
+  async function overlayDescent(turn, sizes) {
+    try {
+      const descent = await get("/api/flow/descent", sizes);
+      if (turn !== state.turn) return;
+      state.descent = descent;
+      await drawFigures();
+    } catch (error) {
+      if (turn !== state.turn) return;
+      note.classList.add("error");
+      note.textContent = `No overlay: ${error.message}.`;
+    }
+  }
+
+  const paradigms = () => Object.keys(state.flow.curves).filter((name) => name !== "t");
+
+  // Values at the time under the pointer, or at the end.
+  function describeAt(x) {
+    const { curves } = state.flow;
+    let at = curves.t.length - 1;
+    if (x !== null) {
+      curves.t.forEach((t, i) => {
+        if (Math.abs(t - x) < Math.abs(curves.t[at] - x)) at = i;
+      });
+    }
+    const value = (name, quantity) => formatNumber(curves[name][quantity][at], 3);
+    const words = paradigms().map((name) => {
+      const { label } = theme.paradigms[name];
+      return `${label} α ${value(name, "alpha")}, δ ${value(name, "incentive")}, loss ${value(name, "loss")}`;
+    });
+    note.textContent = `At t = ${formatNumber(curves.t[at])}: ${words.join("; ")}.`;
+    if (x !== null) Object.values(charts).forEach((chart) => chart.move(curves.t[at]));
+  }
+
+  function rowsOf(panel) {
+    const { curves } = state.flow;
+    const label = (name) => theme.paradigms[name].label;
+    const rows = paradigms().flatMap((name) =>
+      curves[name][panel] === null
+        ? []
+        : curves.t.map((x, i) => ({ x, y: curves[name][panel][i], name: label(name) })),
+    );
+    if (!state.descent) return rows;
+    const every = Math.ceil(state.descent.t.length / DOTS);
+    for (const name of paradigms().filter((one) => one in state.descent)) {
+      state.descent.t.forEach((x, i) => {
+        if (i % every) return;
+        rows.push({ x, y: state.descent[name][panel][i], name: label(name), dot: true });
+      });
+    }
+    return rows;
+  }
+
+  function marksOf(panel) {
+    const { peak, dead } = state.flow.events;
+    if (!PANELS[panel].annotate || peak === undefined) return [];
+    const marks = [{ x: peak, label: "soft δ peaks" }];
+    return dead === null ? marks : [...marks, { x: dead, label: "soft δ below a tenth" }];
+  }
+
+  async function drawFigures() {
+    const names = paradigms().map((name) => theme.paradigms[name]);
+    const legend = names.map(({ colour, label }) =>
+      h("span", {}, h("span", { class: "stroke", style: { background: colour } }), label),
+    );
+    render(key, legend);
+    for (const [panel, fig] of Object.entries(figures)) await drawPanel(panel, fig, names);
+  }
+
+  async function drawPanel(panel, fig, names) {
+    const rows = rowsOf(panel);
+    fig.element.classList.toggle("void", rows.length === 0);
+    const form = JSON.stringify(names.map(({ label }) => label));
+    if (charts[panel]?.form === form) {
+      await charts[panel].update(rows);
+      await charts[panel].mark(marksOf(panel));
+    } else {
+      charts[panel]?.destroy();
+      const options = { x: "time t", y: null, dots: true, withCursor: true, withMarks: true };
+      const spec = lineSpec({ names, ...options, logY: PANELS[panel].log ?? false });
+      charts[panel] = await drawChart(fig.body, spec, { rows, at: -1, marks: marksOf(panel) });
+      charts[panel].form = form;
+      charts[panel].onPointer(describeAt);
+    }
+    fig.downloads.svg = () => charts[panel].svg();
+    fig.downloads.csv = () =>
+      csv(
+        rows.map(({ x, y, name, dot }) => ({
+          t: x,
+          [panel]: y,
+          paradigm: name,
+          kind: dot ? "descent" : "flow",
+        })),
+      );
+  }
+
+  drawSettings();
+  return {
+    element,
+    update,
+    follow: () => {
+      drawSettings();
+      update();
+    },
+    destroy: () => Object.values(charts).forEach((chart) => chart.destroy()),
+  };
+}

@@ -1,0 +1,282 @@
+// Words: a text model is trained or a saved one is opened, then queried with what is typed.
+
+import { params, setParams } from "../core/address.js";
+import { get, loadTheme, post } from "../core/api.js";
+import { formatPercent, h, render, uniqueId } from "../core/dom.js";
+import { followJob, hasEnded, loadJob, progressBar, stateLabel, stopJob } from "../core/job.js";
+import { select } from "../ui/controls.js";
+import { errorState, renderAsync } from "../ui/states.js";
+import { alignmentFigures, readingFigures } from "./text_answers.js";
+
+const LEAD =
+  "Type a sentence and see which word decides the answer: where the model looks, what each word " +
+  "says by itself, and what happens without it. Or type a sentence and its translation.";
+const STEPS = { texts: 300, pairs: 400 };
+
+export async function open(container) {
+  const theme = await loadTheme();
+  let offer = await get("/api/text-models");
+  const settings = h("section", { class: "panel", "aria-label": "Model" });
+  const status = h("section", { class: "panel status", "aria-label": "Progress" });
+  const questions = h("section", { "aria-label": "Ask the model" });
+  render(
+    container,
+    h("h1", {}, "Which word decides?"),
+    h("p", { class: "lead" }, LEAD),
+    questions,
+    status,
+    settings,
+  );
+  let model = null;
+  let stream = null;
+
+  const selection = () => {
+    const given = params();
+    const what = given.what === "pairs" ? "pairs" : "texts";
+    const names = Object.keys(offer[what]);
+    return { what, corpus: names.includes(given.corpus) ? given.corpus : names[0] };
+  };
+
+  function drawSettings() {
+    const { what, corpus } = selection();
+    const saved = Object.entries(offer.saved).filter(([, about]) => about.what === what);
+    const start = () => begin({ ...selection(), steps: STEPS[selection().what] });
+    render(
+      settings,
+      h("h2", {}, "Another model"),
+      h(
+        "div",
+        { class: "controls" },
+        select({
+          label: "I want to",
+          value: what,
+          options: { texts: "read texts", pairs: "align sentence pairs" },
+          onchange: (value) => {
+            setParams({ what: value, corpus: null });
+            drawSettings();
+          },
+        }),
+        select({
+          label: "A new model learns from",
+          value: corpus,
+          options: offer[what],
+          onchange: (value) => {
+            setParams({ corpus: value });
+            drawSettings();
+          },
+        }),
+        h(
+          "div",
+          { class: "row" },
+          h("button", { type: "button", class: "main", id: "start", onclick: start }, "Train a model"),
+          h("span", { class: "note" }, "about a minute"),
+        ),
+      ),
+      saved.length ? savedSelect(saved) : noneSaved(what),
+    );
+  }
+
+  function savedSelect(saved) {
+    const describe = ([name, about]) => {
+      const corpus = offer[about.what][about.corpus] ?? about.corpus;
+      const right = `${formatPercent(about.accuracy)} right`;
+      return [name, `${corpus}: ${about.steps} steps, ${right}, ${about.created.replace("T", " ")}`];
+    };
+    return select({
+      label: "Or ask one that was trained before",
+      value: params().model ?? "",
+      options: { "": "choose …", ...Object.fromEntries(saved.map(describe)) },
+      onchange: (name) => name && begin({ model: name }),
+    });
+  }
+
+  function noneSaved(what) {
+    const which = what === "texts" ? "reads texts" : "aligns pairs";
+    const text = `No model that ${which} was saved yet. What is trained here is saved in the runs folder.`;
+    return h("p", { class: "note" }, text);
+  }
+
+  async function begin(request) {
+    try {
+      if (model?.state === "running") await stopJob(model.id);
+      const started = await post("/api/text-models", request);
+      const { what, corpus } = started.job;
+      const cleared = { text: null, source: null, target: null };
+      setParams({ id: started.id, model: request.model ?? null, what, corpus, ...cleared });
+      dispatchEvent(new Event("jobs-changed"));
+      drawSettings();
+      await attach();
+    } catch (error) {
+      render(status, errorState(error));
+    }
+  }
+
+  async function attach() {
+    stream?.close();
+    model = null;
+    const { id, model: name } = params();
+    if (!id) {
+      const first = name ?? defaultModel();
+      if (first) return reopen(first);
+      render(status, h("p", { class: "note" }, "No model is open. Train one below."));
+      return render(questions);
+    }
+    try {
+      model = await loadJob(id);
+    } catch (error) {
+      if (name in offer.saved) return reopen(name);
+      render(status, errorState(new Error(`${error.message}. Train one below.`)));
+      return render(questions);
+    }
+    drawStatus();
+    if (isReady()) await drawQuestions();
+    else render(questions);
+    if (!isReady() && !hasEnded(model)) listen(id);
+  }
+
+  const isReady = () => ["ready", "idle"].includes(model.state);
+
+  // The model that opens without being asked for: the newest one that fits the address.
+  function defaultModel() {
+    const { what } = selection();
+    const { corpus } = params();
+    const fits = ([, about]) => about.what === what && (!corpus || about.corpus === corpus);
+    return Object.entries(offer.saved).find(fits)?.[0];
+  }
+
+  function listen(id) {
+    const onState = async () => {
+      drawStatus();
+      if (!isReady() || questions.firstChild) return;
+      model = await loadJob(id);
+      stream?.close();
+      offer = await get("/api/text-models");
+      setParams({ model: model.result?.model || null }, { step: false });
+      drawSettings();
+      drawStatus();
+      await drawQuestions();
+    };
+    stream = followJob(model, {
+      state: onState,
+      frame: drawStatus,
+      setup: drawStatus,
+      end: drawStatus,
+      reload: attach,
+    });
+  }
+
+  async function reopen(name) {
+    try {
+      const started = await post("/api/text-models", { model: name });
+      setParams({ id: started.id, model: name }, { step: false });
+    } catch (error) {
+      render(status, errorState(error));
+      return render(questions);
+    }
+    await attach();
+  }
+
+  function drawStatus() {
+    const words = { running: "Training", ready: "Ready to be asked", idle: "Ready to be asked" };
+    const accuracy = model.now.soft?.accuracy?.[0];
+    const total = model.setup.epochs ?? model.job.steps;
+    const unit = model.job.what === "texts" ? "texts" : "words";
+    const right = accuracy === undefined ? "" : `, ${formatPercent(accuracy)} of held-out ${unit} right`;
+    const corpus = offer[model.job.what][model.job.corpus] ?? model.job.corpus;
+    const again = { type: "button", onclick: () => reopen(model.result.model) };
+    render(
+      status,
+      h(
+        "div",
+        { class: "row" },
+        h("strong", { id: "state", role: "status" }, stateLabel(model, words)),
+        h("span", { class: "note" }, corpus),
+        progressBar(model.epoch / total),
+        h("output", {}, `step ${model.epoch} of ${total}${right}`),
+      ),
+      model.reason && h("p", { class: "note error" }, model.reason),
+      hasEnded(model) && model.result?.model && h("button", again, "Open it again"),
+    );
+  }
+
+  async function drawQuestions() {
+    const { examples, kind } = model.setup.view;
+    const given = params();
+    const pairs = kind === "pairs";
+    const result = h("div", {});
+    const ask = () => {
+      setParams(typed());
+      return answer();
+    };
+    const boxes = pairs
+      ? {
+          source: textBox("Source sentence", given.source ?? examples[0][0], ask),
+          target: textBox("Its translation", given.target ?? examples[0][1], ask),
+        }
+      : { text: textBox("A text to read", given.text ?? examples[0], ask) };
+    const typed = () =>
+      Object.fromEntries(Object.entries(boxes).map(([key, one]) => [key, one.box.value]));
+    const answer = () =>
+      renderAsync(
+        result,
+        async () => {
+          const content = await post(`/api/text-models/${model.id}`, typed());
+          return content.tokens ? readingFigures(content, theme) : alignmentFigures(content, theme);
+        },
+        "Reading …",
+      );
+    const fillIn = (example) => {
+      if (pairs) [boxes.source.box.value, boxes.target.box.value] = example;
+      else boxes.text.box.value = example;
+      return ask();
+    };
+    const chip = (example) => {
+      const attributes = { type: "button", onclick: () => fillIn(example) };
+      return h("button", attributes, pairs ? example[0] : example);
+    };
+    const group = { class: "chips", role: "group", "aria-label": "Held-out examples" };
+    render(
+      questions,
+      h(
+        "div",
+        { class: "panel" },
+        Object.values(boxes).map((one) => one.element),
+        h(
+          "div",
+          { class: "row" },
+          h(
+            "button",
+            { type: "button", class: "main", id: "ask", onclick: ask },
+            pairs ? "Align" : "Read",
+          ),
+          h("span", { class: "note" }, "or take a text that the model has not seen in training:"),
+        ),
+        h("div", group, examples.map(chip)),
+      ),
+      result,
+    );
+    await answer();
+  }
+
+  drawSettings();
+  await attach();
+  return {
+    follow: async () => {
+      drawSettings();
+      if (params().id !== model?.id) await attach();
+      else if (model && isReady()) await drawQuestions();
+    },
+    leave: () => stream?.close(),
+  };
+}
+
+function textBox(label, value, submit) {
+  const id = uniqueId("text");
+  const onkeydown = (event) => {
+    if (event.key !== "Enter" || event.shiftKey) return;
+    event.preventDefault();
+    submit();
+  };
+  const box = h("textarea", { id, rows: 2, maxlength: 4000, value, onkeydown });
+  return { box, element: h("div", { class: "control stacked" }, h("label", { for: id }, label), box) };
+}

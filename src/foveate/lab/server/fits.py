@@ -1,0 +1,128 @@
+"""Fits for the page: verdicts, the recommendation, the grid of test bags, one bag to edit."""
+
+import json
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body
+from pydantic import Field
+from starlette.responses import Response
+
+from foveate.errors import FoveateError
+from foveate.lab.advice import page_advice, recommend
+from foveate.lab.fit_bags import FitBags, bag_detail, bag_list, edited_bag, open_fit_bags
+from foveate.lab.server.catalog import run_by_name
+from foveate.lab.server.responses import json_response, not_found
+from foveate.records.runs import Run
+from foveate.settings import Settings
+
+__all__ = ["Edit", "routes"]
+
+routes = APIRouter()
+
+
+class Edit(Settings):
+    """A bag of a fit with segments removed and added."""
+
+    run: str
+    paradigm: str
+    row: int
+    removed: Annotated[tuple[int, ...], Field(max_length=2000)] = ()
+    added: Annotated[tuple[tuple[int, int], ...], Field(max_length=20)] = ()
+
+
+@routes.get("/api/fit")
+def fit(run: str) -> Response:
+    """How well each paradigm of a fit answers, where it looks, and which one to use."""
+    opened = _fit(run)
+    manifest = opened.manifest
+    examined = _examined(opened)
+    verdicts = {name: _verdict(found, list(manifest["scores"])) for name, found in examined.items()}
+    return json_response(
+        {
+            "run": run,
+            "chosen": manifest["chosen"],
+            "rule": manifest["rule"],
+            "scores": manifest["scores"],
+            "paradigms": list(manifest["scores"]),
+            "classes": next((found["classes"] for found in examined.values()), []),
+            "absent": _absent(opened),
+            "verdicts": verdicts,
+            "recommendation": recommend(manifest["scores"], verdicts),
+            "pages": [
+                page for page in ("report", "trust", "evidence")
+                if (opened.path / f"{page}.html").is_file()
+            ],
+        }
+    )  # fmt: skip
+
+
+@routes.get("/api/fit/bags")
+def bags(run: str, paradigm: str) -> Response:
+    """A line for every test bag, those to look at first."""
+    return json_response({"bags": bag_list(_bags(run, paradigm))})
+
+
+@routes.get("/api/fit/bag")
+def bag(run: str, paradigm: str, row: int, removal: bool = True) -> Response:
+    """One test bag with attention, evidence and the effect of removing each segment."""
+    return json_response(bag_detail(_bags(run, paradigm), row, removal=removal))
+
+
+@routes.post("/api/fit/bag")
+def edit(change: dict[str, Any] = Body()) -> Response:  # noqa: B008
+    """The reading of a test bag after segments were removed or added."""
+    wanted = Edit(**change)
+    opened = _bags(wanted.run, wanted.paradigm)
+    return json_response(edited_bag(opened, wanted.row, wanted.removed, wanted.added))
+
+
+def _fit(name: str) -> Run:
+    run = run_by_name(name)
+    if run.manifest["kind"] != "fit" or not run.done:
+        raise not_found("there is no such fit, or it is not finished")
+    return run
+
+
+def _bags(name: str, paradigm: str) -> FitBags:
+    run = _fit(name)
+    if paradigm not in run.manifest["scores"]:
+        raise not_found("the fit has no such paradigm")
+    return open_fit_bags(run, paradigm, _absent(run))
+
+
+def _examined(run: Run) -> dict[str, dict[str, Any]]:
+    """The examinations of a fit by paradigm."""
+    try:
+        content = json.loads((run.path / "trust.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return {found["paradigm"]: found for found in content.get("found", [])}
+
+
+def _absent(run: Run) -> list[str]:
+    try:
+        content = json.loads((run.path / "trust.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return []
+    return [str(name) for name in content.get("absent", [])]
+
+
+def _verdict(found: dict[str, Any], tried: list[str]) -> dict[str, Any]:
+    verdict = found["verdict"]
+    if not isinstance(verdict, dict):
+        raise FoveateError("trust.json was written by another version: examine the fit again")
+    return {
+        "grade": verdict["grade"],
+        "said": verdict["said"],
+        "why": page_advice(verdict.get("why", ()), tried),
+        "next": page_advice(verdict.get("next", ()), tried),
+        "classes": [
+            {
+                "name": row["name"],
+                "accuracy": row["accuracy"],
+                "grade": row["verdict"]["grade"],
+                "said": row["verdict"]["said"],
+            }
+            for row in found["by_class"]
+        ],
+    }

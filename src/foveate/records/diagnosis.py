@@ -1,0 +1,165 @@
+"""Checks of a run directory: checksums, versions, split, missing and left-over files."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from foveate.errors import FoveateError
+from foveate.records.checkpoint import load_checkpoint
+from foveate.records.checksums import has_checksum, verify_json
+from foveate.records.locking import leftovers
+from foveate.records.record import load_arrays
+from foveate.records.runs import Run, versions
+
+__all__ = ["Symptom", "examine_run", "remove_damaged"]
+
+READERS: dict[str, Callable[[Path], Any]] = {
+    ".npz": load_arrays,
+    ".safetensors": load_checkpoint,
+}
+RECOMPUTED = ("checkpoint.safetensors", "gallery.npz", "preparation.safetensors")
+OF_A_PART = ("record.npz", "weights.safetensors")
+
+
+@dataclass(frozen=True)
+class Symptom:
+    """Something about a run that the user should know.
+
+    Args:
+        severity: "damage" if results are wrong or lost, "note" otherwise.
+        where: The file or entry.
+        what: What is the matter, and what to do.
+    """
+
+    severity: Literal["damage", "note"]
+    where: str
+    what: str
+
+
+def examine_run(run: Run) -> list[Symptom]:
+    """Everything that is wrong with a run's files, damage first."""
+    files = _files(run)
+    symptoms = [
+        *_damaged(files),
+        *_missing(run),
+        *_split(run),
+        *_unverified(run, files),
+        *_versions(run),
+        *_leftovers(run),
+    ]
+    return sorted(symptoms, key=lambda symptom: symptom.severity != "damage")
+
+
+def remove_damaged(run: Run) -> list[Path]:
+    """Delete damaged files that ``foveate resume`` computes again; of a part, its whole result.
+
+    Returns:
+        The deleted files.
+    """
+    removed: list[Path] = []
+    for file in _files(run):
+        if _fault(file) is None:
+            continue
+        if file.name in RECOMPUTED:
+            removed.append(file)
+        elif file.name in OF_A_PART:
+            removed += [path for name in OF_A_PART if (path := file.parent / name).exists()]
+    for file in dict.fromkeys(removed):
+        file.unlink()
+    return list(dict.fromkeys(removed))
+
+
+def _files(run: Run) -> list[Path]:
+    """Files of the run and its parts that hold arrays or tensors."""
+    return sorted(
+        path
+        for folder in (run.path, *(p for p in run.path.iterdir() if p.is_dir()))
+        for path in folder.iterdir()
+        if path.suffix in READERS and not path.name.startswith(".")
+    )
+
+
+def _fault(file: Path) -> str | None:
+    try:
+        READERS[file.suffix](file)
+    except FoveateError as error:
+        return str(error)
+    return None
+
+
+def _damaged(files: list[Path]) -> list[Symptom]:
+    return [Symptom("damage", str(f), fault) for f in files if (fault := _fault(f)) is not None]
+
+
+def _missing(run: Run) -> list[Symptom]:
+    if not run.done:
+        unfinished = [name for name in run.manifest["parts"] if not run.has(name)]
+        what = (
+            f"not finished ({', '.join(unfinished) or 'the summary'}): 'foveate resume' continues"
+        )
+        return [Symptom("note", str(run.path), what)]
+    return [
+        Symptom(
+            "damage", f"{run.path / name}", "its record is missing: 'foveate resume' computes it"
+        )
+        for name in run.manifest["parts"]
+        if not run.has(name)
+    ]
+
+
+def _split(run: Run) -> list[Symptom]:
+    """Faults of split.json, of a run that divides bags into parts."""
+    if "split" not in run.manifest["sizes"]:
+        return []
+    file = run.path / "split.json"
+    try:
+        content = _json(file)
+        rows = [row for part in content["rows"].values() for row in part]
+    except FileNotFoundError:
+        what = "is missing: which bags were test bags is unknown; restore it, or fit again"
+        return [Symptom("damage", str(file), what)]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return [Symptom("damage", str(file), str(error))]
+    if len(set(rows)) != len(rows):
+        return [Symptom("damage", str(file), "a bag is in more than one part")]
+    what = "drawn by scikit-learn, whose draw differs between versions; it is kept as it is"
+    return [] if "method" in content else [Symptom("note", str(file), what)]
+
+
+def _json(file: Path) -> dict[str, Any]:
+    return verify_json(file, json.loads(file.read_text("utf-8")))
+
+
+def _unverified(run: Run, files: list[Path]) -> list[Symptom]:
+    sound = [file for file in files if _fault(file) is None]
+    without = [file for file in (run.path / "manifest.json", *sound) if not has_checksum(file)]
+    if not without:
+        return []
+    what = f"{len(without)} files have no checksum (written by an older version): not verified"
+    return [Symptom("note", str(run.path), what)]
+
+
+def _versions(run: Run) -> list[Symptom]:
+    parts: Mapping[str, Mapping[str, str]] = run.manifest.get("part_versions") or {
+        "the run": run.manifest.get("versions", {})
+    }
+    here = versions()
+    symptoms = []
+    for name, stored in parts.items():
+        differ = [f"{p} {v} (here {here[p]})" for p, v in stored.items() if here.get(p, v) != v]
+        if differ:
+            what = f"computed with other versions: {', '.join(differ)}"
+            symptoms.append(Symptom("note", name, what))
+    return symptoms
+
+
+def _leftovers(run: Run) -> list[Symptom]:
+    left = leftovers(run.path)
+    if not left:
+        return []
+    what = (
+        f"{len(left)} temporary files of killed writes, first {left[0].name}: --clean removes them"
+    )
+    return [Symptom("note", str(run.path), what)]

@@ -1,0 +1,69 @@
+"""The ledger through the lab, and an experiment run again from it."""
+
+import time
+
+import pytest
+
+from foveate.lab.server.theme import chart_theme, palette_css
+from foveate.papers import all_claims
+from foveate.studies.ledger import shipped_ledger
+
+
+def test_the_ledger_is_the_one_that_was_shipped(client):
+    found = client.get("/api/claims").json()
+    shipped = {entry.claim: entry for entry in shipped_ledger().entries}
+    assert [row["claim"] for row in found["claims"]] == list(shipped)
+    for row in found["claims"]:
+        entry = shipped[row["claim"]]
+        assert row["statement"] == all_claims()[row["claim"]]
+        assert row["verdict"] == (entry.finding.verdict if entry.finding else "not run")
+        assert not row["figure"]  # its runs are not in this folder
+
+
+def test_a_figure_needs_its_run(client):
+    answer = client.get("/api/claims/figure", params={"claim": "vr23:C14"})
+    assert answer.status_code == 404
+    assert client.get("/api/claims/figure", params={"claim": "../x"}).status_code == 404
+
+
+def test_an_experiment_is_run_again(client, folder):
+    job = {"experiment": "flows", "scale": "smoke"}
+    name = client.post("/api/claims/run", json=job).json()["id"]
+    for _ in range(1200):
+        found = client.get(f"/api/jobs/{name}").json()
+        if found["state"] == "done":
+            break
+        assert found["state"] in ("starting", "running"), found["reason"]
+        time.sleep(0.05)
+    assert {part["part"] for part in found["parts"]} >= {"descent", "laws"}
+    assert "vr23:C17" in {finding["claim"] for finding in found["result"]["findings"]}
+    there = folder / found["result"]["run"]
+    assert (there / "findings.json").exists()
+    spec = client.get("/api/run/figures", params={"run": there.name}).json()
+    assert spec["figures"]
+    import shutil
+
+    shutil.rmtree(there)
+
+
+@pytest.mark.parametrize("job", [{"experiment": "flows", "scale": "paper"}, {"experiment": 3}])
+def test_what_may_be_run_is_limited(client, job):
+    assert client.post("/api/claims/run", json=job).status_code == 400
+
+
+def test_one_colour_means_one_thing():
+    theme = chart_theme()
+    groups = [
+        [entry["colour"] for entry in theme["paradigms"].values() if entry["raced"]],
+        theme["classes"],
+        [entry["colour"] for entry in theme["outcomes"].values()],
+        [theme["attention"]],
+    ]
+    colours = [colour.lower() for group in groups for colour in set(group)]
+    assert len(colours) == len(set(colours))
+
+
+def test_one_palette_for_styles_and_charts():
+    css = palette_css()
+    for name, own in chart_theme()["paradigms"].items():
+        assert f"--{name}: {own['colour']};" in css

@@ -1,0 +1,284 @@
+"""A user's file in the lab: kept, checked, fitted, examined, and what comes of it."""
+
+import csv
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from foveate.lab.live.columns import guess_roles
+from foveate.lab.server.sessions import MAX_READY
+from foveate.lab.server.upload_storage import (
+    remove_stale_files,
+    remove_unreferenced,
+    uploads_folder,
+)
+from foveate.records.runs import create_run
+from foveate.trust.verdict import GRADES
+
+
+def table(bags=90):
+    chance = np.random.default_rng(0)
+    file = io.StringIO()
+    write = csv.writer(file)
+    write.writerow(["bag", "label", "a", "b", "relevance"])
+    for k in range(bags):
+        sick, place = k % 2, chance.integers(4)
+        for j in range(4):
+            relevant = int(sick and j == place)
+            write.writerow([f"s{k}", ["well", "sick"][sick], *chance.normal(4 * relevant, 0.5, 2),
+                            relevant])  # fmt: skip
+    return file.getvalue().encode()
+
+
+def drop(client, name, content, **columns):
+    return client.post("/api/uploads", params={"name": name, **columns}, content=content)
+
+
+def reached(client, name, *states):
+    for _ in range(1600):
+        found = client.get(f"/api/jobs/{name}").json()
+        if found["state"] in states:
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"still {found['state']}: {found['why']}")
+
+
+def dropped(folder):
+    """The files that are kept; runs of other tests may have left theirs."""
+    return set((folder / "lab-files").glob("*"))
+
+
+def gone(folder, before):
+    """Waits until no more files are kept than before."""
+    for _ in range(200):
+        if dropped(folder) <= before:
+            return
+        time.sleep(0.05)
+    raise AssertionError("a file was left behind")
+
+
+def _check_fit(client, run):
+    """The verdict, the recommendation, and bags with their ids, one of them edited."""
+    fit = client.get("/api/fit", params={"run": run}).json()
+    assert fit["chosen"] == "soft"
+    assert fit["absent"] == ["well"]
+    assert fit["verdicts"]["soft"]["grade"] in GRADES
+    assert fit["recommendation"]["name"] == "soft"
+    assert "--" not in json.dumps(fit["verdicts"])
+    asked = {"run": run, "paradigm": "soft"}
+    bags = client.get("/api/fit/bags", params=asked).json()["bags"]
+    assert len(bags) == 18
+    assert {bag["id"][0] for bag in bags} == {"s"}
+    right = [bag["doubt"] or 0.0 for bag in bags if bag["right"]]
+    assert right == sorted(right, reverse=True)
+    assert all(bag["doubt"] is None for bag in bags if bag["says"] == "well")
+    sick = next(bag for bag in bags if bag["says"] == "sick" and bag["right"])
+    detail = client.get("/api/fit/bag", params={**asked, "row": sick["row"]}).json()
+    assert sum(detail["alpha"]) == pytest.approx(1, abs=1e-5)
+    top = sick["top"]
+    assert detail["removal"][top] == pytest.approx(max(detail["removal"]))
+    edit = {**asked, "row": sick["row"], "removed": [top]}
+    edited = client.post("/api/fit/bag", json=edit).json()
+    p_sick = detail["p"][detail["classes"].index("sick")]
+    after = edited["p"][detail["classes"].index("sick")]
+    assert p_sick - after == pytest.approx(detail["removal"][top], abs=1e-6)
+    assert edited["alpha"][top] is None
+    back = {**edit, "added": [[sick["row"], top]]}
+    restored = client.post("/api/fit/bag", json=back).json()
+    assert restored["p"] == pytest.approx(detail["p"], abs=1e-5)
+    nothing = {**edit, "removed": list(range(4))}
+    answer = client.post("/api/fit/bag", json=nothing)
+    assert answer.status_code == 400
+    assert "leave one in" in answer.json()["error"]
+    assert client.get("/api/fit/bags", params={**asked, "paradigm": "x"}).status_code == 404
+
+
+def test_from_a_file_to_a_verdict(client, folder):
+    name = drop(client, "<b>my bags.csv", table()).json()["id"]
+    found = reached(client, name, "ready")
+    view = found["setup"]["view"]
+    assert found["job"]["name"] == "<b>my bags.csv"
+    assert "path" not in found["job"]
+    assert view["description"]["classes"] == {"sick": 45, "well": 45}
+    assert view["problems"] == []
+    assert view["absent"]["name"] == "well"
+    wanted = {"paradigms": ["soft"], "seeds": 2, "epochs": 20, "absent": ["well"]}
+    assert client.post(f"/api/uploads/{name}/fit", json=wanted).json()["begun"]
+    found = reached(client, name, "done", "failed")
+    assert found["state"] == "done", found["reason"]
+    run = found["result"]["run"]
+    assert run.startswith("fit-_b_my bags")
+    _check_fit(client, run)
+    for page in ("report", "trust", "evidence"):
+        answer = client.get("/api/run/report", params={"run": run, "page": page})
+        assert answer.status_code == 200
+        assert "sandbox" in answer.headers["content-security-policy"]
+        assert "<b>my" not in answer.text
+    rows = list(csv.DictReader(io.StringIO(
+        client.get("/api/run/table", params={"run": run, "name": "bags"}).text)))  # fmt: skip
+    assert len(rows) == 18  # a fifth is held out
+    kept = client.get("/api/run/table", params={"run": run, "name": "segments"})
+    assert "attachment" in kept.headers["content-disposition"]
+    assert len(kept.text.splitlines()) == 1 + 4 * 18
+    assert client.get("/api/run", params={"run": run}).status_code == 200
+    origin = Path(
+        json.loads((folder / run / "manifest.json").read_text())["data"]["origin"]["path"]
+    )
+    assert origin.read_bytes() == table()  # the run can be resumed and examined again
+    remove_unreferenced(origin)
+    assert origin.exists()
+    shutil.rmtree(folder / run)
+    remove_unreferenced(origin)
+    assert not origin.exists()
+
+
+def test_a_file_that_nobody_fits_goes(client, folder):
+    before = dropped(folder)
+    name = drop(client, "bags.csv", table(8)).json()["id"]
+    reached(client, name, "ready")
+    (kept,) = dropped(folder) - before
+    assert kept.suffix == ".csv"
+    client.post(f"/api/jobs/{name}/stop")
+    gone(folder, before)
+
+
+def test_what_a_lab_of_before_left_goes_once_it_is_old(tmp_path, monkeypatch):
+    monkeypatch.setenv("FOVEATE_RUNS", str(tmp_path))
+    old, young, named = (uploads_folder() / f"{name}.csv" for name in ("old", "young", "named"))
+    for path in (old, young, named):
+        path.write_text("bag,label,a\n")
+    for path in (old, named):
+        os.utime(path, (time.time() - 30 * 3600,) * 2)
+    origin = {"path": str(named.resolve()), "columns": {}}
+    create_run(tmp_path / "fit", "fit", "x", parts=[], config={}, data={"origin": origin})
+    remove_stale_files()
+    assert sorted(uploads_folder().iterdir()) == sorted([young, named])
+
+
+@pytest.mark.parametrize("name", ["bags.exe", "bags", "../../etc/passwd", "x.pkl"])
+def test_only_known_kinds_are_taken(client, folder, name):
+    before = dropped(folder)
+    answer = drop(client, name, b"x")
+    assert answer.status_code == 400
+    assert "must end in" in answer.json()["error"]
+    assert dropped(folder) == before
+
+
+def test_a_wrong_row_is_named_and_a_name_is_never_a_path(client, folder):
+    before = {path for path in folder.rglob("*") if path.is_file()}
+    content = b"bag,label,a\ns1,x,1\ns2,y,cat\n"
+    name = drop(client, "../../../escape.csv", content).json()["id"]
+    view = reached(client, name, "ready")["setup"]["view"]
+    assert "escape.csv" in view["error"]
+    assert str(folder) not in json.dumps(view)
+    assert "--" not in view["error"]
+    assert [column["name"] for column in view["columns"]] == ["bag", "label", "a"]
+    assert not list(folder.parent.glob("escape*"))
+    client.post(f"/api/jobs/{name}/stop")
+    gone(folder, before)
+    assert {path for path in folder.rglob("*") if path.is_file()} == before
+
+
+def test_roles_are_changed_without_sending_the_file_again(client):
+    content = table(12).replace(b"bag,label,", b"patient,outcome,")
+    name = drop(client, "bags.csv", content).json()["id"]
+    view = reached(client, name, "ready")["setup"]["view"]
+    roles = {column["name"]: column["role"] for column in view["columns"]}
+    assert roles == {"patient": "bag", "outcome": "label", "a": "feature", "b": "feature",
+                     "relevance": "relevance"}  # fmt: skip
+    assert all(column["reason"] for column in view["columns"])
+    assert view["columns"][0]["values"][0] == "s0"
+    changed = {**roles, "b": "left out"}
+    assert client.post(f"/api/uploads/{name}/columns", json=changed).json()["begun"]
+    for _ in range(200):
+        view = reached(client, name, "ready")["setup"]["view"]
+        if view["description"]["columns"] == ["a"]:
+            break
+        time.sleep(0.05)
+    assert view["description"]["columns"] == ["a"]
+    twice = {**roles, "a": "label"}
+    answer = client.post(f"/api/uploads/{name}/columns", json=twice)
+    assert answer.status_code == 400
+    assert "one column can be the label" in answer.json()["error"]
+    client.post(f"/api/jobs/{name}/stop")
+
+
+def test_roles_are_guessed_from_values(tmp_path):
+    file = tmp_path / "recordings.csv"
+    rows = ["recording,fault,pump,start,end,rms,heard,remark"]
+    for i in range(12):
+        fault = ["bearing", "leak", "none"][i % 3]
+        rows += [f"r{i},{fault},pump {i % 6},{j},{j + 1},{j / 7},{j % 2 if i < 3 else ''},w{i}{j}"
+                 for j in range(3)]  # fmt: skip
+    file.write_text("\n".join(rows))
+    assert guess_roles(file) == {
+        "recording": "left out", "fault": "label", "pump": "group", "start": "place",
+        "end": "place", "rms": "feature", "heard": "relevance", "remark": "left out",
+    } | {"recording": "bag"}  # fmt: skip
+    file.write_text("a,b\n1,2\n3,4\n")
+    assert guess_roles(file) == {}
+
+
+def test_waiting_files_hold_no_training_slot_and_come_back_when_asked(client, app, train, until):
+    sessions = app.state.sessions
+    names = []
+    for k in range(MAX_READY + 1):
+        names.append(drop(client, f"{k}.csv", table(12)).json()["id"])
+        reached(client, names[-1], "ready", "idle")
+    running = train(task="error-mode-1", paradigms=["soft"], seeds=1, epochs=5000)
+    until(running, "running")
+    states = [client.get(f"/api/jobs/{name}").json()["state"] for name in names]
+    assert states.count("ready") <= MAX_READY
+    assert states[0] == "idle"
+    first = sessions.get(names[0])
+    assert first.process.poll() is not None
+    roles = {"bag": "bag", "label": "label", "a": "feature"}
+    assert client.post(f"/api/uploads/{names[0]}/columns", json=roles).json()["begun"]
+    view = reached(client, names[0], "ready")["setup"]["view"]
+    assert view["description"]["columns"] == ["a"]
+    for name in names:
+        client.post(f"/api/jobs/{name}/stop")
+
+
+def test_an_empty_file_is_refused(client):
+    answer = drop(client, "bags.csv", b"")
+    assert answer.status_code == 400
+    assert "empty" in answer.json()["error"]
+
+
+def test_only_what_waits_can_be_fitted(client):
+    assert client.post("/api/uploads/nothing/fit", json={}).status_code == 404
+
+
+def test_a_small_file_that_unpacks_to_too_much_is_refused_with_a_sentence(tmp_path):
+    bomb = tmp_path / "bomb.npz"
+    np.savez_compressed(bomb, X=np.zeros((40_000_000, 8), np.int8), bag=np.zeros(1), y=np.zeros(1))
+    assert bomb.stat().st_size < 1_000_000
+    script = f"""
+from pathlib import Path
+import foveate.io.check  # what a worker has loaded, before the limit is set
+from foveate.errors import FoveateError
+from foveate.lab.live import fit as owner
+from foveate.lab.requests import UploadJob
+from foveate.userdata.source import Origin
+used = next(line for line in open("/proc/self/status") if line.startswith("VmData")).split()[1]
+owner.MAX_MEMORY = 1024 * int(used) + (200 << 20)
+try:
+    job = UploadJob(path={str(bomb)!r}, name="bomb.npz")
+    owner._read(Origin(Path(job.path), {{}}), job)
+except FoveateError as error:
+    print("said:", error)
+"""
+    if not Path("/proc/self/status").exists():
+        pytest.skip("the system does not tell how much memory a process has")
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "bomb.npz" in run.stdout
+    assert "allocate" in run.stdout or "unpacks to more than" in run.stdout

@@ -1,0 +1,97 @@
+"""One process per run; leftovers of killed writes are removed at the next start."""
+
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from foveate.errors import FoveateError
+from foveate.records.locking import leftovers, lock_run, remove_leftovers
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from foveate.records.locking import lock_run
+with lock_run(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def hold(folder):
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(folder)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "held\n"
+    return process
+
+
+def test_two_processes_cannot_compute_one_run_and_a_dead_one_does_not_hold_it(tmp_path):
+    process = hold(tmp_path)
+    try:
+        expected = rf"another process \(process {process.pid}\)"
+        with pytest.raises(FoveateError, match=expected), lock_run(tmp_path):
+            pass
+    finally:
+        process.kill()
+        process.communicate()
+    with lock_run(tmp_path):
+        pass
+    with lock_run(tmp_path):
+        pass
+
+
+def test_two_locks_in_one_process_exclude_each_other(tmp_path):
+    refused = pytest.raises(FoveateError, match="another process")
+    with lock_run(tmp_path), refused, lock_run(tmp_path):
+        pass
+
+
+def test_leftovers_of_killed_writes_are_removed(tmp_path):
+    (tmp_path / "soft").mkdir()
+    left = [tmp_path / ".manifest.json.ab12cd_9", tmp_path / "soft" / ".record.npz.zzzzzzzz"]
+    kept = [tmp_path / "manifest.json", tmp_path / "soft" / "record.npz", tmp_path / ".hidden"]
+    for path in (*left, *kept):
+        path.touch()
+    assert leftovers(tmp_path) == sorted(left)
+    with lock_run(tmp_path):
+        assert leftovers(tmp_path) == []
+    assert all(path.exists() for path in kept)
+    assert remove_leftovers(tmp_path) == []
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_run_is_one_sentence(tmp_path):
+    tmp_path.chmod(0o555)
+    try:
+        with pytest.raises(FoveateError, match="cannot write in"), lock_run(tmp_path):
+            pass
+    finally:
+        tmp_path.chmod(0o755)
+
+
+def test_folder_entries_are_synced(tmp_path, monkeypatch):
+    from foveate.records.record import write_atomically
+
+    synced = []
+    real = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda handle: (synced.append(os.fstat(handle)), real(handle)))
+    write_atomically(tmp_path / "a", b"x")
+    assert [os.path.samestat(stat, tmp_path.stat()) for stat in synced] == [False, True]
+
+
+def test_verifying_costs_little(tmp_path):
+    """SHA-256 of a large checkpoint takes a fraction of writing it to disk."""
+    import torch
+
+    from foveate.records.checkpoint import save_checkpoint
+    from foveate.records.checksums import verify_safetensors
+
+    path = tmp_path / "checkpoint.safetensors"
+    save_checkpoint(path, {"a": torch.zeros(1 << 22)}, {})
+    content = path.read_bytes()
+    start = time.perf_counter()
+    verify_safetensors(path, content)
+    assert time.perf_counter() - start < 0.5
