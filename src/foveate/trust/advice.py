@@ -32,7 +32,10 @@ def overfits(record: Record) -> bool:
     """
     if not {"loss", "train_loss"} <= set(record.values):
         return False
-    held_out, train = (np.nanmean(record.values[key], 1) for key in ("loss", "train_loss"))
+    seen = np.isfinite(record.values["train_loss"]).any(1)  # unknown before the first epoch
+    if not seen.any():
+        return False
+    held_out, train = (np.nanmean(record.values[key][seen], 1) for key in ("loss", "train_loss"))
     least = int(np.nanargmin(held_out))
     rose = held_out[-1] > RISE * held_out[least] + 0.02
     return bool(rose and train[-1] < train[least])

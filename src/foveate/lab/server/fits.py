@@ -78,8 +78,10 @@ def edit(change: dict[str, Any] = Body()) -> Response:  # noqa: B008
 
 def _fit(name: str) -> Run:
     run = run_by_name(name)
-    if run.manifest["kind"] != "fit" or not run.done:
+    if not run.is_a("fit") or not run.done:
         raise not_found("there is no such fit, or it is not finished")
+    if run.manifest["config"].get("folds", 1) > 1:
+        raise not_found("a cross-fitted run has no single test part: see its report")
     return run
 
 
