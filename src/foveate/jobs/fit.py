@@ -144,7 +144,7 @@ class FitJob(Job):
         return self._data().finish(run)
 
     def results(self, run: Run) -> dict[str, Any]:
-        stored = ("chosen", "rule", "scores", "weights", "sizes")
+        stored = ("chosen", "rule", "scores", "weights", "comparison", "threshold", "sizes")
         entries = {name: run.manifest[name] for name in stored if name in run.manifest}
         return {"run": str(run.path), **entries}
 

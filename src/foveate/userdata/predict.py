@@ -108,7 +108,7 @@ def bags_table(
             fitted.classes[c] if is_known else None
             for c, is_known in zip(found.bag.y.tolist(), sure, strict=True)
         ]
-    columns["predicted"] = [fitted.classes[c] for c in found.p.argmax(1)]
+    columns["predicted"] = [fitted.classes[c] for c in fitted.predicted(found.p)]
     p = found.p.astype(np.float32)  # digits that mean something
     columns |= {f"p_{name}": p[:, c] for c, name in enumerate(fitted.classes)}
     columns["segments"] = [len(own) for own in alpha]

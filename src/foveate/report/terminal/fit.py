@@ -52,6 +52,12 @@ def _print_cross_fit(run: Run) -> None:
     if lost := divergence(records):
         print(f"warning: not compared, for {lost}")
     print(cross_fit_lead(manifest))
+    if chosen := manifest.get("threshold"):
+        print(
+            f"threshold ({chosen['rule']}): class '{manifest['classes'][1]}' is predicted from "
+            f"probability {chosen['value']:.3f} on; out of fold, sensitivity "
+            f"{chosen['sensitivity']:.3f} and specificity {chosen['specificity']:.3f}"
+        )
     print(f"* new bags are predicted by {manifest['rule']}")
 
 
