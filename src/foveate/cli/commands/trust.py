@@ -3,7 +3,7 @@
 import json
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from foveate.cli.command_line import this_command
 from foveate.cli.flags import ColumnFlags, Json, given
@@ -34,7 +34,7 @@ def trust_command(
     paradigm: str | None = None,
     absent: str | None = None,
     relevant: int | None = None,
-    evidence: Literal["A", "B"] | None = None,
+    evidence: str | None = None,
     as_json: Json = False,
 ) -> None:
     """Say whether the attention of trained models can be trusted, and for which classes.
@@ -55,7 +55,8 @@ def trust_command(
     relevant
         How many segments of a bag may be evidence; inferred unless given.
     evidence
-        Which kind of evidence is meant, where a verdict names two.
+        Which kind of evidence is meant, where a verdict names two: A or B, or by class as
+        CLASS=A,CLASS=B.
     as_json
         Print everything as JSON.
     """
@@ -68,7 +69,7 @@ def trust_command(
     records = job.model_records(opened)
     names = _paradigms(opened, records, paradigm)
     empty = tuple(word.strip() for word in absent.split(",")) if absent else ()
-    flags = _Flags(empty, relevant, evidence, tuple(records))
+    flags = _Flags(empty, relevant, _meant(evidence), tuple(records))
     results: list[Trust] = []
     shared: Audit | None = None
     with progress_of(quiet=True) as report:
@@ -90,8 +91,16 @@ class _Flags(NamedTuple):
 
     absent: tuple[str, ...]
     relevant: int | None
-    evidence: str | None
+    evidence: str | dict[str, str] | None
     tried: tuple[str, ...]
+
+
+def _meant(text: str | None) -> str | dict[str, str] | None:
+    """The kinds of evidence that are meant, for all classes or by class."""
+    if text is None or "=" not in text:
+        return text
+    pairs = [part.strip().rpartition("=") for part in text.split(",")]
+    return {name: kind for name, _, kind in pairs}
 
 
 def _paradigms(run: Run, records: "dict[str, Record]", wanted: str | None) -> list[str]:

@@ -206,13 +206,8 @@ def _made_part(
             "q_norm": now.state["query"].norm(dim=-1).double().numpy(),
         }
 
-    epochs = (
-        settings.limit_epochs
-        if how.limit
-        else settings.ablation_epochs
-        if how.ablation
-        else settings.epochs
-    )
+    ordinary = settings.ablation_epochs if how.ablation else settings.epochs
+    epochs = settings.limit_epochs if how.limit else ordinary
     # With steps divided by the loss much happens between two of them.
     every = max(1, settings.every // 10) if how.limit else settings.every
     return descend(

@@ -115,17 +115,17 @@ def pair_part(
 
 def _meta(settings: "AgreementSettings", pairs: ReadPairs) -> dict[str, object]:
     counts = {**pairs.data.counts, "read": [len(some) for some in pairs.sets]}
-    said = [
+    notes = [
         f"{settings.pair_read:,} validation and {settings.pair_sample:,} training pairs are read"
     ]
     if (settings.pair_d, settings.pair_batch, settings.pair_steps) != (256, 16, 36_000):
-        said.append(
+        notes.append(
             f"states of {settings.pair_d}, batches of {settings.pair_batch}, "
             f"{settings.pair_steps:,} steps in "
             "place of 256, 16 and 36,000"
         )
     way = "greedy" if settings.beam == 1 else f"beam {settings.beam}"
-    said.append(f"BLEU of {settings.pair_translated:,} validation sentences, {way}")
+    notes.append(f"BLEU of {settings.pair_translated:,} validation sentences, {way}")
     if pairs.data.about:
-        said.append(pairs.data.about)
-    return {"data": pairs.name, "kind": "pairs", "counts": counts, "about": ", ".join(said)}
+        notes.append(pairs.data.about)
+    return {"data": pairs.name, "kind": "pairs", "counts": counts, "about": ", ".join(notes)}

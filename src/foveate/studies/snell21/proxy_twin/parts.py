@@ -59,8 +59,8 @@ def minima(settings: "ProxyTwinSettings", progress: StepProgress) -> Record:
         chance = generator("twin start", seed)
         size = settings.corpus_d * (2 + settings.corpus_words)
         start = torch.randn(size, generator=chance, dtype=torch.float64).numpy()
-        found = [_one_minimum(settings, x, y, share, start) for share in settings.penalties]
-        for name, column in zip(rows, zip(*found, strict=True), strict=True):
+        minima = [_one_minimum(settings, x, y, share, start) for share in settings.penalties]
+        for name, column in zip(rows, zip(*minima, strict=True), strict=True):
             rows[name].append(list(column))
         progress(seed + 1, settings.corpora)
     values = {name: np.array(columns).T for name, columns in rows.items()}

@@ -59,9 +59,9 @@ class Scored:
         self.pairs = pairs
         self.sure, self.possible = pairs.links.sets(len(pairs))
 
-    def __call__(self, found: Found) -> Array:
+    def __call__(self, links: Found) -> Array:
         """AER, precision and recall, shape (3,)."""
-        scores = alignment_scores(found, self.sure, self.possible)
+        scores = alignment_scores(links, self.sure, self.possible)
         return np.array([scores.aer, scores.precision, scores.recall])
 
 
@@ -126,8 +126,8 @@ def _measured(scored: Scored, last: int, model: Seq2Seq, step: int) -> dict[str,
 def _ibm1(train: Pairs, scored: Scored, size: tuple[int, int]) -> Array:
     """Scores of IBM Model 1 after :data:`ITERATIONS` iterations, shape (K, 3)."""
     models = (fit_ibm1(train.source, train.target, size, iterations=k) for k in ITERATIONS)
-    found = (model.align(scored.pairs.source, scored.pairs.target) for model in models)
-    return np.stack([scored(links) for links in found])
+    links = (model.align(scored.pairs.source, scored.pairs.target) for model in models)
+    return np.stack([scored(each) for each in links])
 
 
 def diagonal(pairs: Pairs) -> Found:
