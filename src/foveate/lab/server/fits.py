@@ -118,6 +118,11 @@ def _verdict(found: dict[str, Any], tried: list[str]) -> dict[str, Any]:
         "said": verdict["said"],
         "why": page_advice(verdict.get("why", ()), tried),
         "next": page_advice(verdict.get("next", ()), tried),
+        "answers": [
+            answer
+            for answer in (found.get("answers") or {}).values()
+            if "--" not in str(answer.get("text", ""))
+        ],
         "classes": [
             {
                 "name": row["name"],
