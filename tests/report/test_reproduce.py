@@ -125,7 +125,7 @@ def test_counts_have_no_decimals():
         {**cell("All", name, "models", mean, setting=""), **alone}
         for name, mean in (("soft", 12500.0), ("hard", 0.0))
     ]
-    own = result(table="trust-validation", cells=cells)
+    own = result(table="trust", cells=cells)
     found = tables(read_html(reproduction_page([own], published_tables(), {})))
     assert found["All 1 seed", "models"][1] == {"Soft": ["12,500"], "Hard": ["0"]}
 

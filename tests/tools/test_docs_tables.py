@@ -21,7 +21,7 @@ PAGES = {
         "witness-tried",
         "witness-unbalanced",
     },
-    "docs/guide/trust.md": {"trust-validation"},
+    "docs/guide/trust.md": {"trust"},
     "docs/guide/reproduce.md": {"table1-two-hours"},
     "docs/guide/peers.md": {"mnist-bags"},
     "docs/guide/words.md": {"diagnosis-said", "diagnosis-left"},

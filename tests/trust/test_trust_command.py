@@ -131,5 +131,5 @@ def test_a_page_of_which_nothing_can_be_told_is_drawn_all_the_same():
     assert {own["verdict"]["grade"] for own in trust.by_class} == {"cannot tell"}
     kept = {"source": "bags", "command": "", "chosen": "lvml", "found": [trust.to_json()]}
     page = trust_page(kept, name="boxes")
-    assert "Nothing can be said of where these models look." in page
+    assert "Nothing can be said of where these models look" in page
     assert "LVML, which the fit chose" in page

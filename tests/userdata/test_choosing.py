@@ -45,9 +45,9 @@ def test_the_score_that_decides_is_that_of_the_examination(tmp_path, run):
         whole = numbers()
         rows = [whole.ids.index(own) for own in names]
         bags = fitted.preparation.apply(whole.take(rows))
-        trust = examine(fitted.stack, name, bags, fitted.classes)
+        trust = examine(fitted.stack, name, bags, fitted.classes, relevant=1)
         said = found.manifest["scores"][name]["attention_score"]
-        assert said == pytest.approx(trust.score, abs=1e-6)
+        assert said == pytest.approx(trust.model_score, abs=1e-6)
         np.testing.assert_array_equal(
             run.record(name).final["log_p"], found.record(name).final["log_p"]
         )

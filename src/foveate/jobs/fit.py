@@ -53,6 +53,7 @@ from foveate.userdata.split import (
     resumed_split,
     split_bags,
     stored_split,
+    trained_on,
 )
 from foveate.userdata.stored_collection import load_collection, save_collection
 from foveate.userdata.tile_encoding import encode_tiles
@@ -238,24 +239,30 @@ class FitJob(Job):
     def trained_parts(
         self, run: Run, names: Sequence[str], new: NewBags | None, progress: PartProgress | None
     ) -> Iterator[TrainedPart]:
-        collection = self._test_bags(run) if new is None else _read_new(run, new)
-        if new is not None:
+        if new is None:
+            whole = self._all_bags(run)
+            collection, other = held_out(whole, run.path), trained_on(whole, run.path)
+        else:
+            collection, other = _read_new(run, new), None
             require_sound(collection, learning=False)
         known = None if collection.known is None else collection.known.numpy()
         bag: Bag | None = None
+        more: Bag | None = None
         for name in names:
             fitted = load_fitted(run.path, name)
-            bag = fitted.bags(collection, progress) if bag is None else bag
-            yield TrainedPart(name, fitted.stack, bag, fitted.classes, known)
+            if bag is None:
+                bag = fitted.bags(collection, progress)
+                more = None if other is None else fitted.bags(other, progress)
+            yield TrainedPart(name, fitted.stack, bag, fitted.classes, known, collection.ids, more)
 
-    def _test_bags(self, run: Run) -> Collection:
+    def _all_bags(self, run: Run) -> Collection:
         data = run.manifest["data"]
         collection = read_again(data.get("origin"), run.name, classes=run.manifest["classes"])
         if fingerprint(collection) != data["fingerprint"]:
             raise FoveateError(
                 f"{data['source']} is not what it was when {run.name} was fitted: give --data"
             )
-        return held_out(collection, run.path)
+        return collection
 
     def _data(self, progress: PartProgress | None = None) -> _Prepared:
         """The bags, split and prepared; computed once."""

@@ -57,6 +57,8 @@ class TrainedPart(NamedTuple):
         bags: The bags of all members, or one set per member.
         classes: Names of the classes.
         known: True for bags whose relevant segments are known, shape (n,); None for all or none.
+        ids: Names of the bags; None where they have none.
+        more: Further labelled bags, those that the members were trained on; None where not at hand.
     """
 
     name: str
@@ -64,6 +66,8 @@ class TrainedPart(NamedTuple):
     bags: "Bag | list[Bag]"
     classes: Sequence[str]
     known: Any = None
+    ids: Sequence[str] | None = None
+    more: "Bag | None" = None
 
 
 class Overview(NamedTuple):

@@ -8,7 +8,9 @@ well the top segment alone tells the class:
           r = \max\Big(0, \frac{A_{top} - 1/C}{1 - 1/C}\Big)
 
 with :math:`A_{top}` the accuracy of the top segment alone, averaged over classes. The exponent and
-all thresholds were chosen on the design sets of ``foveate run trust-validation`` and on no others.
+all thresholds were chosen on digits, error modes and Gaussians. The score depends on the examined
+model and assumes that one segment is evidence; it is shown beside the auditor's estimate, and does
+not decide.
 """
 
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Examine models: all evidence, a score, and verdicts, from labelled bags."""
+"""Examine models: the six questions, all evidence, and verdicts, from labelled bags."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -11,12 +11,17 @@ from foveate.attention.paradigms import Paradigm
 from foveate.bags.bag import Bag
 from foveate.errors import FoveateError
 from foveate.metrics.intervals import Interval
+from foveate.metrics.ranks import from_the_top
 from foveate.models.focus import AttentionModel
 from foveate.randomness import generator
 from foveate.training.stack import Stack
+from foveate.trust.answers import Answer, answers_of, examples_of
+from foveate.trust.auditor import Audit, audit
 from foveate.trust.class_evidence import Marks, marks_of
 from foveate.trust.controls import seed_agreement
-from foveate.trust.error_modes import detect, estimate, flags_of, score
+from foveate.trust.error_modes import detect, score
+from foveate.trust.facts import ClassFacts
+from foveate.trust.questions import ClassAnswers, Questions, ask
 from foveate.trust.relevance import bag_values, known_bags, summarised, usual_count
 from foveate.trust.segment_evidence import evidence_of, masks
 from foveate.trust.subject import Reading, Subject, as_subject
@@ -29,7 +34,7 @@ from foveate.trust.summaries import (
     quantities,
     unattended_probe,
 )
-from foveate.trust.verdict import FEW, ClassFacts, Verdict, grade_of, judge, judge_all
+from foveate.trust.verdict import FEW, Verdict, grade_of, judge, judge_all
 from foveate.types import Array
 
 __all__ = ["Trust", "examine", "examined_marks"]
@@ -46,11 +51,19 @@ class Trust:
         classes: Names of the classes.
         members: Number of models.
         bags: Bags that each was examined on.
-        relevant: How many segments of a bag were taken to be evidence.
+        relevant: How many segments of a bag were taken to be evidence by the model-dependent score.
+        relevant_from: Where that number comes from: "declared", "known" or "inferred".
         verdict: On the whole.
-        score: Estimated FT, mean over models; ``scores`` has each model's.
-        by_class: A verdict, the facts behind it and all marks for each class.
+        score: Estimated FT, mean over models, of the classes that can be judged; nan (null in JSON)
+            where nothing is said.
+        scores: The same of each model.
+        model_score: The model-dependent score, which does not decide; ``model_scores`` has each
+            model's.
+        by_class: A verdict, the facts behind it, the answers and all marks for each class.
         by_model: Score, accuracy, grade and error modes of each model.
+        answers: The six questions, each with a mark and a sentence.
+        examples: Bags that are right for the right reason, right by luck, and wrong.
+        audited: How many bags and segments the auditor scored, and of how many.
         evidence: Quantities with intervals over bags; of ``probe_accuracy`` over members.
         curves: Probability of the predicted class with a share of segments kept or removed.
         attended: Mean prediction of g where attention is, by class of the bag, (C, C).
@@ -63,11 +76,17 @@ class Trust:
     members: int
     bags: int
     relevant: int
+    relevant_from: str
     verdict: Verdict
     score: float
     scores: tuple[float, ...]
+    model_score: float
+    model_scores: tuple[float, ...]
     by_class: tuple[dict[str, Any], ...]
     by_model: tuple[dict[str, Any], ...]
+    answers: dict[str, Answer]
+    examples: tuple[dict[str, Any], ...]
+    audited: dict[str, int]
     evidence: dict[str, Interval]
     curves: dict[str, list[float]]
     attended: list[list[float]]
@@ -76,8 +95,8 @@ class Trust:
 
     def to_json(self) -> dict[str, Any]:
         """As JSON holds it: numbers that do not exist are null."""
-        found: dict[str, Any] = plain(asdict(self))
-        return found
+        values: dict[str, Any] = plain(asdict(self))
+        return values
 
 
 def examine(
@@ -89,6 +108,14 @@ def examine(
     known: Any = None,
     absent: Sequence[str] = (),
     relevant: int | None = None,
+    evidence: str | None = None,
+    more: Bag | None = None,
+    labels: Array | None = None,
+    audited: Audit | None = None,
+    tried: Sequence[str] = (),
+    overfitted: bool = False,
+    earlier: Subject | None = None,
+    ids: Sequence[str] | None = None,
     probe: bool = True,
     name: str | None = None,
 ) -> Trust:
@@ -96,14 +123,23 @@ def examine(
 
     Args:
         models: A stack, one model, several of one architecture (seeds), or any
-            :class:`~foveate.trust.subject.Subject`.
+            :class:`~foveate.trust.subject.Subject`; of cross-fitted folds a
+            :class:`~foveate.trust.crossfitted.CrossFitted`.
         paradigm: Whose inference is theirs.
         bag: Held-out bags, for all members or one set each; z is read for measures only.
         classes: Names of the classes.
         known: Which bags' relevance is known, boolean (n,); None for all, if there is any.
-        absent: Classes that mean that nothing is there.
+        absent: Classes that mean that nothing is there; inferred unless given.
         relevant: How many segments of a bag may be evidence; None: as many as bags with known
-            relevance usually have, else 1.
+            relevance usually have, else as many as the auditor finds.
+        evidence: Which kind of evidence is meant, "A" or "B", where there are two.
+        more: Further labelled bags that the auditor may learn from, such as the training bags.
+        labels: Labels known of the bags beside their class, boolean (n, L).
+        audited: What :func:`~foveate.trust.auditor.audit` gave for the same bags, to use again.
+        tried: Paradigms that were trained already, which are not advised again.
+        overfitted: Whether held-out loss rose while training loss fell.
+        earlier: The same models some epochs before the end of training.
+        ids: Names of the bags.
         probe: Whether to fit a fresh probe on what is not attended.
         name: What to call the paradigm, where it is an object.
 
@@ -117,26 +153,33 @@ def examine(
         'cannot tell'
     """
     subject = as_subject(models, paradigm)
-    sets, given = _bounded([bag] if isinstance(bag, Bag) else list(bag), known, len(classes))
-    _must_fit(sets, subject.size, classes, absent)
-    gone = tuple(list(classes).index(word) for word in absent)
+    sets, rows = _bounded([bag] if isinstance(bag, Bag) else list(bag), len(classes))
+    if rows is not None:
+        subject, known = subject.taken(rows), None if known is None else np.asarray(known)[rows]
+        labels, ids = _some(labels, rows), None if ids is None else [ids[i] for i in rows]
+    _must_fit(sets, subject.size, classes, absent, evidence)
     sight = subject.look(sets)
-    known_ones = known_bags(sets, given)
-    count = usual_count(sets, known_ones) if relevant is None else relevant
-    if count < 1:
-        raise FoveateError(f"relevant must be at least 1 segment a bag, got {count}")
+    known_ones = known_bags(sets, known)
+    checked = audited or audit(sets, len(classes), more=more, labels=labels)
+    order = from_the_top(sight.alpha, sight.s, np.broadcast_to(masks(sets), sight.alpha.shape))
+    questions = Questions(
+        subject, sets, sight, checked, order, tuple(classes), tuple(absent), evidence,
+        labels=labels is not None, overfitted=overfitted, earlier=earlier,
+    )  # fmt: skip
+    count, source = _count(relevant, sets, known_ones, checked)
     found = evidence_of(subject, sets, sight, count)
     same = _agreement(subject, sets, sight)
     marks = _with_seeds(marks_of(found, len(classes)), same[0], sets[0], len(classes))
     values = bag_values(sight, sets, known_ones) if known_ones.any() else {}
     where = summarised(values, sight, sets, known_ones, len(classes)) if values else None
-    facts = [
-        _facts(marks, c, classes, gone, where, known_ones, found.y) for c in range(len(classes))
-    ]
-    verdicts = [judge(fact) for fact in facts]
-    scores = score(marks, gone)
+    results = ask(questions, marks, values, known_ones)
+    facts = [result.facts for result in results]
+    verdicts = [judge(fact, tried) for fact in facts]
+    scores = _scores(results)
     sure = where is not None and where["bags"] >= FEW
     whole = where["ft"]["all"]["mean"] if where and sure else mean_of(scores)
+    model_scores = score(marks, tuple(list(classes).index(word) for word in absent))
+    counts = [result.amount.count for result in results]
     return Trust(
         paradigm=name
         or (paradigm if isinstance(paradigm, str) else type(paradigm).__name__.lower()),
@@ -144,16 +187,28 @@ def examine(
         members=subject.size,
         bags=len(sets[0]),
         relevant=count,
+        relevant_from=source,
         verdict=judge_all(verdicts, facts, whole),
         score=mean_of(scores),
         scores=tuple(scores.tolist()),
+        model_score=mean_of(model_scores),
+        model_scores=tuple(model_scores.tolist()),
         by_class=tuple(
-            {**asdict(fact), "verdict": asdict(said), "marks": column(marks, c)}
-            for c, (fact, said) in enumerate(zip(facts, verdicts, strict=True))
+            _class_entry(result, verdict, column(marks, c))
+            for c, (result, verdict) in enumerate(zip(results, verdicts, strict=True))
         ),
         by_model=tuple(
-            _model(marks, scores, i, values if sure else {}) for i in range(subject.size)
+            _model(marks, scores, model_scores, i, values if sure else {})
+            for i in range(subject.size)
         ),
+        answers=answers_of(facts, counts),
+        examples=tuple(examples_of(sight, sets, checked, order[:, checked.picked, 0], ids)),
+        audited={
+            "bags": len(checked.picked),
+            "of_bags": len(sets[0]),
+            "segments": int(checked.there.sum()),
+            "of_segments": checked.segments,
+        },
         evidence=quantities(found, same, len(sets) == 1)
         | (unattended_probe(sets, sight) if probe else {}),
         curves=curves_of(found),
@@ -166,34 +221,60 @@ def examine(
 def examined_marks(
     subject: Subject, bags: Sequence[Bag], classes: int, sight: Reading | None = None
 ) -> Marks:
-    """The label-free marks of every member and class, agreement between members included."""
+    """The model-dependent marks of every member and class, agreement between members included."""
     seen = subject.look(bags) if sight is None else sight
     marks = marks_of(evidence_of(subject, bags, seen), classes)
     return _with_seeds(marks, _agreement(subject, bags, seen)[0], bags[0], classes)
 
 
 def _must_fit(
-    bags: Sequence[Bag], members: int, classes: Sequence[str], absent: Sequence[str]
+    bags: Sequence[Bag],
+    members: int,
+    classes: Sequence[str],
+    absent: Sequence[str],
+    evidence: str | None,
 ) -> None:
     if len(bags) not in (1, members):
         raise FoveateError(f"{members} models need one set of bags, or one each; got {len(bags)}")
     for word in absent:
         if word not in classes:
             raise FoveateError(f"there is no class '{word}'; there are {', '.join(classes)}")
+    if evidence not in (None, "A", "B"):
+        raise FoveateError(f"evidence must be the kind A or B, got '{evidence}'")
     top = max(int(bag.y.max()) for bag in bags)
     if top >= len(classes):
         raise FoveateError(f"labels must be below the number of classes {len(classes)}, got {top}")
 
 
-def _bounded(bags: list[Bag], known: Any, classes: int) -> tuple[list[Bag], Any]:
+def _bounded(bags: list[Bag], classes: int) -> tuple[list[Bag], Array | None]:
     """At most so many bags that what is held of their segments stays bounded, drawn at random."""
+    if all(bag is bags[0] for bag in bags):  # the same bags twice would be in and out of a fold
+        bags = bags[:1]
     n, m = bags[0].shape
     most = max(1, CELLS // (m * classes))
     if n <= most:
-        return bags, known
+        return bags, None
     rows = torch.randperm(n, generator=generator("trust", "bags"))[:most].sort().values
-    given = None if known is None else np.asarray(known)[rows.numpy()]
-    return [bag.take(rows) for bag in bags], given
+    return [bag.take(rows) for bag in bags], rows.numpy()
+
+
+def _some(values: Array | None, rows: Array) -> Array | None:
+    return None if values is None else values[rows]
+
+
+def _count(
+    relevant: int | None, bags: Sequence[Bag], known: Array, checked: Audit
+) -> tuple[int, str]:
+    """How many segments of a bag are evidence, and where that number comes from."""
+    if relevant is not None:
+        if relevant < 1:
+            raise FoveateError(f"relevant must be at least 1 segment a bag, got {relevant}")
+        return relevant, "declared"
+    if known.any():
+        return usual_count(bags, known), "known"
+    seen = checked.cover >= 0.5
+    count = checked.e.sum(-1)[seen]
+    return (max(1, round(float(np.median(count)))) if seen.any() else 1), "inferred"
 
 
 def _agreement(subject: Subject, bags: Sequence[Bag], sight: Reading) -> tuple[Array, Array]:
@@ -209,35 +290,36 @@ def _with_seeds(marks: Marks, same: Array, bag: Bag, classes: int) -> Marks:
     return {**marks, "seeds": np.stack(columns, 1)}
 
 
-def _facts(
-    marks: Marks,
-    c: int,
-    classes: Sequence[str],
-    absent: tuple[int, ...],
-    where: dict[str, Any] | None,
-    known: Array,
-    y: Array,
-) -> ClassFacts:
-    of = (y[: len(known)] == c) & known
-    return ClassFacts(
-        name=classes[c],
-        bags=int(marks["bags"][:, c].mean()),
-        members=len(marks["bags"]),
-        accuracy=mean_of(marks["accuracy"][:, c]),
-        estimate=mean_of(estimate(marks)[:, c]),
-        unattended=mean_of(marks["unattended"][:, c]),
-        flags=tuple(flags_of(marks, c)) if c not in absent else (),
-        measured=Interval(**where["ft"]["classes"][c]) if where and of.any() else None,
-        known=int(of.sum() / len(known)),
-        absent=c in absent,
-    )
+def _scores(results: Sequence[ClassAnswers]) -> Array:
+    """Estimated FT of every model over the classes that are judged, weighed by bags, shape (S,)."""
+    said = [r for r in results if not np.isnan(r.facts.estimate)]
+    size = results[0].facts.members
+    if not said:
+        return np.full(size, np.nan)
+    weight = np.array([r.looks.bags for r in said], float)
+    members = np.array([r.looks.members for r in said])
+    return np.asarray(weight @ members / weight.sum())
 
 
-def _model(marks: Marks, scores: Array, i: int, values: dict[str, Array]) -> dict[str, Any]:
+def _class_entry(result: ClassAnswers, verdict: Verdict, marks: dict[str, float]) -> dict[str, Any]:
+    """All that is known of one class."""
+    facts: ClassFacts = result.facts
+    return {
+        **asdict(facts),
+        "verdict": asdict(verdict),
+        "marks": marks,
+        "answers": result.as_dict(),
+    }
+
+
+def _model(
+    marks: Marks, scores: Array, model_scores: Array, i: int, values: dict[str, Array]
+) -> dict[str, Any]:
     """One model in a few numbers."""
     weight = marks["bags"][i]
     accuracy = float(np.nansum(marks["accuracy"][i] * weight) / weight.sum())
     measured = mean_of(values["ft"][i]) if values else None
     grade = grade_of(scores[i] if measured is None else measured)
-    own: dict[str, Any] = {"score": float(scores[i]), "accuracy": accuracy, "ft": measured}
-    return {**own, "grade": grade, "modes": detect(marks)[i].tolist()}
+    numbers: dict[str, Any] = {"score": float(scores[i]), "model_score": float(model_scores[i])}
+    numbers |= {"accuracy": accuracy, "ft": measured, "grade": grade}
+    return {**numbers, "modes": detect(marks)[i].tolist()}

@@ -17,7 +17,15 @@ from foveate.randomness import generator
 from foveate.trust.subject import Reading, Subject
 from foveate.types import Array
 
-__all__ = ["SHARES", "Curves", "Evidence", "evidence_of", "masks", "relative_entropy"]
+__all__ = [
+    "SHARES",
+    "Curves",
+    "Evidence",
+    "evidence_of",
+    "masks",
+    "random_order",
+    "relative_entropy",
+]
 
 
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75)  # of a bag's segments, one at least
@@ -189,7 +197,7 @@ def _curves(
     subject: Subject, bags: Sequence[Bag], seen: Reading, order: Array, there: Array
 ) -> Curves:
     """Read every bag again with a growing share of its segments kept, and removed."""
-    chance = _chances(there)
+    chance = random_order(there)
     shuffled = from_the_top(chance, chance, there)
     lengths = there.sum(-1)
     keep = []
@@ -210,7 +218,7 @@ def _curves(
     return Curves(p[..., 0:half:2], p[..., 1:half:2], p[..., half::2], p[..., half + 1 :: 2])
 
 
-def _chances(there: Array) -> Array:
+def random_order(there: Array) -> Array:
     """Random numbers that a bag's row and length alone decide, so that padding changes nothing."""
     drawn = np.zeros(there.shape)
     lengths = there.sum(-1)

@@ -31,7 +31,7 @@ class Reading(NamedTuple):
         p: Class probabilities by the models' own inference, shape (S, n, C).
         mixed: The same with the classifier reading the mixture of segments, shape (S, n, C).
         even: The models' own inference with the same attention on every segment, (S, n, C).
-        each: Class probabilities of every segment by itself, shape (S, n, m, C).
+        segment_p: Class probabilities of every segment by itself, shape (S, n, m, C).
     """
 
     s: Array
@@ -62,6 +62,11 @@ class Subject(ABC):
         Returns:
             Shape (S, K, n, C).
         """
+
+    def taken(self, rows: Array) -> "Subject":
+        """What reads the bags at ``rows``: the same models, unless each bag has its own."""
+        del rows
+        return self
 
 
 def as_subject(

@@ -30,6 +30,7 @@ __all__ = [
     "resumed_split",
     "split_bags",
     "stored_split",
+    "trained_on",
 ]
 
 KEPT = "split.json"
@@ -144,6 +145,14 @@ def held_out(collection: Collection, folder: Path) -> Collection:
     if stored is None:
         raise FoveateError(f"there is no file {folder / KEPT}")
     return collection.take(stored.test)
+
+
+def trained_on(collection: Collection, folder: Path) -> Collection:
+    """The training and validation bags of a run, from the bags that it was fitted on."""
+    stored = stored_split(folder, collection)
+    if stored is None:
+        raise FoveateError(f"there is no file {folder / KEPT}")
+    return collection.take(torch.cat([stored.train, stored.validation]))
 
 
 def split_bags(collection: Collection, seed: int = 0) -> Split:

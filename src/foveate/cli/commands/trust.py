@@ -3,7 +3,7 @@
 import json
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from foveate.cli.command_line import this_command
 from foveate.cli.flags import ColumnFlags, Json, given
@@ -15,9 +15,13 @@ from foveate.records.runs import Run, open_run
 
 if TYPE_CHECKING:
     from foveate.jobs.job import TrainedPart
+    from foveate.trust.auditor import Audit
     from foveate.trust.examine import Trust
 
 __all__ = ["trust_command"]
+
+SIGNS = {"good": "+", "fair": "~", "bad": "-", "unknown": "?"}
+FEW = 15  # known bags below which counts are printed
 
 
 def trust_command(
@@ -29,6 +33,7 @@ def trust_command(
     paradigm: str | None = None,
     absent: str | None = None,
     relevant: int | None = None,
+    evidence: Literal["A", "B"] | None = None,
     as_json: Json = False,
 ) -> None:
     """Say whether the attention of trained models can be trusted, and for which classes.
@@ -44,30 +49,48 @@ def trust_command(
     paradigm
         Which of the run's paradigms; all unless given.
     absent
-        Classes that mean that nothing is there (such as "normal"), parted by commas.
+        Classes that mean that nothing is there (such as "normal"), separated by commas; inferred
+        unless given.
     relevant
-        How many segments of a bag may be evidence; found from known relevance, else 1.
+        How many segments of a bag may be evidence; inferred unless given.
+    evidence
+        Which kind of evidence is meant, where a verdict names two.
     as_json
         Print everything as JSON.
     """
     from foveate.jobs.job import NewBags, open_trained
+    from foveate.trust.advice import compare, overfits
 
     opened = open_run(run)
     job = open_trained(opened)
     new = None if data is None else NewBags(data, given(columns))
     names = _paradigms(opened, paradigm)
-    nothing = tuple(word.strip() for word in absent.split(",")) if absent else ()
-    found = []
+    empty = tuple(word.strip() for word in absent.split(",")) if absent else ()
+    records = opened.records()
+    flags = _Flags(empty, relevant, evidence, tuple(records))
+    results: list[Trust] = []
+    shared: Audit | None = None
     with progress_of(quiet=True) as report:
         report("examining", 0, len(names))
         for part in job.trained_parts(opened, names, new, report):
-            found.append(_examined(part, nothing, relevant))
-            report("examining", len(found), len(names))
-    _write(opened, found, data)
+            shared = _audited(part) if shared is None else shared
+            results.append(_examined(part, flags, shared, overfits(records[part.name])))
+            report("examining", len(results), len(names))
+    advice = compare(results, opened.manifest.get("chosen"))
+    _write(opened, results, data, advice)
     if as_json:
-        print(json.dumps([trust.to_json() for trust in found], ensure_ascii=False))
+        print(json.dumps([trust.to_json() for trust in results], ensure_ascii=False))
     else:
-        _print(opened, found)
+        _print(opened, results, advice)
+
+
+class _Flags(NamedTuple):
+    """What the user declared, and which paradigms were trained."""
+
+    absent: tuple[str, ...]
+    relevant: int | None
+    evidence: str | None
+    tried: tuple[str, ...]
 
 
 def _paradigms(run: Run, wanted: str | None) -> list[str]:
@@ -90,16 +113,42 @@ def _has_attention(name: str) -> bool:
     return not PARADIGMS.get(name)().whole_bag
 
 
-def _examined(part: "TrainedPart", absent: tuple[str, ...], relevant: int | None) -> "Trust":
+def _audited(part: "TrainedPart") -> "Audit | None":
+    """The audit of the bags, which serves for all paradigms; None for more bags than are held."""
+    from foveate.trust.auditor import audit
+    from foveate.trust.examine import CELLS
+
+    sets = part.bags if isinstance(part.bags, list) else [part.bags]
+    n, m = sets[0].shape
+    if n * m * len(part.classes) > CELLS:
+        return None
+    return audit(sets, len(part.classes), more=part.more)
+
+
+def _examined(
+    part: "TrainedPart", flags: _Flags, shared: "Audit | None", overfitted: bool
+) -> "Trust":
     from foveate.trust.examine import examine
 
-    name, stack, bags, classes, known = part
     return examine(
-        stack, name, bags, classes, known=known, absent=absent, relevant=relevant, name=name
+        part.stack,
+        part.name,
+        part.bags,
+        part.classes,
+        known=part.known,
+        absent=flags.absent,
+        relevant=flags.relevant,
+        evidence=flags.evidence,
+        more=part.more,
+        audited=shared,
+        tried=flags.tried,
+        overfitted=overfitted,
+        ids=part.ids,
+        name=part.name,
     )
 
 
-def _write(run: Run, found: "list[Trust]", data: Path | None) -> None:
+def _write(run: Run, found: "list[Trust]", data: Path | None, advice: tuple[str, ...]) -> None:
     """The numbers and the page, each whole or not at all."""
     from foveate.report.pages.trust import write_trust_page
 
@@ -107,6 +156,7 @@ def _write(run: Run, found: "list[Trust]", data: Path | None) -> None:
         "source": "the run's own held-out bags" if data is None else data.name,
         "command": this_command(),
         "chosen": run.manifest.get("chosen"),
+        "advice": list(advice),
         "found": [t.to_json() for t in found],
     }
     text = json.dumps(kept, ensure_ascii=False, indent=1, allow_nan=False).encode()
@@ -114,7 +164,7 @@ def _write(run: Run, found: "list[Trust]", data: Path | None) -> None:
     write_trust_page(run.path / "trust.html", kept, name=Path(run.manifest["label"]).name)
 
 
-def _print(run: Run, found: "list[Trust]") -> None:
+def _print(run: Run, found: "list[Trust]", advice: tuple[str, ...]) -> None:
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
@@ -124,24 +174,43 @@ def _print(run: Run, found: "list[Trust]") -> None:
         table.add_column(heading, justify="right" if "%" in heading else "left")
     for trust in found:
         for own in trust.by_class:
-            judged = own["verdict"]["grade"] != "cannot tell"
-            estimate = own["estimate"] if judged else None
-            numbers = [own["accuracy"], estimate, own["measured"] and own["measured"].mean]
-            cells = [
-                "–" if value is None or math.isnan(value) else f"{100 * value:.0f}"
-                for value in numbers
-            ]
+            cells = [_percent(own["accuracy"]), _estimated(own), _measured(own)]
             who = _marked(run, trust.paradigm) if own is trust.by_class[0] else ""
             table.add_row(who, escape(own["name"]), own["verdict"]["grade"], *cells)
         table.add_section()
     Console(width=None if Console().is_terminal else 140).print(table)
+    for line in advice:
+        print(line)
     for trust in found:
         print(f"{_marked(run, trust.paradigm)}: {trust.verdict.grade}. {trust.verdict.said}")
+        for answer in trust.answers.values():
+            print(f"  {SIGNS[answer.mark]} {answer.question} {answer.text}")
         for line in (*trust.verdict.why, *(f"next: {step}" for step in trust.verdict.next)):
             print(f"  - {line}")
-    if found[0].relevant == 1 and not found[0].localisation:
-        print("one segment of a bag is taken to be evidence; --relevant N says that it may be N")
+    first = found[0]
+    print(f"segments of a bag taken to be evidence: {first.relevant} ({first.relevant_from})")
+    if first.audited["bags"] < first.audited["of_bags"]:
+        print("audited: {bags} of {of_bags} bags, drawn at random".format(**first.audited))
     print(f"page: {run.path / 'trust.html'}")
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None or math.isnan(value) else f"{100 * value:.0f}"
+
+
+def _estimated(own: dict[str, Any]) -> str:
+    """Estimated FT with its chance level; a dash where nothing is estimated."""
+    value = _percent(own["estimate"])
+    return value if value == "–" else f"{value} (chance {_percent(own['chance'])})"
+
+
+def _measured(own: dict[str, Any]) -> str:
+    """Measured FT with its chance level, as a count where few bags are known."""
+    if own["measured"] is None:
+        return "–"
+    hits, known = own["measured"].mean * own["known"], own["known"]
+    value = f"{hits:.0f} of {known}" if known < FEW else _percent(own["measured"].mean)
+    return f"{value} (chance {_percent(own['measured_chance'])})"
 
 
 def _marked(run: Run, paradigm: str) -> str:

@@ -1,0 +1,77 @@
+"""Trust, confirmed: do the estimate and the grade hold on sets that they were not designed on?"""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from foveate.data.files.hub import locate
+from foveate.errors import FoveateError
+from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
+from foveate.records.published import Cell, PublishedTable
+from foveate.settings import AtLeastTwo, Count, Positive, Settings, one_of
+from foveate.studies.beyond.trust.sets import SETS, WAYS
+from foveate.studies.published import Reproduction
+
+__all__ = ["TrustSettings", "TrustStudy"]
+
+FILES = {
+    "mnist": ("mnist", "ylecun/mnist"),
+    "birds": ("mil_hja_birds", "none"),
+    "hockey": ("mil_newsgroups_hockey", "none"),
+    "hatexplain": ("hatexplain", "Hate-speech-CNERG/hatexplain"),
+    "sst": ("sst", "stanfordnlp/sst"),
+    "fever": ("eraser_fever", "none"),
+}
+
+
+class TrustSettings(Settings):
+    """Which sets, how many bags and how much training."""
+
+    sets: tuple[Annotated[str, one_of(SETS)], ...] = tuple(SETS)
+    """Names of sets; some need files."""
+    ways: Annotated[int, Field(ge=1, le=len(WAYS))] = len(WAYS)
+    """How many of the ways to train."""
+    seeds: AtLeastTwo = 2
+    """Models of each way, examined together."""
+    n: Count = 600
+    """Training bags where bags are made, half as many to examine."""
+    epochs: Positive = 1.0
+    """Share of the usual epochs."""
+    seed: int = 0
+    """Decides the bags."""
+
+
+@EXPERIMENTS.register("trust")
+class TrustStudy(Reproduction):
+    """Models of many kinds, each examined without its relevance and then with it."""
+
+    published = PublishedTable("Verdicts on attention against FT")
+    about = "the auditor's estimate and the grade against known relevance, design and confirmation"
+    long = True
+    scales: ClassVar[Mapping[Scale, Settings]] = {
+        "smoke": TrustSettings(sets=("error-mode-1", "raff-single"), ways=1, n=100, epochs=0.1),
+        "small": TrustSettings(),
+        "paper": TrustSettings(seeds=5, n=2000),
+    }
+
+    def parts(self, settings: TrustSettings) -> Mapping[str, Work]:
+        from foveate.studies.beyond.trust.training import train_and_examine
+
+        return {name: partial(train_and_examine, settings, name) for name in settings.sets}
+
+    def cells(self, settings: TrustSettings, records: Records) -> list[Cell]:
+        from foveate.studies.beyond.trust.summary import trust_cells
+
+        return trust_cells(records)
+
+    def runnable(self, settings: TrustSettings) -> tuple[Settings, dict[str, str]]:
+        absent = {}
+        for prefix, (folder, hub_id) in FILES.items():
+            try:
+                locate(folder, hub_id)
+            except FoveateError as error:
+                absent[prefix] = str(error)
+        kept = tuple(name for name in settings.sets if name.split("-")[0] not in absent)
+        return settings.model_copy(update={"sets": kept}), absent

@@ -1,0 +1,145 @@
+"""Real bags whose relevant segments are known: recordings, posts, documents and reviews."""
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from foveate.bags.bag import Bag, pad
+from foveate.data.files.hub import locate
+from foveate.data.hatexplain import as_bag, read_posts
+from foveate.randomness import generator
+from foveate.types import Array
+
+__all__ = ["birds", "fever", "hatexplain", "hockey", "sentiment"]
+
+Halves = tuple[Bag, Bag, Array | None, Array | None]
+"""Training and test bags, and their other labels where there are any."""
+
+
+def _halves(n: int, name: str, seed: int) -> tuple[Array, Array]:
+    order = torch.randperm(n, generator=generator("trust study", name, seed)).numpy()
+    return order[: n // 2], order[n // 2 :]
+
+
+def birds(species: int, seed: int) -> Halves:
+    """Recordings as bags of spectrogram segments; whether one species is heard."""
+    folder = locate("mil_hja_birds", "none")
+    segments, bags = (_table(folder / f"{name}.parquet") for name in ("segments", "bags"))
+    x = np.stack([segments[f"x{k}"] for k in range(38)], 1).astype(np.float32)
+    x = (x - x.mean(0)) / (x.std(0) + 1e-6)
+    names = [name for name in bags if name.startswith("species_")]
+    heard = np.stack([bags[name] for name in names], 1).astype(bool)
+    column = names.index(f"species_{species}")
+    rows = {bag: np.flatnonzero(segments["bag"] == bag) for bag in bags["bag"]}
+    parts: list[Any] = []
+    for half in _halves(len(heard), "birds", seed):
+        own = [rows[bags["bag"][i]] for i in half]
+        z = [torch.from_numpy(segments["segment_label"][r] == species) for r in own]
+        y = torch.from_numpy(heard[half, column].astype(np.int64))
+        parts.append(pad([torch.from_numpy(x[r]) for r in own], y, z))
+        parts.append(np.delete(heard[half], column, 1))
+    return parts[0], parts[2], parts[1], parts[3]
+
+
+def hockey(seed: int) -> Halves:
+    """Newsgroups: bags of posts, some of which are about hockey; 100 bags."""
+    table = _table(next(locate("mil_newsgroups_hockey", "none").glob("train-*.parquet")))
+    x = np.stack([table[f"x{k}"] for k in range(200)], 1).astype(np.float32)
+    ids = list(dict.fromkeys(table["bag"].tolist()))
+    parts = []
+    for half in _halves(len(ids), "hockey", seed):
+        own = [np.flatnonzero(table["bag"] == ids[i]) for i in half]
+        y = torch.tensor([int(table["label"][r[0]] > 0) for r in own])
+        z = [torch.from_numpy(table["relevant"][r] > 0) for r in own]
+        parts.append(pad([torch.from_numpy(x[r]) for r in own], y, z))
+    return parts[0], parts[1], None, None
+
+
+def hatexplain(n: int) -> Halves:
+    """Posts as bags of words: hate speech against normal; rationales are relevant."""
+    posts = read_posts(locate("hatexplain", "Hate-speech-CNERG/hatexplain"))
+    parts = []
+    for split in ("train", "test"):
+        own = [p for p in posts.splits[split] if p.label in (0, 1)][:n]
+        bag = as_bag(own, posts.words, 40)
+        parts.append(Bag(bag.x, 1 - bag.y, bag.z, bag.mask))
+    return parts[0], parts[1], None, None
+
+
+def sentiment(n: int) -> Halves:
+    """Sentences of film reviews as words; words with the sentence's polarity are relevant."""
+    from foveate.data.topic_words import sentences
+
+    folder = locate("sst", "stanfordnlp/sst")
+    tables = [
+        _table(next(folder.glob(f"{split}-*.parquet")), ("tokens", "token_labels", "binary_label"))
+        for split in ("train", "test")
+    ]
+    place: dict[str, int] = {"": 0}
+    for row in tables[0]["tokens"]:
+        for word in row:
+            place.setdefault(word.lower(), len(place))
+    parts = []
+    for table in tables:
+        graded = np.flatnonzero(np.asarray(table["binary_label"]) >= 0)
+        chance = generator("trust study", "sentiment")  # the file is in order of films
+        rows = graded[torch.randperm(len(graded), generator=chance)[:n].numpy()].tolist()
+        m = max(len(table["tokens"][i]) for i in rows)
+        index, z = np.zeros((len(rows), m), np.int64), np.zeros((len(rows), m), bool)
+        mask, y = z.copy(), np.array([int(table["binary_label"][i]) for i in rows])
+        for k, i in enumerate(rows):
+            words, polarity = table["tokens"][i], np.asarray(table["token_labels"][i])
+            index[k, : len(words)] = [place.get(word.lower(), 0) for word in words]
+            mask[k, : len(words)] = True
+            z[k, : len(words)] = polarity > 2 if y[k] else polarity < 2
+        arrays = (torch.from_numpy(part) for part in (z, mask))
+        parts.append(sentences(torch.from_numpy(index), len(place), torch.from_numpy(y), *arrays))
+    return parts[0], parts[1], None, None
+
+
+def fever(n: int) -> Halves:
+    """Articles as sentences, with a claim: is it supported? Evidence sentences are relevant.
+
+    A segment is the latent semantic vector of a sentence times that of the claim.
+    """
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    folder = locate("eraser_fever", "none")
+    columns = ("document", "query", "label", "evidence_start")
+    tables = [
+        _table(next(folder.glob(f"{split}-*.parquet")), columns) for split in ("validation", "test")
+    ]
+    texts = [line for row in tables[0]["document"][:n] for line in row.split("\n")]
+    words = TfidfVectorizer(min_df=2, sublinear_tf=True).fit([*texts, *tables[0]["query"][:n]])
+    latent = TruncatedSVD(32, random_state=0).fit(words.transform(texts))
+    parts = []
+    for table in tables:
+        bags, z = [], []
+        for row, claim, starts in zip(
+            table["document"][:n], table["query"][:n], table["evidence_start"][:n], strict=True
+        ):
+            lines = row.split("\n")[:40]
+            begin = np.cumsum([0, *(len(line.split()) for line in lines)])
+            own = latent.transform(words.transform(lines)) * latent.transform(
+                words.transform([claim])
+            )
+            bags.append(torch.from_numpy((10 * own).astype(np.float32)))
+            z.append(torch.from_numpy(np.isin(begin[:-1], np.asarray(starts))))
+        y = torch.from_numpy(np.array([int(v) for v in table["label"][:n]]))
+        parts.append(pad(bags, y, z))
+    return parts[0], parts[1], None, None
+
+
+def _table(path: Any, columns: tuple[str, ...] | None = None) -> dict[str, Any]:
+    """The columns of a Parquet file, numbers and texts as arrays and the rest as lists."""
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(path, columns=None if columns is None else list(columns))
+    values: dict[str, Any] = {}
+    for name in table.column_names:
+        listed = table.column(name).to_pylist()
+        flat = bool(listed) and isinstance(listed[0], int | float | str)
+        values[name] = np.array(listed) if flat else listed
+    return values

@@ -1,0 +1,229 @@
+"""The protocol: which sets were used for design, which confirm, and what can be identified.
+
+Thresholds of the verdict were chosen on the design sets alone. The confirmation sets are run once,
+after this file was committed. ``identifiable`` was stated beforehand: it is False where labels and
+segments cannot tell which segments are meant, whatever the method: a second kind of segment gives
+the label away as well (tag, companion without its label), every segment does (stain, sites), or the
+label lies in a relation between segments or to a claim (multi, documents). There "cannot tell" is
+the right answer, and only misses count.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Literal
+
+from foveate.bags.bag import Bag
+from foveate.data.topic_words import topic_words
+from foveate.studies.beyond.trust import real
+from foveate.studies.beyond.trust.attacks import attacked, plain
+from foveate.studies.beyond.trust.raff import unit_test
+from foveate.types import Array
+
+__all__ = ["SETS", "WAYS", "Sample", "TrustSet", "Way"]
+
+Role = Literal["design", "confirmation"]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Bags to train on, bags to examine, and their other labels where there are any."""
+
+    train: Bag
+    test: Bag
+    train_labels: Array | None = None
+    test_labels: Array | None = None
+
+
+@dataclass(frozen=True)
+class TrustSet:
+    """One set of the study.
+
+    Args:
+        role: Whether thresholds were chosen on it.
+        load: Gives the bags, from their number and the seed.
+        classes: Names of the classes.
+        identifiable: Whether segments and labels can tell which segments are meant.
+        net: Networks for f and g.
+        plan: How models are trained.
+        judged: Classes whose relevant segments are known.
+    """
+
+    role: Role
+    load: Callable[[int, int], Sample]
+    classes: tuple[str, ...] = ("0", "1", "2")
+    identifiable: bool = True
+    net: str = "mlp"
+    plan: dict[str, Any] = field(default_factory=lambda: {"epochs": 30, "batch": 100, "lr": 1e-3})
+    judged: tuple[int, ...] = (0, 1, 2)
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to train a pair of models.
+
+    Args:
+        name: What it is called.
+        paradigm: How to train.
+        map: How scores become attention.
+        epochs: Times the usual epochs.
+        share: Of the training bags.
+        redraw: Whether f is drawn anew after training, so that attention is random.
+    """
+
+    name: str
+    paradigm: str
+    map: str = "softmax"
+    epochs: float = 1.0
+    share: float = 1.0
+    redraw: bool = False
+
+
+WAYS = (
+    Way("soft", "soft"),
+    Way("hard", "hard"),
+    Way("lvml", "lvml"),
+    Way("soft, sparsemax", "soft", "sparsemax"),
+    Way("soft, overfitted", "soft", epochs=4.0, share=0.2),
+    Way("soft, random focus", "soft", redraw=True),
+)
+
+
+def _made(make: Callable[..., Bag], name: str, m: int, n: int, seed: int) -> Sample:
+    return Sample(make(name, "train", n, m, seed), make(name, "test", n // 2, m, seed))
+
+
+def _attack(attack: str, name: str, m: int, n: int, seed: int) -> Sample:
+    return _made(partial(attacked, attack), name, m, n, seed)
+
+
+def _unit(kind: str, n: int, seed: int) -> Sample:
+    return Sample(unit_test(kind, n, 2 * seed), unit_test(kind, n // 2, 2 * seed + 1))
+
+
+def _topics(n: int, seed: int) -> Sample:
+    own = {"m": 15, "others": 300, "seed": seed}
+    return Sample(topic_words("train", n=n, **own), topic_words("test", n=n // 2, **own))
+
+
+def _birds(species: int, labels: bool, n: int, seed: int) -> Sample:
+    del n
+    train, test, train_labels, test_labels = real.birds(species, seed)
+    return Sample(train, test, train_labels, test_labels) if labels else Sample(train, test)
+
+
+def _real(make: Callable[..., real.Halves], n: int, seed: int) -> Sample:
+    del seed
+    return Sample(*make(n))
+
+
+def _hockey(n: int, seed: int) -> Sample:
+    del n
+    return Sample(*real.hockey(seed))
+
+
+BOXES: dict[str, Any] = {"epochs": 60, "batch": 100, "lr": 0.01, "optimizer": "sgd"}
+RECORDINGS: dict[str, Any] = {
+    "epochs": 60,
+    "batch": 50,
+    "lr": 3e-3,
+    "weight_decay": 1e-3,
+    "optimizer": "adamw",
+}
+UNITS: dict[str, Any] = {"epochs": 40, "batch": 50, "lr": 3e-3}
+WORDS: dict[str, Any] = {"epochs": 8, "batch": 100, "lr": 3e-3}
+ABC, NO_YES = ("a", "b", "c"), ("no", "yes")
+
+
+def _images(role: Role, name: str, m: int) -> TrustSet:
+    return TrustSet(role, partial(_made, plain, name, m))
+
+
+def _under(role: Role, attack: str, name: str, *, sees: bool = True, m: int = 10) -> TrustSet:
+    judged = (0, 1) if attack == "absent" else (0, 1, 2)
+    return TrustSet(role, partial(_attack, attack, name, m), identifiable=sees, judged=judged)
+
+
+def _heard(role: Role, species: int, labels: bool = True) -> TrustSet:
+    load = partial(_birds, species, labels)
+    return TrustSet(role, load, NO_YES, labels, plan=RECORDINGS, judged=(1,))
+
+
+SETS: dict[str, TrustSet] = {
+    "digits-m5": _images("design", "digits", 5),
+    "digits-m20": _images("design", "digits", 20),
+    "error-mode-1": TrustSet(
+        "design", partial(_made, plain, "error-mode-1", 9), ABC, net="linear", plan=BOXES
+    ),
+    "digits-several": _under("design", "several", "digits"),
+    "digits-absent": _under("design", "absent", "digits"),
+    "digits-tag-100": _under("design", "tag-100", "digits", sees=False),
+    "digits-tag-90": _under("design", "tag-90", "digits", sees=False),
+    "digits-stain": _under("design", "stain", "digits", sees=False),
+    "digits-leak": _under("design", "leak", "digits"),
+    "birds-1": _heard("design", 1),
+    "birds-2": _heard("design", 2),
+    "birds-3": _heard("design", 3),
+    "birds-1-alone": _heard("design", 1, labels=False),
+    "raff-single": TrustSet(
+        "design", partial(_unit, "single"), NO_YES, plan=UNITS, judged=(1,)
+    ),
+    "error-mode-2": TrustSet(
+        "confirmation", partial(_made, plain, "error-mode-2", 9), ABC, net="linear", plan=BOXES
+    ),
+    "error-mode-3": TrustSet(
+        "confirmation",
+        partial(_made, plain, "error-mode-3", 9),
+        tuple("abcdef"),
+        net="mode3",
+        plan=UNITS,
+        judged=tuple(range(6)),
+    ),
+    "gaussians": TrustSet(
+        "confirmation", partial(_made, plain, "gaussians", 9), ABC, net="gaussians", plan=UNITS
+    ),
+    "mnist-m10": _images("confirmation", "mnist", 10),
+    "mnist-several": _under("confirmation", "several", "mnist"),
+    "mnist-absent": _under("confirmation", "absent", "mnist"),
+    "mnist-tag-100": _under("confirmation", "tag-100", "mnist", sees=False),
+    "mnist-tag-70": _under("confirmation", "tag-70", "mnist", sees=False),
+    "mnist-tag-50": _under("confirmation", "tag-50", "mnist", sees=False),
+    "mnist-stain": _under("confirmation", "stain", "mnist", sees=False),
+    "mnist-leak": _under("confirmation", "leak", "mnist"),
+    "digits-imbalance": _under("confirmation", "imbalance", "digits"),
+    "digits-label-noise": _under("confirmation", "label-noise", "digits"),
+    "digits-companion": _under("confirmation", "companion", "digits", sees=False),
+    "digits-sites": _under("confirmation", "sites", "digits", sees=False),
+    "digits-m100": TrustSet(
+        "confirmation",
+        lambda n, seed: _made(plain, "digits", 100, n // 2, seed),
+        plan={"epochs": 20, "batch": 50, "lr": 1e-3},
+    ),
+    "topic-words": TrustSet(
+        "confirmation", _topics, ("t0", "t1", "t2", "t3"), net="hatexplain-1", plan=WORDS,
+        judged=(0, 1, 2, 3),
+    ),
+    "raff-multi": TrustSet(
+        "confirmation", partial(_unit, "multi"), NO_YES, False, plan=UNITS, judged=(1,)
+    ),
+    "raff-frequency": TrustSet(
+        "confirmation", partial(_unit, "frequency"), NO_YES, False, plan=UNITS, judged=(1,)
+    ),
+    "birds-4": _heard("confirmation", 4),
+    "birds-6": _heard("confirmation", 6),
+    "birds-8": _heard("confirmation", 8),
+    "birds-4-alone": _heard("confirmation", 4, labels=False),
+    "hockey": TrustSet("confirmation", _hockey, NO_YES, plan=RECORDINGS, judged=(1,)),
+    "hatexplain": TrustSet(
+        "confirmation", partial(_real, lambda n: real.hatexplain(2 * n)), NO_YES,
+        net="hatexplain-1", plan=WORDS, judged=(1,),
+    ),
+    "sst": TrustSet(
+        "confirmation", partial(_real, lambda n: real.sentiment(2 * n)), ("negative", "positive"),
+        net="hatexplain-1", plan=WORDS, judged=(0, 1),
+    ),
+    "fever": TrustSet(
+        "confirmation", partial(_real, real.fever), ("refuted", "supported"), False,
+        plan=RECORDINGS, judged=(0, 1),
+    ),
+}  # fmt: skip

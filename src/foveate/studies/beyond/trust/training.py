@@ -1,0 +1,167 @@
+"""Train the models of one set, examine them without their relevance, then look at the truth."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from foveate.attention.paradigms import PARADIGMS
+from foveate.bags.bag import Bag
+from foveate.errors import FoveateError
+from foveate.metrics.focus import focus_true
+from foveate.models.focus import FCAM, AttentionModel
+from foveate.models.nets import pair
+from foveate.randomness import generator
+from foveate.records.record import Array, Record
+from foveate.studies.beyond.trust.raff import unit_test
+from foveate.studies.beyond.trust.sets import SETS, WAYS, Sample, TrustSet, Way
+from foveate.training.loop import fit
+from foveate.trust.auditor import Audit, audit
+from foveate.trust.examine import Trust, examine
+from foveate.trust.subject import Subject, as_subject
+from foveate.trust.verdict import GRADES, grade_of
+
+if TYPE_CHECKING:
+    from foveate.studies.beyond.trust import TrustSettings
+
+__all__ = ["train_and_examine"]
+
+
+def train_and_examine(
+    settings: "TrustSettings",
+    name: str,
+    checkpoint: Path,
+    progress: Callable[[int, int], None],
+) -> Record:
+    """What was said of every way and class of one set, and beside it the truth.
+
+    ``final`` has one number for each pair of way and judged class: ``ft`` and ``chance`` by the
+    known relevance; ``estimate``, ``low``, ``high`` and ``grade`` as said (nan where nothing is);
+    ``auditor``, the estimate before it is decided whether it may be believed; ``model_score`` and
+    ``model_grade`` by the model-dependent score. ``way_*`` has one number for each way.
+    """
+    del checkpoint  # a set takes seconds
+    own = SETS[name]
+    sample = own.load(settings.n, settings.seed)
+    checked = audit(
+        [replace(sample.test, z=None)],
+        len(own.classes),
+        more=sample.train,
+        labels=sample.test_labels,
+        more_labels=sample.train_labels,
+    )
+    ways = WAYS[: settings.ways]
+    rows: list[dict[str, float]] = []
+    whole: dict[str, list[float]] = {"ft": [], "score": [], "model_score": [], "accuracy": []}
+    whole["swapped"] = []
+    for k, way in enumerate(ways):
+        subject = _trained(own, sample, way, settings)
+        trust = _examined(subject, own, sample, way, checked)
+        truth = _truth(subject, sample.test, own.judged)
+        rows += [_row(trust, truth, k, c) for c in own.judged]
+        for key, value in _way(trust, truth, subject, name).items():
+            whole[key].append(value)
+        progress(k + 1, len(ways))
+    final = {key: np.array([row[key] for row in rows]) for key in rows[0]}
+    final |= {f"way_{key}": np.array(values) for key, values in whole.items()}
+    meta = {"set": name, "role": own.role, "identifiable": own.identifiable}
+    meta |= {"ways": [way.name for way in ways], "seeds": settings.seeds}
+    return Record(np.zeros(1), {}, final, meta)
+
+
+def _trained(own: TrustSet, sample: Sample, way: Way, settings: "TrustSettings") -> Subject:
+    """Models of one way, as something that can be examined."""
+    rows = torch.arange(max(20, int(way.share * len(sample.train))))
+    chance = generator("trust study", "share", own.net)
+    order = torch.randperm(len(sample.train), generator=chance)
+    train = sample.train if way.share == 1 else sample.train.take(order[rows])
+    shape = sample.train.segment_shape
+
+    def build() -> FCAM:
+        f, g, layer = pair(own.net, shape, len(own.classes))
+        return FCAM(f, g, way.map, layer)
+
+    plan = dict(own.plan)
+    plan["epochs"] = max(1, round(plan["epochs"] * way.epochs * settings.epochs))
+    seeds = range(settings.seeds)
+    record = fit(build, train, sample.test, way.paradigm, seeds=seeds, every=10_000, **plan)
+    rule = PARADIGMS.get(way.paradigm)()
+    if not way.redraw:
+        return as_subject(record.trained, rule)
+    members = [record.trained.member(i) for i in seeds]
+    return as_subject([_redrawn(model, i) for i, model in enumerate(members)], rule)
+
+
+def _redrawn(model: AttentionModel, seed: int) -> AttentionModel:
+    """The model with the last layer of f drawn anew: it classifies as before and looks anywhere."""
+    if not isinstance(model, FCAM):
+        raise FoveateError(f"a model with a focus network is needed, got {type(model).__name__}")
+    last = [layer for layer in model.f.modules() if isinstance(layer, nn.Linear)][-1]
+    chance = generator("trust study", "focus", seed)
+    with torch.no_grad():
+        last.weight.copy_(torch.randn(last.weight.shape, generator=chance))
+    return model
+
+
+def _examined(subject: Subject, own: TrustSet, sample: Sample, way: Way, checked: Audit) -> Trust:
+    return examine(
+        subject,
+        way.paradigm,
+        replace(sample.test, z=None),
+        own.classes,
+        audited=checked,
+        labels=sample.test_labels,
+        probe=False,
+    )
+
+
+def _truth(subject: Subject, test: Bag, judged: tuple[int, ...]) -> dict[str, Any]:
+    """FT of every model and bag where the relevance is known, and chance."""
+    sight = subject.look([test])
+    there = np.ones(test.shape, bool) if test.mask is None else test.mask.numpy()
+    z, y = np.asarray(test.z) & there, test.y.numpy()
+    known = z.any(1) & np.isin(y, judged)
+    ft = focus_true(sight.alpha, np.broadcast_to(z, sight.alpha.shape), there).astype(float)
+    return {"ft": ft, "known": known, "y": y, "chance": z.sum(1) / there.sum(1), "p": sight.p}
+
+
+def _row(trust: Trust, truth: dict[str, Any], way: int, c: int) -> dict[str, float]:
+    """What was said of one class, and what is so."""
+    of = truth["known"] & (truth["y"] == c)
+    entry = trust.by_class[c]
+    looks = entry["answers"]["looks"]
+    return {
+        "way": float(way),
+        "class": float(c),
+        "bags": float(of.sum()),
+        "ft": float(truth["ft"][:, of].mean()) if of.any() else float("nan"),
+        "chance": float(truth["chance"][of].mean()) if of.any() else float("nan"),
+        "estimate": entry["estimate"],
+        "low": entry["low"],
+        "high": entry["high"],
+        "auditor": looks["estimate"],
+        "grade": float(GRADES.index(entry["verdict"]["grade"])),
+        "model_score": entry["model_score"],
+        "model_grade": float(GRADES.index(grade_of(entry["model_score"]))),
+        "accuracy": entry["accuracy"],
+    }
+
+
+def _way(trust: Trust, truth: dict[str, Any], subject: Subject, name: str) -> dict[str, float]:
+    """One way as a whole; ``swapped`` is its accuracy on the bags of a unit test that break it."""
+    swapped = float("nan")
+    if name.startswith("raff-"):
+        bag = unit_test(name.removeprefix("raff-"), 200, 99, swapped=True)
+        swapped = float((subject.look([bag]).p.argmax(-1) == bag.y.numpy()).mean())
+    known: Array = truth["known"]
+    return {
+        "ft": float(truth["ft"][:, known].mean()),
+        "score": trust.score,
+        "model_score": trust.model_score,
+        "accuracy": float((truth["p"].argmax(-1) == truth["y"]).mean()),
+        "swapped": swapped,
+    }

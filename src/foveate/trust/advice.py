@@ -1,0 +1,77 @@
+"""Advice across paradigms: which of equally accurate models to use, and who overfits."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from foveate.records.record import Record
+from foveate.trust.verdict import GRADES
+
+if TYPE_CHECKING:
+    from foveate.trust.examine import Trust
+
+__all__ = ["compare", "overfits"]
+
+CLOSE = 0.03  # of accuracy: closer paradigms count as equally accurate
+BETTER = 0.05  # of FT that makes one of them worth naming
+RISE = 1.1  # held-out loss at the end over its least
+
+
+def overfits(record: Record) -> bool:
+    """Whether held-out loss rose from its least while training loss went on falling.
+
+    Args:
+        record: With ``loss`` (held-out) and ``train_loss`` over time, shape (T, S) each.
+
+    Example:
+        >>> loss = np.array([[1.0], [0.5], [0.9]])
+        >>> values = {"loss": loss, "train_loss": np.array([[1.0], [0.4], [0.1]])}
+        >>> overfits(Record(np.arange(3.0), values, {}, {}))
+        True
+    """
+    if not {"loss", "train_loss"} <= set(record.values):
+        return False
+    held_out, train = (np.nanmean(record.values[key], 1) for key in ("loss", "train_loss"))
+    least = int(np.nanargmin(held_out))
+    rose = held_out[-1] > RISE * held_out[least] + 0.02
+    return bool(rose and train[-1] < train[least])
+
+
+def compare(trusts: "Sequence[Trust]", chosen: str | None = None) -> tuple[str, ...]:
+    """What the comparison of paradigms advises, a sentence each.
+
+    Args:
+        trusts: What was found of each paradigm.
+        chosen: The one that a fit chose, by accuracy.
+    """
+    if len(trusts) < 2:
+        return ()
+    best = max(_accuracy(t) for t in trusts)
+    close = [t for t in trusts if _accuracy(t) >= best - CLOSE]
+    seen = [t for t in close if not np.isnan(_ft(t))]
+    if not seen:
+        return ()
+    top = max(seen, key=lambda t: (-GRADES.index(t.verdict.grade), _ft(t)))
+    rival = next((t for t in trusts if t.paradigm == chosen), None) or max(close, key=_accuracy)
+    if top.verdict.grade in ("do not trust", "cannot tell"):
+        names = ", ".join(t.paradigm for t in trusts)
+        return (f"None of the accurate models looks at the evidence reliably ({names}).",)
+    if top is rival or np.isnan(_ft(rival)) or _ft(top) < _ft(rival) + BETTER:
+        return ()
+    return (
+        f"{top.paradigm} is as accurate ({100 * _accuracy(top):.0f} % against "
+        f"{100 * _accuracy(rival):.0f} %) as {rival.paradigm} and looks at the evidence more often "
+        f"(FT {100 * _ft(top):.0f} % against {100 * _ft(rival):.0f} %): use it.",
+    )
+
+
+def _accuracy(trust: "Trust") -> float:
+    return float(trust.evidence["accuracy"].mean)
+
+
+def _ft(trust: "Trust") -> float:
+    """FT as measured where that is known, else as estimated."""
+    where = trust.localisation
+    known = where is not None and where["bags"] >= 15
+    return float(where["ft"]["all"]["mean"]) if where and known else trust.score

@@ -1,0 +1,192 @@
+"""The six questions as six short lines with a mark each, and three bags to look at."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from foveate.bags.bag import Bag
+from foveate.trust.auditor import Audit
+from foveate.trust.facts import ClassFacts
+from foveate.trust.looking import top_evidence
+from foveate.trust.subject import Reading
+from foveate.trust.verdict import BROKEN, CARE, FLIPS, REMOVAL, STABLE, TRUST
+from foveate.types import Array
+
+__all__ = ["QUESTIONS", "Answer", "answers_of", "examples_of"]
+
+Mark = Literal["good", "fair", "bad", "unknown"]
+QUESTIONS = {
+    "evidence": "Is there evidence, and how much?",
+    "looks": "Do the models look at it?",
+    "depends": "Do their answers depend on it?",
+    "kinds": "Is it the only kind of evidence?",
+    "stable": "Is attention stable?",
+    "visible": "Can the auditor see?",
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One of the six questions answered for a paradigm.
+
+    Args:
+        question: The question.
+        mark: "good", "fair", "bad" or "unknown".
+        text: The answer in one sentence.
+    """
+
+    question: str
+    mark: Mark
+    text: str
+
+
+def answers_of(facts: Sequence[ClassFacts], counts: Sequence[float]) -> dict[str, Answer]:
+    """The six answers, each by the worst class that has evidence.
+
+    Args:
+        facts: Of every class.
+        counts: Evidence segments a bag, of every class.
+    """
+    present = [f for f in facts if not f.absent and f.presence != "nothing" and f.bags]
+    pairs = {
+        "evidence": _evidence(facts, counts),
+        "looks": _looks(present),
+        "depends": _depends(present),
+        "kinds": _kinds(present),
+        "stable": _stable(present),
+        "visible": _visible(present),
+    }
+    return {key: Answer(QUESTIONS[key], *pair) for key, pair in pairs.items()}
+
+
+def _evidence(facts: Sequence[ClassFacts], counts: Sequence[float]) -> tuple[Mark, str]:
+    everywhere = [f.name for f in facts if f.presence == "everywhere"]
+    unknown = [f.name for f in facts if f.presence == "unknown" and f.bags]
+    nothing = [f.name for f in facts if f.absent or f.presence == "nothing"]
+    if everywhere:
+        return "bad", f"Every segment tells {_names(everywhere)}: a stain, a site or a batch."
+    if unknown:
+        return "unknown", f"No segment is typical of {_names(unknown)}."
+    some = [n for f, n in zip(facts, counts, strict=True) if f.presence == "some" and not f.absent]
+    if not some:
+        return "unknown", "No class has evidence."
+    low, high = min(some), max(some)
+    text = f"About {low:.1f} evidence segments a bag"
+    text += f" to {high:.1f}, by class" if high - low >= 0.5 else ""
+    return "good", text + (f"; {_names(nothing)} has none." if nothing else ".")
+
+
+def _looks(facts: Sequence[ClassFacts]) -> tuple[Mark, str]:
+    values = [(_value(f), f) for f in facts if not np.isnan(_value(f))]
+    if not values:
+        return "unknown", "No estimate is given."
+    least, worst = min(values, key=lambda pair: pair[0])
+    measured = worst.measured is not None and worst.known >= 15
+    chance = worst.measured_chance if measured else worst.chance
+    how = "measured" if measured else "estimated"
+    text = f"FT {100 * least:.0f} % for '{worst.name}', the lowest, {how}"
+    text = f"{text}; chance {100 * chance:.0f} %."
+    mark: Mark = "good" if least >= TRUST else "fair" if least >= CARE else "bad"
+    return mark, text
+
+
+def _value(facts: ClassFacts) -> float:
+    if facts.measured is not None and facts.known >= 15:
+        return facts.measured.mean
+    said = facts.visible and not facts.other_kind and facts.presence == "some"
+    return facts.estimate if said else float("nan")
+
+
+def _depends(facts: Sequence[ClassFacts]) -> tuple[Mark, str]:
+    if not facts:
+        return "unknown", "No class has evidence."
+    if broken := _overturned(facts):
+        return "bad", broken
+    least = min(facts, key=lambda f: f.removal)
+    share = f"{100 * max(0.0, least.removal):.0f} %"
+    text = f"Without attended segments {share} of right answers change for '{least.name}'"
+    if least.removal >= REMOVAL:
+        return "good", f"{text}, the lowest."
+    if least.overridden >= BROKEN:
+        return "bad", f"{text}, and one segment of another class overturns it."
+    return "bad", f"{text}: they do not depend on them."
+
+
+def _overturned(facts: Sequence[ClassFacts]) -> str | None:
+    """What overturns answers though it should not, the worst class first."""
+    checks = (
+        ("background_flips", FLIPS, "One background segment overturns"),
+        ("poisoned", BROKEN, "One segment of an empty bag overturns"),
+        ("repeat_flips", BROKEN, "Repeating one segment of a bag overturns"),
+    )
+    for key, limit, text in checks:
+        value, name = max((float(getattr(f, key)), f.name) for f in facts)
+        if value >= limit:
+            whose = "a class" if key == "repeat_flips" else f"'{name}'"
+            return f"{text} {100 * value:.0f} % of {whose}."
+    return None
+
+
+def _kinds(facts: Sequence[ClassFacts]) -> tuple[Mark, str]:
+    two = [f.name for f in facts if f.other_kind]
+    if two:
+        return "bad", f"Two kinds of segments tell {_names(two)}: which of these do you mean?"
+    if not any(f.presence == "some" for f in facts):
+        return "unknown", "No evidence was found to compare."
+    return "good", "No second kind of evidence was found."
+
+
+def _stable(facts: Sequence[ClassFacts]) -> tuple[Mark, str]:
+    known = [f for f in facts if not np.isnan(f.stability)]
+    if not known:
+        return "unknown", "One model shows nothing about stability: train more seeds."
+    least = min(known, key=lambda f: f.stability)
+    text = f"Models agree on {100 * least.stability:.0f} % of bags of '{least.name}', the lowest."
+    return ("good" if least.stability >= STABLE else "bad"), text
+
+
+def _visible(facts: Sequence[ClassFacts]) -> tuple[Mark, str]:
+    blind = [f for f in facts if not f.visible]
+    if blind:
+        return "bad", blind[0].reasons[0] if blind[0].reasons else f"Not for '{blind[0].name}'."
+    if not facts:
+        return "unknown", "No class has evidence."
+    return "good", "It sees the evidence of every class, and two auditors agree."
+
+
+def examples_of(
+    sight: Reading, bags: Sequence[Bag], audit: Audit, top: Array, ids: Sequence[str] | None
+) -> list[dict[str, Any]]:
+    """Three bags of the first model: right for the right reason, right by luck, and wrong.
+
+    Args:
+        sight: What the models make of the bags.
+        bags: One set for all members, or one each.
+        audit: Where evidence is.
+        top: The most attended segment of each audited bag, shape (S, k).
+        ids: Names of the bags; their numbers where None.
+    """
+    a, p = top_evidence(audit, top)[0], sight.p[0, audit.picked]
+    y, said = bags[0].y.numpy()[audit.picked], p.argmax(-1)
+    right, sure = said == y, p.max(-1)
+    wanted = {
+        "right for the right reason": np.where(right & (a >= 0.5), a + sure, -1.0),
+        "right, but looking elsewhere": np.where(right & (a < 0.5), sure - a + 1e-9, -1.0),
+        "wrong": np.where(right, -1.0, sure),
+    }
+    found = []
+    for kind, score in wanted.items():
+        i = int(score.argmax())
+        if score[i] < 0:
+            continue
+        row = int(audit.picked[i])
+        name = str(row) if ids is None else str(ids[row])
+        entry = {"kind": kind, "bag": name, "segment": int(top[0, i]), "class": int(y[i])}
+        found.append(entry | {"predicted": int(said[i]), "evidence": float(a[i])})
+    return found
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names[:5])

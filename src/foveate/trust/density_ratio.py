@@ -1,0 +1,203 @@
+r"""Likelihood ratios of single segments, estimated out of fold over bags.
+
+A classifier sees ONE segment and says which class its bag has. Its calibrated probability
+:math:`q_c(x)` gives the likelihood ratio
+
+.. math:: r_c(x) = \frac{p(x \mid c)}{p(x \mid \neg c)}
+                 = \frac{q_c(x)}{1 - q_c(x)} \cdot \frac{1 - p_c}{p_c},
+
+with :math:`p_c` the share of class c among the weighted segments. Every bag is scored by
+classifiers that were trained without it (and without its group, where groups are known). No model
+that is to be examined takes part.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from foveate.bags.bag import Bag
+from foveate.randomness import generator
+from foveate.types import Array
+
+__all__ = ["CLASSIFIERS", "Rows", "folds_of", "log_ratios", "rows_of"]
+
+FOLDS = 3
+TRAIN_ROWS = 20_000  # segments that one classifier is trained on, at most
+COMPONENTS = 48  # segments with more than twice as many numbers are projected to so many
+SMALLEST = 1e-3  # of a calibrated probability: bounds r from both sides
+
+
+class Rows(NamedTuple):
+    """The segments of bags, one row each.
+
+    Args:
+        x: Features, shape (N, d); word ids, shape (N,), where segments are words.
+        bag: Which bag each row belongs to, shape (N,).
+        weight: One over the number of rows of its bag, shape (N,).
+    """
+
+    x: Array
+    bag: Array
+    weight: Array
+
+    @property
+    def words(self) -> bool:
+        """Whether segments are word ids."""
+        return self.x.ndim == 1
+
+
+def rows_of(bag: Bag) -> Rows:
+    """The segments of bags as rows.
+
+    Example:
+        >>> rows_of(Bag(torch.ones(2, 3, 4), torch.tensor([0, 1]))).bag.tolist()
+        [0, 0, 0, 1, 1, 1]
+    """
+    n, m = bag.shape
+    there = np.ones((n, m), bool) if bag.mask is None else bag.mask.numpy()
+    index = np.broadcast_to(np.arange(n)[:, None], (n, m))[there]
+    values = bag.dense()[torch.from_numpy(there)]
+    floating = values.is_floating_point()
+    x = values.flatten(1).numpy().astype(np.float32) if floating or values.dim() > 1 else None
+    weight = (1.0 / there.sum(1))[index]
+    return Rows(values.numpy() if x is None else x, index, weight)
+
+
+def folds_of(y: Array, group: Array | None, folds: int = FOLDS) -> Array:
+    """The fold of every bag, shape (n,): stratified by class; whole groups where there are any."""
+    from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+
+    least = int(np.bincount(y)[np.unique(y)].min())
+    parts = max(2, min(folds, least))
+    if group is not None:
+        parts = max(2, min(parts, len(np.unique(group))))
+        split = StratifiedGroupKFold(parts, shuffle=True, random_state=0).split(y, y, group)
+    elif least < 2:
+        split = iter([(None, np.flatnonzero(np.arange(len(y)) % 2 == k)) for k in range(2)])
+    else:
+        split = StratifiedKFold(parts, shuffle=True, random_state=0).split(y, y)
+    fold = np.zeros(len(y), int)
+    for k, (_, held_out) in enumerate(split):
+        fold[held_out] = k
+    return fold
+
+
+def log_ratios(
+    rows: Rows,
+    y: Array,
+    classes: int,
+    *,
+    fold: Array,
+    more: tuple[Rows, Array] | None = None,
+    classifier: str = "boosting",
+) -> Array:
+    """Out-of-fold log r of every row and class, shape (N, C); 0 for classes without bags.
+
+    Args:
+        rows: Segments of the bags that are scored.
+        y: Their bags' labels, shape (n,).
+        classes: Number of classes C.
+        fold: Fold of each bag, shape (n,).
+        more: Segments and labels of other bags, which train all classifiers and are not scored.
+        classifier: A name in :data:`CLASSIFIERS`.
+    """
+    raw = np.zeros((len(rows.x), classes))
+    y_rows = y[rows.bag]
+    make = _count_words if rows.words else CLASSIFIERS[classifier]
+    prepare = (lambda x: x) if rows.words else _projection(rows.x)
+    x = prepare(rows.x)
+    other = None if more is None else (prepare(more[0].x), more[1][more[0].bag], more[0].weight)
+    for k in np.unique(fold):
+        held_out = fold[rows.bag] == k
+        parts = [(x[~held_out], y_rows[~held_out], rows.weight[~held_out])]
+        train = parts + ([other] if other is not None else [])
+        raw[held_out] = _scores(make, train, x[held_out], classes, f"{classifier} {k}")
+    return np.stack(
+        [_calibrated(raw[:, c], y_rows == c, rows.weight) for c in range(classes)], axis=1
+    )
+
+
+def _scores(
+    make: Callable[..., Any], parts: Sequence[tuple[Array, ...]], x: Array, classes: int, name: str
+) -> Array:
+    """Log-odds of every class against the rest, by a classifier of a bounded number of rows."""
+    train_x, train_y, weight = (np.concatenate(part) for part in zip(*parts, strict=True))
+    if len(train_y) > TRAIN_ROWS and train_x.ndim > 1:
+        chance = generator("auditor", "rows", name)
+        pick = torch.randperm(len(train_y), generator=chance)[:TRAIN_ROWS].numpy()
+        train_x, train_y, weight = train_x[pick], train_y[pick], weight[pick]
+    p = np.full((len(x), classes), SMALLEST)
+    seen = np.unique(train_y)
+    if len(seen) > 1:
+        p[:, seen] = make(train_x, train_y, weight / weight.mean(), x)
+    p = np.clip(p, 1e-6, 1 - 1e-6)
+    return np.log(p) - np.log1p(-p)
+
+
+def _calibrated(score: Array, own: Array, weight: Array) -> Array:
+    """Log r from scores by isotonic regression of the label on them, prior divided out."""
+    from sklearn.isotonic import IsotonicRegression
+
+    prior = float((weight * own).sum() / weight.sum())
+    if not 0 < prior < 1:
+        return np.zeros(len(score))
+    balanced = np.where(own, weight / prior, weight / (1 - prior))
+    fit = IsotonicRegression(y_min=SMALLEST, y_max=1 - SMALLEST, out_of_bounds="clip")
+    q = fit.fit_transform(score, own.astype(float), sample_weight=balanced)
+    return np.log(q) - np.log1p(-q)
+
+
+def _projection(x: Array) -> Callable[[Array], Array]:
+    """Leading principal components where segments have many numbers, else the segments."""
+    if x.shape[1] <= 2 * COMPONENTS:
+        return lambda rows: rows
+    from sklearn.decomposition import PCA
+
+    pick = torch.randperm(len(x), generator=generator("auditor", "components"))[:5000].numpy()
+    size = min(COMPONENTS, len(pick) - 1)
+    model = PCA(size, svd_solver="randomized", random_state=0, iterated_power=2).fit(x[pick])
+    return lambda rows: model.transform(rows).astype(np.float32)
+
+
+def _boosting(x: Array, y: Array, weight: Array, other: Array) -> Array:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    model = HistGradientBoostingClassifier(
+        max_iter=60,
+        max_leaf_nodes=15,
+        max_bins=64,
+        learning_rate=0.1,
+        min_samples_leaf=10,
+        l2_regularization=1.0,
+        early_stopping=False,
+        random_state=0,
+    )
+    return np.asarray(model.fit(x, y, sample_weight=weight).predict_proba(other))
+
+
+def _forest(x: Array, y: Array, weight: Array, other: Array) -> Array:
+    from sklearn.ensemble import ExtraTreesClassifier
+
+    share = min(1.0, 6000 / len(x))
+    model = ExtraTreesClassifier(
+        100, min_samples_leaf=5, bootstrap=True, max_samples=share, max_features=0.5, random_state=0
+    )
+    return np.asarray(model.fit(x, y, sample_weight=weight).predict_proba(other))
+
+
+def _count_words(x: Array, y: Array, weight: Array, other: Array) -> Array:
+    """Share of each class among the bags that a word occurs in, one pseudo-count to all classes."""
+    seen, label = np.unique(y, return_inverse=True)
+    size = int(max(x.max(), other.max())) + 1
+    prior = np.bincount(label, minlength=len(seen)) / len(label)
+    counts = np.zeros((size, len(seen)))
+    np.add.at(counts, (x, label), 1.0)
+    return (counts[other] + prior) / (counts[other].sum(1, keepdims=True) + 1)
+
+
+CLASSIFIERS: dict[str, Callable[[Array, Array, Array, Array], Array]] = {
+    "boosting": _boosting,
+    "forest": _forest,
+}

@@ -1,0 +1,239 @@
+"""Ask the six questions of every class, and gather the facts that its verdict rests on."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from foveate.bags.bag import Bag
+from foveate.metrics.intervals import Interval
+from foveate.metrics.localisation import over_bags
+from foveate.metrics.ranks import from_the_top
+from foveate.trust.amount import Amount, amounts
+from foveate.trust.auditor import Audit
+from foveate.trust.class_evidence import Marks
+from foveate.trust.dependence import Dependence, dependence
+from foveate.trust.error_modes import estimate, flags_of
+from foveate.trust.facts import ClassFacts, exact_interval
+from foveate.trust.kinds import KIND_NAMES, Kinds, kind_of_segments, kinds
+from foveate.trust.looking import Looking, looking, top_evidence
+from foveate.trust.segment_evidence import masks
+from foveate.trust.stability import Stability, stability
+from foveate.trust.subject import Reading, Subject
+from foveate.trust.summaries import mean_of
+from foveate.trust.visibility import FEW, Visibility, reads_context, visibility
+from foveate.types import Array
+
+__all__ = ["ClassAnswers", "Questions", "ask"]
+
+CONTEXT_BAGS = 16  # read twice to see whether scores depend on the rest of a bag
+
+
+@dataclass(frozen=True)
+class Questions:
+    """What is asked about: models, their bags, and what the auditor knows of them.
+
+    Args:
+        subject: The models.
+        bags: One set for all members, or one each.
+        sight: What the models make of them.
+        audit: What the auditor knows.
+        order: Segments from the most attended on, shape (S, n, m).
+        classes: Names of the classes.
+        absent: Classes that are declared to mean that nothing is there.
+        evidence: The kind of evidence that is meant, "A" or "B", None where not declared.
+        labels: Whether other labels of the bags were explained away.
+        overfitted: Whether held-out loss rose while training loss fell.
+        earlier: The models some epochs before the end.
+    """
+
+    subject: Subject
+    bags: Sequence[Bag]
+    sight: Reading
+    audit: Audit
+    order: Array
+    classes: tuple[str, ...]
+    absent: tuple[str, ...] = ()
+    evidence: str | None = None
+    labels: bool = False
+    overfitted: bool = False
+    earlier: Subject | None = None
+
+    @property
+    def top(self) -> Array:
+        """The most attended segment of every audited bag, shape (S, k)."""
+        return self.order[:, self.audit.picked, 0]
+
+    @property
+    def empty(self) -> list[int]:
+        """The classes that are declared to mean that nothing is there."""
+        return [self.classes.index(name) for name in self.absent]
+
+
+@dataclass(frozen=True)
+class ClassAnswers:
+    """The answers to all questions for one class, and its facts."""
+
+    facts: ClassFacts
+    amount: Amount
+    looks: Looking
+    depends: dict[str, Any]
+    kinds: Kinds
+    stable: Stability
+    visible: Visibility
+
+    def as_dict(self) -> dict[str, Any]:
+        """The answers by question."""
+        return {
+            "evidence": asdict(self.amount),
+            "looks": asdict(self.looks),
+            "depends": self.depends,
+            "kinds": asdict(self.kinds),
+            "stable": asdict(self.stable),
+            "visible": asdict(self.visible),
+        }
+
+
+def ask(
+    questions: Questions, marks: Marks, values: dict[str, Array], known: Array
+) -> list[ClassAnswers]:
+    """The answers for every class.
+
+    Args:
+        questions: What is asked about.
+        marks: The model-dependent marks by class, (S, C) each.
+        values: Measures against known relevance, (S, n) each; empty where none is known.
+        known: Which bags' relevance is known, shape (1 or S, n).
+    """
+    q, size = questions, len(questions.classes)
+    found = amounts(q.audit, q.classes, q.empty)
+    assigned = kind_of_segments(q.bags, q.audit, size)
+    depends = dependence(q.subject, q.bags, q.sight, q.audit, q.order, size)
+    first = np.arange(min(CONTEXT_BAGS, len(q.bags[0])))
+    context = reads_context(q.subject.taken(first), q.bags[0], CONTEXT_BAGS)
+    tops, before = _shared_tops(q)
+    answers = []
+    for c in range(size):
+        several = kinds(q.audit, assigned, q.top, c, q.evidence)
+        meant = _meant(q.audit, assigned, several, q.evidence)
+        looks = looking(q.audit, q.top, c, meant)
+        seen = visibility(
+            q.audit, c, q.classes[c], found[c], looks, model_accuracy=_accuracy(marks),
+            labels=q.labels, context=context,
+        )  # fmt: skip
+        a = top_evidence(q.audit, tops, None if meant is None else meant[:1], first=True)
+        stable = stability(tops, a, q.audit.y[0] == c, np.array(looks.members), before)
+        facts = ClassFacts(
+            name=q.classes[c],
+            bags=int(marks["bags"][:, c].mean()),
+            members=q.subject.size,
+            accuracy=mean_of(marks["accuracy"][:, c]),
+            model_score=mean_of(estimate(marks)[:, c]),
+            unattended=mean_of(marks["unattended"][:, c]),
+            flags=tuple(flags_of(marks, c)) if c not in q.empty else (),
+            absent=c in q.empty,
+            presence=found[c].presence,
+            overfitted=q.overfitted,
+            stability=stable.seeds if np.isnan(stable.epochs) else min(stable.seeds, stable.epochs),
+            **_measured(q, c, values, known),
+            **_looked(looks, found[c], several, seen),
+            **_dependent(depends, c, q.empty),
+        )
+        table = _depends(depends, q.classes, c)
+        answers.append(ClassAnswers(facts, found[c], looks, table, several, stable, seen))
+    return answers
+
+
+def _accuracy(marks: Marks) -> float:
+    """Accuracy of the models, mean over classes that have bags."""
+    return mean_of(np.array([mean_of(column) for column in marks["accuracy"].T]))
+
+
+def _shared_tops(q: Questions) -> tuple[Array, Array | None]:
+    """Top segments of all models on the audited bags of the first set, at the end and before."""
+    rows = torch.from_numpy(q.audit.picked)
+    few = q.bags[0].take(rows)
+    before = None if q.earlier is None else _tops(q.earlier.taken(q.audit.picked).look([few]), few)
+    if len(q.bags) == 1:
+        return q.top, before
+    return _tops(q.subject.look([few]), few), before
+
+
+def _tops(sight: Reading, bag: Bag) -> Array:
+    there = np.broadcast_to(masks([bag]), sight.alpha.shape)
+    return from_the_top(sight.alpha, sight.s, there)[..., 0]
+
+
+def _meant(checked: Audit, assigned: Array, several: Kinds, chosen: str | None) -> Array | None:
+    """``a`` of the kind of evidence that is meant, None where all evidence is."""
+    if not several.several or chosen is None:
+        return None
+    e = np.where(assigned == KIND_NAMES.index(chosen), checked.e, 0.0)
+    cover = (1 - np.prod(1 - e, -1))[..., None]
+    return np.divide(e, cover, out=np.zeros_like(e), where=cover > 1e-9)
+
+
+def _measured(q: Questions, c: int, values: dict[str, Array], known: Array) -> dict[str, Any]:
+    """FT of one class where the relevance is known, its exact interval and its chance level."""
+    y = np.stack([bag.y.numpy() for bag in q.bags])
+    of = (y == c) & known
+    bags = int(of.sum() / len(known))
+    if not values or not bags:
+        return {}
+    size = q.subject.size
+    ft = np.where(np.broadcast_to(of, (size, y.shape[1])), values["ft"], np.nan)
+    per_bag = np.nanmean(ft[:, of[0]], 0) if len(of) == 1 else ft[~np.isnan(ft)]
+    interval = exact_interval(float(per_bag.mean()) * bags, bags)
+    group = q.bags[0].group
+    if group is not None and len(of) == 1:  # bags of a group are alike: the wider of the two
+        spread = over_bags(per_bag, group.numpy()[of[0]])
+        ends = [(interval.low, spread.low), (interval.high, spread.high)]
+        low, high = ([end for end in pair if end is not None] for pair in ends)
+        interval = Interval(interval.mean, min(low), max(high))
+    there = masks(q.bags)
+    z = np.stack([np.asarray(bag.z) for bag in q.bags]) & there
+    chance = float((z.sum(-1) / np.maximum(there.sum(-1), 1))[of].mean())
+    worst = float(np.nanmin([mean_of(row) for row in ft]))
+    numbers: dict[str, Any] = {"measured": interval, "known": bags, "measured_chance": chance}
+    return numbers | ({"worst": worst} if bags >= FEW else {})
+
+
+def _looked(looks: Looking, amount: Amount, several: Kinds, seen: Visibility) -> dict[str, Any]:
+    """The facts of questions (b), (d) and (f); nothing is estimated where nothing is seen."""
+    other = several.several and several.chosen is None
+    facts: dict[str, Any] = {"other_kind": other, "visible": seen.visible, "reasons": seen.reasons}
+    facts["needs"] = seen.needs
+    if not seen.visible or other or amount.presence != "some":
+        return facts
+    worst = float(np.nanmin(looks.members))
+    facts |= {"estimate": looks.estimate, "low": looks.low, "high": looks.high}
+    return facts | {"chance": looks.chance, "estimated_worst": worst}
+
+
+def _dependent(depends: Dependence, c: int, empty: Sequence[int]) -> dict[str, Any]:
+    """The facts of question (c); a class without right answers has none to change."""
+    removal = depends.removal[c] - depends.removal_random[c]
+    others = [v for k, v in enumerate(depends.overridden_by[c]) if k != c]
+    return {
+        "removal": 0.0 if np.isnan(removal) else removal,
+        "background_flips": depends.background_flips[c],
+        "repeat_flips": max(depends.repeat_flips),
+        "overridden": max(others, default=0.0),
+        "poisoned": max((depends.overturned_by[c][k] for k in empty if k != c), default=0.0),
+    }
+
+
+def _depends(depends: Dependence, classes: Sequence[str], c: int) -> dict[str, Any]:
+    """The answer to question (c) for one class."""
+    flips = dict(zip(classes, depends.overturned_by[c], strict=True))
+    return {
+        "keep_only": depends.keep_only[c],
+        "removal": depends.removal[c],
+        "removal_random": depends.removal_random[c],
+        "background_flips": depends.background_flips[c],
+        "repeat_flips": depends.repeat_flips[c],
+        "overturned_by": {name: share for k, (name, share) in enumerate(flips.items()) if k != c},
+        "receivers": depends.receivers[c],
+    }

@@ -1,0 +1,159 @@
+"""Question (f): can the auditor see at all? If not, nothing is said, and what would help is."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from foveate.bags.bag import Bag
+from foveate.trust.amount import Amount
+from foveate.trust.auditor import Audit
+from foveate.trust.looking import Looking
+from foveate.trust.subject import Subject
+
+__all__ = ["FEW", "Visibility", "reads_context", "visibility"]
+
+FEW = 15  # bags of a class below which nothing is estimated
+COVER = 0.7  # least share of bags in which the auditor must see evidence
+DISAGREEMENT = 0.2  # largest difference between two auditors' estimates
+SHIFT = 1.35  # median r of a class's own bags from which on its background is another one
+SHIFT_LABELS = 2.5  # the same where other labels of the bags are known and explained away
+BLIND = 0.15  # accuracy of the models beyond what single segments tell
+GROUPS = 0.1  # fall of the auditor's accuracy when whole groups are held out
+
+
+@dataclass(frozen=True)
+class Visibility:
+    """Whether the estimate for one class may be believed.
+
+    Args:
+        visible: Whether it may.
+        cover: Share of bags in which the auditor sees evidence.
+        disagreement: Between two auditors, of estimated FT.
+        bags: Bags of the class that it learnt from.
+        shift: Median likelihood ratio of the class's own segments; 1 without confounding.
+        auditor_accuracy: Accuracy of the label from single segments, mean over classes.
+        model_accuracy: Accuracy of the models, mean over classes.
+        group_drop: Fall of the auditor's accuracy when whole groups are held out, None if unknown.
+        context: Whether scores of a segment depend on the others of its bag.
+        reasons: Why it may not be believed, a sentence each.
+        needs: What would help, a sentence each.
+    """
+
+    visible: bool
+    cover: float
+    disagreement: float
+    bags: int
+    shift: float
+    auditor_accuracy: float
+    model_accuracy: float
+    group_drop: float | None
+    context: bool
+    reasons: tuple[str, ...]
+    needs: tuple[str, ...]
+
+
+def visibility(
+    audit: Audit,
+    c: int,
+    name: str,
+    amount: Amount,
+    looks: Looking,
+    *,
+    model_accuracy: float,
+    labels: bool = False,
+    context: bool = False,
+) -> Visibility:
+    """Whether the auditor sees the evidence of class c.
+
+    Args:
+        audit: What it knows.
+        c: Which class.
+        name: Its name.
+        amount: Question (a).
+        looks: Question (b).
+        model_accuracy: Of the examined models, mean over classes.
+        labels: Whether other labels of the bags were explained away.
+        context: Whether scores of a segment depend on the others of its bag.
+    """
+    accuracy = float(np.nanmean(audit.bag_accuracy))
+    drop, shift = audit.group_drop, float(audit.shift[c])
+    mark = f"Mark the relevant segments of 20 bags of '{name}'."
+    checks = [
+        (
+            looks.bags < FEW,
+            f"'{name}' has {looks.bags} examined bags, and {FEW} are needed.",
+            f"Give {FEW - looks.bags} more labelled bags of '{name}', or fit with --folds.",
+        ),
+        (
+            amount.presence == "unknown" or (amount.presence == "some" and amount.cover < COVER),
+            f"The auditor sees evidence in {100 * amount.cover:.0f} % of the bags of '{name}'.",
+            f"Give about {int(audit.bags.sum())} more labelled bags. Or: {mark}",
+        ),
+        (
+            looks.disagreement > DISAGREEMENT,
+            f"Two auditors differ by {100 * looks.disagreement:.0f} points of FT.",
+            f"Give about {int(audit.bags.sum())} more labelled bags. Or: {mark}",
+        ),
+        (
+            amount.presence != "everywhere" and shift >= (SHIFT_LABELS if labels else SHIFT),
+            f"Most segments of bags of '{name}' differ from those of other bags (ratio "
+            f"{shift:.1f}): another label, a site or a batch goes with the class, or more than "
+            "half of a bag is evidence.",
+            f"Name a group column or the other labels of the bags. Or: {mark}",
+        ),
+        (
+            model_accuracy - accuracy > BLIND,
+            f"The models know more ({100 * model_accuracy:.0f} %) than single segments tell "
+            f"({100 * accuracy:.0f} %): evidence lies in several segments together.",
+            mark,
+        ),
+        (
+            drop is not None and drop > GROUPS,
+            f"In groups that it has not seen, the auditor loses {100 * (drop or 0):.0f} points of "
+            "accuracy: part of the evidence belongs to the groups.",
+            "Give bags of every class from more groups.",
+        ),
+        (
+            context,
+            "Scores of a segment depend on the rest of its bag, so that the top segment may stand "
+            "for others.",
+            mark,
+        ),
+    ]
+    failed = [(reason, need) for bad, reason, need in checks if bad]
+    return Visibility(
+        visible=not failed,
+        cover=amount.cover,
+        disagreement=looks.disagreement,
+        bags=int(audit.bags[c]),
+        shift=shift,
+        auditor_accuracy=accuracy,
+        model_accuracy=model_accuracy,
+        group_drop=drop,
+        context=context,
+        reasons=tuple(reason for reason, _ in failed),
+        needs=tuple(dict.fromkeys(need for _, need in failed)),
+    )
+
+
+def reads_context(subject: Subject, bag: Bag, most: int = 16) -> bool:
+    """Whether scores change when half of a bag's segments are not there.
+
+    Args:
+        subject: The models.
+        bag: Bags that they read.
+        most: How many are read.
+    """
+    few = bag.take(slice(0, most))
+    half = max(1, few.m // 2)
+    x = few.x
+    mask = torch.ones(few.shape, dtype=torch.bool) if few.mask is None else few.mask
+    short = mask.clone()
+    short[:, half:] = False
+    short |= mask & ~short.any(1, keepdim=True)  # bags without a segment in the first half
+    whole = subject.look([few]).s
+    part = subject.look([Bag(x, few.y, None, short)]).s
+    kept = np.broadcast_to(short.numpy(), whole.shape)
+    scale = float(np.abs(whole[kept]).max()) + 1e-9
+    return bool(np.abs(whole[kept] - part[kept]).max() / scale > 1e-3)

@@ -1,0 +1,98 @@
+"""The numbers of the trust study from records made by hand, its sets and its fairness."""
+
+import numpy as np
+import pytest
+
+from foveate.records.record import Record
+from foveate.studies.beyond.trust import TrustSettings, TrustStudy
+from foveate.studies.beyond.trust.attacks import ATTACKS, attacked
+from foveate.studies.beyond.trust.raff import KINDS, unit_test
+from foveate.studies.beyond.trust.sets import SETS, WAYS
+from foveate.studies.beyond.trust.summary import row_of, trust_cells
+
+GRADE = {"trust": 0, "care": 1, "silent": 2, "distrust": 3}
+
+
+def record(ft, estimate, grades, *, role="confirmation", name="made", sees=True):
+    ft, estimate = np.asarray(ft, float), np.asarray(estimate, float)
+    final = {
+        "ft": ft,
+        "estimate": estimate,
+        "auditor": np.nan_to_num(estimate, nan=0.5),
+        "low": estimate - 0.1,
+        "high": estimate + 0.1,
+        "chance": np.full(len(ft), 0.1),
+        "bags": np.full(len(ft), 50.0),
+        "grade": np.array([GRADE[g] for g in grades], float),
+        "model_score": 1 - ft,
+        "model_grade": np.where(1 - ft >= 0.85, 0.0, np.where(1 - ft >= 0.6, 1.0, 3.0)),
+        "way_ft": np.array([0.4, 0.9]),
+        "way_score": np.array([0.5, 0.8]),
+        "way_model_score": np.array([0.9, 0.1]),
+        "way_accuracy": np.array([0.98, 0.97]),
+    }
+    return Record(np.zeros(1), {}, final, {"set": name, "role": role, "identifiable": sees})
+
+
+def test_false_alarms_misses_and_silence_are_counted():
+    made = record(
+        [0.95, 0.9, 0.3, 0.2, 0.7],
+        [0.9, 0.4, 0.7, np.nan, 0.95],
+        ["trust", "distrust", "care", "silent", "care"],
+    )
+    row = row_of([made], "made")
+    assert (row.cases, row.good, row.bad) == (5, 2, 2)
+    assert (row.false_alarms, row.misses) == (1, 1)
+    assert row.silent == pytest.approx(0.2)
+    assert row.said_error == pytest.approx(np.mean([0.05, 0.5, 0.4, 0.25]))
+    assert row.covered == pytest.approx(1 / 4)
+    assert row.old_false_alarms == 2
+    assert row.old_misses == 2
+    assert (row.pick, row.old_pick, row.best) == (0.9, 0.4, 0.9)
+
+
+def test_design_and_confirmation_are_kept_apart():
+    records = {
+        "a": record([0.9, 0.9, 0.1], [0.9, 0.9, 0.1], ["trust"] * 2 + ["distrust"], role="design"),
+        "b": record([0.9, 0.8, 0.1], [0.9, 0.8, 0.2], ["trust", "care", "distrust"], sees=False),
+    }
+    cells = {(c.group, c.name, c.measure): c.mean for c in trust_cells(records)}
+    lines = list(dict.fromkeys(key[:2] for key in cells))
+    assert lines == [
+        ("Design sets", "a"),
+        ("Design sets", "all"),
+        ("Design sets", "identifiable"),
+        ("Confirmation sets", "b"),
+        ("Confirmation sets", "all"),
+    ]
+    assert cells["Confirmation sets", "b", "error where said"] == pytest.approx(0.1 / 3)
+
+
+def test_no_set_plays_both_roles():
+    design = {name for name, own in SETS.items() if own.role == "design"}
+    assert not any(name.startswith(("mnist", "hate", "sst", "fever")) for name in design)
+    assert len(SETS) - len(design) >= 20
+    assert len(TrustStudy().parts(TrustSettings())) == len(SETS)
+    assert len({way.name for way in WAYS}) == len(WAYS)
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_attacks_keep_the_truth(attack):
+    bag = attacked(attack, "digits", "test", 40, 6, 0)
+    same = attacked(attack, "digits", "test", 40, 6, 0)
+    assert (bag.x == same.x).all()
+    counts = bag.z.sum(1)
+    expected = {"several": {3}, "absent": {0, 1}, "label-noise": {0, 1}}.get(attack, {1})
+    assert set(counts.tolist()) == expected
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_unit_tests_swap_the_poison(kind):
+    usual, swapped = unit_test(kind, 40, 0), unit_test(kind, 40, 0, swapped=True)
+    assert (usual.z.any(1) == (usual.y == 1)).all()
+    if kind == "frequency":
+        assert swapped.mask[swapped.y == 0].sum(1).min() >= 36
+        return
+    poison = [(bag.dense().mean(-1) < -8) & bag.mask for bag in (usual, swapped)]
+    assert (poison[0].any(1) == (usual.y == 0)).all()
+    assert (poison[1].any(1) == (swapped.y == 1)).all()
