@@ -73,6 +73,11 @@ TABLES: Mapping[str, tuple[str, str, Callable[[Result], str]]] = {
             group_table, measures={"bag AUC": ".3f", "segment AUROC": ".3f", "pointing %": ".0f"}
         ),
     ),
+    "mil-assumptions": (
+        "mil-assumptions",
+        "",
+        partial(group_table, measures={"AUC, clue reversed": ".3f", "AUC, as in training": ".3f"}),
+    ),
     "diagnosis-said": ("diagnosis", "", diagnosis_table),
     "diagnosis-left": ("diagnosis", "", permutation_table),
 }

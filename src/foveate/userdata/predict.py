@@ -11,7 +11,7 @@ from foveate.io.collection import Collection
 from foveate.records.record import Array, write_atomically
 from foveate.trust.explanation import Explained
 from foveate.types import PartProgress
-from foveate.userdata.fitted import Fitted
+from foveate.userdata.fitted import FittedModel
 
 __all__ = ["Answer", "answer", "bags_table", "check_format", "segments_table", "write_table"]
 
@@ -35,7 +35,7 @@ class Answer(NamedTuple):
 
 
 def answer(
-    fitted: Fitted,
+    fitted: FittedModel,
     collection: Collection,
     report: PartProgress | None = None,
     *,
@@ -54,7 +54,7 @@ def answer(
     return Answer(bag, explained, fitted.probabilities(explained))
 
 
-def bags_table(fitted: Fitted, collection: Collection, found: Answer) -> Any:
+def bags_table(fitted: FittedModel, collection: Collection, found: Answer) -> Any:
     """One row a bag: name, label where known, predicted class, calibrated probabilities.
 
     ``top_segment`` is the segment with most attention, counted from 0, ``top_attention`` how much
@@ -83,7 +83,7 @@ def bags_table(fitted: Fitted, collection: Collection, found: Answer) -> Any:
     return pa.table(columns)
 
 
-def segments_table(fitted: Fitted, collection: Collection, found: Answer) -> Any:
+def segments_table(fitted: FittedModel, collection: Collection, found: Answer) -> Any:
     """One row a segment: bag, number from 0, text and place, attention, rank, signed evidence.
 
     The segment with most attention has rank 1; equal attention shares the better rank.

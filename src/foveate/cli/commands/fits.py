@@ -17,7 +17,7 @@ from foveate.userdata.settings import FitSettings
 
 if TYPE_CHECKING:
     from foveate.io.collection import Collection
-    from foveate.userdata.fitted import Fitted
+    from foveate.userdata.fitted import FittedModel
 
 __all__ = ["explain_command", "export_command", "fit_command", "predict_command"]
 
@@ -167,8 +167,8 @@ def export_command(run: Finished, /, *, onnx: Path, paradigm: Chosen = None) -> 
     onnx
         The file to write.
     """
+    from foveate.userdata.ensemble import load_fitted
     from foveate.userdata.export import export_onnx
-    from foveate.userdata.fitted import load_fitted
 
     must_be_writable(onnx)
     worst = export_onnx(load_fitted(run, paradigm), onnx)
@@ -177,10 +177,10 @@ def export_command(run: Finished, /, *, onnx: Path, paradigm: Chosen = None) -> 
 
 def _loaded(
     run: Path, data: Path, columns: Columns | None, paradigm: str | None, report: Any
-) -> "tuple[Fitted, Collection]":
+) -> "tuple[FittedModel, Collection]":
     """The models, and new bags read as those of the fit were, but for flags that are given."""
     from foveate.io.check import require_sound
-    from foveate.userdata.fitted import load_fitted
+    from foveate.userdata.ensemble import load_fitted
     from foveate.userdata.source import Origin
 
     fitted = load_fitted(run, paradigm)
