@@ -21,7 +21,6 @@ PAGES = {
         "witness-tried",
         "witness-unbalanced",
     },
-    "docs/guide/trust.md": {"trust"},
     "docs/guide/reproduce.md": {"table1-two-hours"},
     "docs/guide/peers.md": {"mil-assumptions", "mnist-bags"},
     "docs/guide/words.md": {"diagnosis-said", "diagnosis-left"},

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from torch import Tensor
 
 from foveate.bags.bag import Bag
 from foveate.errors import FoveateError
@@ -67,6 +68,9 @@ class SplitFit(Procedure):
 
     def save_division(self, folder: Path) -> None:
         keep_split(self.split, self.collection.ids, folder)
+
+    def reference_rows(self) -> tuple[Tensor, Tensor]:
+        return self.split.train, self.split.validation
 
     def sizes(self) -> dict[str, Any]:
         return collection_sizes(self.collection, self.preparation, self.split.how, self.bags)
