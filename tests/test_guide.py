@@ -113,7 +113,7 @@ def test_the_verdict_is_one_that_can_be_acted_upon(followed):
     grades = {own["name"]: own["verdict"]["grade"] for own in first["by_class"]}
     assert grades["none"] == "cannot tell"
     assert {grades["bearing"], grades["leak"]} <= {"trust", "trust with care"}
-    assert len(kept["found"]) == 5
+    assert len(kept["found"]) == 4
 
 
 def test_other_commands_that_the_guide_names_exist():

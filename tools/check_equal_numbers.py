@@ -36,7 +36,7 @@ VOLATILE |= {"path", "origin", "source", "out", "page"}  # paths of the temporar
 RACE = ["--seeds=2", "--epochs=6", "--n=120", "--n-test=60", "--m=5"]
 OPTIONS = ["--seeds=2", "--epochs=8", "--n=100", "--n-test=50", "--map=sparsemax", "--entropy=.01"]
 OPTIONS += ["--paradigms=soft,em,random,direct,logit,hard-sampled"]
-FIT = ["--seeds=2", "--epochs=6", "--bag=recording", "--label=fault", "--group=pump"]
+FIT = ["--folds=1", "--seeds=2", "--epochs=6", "--bag=recording", "--label=fault", "--group=pump"]
 COLUMNS = ["--relevance=heard", "--places=start,end"]
 JOBS: dict[str, list[list[str]]] = {
     "race": [["race", "digits", *RACE, "--out", "race", "--json"]],

@@ -1,4 +1,4 @@
-"""Update the tables of README and docs that are generated from stored results, and the commands.
+"""Update the tables of stored results in README and docs, and the list of commands.
 
 Usage: ``python tools/docs_tables.py`` in the root of the repository. The text between the lines
 ``<!-- stored: NAME -->`` and ``<!-- end -->`` of a page is generated.
@@ -73,6 +73,11 @@ TABLES: Mapping[str, tuple[str, str, Callable[[Result], str]]] = {
             group_table, measures={"bag AUC": ".3f", "segment AUROC": ".3f", "pointing %": ".0f"}
         ),
     ),
+    "mil-assumptions": (
+        "mil-assumptions",
+        "",
+        partial(group_table, measures={"AUC, clue reversed": ".3f", "AUC, as in training": ".3f"}),
+    ),
     "diagnosis-said": ("diagnosis", "", diagnosis_table),
     "diagnosis-left": ("diagnosis", "", permutation_table),
 }
@@ -121,9 +126,8 @@ def commands_page() -> str:
         f"| `foveate {name}` | {about} |\n" for name, (_, about) in sorted(COMMANDS.items())
     )
     return (
-        "# Commands\n\n`foveate COMMAND --help` lists the flags. "
-        "Errors of users are one sentence and "
-        f"exit code 2.\n\n| command | |\n|---|---|\n{rows}"
+        "# Commands\n\n`foveate COMMAND --help` lists the flags. Errors of users are one sentence "
+        f"and exit code 2.\n\n| command | |\n|---|---|\n{rows}"
     )
 
 

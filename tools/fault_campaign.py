@@ -33,7 +33,7 @@ SMALL = ["--seeds", "1", "--epochs", "2", "--save-seconds", "0"]
 SIZES = ["--n", "40", "--n-test", "12", "--batch", "20"]
 JOBS: dict[str, list[str]] = {
     "race": ["race", "error-mode-1", "--paradigms", "soft,hard", *SMALL, *SIZES, "--out", "run"],
-    "fit": ["fit", "t.csv", "--paradigms", "soft,hard", *SMALL, "--out", "run"],
+    "fit": ["fit", "t.csv", "--paradigms", "soft,hard", "--folds", "1", *SMALL, "--out", "run"],
     "run": ["run", "error-modes", "--scale", "smoke", "--out", "run"],
 }
 WORKERS = {"race with workers": [*JOBS["race"], "--workers", "2"]}

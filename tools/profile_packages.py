@@ -44,7 +44,7 @@ class CallCounter:
         caller: str | None = None
         above: FrameType | None = frame
         while above is not None:
-            if above.f_code.co_name == "<module>" and above.f_globals["__name__"] != "__main__":
+            if above.f_code.co_name == "<module>" and self.file_of(above) is not None:
                 return  # called by an import
             if caller is None and above is not frame:
                 caller = self.file_of(above)  # the nearest, also through another library

@@ -41,7 +41,7 @@ def test_a_race_prints_a_table_and_leaves_a_run(finished):
     folder, out, err = finished
     lines = out.splitlines()
     assert lines[0].strip() == "error-mode-1, m = 9, 2 seeds"
-    for heading in ("accuracy", "FT", "SAIF", "CPU s", "classifier calls"):
+    for heading in ("Accuracy", "FT", "SAIF", "CPU s", "classifier calls"):
         assert heading in lines[2]
     rows = [line.split("│")[1:-1] for line in lines if line.startswith("│")]
     assert [row[0].strip() for row in rows] == FIVE
@@ -71,7 +71,7 @@ def test_the_table_fits_a_terminal_of_eighty_columns(race, monkeypatch):
         print_race(open_run(race))
     printed = out.getvalue()
     assert "…" not in printed
-    for word in (*FIVE, "accuracy", "SAIF", "classifier calls", "epochs"):
+    for word in (*FIVE, "Accuracy", "SAIF", "classifier calls", "epochs"):
         assert word in printed
     for record in open_run(race).records().values():
         interval = mean_interval(100 * record.last("ft"), within=(0, 100))

@@ -104,16 +104,38 @@ def table(tmp_path):
 
 
 def test_a_fit_compares_what_is_sound(table, tmp_path, capsys):
-    given = ["--lr", "1e30", "--seeds", "2", "--epochs", "5", "--out", str(tmp_path / "run")]
+    given = [
+        "--folds",
+        "1",
+        "--lr",
+        "1e30",
+        "--seeds",
+        "2",
+        "--epochs",
+        "5",
+        "--out",
+        str(tmp_path / "run"),
+    ]
     with pytest.raises(SystemExit, match="2"):
         main(["fit", str(table), "--paradigms", "soft,hard", *given])
     assert "training diverged for soft (2 of 2 seeds), hard" in capsys.readouterr().err
 
 
-def test_a_paradigm_that_ran_away_is_left_out_of_a_fit(table, tmp_path, capsys):
+def test_a_diverged_paradigm_is_left_out_of_a_fit(table, tmp_path, capsys):
     """One of two: its record is spoilt on disk, and the fit goes on from there."""
     run = tmp_path / "run"
-    given = ["--paradigms", "soft,lvml", "--seeds", "2", "--epochs", "2", "--out", str(run)]
+    given = [
+        "--folds",
+        "1",
+        "--paradigms",
+        "soft,lvml",
+        "--seeds",
+        "2",
+        "--epochs",
+        "2",
+        "--out",
+        str(run),
+    ]
     main(["fit", str(table), *given])
     spoilt = Record.load(run / "soft" / "record.npz")
     spoilt.final["log_p"][0] = np.nan
@@ -125,7 +147,7 @@ def test_a_paradigm_that_ran_away_is_left_out_of_a_fit(table, tmp_path, capsys):
     main(["resume", str(run)])
     out, page = capsys.readouterr().out, (run / "report.html").read_text()
     assert "warning: not compared, for training diverged for soft (1 of 2 seeds)" in out
-    assert "Not compared, for training diverged for Soft (1 of 2 seeds)" in page
+    assert "Not compared: training diverged for Soft (1 of 2 seeds)" in page
     manifest = json.loads((run / "manifest.json").read_text())
     assert manifest["chosen"] == "lvml"
     assert list(manifest["scores"]) == ["lvml"]

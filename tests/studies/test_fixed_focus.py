@@ -9,7 +9,7 @@ from foveate.errors import FoveateError
 from foveate.jobs.experiment import EXPERIMENTS, findings_of, of_run, start_experiment
 from foveate.metrics.intervals import mean_interval
 from foveate.studies.vr23.fixed_focus import FixedFocusCurves, FixedFocusSettings
-from foveate.studies.vr23.fixed_focus.claims import CRITERIA
+from foveate.studies.vr23.fixed_focus.criteria import CRITERIA
 from foveate.studies.vr23.fixed_focus.curves import curve
 from foveate.studies.vr23.fixed_focus.panels import banded
 

@@ -137,10 +137,10 @@ def measure(now: Descent) -> Mapping[str, np.ndarray]:
 
 
 def test_a_killed_descent_goes_on_to_the_same_bits(tmp_path: Path) -> None:
-    def run(checkpoint: Path | None, tell=None) -> Record:
+    def run(checkpoint: Path | None, progress=None) -> Record:
         own = Descent(build("tl"), bags(), seeds=(0, 1), lr=0.5)
         settings = {"epochs": 23, "every": 4, "checkpoint": checkpoint, "save_seconds": 0.0}
-        return descend(own, measure, tell=tell, **settings)
+        return descend(own, measure, progress=progress, **settings)
 
     def kill(done: int, total: int) -> None:
         if done == 12:

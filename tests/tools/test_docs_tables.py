@@ -23,7 +23,7 @@ PAGES = {
     },
     "docs/guide/trust.md": {"trust"},
     "docs/guide/reproduce.md": {"table1-two-hours"},
-    "docs/guide/peers.md": {"mnist-bags"},
+    "docs/guide/peers.md": {"mil-assumptions", "mnist-bags"},
     "docs/guide/words.md": {"diagnosis-said", "diagnosis-left"},
 }
 

@@ -83,7 +83,7 @@ def test_a_fit_is_examined_on_its_test_bags_and_on_new_ones(tmp_path, capsys):
     table = tmp_path / "bags.csv"
     _write(table, bag)
     run = tmp_path / "fit"
-    settings = FitSettings(paradigms=("soft",), seeds=2, epochs=10)
+    settings = FitSettings(folds=1, paradigms=("soft",), seeds=2, epochs=10)
     origin = Origin(table, {})
     start_fit(origin.read(labelled=True), settings, run, origin=origin)
     main(["trust", str(run), "--json"])

@@ -5,7 +5,14 @@ import torch
 
 from foveate.io.collection import Collection, collect
 
-QUICK = {"epochs": 6, "seeds": 2, "lr": 0.02, "batch": 16, "paradigms": ("soft", "hard")}
+QUICK = {
+    "folds": 1,
+    "epochs": 6,
+    "seeds": 2,
+    "lr": 0.02,
+    "batch": 16,
+    "paradigms": ("soft", "hard"),
+}
 NAMES = ("c0", "c1", "c2")
 
 

@@ -8,7 +8,7 @@ import pytest
 from foveate.jobs.fit import start_fit
 from foveate.report.pages.fit import fit_page
 from foveate.trust.examine import examine
-from foveate.userdata.fitted import load_fitted
+from foveate.userdata.ensemble import load_fitted
 from foveate.userdata.select import choose
 from foveate.userdata.settings import FitSettings
 

@@ -18,7 +18,7 @@ from foveate.records.runs import open_run
 
 from .made import NAMES, numbers
 
-QUICK = ["--epochs=6", "--seeds=2", "--lr=0.02", "--batch=16", "--paradigms=soft,hard"]
+QUICK = ["--epochs=6", "--folds=1", "--seeds=2", "--lr=0.02", "--batch=16", "--paradigms=soft,hard"]
 
 
 def written(path: Path, *, label: str | None = "label", seed: int = 0, n: int = 60) -> Path:

@@ -9,17 +9,17 @@ import torch
 from sklearn.metrics import balanced_accuracy_score, log_loss
 
 from foveate.errors import FoveateError
-from foveate.jobs import fit as fitting
 from foveate.jobs.fit import resume_fit, start_fit
 from foveate.records.checkpoint import load_checkpoint
 from foveate.records.record import Record
 from foveate.records.runs import open_run
 from foveate.report.pages.fit import fit_page
 from foveate.training.evaluation import read
-from foveate.userdata.fitted import load_fitted
+from foveate.userdata.ensemble import load_fitted
 from foveate.userdata.scores import mean_probability
 from foveate.userdata.select import choose
 from foveate.userdata.settings import FitSettings
+from foveate.userdata.split import split_bags
 
 from .made import QUICK, numbers, texts, tiles
 
@@ -54,7 +54,7 @@ def test_the_choice_is_made_on_validation_bags_alone(run):
 def test_test_bags_change_neither_weights_nor_choice(run, tmp_path):
     """Other contents in the test bags: the same scales, weights, temperature and choice."""
     collection = numbers()
-    rows = fitting.split_bags(collection, 0).test
+    rows = split_bags(collection, 0).test
     index = collection.bag.x.index[rows][collection.bag.mask[rows]]
     bank = collection.bag.x.bank.clone()
     bank[index] = bank[index] * 3 + 7
@@ -107,7 +107,7 @@ def test_models_load_from_the_directory_alone(run, tmp_path):
     """A copied run, its data gone, gives the numbers that its test bags had."""
     shutil.copytree(run.path, tmp_path / "elsewhere")
     collection = numbers()
-    test = collection.take(fitting.split_bags(collection, 0).test)
+    test = collection.take(split_bags(collection, 0).test)
     for name in (None, "soft", "hard"):
         fitted = load_fitted(tmp_path / "elsewhere", name)
         bag = fitted.bags(test)
@@ -120,7 +120,7 @@ def test_models_load_from_the_directory_alone(run, tmp_path):
 def test_bags_are_standardised_by_the_training_part(run):
     collection = numbers()
     fitted = load_fitted(run.path)
-    rows = fitting.split_bags(collection, 0).train
+    rows = split_bags(collection, 0).train
     used = collection.bag.take(rows)
     values = used.x.bank[used.x.index[used.mask]].double()
     torch.testing.assert_close(
@@ -214,7 +214,7 @@ def test_texts_are_read_by_words_of_the_training_part(tmp_path, words_per_segmen
     run = start_fit(collection, settings, tmp_path / "run")
     assert run.manifest["scores"]["soft"]["test"]["accuracy"][0] > 0.9
     fitted = load_fitted(run.path)
-    train = collection.take(fitting.split_bags(collection, 0).train).bag
+    train = collection.take(split_bags(collection, 0).train).bag
     seen = {w for row in train.x.index[train.mask].tolist() for w in collection.words[row].split()}
     assert set(fitted.preparation.vocabulary.words[4:]) <= seen
     bag = fitted.bags(collection)

@@ -10,8 +10,8 @@ from foveate.errors import FoveateError
 from foveate.jobs.fit import start_fit
 from foveate.metrics.calibration import calibrated
 from foveate.training.evaluation import read
+from foveate.userdata.ensemble import load_fitted
 from foveate.userdata.export import run_onnx
-from foveate.userdata.fitted import load_fitted
 from foveate.userdata.predict import answer, bags_table, segments_table, write_table
 from foveate.userdata.settings import FitSettings
 

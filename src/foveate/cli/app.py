@@ -12,6 +12,8 @@ import sys
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.metadata import entry_points
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TextIO
 
@@ -43,6 +45,25 @@ def find_commands(folder: Path) -> dict[str, tuple[str, str]]:
     return commands
 
 
+def plugin_commands() -> dict[str, tuple[str, str]]:
+    """For every command of another package, its function as "module:name" and its line of help.
+
+    A package declares them in the group of entry points ``foveate.commands``. Their files are
+    parsed, not imported; one that cannot be found is reported when it is called.
+    """
+    commands = {}
+    for plugin in entry_points(group="foveate.commands"):
+        try:
+            spec = find_spec(plugin.module)
+            source = Path(str(spec and spec.origin)).read_text("utf-8")
+            functions = [n for n in ast.parse(source).body if isinstance(n, ast.FunctionDef)]
+            lines = [ast.get_docstring(n) or "" for n in functions if n.name == plugin.attr]
+        except (ImportError, OSError, SyntaxError, ValueError):
+            lines = []
+        commands[plugin.name] = (plugin.value, lines[0].partition("\n")[0] if lines else "")
+    return commands
+
+
 COMMANDS = find_commands(Path(__file__).parent / "commands")
 
 app = App(
@@ -56,6 +77,9 @@ app.register_install_completion_command(help="Install shell completion of this c
 for _name, (_module, _about) in COMMANDS.items():
     _function = f"{_name.replace('-', '_')}{SUFFIX}"
     app.command(f"foveate.cli.commands.{_module}:{_function}", name=_name, help=_about)
+for _name, (_target, _about) in plugin_commands().items():
+    if _name not in COMMANDS:
+        app.command(_target, name=_name, help=_about)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

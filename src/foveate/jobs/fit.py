@@ -1,17 +1,15 @@
-"""Fit a user's bags: paradigms trained on training bags, one chosen on validation bags.
+"""The job that fits a user's bags.
 
 The run directory is of kind "fit": ``preparation.safetensors`` (scales or vocabulary),
-``split.json`` (names and rows of the bags of each part), a folder per paradigm with its record and
-weights, ``gallery.npz`` (test bags to look at) and the manifest with the scores and the choice.
+``folds.json`` or ``split.json`` (which bags are used for what), a folder per part with its record
+and weights, ``gallery.npz`` (bags to look at) and the manifest with the scores and the choice.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
 import torch
 
 from foveate.bags.bag import Bag
@@ -20,45 +18,27 @@ from foveate.io.check import require_sound
 from foveate.io.collection import Collection
 from foveate.io.problem import Problem
 from foveate.jobs.engine import Engine
-from foveate.jobs.job import CHECKPOINT, JOBS, Job, NewBags, TrainedPart
+from foveate.jobs.job import JOBS, Job, NewBags, TrainedPart
 from foveate.jobs.lifecycle import IN_PROCESS, resume_job, start_job
-from foveate.metrics.calibration import calibrated, temperature
-from foveate.metrics.faults import diverged, divergence
-from foveate.records.checkpoint import save_checkpoint
 from foveate.records.record import Record
 from foveate.records.runs import Run
-from foveate.training.loop import fit
-from foveate.training.plan import Plan
-from foveate.trust.explanation import explain
 from foveate.types import PartProgress, StepProgress
-from foveate.userdata.estimator import balanced, training_rule, usual_epochs
-from foveate.userdata.fitted import (
-    PREPARATION,
-    WEIGHTS,
-    build_model,
-    load_fitted,
-    open_fitted,
-)
-from foveate.userdata.gallery import pick_gallery_bags, save_gallery
+from foveate.userdata.cross_fit import CrossFit
+from foveate.userdata.ensemble import load_fitted, open_ensemble, part_name
+from foveate.userdata.estimator import training_rule
+from foveate.userdata.fitted import PREPARATION, Fitted, build_model
+from foveate.userdata.folds import load_folds
 from foveate.userdata.predict import warn_of_shift
-from foveate.userdata.prepare import Preparation
-from foveate.userdata.scores import mean_probability, scores
-from foveate.userdata.select import RULES, attention_score, choose
+from foveate.userdata.procedure import Procedure
 from foveate.userdata.settings import FitSettings
-from foveate.userdata.shift import TrainingSummary
 from foveate.userdata.source import Origin, fingerprint, read_again
-from foveate.userdata.split import (
-    PARTS,
-    Split,
-    held_out,
-    keep_split,
-    resumed_split,
-    split_bags,
-    stored_split,
-    trained_on,
-)
+from foveate.userdata.split import held_out, trained_on
+from foveate.userdata.split_fit import SplitFit
 from foveate.userdata.stored_collection import load_collection, save_collection
-from foveate.userdata.tile_encoding import encode_tiles
+
+if TYPE_CHECKING:
+    from foveate.training.stack import Stack
+    from foveate.trust.subject import Subject
 
 __all__ = ["FitJob", "resume_fit", "start_fit"]
 
@@ -66,24 +46,9 @@ INPUTS = "inputs"  # folder with the bags, while workers train
 BAGS = "bags.safetensors"
 
 
-@dataclass(frozen=True)
-class _Prepared:
-    """Everything that is fixed before training; a resumed run computes the same."""
-
-    settings: FitSettings
-    collection: Collection
-    split: Split
-    preparation: Preparation
-    bags: Mapping[str, Bag]
-
-    @property
-    def epochs(self) -> int:
-        return self.settings.epochs or usual_epochs(len(self.bags["train"]), self.settings.batch)
-
-
 @JOBS.register("fit")
 class FitJob(Job):
-    """Paradigms fitted to a user's bags; each paradigm is a part.
+    """Paradigms fitted to a user's bags, with one split or in folds.
 
     Args:
         settings: How to fit.
@@ -103,7 +68,7 @@ class FitJob(Job):
     ) -> None:
         self.settings, self.origin = settings, origin
         self._collection, self._run = collection, run
-        self._prepared: _Prepared | None = None
+        self._prepared: Procedure | None = None
         self._problems: list[Problem] = []
 
     @classmethod
@@ -114,7 +79,7 @@ class FitJob(Job):
             run: The run.
             collection: Its bags; read again from where they came if None.
         """
-        return cls(FitSettings(**run.manifest["config"]), collection, run=run)
+        return cls(FitSettings.from_manifest(run.manifest["config"]), collection, run=run)
 
     @property
     def label(self) -> str:
@@ -138,13 +103,13 @@ class FitJob(Job):
             "missing": collection.missing_cells(),
             "warnings": [str(p) for p in self._problems if p.name not in collection.accepted],
             "forced": [f"{p.name}: {p}" for p in self._problems if p.name in collection.accepted],
-            "sizes": _sizes(data),
-            "rule": RULES[self.settings.choose],
+            "sizes": data.sizes(),
+            "rule": data.rule,
             "resolved": {},
         }
 
     def parts(self) -> dict[str, tuple[str, ...]]:
-        return dict.fromkeys(self.settings.paradigms, ())
+        return dict.fromkeys(self._data().parts, ())
 
     def check(self, progress: PartProgress | None) -> None:
         """Read, check, split and prepare the bags, and build a model."""
@@ -153,83 +118,30 @@ class FitJob(Job):
         data = self._data(progress)
         for name in self.settings.paradigms:
             training_rule(name)
-        with torch.random.fork_rng(devices=[]):
-            build_model(data.preparation, self.settings)
+            with torch.random.fork_rng(devices=[]):
+                build_model(data.preparation, self.settings, name)
 
     def write_inputs(self, folder: Path, *, for_workers: bool) -> tuple[str, ...]:
         data = self._data()
         data.preparation.save(folder / PREPARATION)
-        keep_split(data.split, data.collection.ids, folder)
-        split, vocabulary = data.split, data.preparation.vocabulary
-        summary = TrainingSummary.of(data.collection, split.train, split.validation, vocabulary)
-        summary.save(folder)
+        data.save_division(folder)
         if not for_workers:
             return ()
         (folder / INPUTS).mkdir(exist_ok=True)
         save_collection(folder / INPUTS / BAGS, data.collection)
-        keep_split(data.split, data.collection.ids, folder / INPUTS)
+        data.save_division(folder / INPUTS)
         return (INPUTS,)
 
     def run_part(self, name: str, folder: Path, progress: StepProgress) -> Record:
-        """Train one paradigm, write its weights, and predict the test bags."""
-        data, settings = self._data(), self.settings
-        train, validation, test = (data.bags[part] for part in PARTS)
-        classes = len(data.preparation.classes)
-        kind = None if settings.class_weight == "none" else settings.class_weight
-        weights = balanced(train.y.numpy(), classes, kind)
-        record = fit(
-            lambda: build_model(data.preparation, settings),
-            train,
-            validation,
-            training_rule(name, weights, settings.supervise_focus),
-            seeds=range(settings.seeds),
-            plan=Plan(
-                epochs=data.epochs,
-                batch=settings.batch,
-                lr=settings.lr,
-                save_seconds=settings.save_seconds,
-            ),
-            checkpoint=folder / name / CHECKPOINT,
-            report=progress,
-        )
-        log_p = explain(record.trained, test, training_rule(name), with_evidence=False).log_p
-        final = {**record.final, "test_log_p": log_p, "test_y": test.y.numpy()}
-        if settings.choose == "attention":
-            final["attention_score"] = attention_score(
-                record.trained, training_rule(name), validation, classes
-            )
-        save_checkpoint(folder / name / WEIGHTS, record.trained.tensors(), {"part": name})
-        return replace(record, final=final)
+        return self._data().run_part(name, folder, progress)
 
     def finish(self, run: Run) -> dict[str, Any]:
-        """Score every paradigm, choose one, and write the gallery."""
-        data, records = self._data(), run.records()
-        sound = {name: record for name, record in records.items() if not diverged(record)}
-        if not sound:
-            raise FoveateError(divergence(records))
-        numbers = {name: _scores(record, data) for name, record in sound.items()}
-        entries = {
-            "chosen": choose(numbers, self.settings.choose),
-            "scores": numbers,
-            "resolved": {
-                name: {
-                    "epochs": data.epochs,
-                    "lr": self.settings.lr,
-                    "parameters": record.meta["parameters"],
-                }
-                for name, record in records.items()
-            },
-        }
-        if not (run.path / "gallery.npz").exists():
-            fitted = open_fitted(Run(run.path, {**run.manifest, **entries}))
-            test = data.collection.take(data.split.test)
-            bags = pick_gallery_bags(fitted, test, data.bags["test"])
-            save_gallery(run.path / "gallery.npz", bags)
-        return entries
+        return self._data().finish(run)
 
     def results(self, run: Run) -> dict[str, Any]:
-        stored = ("chosen", "rule", "scores", "sizes")
-        return {"run": str(run.path), **{name: run.manifest[name] for name in stored}}
+        stored = ("chosen", "rule", "scores", "weights", "sizes")
+        entries = {name: run.manifest[name] for name in stored if name in run.manifest}
+        return {"run": str(run.path), **entries}
 
     def print_results(self, run: Run) -> None:
         from foveate.report.terminal.fit import print_fit
@@ -245,8 +157,8 @@ class FitJob(Job):
         self, run: Run, names: Sequence[str], new: NewBags | None, progress: PartProgress | None
     ) -> Iterator[TrainedPart]:
         if new is None:
-            whole = self._all_bags(run)
-            collection, other = held_out(whole, run.path), trained_on(whole, run.path)
+            whole = _all_bags(run)
+            collection, other = _unseen_bags(run, whole), _seen_bags(run, whole)
         else:
             collection, other = _read_new(run, new), None
             require_sound(collection, learning=False)
@@ -256,30 +168,28 @@ class FitJob(Job):
         more: Bag | None = None
         for name in names:
             fitted = load_fitted(run.path, name)
+            assert isinstance(fitted, Fitted)  # names are those of model_records
             if bag is None:
                 bag = fitted.bags(collection, progress)
                 more = None if other is None else fitted.bags(other, progress)
-            yield TrainedPart(name, fitted.stack, bag, fitted.classes, known, collection.ids, more)
+            models = fitted.stack if new is not None else _unseeing_models(run, name, fitted)
+            yield TrainedPart(name, models, bag, fitted.classes, known, collection.ids, more)
 
-    def _all_bags(self, run: Run) -> Collection:
-        data = run.manifest["data"]
-        collection = read_again(data.get("origin"), run.name, classes=run.manifest["classes"])
-        if fingerprint(collection) != data["fingerprint"]:
-            raise FoveateError(
-                f"{data['source']} is not what it was when {run.name} was fitted: give --data"
-            )
-        return collection
+    def model_records(self, run: Run) -> dict[str, Record]:
+        """One record per paradigm; of a cross-fitted one that of its first fold."""
+        if self.settings.folds == 1:
+            return run.records()
+        return {name: run.record(part_name(name, 0, 0)) for name in self.settings.paradigms}
 
-    def _data(self, progress: PartProgress | None = None) -> _Prepared:
-        """The bags, split and prepared; computed once."""
+    def _data(self, progress: PartProgress | None = None) -> Procedure:
+        """The bags, divided and prepared; computed once."""
         if self._prepared is None:
             stored = None if self._run is None else self._run.path / INPUTS / BAGS
             if self._collection is None and stored is not None and stored.exists():
                 self._prepared = _stored(stored, stored.stat().st_mtime_ns, self.settings)
             else:
-                bags, run, seed = self._read(progress), self._run, self.settings.split_seed
-                split = None if run is None else resumed_split(run.path, bags, seed)
-                self._prepared = _prepare(bags, self.settings, progress, split)
+                folder = None if self._run is None else self._run.path
+                self._prepared = _procedure(self._read(progress), self.settings, folder, progress)
         return self._prepared
 
     def _read(self, progress: PartProgress | None) -> Collection:
@@ -343,9 +253,65 @@ def resume_fit(
 
 
 @lru_cache(maxsize=1)  # the parts that a worker trains share their bags
-def _stored(path: Path, _changed: int, settings: FitSettings) -> _Prepared:
-    collection = load_collection(path)
-    return _prepare(collection, settings, None, stored_split(path.parent, collection))
+def _stored(path: Path, _changed: int, settings: FitSettings) -> Procedure:
+    return _procedure(load_collection(path), settings, path.parent, None)
+
+
+def _procedure(
+    collection: Collection,
+    settings: FitSettings,
+    folder: Path | None,
+    progress: PartProgress | None,
+) -> Procedure:
+    kind = SplitFit if settings.folds == 1 else CrossFit
+    return kind(collection, settings, folder, progress)
+
+
+def _all_bags(run: Run) -> Collection:
+    """The bags of a fit, read again from where they came."""
+    data = run.manifest["data"]
+    collection = read_again(data.get("origin"), run.name, classes=run.manifest["classes"])
+    if fingerprint(collection) != data["fingerprint"]:
+        raise FoveateError(
+            f"{data['source']} is not what it was when {run.name} was fitted: give --data"
+        )
+    return collection
+
+
+def _unseen_bags(run: Run, collection: Collection) -> Collection:
+    """Bags that the examined models were not trained on.
+
+    They are the test part; in a cross-fitted run without one, all bags, each of which is read by
+    the models of the fold that held it out.
+    """
+    folds = load_folds(run.path)
+    if folds is None:
+        return held_out(collection, run.path)
+    return collection.take(torch.from_numpy(folds.test if len(folds.test) else folds.rows))
+
+
+def _seen_bags(run: Run, collection: Collection) -> Collection | None:
+    """Further bags with labels, which the auditor may learn from; None if there are none."""
+    folds = load_folds(run.path)
+    if folds is None:
+        return trained_on(collection, run.path)
+    return collection.take(torch.from_numpy(folds.rows)) if len(folds.test) else None
+
+
+def _unseeing_models(run: Run, name: str, fitted: Fitted) -> "Stack | Subject":
+    """The models of a paradigm that have not seen the bags of :func:`_unseen_bags`."""
+    from foveate.trust.crossfitted import CrossFitted
+    from foveate.trust.subject import as_subject
+
+    folds = load_folds(run.path)
+    if folds is None or len(folds.test):
+        return fitted.stack
+    parts = []
+    for k in range(folds.inner.shape[1]):
+        models = open_ensemble(run, name, [(0, k)])
+        assert isinstance(models, Fitted)
+        parts.append((as_subject(models.stack, name), folds.held_out(0, k)))
+    return CrossFitted(parts)
 
 
 def _read_new(run: Run, new: NewBags) -> Collection:
@@ -354,76 +320,3 @@ def _read_new(run: Run, new: NewBags) -> Collection:
     origin = Origin(new.path, {**columns, **new.columns})
     features = [name.partition("[")[0] for name in run.manifest["columns"]]
     return origin.read(labelled=True, classes=run.manifest["classes"], features=features)
-
-
-def _prepare(
-    collection: Collection,
-    settings: FitSettings,
-    progress: PartProgress | None,
-    split: Split | None = None,
-) -> _Prepared:
-    split = split or split_bags(collection, settings.split_seed)
-    if settings.supervise_focus and (
-        collection.known is None or not bool(collection.known[split.train].any())
-    ):
-        raise FoveateError(
-            f"{collection.source}: --supervise-focus needs training bags whose relevance is known"
-        )
-    encoded = encode_tiles(collection, settings.encoder, progress)
-    preparation = Preparation.learn(collection, split.train, settings, encoded)
-    whole = preparation.apply(collection, progress, None if encoded is None else encoded[1])
-    bags = {part: whole.take(split.rows(part)) for part in PARTS}
-    bags["validation"] = _measurable(bags["validation"])
-    return _Prepared(settings, collection, split, preparation, bags)
-
-
-def _measurable(bag: Bag) -> Bag:
-    """Held-out bags without relevance, unless every bag has a relevant segment."""
-    sure = bag.z is not None and bool(bag.z.any(1).all())
-    return bag if sure else replace(bag, z=None)
-
-
-def _scores(record: Record, data: _Prepared) -> dict[str, Any]:
-    """The temperature fitted on validation bags, and all measures of both held-out parts."""
-    final = record.final
-    y, p = final["y"][0], mean_probability(final["log_p"])
-    t = temperature(p, y)
-    numbers: dict[str, Any] = {"temperature": t}
-    for part, probabilities, labels in (
-        ("validation", p, y),
-        ("test", mean_probability(final["test_log_p"]), final["test_y"]),
-    ):
-        group = data.bags[part].group
-        groups = None if group is None else group.numpy()
-        intervals = scores(calibrated(probabilities, t), labels, groups)
-        numbers[part] = {name: list(value) for name, value in intervals.items()}
-    numbers["test_accuracy_of_seeds"] = [
-        float(np.mean(row.argmax(1) == final["test_y"])) for row in final["test_log_p"]
-    ]
-    if "attention_score" in final:
-        numbers["attention_score"] = float(np.nan_to_num(final["attention_score"]).mean())
-    return numbers
-
-
-def _sizes(data: _Prepared) -> dict[str, Any]:
-    bag = data.collection.bag
-    counts = {
-        part: {
-            name: int((data.bags[part].y == c).sum())
-            for c, name in enumerate(data.preparation.classes)
-        }
-        for part in PARTS
-    }
-    lengths = [bag.m] if bag.mask is None else bag.mask.sum(1).tolist()
-    return {
-        "bags": len(bag),
-        "segments": int(sum(lengths)) if bag.mask is not None else len(bag) * bag.m,
-        "shortest": min(lengths),
-        "longest": max(lengths),
-        "segment": list(data.preparation.width),
-        "groups": None if bag.group is None else int(bag.group.unique().numel()),
-        "split": data.split.how,
-        "parts": {part: len(data.bags[part]) for part in PARTS},
-        "bags of class": counts,
-        "classes": list(data.preparation.classes),
-    }

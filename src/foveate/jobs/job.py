@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from foveate.records.findings import Finding
     from foveate.report.outcomes import Outcome
     from foveate.training.stack import Stack
+    from foveate.trust.subject import Subject
 
 __all__ = [
     "CHECKPOINT",
@@ -53,7 +54,7 @@ class TrainedPart(NamedTuple):
 
     Args:
         name: The part, a paradigm's name.
-        stack: The members.
+        models: The members, or what reads each bag by models that were not trained on it.
         bags: The bags of all members, or one set per member.
         classes: Names of the classes.
         known: True for bags whose relevant segments are known, shape (n,); None for all or none.
@@ -62,7 +63,7 @@ class TrainedPart(NamedTuple):
     """
 
     name: str
-    stack: "Stack"
+    models: "Stack | Subject"
     bags: "Bag | list[Bag]"
     classes: Sequence[str]
     known: Any = None
@@ -202,6 +203,10 @@ class Job(ABC):
         """The trained members of one part, and the held-out bags its record was measured on."""
         del name
         raise FoveateError(f"{run.path} is a run of kind {self.kind}, which keeps no bags")
+
+    def model_records(self, run: Run) -> dict[str, Record]:
+        """One record for each name that :meth:`trained_parts` accepts."""
+        return run.records()
 
     def trained_parts(
         self, run: Run, names: Sequence[str], new: NewBags | None, progress: PartProgress | None

@@ -15,7 +15,7 @@ TRANSLATIONS = {
     "--group": "Give the column that names the patient or source the role “group”.",
     "--epochs": "Fit again with more epochs.",
 }
-PARADIGMS = re.compile(r"--paradigms ([\w,-]+)")
+PARADIGMS = re.compile(r"--paradigms ([\w-]+(?:,[\w-]+)*)")
 RANK = {"trust": 0, "trust with care": 1, "cannot tell": 2, "do not trust": 3}
 
 

@@ -68,9 +68,11 @@ def open_fit_bags(run: Run, paradigm: str, absent: Sequence[str] = ()) -> FitBag
 
 @lru_cache(maxsize=8)
 def _opened(path: str, paradigm: str, absent: tuple[str, ...], _changed: int) -> FitBags:
-    from foveate.userdata.fitted import load_fitted
+    from foveate.userdata.ensemble import load_fitted
+    from foveate.userdata.fitted import Fitted
 
     fitted = load_fitted(path, paradigm)
+    assert isinstance(fitted, Fitted)  # the lab fits with one split
     collection = _test_bags(path)
     bag = fitted.bags(collection)
     explained = fitted.explain(bag)

@@ -80,9 +80,12 @@ def fit_steps(manifest: Mapping[str, Any], name: str, *, done: bool) -> list[Ste
             f"foveate explain {name} NEW --out segments.csv --page explanations.html",
         ),
     ]
-    tested = manifest["sizes"]["parts"]["test"]
+    parts = manifest["sizes"]["parts"]
+    kind, tested = (
+        ("test bags", parts["test"]) if "test" in parts else ("bags", sum(parts.values()))
+    )
     if tested < FEW_BAGS:
-        steps.append(Step(f"Collect more test bags: {tested} leave wide intervals."))
+        steps.append(Step(f"Collect more {kind}: {tested} leave wide intervals."))
     return steps
 
 

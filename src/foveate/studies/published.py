@@ -21,7 +21,10 @@ SHARES = (
 )
 WITHIN: Mapping[str, tuple[float, float]] = {
     **{f"{name} %": (0.0, 100.0) for name in SHARES},
-    **dict.fromkeys(("mean a_z", "bag AUC", "segment AUROC"), (0.0, 1.0)),
+    **dict.fromkeys(
+        ("mean a_z", "bag AUC", "segment AUROC", "AUC, clue reversed", "AUC, as in training"),
+        (0.0, 1.0),
+    ),
 }
 """Between what the mean of a measure must lie."""
 

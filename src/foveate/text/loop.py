@@ -113,7 +113,7 @@ class _Walk:
                 self.done.append(_numbers(tensors, f"done/{member}/"))
             self.kept = (tensors, meta) if meta["step"] is not None else None
 
-    def member(self, course: Course, tell: Callable[[int], None]) -> None:
+    def member(self, course: Course, progress: Callable[[int], None]) -> None:
         """Train one member from its beginning, or from where the checkpoint left it."""
         trained = [p for p in course.model.parameters() if p.requires_grad]
         optimizer = torch.optim.Adam(trained, course.lr, fused=True)
@@ -124,7 +124,7 @@ class _Walk:
         while not over:
             if step in self.at[len(rows) : len(rows) + 1]:
                 rows.append(course.measure(step))
-                tell(step)
+                progress(step)
                 over = step == self.at[-1] or course.enough(rows[-1])
             if over:
                 break

@@ -93,9 +93,9 @@ class Tokens:
     def padded(self, rows: Tensor) -> tuple[Tensor, Tensor]:
         """Ids (B, L) of the texts at ``rows``, filled up with PAD, and the mask of real tokens."""
         lengths = self.lengths[rows]
-        place = torch.arange(int(lengths.max()))
-        mask = place < lengths[:, None]
-        at = torch.where(mask, self.start[:-1][rows][:, None] + place, 0)
+        position = torch.arange(int(lengths.max()))
+        mask = position < lengths[:, None]
+        at = torch.where(mask, self.start[:-1][rows][:, None] + position, 0)
         return torch.where(mask, self.ids[at], PAD), mask
 
 
@@ -168,10 +168,10 @@ def truncate(tokens: Tokens, longest: int | None) -> Tokens:
     """
     if longest is None:
         return tokens
-    place = torch.arange(len(tokens.ids)) - tokens.start[tokens.text]
+    position = torch.arange(len(tokens.ids)) - tokens.start[tokens.text]
     lengths = tokens.lengths.clamp(max=longest)
     start = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])
-    return Tokens(tokens.ids[place < longest], start)
+    return Tokens(tokens.ids[position < longest], start)
 
 
 def batches(lengths: Tensor, size: int, generator: torch.Generator | None) -> list[Tensor]:
@@ -225,11 +225,11 @@ class Epochs:
 
     def rows(self, step: int) -> Tensor:
         """The texts of step 1, 2, …"""
-        epoch, place = divmod(step - 1, self.per_epoch)
+        epoch, position = divmod(step - 1, self.per_epoch)
         if epoch != self._epoch:
             self._order = batches(self.lengths, self.size, named(*self.name, epoch))
             self._epoch = epoch
-        return self._order[place]
+        return self._order[position]
 
 
 def _by_columns(lengths: Tensor) -> Tensor:

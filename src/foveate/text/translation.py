@@ -169,6 +169,6 @@ def translated_bleu(
         width: Width of the beam; 1 is greedy.
         most: At most so many words to a translation, END included.
     """
-    said = translate(model, pairs.source, most=most, width=width)
+    translations = translate(model, pairs.source, most=most, width=width)
     wanted = [vocabulary.text(pairs.target[i]) for i in range(len(pairs))]
-    return bleu([vocabulary.text(words) for words in said], wanted)
+    return bleu([vocabulary.text(words) for words in translations], wanted)

@@ -15,7 +15,7 @@ from foveate.models.focus import AttentionModel
 from foveate.randomness import generator
 from foveate.training.stack import Batch, MemberBags, Stack
 
-__all__ = ["EpochInputs", "gather_bags", "split"]
+__all__ = ["EpochInputs", "gather_bags", "split", "split_at"]
 
 
 def split(n: int, seeds: tuple[int, ...], share: float) -> tuple[Tensor, Tensor]:
@@ -33,6 +33,25 @@ def split(n: int, seeds: tuple[int, ...], share: float) -> tuple[Tensor, Tensor]
         raise FoveateError(f"a validation share of {share} leaves no bags on one side of {n}")
     order = torch.stack([torch.randperm(n, generator=generator("split", seed)) for seed in seeds])
     return order[:, :cut], order[:, cut:]
+
+
+def split_at(n: int, members: int, validation: Tensor) -> tuple[Tensor, Tensor]:
+    """Rows to train on and given rows to validate on, the same for all members.
+
+    Args:
+        n: Number of bags.
+        members: Number of members S.
+        validation: Rows to validate on, shape (n',).
+
+    Example:
+        >>> [rows.tolist() for rows in split_at(4, 1, torch.tensor([1, 3]))]
+        [[[0, 2]], [[1, 3]]]
+    """
+    kept = torch.ones(n, dtype=torch.bool)
+    kept[validation] = False
+    if not bool(kept.any()) or not len(validation):
+        raise FoveateError(f"{len(validation)} validation bags leave no bags on one side of {n}")
+    return kept.nonzero()[:, 0].expand(members, -1), validation.expand(members, -1)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from torch import Tensor
+
 from foveate.attention.paradigms import Paradigm
 from foveate.bags.bag import Bag
 from foveate.errors import FoveateError
@@ -29,6 +31,7 @@ def fit(
     checkpoint: Path | None = None,
     report: Callable[[int, int], None] | None = None,
     probe: Probe | None = None,
+    validation_rows: Tensor | None = None,
     **settings: Any,
 ) -> Record:
     """Train one member per seed, all in one program, and measure them on held-out bags.
@@ -45,6 +48,8 @@ def fit(
         report: Called as ``report(epochs done, epochs)``.
         probe: Measures further quantities whenever the others are measured, before the first
             epoch and after the last included; they are stored in ``record.values``.
+        validation_rows: Rows of the training bags that are kept for early stopping, the same for
+            all members, shape (n',); drawn by ``plan.validation`` unless given.
         settings: Fields of :class:`~foveate.training.plan.Plan`, overriding those of ``plan``.
 
     Returns:
@@ -61,11 +66,13 @@ def fit(
         (4, 2)
     """
     plan = Plan(**((plan.model_dump() if plan else {}) | settings))
-    training = Training(build, train, test, paradigm, seeds, plan, probe)
+    training = Training(build, train, test, paradigm, seeds, plan, probe, validation_rows)
     if checkpoint is not None:
         expected = identity(
             plan, training.paradigms, seeds, {"training bags": train, "test bags": test}
         )
+        if validation_rows is not None:
+            expected["validation rows"] = validation_rows.tolist()
         if checkpoint.exists():
             _resume(training, checkpoint, expected)
     saved = time.monotonic()

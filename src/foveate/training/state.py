@@ -40,6 +40,7 @@ class Training:
         seeds: Sequence[int],
         plan: Plan,
         probe: Probe | None = None,
+        validation_rows: Tensor | None = None,
     ) -> None:
         size, dtype = len(seeds), getattr(torch, plan.dtype)
         self.plan, self.seeds, self.probe = plan, tuple(seeds), probe

@@ -32,8 +32,12 @@ def overfits(record: Record) -> bool:
     """
     if not {"loss", "train_loss"} <= set(record.values):
         return False
-    held_out, train = (np.nanmean(record.values[key], 1) for key in ("loss", "train_loss"))
-    least = int(np.nanargmin(held_out))
+    curves = np.stack([record.values[key] for key in ("loss", "train_loss")])
+    measured = np.isfinite(curves).all((0, 2))  # training loss is not known before the first epoch
+    if measured.sum() < 2:
+        return False
+    held_out, train = curves[:, measured].mean(2)
+    least = int(held_out.argmin())
     rose = held_out[-1] > RISE * held_out[least] + 0.02
     return bool(rose and train[-1] < train[least])
 

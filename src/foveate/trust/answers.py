@@ -11,7 +11,7 @@ from foveate.trust.auditor import Audit
 from foveate.trust.facts import ClassFacts
 from foveate.trust.looking import top_evidence
 from foveate.trust.subject import Reading
-from foveate.trust.verdict import BROKEN, CARE, FLIPS, REMOVAL, STABLE, TRUST
+from foveate.trust.verdict import BROKEN, CARE, FLIPS, OVERRIDDEN, REMOVAL, STABLE, TRUST
 from foveate.types import Array
 
 __all__ = ["QUESTIONS", "Answer", "answers_of", "examples_of"]
@@ -107,6 +107,12 @@ def _depends(facts: Sequence[ClassFacts]) -> tuple[Mark, str]:
     least = min(facts, key=lambda f: f.removal)
     share = f"{100 * max(0.0, least.removal):.0f} %"
     text = f"Without attended segments {share} of right answers change for '{least.name}'"
+    weak = max(facts, key=lambda f: f.overridden)
+    if least.removal >= REMOVAL and weak.overridden >= OVERRIDDEN:
+        return (
+            "bad",
+            f"One segment of another class overturns '{weak.name}' whatever else is there.",
+        )
     if least.removal >= REMOVAL:
         return "good", f"{text}, the lowest."
     if least.overridden >= BROKEN:

@@ -180,9 +180,9 @@ def _boosting(x: Array, y: Array, weight: Array, other: Array) -> Array:
 def _forest(x: Array, y: Array, weight: Array, other: Array) -> Array:
     from sklearn.ensemble import ExtraTreesClassifier
 
-    share = min(1.0, 6000 / len(x))
+    drawn = min(6000, len(x))
     model = ExtraTreesClassifier(
-        100, min_samples_leaf=5, bootstrap=True, max_samples=share, max_features=0.5, random_state=0
+        100, min_samples_leaf=5, bootstrap=True, max_samples=drawn, max_features=0.5, random_state=0
     )
     return np.asarray(model.fit(x, y, sample_weight=weight).predict_proba(other))
 

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from foveate.bags.bag import Bag
-from foveate.bags.segments import Mosaics
+from foveate.bags.segments import as_mosaics
 from foveate.randomness import generator
 from foveate.trust.auditor import Audit
 from foveate.trust.segment_evidence import random_order
@@ -101,19 +101,19 @@ def transplanted(bag: Bag, rows: Array, donors: Array, segments: Array, copies: 
         copies: How many copies of it are added.
 
     Example:
+        >>> from foveate.bags.segments import dense
         >>> bag = Bag(torch.arange(4.0).reshape(2, 2, 1), torch.tensor([0, 1]))
         >>> both = transplanted(bag, np.array([0]), np.array([1]), np.array([0]))
-        >>> both.x.flatten().tolist()
+        >>> dense(both.x).flatten().tolist()
         [0.0, 1.0, 2.0]
     """
     to, by, j = (torch.as_tensor(part, dtype=torch.long) for part in (rows, donors, segments))
     mask = torch.ones(bag.shape, dtype=torch.bool) if bag.mask is None else bag.mask
     wide = torch.cat([mask[to], torch.ones(len(to), copies, dtype=torch.bool)], 1)
     by, j = (part[:, None].expand(-1, copies) for part in (by, j))
-    if isinstance(bag.x, Mosaics):
-        index = torch.cat([bag.x.index[to], bag.x.index[by, j]], 1)
-        return Bag(Mosaics(bag.x.bank, index), bag.y[to], None, wide)
-    return Bag(torch.cat([bag.x[to], bag.x[by, j]], 1), bag.y[to], None, wide)
+    mosaics = as_mosaics(bag.x)
+    index = torch.cat([mosaics.index[to], mosaics.index[by, j]], 1)
+    return Bag(mosaics._replace(index=index), bag.y[to], None, wide)
 
 
 def _hidden(

@@ -1,6 +1,6 @@
 """Examine models: the six questions, all evidence, and verdicts, from labelled bags."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ from foveate.trust.class_evidence import Marks, marks_of
 from foveate.trust.controls import seed_agreement
 from foveate.trust.error_modes import detect, score
 from foveate.trust.facts import ClassFacts
+from foveate.trust.kinds import KIND_NAMES
 from foveate.trust.questions import ClassAnswers, Questions, ask
 from foveate.trust.relevance import bag_values, known_bags, summarised, usual_count
 from foveate.trust.segment_evidence import evidence_of, masks
@@ -108,7 +109,7 @@ def examine(
     known: Any = None,
     absent: Sequence[str] = (),
     relevant: int | None = None,
-    evidence: str | None = None,
+    evidence: str | Mapping[str, str] | None = None,
     more: Bag | None = None,
     labels: Array | None = None,
     audited: Audit | None = None,
@@ -132,7 +133,8 @@ def examine(
         absent: Classes that mean that nothing is there; inferred unless given.
         relevant: How many segments of a bag may be evidence; None: as many as bags with known
             relevance usually have, else as many as the auditor finds.
-        evidence: Which kind of evidence is meant, "A" or "B", where there are two.
+        evidence: Which kind of evidence is meant, "A" or "B", where there are two: for all classes
+            or by class.
         more: Further labelled bags that the auditor may learn from, such as the training bags.
         labels: Labels known of the bags beside their class, boolean (n, L).
         audited: What :func:`~foveate.trust.auditor.audit` gave for the same bags, to use again.
@@ -155,23 +157,23 @@ def examine(
     subject = as_subject(models, paradigm)
     sets, rows = _bounded([bag] if isinstance(bag, Bag) else list(bag), len(classes))
     if rows is not None:
-        subject, known = subject.taken(rows), None if known is None else np.asarray(known)[rows]
-        labels, ids = _some(labels, rows), None if ids is None else [ids[i] for i in rows]
-    _must_fit(sets, subject.size, classes, absent, evidence)
+        subject, ids = subject.taken(rows), None if ids is None else [ids[i] for i in rows]
+        known, labels = (_some(values, rows) for values in (known, labels))
+    meant = _kinds_meant(evidence, classes)
+    _must_fit(sets, subject.size, classes, (*absent, *meant))
     sight = subject.look(sets)
     known_ones = known_bags(sets, known)
     checked = audited or audit(sets, len(classes), more=more, labels=labels)
     order = from_the_top(sight.alpha, sight.s, np.broadcast_to(masks(sets), sight.alpha.shape))
     questions = Questions(
-        subject, sets, sight, checked, order, tuple(classes), tuple(absent), evidence,
+        subject, sets, sight, checked, order, tuple(classes), tuple(absent), meant,
         labels=labels is not None, overfitted=overfitted, earlier=earlier,
     )  # fmt: skip
     count, source = _count(relevant, sets, known_ones, checked)
     found = evidence_of(subject, sets, sight, count)
     same = _agreement(subject, sets, sight)
     marks = _with_seeds(marks_of(found, len(classes)), same[0], sets[0], len(classes))
-    values = bag_values(sight, sets, known_ones) if known_ones.any() else {}
-    where = summarised(values, sight, sets, known_ones, len(classes)) if values else None
+    values, where = _localised(sight, sets, known_ones, len(classes))
     results = ask(questions, marks, values, known_ones)
     facts = [result.facts for result in results]
     verdicts = [judge(fact, tried) for fact in facts]
@@ -181,8 +183,7 @@ def examine(
     model_scores = score(marks, tuple(list(classes).index(word) for word in absent))
     counts = [result.amount.count for result in results]
     return Trust(
-        paradigm=name
-        or (paradigm if isinstance(paradigm, str) else type(paradigm).__name__.lower()),
+        paradigm=name or _name_of(paradigm),
         classes=tuple(classes),
         members=subject.size,
         bags=len(sets[0]),
@@ -193,29 +194,69 @@ def examine(
         scores=tuple(scores.tolist()),
         model_score=mean_of(model_scores),
         model_scores=tuple(model_scores.tolist()),
-        by_class=tuple(
-            _class_entry(result, verdict, column(marks, c))
-            for c, (result, verdict) in enumerate(zip(results, verdicts, strict=True))
-        ),
-        by_model=tuple(
-            _model(marks, scores, model_scores, i, values if sure else {})
-            for i in range(subject.size)
-        ),
+        by_class=_by_class(results, verdicts, marks, ids),
+        by_model=_by_model(marks, scores, model_scores, values if sure else {}),
         answers=answers_of(facts, counts),
         examples=tuple(examples_of(sight, sets, checked, order[:, checked.picked, 0], ids)),
-        audited={
-            "bags": len(checked.picked),
-            "of_bags": len(sets[0]),
-            "segments": int(checked.there.sum()),
-            "of_segments": checked.segments,
-        },
-        evidence=quantities(found, same, len(sets) == 1)
-        | (unattended_probe(sets, sight) if probe else {}),
+        audited=_audited_counts(checked, sets),
+        evidence=quantities(found, same, len(sets) == 1) | _probed(sets, sight, probe),
         curves=curves_of(found),
         attended=by_class(found.attended, found.y, len(classes)),
         unattended=by_class(found.unattended, found.y, len(classes)),
         localisation=where,
     )
+
+
+def _kinds_meant(
+    evidence: str | Mapping[str, str] | None, classes: Sequence[str]
+) -> Mapping[str, str]:
+    """The kind of evidence that is meant, by class."""
+    meant = dict.fromkeys(classes, evidence) if isinstance(evidence, str) else evidence or {}
+    _must_be_kinds(meant)
+    return meant
+
+
+def _by_model(
+    marks: Marks, scores: Array, model_scores: Array, values: dict[str, Array]
+) -> tuple[Any, ...]:
+    return tuple(_model(marks, scores, model_scores, i, values) for i in range(len(scores)))
+
+
+def _probed(sets: Sequence[Bag], sight: Reading, probe: bool) -> dict[str, Any]:
+    return unattended_probe(sets, sight) if probe else {}
+
+
+def _localised(
+    sight: Reading, sets: Sequence[Bag], known: Array, classes: int
+) -> tuple[dict[str, Array], dict[str, Any] | None]:
+    """Measures of bags whose relevance is known, and their summary; nothing if there are none."""
+    if not known.any():
+        return {}, None
+    values = bag_values(sight, sets, known)
+    return values, summarised(values, sight, sets, known, classes)
+
+
+def _name_of(paradigm: str | Paradigm) -> str:
+    return paradigm if isinstance(paradigm, str) else type(paradigm).__name__.lower()
+
+
+def _by_class(
+    results: Sequence[Any], verdicts: Sequence[Verdict], marks: Marks, ids: Sequence[str] | None
+) -> tuple[Any, ...]:
+    return tuple(
+        _class_entry(result, verdict, column(marks, c), ids)
+        for c, (result, verdict) in enumerate(zip(results, verdicts, strict=True))
+    )
+
+
+def _audited_counts(audit: Audit, sets: Sequence[Bag]) -> dict[str, int]:
+    """Bags and segments that the auditor looked at, of how many."""
+    return {
+        "bags": len(audit.picked),
+        "of_bags": len(sets[0]),
+        "segments": int(audit.there.sum()),
+        "of_segments": audit.segments,
+    }
 
 
 def examined_marks(
@@ -231,19 +272,22 @@ def _must_fit(
     bags: Sequence[Bag],
     members: int,
     classes: Sequence[str],
-    absent: Sequence[str],
-    evidence: str | None,
+    named: Sequence[str],
 ) -> None:
     if len(bags) not in (1, members):
         raise FoveateError(f"{members} models need one set of bags, or one each; got {len(bags)}")
-    for word in absent:
+    for word in named:
         if word not in classes:
             raise FoveateError(f"there is no class '{word}'; there are {', '.join(classes)}")
-    if evidence not in (None, "A", "B"):
-        raise FoveateError(f"evidence must be the kind A or B, got '{evidence}'")
     top = max(int(bag.y.max()) for bag in bags)
     if top >= len(classes):
         raise FoveateError(f"labels must be below the number of classes {len(classes)}, got {top}")
+
+
+def _must_be_kinds(meant: Mapping[str, str]) -> None:
+    for kind in meant.values():
+        if kind not in KIND_NAMES:
+            raise FoveateError(f"evidence must be the kind A or B, got '{kind}'")
 
 
 def _bounded(bags: list[Bag], classes: int) -> tuple[list[Bag], Array | None]:
@@ -259,7 +303,7 @@ def _bounded(bags: list[Bag], classes: int) -> tuple[list[Bag], Array | None]:
 
 
 def _some(values: Array | None, rows: Array) -> Array | None:
-    return None if values is None else values[rows]
+    return None if values is None else np.asarray(values)[rows]
 
 
 def _count(
@@ -301,15 +345,17 @@ def _scores(results: Sequence[ClassAnswers]) -> Array:
     return np.asarray(weight @ members / weight.sum())
 
 
-def _class_entry(result: ClassAnswers, verdict: Verdict, marks: dict[str, float]) -> dict[str, Any]:
+def _class_entry(
+    result: ClassAnswers, verdict: Verdict, marks: dict[str, float], ids: Sequence[str] | None
+) -> dict[str, Any]:
     """All that is known of one class."""
     facts: ClassFacts = result.facts
-    return {
-        **asdict(facts),
-        "verdict": asdict(verdict),
-        "marks": marks,
-        "answers": result.as_dict(),
-    }
+    answers = result.as_dict()
+    if ids is not None:
+        examples = answers["kinds"]["examples"]
+        named = {kind: [(ids[i], j) for i, j in rows] for kind, rows in examples.items()}
+        answers["kinds"]["examples"] = named
+    return {**asdict(facts), "verdict": asdict(verdict), "marks": marks, "answers": answers}
 
 
 def _model(

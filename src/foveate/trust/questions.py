@@ -1,7 +1,7 @@
 """Ask the six questions of every class, and gather the facts that its verdict rests on."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ class Questions:
         order: Segments from the most attended on, shape (S, n, m).
         classes: Names of the classes.
         absent: Classes that are declared to mean that nothing is there.
-        evidence: The kind of evidence that is meant, "A" or "B", None where not declared.
+        evidence: The kind of evidence that is meant, "A" or "B", by class where declared.
         labels: Whether other labels of the bags were explained away.
         overfitted: Whether held-out loss rose while training loss fell.
         earlier: The models some epochs before the end.
@@ -56,7 +56,7 @@ class Questions:
     order: Array
     classes: tuple[str, ...]
     absent: tuple[str, ...] = ()
-    evidence: str | None = None
+    evidence: Mapping[str, str] = field(default_factory=dict)
     labels: bool = False
     overfitted: bool = False
     earlier: Subject | None = None
@@ -116,8 +116,8 @@ def ask(
     tops, before = _shared_tops(q)
     answers = []
     for c in range(size):
-        several = kinds(q.audit, assigned, q.top, c, q.evidence)
-        meant = _meant(q.audit, assigned, several, q.evidence)
+        several = kinds(q.audit, assigned, q.top, c, q.evidence.get(q.classes[c]))
+        meant = _meant(q.audit, assigned, several)
         looks = looking(q.audit, q.top, c, meant)
         seen = visibility(
             q.audit, c, q.classes[c], found[c], looks, model_accuracy=_accuracy(marks),
@@ -166,11 +166,11 @@ def _tops(sight: Reading, bag: Bag) -> Array:
     return from_the_top(sight.alpha, sight.s, there)[..., 0]
 
 
-def _meant(checked: Audit, assigned: Array, several: Kinds, chosen: str | None) -> Array | None:
+def _meant(checked: Audit, assigned: Array, several: Kinds) -> Array | None:
     """``a`` of the kind of evidence that is meant, None where all evidence is."""
-    if not several.several or chosen is None:
+    if not several.several or several.chosen is None:
         return None
-    e = np.where(assigned == KIND_NAMES.index(chosen), checked.e, 0.0)
+    e = np.where(assigned == KIND_NAMES.index(several.chosen), checked.e, 0.0)
     cover = (1 - np.prod(1 - e, -1))[..., None]
     return np.divide(e, cover, out=np.zeros_like(e), where=cover > 1e-9)
 

@@ -10,10 +10,11 @@ tell, do not trust:
    .85, else cannot tell. Fewer known bags: do not trust where even the upper end of their exact
    interval is below .6.
 2. The worst model below .6: trust with care.
-3. Answers that stay without what is attended (fewer than 30 % change): trust with care. A
-   background segment that overturns 20 %: trust with care; 50 %: do not trust. A segment of a class
-   that was declared to be empty that overturns half: do not trust. Answers of any class of which
-   half change when one segment of a bag is repeated: trust with care.
+3. Answers that stay without what is attended (fewer than 30 % change), or that one segment of
+   another class overturns in 80 % more of the bags than the reverse: trust with care. A background
+   segment that overturns 20 %: trust with care; 50 %: do not trust. A segment of a class that was
+   declared to be empty that overturns half: do not trust. Answers of any class of which half change
+   when one segment of a bag is repeated: trust with care.
 4. Models that differ (agreement below .7), or only one model: trust with care.
 5. Less than half of the class's bags classified right: trust with care.
 
@@ -40,6 +41,7 @@ GRADES: tuple[Grade, ...] = ("trust", "trust with care", "cannot tell", "do not 
 TRUST, CARE = 0.85, 0.6  # FT from which a grade is given, measured or estimated
 LEAST_TRUST, LEAST_CARE = 0.7, 0.45  # lower ends that an estimate must have
 REMOVAL = 0.3  # of right answers must change without the attended segments: half of chance, C = 2
+OVERRIDDEN = 0.8  # share that one segment of another class overturns, beyond the reverse
 FLIPS, BROKEN = 0.2, 0.5  # overturned by one background segment
 STABLE = 0.7  # agreement of models
 PATHS = {1: ("witness", "lvml"), 2: ("witness",), 3: ("lvml", "hard", "hybrid")}
@@ -86,6 +88,8 @@ def _limits(facts: ClassFacts) -> Iterator[tuple[Grade, str]]:
         yield "trust with care", f"One of {facts.members} models looks elsewhere for {name}."
     if facts.removal < REMOVAL:
         yield "trust with care", _default_sentence(facts)
+    elif facts.overridden >= OVERRIDDEN:
+        yield "trust with care", _override_sentence(facts)
     if facts.background_flips >= FLIPS:
         share = f"{100 * facts.background_flips:.0f} %"
         limit: Grade = "do not trust" if facts.background_flips >= BROKEN else "trust with care"
@@ -255,6 +259,13 @@ def _default_sentence(facts: ClassFacts) -> str:
     return f"{text}: the answer does not depend on them."
 
 
+def _override_sentence(facts: ClassFacts) -> str:
+    return (
+        f"One segment of another class overturns '{facts.name}' whatever else a bag holds, and not "
+        "the other way round."
+    )
+
+
 def _numbers(facts: ClassFacts) -> tuple[str, ...]:
     """Numbers behind the verdict, a sentence each."""
     lines = []
@@ -286,8 +297,8 @@ def _next(facts: ClassFacts, grade: Grade, tried: Sequence[str]) -> tuple[str, .
         steps.append(f"Look for a stain, site or batch that goes with {name}; name a group column.")
     if facts.other_kind and not _sure(facts):
         steps.append(
-            f"Look at the examples of both kinds for {name} and say which is meant: "
-            "--evidence A or --evidence B; or mark the relevant segments of a few bags."
+            "Look at the examples of both kinds and say which is meant, with --evidence A, or by "
+            "class with --evidence CLASS=A,CLASS=B; or mark the relevant segments of a few bags."
         )
     if grade == "cannot tell":
         return (*steps, *facts.needs) or (f"Give more labelled bags of {name}.",)

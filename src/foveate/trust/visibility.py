@@ -77,9 +77,31 @@ def visibility(
         context: Whether scores of a segment depend on the others of its bag.
     """
     accuracy = float(np.nanmean(audit.bag_accuracy))
-    drop, shift = audit.group_drop, float(audit.shift[c])
+    checks = _data_checks(audit, c, name, amount, looks, labels=labels)
+    checks += _model_checks(audit, name, model_accuracy, accuracy, context=context)
+    failed = [(reason, need) for bad, reason, need in checks if bad]
+    return Visibility(
+        visible=not failed,
+        cover=amount.cover,
+        disagreement=looks.disagreement,
+        bags=int(audit.bags[c]),
+        shift=float(audit.shift[c]),
+        auditor_accuracy=accuracy,
+        model_accuracy=model_accuracy,
+        group_drop=audit.group_drop,
+        context=context,
+        reasons=tuple(reason for reason, _ in failed),
+        needs=tuple(dict.fromkeys(need for _, need in failed)),
+    )
+
+
+def _data_checks(
+    audit: Audit, c: int, name: str, amount: Amount, looks: Looking, *, labels: bool
+) -> list[tuple[bool, str, str]]:
+    """What may hide the evidence of class c in the data: whether it does, why, what would help."""
+    shift = float(audit.shift[c])
     mark = f"Mark the relevant segments of 20 bags of '{name}'."
-    checks = [
+    return [
         (
             looks.bags < FEW,
             f"'{name}' has {looks.bags} examined bags, and {FEW} are needed.",
@@ -102,6 +124,16 @@ def visibility(
             "half of a bag is evidence.",
             f"Name a group column or the other labels of the bags. Or: {mark}",
         ),
+    ]
+
+
+def _model_checks(
+    audit: Audit, name: str, model_accuracy: float, accuracy: float, *, context: bool
+) -> list[tuple[bool, str, str]]:
+    """What single segments cannot show: whether it does, why, what would help."""
+    drop = audit.group_drop
+    mark = f"Mark the relevant segments of 20 bags of '{name}'."
+    return [
         (
             model_accuracy - accuracy > BLIND,
             f"The models know more ({100 * model_accuracy:.0f} %) than single segments tell "
@@ -121,20 +153,6 @@ def visibility(
             mark,
         ),
     ]
-    failed = [(reason, need) for bad, reason, need in checks if bad]
-    return Visibility(
-        visible=not failed,
-        cover=amount.cover,
-        disagreement=looks.disagreement,
-        bags=int(audit.bags[c]),
-        shift=shift,
-        auditor_accuracy=accuracy,
-        model_accuracy=model_accuracy,
-        group_drop=drop,
-        context=context,
-        reasons=tuple(reason for reason, _ in failed),
-        needs=tuple(dict.fromkeys(need for _, need in failed)),
-    )
 
 
 def reads_context(subject: Subject, bag: Bag, most: int = 16) -> bool:

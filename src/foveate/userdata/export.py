@@ -16,13 +16,12 @@ from torch import Tensor, nn
 
 from foveate.bags.bag import pad
 from foveate.errors import FoveateError
-from foveate.metrics.calibration import calibrated
 from foveate.models.layers import Layers
 from foveate.models.null_segment import add_null_segment
 from foveate.randomness import generator
 from foveate.records.record import Array, write_atomically
 from foveate.text.tokens import START
-from foveate.userdata.fitted import Fitted
+from foveate.userdata.fitted import Component, FittedModel
 from foveate.userdata.prepare import Preparation
 
 __all__ = ["OUTPUTS", "OneBag", "export_onnx", "run_onnx"]
@@ -43,10 +42,11 @@ class OneBag(nn.Module):
     attention (m,) and evidence (m, C). What attention lacks to 1 rests on the null segment.
     """
 
-    def __init__(self, fitted: Fitted) -> None:
+    def __init__(self, fitted: FittedModel) -> None:
         super().__init__()
-        self.models = nn.ModuleList(_plain(deepcopy(model)) for model in fitted.models)
-        self.rule, self.temperature = fitted.paradigm, fitted.temperature
+        self.parts = nn.ModuleList(_Part(component) for component in fitted.components)
+        self.weights = [component.weight for component in fitted.components]
+        self.temperature = fitted.temperature
         self.first = int(fitted.preparation.null)
         self.place = _place(fitted) if self.first else None
         self.preparation = fitted.preparation
@@ -55,20 +55,65 @@ class OneBag(nn.Module):
         x = _prepared(self.preparation, segments)[None]
         if self.place is not None:
             x = torch.cat([self.place[None, None], x], 1)
+        p, evidence, alpha, shares = [], [], [], []
+        for weight, part in zip(self.weights, self.parts, strict=True):
+            found = part(x, self.first)
+            p.append(weight * found[0])
+            evidence.append(weight * found[2])
+            if found[1] is not None:
+                alpha.append(weight * found[1])
+                shares.append(weight)
+        mixed = torch.stack(p).sum(0)
+        log_p = mixed.clamp_min(torch.finfo(mixed.dtype).tiny).log() / self.temperature
+        weighted = torch.stack(alpha).sum(0) / sum(shares)
+        total = torch.stack(evidence).sum(0)
+        return log_p.softmax(0), weighted[self.first :], total[self.first :]
+
+
+class _Part(nn.Module):
+    """One component of a mixture, for one bag (1, m, *)."""
+
+    def __init__(self, component: Component) -> None:
+        super().__init__()
+        self.models = nn.ModuleList(_plain(deepcopy(model)) for model in component.models)
+        self.rule, self.temperature = component.paradigm, component.temperature
+        self.weight: Tensor
+        self.bias: Tensor
+        self.centred: Tensor
+        if component.linear is not None:
+            weight, bias = (part.float() for part in component.linear)
+            self.register_buffer("weight", weight)
+            self.register_buffer("bias", bias)
+            self.register_buffer("centred", weight.mean(0) - weight.mean((0, 1)))
+
+    def forward(self, x: Tensor, first: int) -> tuple[Tensor, Tensor | None, Tensor]:
+        """Calibrated probabilities (C,), attention (m,) if there is any, and evidence (m, C)."""
+        if self.rule is None:
+            return self._linear(x[0], first)
         found = [self._read(model, x) for model in self.models]
         p, alpha, evidence = (torch.stack(part).mean(0) for part in zip(*found, strict=True))
-        log_p = p.clamp_min(torch.finfo(p.dtype).tiny).log() / self.temperature
-        return log_p.softmax(0), alpha[self.first :], evidence[self.first :]
+        return self._calibrated(p), alpha, evidence
+
+    def _calibrated(self, p: Tensor) -> Tensor:
+        return (p.clamp_min(torch.finfo(p.dtype).tiny).log() / self.temperature).softmax(0)
 
     def _read(self, model: Any, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        assert self.rule is not None
         focus = model.attend(x, None)
-        logits = model.g(focus.h[0])
-        centred = logits - logits.mean(-1, keepdim=True)
-        p = self.rule.log_prob(focus.alpha, focus.h, model.g).exp()
-        return p[0], focus.alpha[0], focus.alpha[0][:, None] * centred
+        given = focus.alpha, focus.h, model.g
+        p = self.rule.log_prob(*given).exp()
+        return p[0], self.rule.segment_weights(*given)[0], self.rule.evidence(*given)[0]
+
+    def _linear(self, rows: Tensor, first: int) -> tuple[Tensor, None, Tensor]:
+        """Linear models of the mean segment; a segment's evidence is its share of the logits."""
+        x = rows.flatten(1)
+        mean = x[first:].mean(0)
+        p = (torch.einsum("pcd,d->pc", self.weight, mean) + self.bias).softmax(1).mean(0)
+        evidence = x @ self.centred.mT / x[first:].shape[0]
+        return self._calibrated(p), None, evidence
 
 
-def export_onnx(fitted: Fitted, path: Path) -> float:
+def export_onnx(fitted: FittedModel, path: Path) -> float:
     """Write the model and check it in onnxruntime.
 
     Args:
@@ -79,6 +124,12 @@ def export_onnx(fitted: Fitted, path: Path) -> float:
         The largest difference from the library over bags of several sizes.
     """
     onnx, _ = _extra()
+    linear = any(component.linear is not None for component in fitted.components)
+    if linear and fitted.preparation.vocabulary is not None:
+        raise FoveateError(
+            "the mixture of texts has a bag-of-words part, which is not exported: name one "
+            "paradigm with --paradigm"
+        )
     with _quietly():
         size = torch.export.Dim("m", min=16)  # kernels for short rows are another path in torch
         program = torch.onnx.export(
@@ -112,7 +163,7 @@ def run_onnx(model: bytes | Path, segments: Array) -> dict[str, Array]:
     return dict(zip(OUTPUTS, session.run(list(OUTPUTS), {"segments": segments}), strict=True))
 
 
-def _gap(fitted: Fitted, content: bytes, m: int) -> float:
+def _gap(fitted: FittedModel, content: bytes, m: int) -> float:
     """The largest difference between the exported model and the library on a drawn bag."""
     rows = _example(fitted, m)
     given = run_onnx(content, rows.numpy())
@@ -121,7 +172,7 @@ def _gap(fitted: Fitted, content: bytes, m: int) -> float:
     bag = pad([ready], torch.zeros(1, dtype=torch.long))
     found = fitted.explain(add_null_segment(bag, _place(fitted)) if first else bag)
     expected = (
-        calibrated(found.p, fitted.temperature)[0],
+        fitted.probabilities(found)[0],
         found.alpha[0][first:],
         found.evidence[0][first:],
     )
@@ -133,7 +184,7 @@ def _gap(fitted: Fitted, content: bytes, m: int) -> float:
     return float(max(gaps))
 
 
-def _example(fitted: Fitted, m: int) -> Tensor:
+def _example(fitted: FittedModel, m: int) -> Tensor:
     """Segments of one made-up bag, as a user would give them."""
     chance, preparation = generator("export", m), fitted.preparation
     shape = (m, *preparation.width)
@@ -156,7 +207,7 @@ def _prepared(preparation: Preparation, rows: Tensor) -> Tensor:
     return rows if preparation.standard is None else preparation.standard.apply(rows)
 
 
-def _place(fitted: Fitted) -> Tensor:
+def _place(fitted: FittedModel) -> Tensor:
     """What stands at the place of the null segment: of texts its word, else nothing yet."""
     width = fitted.preparation.width
     if fitted.preparation.vocabulary is None:
@@ -176,7 +227,7 @@ def _plain(model: nn.Module) -> nn.Module:
     return model
 
 
-def _described(fitted: Fitted) -> dict[str, str]:
+def _described(fitted: FittedModel) -> dict[str, str]:
     preparation = fitted.preparation
     told = {
         "classes": list(fitted.classes),

@@ -1,8 +1,14 @@
 """A fitted run, from its safetensors and its manifest alone."""
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
 
 from foveate.attention.paradigms import Paradigm
 from foveate.bags.bag import Bag
@@ -13,7 +19,7 @@ from foveate.models.focus import AttentionModel
 from foveate.models.nets import pair
 from foveate.records.checkpoint import load_checkpoint
 from foveate.records.record import Array
-from foveate.records.runs import Run, open_run
+from foveate.records.runs import Run
 from foveate.text.models.word_nets import words
 from foveate.training.stack import Stack
 from foveate.trust.explanation import Explained, explain
@@ -22,23 +28,94 @@ from foveate.userdata.estimator import focus_model, inference
 from foveate.userdata.prepare import Preparation
 from foveate.userdata.settings import FitSettings
 
-__all__ = ["PREPARATION", "WEIGHTS", "Fitted", "build_model", "load_fitted", "open_fitted"]
+__all__ = [
+    "PREPARATION",
+    "WEIGHTS",
+    "Component",
+    "Fitted",
+    "FittedModel",
+    "build_model",
+    "open_fitted",
+    "read_fitted",
+    "score_entry",
+]
 
 PREPARATION = "preparation.safetensors"
 WEIGHTS = "weights.safetensors"
 CIFAR = (3, 32, 32)  # tiles that the networks of the papers read
 
 
+class FittedModel(ABC):
+    """What predicts and explains new bags: models of one paradigm, or an ensemble of several.
+
+    Attributes:
+        run: The run it comes from.
+        name: Its name in the run's scores.
+        preparation: What turns a user's collection into the bags that it reads.
+        temperature: At which its probabilities are calibrated.
+    """
+
+    run: Run
+    name: str
+    preparation: Preparation
+    temperature: float
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Names of the classes."""
+        return self.preparation.classes
+
+    def bags(self, collection: Collection, report: PartProgress | None = None) -> Bag:
+        """The bags as the models read them, prepared exactly as in training.
+
+        A null segment, where there is one, is the first segment of every bag.
+        """
+        return self.preparation.apply(collection, report)
+
+    @abstractmethod
+    def explain(
+        self, bag: Bag, report: PartProgress | None = None, *, with_evidence: bool = True
+    ) -> Explained:
+        """Predictions, attention and evidence for prepared bags."""
+
+    def probabilities(self, explained: Explained) -> Array:
+        """Calibrated probabilities of the classes, mean over members, shape (n, C)."""
+        return calibrated(explained.p, self.temperature)
+
+    @property
+    @abstractmethod
+    def components(self) -> "list[Component]":
+        """The parts of the mixture, for export."""
+
+
+class Component(NamedTuple):
+    """One part of a mixture: models of one paradigm, or linear models of pooled segments.
+
+    Args:
+        weight: Its share of the probabilities.
+        temperature: At which its probabilities are calibrated before they are mixed.
+        models: Attention models; empty for linear models.
+        paradigm: Whose inference reads the models.
+        linear: Weights (P, C, d) and biases (P, C) of linear models of the mean segment.
+    """
+
+    weight: float
+    temperature: float
+    models: "list[AttentionModel]"
+    paradigm: Paradigm | None = None
+    linear: tuple[Tensor, Tensor] | None = None
+
+
 @dataclass(frozen=True)
-class Fitted:
-    """Models of one paradigm of a fit, one per seed.
+class Fitted(FittedModel):
+    """Models of one paradigm of a fit, one per seed (and fold).
 
     Args:
         run: The run they come from.
         name: The paradigm's name.
         stack: The models.
         preparation: What turns a user's collection into the bags they read.
-        temperature: Under which probabilities are calibrated on the validation bags.
+        temperature: At which probabilities are calibrated.
     """
 
     run: Run
@@ -49,81 +126,85 @@ class Fitted:
 
     @cached_property
     def models(self) -> list[AttentionModel]:
-        """One model per seed."""
+        """One model per member."""
         return [self.stack.member(i) for i in range(len(self.stack))]
 
     @property
     def paradigm(self) -> Paradigm:
-        """Whose inference the models are read by."""
+        """The paradigm whose inference reads the models."""
         return inference(self.name)
 
     @property
-    def classes(self) -> tuple[str, ...]:
-        """Names of the classes."""
-        return self.preparation.classes
-
-    def bags(self, collection: Collection, report: PartProgress | None = None) -> Bag:
-        """The bags as the models read them, prepared exactly as in training.
-
-        A null segment, where there is one, stands at place 0 of every bag.
-        """
-        return self.preparation.apply(collection, report)
+    def components(self) -> list[Component]:
+        return [Component(1.0, 1.0, self.models, self.paradigm)]
 
     def explain(
         self, bag: Bag, report: PartProgress | None = None, *, with_evidence: bool = True
     ) -> Explained:
-        """What the models make of prepared bags."""
-        tell = None if report is None else lambda done, total: report("reading", done, total)
+        progress = None if report is None else lambda done, total: report("reading", done, total)
         rule = self.paradigm
-        return explain(self.stack, bag, rule, with_evidence=with_evidence, report=tell)
-
-    def probabilities(self, explained: Explained) -> Array:
-        """Calibrated probabilities of the classes, mean over seeds, shape (n, C)."""
-        return calibrated(explained.p, self.temperature)
+        return explain(self.stack, bag, rule, with_evidence=with_evidence, report=progress)
 
 
-def build_model(preparation: Preparation, settings: FitSettings) -> AttentionModel:
-    """An untrained model for prepared bags."""
+def build_model(preparation: Preparation, settings: FitSettings, paradigm: str) -> AttentionModel:
+    """An untrained model for prepared bags.
+
+    Args:
+        preparation: How the bags were prepared.
+        settings: Networks, attention map and averaging layer.
+        paradigm: What it is trained by.
+    """
     classes, shape = len(preparation.classes), preparation.width
+    map = settings.map if inference(paradigm).uses_attention else "uniform"
     if preparation.vocabulary is not None:
         if settings.net not in (None, "words"):
             raise FoveateError(f"texts are read by the net 'words', got '{settings.net}'")
         nets = words(len(preparation.vocabulary), classes, last=settings.layer == "last")
-        return focus_model(nets, settings.map)  # the null segment is a word of its own
+        return focus_model(nets, map)  # the null segment is a word of its own
     usual = "vr23" if shape == CIFAR else "mlp"
     nets = pair(settings.net or usual, shape, classes, settings.layer)
-    return focus_model(nets, settings.map, shape if preparation.null else None)
-
-
-def load_fitted(run: Path | str, paradigm: str | None = None) -> Fitted:
-    """The models of a finished fit.
-
-    Args:
-        run: The run directory, or its name under runs/.
-        paradigm: Which of its paradigms; the one chosen on validation bags unless given.
-    """
-    opened = open_run(run)
-    opened.must_be("fit")
-    if not opened.done:
-        raise FoveateError(f"{opened.path} is not finished: 'foveate resume' goes on with it")
-    return open_fitted(opened, paradigm)
+    return focus_model(nets, map, shape if preparation.null else None)
 
 
 def open_fitted(run: Run, paradigm: str | None = None) -> Fitted:
-    """The models of a fit whose scores are known.
+    """The models of one paradigm of a fit with one split.
 
     Args:
         run: The run; its manifest has scores and choice.
-        paradigm: Which of its paradigms; the one chosen on validation bags unless given.
+        paradigm: Which of its paradigms; the chosen one unless given.
     """
-    manifest = run.manifest
-    name = paradigm or manifest["chosen"]
-    if name not in manifest["scores"]:
-        known = ", ".join(manifest["scores"])
-        raise FoveateError(f"{run.path} has no paradigm '{name}'; it has {known}")
+    name = paradigm or run.manifest["chosen"]
+    entry = score_entry(run, name)
+    seeds = run.manifest["seeds"]
+    return read_fitted(run, name, [run.path / name / WEIGHTS], seeds, entry["temperature"])
+
+
+def read_fitted(
+    run: Run, name: str, files: Sequence[Path], seeds: Sequence[int], temperature: float
+) -> Fitted:
+    """Models of one paradigm from one or more files of weights.
+
+    Args:
+        run: The run.
+        name: The paradigm.
+        files: Files of weights, each with one member per seed.
+        seeds: The seeds of one file.
+        temperature: At which probabilities are calibrated.
+    """
     preparation = Preparation.load(run.path / PREPARATION)
-    settings = FitSettings(**manifest["config"])
-    stack = Stack(lambda: build_model(preparation, settings), manifest["seeds"])
-    tensors, _ = load_checkpoint(run.path / name / WEIGHTS)
+    settings = FitSettings.from_manifest(run.manifest["config"])
+    loaded = [load_checkpoint(path)[0] for path in files]
+    tensors = {key: torch.cat([part[key] for part in loaded]) for key in loaded[0]}
+    members = range(len(seeds) * len(loaded))
+    stack = Stack(lambda: build_model(preparation, settings, name), members)
     stack.load(tensors)
-    return Fitted(run, name, stack, preparation, manifest["scores"][name]["temperature"])
+    return Fitted(run, name, stack, preparation, temperature)
+
+
+def score_entry(run: Run, name: str) -> dict[str, Any]:
+    """The entry of the manifest with the scores of a paradigm, or an error that lists all."""
+    if name not in run.manifest["scores"]:
+        known = ", ".join(run.manifest["scores"])
+        raise FoveateError(f"{run.path} has no paradigm '{name}'; it has {known}")
+    entry: dict[str, Any] = run.manifest["scores"][name]
+    return entry

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from foveate.bags.bag import Bag
     from foveate.io.collection import Collection
     from foveate.trust.explanation import Explained
-    from foveate.userdata.fitted import Fitted
+    from foveate.userdata.fitted import FittedModel
 
 __all__ = ["GalleryBag", "gallery_bags", "load_gallery", "pick_gallery_bags", "save_gallery"]
 
@@ -56,7 +56,7 @@ class GalleryBag:
 
 
 def gallery_bags(
-    fitted: "Fitted",
+    fitted: "FittedModel",
     collection: "Collection",
     bag: "Bag",
     explained: "Explained",
@@ -96,7 +96,9 @@ def gallery_bags(
     return found
 
 
-def pick_gallery_bags(fitted: "Fitted", collection: "Collection", bag: "Bag") -> list[GalleryBag]:
+def pick_gallery_bags(
+    fitted: "FittedModel", collection: "Collection", bag: "Bag"
+) -> list[GalleryBag]:
     """A few bags for a report: mistakes first, then the surest of each class in turn."""
     explained = fitted.explain(bag)
     p, y = fitted.probabilities(explained), bag.y.numpy()

@@ -13,7 +13,7 @@ from foveate.io.collection import Collection
 from foveate.records.record import Array, write_atomically
 from foveate.trust.explanation import Explained
 from foveate.types import PartProgress
-from foveate.userdata.fitted import Fitted
+from foveate.userdata.fitted import FittedModel
 from foveate.userdata.shift import compare, load_summary
 
 __all__ = [
@@ -46,7 +46,7 @@ class Answer(NamedTuple):
 
 
 def answer(
-    fitted: Fitted,
+    fitted: FittedModel,
     collection: Collection,
     report: PartProgress | None = None,
     *,
@@ -65,7 +65,7 @@ def answer(
     return Answer(bag, explained, fitted.probabilities(explained))
 
 
-def warn_of_shift(fitted: Fitted, collection: Collection) -> tuple[str, ...] | None:
+def warn_of_shift(fitted: FittedModel, collection: Collection) -> tuple[str, ...] | None:
     """Warn of differences from the training bags.
 
     Args:
@@ -85,7 +85,7 @@ def warn_of_shift(fitted: Fitted, collection: Collection) -> tuple[str, ...] | N
 
 
 def bags_table(
-    fitted: Fitted,
+    fitted: FittedModel,
     collection: Collection,
     found: Answer,
     unusual: Sequence[str] | None = None,
@@ -122,7 +122,7 @@ def bags_table(
 
 
 def segments_table(
-    fitted: Fitted,
+    fitted: FittedModel,
     collection: Collection,
     found: Answer,
     unusual: Sequence[str] | None = None,

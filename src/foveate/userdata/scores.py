@@ -6,7 +6,7 @@ from foveate.metrics.calibration import calibration_error
 from foveate.metrics.intervals import Interval
 from foveate.types import Array
 
-__all__ = ["MEASURES", "mean_probability", "scores"]
+__all__ = ["MEASURES", "auroc_difference", "mean_probability", "scores"]
 
 DRAWS = 1000
 MEASURES = ("balanced_accuracy", "accuracy", "auroc", "log_loss", "calibration_error")
@@ -36,6 +36,22 @@ def scores(p: Array, y: Array, group: Array | None = None, *, seed: int = 0) -> 
     }
     intervals = {name: _interval(values) for name, values in found.items()}
     return {**intervals, "calibration_error": Interval(calibration_error(p, y), None, None)}
+
+
+def auroc_difference(
+    p: Array, q: Array, y: Array, group: Array | None = None, *, seed: int = 0
+) -> Interval:
+    """AUROC of p minus AUROC of q on the same bags, with a 95 % interval by paired bootstrap.
+
+    Args:
+        p: Probabilities of one classifier, shape (n, C).
+        q: Probabilities of another, shape (n, C).
+        y: Labels, shape (n,).
+        group: Groups, shape (n,).
+        seed: Decides the resamples.
+    """
+    weights = np.vstack([np.ones(len(y)), _resampled(len(y), group, seed)])
+    return _interval(_auroc(p, y, weights) - _auroc(q, y, weights))
 
 
 def _resampled(n: int, group: Array | None, seed: int) -> Array:

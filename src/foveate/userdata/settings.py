@@ -1,28 +1,55 @@
 """Settings of a fit: every field is a flag of ``foveate fit`` and an entry of its manifest."""
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from foveate.settings import Count, NonNegative, Positive, Settings, Words
+from foveate.settings import Count, NonNegative, Positive, Settings, Share, Words
 from foveate.training.plan import default_paradigms
 
-__all__ = ["FitSettings"]
+__all__ = ["FitSettings", "mixed_paradigms"]
+
+MIXED = ("lvml", "soft", "max", "presence")  # of these, what is registered is fitted by default
+
+
+def mixed_paradigms() -> tuple[str, ...]:
+    """Names of the paradigms whose mixture answers by default."""
+    from foveate.attention.paradigms import PARADIGMS
+
+    return tuple(name for name in MIXED if name in PARADIGMS)
 
 
 class FitSettings(Settings):
-    """How a user's bags are fitted."""
+    """How a user's bags are fitted.
 
-    paradigms: Annotated[Words, Field(min_length=1)] = Field(default_factory=default_paradigms)
-    """Ways to train, compared on the same bags; unless given, those that are raced by default."""
+    Some defaults depend on ``folds``: with one split (``folds=1``) they are those of version 0.1.
+
+    Example:
+        >>> FitSettings(folds=1).lr, FitSettings().lr, FitSettings(folds=1, lr=0.01).lr
+        (0.001, 0.003, 0.01)
+    """
+
+    folds: Count = 5
+    """Folds of cross-fitting; 1 draws one training, one validation and one test part instead."""
+    repeats: Count = 1
+    """How often folds are drawn."""
+    test_share: Share = 0.0
+    """Share of the bags that only test the final ensemble; a --split column names them itself."""
+    paradigms: Annotated[Words, Field(min_length=1)] = Field(default_factory=mixed_paradigms)
+    """Ways to train, compared on the same bags; a pooling family unless given."""
     seeds: Count = 3
-    """Models of each, whose probabilities are averaged."""
+    """Models of each (in each fold), whose probabilities are averaged."""
     epochs: Count | None = None
-    """Passes over the training bags; as many as make 1,500 steps, from 20 to 300, unless given."""
+    """Passes over the training bags at most; by the number of bags unless given."""
     batch: Count = 32
     """Bags per step."""
-    lr: Positive = 1e-3
+    lr: Positive = 3e-3
     """Learning rate of Adam."""
+    weight_decay: NonNegative = 1e-3
+    """L2 penalty on all weights."""
+    patience: Count | None = 20
+    """Epochs without a lower loss on inner validation bags before a model stops."""
     net: str | None = None
     """Networks for f and g; by what a segment is unless given."""
     map: str = "softmax"
@@ -31,7 +58,7 @@ class FitSettings(Settings):
     """Where segments are averaged: zeroth, or f's last hidden layer."""
     choose: Literal["accuracy", "attention"] = "accuracy"
     """What decides: accuracy, or of those about as accurate the attention most to be trusted."""
-    class_weight: Literal["balanced", "none"] = "balanced"
+    class_weight: Literal["balanced", "none"] = "none"
     """Weigh bags by the rarity of their class, or not."""
     standardise: bool = True
     """Standardise columns by their mean and spread over the training bags."""
@@ -47,3 +74,32 @@ class FitSettings(Settings):
     """Decides which bags are held out."""
     save_seconds: NonNegative = 5.0
     """Time between checkpoints."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _defaults_of_one_split(cls, given: Any) -> Any:
+        if isinstance(given, dict) and given.get("folds") in (1, "1"):
+            return {**_one_split(), **given}
+        return given
+
+    @model_validator(mode="after")
+    def _one_split_has_no_repeats(self) -> Self:
+        if self.folds == 1 and (self.repeats > 1 or self.test_share):
+            raise ValueError("repeats and test-share need folds: set --folds to 2 or more")
+        return self
+
+    @classmethod
+    def from_manifest(cls, config: Mapping[str, Any]) -> Self:
+        """The settings of a run; runs of version 0.1 have one split and do not name it."""
+        return cls(**{"folds": 1, **config})
+
+
+def _one_split() -> dict[str, Any]:
+    """Defaults of a fit with one split, as in version 0.1."""
+    return {
+        "paradigms": default_paradigms(),
+        "lr": 1e-3,
+        "weight_decay": 0.0,
+        "patience": None,
+        "class_weight": "balanced",
+    }

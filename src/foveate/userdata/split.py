@@ -27,6 +27,7 @@ __all__ = [
     "held_out",
     "keep_split",
     "linked_bags",
+    "named_parts",
     "resumed_split",
     "split_bags",
     "stored_split",
@@ -170,7 +171,7 @@ def split_bags(collection: Collection, seed: int = 0) -> Split:
         raise FoveateError(f"{collection.source} has no labels to learn from")
     if len(collection.classes) < 2:
         raise FoveateError(f"{collection.source} must have two classes, got {collection.classes}")
-    named = _named(collection)
+    named = named_parts(collection)
     if named is not None:
         split = _from_names(collection, named, seed)
     else:
@@ -182,7 +183,8 @@ def split_bags(collection: Collection, seed: int = 0) -> Split:
     return split
 
 
-def _named(collection: Collection) -> NDArray[np.str_] | None:
+def named_parts(collection: Collection) -> NDArray[np.str_] | None:
+    """The part of each bag that the data name, shape (n,); None if they name none."""
     if collection.split is None:
         return None
     for i, name in enumerate(collection.split):

@@ -17,7 +17,7 @@ from foveate.userdata.settings import FitSettings
 
 if TYPE_CHECKING:
     from foveate.io.collection import Collection
-    from foveate.userdata.fitted import Fitted
+    from foveate.userdata.fitted import FittedModel
 
 __all__ = ["explain_command", "export_command", "fit_command", "predict_command"]
 
@@ -185,8 +185,8 @@ def export_command(
     onnx
         The file to write.
     """
+    from foveate.userdata.ensemble import load_fitted
     from foveate.userdata.export import export_onnx
-    from foveate.userdata.fitted import load_fitted
 
     check_outputs(onnx, overwrite=overwrite)
     worst = export_onnx(load_fitted(run, paradigm), onnx)
@@ -195,10 +195,10 @@ def export_command(
 
 def _loaded(
     run: Path, data: Path, columns: Columns | None, paradigm: str | None, report: Any
-) -> "tuple[Fitted, Collection]":
+) -> "tuple[FittedModel, Collection]":
     """The models, and new bags read as those of the fit were, but for flags that are given."""
     from foveate.io.check import require_sound
-    from foveate.userdata.fitted import load_fitted
+    from foveate.userdata.ensemble import load_fitted
     from foveate.userdata.source import Origin
 
     fitted = load_fitted(run, paradigm)

@@ -18,6 +18,7 @@ def lab_command(
     token_file: Path | None = None,
     open: Annotated[bool, Parameter(name="--open", negative="--no-open")] = True,
     runs: Path | None = None,
+    export: Path | None = None,
 ) -> None:
     """See attention learn, in the browser.
 
@@ -36,6 +37,8 @@ def lab_command(
         Open a browser.
     runs
         The folder of runs; runs/ unless given.
+    export
+        Write the interactive explanation as static pages into this folder, and end.
     """
     import os
 
@@ -48,8 +51,15 @@ def lab_command(
     if not token and host not in ("127.0.0.1", "localhost", "::1"):
         raise FoveateError(f"others could reach {host}: a lab without a token needs loopback")
     try:
+        from foveate.lab.export import export_pages
         from foveate.lab.server.serving import serve
         from foveate.lab.server.token import resolve_token
     except ModuleNotFoundError as error:
         raise FoveateError(f"the lab needs {error.name}: pip install 'foveate[lab]'") from None
+    if export is not None:
+        size = export_pages(export)
+        print(
+            f"{export / 'index.html'} and its files, {size / 1e6:.1f} MB: any web server serves it"
+        )
+        return
     serve(host, port, resolve_token(token_file) if token else None, open_browser=open)

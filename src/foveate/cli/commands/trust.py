@@ -3,7 +3,7 @@
 import json
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from foveate.cli.command_line import this_command
 from foveate.cli.flags import ColumnFlags, Json, given
@@ -15,6 +15,7 @@ from foveate.records.runs import Run, open_run
 
 if TYPE_CHECKING:
     from foveate.jobs.job import TrainedPart
+    from foveate.records.record import Record
     from foveate.trust.auditor import Audit
     from foveate.trust.examine import Trust
 
@@ -33,7 +34,7 @@ def trust_command(
     paradigm: str | None = None,
     absent: str | None = None,
     relevant: int | None = None,
-    evidence: Literal["A", "B"] | None = None,
+    evidence: str | None = None,
     as_json: Json = False,
 ) -> None:
     """Say whether the attention of trained models can be trusted, and for which classes.
@@ -54,7 +55,8 @@ def trust_command(
     relevant
         How many segments of a bag may be evidence; inferred unless given.
     evidence
-        Which kind of evidence is meant, where a verdict names two.
+        Which kind of evidence is meant, where a verdict names two: A or B, or by class as
+        CLASS=A,CLASS=B.
     as_json
         Print everything as JSON.
     """
@@ -64,10 +66,10 @@ def trust_command(
     opened = open_run(run)
     job = open_trained(opened)
     new = None if data is None else NewBags(data, given(columns))
-    names = _paradigms(opened, paradigm)
+    records = job.model_records(opened)
+    names = _paradigms(opened, records, paradigm)
     empty = tuple(word.strip() for word in absent.split(",")) if absent else ()
-    records = opened.records()
-    flags = _Flags(empty, relevant, evidence, tuple(records))
+    flags = _Flags(empty, relevant, _meant(evidence), tuple(records))
     results: list[Trust] = []
     shared: Audit | None = None
     with progress_of(quiet=True) as report:
@@ -76,7 +78,7 @@ def trust_command(
             shared = _audited(part) if shared is None else shared
             results.append(_examined(part, flags, shared, overfits(records[part.name])))
             report("examining", len(results), len(names))
-    advice = compare(results, opened.manifest.get("chosen"))
+    advice = compare(results, _main_paradigm(opened))
     _write(opened, results, data, advice)
     if as_json:
         print(json.dumps([trust.to_json() for trust in results], ensure_ascii=False))
@@ -89,22 +91,37 @@ class _Flags(NamedTuple):
 
     absent: tuple[str, ...]
     relevant: int | None
-    evidence: str | None
+    evidence: str | dict[str, str] | None
     tried: tuple[str, ...]
 
 
-def _paradigms(run: Run, wanted: str | None) -> list[str]:
+def _meant(text: str | None) -> str | dict[str, str] | None:
+    """The kinds of evidence that are meant, for all classes or by class."""
+    if text is None or "=" not in text:
+        return text
+    pairs = [part.strip().rpartition("=") for part in text.split(",")]
+    return {name: kind for name, _, kind in pairs}
+
+
+def _paradigms(run: Run, records: "dict[str, Record]", wanted: str | None) -> list[str]:
     """The parts to examine, sound ones alone; the one that a fit chose comes first."""
-    records = run.records()
     lost = {name for name, record in records.items() if diverged(record)}
     parts = [name for name in records if _has_attention(name) and name not in lost]
     if wanted in lost or (lost and not parts):
         raise FoveateError(f"{run.path}: {divergence(records)}")
     if wanted is None:
-        return sorted(parts, key=lambda name: name != run.manifest.get("chosen"))
+        return sorted(parts, key=lambda name: name != _main_paradigm(run))
     if wanted not in parts:
         raise FoveateError(f"{run.path} has no paradigm '{wanted}'; it has {', '.join(parts)}")
     return [wanted]
+
+
+def _main_paradigm(run: Run) -> str | None:
+    """The paradigm that a fit chose; of a mixture, the one with the largest weight."""
+    attention = run.manifest["config"].get("paradigms", ())
+    weights = {k: w for k, w in run.manifest.get("weights", {}).items() if k in attention}
+    chosen: str | None = run.manifest.get("chosen")
+    return max(weights, key=lambda name: weights[name]) if weights else chosen
 
 
 def _has_attention(name: str) -> bool:
@@ -131,7 +148,7 @@ def _examined(
     from foveate.trust.examine import examine
 
     return examine(
-        part.stack,
+        part.models,
         part.name,
         part.bags,
         part.classes,
@@ -155,7 +172,7 @@ def _write(run: Run, found: "list[Trust]", data: Path | None, advice: tuple[str,
     kept = {
         "source": "the run's own held-out bags" if data is None else data.name,
         "command": this_command(),
-        "chosen": run.manifest.get("chosen"),
+        "chosen": _main_paradigm(run),
         "advice": list(advice),
         "found": [t.to_json() for t in found],
     }
@@ -215,4 +232,4 @@ def _measured(own: dict[str, Any]) -> str:
 
 def _marked(run: Run, paradigm: str) -> str:
     """A paradigm's name, with a star where it is the one that the fit chose."""
-    return f"{paradigm} *" if paradigm == run.manifest.get("chosen") else paradigm
+    return f"{paradigm} *" if paradigm == _main_paradigm(run) else paradigm

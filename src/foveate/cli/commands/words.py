@@ -72,8 +72,8 @@ def diagnose_command(
     data: Any = _read_either(file, target_file, text, label, source, target, _listed(classes))
     pairs = hasattr(data, "source_vocabulary")
     sides, words = _sides(data, pairs)
-    with progress_of(quiet=True) as tell:
-        found = diagnose(*sides, words, seed=seed, report=lambda *at: tell("controls", *at))
+    with progress_of(quiet=True) as progress:
+        found = diagnose(*sides, words, seed=seed, report=lambda *at: progress("controls", *at))
     if page:
         from foveate.report.pages.diagnosis import write_diagnosis_page
 

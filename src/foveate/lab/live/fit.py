@@ -17,7 +17,6 @@ from foveate.records.record import write_atomically
 if TYPE_CHECKING:
     from foveate.io.collection import Collection
     from foveate.records.runs import Run
-    from foveate.userdata.fitted import Fitted
     from foveate.userdata.source import Origin
 
 __all__ = ["Progress", "fit_uploaded_bags"]
@@ -187,8 +186,12 @@ def _fit(
         progress.set(part, done, total)
         channel.poll_commands(send_frame)
 
-    settings = FitSettings(
-        paradigms=wanted.paradigms, seeds=wanted.seeds, epochs=wanted.epochs, choose="attention"
+    settings = FitSettings(  # one split: quick, and its test bags are examined
+        folds=1,
+        paradigms=wanted.paradigms,
+        seeds=wanted.seeds,
+        epochs=wanted.epochs,
+        choose="attention",
     )
     run = start_fit(
         collection, settings, origin=origin, report=report, command=f"foveate fit {name}"
@@ -207,7 +210,8 @@ def _examine_all(
     """Examine every paradigm on the test bags; the chosen one comes first in ``trust.json``."""
     from foveate.report.pages.trust import write_trust_page
     from foveate.trust.examine import examine
-    from foveate.userdata.fitted import load_fitted
+    from foveate.userdata.ensemble import load_fitted
+    from foveate.userdata.fitted import Fitted
 
     known = None if test.known is None else test.known.numpy()
     chosen = run.manifest["chosen"]
@@ -217,6 +221,7 @@ def _examine_all(
     for k, paradigm in enumerate(order):
         report(EXAMINING, k, len(order))
         fitted = load_fitted(run.path, paradigm)
+        assert isinstance(fitted, Fitted)  # one split has no ensemble
         trust = examine(fitted.stack, paradigm, fitted.bags(test), fitted.classes, known=known,
                         absent=absent, name=paradigm)  # fmt: skip
         found.append(trust.to_json())
@@ -231,11 +236,11 @@ def _examine_all(
 def _write_tables(run: "Run", test: "Collection", name: str) -> None:
     """What the chosen model says of every test bag and every segment, as tables and as a page."""
     from foveate.report.pages.explain import write_explain_page
-    from foveate.userdata.fitted import load_fitted
+    from foveate.userdata.ensemble import load_fitted
     from foveate.userdata.gallery import gallery_bags
     from foveate.userdata.predict import answer, bags_table, segments_table, write_table
 
-    fitted: Fitted = load_fitted(run.path)
+    fitted = load_fitted(run.path)
     answers = answer(fitted, test)
     write_table(run.path / "bags.csv", bags_table(fitted, test, answers))
     write_table(run.path / "segments.csv", segments_table(fitted, test, answers))

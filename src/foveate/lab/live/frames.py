@@ -94,6 +94,11 @@ class FrameBuilder:
             return shown | self._plane(score[outside:], p[outside:], alpha, focused)
         return shown | {"examples": self._readings(alpha, log_p, focused)}
 
+    def plane_values(self, stack: Stack, member: Tensor) -> tuple[Array, Array]:
+        """Focus score (cells²,) and class probabilities (cells², C) over the plane of a task."""
+        score, p = self._alone(stack, member)
+        return score[len(self.background) :], p[len(self.background) :]
+
     def _alone(self, stack: Stack, member: Tensor) -> tuple[Array, Array]:
         """Focus score (N,) and class probabilities (N, C) of single segments.
 

@@ -78,8 +78,12 @@ def edit(change: dict[str, Any] = Body()) -> Response:  # noqa: B008
 
 def _fit(name: str) -> Run:
     run = run_by_name(name)
-    if run.manifest["kind"] != "fit" or not run.done:
-        raise not_found("there is no such fit, or it is not finished")
+    try:
+        run.must_be("fit")
+    except FoveateError:
+        raise not_found("there is no such fit") from None
+    if not run.done:
+        raise not_found("the fit is not finished")
     return run
 
 

@@ -14,6 +14,8 @@ from foveate.records.runs import Run
 from foveate.report.drawing.bag_panels import bag_view
 from foveate.report.examples import bag_examples
 from foveate.report.next_steps import fit_steps
+from foveate.report.pages.cross_fit import cross_fit_context
+from foveate.report.pages.score_cells import COLUMNS, score_cell
 from foveate.report.rendering import render_page
 from foveate.report.sentences import count_of, glossary
 from foveate.report.setup_tables import setup_tables, unfinished
@@ -22,12 +24,6 @@ from foveate.userdata.scores import mean_probability
 
 __all__ = ["fit_page", "write_fit_report"]
 
-COLUMNS = {
-    "balanced_accuracy": ("Balanced accuracy, %", 100, 1),
-    "auroc": ("AUROC", 1, 3),
-    "log_loss": ("Log loss, nats", 1, 3),
-    "calibration_error": ("Calibration error", 1, 3),
-}
 ATTENTION = "Attention, label-free score (0 to 1)"
 TERMS = ("FT", "SAIF")  # of the glossary; used by a fit with known relevance
 
@@ -40,54 +36,67 @@ def write_fit_report(run: Run, path: Path) -> Path:
 
 def fit_page(run: Run) -> str:
     """The report of a fit, finished or not."""
+    if run.manifest["config"].get("folds", 1) > 1:
+        context = {**_context(run), **cross_fit_context(run)}
+        return render_page("cross_fit.html", **context)
+    return render_page("fit.html", **_context(run), **_split_context(run))
+
+
+def _context(run: Run) -> dict[str, Any]:
+    """What the templates of all fits need."""
     records, manifest = run.records(), run.manifest
-    named = {label(k): record for k, record in records.items()}
+    # Records without focus scores are those of baselines.
+    named = {label(k): record for k, record in records.items() if "s" in record.final}
     chosen, name = manifest.get("chosen"), run.path.resolve().name
     classes = [str(name) for name in manifest["classes"]]
     bags = load_gallery(run.path / "gallery.npz")
     views = [bag_view(bag, classes, manifest["columns"], f"bag-{k}") for k, bag in enumerate(bags)]
-    return render_page(
-        "fit.html",
-        title=f"Fit of {manifest['label']}",
-        unfinished=unfinished(run, records),
-        diverged=divergence(named),
-        silent=dead_focus_warning(named),
-        name=name,
-        lead=_lead(manifest) if chosen else "",
-        chosen=chosen,
-        rule=manifest["rule"],
-        rows=[
-            _row(name, scores, name == chosen, records.get(name))
-            for name, scores in manifest.get("scores", {}).items()
-        ],
-        groups=manifest["sizes"]["groups"] is not None,
-        examples=bag_examples(views) if chosen else [],
-        steps=fit_steps(manifest, name, done=run.done),
-        headings=[heading for heading, _, _ in COLUMNS.values()],
-        attention=ATTENTION if manifest["config"].get("choose") == "attention" else "",
-        data=_data(manifest),
-        warnings=manifest.get("warnings", ()),
-        forced=manifest.get("forced", ()),
-        roles=_roles(manifest),
-        counts=manifest["sizes"]["bags of class"],
-        classes=classes,
-        seeds=len(manifest["seeds"]),
-        charts=_charts(records, chosen, manifest),
-        temperature=f"{manifest['scores'][chosen]['temperature']:.2f}" if chosen else "",
-        curves=_curves(records),
-        bags=views,
-        kind="features" if views and "ranked" in views[0] else manifest["data"]["kind"],
-        relevant=any(bag.z is not None for bag in bags),
-        words=[(word, meaning) for word, meaning in glossary() if word in TERMS]
-        if any("ft" in record.values for record in records.values())
-        else [],
-        setup=setup_tables(run, name, records),
-        command=manifest.get("command") or "",
-        label=label,
-        colour=colour,
-        for_=FOR,
-        against=AGAINST,
-    )
+    return {
+        "title": f"Fit of {manifest['label']}",
+        "unfinished": unfinished(run, records),
+        "diverged": divergence(named),
+        "silent": dead_focus_warning(named),
+        "name": name,
+        "chosen": chosen,
+        "rule": manifest["rule"],
+        "groups": manifest["sizes"]["groups"] is not None,
+        "examples": bag_examples(views) if chosen else [],
+        "steps": fit_steps(manifest, name, done=run.done),
+        "data": _data(manifest),
+        "warnings": manifest.get("warnings", ()),
+        "forced": manifest.get("forced", ()),
+        "roles": _roles(manifest),
+        "counts": manifest["sizes"]["bags of class"],
+        "classes": classes,
+        "seeds": len(manifest["seeds"]),
+        "bags": views,
+        "kind": "features" if views and "ranked" in views[0] else manifest["data"]["kind"],
+        "relevant": any(bag.z is not None for bag in bags),
+        "setup": setup_tables(run, name, records),
+        "command": manifest.get("command") or "",
+        "label": label,
+        "colour": colour,
+        "for_": FOR,
+        "against": AGAINST,
+    }
+
+
+def _split_context(run: Run) -> dict[str, Any]:
+    """What the template of a fit with one split needs beyond that of any fit."""
+    records, manifest = run.records(), run.manifest
+    chosen, scores = manifest.get("chosen"), manifest.get("scores", {})
+    focused = any("ft" in record.values for record in records.values())
+    return {
+        "lead": _lead(manifest) if chosen else "",
+        "rows": [_row(k, entry, k == chosen, records.get(k)) for k, entry in scores.items()],
+        "headings": [heading for heading, _, _ in COLUMNS.values()],
+        "attention": ATTENTION if manifest["config"].get("choose") == "attention" else "",
+        "charts": _charts(records, chosen, manifest),
+        "temperature": f"{scores[chosen]['temperature']:.2f}" if chosen else "",
+        "curves": _curves(records),
+        "gallery_title": "",
+        "words": [(word, text) for word, text in glossary() if word in TERMS] if focused else [],
+    }
 
 
 def _roles(manifest: Mapping[str, Any]) -> list[tuple[str, str, str]]:
@@ -117,8 +126,8 @@ def _row(
     """One row of the tables of results."""
     cells = []
     for key, (_, factor, places) in COLUMNS.items():
-        cells.append(_number(scores["validation"][key], factor, places, interval=False))
-        cells.append(_number(scores["test"][key], factor, places))
+        cells.append(score_cell(scores["validation"][key], factor, places, interval=False))
+        cells.append(score_cell(scores["test"][key], factor, places))
     accuracy = 100 * np.array(scores["test_accuracy_of_seeds"])
     seeds = f"{accuracy.min():.1f} to {accuracy.max():.1f}"
     return {
@@ -137,17 +146,6 @@ def _correct(record: Record | None) -> str:
         return "–"
     p, y = mean_probability(record.final["test_log_p"]), record.final["test_y"]
     return count_of(int((p.argmax(1) == y).sum()), len(y))
-
-
-def _number(value: Sequence[float | None], factor: int, places: int, interval: bool = True) -> str:
-    """A score with its interval, unless all bootstrap samples are equal."""
-    mean, low, high = value
-    if mean is None or not np.isfinite(mean):
-        return "–"
-    text = f"{factor * mean:.{places}f}"
-    if low is None or high is None or low == high or not interval:
-        return text
-    return f"{text} [{factor * low:.{places}f}, {factor * high:.{places}f}]"
 
 
 def _data(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -1,6 +1,6 @@
-"""The page of a verdict on attention: the verdict first, then the evidence, then what to do."""
+"""The page of a verdict on attention: verdict, six questions, bags, next steps; then evidence."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from foveate.charts.palette import colour, label
@@ -9,6 +9,14 @@ from foveate.report.rendering import page_writer, render_page
 __all__ = ["MEASURES", "trust_page", "write_trust_page"]
 
 LEVELS = {"trust": "good", "trust with care": "warn", "do not trust": "bad", "cannot tell": "none"}
+
+SIGNS = {
+    "good": ("✓", "good"),
+    "fair": ("~", "warn"),
+    "bad": ("✗", "bad"),
+    "unknown": ("?", "none"),
+}
+FEW = 15  # known bags below which counts are shown
 
 EVIDENCE = {
     "accuracy": ("Accuracy", "as the models are read", None),
@@ -56,6 +64,7 @@ def trust_page(kept: Mapping[str, Any], *, name: str) -> str:
         title=f"Can the attention on {name} be trusted?",
         source=kept["source"],
         command=kept["command"],
+        advice=kept.get("advice", []),
         views=[
             _view(found) | {"chosen": found["paradigm"] == kept.get("chosen")}
             for found in kept["found"]
@@ -88,6 +97,11 @@ def _view(found: Mapping[str, Any]) -> dict[str, Any]:
         "members": found["members"],
         "bags": found["bags"],
         "relevant": found["relevant"],
+        "relevant_from": found.get("relevant_from", "declared"),
+        "sampled": _sampled(found.get("audited")),
+        "questions": [_question(answer) for answer in found.get("answers", {}).values()],
+        "examples": [_example(bag, found["classes"]) for bag in found.get("examples", [])],
+        "kinds": [kind for own in found["by_class"] for kind in _kinds(own)],
         "classes": [_class(own) for own in found["by_class"]],
         "evidence": _evidence(found["evidence"]),
         "measures": _measures(where) if where else [],
@@ -106,11 +120,60 @@ def _class(own: Mapping[str, Any]) -> dict[str, Any]:
         "said": verdict["said"],
         "bags": own["bags"],
         "accuracy": _percent(own["accuracy"]),
-        "estimate": "–" if verdict["grade"] == "cannot tell" else _percent(own["estimate"]),
-        "measured": _interval(own["measured"]) if own["measured"] else "–",
-        "unattended": "–" if own["unattended"] is None else f"{own['unattended']:.2f}",
+        "estimate": _beside_chance(_percent(own["estimate"]), own.get("chance")),
+        "measured": _measured(own),
+        "model_score": "–" if own.get("model_score") is None else f"{own['model_score']:.2f}",
         "seeds": _percent(own["marks"]["seeds"]),
     }
+
+
+def _beside_chance(value: str, chance: float | None) -> str:
+    return value if value == "–" or chance is None else f"{value}, chance {_percent(chance)}"
+
+
+def _measured(own: Mapping[str, Any]) -> str:
+    """Measured FT: a count where few bags are known, its interval, and its chance level."""
+    if not own["measured"]:
+        return "–"
+    known, text = own["known"], _interval(own["measured"])
+    if known < FEW:
+        text = f"{own['measured']['mean'] * known:.0f} of {known}, {text}"
+    return _beside_chance(text, own.get("measured_chance"))
+
+
+def _question(answer: Mapping[str, Any]) -> dict[str, Any]:
+    sign, level = SIGNS[answer["mark"]]
+    return {**answer, "sign": sign, "level": level}
+
+
+def _example(bag: Mapping[str, Any], classes: Sequence[str]) -> dict[str, Any]:
+    """A bag by its name, and in words what the models make of it."""
+    said, true = classes[bag["predicted"]], classes[bag["class"]]
+    text = f"{bag['kind']}: '{true}'" + ("" if said == true else f" read as '{said}'")
+    seen = f"segment {bag['segment']}, evidence with probability {bag['evidence']:.2f}"
+    return {**bag, "text": f"{text}; looks at {seen}"}
+
+
+def _kinds(own: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The kinds of evidence of a class, where there are two and none was chosen."""
+    kinds = own.get("answers", {}).get("kinds")
+    if not kinds or not kinds["several"] or kinds["chosen"]:
+        return
+    shares = dict(zip(("A", "B"), kinds["attended"], strict=True))
+    rows = [
+        (name, "; ".join(f"bag {bag}, segment {segment}" for bag, segment in examples))
+        for name, examples in kinds["examples"].items()
+    ]
+    looked = " and ".join(f"{_percent(share)} at kind {name}" for name, share in shares.items())
+    text = f"The models look {looked}; answer with --evidence '{own['name']}=A' or '=B'."
+    yield {"name": own["name"], "attended": text, "rows": rows}
+
+
+def _sampled(audited: Mapping[str, int] | None) -> str:
+    """How many bags were audited, where not all were."""
+    if not audited or audited["bags"] >= audited["of_bags"]:
+        return ""
+    return f"Audited: {audited['bags']} of {audited['of_bags']} bags, drawn at random."
 
 
 def _evidence(evidence: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:

@@ -1,28 +1,65 @@
 """The results of a fit as a table for the terminal."""
 
-from typing import Any
-
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from foveate.metrics.faults import dead_focus_warning, divergence
 from foveate.records.runs import Run
+from foveate.report.pages.cross_fit import cross_fit_lead
+from foveate.report.pages.score_cells import score_cell
 
 __all__ = ["print_fit"]
 
 
+HEADINGS = {
+    "balanced_accuracy": "balanced accuracy, %",
+    "auroc": "AUROC",
+    "log_loss": "log loss",
+}
+
+
 def print_fit(run: Run) -> None:
     """Print the scores of all paradigms, the choice, and where the page is."""
+    if run.manifest["config"].get("folds", 1) > 1:
+        _print_cross_fit(run)
+    else:
+        _print_split(run)
+    print(f"report: {run.path / 'report.html'}")
+    print(f"next: 'foveate trust {run.path}' says whether its attention can be trusted")
+
+
+def _print_cross_fit(run: Run) -> None:
+    manifest = run.manifest
+    parts = {"out_of_fold": "out of fold", "test": "test"}
+    scores = manifest["scores"]
+    there = [part for part in parts if part in next(iter(scores.values()))]
+    table = Table(title=f"{escape(manifest['label'])}: {manifest['sizes']['bags']} bags")
+    table.add_column("model")
+    table.add_column("weight", justify="right")
+    for heading in HEADINGS.values():
+        for part in there:
+            table.add_column(f"{heading}\n{parts[part]} [95 %]", justify="right")
+    for name, entry in scores.items():
+        weight = manifest["weights"].get(name)
+        cells = ["" if weight is None else f"{weight:.2f}"]
+        for key in HEADINGS:
+            factor, places = (100, 1) if key == "balanced_accuracy" else (1, 3)
+            cells += [score_cell(entry[part][key], factor, places) for part in there]
+        table.add_row(f"{name} *" if name == manifest["chosen"] else name, *cells)
+    Console(width=None if Console().is_terminal else 160).print(table)
+    records = {name: r for name, r in run.records().items() if "s" in r.final}
+    if lost := divergence(records):
+        print(f"warning: not compared, for {lost}")
+    print(cross_fit_lead(manifest))
+    print(f"* new bags are predicted by {manifest['rule']}")
+
+
+def _print_split(run: Run) -> None:
     manifest = run.manifest
     table = Table(title=f"{escape(manifest['label'])}: {manifest['sizes']['bags']} bags")
     table.add_column("paradigm")
-    headings = {
-        "balanced_accuracy": "balanced accuracy, %",
-        "auroc": "AUROC",
-        "log_loss": "log loss",
-    }
-    for heading in headings.values():
+    for heading in HEADINGS.values():
         table.add_column(f"{heading}\nvalidation", justify="right")
         table.add_column(f"{heading}\ntest [95 %]", justify="right")
     by_attention = manifest["config"].get("choose") == "attention"
@@ -30,10 +67,10 @@ def print_fit(run: Run) -> None:
         table.add_column("attention\nvalidation", justify="right")
     for name, own in manifest["scores"].items():
         cells = []
-        for key in headings:
+        for key in HEADINGS:
             factor, places = (100, 1) if key == "balanced_accuracy" else (1, 3)
             cells.append(f"{factor * own['validation'][key][0]:.{places}f}")
-            cells.append(_interval(own["test"][key], factor, places))
+            cells.append(score_cell(own["test"][key], factor, places))
         if by_attention:
             cells.append(f"{own['attention_score']:.2f}")
         table.add_row(f"{name} *" if name == manifest["chosen"] else name, *cells)
@@ -48,12 +85,3 @@ def print_fit(run: Run) -> None:
     if lost := dead_focus_warning(records):
         print(f"warning: {lost}")
     print(f"* {manifest['chosen']} is chosen: {manifest['rule']}")
-    print(f"report: {run.path / 'report.html'}")
-    print(f"next: 'foveate trust {run.path}' says whether its attention can be trusted")
-
-
-def _interval(value: Any, factor: int, places: int) -> str:
-    mean, low, high = value
-    if low is None:
-        return f"{factor * mean:.{places}f}"
-    return f"{factor * mean:.{places}f} [{factor * low:.{places}f}, {factor * high:.{places}f}]"

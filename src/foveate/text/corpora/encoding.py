@@ -3,6 +3,7 @@
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 import numpy as np
@@ -70,6 +71,17 @@ class Raw(NamedTuple):
     def take(self, rows: Sequence[int] | NDArray[np.int64]) -> "Raw":
         """The texts at ``rows``."""
         return Raw([self.texts[row] for row in rows], self.y[rows])
+
+    def without(self, texts: AbstractSet[str]) -> "Raw":
+        """All texts but those that are among ``texts``.
+
+        Example:
+            >>> Raw(["a", "b"], np.array([0, 1])).without({"a"}).texts
+            ['b']
+        """
+        return self.take(
+            np.array([k for k, text in enumerate(self.texts) if text not in texts], int)
+        )
 
 
 def held_out(n: int, share: float, *chance: str | int) -> Tensor:

@@ -13,10 +13,15 @@ WHOLE = 25000  # reviews in each part
 
 @TEXTS.register("imdb")
 def imdb(wanted: TextsWanted) -> LabelledTexts:
-    """Training reviews, and validation reviews drawn from the official test part."""
+    """Training reviews, and validation reviews drawn from the official test part.
+
+    Reviews that are in both parts (35 of the first 5,000 for testing) are left out of training.
+    """
     path = locate("imdb", "stanfordnlp/imdb")
     train, test = read_texts(path, "train"), read_texts(path, "test")
-    here = f"{len(train.texts):,} and {len(test.texts):,} reviews of {WHOLE:,} and {WHOLE:,}"
+    sizes = len(train.texts), len(test.texts)
+    here = f"{sizes[0]:,} training and {sizes[1]:,} test reviews of {WHOLE:,} each"
+    train = train.without(set(test.texts))
     return labelled_texts(
         "imdb",
         train,
@@ -24,7 +29,7 @@ def imdb(wanted: TextsWanted) -> LabelledTexts:
         wanted,
         classes=("negative", "positive"),
         words=review_words,
-        about=f"a part of IMDB: {here}" if len(train.texts) < WHOLE else "",
+        about=f"a part of IMDB: {here}" if min(sizes) < WHOLE else "",
     )
 
 

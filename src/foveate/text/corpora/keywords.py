@@ -42,9 +42,9 @@ def keyword_sentences(
         sizes = f"{length} words of {vocabulary}"
         raise FoveateError(f"keyword sentences need 1 word of 2 at least, got {sizes}")
     x = torch.randint(KEYWORD + 1, KEYWORD + vocabulary, (n, length), generator=generator)
-    place = torch.randint(length, (n, 1), generator=generator)
+    position = torch.randint(length, (n, 1), generator=generator)
     y = (torch.randperm(n, generator=generator) < n // 2).long()
-    here = (torch.arange(length) == place) & y.bool()[:, None]
+    here = (torch.arange(length) == position) & y.bool()[:, None]
     return x.masked_fill(here, KEYWORD), y
 
 

@@ -59,8 +59,8 @@ def read_texts(path: Path, part: str, text: str = "text", label: str = "label") 
 def _files(path: Path, part: str) -> list[Path]:
     for name in (part, *ALSO_CALLED.get(part, ())):
         for ending in ENDINGS:
-            if found := sorted(path.rglob(f"{name}{ending}")):
-                return found
+            if files := sorted(path.rglob(f"{name}{ending}")):
+                return files
     return []
 
 

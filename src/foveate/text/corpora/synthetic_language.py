@@ -68,14 +68,14 @@ def sentences(n: int, chance: torch.Generator) -> list[Sentence]:
         >>> " ".join(one.source), " ".join(one.target)
         ('tisa laro ta tise tola muki', 'zuzu zefa vu hoba vija fuvi')
     """
-    found: dict[str, Sentence] = {}
+    sentences: dict[str, Sentence] = {}
     for _ in range(ROUNDS):
         for row in torch.rand(2 * n, DRAWS, generator=chance, dtype=torch.float64).tolist():
-            if len(found) == n:
-                return list(found.values())
+            if len(sentences) == n:
+                return list(sentences.values())
             one = _sentence(iter(row))
             if SHORTEST <= len(one.source) <= LONGEST:
-                found.setdefault(" ".join(one.source), one)
+                sentences.setdefault(" ".join(one.source), one)
     raise FoveateError(f"the made-up language does not have {n:,} different sentences")
 
 

@@ -136,13 +136,13 @@ class Captioner(nn.Module):
         rows: list[list[Tensor]] = [[], [], [], []]
         for t in range(length):
             weights = self.attend(keys, state.h)
-            place = place_seen(weights, look, None if draws is None else draws[t])
-            place = place if places is None else places[..., t, None]
-            if place is None:
+            position = place_seen(weights, look, None if draws is None else draws[t])
+            position = position if places is None else places[..., t, None]
+            if position is None:
                 seen, log = weights @ a, weights.new_zeros(images, captions)
             else:
-                seen = features_at(a, place)
-                log = weights.gather(-1, place).squeeze(-1).clamp(min=TINY).log()
+                seen = features_at(a, position)
+                log = weights.gather(-1, position).squeeze(-1).clamp(min=TINY).log()
             state = self.advance(words[:, :, t], seen, state)
             for row, value in zip(rows, (state.h, seen, weights, log), strict=True):
                 row.append(value)
@@ -200,9 +200,9 @@ def place_seen(alpha: Tensor, look: Look, draw: Tensor | None) -> Tensor | None:
     return below.clamp(max=alpha.shape[-1] - 1)  # a sum may round to less than 1
 
 
-def features_at(a: Tensor, place: Tensor) -> Tensor:
+def features_at(a: Tensor, position: Tensor) -> Tensor:
     """Features (I, k, d) of one place (I, k, 1) for every caption."""
-    return a.gather(1, place.expand(-1, -1, a.shape[-1]))
+    return a.gather(1, position.expand(-1, -1, a.shape[-1]))
 
 
 def scored(y: Tensor) -> Tensor:

@@ -54,16 +54,16 @@ def greedy(model: Speaker, x: Tensor, mask: Tensor | None = None, *, most: int) 
     """
     at, word = model.steps(x, mask), x.new_full((len(x),), START)
     over = torch.zeros(len(x), dtype=torch.bool)
-    score, said = model.table.new_zeros(len(x)), []
+    score, outputs = model.table.new_zeros(len(x)), []
     for _ in range(_positive(most)):
         logits, at = model.step(word, at)
         best, word = _log_prob(logits).max(1)
         score += best.masked_fill(over, 0.0)
-        said.append(word.masked_fill(over, PAD))
+        outputs.append(word.masked_fill(over, PAD))
         over = over | (word == END)
         if bool(over.all()):
             break
-    return Said(_until_end(torch.stack(said, 1)), score)
+    return Said(_until_end(torch.stack(outputs, 1)), score)
 
 
 @torch.no_grad()
@@ -105,9 +105,9 @@ def beam_search(
         length = length + ~over
         total = score[..., None] + log_p
         rank = total / length[..., None] if by_length else total
-        place = rank.flatten(1).topk(width).indices
-        parent, word = place // log_p.shape[-1], place % log_p.shape[-1]
-        score, length = total.flatten(1).gather(1, place), length.gather(1, parent)
+        index = rank.flatten(1).topk(width).indices
+        parent, word = index // log_p.shape[-1], index % log_p.shape[-1]
+        score, length = total.flatten(1).gather(1, index), length.gather(1, parent)
         over = over.gather(1, parent) | (word == END) | score.isinf()
         words = torch.cat([words.take_along_dim(parent[..., None], 1), word[..., None]], -1)
         at = at.take((torch.arange(n)[:, None] * width + parent).flatten())
@@ -126,15 +126,15 @@ def translate(model: Seq2Seq, source: Tokens, *, most: int, width: int = 5) -> l
         most: At most so many words to a translation, END included.
         width: Hypotheses to a sentence, ranked by length (see :func:`beam_search`).
     """
-    said: list[list[int]] = []
+    outputs: list[list[int]] = []
     order = batches(source.lengths, SIZE, None)
     for rows in order:
         x, mask = source.padded(rows)
         if width == 1:
-            said += greedy(model, x, mask, most=most).words
+            outputs += greedy(model, x, mask, most=most).words
         else:
-            said += beam_search(model, x, mask, most=most, width=width).words
-    return [said[place] for place in torch.cat(order).argsort().tolist()]
+            outputs += beam_search(model, x, mask, most=most, width=width).words
+    return [outputs[index] for index in torch.cat(order).argsort().tolist()]
 
 
 def _log_prob(logits: Tensor) -> Tensor:

@@ -64,16 +64,16 @@ class _Recurrence(torch.autograd.Function):
             still = None if mask is None else ~mask[t][:, None]
             i, f, o, g = gates[t].split(d, 1)
             through = torch.addcmul(dc, dh * o, 1 - squashed[t].square())
-            own = dgates[t]
-            torch.mul(through * g, i - i * i, out=own[:, :d])
-            torch.mul(through * c[t], f - f * f, out=own[:, d : 2 * d])
-            torch.mul(dh * squashed[t], o - o * o, out=own[:, 2 * d : 3 * d])
-            torch.mul(through * i, 1 - g.square(), out=own[:, 3 * d :])
+            gate_gradient = dgates[t]
+            torch.mul(through * g, i - i * i, out=gate_gradient[:, :d])
+            torch.mul(through * c[t], f - f * f, out=gate_gradient[:, d : 2 * d])
+            torch.mul(dh * squashed[t], o - o * o, out=gate_gradient[:, 2 * d : 3 * d])
+            torch.mul(through * i, 1 - g.square(), out=gate_gradient[:, 3 * d :])
             if still is None:
-                dh, dc = own @ weight, through * f
+                dh, dc = gate_gradient @ weight, through * f
             else:
-                own.masked_fill_(still, 0.0)
-                dh = torch.where(still, dh, own @ weight)
+                gate_gradient.masked_fill_(still, 0.0)
+                dh = torch.where(still, dh, gate_gradient @ weight)
                 dc = torch.where(still, dc, through * f)
         dweight = dgates.reshape(-1, 4 * d).t() @ h[:-1].reshape(-1, d)
         return dgates, dweight, dh, dc, None

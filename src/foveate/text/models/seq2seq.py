@@ -174,14 +174,14 @@ class Seq2Seq(nn.Module):
         Returns:
             log β at the wanted places in order of (b, t, l), shape (N,).
         """
-        b, t, place = real.nonzero(as_tuple=True)
+        b, t, index = real.nonzero(as_tuple=True)
         h, s = reading.h, reading.s
         if self.hidden is not None:  # the hidden layer's halves, once for each state
             ours, theirs = self.hidden.weight.chunk(2, 1)
             h, s = h @ ours.t(), nn.functional.linear(s, theirs, self.hidden.bias)
         parts = [
             self._log_prob(h[i, k] + s[i, j], y[i, j])
-            for i, j, k in zip(b.split(ROWS), t.split(ROWS), place.split(ROWS), strict=True)
+            for i, j, k in zip(b.split(ROWS), t.split(ROWS), index.split(ROWS), strict=True)
         ]
         return torch.cat(parts) if parts else h.new_zeros(0)
 
@@ -230,8 +230,8 @@ def _needed(table: Tensor, *ids: Tensor) -> tuple[Tensor, list[Tensor]]:
 
     The gradient of a table is as large as the table, and every way into it makes one.
     """
-    words, place = torch.cat([rows.flatten() for rows in ids]).unique(return_inverse=True)
-    places = place.split([rows.numel() for rows in ids])
+    words, index = torch.cat([rows.flatten() for rows in ids]).unique(return_inverse=True)
+    places = index.split([rows.numel() for rows in ids])
     return look_up(table, words), [p.view_as(i) for p, i in zip(places, ids, strict=True)]
 
 

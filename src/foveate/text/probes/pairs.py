@@ -130,10 +130,10 @@ def read_evidence(model: Seq2Seq, source: Tokens, target: Tokens) -> Tables:
     def read(batch: PairBatch) -> Tensor:
         reading = model.read(batch.x, shifted(batch.y), batch.mask)
         cells = batch.cells
-        found = reading.s.new_zeros(cells.shape)
+        values = reading.s.new_zeros(cells.shape)
         # `cells` leaves out a place at the end, so y keeps its places
-        found[cells] = model.evidence(reading, batch.y, cells)
-        return found
+        values[cells] = model.evidence(reading, batch.y, cells)
+        return values
 
     return _read(read, source, target)
 
@@ -154,18 +154,18 @@ def _influence(model: Seq2Seq, batch: PairBatch) -> Tensor:
     mask, before = batch.mask[b], shifted(batch.y)[b]
     with torch.enable_grad():
         e = look_up(model.table, batch.x[b]).detach().requires_grad_()
-        place = torch.arange(mask.numel()).view_as(mask)  # each position its own embedding
-        raw, last = model.encoder(place, e.flatten(0, 1), mask)
-        own = model.table if model.own is None else model.own
-        every, _ = model.decoder(before, own.detach(), first=last)
+        index = torch.arange(mask.numel()).view_as(mask)  # each position its own embedding
+        raw, last = model.encoder(index, e.flatten(0, 1), mask)
+        target_table = model.table if model.own is None else model.own
+        every, _ = model.decoder(before, target_table.detach(), first=last)
         s = every[torch.arange(len(t)), t][:, None]
         context = model.attend(s, raw, mask).sum(0) @ model.narrow(raw)
         scores = model.logits(context, s)[:, 0]
         loss = nn.functional.cross_entropy(scores, batch.y[b, t], reduction="sum")
         (gradient,) = torch.autograd.grad(loss, e)
-    found = e.new_zeros(*wanted.shape, mask.shape[1])
-    found[b, t] = -(e.detach() * gradient).sum(-1)
-    return found
+    values = e.new_zeros(*wanted.shape, mask.shape[1])
+    values[b, t] = -(e.detach() * gradient).sum(-1)
+    return values
 
 
 def links_of(tables: Tables) -> list[set[tuple[int, int]]]:
@@ -176,15 +176,15 @@ def links_of(tables: Tables) -> list[set[tuple[int, int]]]:
         [{(0, 0)}, {(1, 0)}]
     """
     best = np.split(tables.best(), np.cumsum(tables.target)[:-1])
-    return [{(int(place), t) for t, place in enumerate(row)} for row in best]
+    return [{(int(index), t) for t, index in enumerate(row)} for row in best]
 
 
 @torch.no_grad()
 def proxy_evidence(proxy: Proxy, source: Tokens, target: Tokens) -> Tables:
     r"""The proxy's probe, :math:`\log \beta^{px}_{t,l} = \log σ(W e_{x_l})_{y_t}`. [snell21] 2.3"""
-    words, place = source.ids.unique(return_inverse=True)
+    words, index = source.ids.unique(return_inverse=True)
     size = max(1, CELLS // len(proxy.weight))
-    total = torch.cat([proxy.logits(some).logsumexp(-1) for some in words.split(size)])[place]
+    total = torch.cat([proxy.logits(some).logsumexp(-1) for some in words.split(size)])[index]
 
     def read(batch: PairBatch) -> Tensor:
         scores = look_up(proxy.weight, batch.y[:, :-1]) @ look_up(proxy.table, batch.x).mT

@@ -127,11 +127,11 @@ def beliefs(
         target: Texts of ids below O, one for each source.
         smoothing: κ, in the unit of C.
     """
-    found = lookup(counts, source, target)
+    entries = lookup(counts, source, target)
     frequent = counts.sum(0)
-    prior = found.spread(smoothing * frequent[target.ids.numpy()] / max(frequent.sum(), 1e-300))
-    total = (counts.sum(1) + smoothing)[source.ids.numpy()][found.column]
-    return found.filled((found.values + prior) / np.where(total > 0, total, 1.0))
+    prior = entries.spread(smoothing * frequent[target.ids.numpy()] / max(frequent.sum(), 1e-300))
+    total = (counts.sum(1) + smoothing)[source.ids.numpy()][entries.column]
+    return entries.filled((entries.values + prior) / np.where(total > 0, total, 1.0))
 
 
 def _entries(data: Array, keys: Array, size: int, source: Tokens, target: Tokens) -> Tables:
@@ -140,6 +140,6 @@ def _entries(data: Array, keys: Array, size: int, source: Tokens, target: Tokens
     wanted, places = number(cells.values)
     at = np.searchsorted(keys, wanted)
     there = np.flatnonzero(np.append(keys, -1)[at] == wanted)
-    found = np.zeros(len(wanted))
-    found[there] = data[at[there]]
-    return cells.filled(found[places])
+    entries = np.zeros(len(wanted))
+    entries[there] = data[at[there]]
+    return cells.filled(entries[places])

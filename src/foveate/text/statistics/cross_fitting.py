@@ -128,11 +128,11 @@ class Crossing:
 
     def look(self, order: Tensor, tables: list[sparse.csr_array], shift: int, read: Read) -> Tables:
         """What is read off the table ``shift`` folds on, for the measured pairs in this order."""
-        found = []
+        parts = []
         for k, few in enumerate(self._few):
             x, y = self.source.take(few), self.target.take(order[few])
-            found.append(read(tables[(k + shift) % 3], x, y))
-        return Tables.join(found)
+            parts.append(read(tables[(k + shift) % 3], x, y))
+        return Tables.join(parts)
 
     def _times(self, order: Tensor, tables: list[sparse.csr_array], shift: int) -> Tables:
         def shares(table: sparse.csr_array, x: Tokens, y: Tokens) -> Tables:

@@ -201,13 +201,13 @@ def _table_information(tables: Sequence[sparse.csr_array], kappa: float) -> floa
     total, frequent = whole.sum(1), whole.sum(0)
     p_i, p_o = total / whole.sum(), frequent / whole.sum()
     inverse = sparse.diags_array(1 / np.where(p_o > 0, p_o, 1.0))
-    found = []
+    values = []
     for a, b in ((0, 1), (1, 2), (2, 0)):
         one, other = tables[a], tables[b]
         n, m = one.sum(1), other.sum(1)
         met = one.multiply(other @ inverse).sum(1)
-        found.append(float((p_i * (met - n * m) / ((n + kappa) * (m + kappa))).sum()) / 2)
-    return float(np.mean(found))
+        values.append(float((p_i * (met - n * m) / ((n + kappa) * (m + kappa))).sum()) / 2)
+    return float(np.mean(values))
 
 
 def _against(value: float, control: Array) -> tuple[float, float, float]:

@@ -86,16 +86,16 @@ def carriers(
     whole = sparse.csr_array(tables[0] + tables[1] + tables[2])
     frequent = whole.sum(0) / whole.sum()
     times = np.bincount(crossing.source.ids.numpy(), minlength=I)
-    found = []
+    results = []
     for i in np.argsort(-by_word, kind="stable")[:MOST].tolist():
         if by_word[i] > 0:
-            own = slice(*np.searchsorted(pairs, [i * O, (i + 1) * O]))
-            o = int(pairs[own][by_pair[own].argmax()] % O)
+            rows = slice(*np.searchsorted(pairs, [i * O, (i + 1) * O]))
+            o = int(pairs[rows][by_pair[rows].argmax()] % O)
             row = whole[[i]].toarray()[0]
             share, trans = float(by_word[i] / by_word.sum()), float(row[o] / row.sum())
             names = words[0][i], words[1][o]
-            found.append(Carrier(*names, share, trans, float(frequent[o]), int(times[i])))
-    return tuple(found)
+            results.append(Carrier(*names, share, trans, float(frequent[o]), int(times[i])))
+    return tuple(results)
 
 
 def examples(
@@ -108,14 +108,14 @@ def examples(
     order = np.argsort(by_sentence, kind="stable")
     chosen = dict.fromkeys(int(order[int(q * (len(order) - 1))]) for q in QUANTILES)
     row_of = np.cumsum(measured.one.target) - measured.one.target
-    found = []
+    results = []
     for m in chosen:
         rows = measured.information[row_of[m] : row_of[m] + measured.one.target[m]]
         t = int(rows.argmax())
         times = (measured.one[m][t] + measured.other[m][t]) / 2
         where = int(crossing.measured[m])
         source, target = crossing.source[where], crossing.target[where]
-        found.append(
+        results.append(
             Example(
                 [words[0][i] for i in source[:LONGEST]],
                 [words[1][o] for o in target],
@@ -124,4 +124,4 @@ def examples(
                 float(by_sentence[m]),
             )
         )
-    return tuple(found)
+    return tuple(results)

@@ -133,8 +133,8 @@ def _measured(
     back: Array,
 ) -> Tables:
     """α_IBM of each fold by the table ``shift`` folds on, in the order of the data."""
-    found = [
+    parts = [
         beliefs(tables[(fold + shift) % 3], x, y, smoothing=kappa).shares()
         for fold, (x, y) in enumerate(pairs)
     ]
-    return Tables.join(found).take(back)
+    return Tables.join(parts).take(back)

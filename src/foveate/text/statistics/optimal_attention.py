@@ -76,17 +76,17 @@ def optimal_attention(
     if not bool(there.any(1).all()):
         raise FoveateError(f"text {int((~there.any(1)).nonzero()[0])} has no input to attend to")
     h, W = h.detach().double().masked_fill(~there[..., None], 0.0), W.detach().double()
-    found = []
+    solutions = []
     for words in torch.arange(n * T).split(max(1, CELLS // (L * len(W)))):
-        texts, own = torch.unique(words // T, return_inverse=True)
-        gamma = (h[texts] @ W.T)[own]
+        texts, index = torch.unique(words // T, return_inverse=True)
+        gamma = (h[texts] @ W.T)[index]
         offset = torch.zeros(len(words), len(W), dtype=W.dtype)
         if state is not None:
             offset += state.detach().flatten(0, 1)[words].double() @ W.T
         if bias is not None:
             offset += bias.detach()
-        found.append(_solve(gamma, offset, y.flatten()[words], there[texts][own], tol, steps))
-    alpha, loss, gap = (torch.cat(column) for column in zip(*found, strict=True))
+        solutions.append(_solve(gamma, offset, y.flatten()[words], there[texts][index], tol, steps))
+    alpha, loss, gap = (torch.cat(column) for column in zip(*solutions, strict=True))
     return Optimum(alpha.view(n, T, L), loss.view(n, T), gap.view(n, T))
 
 

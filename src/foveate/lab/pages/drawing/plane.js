@@ -14,7 +14,8 @@ export function decodeBytes(text) {
 
 const rgb = (colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
 
-function image(cells, paint) {
+// A square of cells as an image; paint(i) gives the four channels of cell i.
+export function paintGround(cells, paint) {
   canvas.width = canvas.height = cells;
   const context = canvas.getContext("2d");
   const picture = context.createImageData(cells, cells);
@@ -144,7 +145,7 @@ export function drawPlane(figure, setup, theme, smooth) {
     k < 0 ? (dark.matches ? "#cfd6dc" : theme.background) : theme.classes[k % theme.classes.length];
   return {
     draw({ paint, points, words, cells }) {
-      ground.setAttribute("href", image(setup.cells, paint));
+      ground.setAttribute("href", paintGround(setup.cells, paint));
       dots.replaceChildren(
         ...points.map(([x, y, kind, focused]) => mark(kind, px(x), py(y), colour(kind), focused === 0)),
       );

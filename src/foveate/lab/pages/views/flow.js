@@ -15,6 +15,7 @@ export async function open(container) {
     container,
     h("h1", {}, "Why does soft attention stop improving?"),
     h("p", { class: "lead" }, LEAD),
+    section.answer,
     section.element,
   );
   await section.update();

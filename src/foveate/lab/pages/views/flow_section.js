@@ -39,7 +39,7 @@ export function flowSection(theme) {
       figure({ title, about, equation, id: key }),
     ]),
   );
-  const answer = h("p", { class: "answer", id: "why" });
+  const answer = h("p", { class: "answer", id: "why", "aria-live": "polite" });
   const note = h("p", { class: "note", role: "status" });
   const gain = h("span", { class: "note", id: "gain", role: "status" });
   const settings = h("section", { class: "panel controls", "aria-label": "Settings" });
@@ -49,7 +49,7 @@ export function flowSection(theme) {
     { class: "figures" },
     Object.values(figures).map((fig) => fig.element),
   );
-  const element = h("div", { class: "flow" }, answer, settings, key, note, grid);
+  const element = h("div", { class: "flow" }, settings, key, note, grid);
   const charts = {};
   const state = { flow: null, descent: null, loading: false, stale: false, turn: 0 };
 
@@ -306,6 +306,7 @@ export function flowSection(theme) {
   drawSettings();
   return {
     element,
+    answer,
     update,
     follow: () => {
       drawSettings();

@@ -1,6 +1,6 @@
 """Diagnosis: does what is said before training rank copy tasks by how they are then learnt?"""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -17,6 +17,7 @@ from foveate.studies.beyond.diagnosis.corpora import diagnosed_corpus, here
 from foveate.studies.beyond.diagnosis.training import Condition, condition_course, predicted
 from foveate.studies.published import Reproduction
 from foveate.text.loop import follow
+from foveate.types import StepProgress
 
 __all__ = ["Diagnosed", "DiagnosisSettings", "conditions"]
 
@@ -108,11 +109,11 @@ def conditions(settings: DiagnosisSettings) -> list[Condition]:
 
 
 def _part(
-    settings: DiagnosisSettings, task: Condition, checkpoint: Path, tell: Callable[[int, int], None]
+    settings: DiagnosisSettings, task: Condition, checkpoint: Path, progress: StepProgress
 ) -> Record:
     """Diagnose one condition, then train every seed until it has learnt."""
     at = np.unique([*range(0, settings.steps + 1, settings.every), settings.steps]).tolist()
     members = [partial(condition_course, settings, task, seed) for seed in range(settings.seeds)]
-    record = follow(members, at, checkpoint=checkpoint, report=tell)
+    record = follow(members, at, checkpoint=checkpoint, report=progress)
     final, said = predicted(task, settings.diagnosed)
     return Record(record.t, record.values, final, {"condition": task.name, "said": said})

@@ -1,6 +1,5 @@
 """Corpora to diagnose, and how much of what a table tells is left when outputs are permuted."""
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from foveate.text.statistics.decision import Verdict
 from foveate.text.statistics.diagnosis import diagnose
 from foveate.text.statistics.pair_tables import Tables
 from foveate.text.tokens import Tokens
+from foveate.types import StepProgress
 
 __all__ = ["diagnosed", "diagnosed_corpus", "here", "left_of_counts"]
 
@@ -31,9 +31,9 @@ def here(texts: tuple[str, ...], pairs: tuple[str, ...]) -> tuple[str, ...]:
     return texts_here(texts) + pairs_here(pairs)
 
 
-def diagnosed_corpus(name: str, pairs: bool, _: Path, tell: Callable[[int, int], None]) -> Record:
+def diagnosed_corpus(name: str, pairs: bool, _: Path, progress: StepProgress) -> Record:
     """What is said of a corpus, as the copy tasks' records have it, and nothing trained."""
-    final, said = diagnosed(*(_pairs(name) if pairs else _texts(name)), tell)
+    final, said = diagnosed(*(_pairs(name) if pairs else _texts(name)), progress)
     return Record(np.zeros(1), {}, final, {"condition": name, "said": said})
 
 
@@ -41,10 +41,10 @@ def diagnosed(
     source: Tokens,
     target: Tokens,
     words: Words,
-    tell: Callable[[int, int], None] = lambda _done, _total: None,
+    progress: StepProgress = lambda _done, _total: None,
 ) -> tuple[dict[str, Array], Verdict]:
     """What is kept of a diagnosis: its numbers, shape (1,) each, shares of 1; and its verdict."""
-    found = diagnose(source, target, words, report=tell)
+    found = diagnose(source, target, words, report=progress)
     whole = found.information + float(np.mean(found.control))
     kept = {
         "sentences": found.sentences,

@@ -12,13 +12,15 @@ from foveate.settings import AtLeastTwo, Count, NonEmpty, NonNegative, Positive,
 from foveate.studies.beyond.mil_assumptions.training import train_part
 from foveate.studies.published import Reproduction, cell
 
-__all__ = ["ABMIL", "MilAssumptions", "MilAssumptionsSettings"]
+__all__ = ["ABMIL", "MEASURES", "METHODS", "MilAssumptions", "MilAssumptionsSettings"]
 
 ABMIL = "abmil"
 METHODS = (
     *("soft", "hard", "lvml", "hybrid", "witness", "logit", "additive", "mean"),
     *("max", "noisy-or", "presence", "presence-two-sided"),
 )
+
+MEASURES = {"AUC, clue reversed": "reversed", "AUC, as in training": "held_out"}
 
 
 class MilAssumptionsSettings(Settings):
@@ -74,7 +76,7 @@ class MilAssumptions(Reproduction):
 
     def cells(self, settings: MilAssumptionsSettings, records: Records) -> list[Cell]:
         return [
-            cell((f"{r.meta['kind']}, {bags}", r.meta["method"], "bag AUC"), "", r.final[name])
-            for bags, name in (("clue reversed", "reversed"), ("as in training", "held_out"))
+            cell((r.meta["kind"], r.meta["method"], measure), "", r.final[name])
             for r in records.values()
+            for measure, name in MEASURES.items()
         ]

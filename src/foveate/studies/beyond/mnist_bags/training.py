@@ -30,7 +30,7 @@ Tell = Callable[[int, int], None]
 
 
 def trained(
-    settings: "MnistBagsSettings", method: str, n: int, checkpoint: Path, tell: Tell
+    settings: "MnistBagsSettings", method: str, n: int, checkpoint: Path, progress: Tell
 ) -> Record:
     """A model a seed, which decides bags, weights and order, whatever the method.
 
@@ -39,7 +39,7 @@ def trained(
         method: A paradigm, or "abmil".
         n: Training bags.
         checkpoint: Where a paradigm's training keeps its state.
-        tell: Called as ``tell(done, total)``.
+        progress: Called as ``tell(done, total)``.
     """
     data, seeds = DATASETS.get(settings.data)(), range(settings.seeds)
     train = [data.load("train", n=n, m=settings.m, seed=seed) for seed in seeds]
@@ -49,7 +49,7 @@ def trained(
         models = []
         for seed, bags in zip(seeds, train, strict=True):
             models.append(train_abmil(settings, bags, seed))
-            tell(len(models), settings.seeds)
+            progress(len(models), settings.seeds)
         subject = TorchMIL(models)
     else:
         plan = Plan(
@@ -59,7 +59,14 @@ def trained(
         )  # fmt: skip
         build = partial(attention_model, settings, train[0].segment_shape)
         record = fit(
-            build, train, test, method, seeds=seeds, plan=plan, checkpoint=checkpoint, report=tell
+            build,
+            train,
+            test,
+            method,
+            seeds=seeds,
+            plan=plan,
+            checkpoint=checkpoint,
+            report=progress,
         )
         subject = Stacked(record.trained, PARADIGMS.get(method)())
     meta = {"method": method, "bags": n, "seeds": list(seeds)}

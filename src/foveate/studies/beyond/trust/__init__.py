@@ -29,7 +29,9 @@ FILES = {
 class TrustSettings(Settings):
     """Which sets, how many bags and how much training."""
 
-    sets: tuple[Annotated[str, one_of(SETS)], ...] = tuple(SETS)
+    sets: tuple[Annotated[str, one_of(SETS)], ...] = tuple(
+        sorted(SETS, key=lambda name: SETS[name].role)  # confirmation first
+    )
     """Names of sets; some need files."""
     ways: Annotated[int, Field(ge=1, le=len(WAYS))] = len(WAYS)
     """How many of the ways to train."""
@@ -39,7 +41,7 @@ class TrustSettings(Settings):
     """Training bags where bags are made, half as many to examine."""
     epochs: Positive = 1.0
     """Share of the usual epochs."""
-    seed: int = 0
+    seed: Annotated[int, Field(ge=0)] = 0
     """Decides the bags."""
 
 
@@ -52,7 +54,7 @@ class TrustStudy(Reproduction):
     long = True
     scales: ClassVar[Mapping[Scale, Settings]] = {
         "smoke": TrustSettings(sets=("error-mode-1", "raff-single"), ways=1, n=100, epochs=0.1),
-        "small": TrustSettings(),
+        "small": TrustSettings(n=400, ways=4),
         "paper": TrustSettings(seeds=5, n=2000),
     }
 

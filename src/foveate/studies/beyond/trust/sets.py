@@ -15,9 +15,9 @@ from typing import Any, Literal
 
 from foveate.bags.bag import Bag
 from foveate.data.topic_words import topic_words
-from foveate.studies.beyond.trust import real
 from foveate.studies.beyond.trust.attacks import attacked, plain
 from foveate.studies.beyond.trust.raff import unit_test
+from foveate.studies.beyond.trust.real import Halves, birds, fever, hatexplain, hockey, sentiment
 from foveate.types import Array
 
 __all__ = ["SETS", "WAYS", "Sample", "TrustSet", "Way"]
@@ -83,9 +83,9 @@ WAYS = (
     Way("soft", "soft"),
     Way("hard", "hard"),
     Way("lvml", "lvml"),
-    Way("soft, sparsemax", "soft", "sparsemax"),
-    Way("soft, overfitted", "soft", epochs=4.0, share=0.2),
     Way("soft, random focus", "soft", redraw=True),
+    Way("soft, overfitted", "soft", epochs=4.0, share=0.2),
+    Way("soft, sparsemax", "soft", "sparsemax"),
 )
 
 
@@ -108,18 +108,18 @@ def _topics(n: int, seed: int) -> Sample:
 
 def _birds(species: int, labels: bool, n: int, seed: int) -> Sample:
     del n
-    train, test, train_labels, test_labels = real.birds(species, seed)
+    train, test, train_labels, test_labels = birds(species, seed)
     return Sample(train, test, train_labels, test_labels) if labels else Sample(train, test)
 
 
-def _real(make: Callable[..., real.Halves], n: int, seed: int) -> Sample:
+def _real(make: Callable[..., Halves], n: int, seed: int) -> Sample:
     del seed
     return Sample(*make(n))
 
 
 def _hockey(n: int, seed: int) -> Sample:
     del n
-    return Sample(*real.hockey(seed))
+    return Sample(*hockey(seed))
 
 
 BOXES: dict[str, Any] = {"epochs": 60, "batch": 100, "lr": 0.01, "optimizer": "sgd"}
@@ -215,15 +215,15 @@ SETS: dict[str, TrustSet] = {
     "birds-4-alone": _heard("confirmation", 4, labels=False),
     "hockey": TrustSet("confirmation", _hockey, NO_YES, plan=RECORDINGS, judged=(1,)),
     "hatexplain": TrustSet(
-        "confirmation", partial(_real, lambda n: real.hatexplain(2 * n)), NO_YES,
+        "confirmation", partial(_real, lambda n: hatexplain(2 * n)), NO_YES,
         net="hatexplain-1", plan=WORDS, judged=(1,),
     ),
     "sst": TrustSet(
-        "confirmation", partial(_real, lambda n: real.sentiment(2 * n)), ("negative", "positive"),
+        "confirmation", partial(_real, lambda n: sentiment(2 * n)), ("negative", "positive"),
         net="hatexplain-1", plan=WORDS, judged=(0, 1),
     ),
     "fever": TrustSet(
-        "confirmation", partial(_real, real.fever), ("refuted", "supported"), False,
+        "confirmation", partial(_real, fever), ("refuted", "supported"), False,
         plan=RECORDINGS, judged=(0, 1),
     ),
 }  # fmt: skip

@@ -62,7 +62,7 @@ STARTS, GATES = ("uniform", "wrong", "low_loss"), ("free", "gated")
 MEMBERS = [(start, gate) for start in STARTS for gate in GATES]
 
 
-def _starts(settings: ToySettings, _: Path, tell: Any) -> Record:
+def _starts(settings: ToySettings, _: Path, progress: Any) -> Record:
     """The three starts under both gates; ``exact`` holds the closed form of the free flow."""
     tau = np.linspace(0, settings.until, settings.points)
     begin = blog21.starts(settings.K) | {"wrong": (settings.wrong, -settings.wrong, 0.5)}
@@ -74,17 +74,17 @@ def _starts(settings: ToySettings, _: Path, tell: Any) -> Record:
     values = {k: np.stack([path[i] for path in paths], 1) for i, k in enumerate(NAMES)}
     values |= {f"exact_{k}": np.stack([path[i] for path in exact], 1) for i, k in enumerate(NAMES)}
     values["loss"] = values["p"] * (values["beta0"] - values["beta1"])
-    tell(1, 1)
+    progress(1, 1)
     return Record(tau, values, {}, {"members": [list(member) for member in MEMBERS]})
 
 
-def _long_run(settings: ToySettings, _: Path, tell: Any) -> Record:
+def _long_run(settings: ToySettings, _: Path, progress: Any) -> Record:
     """The gated flow for long enough to see where it ends: a uniform and a gently wrong start."""
     tau = np.linspace(0, settings.long, settings.points)
     begin = [(0.0, 0.0, 0.5), (settings.gentle, -settings.gentle, 0.5)]
     paths = [np.stack(blog21.numerical(tau, start, gated=True)) for start in begin]
     values = {k: np.stack([path[i] for path in paths], 1) for i, k in enumerate(NAMES)}
-    tell(1, 1)
+    progress(1, 1)
     return Record(tau, values, {}, {"members": ["uniform", "gently wrong"]})
 
 

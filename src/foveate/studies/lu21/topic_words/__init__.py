@@ -1,6 +1,6 @@
 """Topic words: score and embedding norm rise together, on made-up sentences and on SST. [lu21]"""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,7 @@ from foveate.studies.lu21.topic_words.gradient_descent import Descent, descend
 from foveate.studies.lu21.topic_words.reviews import REVIEWS, TOP, Reading, Reviews, review_part
 from foveate.studies.lu21.topic_words.sentences import Sentences
 from foveate.text.models.word_attention import Classifier, WordAttention, classifier
+from foveate.types import StepProgress
 
 __all__ = ["MADE", "Made", "TopicWords", "TopicWordsSettings"]
 
@@ -162,7 +163,7 @@ def _sst_is_here() -> bool:
 
 
 def _made_part(
-    settings: TopicWordsSettings, how: Made, checkpoint: Path, tell: Callable[[int, int], None]
+    settings: TopicWordsSettings, how: Made, checkpoint: Path, progress: StepProgress
 ) -> Record:
     """Train one kind of model on the made-up sentences, a set of them for every seed."""
     sizes = {
@@ -205,13 +206,10 @@ def _made_part(
             "q_norm": now.state["query"].norm(dim=-1).double().numpy(),
         }
 
-    epochs = (
-        settings.limit_epochs
-        if how.limit
-        else settings.ablation_epochs
-        if how.ablation
-        else settings.epochs
-    )
+    ordinary = settings.ablation_epochs if how.ablation else settings.epochs
+    epochs = settings.limit_epochs if how.limit else ordinary
     # With steps divided by the loss much happens between two of them.
     every = max(1, settings.every // 10) if how.limit else settings.every
-    return descend(descent, measure, epochs=epochs, every=every, checkpoint=checkpoint, tell=tell)
+    return descend(
+        descent, measure, epochs=epochs, every=every, checkpoint=checkpoint, progress=progress
+    )

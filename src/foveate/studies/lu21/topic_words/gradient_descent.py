@@ -27,6 +27,7 @@ from foveate.records.record import Array, Record
 from foveate.studies.lu21.topic_words.sentences import Sentences
 from foveate.text.models.word_attention import WordAttention
 from foveate.training.stack import Stack
+from foveate.types import StepProgress
 
 __all__ = ["Descent", "Measure", "cross_entropy", "descend"]
 
@@ -168,7 +169,7 @@ def descend(
     every: int,
     patience: int | None = None,
     checkpoint: Path | None = None,
-    tell: Callable[[int, int], None] | None = None,
+    progress: StepProgress | None = None,
     save_seconds: float = SAVE_SECONDS,
 ) -> Record:
     """Run a descent to its end, or on from a checkpoint, to the same bits either way.
@@ -181,7 +182,7 @@ def descend(
         patience: Hold a member after so many steps without a lower ``validation_loss``, which is
             looked at when it is measured.
         checkpoint: File to keep the state in.
-        tell: Called as ``tell(done, epochs)`` at every measurement.
+        progress: Called as ``tell(done, epochs)`` at every measurement.
         save_seconds: Time between checkpoints.
 
     Returns:
@@ -199,8 +200,8 @@ def descend(
         log.epoch += 1
         if log.epoch % every == 0 or log.epoch == epochs:
             log.append(measure(descent), patience)
-            if tell is not None:
-                tell(log.epoch, epochs)
+            if progress is not None:
+                progress(log.epoch, epochs)
         log.cpu_seconds += time.process_time() - start
         if checkpoint is not None and time.monotonic() - saved >= save_seconds:
             save_checkpoint(checkpoint, *log.snapshot())

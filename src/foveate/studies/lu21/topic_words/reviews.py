@@ -1,6 +1,5 @@
 """Word attention on film reviews: the highest-scored words, five words, one sentence. [lu21] 5"""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -12,6 +11,7 @@ from foveate.records.record import Array, Record
 from foveate.studies.lu21.topic_words.gradient_descent import Descent, Measure, descend
 from foveate.studies.lu21.topic_words.sentences import Sentences
 from foveate.text.models.word_attention import Classifier, WordAttention, classifier
+from foveate.types import StepProgress
 
 __all__ = [
     "FOLLOWED",
@@ -69,9 +69,7 @@ class Reading:
     made_up: bool
 
 
-def review_part(
-    how: Reviews, reading: Reading, checkpoint: Path, tell: Callable[[int, int], None]
-) -> Record:
+def review_part(how: Reviews, reading: Reading, checkpoint: Path, progress: StepProgress) -> Record:
     """Train on one setting and leave its record; embeddings start as on the made-up task."""
     corpus = made_up(how.classes) if reading.made_up else load_sst(how.classes)
     seeds, size = range(reading.seeds), len(corpus.words)
@@ -90,7 +88,7 @@ def review_part(
         every=reading.every,
         patience=reading.patience,
         checkpoint=checkpoint,
-        tell=tell,
+        progress=progress,
     )
     facts = {
         "made_up": reading.made_up,

@@ -4,7 +4,7 @@ Parts of labelled texts are made by :mod:`.texts`, parts of sentence pairs by :m
 both record is said in :mod:`.comparing`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -18,6 +18,7 @@ from foveate.settings import Count, Positive, Settings, Share
 from foveate.studies.published import Reproduction
 from foveate.studies.snell21.agreement.published import PUBLISHED, title
 from foveate.studies.snell21.agreement.revisions import REVISIONS
+from foveate.types import StepProgress
 
 __all__ = ["Agreement", "AgreementSettings", "checkpoints"]
 
@@ -188,16 +189,16 @@ class Agreement(Reproduction):
 
 
 def _texts(
-    settings: AgreementSettings, name: str, checkpoint: Path, tell: Callable[[int, int], None]
+    settings: AgreementSettings, name: str, checkpoint: Path, progress: StepProgress
 ) -> Record:
     from foveate.studies.snell21.agreement.texts import text_part
 
-    return text_part(settings, name, checkpoint, tell)
+    return text_part(settings, name, checkpoint, progress)
 
 
 def _pairs(
-    settings: AgreementSettings, name: str, checkpoint: Path, tell: Callable[[int, int], None]
+    settings: AgreementSettings, name: str, checkpoint: Path, progress: StepProgress
 ) -> Record:
     from foveate.studies.snell21.agreement.pairs import pair_part
 
-    return pair_part(settings, name, checkpoint, tell)
+    return pair_part(settings, name, checkpoint, progress)

@@ -39,12 +39,12 @@ def _dots(
         scale=alt.Scale(domain=list(paints), range=list(paints.values())),
         legend=alt.Legend(columns=4, labelLimit=260, values=shown, symbolOpacity=1, symbolSize=90),
     )
-    place = alt.Y("data:N", title=None, sort=list(names), scale=alt.Scale(paddingInner=0.4))
+    axis = alt.Y("data:N", title=None, sort=list(names), scale=alt.Scale(paddingInner=0.4))
     offset = alt.YOffset("kind:N", sort=list(paints))
     x = alt.X("y:Q", title="agreement, share of texts or words", scale=UNIT)
     rule = alt.Chart().mark_rule(strokeWidth=2).encode(x="low:Q", x2="high:Q")
     dot = alt.Chart().mark_point(filled=True, size=46, opacity=1).encode(x=x)
-    layers = [part.encode(y=place, yOffset=offset, color=paint) for part in (rule, dot)]
+    layers = [part.encode(y=axis, yOffset=offset, color=paint) for part in (rule, dot)]
     size = {"width": width, "height": (14 + 8 * len(shown)) * len(names)}
     return with_rows(alt.layer(*layers).properties(title=heading, **size), rows)
 
@@ -64,8 +64,8 @@ def table_dots(records: Records) -> alt.VConcatChart:
                 rows.append({"data": title(name), "kind": kind, **interval(values)})
             rows.append({"data": title(name), "kind": "random level", **interval(random(record))})
             if column in RECORDED.get(name, {}):
-                said = RECORDED[name][column]
-                extra = {"y": said, "low": said, "high": said}
+                published = RECORDED[name][column]
+                extra = {"y": published, "low": published, "high": published}
                 rows.append({"data": title(name), "kind": "recorded", **extra})
         panels.append(_dots(rows, KINDS, names=names, width=180, heading=heading))
     lines = [alt.hconcat(*panels[k : k + 3]) for k in range(0, len(panels), 3)]

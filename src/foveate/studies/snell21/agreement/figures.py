@@ -124,10 +124,10 @@ def _seeds(records: Records) -> alt.LayerChart:
         for value in number(record, "alpha_alpha") - random(record)
     ]
     names = [title(name) for name in records]
-    place = alt.Y("data:N", title=None, sort=names)
+    axis = alt.Y("data:N", title=None, sort=names)
     x = alt.X("y:Q", title="A(α_A, α_B) above the random level", scale=alt.Scale(domain=[-0.1, 1]))
-    dots = alt.Chart().mark_point(size=60, strokeWidth=2, color=BLUE).encode(x=x, y=place)
-    mean = alt.Chart().mark_tick(thickness=3, size=18, color=INK).encode(x="mean(y):Q", y=place)
+    dots = alt.Chart().mark_point(size=60, strokeWidth=2, color=BLUE).encode(x=x, y=axis)
+    mean = alt.Chart().mark_tick(thickness=3, size=18, color=INK).encode(x="mean(y):Q", y=axis)
     chart = (dots + mean).properties(
         width=560,
         height=34 * len(names),

@@ -47,10 +47,10 @@ def findings(settings: "AgreementSettings", records: Records) -> list[Finding]:
     """One finding a claim; none of C16 where SMS is not there."""
     counted = {name: r for name, r in records.items() if name != settings.outlier} or dict(records)
     texts = _of_texts(counted) or _of_texts(records)
-    found = [_column(settings, counted, claim, name) for claim, name in TABLE.items()]
-    found += [_frozen(settings, texts)] if texts else []
-    found += [_outlier(settings, records)] if settings.outlier in records else []
-    return [*found, _rise_and_fall(settings, counted), _training(settings, counted)]
+    results = [_column(settings, counted, claim, name) for claim, name in TABLE.items()]
+    results += [_frozen(settings, texts)] if texts else []
+    results += [_outlier(settings, records)] if settings.outlier in records else []
+    return [*results, _rise_and_fall(settings, counted), _training(settings, counted)]
 
 
 def _of_texts(records: Records) -> Records:
@@ -64,7 +64,7 @@ def _column(settings: "AgreementSettings", records: Records, claim: str, name: s
         for data, record in records.items()
     }
     middle = over(records, lambda record: excess(record, name))
-    said = "; ".join(_entry(data, record, name) for data, record in records.items())
+    details = "; ".join(_entry(data, record, name) for data, record in records.items())
     return Finding(
         claim,
         combine(list(outcomes.values())),
@@ -72,7 +72,7 @@ def _column(settings: "AgreementSettings", records: Records, claim: str, name: s
         middle.low,
         middle.high,
         f"{COLUMNS[name]} above the random level, fair ties, mean over data sets",
-        f"{tally(list(outcomes.values()))} Fair ties (paper's form, τ; random level): {said}."
+        f"{tally(list(outcomes.values()))} Fair ties (paper's form, τ; random level): {details}."
         + _beside(name, records),
         "table",
         deviation(settings, records),
@@ -111,7 +111,7 @@ def _frozen(settings: "AgreementSettings", records: Records) -> Finding:
     }
     below = {data: low(gap) > 0 for data, gap in gaps.items()}
     middle = over(records, lambda record: number(record, "alpha_uf") - frozen_best(record))
-    said = "; ".join(
+    details = "; ".join(
         f"{title(data)}: A(α_fr, α) {short(frozen_best(record))}, A(α, β_uf) "
         f"{short(number(record, 'alpha_uf'))}, random {short(random(record))}, accuracy "
         f"{short(top_performance(record, 'frozen_accuracy'))} of "
@@ -125,7 +125,7 @@ def _frozen(settings: "AgreementSettings", records: Records) -> Finding:
         middle.low,
         middle.high,
         "A(α, β_uf) − A(α_fr, α), fair ties, mean over sets of texts",
-        f"{count(below)} {said}.",
+        f"{count(below)} {details}.",
         "frozen",
         deviation(settings, records),
     )
@@ -175,7 +175,7 @@ def _rise_and_fall(settings: "AgreementSettings", records: Records) -> Finding:
         for change in (rise, fall)
     ]
     middle = over(records, fall)
-    said = "; ".join(
+    details = "; ".join(
         f"{title(data)}: up by {short(rise(record))}, down by {short(fall(record))} (best at "
         f"step {_steps(record)} of {int(record.t[-1])})"
         for data, record in records.items()
@@ -187,7 +187,7 @@ def _rise_and_fall(settings: "AgreementSettings", records: Records) -> Finding:
         middle.low,
         middle.high,
         "fall of A(α, β_uf(τ)) from its best checkpoint to the end, mean over data sets",
-        f"{tally(outcomes)} {said}.",
+        f"{tally(outcomes)} {details}.",
         "rise",
         deviation(settings, records),
     )
@@ -217,7 +217,7 @@ def _training(settings: "AgreementSettings", records: Records) -> Finding:
     if verdict == "holds" and not (bleu and all(at >= SHARE * end for at, end in bleu.values())):
         verdict = "holds in part"
     middle = over(records, lambda record: excess(record, "alpha_uf", TRAINING))
-    said = "; ".join(
+    details = "; ".join(
         f"{title(data)} "
         + ", ".join(f"{COLUMNS[n]} {short(number(record, n, TRAINING))}" for n in names)
         + f" (random {short(random(record, TRAINING))})"
@@ -234,7 +234,7 @@ def _training(settings: "AgreementSettings", records: Records) -> Finding:
         middle.low,
         middle.high,
         "A(α, β_uf) above the random level on training data, mean over data sets",
-        f"{count(far)} On training data: {said}. "
+        f"{count(far)} On training data: {details}. "
         + (f"{with_bleu}." if bleu else "No sentence pairs in this run: BLEU is not tested."),
         "training",
         deviation(settings, records),

@@ -4,7 +4,7 @@ What is recorded is said in :mod:`.comparing`; a row is a target word, END left 
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,6 +21,7 @@ from foveate.studies.snell21.agreement.translators import PairStages
 from foveate.text.corpora import PAIRS, Pairs, SentencePairs, load_pairs
 from foveate.text.statistics.cooccurrence import count_table, lookup, translations
 from foveate.text.translation import joined
+from foveate.types import StepProgress
 
 if TYPE_CHECKING:
     from foveate.studies.snell21.agreement import AgreementSettings
@@ -89,7 +90,7 @@ def prepared_pairs(settings: "AgreementSettings", name: str) -> ReadPairs:
 
 
 def pair_part(
-    settings: "AgreementSettings", name: str, checkpoint: Path, tell: Callable[[int, int], None]
+    settings: "AgreementSettings", name: str, checkpoint: Path, progress: StepProgress
 ) -> Record:
     """Train proxy, standard model, partner and uniform model of each seed, and compare.
 
@@ -97,7 +98,7 @@ def pair_part(
     part is done, since later kinds are compared with earlier ones.
     """
     pairs = prepared_pairs(settings, name)
-    stages = PairStages(settings, pairs, checkpoint, tell)
+    stages = PairStages(settings, pairs, checkpoint, progress)
     proxy, standard = stages.proxy(), stages.standard()
     best = proxy.values["loss"].argmin(0)
     partner = stages.partner(standard)
@@ -114,17 +115,17 @@ def pair_part(
 
 def _meta(settings: "AgreementSettings", pairs: ReadPairs) -> dict[str, object]:
     counts = {**pairs.data.counts, "read": [len(some) for some in pairs.sets]}
-    said = [
+    notes = [
         f"{settings.pair_read:,} validation and {settings.pair_sample:,} training pairs are read"
     ]
     if (settings.pair_d, settings.pair_batch, settings.pair_steps) != (256, 16, 36_000):
-        said.append(
+        notes.append(
             f"states of {settings.pair_d}, batches of {settings.pair_batch}, "
             f"{settings.pair_steps:,} steps in "
             "place of 256, 16 and 36,000"
         )
     way = "greedy" if settings.beam == 1 else f"beam {settings.beam}"
-    said.append(f"BLEU of {settings.pair_translated:,} validation sentences, {way}")
+    notes.append(f"BLEU of {settings.pair_translated:,} validation sentences, {way}")
     if pairs.data.about:
-        said.append(pairs.data.about)
-    return {"data": pairs.name, "kind": "pairs", "counts": counts, "about": ", ".join(said)}
+        notes.append(pairs.data.about)
+    return {"data": pairs.name, "kind": "pairs", "counts": counts, "about": ", ".join(notes)}

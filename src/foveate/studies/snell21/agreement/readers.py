@@ -18,6 +18,7 @@ from foveate.text.loop import Course, built, follow
 from foveate.text.models.proxy import Proxy
 from foveate.text.models.reader import Attention, Reader, signed
 from foveate.text.probes.texts import TextProbes, influence, probe_texts, word_evidence
+from foveate.types import StepProgress
 
 if TYPE_CHECKING:
     from foveate.studies.snell21.agreement import AgreementSettings
@@ -38,7 +39,7 @@ class Stages:
         settings: Settings.
         texts: Texts to learn from and to read.
         checkpoint: Where the part would keep its state; every kind has a file beside it.
-        tell: Called as ``tell(steps done, steps in all)``, all kinds together.
+        progress: Called as ``tell(steps done, steps in all)``, all kinds together.
         kinds: Kinds that will be trained.
     """
 
@@ -47,10 +48,10 @@ class Stages:
         settings: "AgreementSettings",
         texts: "Texts",
         checkpoint: Path,
-        tell: Callable[[int, int], None],
+        progress: StepProgress,
         kinds: Sequence[str] = KINDS,
     ) -> None:
-        self.settings, self.texts, self.tell = settings, texts, tell
+        self.settings, self.texts, self.tell = settings, texts, progress
         self.files = {kind: checkpoint.with_name(f"{kind}.safetensors") for kind in kinds}
         self.start = texts.read.start.numpy()
         self.random = random_levels(self.start, texts.group)

@@ -1,7 +1,7 @@
 """A part of labelled texts: five models a seed, compared with each other. [snell21] Sec. 3, A.6"""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,6 +19,7 @@ from foveate.studies.snell21.agreement.readers import Stages
 from foveate.text.corpora import TEXTS, load_texts
 from foveate.text.statistics.cooccurrence import count_table, label_targets, lookup, translations
 from foveate.text.tokens import Tokens, Vocabulary, truncate
+from foveate.types import StepProgress
 
 if TYPE_CHECKING:
     from foveate.studies.snell21.agreement import AgreementSettings
@@ -102,7 +103,7 @@ def _joined(first: Tokens, second: Tokens) -> Tokens:
 
 
 def text_part(
-    settings: "AgreementSettings", name: str, checkpoint: Path, tell: Callable[[int, int], None]
+    settings: "AgreementSettings", name: str, checkpoint: Path, progress: StepProgress
 ) -> Record:
     """Train proxy, standard model, partner, uniform and frozen model of each seed, and compare.
 
@@ -110,7 +111,7 @@ def text_part(
     part is done, since later kinds are compared with earlier ones.
     """
     texts = prepared(settings, name)
-    stages = Stages(settings, texts, checkpoint, tell)
+    stages = Stages(settings, texts, checkpoint, progress)
     proxy, standard = stages.proxy(), stages.standard()
     best = proxy.values["loss"][:, :, CHOOSING].argmin(0)
     seeds = np.arange(settings.seeds)

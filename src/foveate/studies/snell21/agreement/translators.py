@@ -33,6 +33,7 @@ from foveate.text.translation import (
     translation_course,
     translator,
 )
+from foveate.types import StepProgress
 
 if TYPE_CHECKING:
     from foveate.studies.snell21.agreement import AgreementSettings
@@ -53,7 +54,7 @@ class PairStages:
         settings: Settings.
         pairs: Pairs to learn from and to read.
         checkpoint: Where the part would keep its state; every kind has a file beside it.
-        tell: Called as ``tell(steps done, steps in all)``, all kinds together.
+        progress: Called as ``tell(steps done, steps in all)``, all kinds together.
     """
 
     def __init__(
@@ -61,9 +62,9 @@ class PairStages:
         settings: "AgreementSettings",
         pairs: "ReadPairs",
         checkpoint: Path,
-        tell: Callable[[int, int], None],
+        progress: StepProgress,
     ) -> None:
-        self.settings, self.pairs, self.tell = settings, pairs, tell
+        self.settings, self.pairs, self.tell = settings, pairs, progress
         self.files = {kind: checkpoint.with_name(f"{kind}.safetensors") for kind in KINDS}
         self.read: Pairs = pairs.read
         form = Tables.blank(self.read.source.lengths.numpy(), self.read.target.lengths.numpy())

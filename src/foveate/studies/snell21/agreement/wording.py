@@ -60,27 +60,27 @@ def count(passed: dict[str, bool]) -> str:
 
 def deviation(settings: "AgreementSettings", records: Records) -> str:
     """What differs from the paper, as far as the settings and the data sets say."""
-    said = ["checkpoints are chosen on one half of the validation texts and read on the other"]
+    notes = ["checkpoints are chosen on one half of the validation texts and read on the other"]
     if (settings.d, settings.embedding, settings.steps) != (256, 300, 4000):
         sizes = (
             f"states of {settings.d}, embeddings of {settings.embedding}, {settings.steps} steps"
         )
-        said.append(f"{sizes} in place of 256, 300 and 4,000")
+        notes.append(f"{sizes} in place of 256, 300 and 4,000")
     if settings.seeds < FEW:
-        said.append(
+        notes.append(
             f"with {settings.seeds} seeds intervals are wide: what is not shown may hold with more"
         )
     if settings.vectors is None:
-        said.append("embeddings begin at random, as in the released code, not with GloVe")
+        notes.append("embeddings begin at random, as in the released code, not with GloVe")
     if settings.longest is not None:
-        said.append(f"texts are cut after {settings.longest} words")
+        notes.append(f"texts are cut after {settings.longest} words")
     if settings.train is not None:
-        said.append(f"at most {settings.train:,} training texts")
+        notes.append(f"at most {settings.train:,} training texts")
     if settings.proxy_epochs < 60:
-        said.append(
+        notes.append(
             f"proxy of {settings.proxy_d}: {settings.proxy_epochs} epochs at {settings.proxy_lr:g}"
         )
     if set(records) == {"keywords"}:
-        said.append("no data sets here (FOVEATE_DATA): made-up keyword sentences only")
+        notes.append("no data sets here (FOVEATE_DATA): made-up keyword sentences only")
     about = [f"{title(n)}: {r.meta['about']}" for n, r in records.items() if r.meta.get("about")]
-    return "; ".join([*said, *about])
+    return "; ".join([*notes, *about])

@@ -1,6 +1,6 @@
 """Copying: where co-occurrence says nothing, attention may never start. [snell21] Sec. 3.3, 6.2"""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -13,6 +13,7 @@ from foveate.records.record import Record
 from foveate.settings import AtLeastTwo, Count, Positive, Settings
 from foveate.text.copy_training import CopyTask, course, model_for
 from foveate.text.loop import Course, built, follow
+from foveate.types import StepProgress
 
 __all__ = ["SPANS", "Copying", "CopyingSettings"]
 
@@ -72,9 +73,7 @@ class Copying(Experiment):
         return {kind: partial(_part, settings, kind) for kind in SPANS}
 
 
-def _part(
-    settings: CopyingSettings, kind: str, checkpoint: Path, tell: Callable[[int, int], None]
-) -> Record:
+def _part(settings: CopyingSettings, kind: str, checkpoint: Path, progress: StepProgress) -> Record:
     """Train every seed on one kind of task."""
     task = CopyTask(
         kind,
@@ -88,7 +87,7 @@ def _part(
     steps = getattr(settings, SPANS[kind])
     at = np.unique([*range(0, steps + 1, settings.every), steps]).tolist()
     members = [partial(_member, task, seed) for seed in range(settings.seeds)]
-    return follow(members, at, checkpoint=checkpoint, report=tell, meta={"kind": kind})
+    return follow(members, at, checkpoint=checkpoint, report=progress, meta={"kind": kind})
 
 
 def _member(task: CopyTask, seed: int) -> Course:

@@ -1,6 +1,6 @@
 """Several heads: better dynamics, not more to express. [snell21] Sec. 5.2"""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -15,6 +15,7 @@ from foveate.studies.snell21.heads.scenarios import SCENARIOS, train_scenario
 from foveate.studies.snell21.heads.search import Search, find_heads
 from foveate.text.copy_training import CopyTask
 from foveate.text.models.seq2seq import Cell, Contexts
+from foveate.types import StepProgress
 
 __all__ = ["VARIANTS", "Heads", "HeadsSettings"]
 
@@ -155,7 +156,7 @@ class Heads(Experiment):
 
 
 def _search(
-    settings: HeadsSettings, variant: str, checkpoint: Path, progress: Callable[[int, int], None]
+    settings: HeadsSettings, variant: str, checkpoint: Path, progress: StepProgress
 ) -> Record:
     """Find good and bad heads for the recurrent unit of a variant."""
     return find_heads(settings.search(variant), checkpoint, progress)

@@ -1,6 +1,6 @@
 """Trainings with several heads: all bad, one good among them, random. [snell21] Sec. 5.2"""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ from foveate.records.record import Array, Record
 from foveate.studies.snell21.heads.search import Search, chosen_heads, with_heads
 from foveate.text.copy_training import course
 from foveate.text.loop import Course, follow
+from foveate.types import StepProgress
 
 if TYPE_CHECKING:
     from foveate.studies.snell21.heads import HeadsSettings
@@ -32,7 +33,7 @@ def train_scenario(
     variant: str,
     scenario: str,
     checkpoint: Path,
-    progress: Callable[[int, int], None],
+    progress: StepProgress,
 ) -> Record:
     """Train every draw of one scenario; the record of the search is in the run's folder.
 

@@ -22,7 +22,7 @@ from foveate.text.copy_training import CopyTask, course, model_for
 from foveate.text.loop import Course, built, follow
 from foveate.text.models.initialisation import draw_by_module
 from foveate.text.models.seq2seq import Seq2Seq
-from foveate.types import FloatArray
+from foveate.types import FloatArray, StepProgress
 
 __all__ = [
     "Search",
@@ -92,7 +92,7 @@ def attempt(search: Search, candidate: int, seed: int) -> tuple[float, float]:
 def find_heads(
     search: Search,
     checkpoint: Path,
-    progress: Callable[[int, int], None],
+    progress: StepProgress,
     train: Attempt = attempt,
 ) -> Record:
     """Try candidates until enough good and bad ones are found.

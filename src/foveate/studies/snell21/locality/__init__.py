@@ -1,6 +1,6 @@
 """Locality: where a keyword is known under uniform attention, early and late. [snell21] Sec. 6.1"""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -13,6 +13,7 @@ from foveate.records.record import Record
 from foveate.settings import AtLeastTwo, Count, Positive, Settings
 from foveate.studies.snell21.locality.training import Condition, KeywordTask, course
 from foveate.text.loop import follow
+from foveate.types import StepProgress
 
 __all__ = ["CONDITIONS", "Locality", "LocalitySettings"]
 
@@ -73,7 +74,7 @@ class Locality(Experiment):
 
 
 def _part(
-    settings: LocalitySettings, name: str, checkpoint: Path, tell: Callable[[int, int], None]
+    settings: LocalitySettings, name: str, checkpoint: Path, progress: StepProgress
 ) -> Record:
     """Train every seed under one condition and read γ as it goes."""
     fine = min(settings.fine_until, settings.steps)
@@ -90,4 +91,4 @@ def _part(
         settings.lr,
     )
     members = [partial(course, task, CONDITIONS[name], seed) for seed in range(settings.seeds)]
-    return follow(members, at.tolist(), checkpoint=checkpoint, report=tell)
+    return follow(members, at.tolist(), checkpoint=checkpoint, report=progress)

@@ -73,7 +73,7 @@ def findings(settings: "LocalitySettings", records: Records) -> list[Finding]:
     record = records["both"]
     verdict = _verdict(_orders(settings, record))
     gap = mean_interval(record.last("last") - record.last("keyword"))
-    said = " ".join(
+    details = " ".join(
         _said(settings, records[name], title) for name, title in NAMES.items() if name in records
     )
     finding = Finding(
@@ -83,7 +83,7 @@ def findings(settings: "LocalitySettings", records: Records) -> list[Finding]:
         low=gap.low,
         high=gap.high,
         measure=f"γ_L − γ_{{l*}} after {settings.steps} steps, a difference of log-odds",
-        said=said,
+        said=details,
         figure="curves",
         deviation=_deviation(settings),
     )
@@ -129,15 +129,15 @@ _SHORT = {"keyword": "γ_l*", "after": "γ_l*+1", "mean": "γ̄", "last": "γ_L"
 
 
 def _deviation(settings: "LocalitySettings") -> str:
-    said = (
+    details = (
         f"{settings.steps} steps, where the paper gives no number; fresh sentences "
         f"at every step; the "
         "variants and γ_1 are ours"
     )
     if (settings.d, settings.embedding, settings.length) == (256, 300, 40):
-        return said
+        return details
     return (
         f"smaller: states of {settings.d} in place of 256, embeddings of "
         f"{settings.embedding} in place of "
-        f"300, sentences of {settings.length}, learning rate {settings.lr:g}; {said}"
+        f"300, sentences of {settings.length}, learning rate {settings.lr:g}; {details}"
     )

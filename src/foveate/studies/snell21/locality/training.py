@@ -118,9 +118,9 @@ def read_keywords(model: Reader, x: Tensor, y: Tensor) -> dict[str, Array]:
 
 def _around(gamma: Tensor, at: Tensor) -> Array:
     """The mean of γ at each distance from the keyword, shape (2 REACH + 1,)."""
-    place = at[:, None] + torch.arange(-REACH, REACH + 1)
-    inside = (place >= 0) & (place < gamma.shape[1])
-    near = gamma.double().gather(1, place.clamp(0, gamma.shape[1] - 1))
+    position = at[:, None] + torch.arange(-REACH, REACH + 1)
+    inside = (position >= 0) & (position < gamma.shape[1])
+    near = gamma.double().gather(1, position.clamp(0, gamma.shape[1] - 1))
     return near.masked_fill(~inside, torch.nan).nanmean(0).numpy()
 
 

@@ -1,6 +1,6 @@
 """The proxy and its twin: is it logistic regression on bags of words? [snell21] A.10, Table 10"""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -10,6 +10,7 @@ from foveate.records.findings import Revision
 from foveate.records.record import Record
 from foveate.settings import Count, NonEmpty, NonNegative, Positive, Settings
 from foveate.studies.snell21.agreement import AgreementSettings
+from foveate.types import StepProgress
 
 __all__ = ["ProxyTwin", "ProxyTwinSettings"]
 
@@ -101,15 +102,15 @@ class ProxyTwin(Experiment):
         }
 
 
-def _minima(settings: ProxyTwinSettings, _: Path, tell: Callable[[int, int], None]) -> Record:
+def _minima(settings: ProxyTwinSettings, _: Path, progress: StepProgress) -> Record:
     from foveate.studies.snell21.proxy_twin.parts import minima
 
-    return minima(settings, tell)
+    return minima(settings, progress)
 
 
 def _texts(
-    settings: ProxyTwinSettings, name: str, checkpoint: Path, tell: Callable[[int, int], None]
+    settings: ProxyTwinSettings, name: str, checkpoint: Path, progress: StepProgress
 ) -> Record:
     from foveate.studies.snell21.proxy_twin.parts import trained
 
-    return trained(settings, name, checkpoint, tell)
+    return trained(settings, name, checkpoint, progress)

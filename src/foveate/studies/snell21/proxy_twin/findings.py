@@ -106,13 +106,13 @@ def _said(name: str, record: Record) -> str:
 
 
 def _deviation(settings: "ProxyTwinSettings", texts: Records) -> str:
-    said = ["the comparison of minima is ours", "C is chosen on one half of the validation texts"]
-    own = settings.texts
-    if (own.proxy_epochs, own.proxy_d) != (60, 256):
-        said.append(
-            f"proxies of {own.proxy_d}, {own.proxy_epochs} epochs at {own.proxy_lr:g}; readers of "
-            f"{own.d}, {own.steps} steps"
+    notes = ["the comparison of minima is ours", "C is chosen on one half of the validation texts"]
+    sizes = settings.texts
+    if (sizes.proxy_epochs, sizes.proxy_d) != (60, 256):
+        notes.append(
+            f"proxies of {sizes.proxy_d}, {sizes.proxy_epochs} epochs at {sizes.proxy_lr:g}; "
+            f"readers of {sizes.d}, {sizes.steps} steps"
         )
     if set(texts) == {"keywords"}:
-        said.append("no data sets here (FOVEATE_DATA): made-up keyword sentences only")
-    return "; ".join(said)
+        notes.append("no data sets here (FOVEATE_DATA): made-up keyword sentences only")
+    return "; ".join(notes)

@@ -1,6 +1,5 @@
 """The two kinds of parts: minima on small corpora, and trainings on texts."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from foveate.studies.snell21.proxy_twin.factored import (
 )
 from foveate.text.models.reader import Reader
 from foveate.text.statistics.cooccurrence import bags
+from foveate.types import StepProgress
 
 if TYPE_CHECKING:
     from foveate.studies.snell21.proxy_twin import ProxyTwinSettings
@@ -46,7 +46,7 @@ def corpus(texts: int, words: int, seed: int) -> tuple[Array, Array]:
     return x.numpy(), y.numpy().astype(int)
 
 
-def minima(settings: "ProxyTwinSettings", tell: Callable[[int, int], None]) -> Record:
+def minima(settings: "ProxyTwinSettings", progress: StepProgress) -> Record:
     """Proxy and logistic regression minimised on every corpus under every penalty.
 
     The record's t are the penalties as shares of λ_max; ``values`` (T, S): ``gap``, the relative
@@ -59,10 +59,10 @@ def minima(settings: "ProxyTwinSettings", tell: Callable[[int, int], None]) -> R
         chance = generator("twin start", seed)
         size = settings.corpus_d * (2 + settings.corpus_words)
         start = torch.randn(size, generator=chance, dtype=torch.float64).numpy()
-        found = [_one_minimum(settings, x, y, share, start) for share in settings.penalties]
-        for name, column in zip(rows, zip(*found, strict=True), strict=True):
+        minima = [_one_minimum(settings, x, y, share, start) for share in settings.penalties]
+        for name, column in zip(rows, zip(*minima, strict=True), strict=True):
             rows[name].append(list(column))
-        tell(seed + 1, settings.corpora)
+        progress(seed + 1, settings.corpora)
     values = {name: np.array(columns).T for name, columns in rows.items()}
     return Record(np.array(settings.penalties), values, {}, {"kind": "minima"})
 
@@ -82,7 +82,7 @@ def _one_minimum(
 
 
 def trained(
-    settings: "ProxyTwinSettings", name: str, checkpoint: Path, tell: Callable[[int, int], None]
+    settings: "ProxyTwinSettings", name: str, checkpoint: Path, progress: StepProgress
 ) -> Record:
     """Proxies trained as published, logistic regressions, and readers that know without attention.
 
@@ -93,7 +93,7 @@ def trained(
     strengths, 3).
     """
     texts = prepared(settings.texts, name)
-    stages = Stages(settings.texts, texts, checkpoint, tell, ("proxy", "uniform"))
+    stages = Stages(settings.texts, texts, checkpoint, progress, ("proxy", "uniform"))
     proxy = stages.proxy()
     seeds = np.arange(settings.texts.seeds)
     best = proxy.values["loss"][:, :, CHOOSING].argmin(0)

@@ -1,6 +1,6 @@
 """Translation: optimal attention on real models, and attention's alignments over training."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import ClassVar, cast
@@ -9,6 +9,7 @@ from foveate.jobs.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.records.findings import Revision
 from foveate.records.record import Record
 from foveate.settings import Count, Positive, Settings, Share
+from foveate.types import StepProgress
 
 __all__ = ["READOUTS", "Translation", "TranslationSettings"]
 
@@ -125,17 +126,17 @@ class Translation(Experiment):
 
 
 def _readout(
-    settings: TranslationSettings, name: str, checkpoint: Path, tell: Callable[[int, int], None]
+    settings: TranslationSettings, name: str, checkpoint: Path, progress: StepProgress
 ) -> Record:
     from foveate.studies.snell21.translation.optimum import readout_part
     from foveate.text.models.seq2seq import Readout
 
-    return readout_part(settings, cast(Readout, name), checkpoint, tell)
+    return readout_part(settings, cast(Readout, name), checkpoint, progress)
 
 
 def _align(
-    settings: TranslationSettings, name: str, checkpoint: Path, tell: Callable[[int, int], None]
+    settings: TranslationSettings, name: str, checkpoint: Path, progress: StepProgress
 ) -> Record:
     from foveate.studies.snell21.translation.alignment import align_part
 
-    return align_part(settings, name, checkpoint, tell)
+    return align_part(settings, name, checkpoint, progress)

@@ -4,7 +4,6 @@ Both read the same pairs. A link goes from every target word to the source word 
 α (or β, or Δ, or Trans(y|x)), so that all of them make the same number of links.
 """
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,6 +32,7 @@ from foveate.text.translation import (
     translation_course,
     translator,
 )
+from foveate.types import StepProgress
 
 if TYPE_CHECKING:
     from foveate.studies.snell21.translation import TranslationSettings
@@ -59,9 +59,9 @@ class Scored:
         self.pairs = pairs
         self.sure, self.possible = pairs.links.sets(len(pairs))
 
-    def __call__(self, found: Found) -> Array:
+    def __call__(self, links: Found) -> Array:
         """AER, precision and recall, shape (3,)."""
-        scores = alignment_scores(found, self.sure, self.possible)
+        scores = alignment_scores(links, self.sure, self.possible)
         return np.array([scores.aer, scores.precision, scores.recall])
 
 
@@ -80,7 +80,7 @@ def to_align(settings: "TranslationSettings", name: str) -> tuple[SentencePairs,
 
 
 def align_part(
-    settings: "TranslationSettings", name: str, checkpoint: Path, tell: Callable[[int, int], None]
+    settings: "TranslationSettings", name: str, checkpoint: Path, progress: StepProgress
 ) -> Record:
     """Train the aligners of one data set, score them at every checkpoint, and IBM Model 1 once."""
     data, train, scored = to_align(settings, name)
@@ -100,7 +100,7 @@ def align_part(
         return translation_course(model, train, sizes, measure, *label)
 
     members = [partial(course, seed) for seed in range(settings.align_seeds)]
-    record = follow(members, at, checkpoint=checkpoint, report=tell)
+    record = follow(members, at, checkpoint=checkpoint, report=progress)
     size = len(data.source_vocabulary), len(data.target_vocabulary)
     final = {"ibm1": _ibm1(train, scored, size), "diagonal": scored(diagonal(scored.pairs))}
     repeated = {k: np.repeat(v[None], settings.align_seeds, 0) for k, v in final.items()}
@@ -126,8 +126,8 @@ def _measured(scored: Scored, last: int, model: Seq2Seq, step: int) -> dict[str,
 def _ibm1(train: Pairs, scored: Scored, size: tuple[int, int]) -> Array:
     """Scores of IBM Model 1 after :data:`ITERATIONS` iterations, shape (K, 3)."""
     models = (fit_ibm1(train.source, train.target, size, iterations=k) for k in ITERATIONS)
-    found = (model.align(scored.pairs.source, scored.pairs.target) for model in models)
-    return np.stack([scored(links) for links in found])
+    links = (model.align(scored.pairs.source, scored.pairs.target) for model in models)
+    return np.stack([scored(each) for each in links])
 
 
 def diagonal(pairs: Pairs) -> Found:

@@ -100,17 +100,17 @@ def _bleu(records: Records, readout: str) -> str:
 
 
 def _deviation(settings: "TranslationSettings", record: Record) -> str:
-    said = []
+    notes = []
     if (settings.d, settings.steps, settings.batch) != (256, 36_000, 16):
-        said.append(
+        notes.append(
             f"states of {settings.d}, {settings.steps:,} steps and batches of "
             f"{settings.batch} in place of 256, "
             "36,000 and 16"
         )
     if settings.data != "multi30k":
-        said.append(f"on '{settings.data}' in place of Multi30k")
-    said.append(f"words of {len(record.meta['lengths'])} validation pairs are solved")
+        notes.append(f"on '{settings.data}' in place of Multi30k")
+    notes.append(f"words of {len(record.meta['lengths'])} validation pairs are solved")
     way = "greedy" if settings.beam == 1 else f"a beam of {settings.beam}"
-    said.append(f"BLEU of {settings.translated:,} validation sentences at most, by {way}")
-    said.append("the recorded .53 counts ties in the paper's form")
-    return "; ".join(said)
+    notes.append(f"BLEU of {settings.translated:,} validation sentences at most, by {way}")
+    notes.append("the recorded .53 counts ties in the paper's form")
+    return "; ".join(notes)

@@ -4,7 +4,6 @@ With :math:`p_t = σ(W(c_t + s_t))` the loss of a word is convex in its attentio
 validation pairs is solved at every checkpoint and compared with what the model does and knows.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -31,6 +30,7 @@ from foveate.text.translation import (
     translation_course,
     translator,
 )
+from foveate.types import StepProgress
 
 if TYPE_CHECKING:
     from foveate.studies.snell21.translation import TranslationSettings
@@ -48,7 +48,7 @@ def readout_part(
     settings: "TranslationSettings",
     readout: Readout,
     checkpoint: Path,
-    tell: Callable[[int, int], None],
+    progress: StepProgress,
 ) -> Record:
     """Train the models of one readout; with a linear one, solve for optimal attention."""
     data = load_pairs(settings.data, train=settings.train, pieces=settings.pieces)
@@ -63,8 +63,8 @@ def readout_part(
     def measure(model: Seq2Seq, step: int) -> dict[str, Array]:
         reached = performance(model, held_out.source, held_out.target)
         bleu = _bleu(settings, data, held_out, model) if step == at[-1] else np.nan
-        found = {"accuracy": reached.accuracy, "loss": reached.loss, "bleu": bleu}
-        numbers = {name: np.asarray(value) for name, value in found.items()}
+        values = {"accuracy": reached.accuracy, "loss": reached.loss, "bleu": bleu}
+        numbers = {name: np.asarray(value) for name, value in values.items()}
         return numbers | (solved(model, some) if readout == "linear" else {})
 
     def course(seed: int) -> Course:
@@ -74,7 +74,7 @@ def readout_part(
 
     members = [partial(course, seed) for seed in range(settings.seeds)]
     meta = _meta(settings, data, some)
-    return follow(members, at, checkpoint=checkpoint, report=tell, meta=meta)
+    return follow(members, at, checkpoint=checkpoint, report=progress, meta=meta)
 
 
 @torch.no_grad()
@@ -89,13 +89,13 @@ def solved(model: Seq2Seq, pairs: Pairs) -> dict[str, Array]:
     beta = read_evidence(model, pairs.source, pairs.target)
     best = [_solve(model, pairs.source[i], pairs.target[i], alpha[i]) for i in range(len(pairs))]
     tables = {"opt": Tables.of([one["opt"] for one in best]), "alpha": alpha, "beta": beta}
-    found = {
+    values = {
         f"{u}_{v}": fair_agreement(tables[u].values, tables[v].values, alpha.start)
         for u, v in (("opt", "beta"), ("opt", "alpha"), ("alpha", "beta"))
     }
-    found |= {name: np.concatenate([one[name] for one in best]) for name in WORDS[3:]}
+    values |= {name: np.concatenate([one[name] for one in best]) for name in WORDS[3:]}
     example = shown(pairs)
-    return found | {f"example_{name}": table[example].ravel() for name, table in tables.items()}
+    return values | {f"example_{name}": table[example].ravel() for name, table in tables.items()}
 
 
 def _solve(model: Seq2Seq, source: list[int], target: list[int], alpha: Array) -> dict[str, Array]:

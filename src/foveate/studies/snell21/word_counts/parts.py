@@ -30,7 +30,7 @@ Tell = Callable[[int, int], None]
 GAMMA = ((0.0, 0.0, 0.0), (0.0, -10.0, 5.0), (0.0, 5.0, -10.0))  # [snell21] A.1
 
 
-def derivative(settings: "WordCountsSettings", _: Path, tell: Tell) -> Record:
+def derivative(settings: "WordCountsSettings", _: Path, progress: Tell) -> Record:
     """Relative deviations from the limits, (dimension, seed): ``gamma``, ``theta``, ``printed``."""
     source, target = _compact(load_pairs("made-up", train=settings.pairs).train)
     size = int(source.ids.max()) + 1, int(target.ids.max()) + 1
@@ -45,13 +45,13 @@ def derivative(settings: "WordCountsSettings", _: Path, tell: Tell) -> Record:
             found[0, k, seed] = _off(snell21.logit_rate(*weights, *texts), limit)
             found[1, k, seed] = _off(theta, limit_theta)
             found[2, k, seed] = _off(theta, limit)
-        tell(k + 1, len(settings.dimensions))
+        progress(k + 1, len(settings.dimensions))
     values = dict(zip(("gamma", "theta", "printed"), found, strict=True))
     about = {"inputs": size[0], "outputs": size[1], "pairs": len(source)}
     return Record(np.array(settings.dimensions, float), values, {}, about)
 
 
-def counts(settings: "WordCountsSettings", _: Path, tell: Tell) -> Record:
+def counts(settings: "WordCountsSettings", _: Path, progress: Tell) -> Record:
     """For each corpus the largest difference between the two tables, and C's largest entry."""
     corpora = {"made-up": load_pairs("made-up", train=settings.pairs).train}
     if settings.multi30k and _is_here("multi30k", "bentrevett/multi30k"):
@@ -61,13 +61,13 @@ def counts(settings: "WordCountsSettings", _: Path, tell: Tell) -> Record:
         table = count_table(pairs.source, pairs.target)
         gap = abs(fit_ibm1(pairs.source, pairs.target, table.shape, iterations=1).counts - table)
         rows.append((gap.max(), table.max(), table.nnz))
-        tell(done, len(corpora))
+        progress(done, len(corpora))
     columns = zip(("difference", "largest", "entries"), np.array(rows, float).T, strict=True)
     about = {"corpora": list(corpora), "pairs": [len(pairs) for pairs in corpora.values()]}
     return Record(np.zeros(1), {name: column[None] for name, column in columns}, {}, about)
 
 
-def example(settings: "WordCountsSettings", _: Path, tell: Tell) -> Record:
+def example(settings: "WordCountsSettings", _: Path, progress: Tell) -> Record:
     """The pathological example: β, the optimal α with its certificate, the loss on a grid."""
     gamma = torch.tensor(GAMMA, dtype=torch.float64)
     found = optimal_attention(gamma[None], torch.eye(3), torch.zeros(1, 1, dtype=torch.long))
@@ -82,11 +82,11 @@ def example(settings: "WordCountsSettings", _: Path, tell: Tell) -> Record:
         "grid": alpha[None],
         "grid_loss": loss[None].numpy(),
     }
-    tell(1, 1)
+    progress(1, 1)
     return Record(np.zeros(1), {}, final, {})
 
 
-def tables(settings: "WordCountsSettings", _: Path, tell: Tell) -> Record:
+def tables(settings: "WordCountsSettings", _: Path, progress: Tell) -> Record:
     """The count table of each tiny task, and the information within its sentences."""
     final, told = {}, {}
     for name, toy in TOYS.items():
@@ -94,7 +94,7 @@ def tables(settings: "WordCountsSettings", _: Path, tell: Tell) -> Record:
         table = count_table(source, target, (len(toy.inputs), len(toy.outputs)))
         final[name] = table.toarray()[None]
         told[name] = float(information(beliefs(table, source, target).shares()).mean())
-    tell(1, 1)
+    progress(1, 1)
     return Record(np.zeros(1), {}, final, {"information": told})
 
 

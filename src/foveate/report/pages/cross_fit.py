@@ -1,0 +1,129 @@
+"""The page of a cross-fitted run: out-of-fold scores of models and baselines."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from foveate.charts.palette import label
+from foveate.records.record import load_arrays
+from foveate.records.runs import Run
+from foveate.report.pages.score_cells import COLUMNS, score_cell
+
+__all__ = ["BASELINE_LABELS", "cross_fit_context", "cross_fit_lead", "model_label"]
+
+BASELINE_LABELS = {
+    "mixture": "Mixture",
+    "mean-lr": "Mean pooling, logistic regression",
+    "max-lr": "Max pooling, logistic regression",
+    "mean-max-min-lr": "Mean, max and min pooling, logistic regression",
+    "boosted-trees": "Mean, max and min pooling, boosted trees",
+}
+PARTS = {"out_of_fold": "out of fold", "test": "test bags"}
+
+
+def model_label(name: str) -> str:
+    """What a model of a cross-fitted run is called on pages.
+
+    Example:
+        >>> model_label("max-lr"), model_label("lvml")
+        ('Max pooling, logistic regression', 'LVML')
+    """
+    return BASELINE_LABELS.get(name) or label(name)
+
+
+def cross_fit_context(run: Run) -> dict[str, Any]:
+    """What the template of a cross-fitted run needs beyond that of any fit."""
+    manifest = run.manifest
+    scores: Mapping[str, Any] = manifest.get("scores", {})
+    weights = manifest.get("weights", {})
+    tables = {
+        words: [_row(name, entry[part], entry["kind"], weights) for name, entry in scores.items()]
+        for part, words in PARTS.items()
+        if scores and part in next(iter(scores.values()))
+    }
+    has_test = "test bags" in tables
+    return {
+        "lead": cross_fit_lead(manifest) if scores else "",
+        "rows": list(scores),
+        "tables": tables,
+        "headings": [heading for heading, _, _ in COLUMNS.values()],
+        "charts": _charts(run) if scores else {},
+        "training": _training(manifest),
+        "curves": [],
+        "gallery_title": "Test bags"
+        if has_test
+        else "Bags of the first fold, read by models that were not trained on them",
+    }
+
+
+def cross_fit_lead(manifest: Mapping[str, Any]) -> str:
+    """First whether attention beats the baselines, then how good the mixture is."""
+    comparison, scores = manifest["comparison"], manifest["scores"]
+    attention, baseline = comparison["attention"], comparison["baseline"]
+    mean, low, high = comparison["difference"]
+    areas = [scores[name]["out_of_fold"]["auroc"][0] for name in (attention, baseline)]
+    spread = "" if low is None else f" [{low:+.3f}, {high:+.3f}]"
+    numbers = f"AUROC {areas[0]:.3f} against {areas[1]:.3f}, difference {mean:+.3f}{spread}"
+    if comparison["as_good"]:
+        first = (
+            f"A baseline without attention ({model_label(baseline)}) is as good as the best "
+            f"attention model ({model_label(attention)}) on these bags: {numbers}. Attention is "
+            "still of use to see which segments matter."
+        )
+    else:
+        first = (
+            f"The best attention model ({model_label(attention)}) ranks these bags better than "
+            f"the best baseline without attention ({model_label(baseline)}): {numbers}."
+        )
+    mixture = scores["mixture"]["out_of_fold"]
+    accuracy = score_cell(mixture["balanced_accuracy"], 100, 1)
+    area = score_cell(mixture["auroc"], 1, 3)
+    chance = 100 / len(manifest["classes"])
+    return (
+        f"{first} The mixture, which predicts new bags, has a balanced accuracy of {accuracy} % "
+        f"out of fold (guessing gives {chance:.1f} %) and an AUROC of {area}."
+    )
+
+
+def _row(name: str, scores: Mapping[str, Any], kind: str, weights: Any) -> dict[str, Any]:
+    cells = [
+        score_cell(scores[key], factor, places) for key, (_, factor, places) in COLUMNS.items()
+    ]
+    return {
+        "name": name,
+        "label": model_label(name),
+        "baseline": kind == "baseline",
+        "weight": f"{weights[name]:.2f}" if name in weights else "",
+        "cells": cells,
+    }
+
+
+def _training(manifest: Mapping[str, Any]) -> str:
+    """How training was stopped, in a sentence."""
+    stopped = [entry.get("early stopping") for entry in manifest.get("resolved", {}).values()]
+    if not stopped:
+        return ""
+    if all(stopped):
+        return "Training stopped early, on inner validation bags of each fold."
+    return (
+        "Training was short and of fixed length: inner validation bags for early stopping would "
+        "have fewer than 3 bags of a class."
+    )
+
+
+def _charts(run: Run) -> dict[str, Any]:
+    """The calibration curve and the confusion matrix of the mixture, out of fold."""
+    from markupsafe import Markup
+
+    from foveate.charts.render import inline_svg
+    from foveate.report.drawing.fit_charts import calibration_chart, confusion_chart
+
+    path = run.path / "out_of_fold.npz"
+    if not path.exists():
+        return {}
+    arrays = load_arrays(path)
+    p, y, before = arrays["p/mixture"], arrays["y"], arrays["uncalibrated"]
+    classes = run.manifest["classes"]
+    return {
+        "calibration": Markup(inline_svg(calibration_chart(before, p, y), "calibration")),
+        "confusion": Markup(inline_svg(confusion_chart(p, y, classes), "confusion")),
+    }

@@ -1,0 +1,210 @@
+"""Baselines without attention: linear and boosted classifiers of pooled segments.
+
+They go through the same folds as every attention model, and stand beside them in every table.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from foveate.bags.bag import Bag
+from foveate.bags.segments import as_input
+from foveate.text.tokens import MARKS
+from foveate.types import Array, StepProgress
+from foveate.userdata.folds import Folds
+from foveate.userdata.prepare import Preparation
+from foveate.userdata.split import draw_folds
+
+__all__ = [
+    "BASELINES",
+    "MEAN",
+    "LinearModel",
+    "baseline_names",
+    "cross_fit_baselines",
+    "fit_linear",
+    "fit_predict_boosted",
+    "pooled",
+    "segment_features",
+]
+
+MEAN, TREES = "mean-lr", "boosted-trees"
+SMALL = 2_000  # bags up to which boosted trees are fitted
+WIDE = 4_000  # pooled numbers up to which boosted trees are fitted
+PENALTIES = 10.0 ** np.arange(-3, 3)  # inverse strengths of L2 that inner folds choose from
+BASELINES: dict[str, tuple[str, ...]] = {
+    MEAN: ("mean",),
+    "max-lr": ("max",),
+    "mean-max-min-lr": ("mean", "max", "min"),
+    TREES: ("mean", "max", "min"),
+}
+"""Names of the baselines, and how each pools the segments of a bag."""
+
+
+@dataclass(frozen=True)
+class LinearModel:
+    r"""A softmax-linear classifier of standardised features.
+
+    Args:
+        weight: Weights on the features as they come, shape (C, d).
+        bias: Intercepts, shape (C,).
+    """
+
+    weight: Array
+    bias: Array
+
+    def probabilities(self, x: Array) -> Array:
+        """Probabilities of the classes, from features (n, d) to (n, C)."""
+        logits = x @ self.weight.T + self.bias
+        powers = np.exp(logits - logits.max(1, keepdims=True))
+        p: Array = powers / powers.sum(1, keepdims=True)
+        return p
+
+
+def pooled(bag: Bag, preparation: Preparation, kinds: tuple[str, ...]) -> Array:
+    """Mean, maximum or minimum of the segments of each bag, side by side, shape (n, d).
+
+    Of texts, the mean is the share of each known word and the maximum its presence.
+
+    Args:
+        bag: Prepared bags.
+        preparation: How they were prepared.
+        kinds: Of "mean", "max" and "min".
+    """
+    parts = [segment_features(bag, row, preparation) for row in range(len(bag))]
+    functions: dict[str, Callable[[Array], Array]] = {
+        "mean": lambda rows: rows.mean(0),
+        "max": lambda rows: rows.max(0),
+        "min": lambda rows: rows.min(0),
+    }
+    if not parts:
+        return np.zeros((0, 0))
+    return np.stack([np.concatenate([functions[k](rows) for k in kinds]) for rows in parts])
+
+
+def baseline_names(n: int, width: int) -> list[str]:
+    """The baselines that are fitted to n bags of a width; boosted trees only to small data."""
+    small = n <= SMALL and 3 * width <= WIDE
+    return [name for name in BASELINES if small or name != TREES]
+
+
+def fit_linear(x: Array, y: Array, classes: int, groups: Array | None = None) -> LinearModel:
+    """Logistic regression on standardised features, its L2 penalty chosen in inner folds.
+
+    Args:
+        x: Features, shape (n, d).
+        y: Labels, shape (n,); every class occurs.
+        classes: Number of classes C.
+        groups: Groups that inner folds do not divide, shape (n,).
+    """
+    mean, scale = x.mean(0), x.std(0)
+    scale = np.where(scale > 0, scale, 1.0)
+    z = (x - mean) / scale
+    model = _logistic(_penalty(z, y, groups)).fit(z, y)
+    weight, bias = model.coef_, model.intercept_
+    if classes == 2:
+        weight, bias = np.vstack([-weight, weight]) / 2, np.concatenate([-bias, bias]) / 2
+    weight = weight / scale
+    return LinearModel(weight, bias - weight @ mean)
+
+
+def fit_predict_boosted(x: Array, y: Array, new: Array, seed: int) -> Array:
+    """Probabilities of gradient-boosted trees, fitted to (x, y), for new features."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    trees = HistGradientBoostingClassifier(
+        max_iter=100, learning_rate=0.1, min_samples_leaf=5, random_state=seed
+    )
+    p: Array = trees.fit(x, y).predict_proba(new)
+    return p
+
+
+def cross_fit_baselines(
+    bag: Bag, test: Bag, preparation: Preparation, folds: Folds, progress: StepProgress
+) -> tuple[dict[str, Array], dict[str, Array], dict[str, Tensor]]:
+    """Out-of-fold probabilities of every baseline.
+
+    Args:
+        bag: Development bags, prepared.
+        test: Test bags, prepared; may be empty.
+        preparation: How they were prepared.
+        folds: The folds of the development bags.
+        progress: Called as ``progress(done, total)``.
+
+    Returns:
+        For each baseline its out-of-fold probabilities (n, C), mean over repeats; its
+        probabilities of the test bags, mean over folds; weights (P, C, d) and biases (P, C) of
+        the mean-pooled linear models of all P folds.
+    """
+    y, classes = bag.y.numpy(), len(preparation.classes)
+    group = None if bag.group is None else bag.group.numpy()
+    width = pooled(bag.take(slice(0, 1)), preparation, ("mean",)).shape[1]
+    names = baseline_names(len(bag), width)
+    held = {name: np.zeros((len(bag), classes)) for name in names}
+    tested = {name: np.zeros((len(test), classes)) for name in names}
+    linear: list[LinearModel] = []
+    for number, name in enumerate(names):
+        x, new = (pooled(part, preparation, BASELINES[name]) for part in (bag, test))
+        for repeat, fold in folds.parts:
+            rows, out = folds.training(repeat, fold), folds.held_out(repeat, fold)
+            both = np.concatenate([x[out], new.reshape(-1, x.shape[1])])
+            if name == TREES:
+                p = fit_predict_boosted(x[rows], y[rows], both, fold)
+            else:
+                groups = None if group is None else group[rows]
+                model = fit_linear(x[rows], y[rows], classes, groups)
+                p = model.probabilities(both)
+                linear += [model] if name == MEAN else []
+            held[name][out] += p[: len(out)] / len(folds.fold)
+            tested[name] += p[len(out) :] / len(folds.parts)
+        progress(number + 1, len(names))
+    weights = torch.from_numpy(np.stack([model.weight for model in linear]))
+    biases = torch.from_numpy(np.stack([model.bias for model in linear]))
+    return held, tested, {"weight": weights, "bias": biases}
+
+
+def _logistic(penalty: float) -> Any:
+    from sklearn.linear_model import LogisticRegression
+
+    return LogisticRegression(C=penalty, max_iter=1000)
+
+
+def _penalty(z: Array, y: Array, groups: Array | None) -> float:
+    """The inverse penalty with the lowest log loss in inner folds; .01 where bags are too few."""
+    units = np.arange(len(y)) if groups is None else groups
+    folds = min(3, int(np.bincount(y).min()), len(np.unique(units)))
+    if folds < 2:
+        return 0.01
+    fold = draw_folds(y, units, folds, 0)
+    losses = np.zeros(len(PENALTIES))
+    for k in range(folds):
+        here = fold == k
+        if len(np.unique(y[~here])) < len(np.unique(y)):
+            return 0.01
+        for i, penalty in enumerate(PENALTIES):
+            p = _logistic(penalty).fit(z[~here], y[~here]).predict_proba(z[here])
+            losses[i] -= np.log(np.maximum(p[np.arange(here.sum()), y[here]], 1e-12)).sum()
+    return float(PENALTIES[losses.argmin()])
+
+
+def segment_features(bag: Bag, row: int, preparation: Preparation) -> Array:
+    """Segments of one bag as rows of numbers (m, d), without the null segment.
+
+    Of texts, the numbers are the shares of all known words.
+    """
+    rows = bag.bank[bag.index[row]]
+    if bag.mask is not None:
+        rows = rows[bag.mask[row]]
+    rows = rows[int(preparation.null) :]
+    if preparation.vocabulary is None:
+        values: Array = as_input(rows).flatten(1).double().numpy()
+        return values
+    ids = rows.flatten(1)
+    counts = torch.zeros(len(ids), len(preparation.vocabulary), dtype=torch.float64)
+    counts.scatter_add_(1, ids, torch.ones_like(ids, dtype=torch.float64))
+    counts[:, : len(MARKS)] = 0
+    shares: Array = (counts / counts.sum(1, keepdim=True).clamp_min(1)).numpy()
+    return shares

@@ -1,0 +1,275 @@
+"""Cross-fitting: every bag is predicted by models that were not trained on it.
+
+The same folds give early stopping (on inner validation bags), out-of-fold predictions,
+temperatures, the weights of the mixture, and the ensemble that predicts new bags. Scales and
+vocabularies are learnt from all development bags, without their labels.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from foveate.errors import FoveateError
+from foveate.io.collection import Collection
+from foveate.metrics.calibration import calibrated, temperature
+from foveate.metrics.faults import diverged, divergence
+from foveate.records.checkpoint import save_checkpoint
+from foveate.records.record import Record, save_arrays
+from foveate.records.runs import Run
+from foveate.training.loop import fit
+from foveate.training.plan import Plan
+from foveate.types import Array, PartProgress, StepProgress
+from foveate.userdata.baselines import BASELINES, MEAN, cross_fit_baselines
+from foveate.userdata.ensemble import BASELINE_PART, MIXTURE, open_ensemble, part_name
+from foveate.userdata.estimator import balanced, training_rule, usual_epochs
+from foveate.userdata.fitted import WEIGHTS, build_model
+from foveate.userdata.folds import Folds, draw_cross_fit, load_folds, save_folds
+from foveate.userdata.gallery import pick_gallery_bags, save_gallery
+from foveate.userdata.mixture import cross_calibrate, cross_mix, mix, mixture_weights
+from foveate.userdata.procedure import CHECKPOINT, Procedure, collection_sizes, prepare_bags
+from foveate.userdata.scores import auroc_difference, mean_probability, scores
+from foveate.userdata.settings import FitSettings
+from foveate.userdata.shift import TrainingSummary
+
+__all__ = ["CrossFit"]
+
+OUT_OF_FOLD = "out_of_fold.npz"
+SHORT_STEPS, FEWEST_EPOCHS = 100, 5  # of training where early stopping has too few bags
+
+
+class CrossFit(Procedure):
+    """Folds of the development bags; every paradigm in every fold is a part of the run."""
+
+    rule = (
+        "the mixture of all paradigms and the mean-pooled linear baseline, weighed by out-of-fold "
+        "log loss; the weights and temperatures behind each number were fitted on other folds"
+    )
+
+    def __init__(
+        self,
+        collection: Collection,
+        settings: FitSettings,
+        folder: Path | None = None,
+        progress: PartProgress | None = None,
+    ) -> None:
+        self.collection, self.settings = collection, settings
+        stored = None if folder is None else load_folds(folder)
+        self.folds: Folds = stored or draw_cross_fit(collection, settings)
+        rows = torch.from_numpy(self.folds.rows)
+        self.preparation, whole = prepare_bags(collection, settings, rows, progress)
+        self.bags, self.test = whole.take(rows), whole.take(torch.from_numpy(self.folds.test))
+
+    @property
+    def parts(self) -> list[str]:
+        names = self.settings.paradigms
+        return [part_name(n, r, k) for n in names for r, k in self.folds.parts] + [BASELINE_PART]
+
+    def save_division(self, folder: Path) -> None:
+        save_folds(self.folds, folder, self.collection.ids)
+        rows = torch.from_numpy(self.folds.rows)
+        TrainingSummary.of(self.collection, rows, rows, self.preparation.vocabulary).save(folder)
+
+    def sizes(self) -> dict[str, Any]:
+        parts = {"development": self.bags} | ({"test": self.test} if len(self.test) else {})
+        return collection_sizes(self.collection, self.preparation, self.folds.how, parts)
+
+    def run_part(self, name: str, folder: Path, progress: StepProgress) -> Record:
+        if name == BASELINE_PART:
+            return self._run_baselines(folder, progress)
+        paradigm, repeat, fold = next(
+            (n, r, k)
+            for n in self.settings.paradigms
+            for r, k in self.folds.parts
+            if part_name(n, r, k) == name
+        )
+        record = self._train(paradigm, repeat, fold, folder / name / CHECKPOINT, progress)
+        save_checkpoint(folder / name / WEIGHTS, record.trained.tensors(), {"part": name})
+        return record
+
+    def _train(
+        self, paradigm: str, repeat: int, fold: int, checkpoint: Path, progress: StepProgress
+    ) -> Record:
+        """Train one paradigm without a fold, and predict the fold."""
+        settings, folds, y = self.settings, self.folds, self.bags.y.numpy()
+        train = self.bags.take(torch.from_numpy(folds.training(repeat, fold)))
+        held_out = self.bags.take(torch.from_numpy(folds.held_out(repeat, fold)))
+        inner = folds.validation(repeat, fold, y) if settings.patience else None
+        kind = None if settings.class_weight == "none" else settings.class_weight
+        weights = balanced(train.y.numpy(), len(self.preparation.classes), kind)
+        record = fit(
+            lambda: build_model(self.preparation, settings, paradigm),
+            train,
+            replace(held_out, z=None),
+            training_rule(paradigm, weights, settings.supervise_focus),
+            seeds=[_member_seed(settings.seeds, s, repeat, fold) for s in range(settings.seeds)],
+            plan=self._plan(len(train), inner is not None),
+            checkpoint=checkpoint,
+            report=progress,
+            validation_rows=inner,
+        )
+        if record.meta["epochs_run"] < record.meta["plan"]["epochs"]:  # stopped early
+            progress(record.meta["epochs_run"], record.meta["epochs_run"])
+        final = {name: record.final[name] for name in ("log_p", "y", "s", "losses")}
+        if "mask" in record.final:
+            final["mask"] = record.final["mask"]
+        final["rows"] = folds.held_out(repeat, fold)
+        meta = {**record.meta, "paradigm": paradigm, "early_stopping": inner is not None}
+        return replace(record, final=final, meta=meta)
+
+    def _plan(self, bags: int, early_stopping: bool) -> Plan:
+        settings = self.settings
+        steps = -(-bags // settings.batch)
+        epochs = usual_epochs(bags, settings.batch)
+        if not early_stopping and settings.patience:
+            epochs = max(FEWEST_EPOCHS, -(-SHORT_STEPS // steps))
+        return Plan(
+            epochs=settings.epochs or epochs,
+            batch=settings.batch,
+            lr=settings.lr,
+            weight_decay=settings.weight_decay,
+            validation=0.2 if early_stopping else 0.0,
+            patience=settings.patience if early_stopping else None,
+            save_seconds=settings.save_seconds,
+        )
+
+    def _run_baselines(self, folder: Path, progress: StepProgress) -> Record:
+        p, test, linear = cross_fit_baselines(
+            self.bags, self.test, self.preparation, self.folds, progress
+        )
+        save_checkpoint(folder / BASELINE_PART / WEIGHTS, linear, {"part": BASELINE_PART})
+        final = {**p, **{f"test {name}": value for name, value in test.items()}}
+        return Record(np.zeros(1), {}, final, {"seeds": [], "baselines": list(p)})
+
+    def finish(self, run: Run) -> dict[str, Any]:
+        """Score every paradigm, the baselines and the mixture; write the gallery."""
+        records = run.records()
+        p = self._out_of_fold(records)
+        y, fold = self.bags.y.numpy(), self.folds.fold[0]
+        temperatures = {name: temperature(value, y) for name, value in p.items()}
+        honest = {name: cross_calibrate(value, y, fold) for name, value in p.items()}
+        mixed = [name for name in p if name in self.settings.paradigms or name == MEAN]
+        final = np.stack([calibrated(p[name], temperatures[name]) for name in mixed])
+        weights = mixture_weights(final, y)
+        honest[MIXTURE] = cross_mix(np.stack([honest[name] for name in mixed]), y, fold)
+        temperatures[MIXTURE] = temperature(mix(weights, final), y)
+        entries: dict[str, Any] = {
+            "chosen": MIXTURE,
+            "weights": dict(zip(mixed, weights.tolist(), strict=True)),
+            "scores": {
+                name: self._entry(name, honest[name], temperatures[name])
+                for name in sorted(honest, key=self._order)
+            },
+            "resolved": self._resolved(records),
+            "comparison": self._comparison(honest),
+        }
+        self._save_predictions(run, honest, cross_mix(np.stack([p[n] for n in mixed]), y, fold))
+        self._add_test_scores(Run(run.path, {**run.manifest, **entries}), records, entries)
+        if not (run.path / "gallery.npz").exists():
+            self._save_gallery(Run(run.path, {**run.manifest, **entries}))
+        return entries
+
+    def _out_of_fold(self, records: Mapping[str, Record]) -> dict[str, Array]:
+        """Out-of-fold probabilities (n, C) of every paradigm and baseline, mean over repeats."""
+        n, classes = len(self.bags), len(self.preparation.classes)
+        result: dict[str, Array] = {}
+        lost: dict[str, Record] = {}
+        for name in self.settings.paradigms:
+            total = np.zeros((n, classes))
+            for repeat, fold in self.folds.parts:
+                record = records[part_name(name, repeat, fold)]
+                if diverged(record):
+                    lost[name] = record
+                    break
+                total[record.final["rows"]] += mean_probability(record.final["log_p"])
+            else:
+                result[name] = total / total.sum(1, keepdims=True)
+        if not result:
+            raise FoveateError(divergence(lost))
+        baselines = records[BASELINE_PART]
+        return result | {name: baselines.final[name] for name in baselines.meta["baselines"]}
+
+    def _entry(self, name: str, p: Array, t: float) -> dict[str, Any]:
+        group = None if self.bags.group is None else self.bags.group.numpy()
+        numbers = scores(p, self.bags.y.numpy(), group)
+        kind = "baseline" if name in BASELINES else MIXTURE if name == MIXTURE else "attention"
+        return {"kind": kind, "temperature": t, "out_of_fold": _as_lists(numbers)}
+
+    def _comparison(self, p: Mapping[str, Array]) -> dict[str, Any]:
+        """The best attention model against the best baseline, both by out-of-fold AUROC."""
+        y = self.bags.y.numpy()
+        group = None if self.bags.group is None else self.bags.group.numpy()
+        area = {name: scores(value, y)["auroc"].mean for name, value in p.items()}
+        attention = max((n for n in p if n in self.settings.paradigms), key=lambda n: area[n])
+        baseline = max((n for n in p if n in BASELINES), key=lambda n: area[n])
+        difference = auroc_difference(p[attention], p[baseline], y, group)
+        as_good = difference.low is None or difference.low <= 0
+        return {
+            "attention": attention,
+            "baseline": baseline,
+            "difference": list(difference),
+            "as_good": as_good,
+        }
+
+    def _save_predictions(self, run: Run, p: Mapping[str, Array], uncalibrated: Array) -> None:
+        """Write the out-of-fold probabilities of every model, rows as in the collection."""
+        arrays = {f"p/{name}": value for name, value in p.items()}
+        arrays |= {"y": self.bags.y.numpy(), "rows": self.folds.rows, "fold": self.folds.fold}
+        save_arrays(run.path / OUT_OF_FOLD, {**arrays, "uncalibrated": uncalibrated})
+
+    def _order(self, name: str) -> int:
+        order = [MIXTURE, *self.settings.paradigms, *BASELINES]
+        return order.index(name)
+
+    def _resolved(self, records: Mapping[str, Record]) -> dict[str, Any]:
+        """What every paradigm was trained with; epochs are those of its longest fold."""
+        result = {}
+        for name in self.settings.paradigms:
+            own = [records[part_name(name, r, k)] for r, k in self.folds.parts]
+            result[name] = {
+                "epochs": max(record.meta["epochs_run"] for record in own),
+                "lr": self.settings.lr,
+                "parameters": own[0].meta["parameters"],
+                "early stopping": all(record.meta["early_stopping"] for record in own),
+            }
+        return result
+
+    def _add_test_scores(
+        self, run: Run, records: Mapping[str, Record], entries: dict[str, Any]
+    ) -> None:
+        """Score the ensembles on the test part, if there is one."""
+        if not len(self.test):
+            return
+        y = self.test.y.numpy()
+        group = None if self.test.group is None else self.test.group.numpy()
+        for name, entry in entries["scores"].items():
+            if name in BASELINES:
+                raw = records[BASELINE_PART].final[f"test {name}"]
+                p = calibrated(raw, entry["temperature"])
+            else:
+                model = open_ensemble(run, name)
+                p = model.probabilities(model.explain(self.test, with_evidence=False))
+            entry["test"] = _as_lists(scores(p, y, group))
+
+    def _save_gallery(self, run: Run) -> None:
+        """Test bags, or bags of the first fold as read by models that were not trained on them."""
+        if len(self.test):
+            rows, bag, model = self.folds.test, self.test, open_ensemble(run)
+        else:
+            held_out = self.folds.held_out(0, 0)
+            rows, bag = self.folds.rows[held_out], self.bags.take(torch.from_numpy(held_out))
+            model = open_ensemble(run, folds=[(0, 0)])
+        bags = pick_gallery_bags(model, self.collection.take(torch.from_numpy(rows)), bag)
+        save_gallery(run.path / "gallery.npz", bags)
+
+
+def _member_seed(seeds: int, member: int, repeat: int, fold: int) -> int:
+    """A seed of its own for every member of every fold: an ensemble gains from variety."""
+    return member + seeds * (fold + 1000 * repeat)
+
+
+def _as_lists(numbers: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: list(value) for name, value in numbers.items()}

@@ -1,0 +1,187 @@
+"""The ensemble of a cross-fitted run: models of all folds, mixed by their out-of-fold weights."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from torch import Tensor
+
+from foveate.bags.bag import Bag
+from foveate.errors import FoveateError
+from foveate.metrics.calibration import calibrated
+from foveate.records.checkpoint import load_checkpoint
+from foveate.records.runs import Run, open_run
+from foveate.trust.explanation import Explained
+from foveate.types import Array, PartProgress
+from foveate.userdata.baselines import BASELINES, MEAN, LinearModel, pooled, segment_features
+from foveate.userdata.fitted import (
+    WEIGHTS,
+    Component,
+    Fitted,
+    FittedModel,
+    open_fitted,
+    read_fitted,
+    score_entry,
+)
+from foveate.userdata.folds import load_folds
+from foveate.userdata.prepare import Preparation
+from foveate.userdata.settings import FitSettings
+
+__all__ = ["BASELINE_PART", "MIXTURE", "Ensemble", "load_fitted", "open_ensemble", "part_name"]
+
+BASELINE_PART = "baselines"
+MIXTURE = "mixture"
+
+
+def part_name(paradigm: str, repeat: int, fold: int) -> str:
+    """The name of the part that trains a paradigm without a fold.
+
+    Example:
+        >>> part_name("soft", 0, 2), part_name("soft", 1, 0)
+        ('soft-fold3', 'soft-repeat2-fold1')
+    """
+    again = f"-repeat{repeat + 1}" if repeat else ""
+    return f"{paradigm}{again}-fold{fold + 1}"
+
+
+@dataclass(frozen=True)
+class Ensemble(FittedModel):
+    """Attention models and a mean-pooled linear model, their probabilities mixed.
+
+    Args:
+        run: The run they come from.
+        name: "mixture".
+        members: Models of each paradigm, with their own temperatures.
+        weights: Weight of each paradigm, then that of the linear model, shape (K + 1,).
+        linear: Weights (P, C, d) and biases (P, C) of the linear models of P folds.
+        linear_temperature: At which their probabilities are calibrated.
+        preparation: What turns a user's collection into the bags they read.
+        temperature: At which the mixture is calibrated.
+    """
+
+    run: Run
+    name: str
+    members: tuple[Fitted, ...]
+    weights: Array
+    linear: tuple[Tensor, Tensor]
+    linear_temperature: float
+    preparation: Preparation
+    temperature: float
+
+    @property
+    def components(self) -> list[Component]:
+        parts = [
+            Component(float(weight), member.temperature, member.models, member.paradigm)
+            for weight, member in zip(self.weights, self.members, strict=False)
+        ]
+        last = Component(float(self.weights[-1]), self.linear_temperature, [], linear=self.linear)
+        return [*parts, last]
+
+    def explain(
+        self, bag: Bag, report: PartProgress | None = None, *, with_evidence: bool = True
+    ) -> Explained:
+        """The mixture; its attention is that of the attention models, by their weights.
+
+        Evidence is the weighted mean of all parts' evidence; a segment's evidence under the linear
+        model is its share of the mean-pooled logit.
+        """
+        parts = [m.explain(bag, report, with_evidence=with_evidence) for m in self.members]
+        p = [m.probabilities(part) for m, part in zip(self.members, parts, strict=True)]
+        p.append(self._linear_probabilities(bag))
+        mixed = np.einsum("k,knc->nc", self.weights, np.stack(p))
+        shares = self.weights[:-1] / self.weights[:-1].sum()
+        alpha = [
+            sum(w * part.alpha[i] for w, part in zip(shares, parts, strict=True))
+            for i in range(len(bag))
+        ]
+        evidence = []
+        if with_evidence:
+            linear = self._linear_evidence(bag)
+            evidence = [
+                self.weights[-1] * linear[i]
+                + sum(w * part.evidence[i] for w, part in zip(self.weights, parts, strict=False))
+                for i in range(len(bag))
+            ]
+        return Explained(np.log(np.maximum(mixed, 1e-300))[None], alpha, evidence)
+
+    def _linear_probabilities(self, bag: Bag) -> Array:
+        x = pooled(bag, self.preparation, BASELINES[MEAN])
+        models = [LinearModel(w, b) for w, b in zip(*self._linear_arrays(), strict=True)]
+        p = np.mean([model.probabilities(x) for model in models], 0)
+        return calibrated(p, self.linear_temperature)
+
+    def _linear_evidence(self, bag: Bag) -> list[Array]:
+        """Centred logits that each segment adds to the mean, one array (m_i, C) per bag."""
+        weight = self._linear_arrays()[0].mean(0)
+        weight = weight - weight.mean(0)
+        first, evidence = int(self.preparation.null), []
+        for row in range(len(bag)):
+            x = segment_features(bag, row, self.preparation)
+            own = x @ weight.T / len(x)
+            evidence.append(np.concatenate([np.zeros((first, len(weight))), own]))
+        return evidence
+
+    def _linear_arrays(self) -> tuple[Array, Array]:
+        weight, bias = self.linear
+        return weight.double().numpy(), bias.double().numpy()
+
+
+def load_fitted(run: Path | str, paradigm: str | None = None) -> FittedModel:
+    """The models of a finished fit.
+
+    Args:
+        run: The run directory, or its name under runs/.
+        paradigm: Which of its paradigms; the run's choice unless given.
+    """
+    opened = open_run(run)
+    opened.must_be("fit")
+    if not opened.done:
+        raise FoveateError(f"{opened.path} is not finished: 'foveate resume' continues it")
+    folds = FitSettings.from_manifest(opened.manifest["config"]).folds
+    return open_fitted(opened, paradigm) if folds == 1 else open_ensemble(opened, paradigm)
+
+
+def open_ensemble(
+    run: Run, name: str | None = None, folds: Sequence[tuple[int, int]] | None = None
+) -> FittedModel:
+    """The mixture of a cross-fitted run, or one of its paradigms.
+
+    Args:
+        run: The run; its manifest has scores and weights.
+        name: A paradigm; the mixture unless given.
+        folds: Pairs of repeat and fold whose models are used; all unless given.
+    """
+    chosen = name or run.manifest["chosen"]
+    entry = score_entry(run, chosen)
+    if entry["kind"] == "baseline":
+        raise FoveateError(
+            f"'{chosen}' is a baseline, for comparison only: choose a paradigm, or the mixture"
+        )
+    stored = load_folds(run.path)
+    if stored is None:
+        raise FoveateError(f"{run.path} has no file of folds")
+    pairs = list(folds or stored.parts)
+    if chosen != MIXTURE:
+        return _paradigm(run, chosen, pairs)
+    weights = run.manifest["weights"]
+    names = [part for part in weights if part != MEAN]
+    members = tuple(_paradigm(run, part, pairs) for part in names)
+    tensors, _ = load_checkpoint(run.path / BASELINE_PART / WEIGHTS)
+    used = [stored.parts.index(pair) for pair in pairs]
+    return Ensemble(
+        run,
+        MIXTURE,
+        members,
+        np.array([weights[part] for part in (*names, MEAN)]),
+        (tensors["weight"][used], tensors["bias"][used]),
+        score_entry(run, MEAN)["temperature"],
+        members[0].preparation,
+        entry["temperature"],
+    )
+
+
+def _paradigm(run: Run, name: str, pairs: Sequence[tuple[int, int]]) -> Fitted:
+    files = [run.path / part_name(name, r, k) / WEIGHTS for r, k in pairs]
+    entry = score_entry(run, name)
+    return read_fitted(run, name, files, run.manifest["seeds"], entry["temperature"])

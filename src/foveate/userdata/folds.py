@@ -1,0 +1,200 @@
+"""Folds for cross-fitting: stratified by class, groups undivided, with inner validation bags."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from foveate.errors import FoveateError
+from foveate.io.collection import Collection
+from foveate.records.checksums import seal_json, verify_json
+from foveate.records.record import write_atomically
+from foveate.userdata.settings import FitSettings
+from foveate.userdata.split import draw_folds, linked_bags, named_parts
+
+__all__ = ["FOLDS_FILE", "Folds", "draw_cross_fit", "load_folds", "save_folds"]
+
+FOLDS_FILE = "folds.json"
+INNER = 5  # one of five parts of a fold's training bags is for early stopping
+FEWEST_INNER = 3  # bags of every class that early stopping needs
+
+
+@dataclass(frozen=True)
+class Folds:
+    """The bags that models are fitted on, in folds, and test bags that stay apart.
+
+    Args:
+        rows: Rows of the development bags, shape (n,).
+        fold: Fold number of each development bag, one row per repeat, shape (R, n).
+        inner: Inner fold number of each development bag among the training bags of each repeat
+            and fold, shape (R, K, n); −1 for the fold's held-out bags.
+        test: Rows of the test bags; empty if there is no test part.
+        how: How they were chosen, in words.
+    """
+
+    rows: NDArray[np.int64]
+    fold: NDArray[np.int64]
+    inner: NDArray[np.int64]
+    test: NDArray[np.int64]
+    how: str
+
+    @property
+    def parts(self) -> list[tuple[int, int]]:
+        """Every pair of repeat and fold."""
+        repeats, folds, _ = self.inner.shape
+        return [(r, k) for r in range(repeats) for k in range(folds)]
+
+    def training(self, repeat: int, fold: int) -> NDArray[np.int64]:
+        """Positions among the development bags that a fold's models are trained on."""
+        return np.flatnonzero(self.fold[repeat] != fold)
+
+    def held_out(self, repeat: int, fold: int) -> NDArray[np.int64]:
+        """Positions among the development bags that a fold holds out."""
+        return np.flatnonzero(self.fold[repeat] == fold)
+
+    def validation(self, repeat: int, fold: int, y: NDArray[np.int64]) -> Tensor | None:
+        """Positions among a fold's training bags for early stopping; None if they are too few.
+
+        Args:
+            repeat: The repeat.
+            fold: The fold.
+            y: Labels of the development bags, shape (n,).
+        """
+        training = self.training(repeat, fold)
+        chosen = self.inner[repeat, fold, training] == 0
+        counts = np.bincount(y[training][chosen], minlength=int(y.max()) + 1)
+        if counts.min() < FEWEST_INNER:
+            return None
+        return torch.from_numpy(np.flatnonzero(chosen))
+
+
+def draw_cross_fit(collection: Collection, settings: FitSettings) -> Folds:
+    """Draw folds for labelled bags; a test part that the data name stays apart.
+
+    Args:
+        collection: Labelled bags.
+        settings: Number of folds and repeats, share of test bags, seed.
+    """
+    _must_have_labels(collection)
+    units, y = linked_bags(collection), collection.bag.y.numpy()
+    rows, test, how = _test_part(collection, settings, units, y)
+    _must_suffice(collection, y[rows], units[rows], settings.folds)
+    seed, repeats = settings.split_seed, range(settings.repeats)
+    fold = np.stack([draw_folds(y[rows], units[rows], settings.folds, seed, r) for r in repeats])
+    inner = np.full((len(fold), settings.folds, len(rows)), -1, dtype=np.int64)
+    for r in repeats:
+        for k in range(settings.folds):
+            kept = fold[r] != k
+            _must_hold_every_class(collection, y[rows][kept], k)
+            parts = min(INNER, len(np.unique(units[rows][kept])))
+            if parts > 1:
+                drawn = draw_folds(y[rows][kept], units[rows][kept], parts, seed, 1000 + r)
+                inner[r, k, kept] = drawn
+    return Folds(rows, fold, inner, test, how)
+
+
+def save_folds(folds: Folds, folder: Path, ids: tuple[str, ...]) -> None:
+    """Write the folds, and the names of their bags, into the folder of a run."""
+    content: dict[str, Any] = {
+        "how": folds.how,
+        "bags": [ids[row] for row in folds.rows],
+        "test": [ids[row] for row in folds.test],
+        "rows": folds.rows.tolist(),
+        "test_rows": folds.test.tolist(),
+        "folds": folds.fold.tolist(),
+        "inner": folds.inner.tolist(),
+    }
+    text = seal_json(content)
+    write_atomically(folder / FOLDS_FILE, lambda file: file.write(text))
+
+
+def load_folds(folder: Path) -> Folds | None:
+    """Read what :func:`save_folds` wrote; None if there is no such file."""
+    path = folder / FOLDS_FILE
+    try:
+        content = verify_json(path, json.loads(path.read_text("utf-8")))
+        names = ("rows", "folds", "inner", "test_rows")
+        rows, fold, inner, test = (np.array(content[name], dtype=np.int64) for name in names)
+    except FileNotFoundError:
+        return None
+    except FoveateError:
+        raise
+    except (ValueError, TypeError, KeyError) as error:
+        raise FoveateError(f"{path} is damaged: {type(error).__name__} {error}") from None
+    return Folds(rows, fold, inner, test, str(content["how"]))
+
+
+def _test_part(
+    collection: Collection, settings: FitSettings, units: Any, y: Any
+) -> tuple[NDArray[np.int64], NDArray[np.int64], str]:
+    """Development rows, test rows, and how they were chosen."""
+    every = np.arange(len(collection))
+    by = "group and class" if collection.bag.group is not None else "class"
+    how = f"{settings.folds} folds, drawn by {by}"
+    named = named_parts(collection)
+    if named is not None:
+        test = named == "test"
+        if not test.any() or test.all():
+            missing = "no test bags" if not test.any() else "no training bags"
+            raise FoveateError(f"{collection.source}: the split names {missing}")
+        return every[~test], every[test], f"test part as the data say; {how} of the others"
+    if settings.test_share == 0:
+        return every, every[:0], how
+    parts = max(2, round(1 / settings.test_share))
+    _must_suffice(collection, y, units, parts)
+    test = draw_folds(y, units, parts, settings.split_seed, 2000) == 0
+    return every[~test], every[test], f"a test part of one in {parts} bags; {how} of the others"
+
+
+def _must_have_labels(collection: Collection) -> None:
+    source, y = collection.source, collection.bag.y.numpy()
+    if not collection.labelled:
+        raise FoveateError(f"{source} has no labels to learn from: name their column with --label")
+    present = np.unique(y)
+    if len(present) < 2:
+        only = collection.classes[present[0]] if len(present) else "none"
+        raise FoveateError(f"{source} must have bags of two classes, all bags are '{only}'")
+    if len(present) == len(y):
+        raise FoveateError(
+            f"{source}: every bag has a label of its own, so nothing can be learnt: is --label "
+            "the name of another column?"
+        )
+
+
+def _must_suffice(collection: Collection, y: Any, units: Any, folds: int) -> None:
+    source, remedy = collection.source, "choose fewer with --folds, or --folds 1"
+    if len(y) < folds:
+        raise FoveateError(f"{source}: {folds} folds need as many bags, got {len(y)}: {remedy}")
+    counts = np.bincount(y, minlength=len(collection.classes))
+    if counts.min() < folds:
+        rare = collection.classes[int(counts.argmin())]
+        raise FoveateError(
+            f"{source}: {folds} folds need {folds} bags of every class, class '{rare}' has "
+            f"{counts.min()}: {remedy}"
+        )
+    if len(np.unique(units)) < folds:
+        raise FoveateError(
+            f"{source}: {folds} folds need as many groups (copies of a bag count as one), got "
+            f"{len(np.unique(units))}: {remedy}"
+        )
+    for c, name in enumerate(collection.classes):
+        groups = len(np.unique(units[y == c]))
+        if groups < 2:
+            raise FoveateError(
+                f"{source}: all bags of class '{name}' are in one group, so no fold can both learn "
+                "and test it: use another --group column, or none"
+            )
+
+
+def _must_hold_every_class(collection: Collection, y: Any, fold: int) -> None:
+    missing = np.flatnonzero(np.bincount(y, minlength=len(collection.classes)) == 0)
+    if len(missing):
+        raise FoveateError(
+            f"{collection.source}: without fold {fold + 1} no bag has the class "
+            f"'{collection.classes[missing[0]]}': choose other groups, or fewer --folds"
+        )

@@ -1,0 +1,68 @@
+r"""Mixtures of classifiers, weighed by their out-of-fold log loss.
+
+.. math:: p(c) = \sum_k w_k p_k(c), \quad w \ge 0, \quad \sum_k w_k = 1
+"""
+
+import numpy as np
+
+from foveate.metrics.calibration import calibrated, temperature
+from foveate.types import Array
+
+__all__ = ["cross_calibrate", "cross_mix", "mix", "mixture_weights"]
+
+ROUNDS, CLOSE = 500, 1e-9
+PRIOR = 1.0  # pseudo-bags per component: keeps weights of few bags away from 0 and 1
+
+
+def mixture_weights(p: Array, y: Array) -> Array:
+    r"""Weights that make the labels most likely, by EM, with a weak Dirichlet prior.
+
+    .. math:: w_k \leftarrow \frac{a + \sum_i r_{ik}}{K a + n}, \quad
+        r_{ik} = \frac{w_k p_k(y_i)}{\sum_l w_l p_l(y_i)}
+
+    Args:
+        p: Probabilities of K classifiers, shape (K, n, C).
+        y: Labels, shape (n,).
+
+    Example:
+        >>> good, bad = np.array([[0.9, 0.1], [0.1, 0.9]]), np.full((2, 2), 0.5)
+        >>> weights = mixture_weights(np.stack([np.tile(good, (50, 1)), np.tile(bad, (50, 1))]),
+        ...                           np.tile([0, 1], 50))
+        >>> weights.round(2).tolist()
+        [0.99, 0.01]
+    """
+    likelihood = np.maximum(p[:, np.arange(len(y)), y], 1e-12)
+    weights = np.full(len(p), 1 / len(p))
+    for _ in range(ROUNDS):
+        joint = weights[:, None] * likelihood
+        counts = (joint / joint.sum(0)).sum(1)
+        new = (PRIOR + counts) / (PRIOR * len(p) + len(y))
+        if np.abs(new - weights).max() < CLOSE:
+            break
+        weights = new
+    result: Array = new
+    return result
+
+
+def mix(weights: Array, p: Array) -> Array:
+    """The mixture of probabilities (K, n, C), shape (n, C)."""
+    mixed: Array = np.einsum("k,knc->nc", weights, p)
+    return mixed
+
+
+def cross_calibrate(p: Array, y: Array, fold: Array) -> Array:
+    """Probabilities (n, C) of each fold at the temperature fitted on the other folds."""
+    result = np.empty_like(p)
+    for k in np.unique(fold):
+        here = fold == k
+        result[here] = calibrated(p[here], temperature(p[~here], y[~here]))
+    return result
+
+
+def cross_mix(p: Array, y: Array, fold: Array) -> Array:
+    """The mixture (n, C) of probabilities (K, n, C), each fold weighed by the other folds."""
+    result = np.empty_like(p[0])
+    for k in np.unique(fold):
+        here = fold == k
+        result[here] = mix(mixture_weights(p[:, ~here], y[~here]), p[:, here])
+    return result

@@ -1,0 +1,142 @@
+"""One file adds one thing: the code of the guides, installed as a package of plug-ins."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import foveate
+
+ROOT = Path(foveate.__file__).parents[2]
+GUIDE = ROOT / "docs" / "guide"
+PAGES = {
+    "paradigm.md": ("paradigms", "top2 = plugin_paradigm"),
+    "dataset.md": ("datasets", "rings = plugin_dataset"),
+    "metric.md": ("metrics", "top_weight = plugin_metric"),
+    "experiment.md": ("studies", "digit-saif = plugin_experiment"),
+    "command.md": ("commands", "sizes = plugin_command:sizes_command"),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with one file for each page of the guide, registered by entry points."""
+    path = tmp_path_factory.mktemp("plugins")
+    entries = []
+    for page, (group, entry) in PAGES.items():
+        code = re.search(r"```python\n(.*?)```", (GUIDE / page).read_text("utf-8"), re.S)
+        (path / f"plugin_{page.removesuffix('.md')}.py").write_text(code[1], "utf-8")
+        entries.append(f"[foveate.{group}]\n{entry}\n")
+    info = path / "plugins-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: plugins\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("\n".join(entries))
+    return path
+
+
+@pytest.fixture(scope="module")
+def run(folder):
+    """Runs Python code in a process that sees the plug-ins; gives what it printed."""
+
+    def run(code, *arguments):
+        search = [str(folder), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(search), "OMP_NUM_THREADS": "1"}
+        answer = subprocess.run(
+            [sys.executable, "-c", code, *arguments],
+            capture_output=True,
+            text=True,
+            env=environment,
+            cwd=folder,
+            check=False,
+        )
+        assert answer.returncode == 0, answer.stderr
+        assert "could not be loaded" not in answer.stderr
+        return answer.stdout
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def cli(run):
+    return lambda *arguments: run("from foveate.cli import main; main()", *arguments)
+
+
+@pytest.mark.parametrize(
+    ("kind", "line"),
+    [
+        ("paradigms", "top2 .*Hard attention over the two best segments"),
+        ("datasets", "rings .*two rings in the plane"),
+        ("metrics", "top_weight .*attention of the most attended segment"),
+        ("experiments", "digit-saif .*SAIF of LVML and of hard attention on mosaics"),
+    ],
+)
+def test_each_is_listed(cli, kind, line):
+    assert re.search(line, cli("list", kind))
+
+
+def test_the_command_is_in_the_help_and_runs(cli):
+    assert re.search(r"sizes\s+Print the usual sizes of a data set", cli("--help"))
+    assert cli("sizes", "rings") == "rings: 2000 training bags of 9 segments\n"
+
+
+@pytest.fixture(scope="module")
+def race(cli, folder):
+    """A race of the new paradigm on the new data set; its numbers as JSON."""
+    sizes = ("--seeds=2", "--epochs=2", "--n=60", "--n-test=40")
+    text = cli("race", "rings", "--paradigms=soft,top2", *sizes, "--out=race", "--json")
+    return json.loads(text)
+
+
+def test_paradigm_data_set_and_metric_are_in_the_numbers_of_a_race(race):
+    assert race["data"] == "rings"
+    weight = race["paradigms"]["top2"]["top_weight"]
+    assert 100 / 9 <= weight["mean"] <= 100
+    assert weight["low"] <= weight["mean"] <= weight["high"]
+
+
+def test_paradigm_data_set_and_metric_are_in_the_report(race, folder):
+    page = (folder / "race" / "report.html").read_text("utf-8")
+    assert "Top two" in page
+    assert "Largest weight, %" in page  # the column and the axis
+    assert "The attention of the most attended segment, mean over held-out bags." in page
+    assert "rings" in page
+
+
+def test_the_study_runs_and_its_claim_is_judged(cli, folder):
+    numbers = json.loads(cli("run", "digit-saif", "--scale=smoke", "--out=study", "--json"))
+    (finding,) = numbers["findings"]
+    assert finding["claim"] == "mine:C1"
+    assert "LVML ends with a higher SAIF" in (folder / "study" / "report.html").read_text("utf-8")
+    assert "mine:C1" in cli("claims", "--paper", "mine", "--json")
+
+
+def test_each_is_in_the_lab(run):
+    code = """
+import json
+from fastapi.testclient import TestClient
+from foveate.lab.server.app import create_app
+client = TestClient(create_app(), base_url="http://127.0.0.1")
+look = client.get("/api/look").json()
+claims = client.get("/api/claims").json()
+print(json.dumps({"metric": look["metrics"]["top_weight"]["heading"],
+                  "paradigm": look["paradigms"]["top2"]["label"],
+                  "claims": [row["claim"] for row in claims["claims"]],
+                  "papers": claims["papers"]["mine"]["title"]}))
+"""
+    seen = json.loads(run(code).splitlines()[-1])
+    assert (seen["metric"], seen["paradigm"]) == ("Largest weight, %", "Top two")
+    assert "mine:C1" in seen["claims"]
+    assert seen["papers"] == "Two paradigms on digits"
+
+
+def test_the_code_of_the_guides_passes_the_type_check(folder):
+    mypy = pytest.importorskip("mypy.api")
+    files = [str(path) for path in sorted(folder.glob("plugin_*.py"))]
+    report, errors, status = mypy.run(
+        [*files, "--config-file", str(ROOT / "pyproject.toml"), "--follow-imports=silent"]
+    )
+    assert status == 0, report + errors

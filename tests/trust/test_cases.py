@@ -1,0 +1,215 @@
+"""Cases that broke the verdict before, made small: each must get the verdict it deserves."""
+
+import functools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from foveate.bags.bag import Bag, pad
+from foveate.errors import FoveateError
+from foveate.models.focus import FCAM
+from foveate.training.loop import fit
+from foveate.trust.advice import compare
+from foveate.trust.auditor import audit
+from foveate.trust.crossfitted import CrossFitted
+from foveate.trust.examine import examine
+from foveate.trust.subject import as_subject
+from foveate.trust.verdict import Verdict
+
+CLASSES = ("a", "b", "c")
+N, M, WIDTH = 240, 8, 5
+TAG = 3  # the number of a segment that a tag or a stain writes to
+
+
+@functools.cache
+def made(case="plain", n=N, seed=0):
+    """Bags whose relevant segments have 5 in the number of their class."""
+    chance = torch.Generator().manual_seed(seed)
+    y = torch.arange(n) % 3
+    x = torch.randn(n, M, WIDTH, generator=chance)
+    count = 3 if case == "several" else 1
+    order = torch.rand(n, M, generator=chance).argsort(1)
+    z = torch.zeros(n, M, dtype=torch.bool).scatter(1, order[:, :count], True)
+    if case == "absent":
+        z &= (y != 2)[:, None]
+    x += 5 * z[..., None] * nn.functional.one_hot(y, WIDTH)[:, None]
+    if case == "tag":  # one background segment tells the class as well
+        x[torch.arange(n), order[:, -1], TAG] = 8.0 + 4 * y
+    if case == "stain":
+        x[..., TAG] = 8.0 * y[:, None]
+    return Bag(x, y, z)
+
+
+def linear_model(f_w, g_w, g_b):
+    with torch.random.fork_rng(devices=[]):
+        f, g = nn.Linear(WIDTH, 1), nn.Linear(WIDTH, 3)
+    with torch.no_grad():
+        f.weight.copy_(torch.tensor([f_w]))
+        g.weight.copy_(torch.tensor(g_w))
+        g.bias.copy_(torch.tensor(g_b))
+    return FCAM(f, g)
+
+
+def good():
+    """Looks where a class speaks and reads it there; without evidence its answer is arbitrary."""
+    g_w = [[3.0 * (i == j) for j in range(WIDTH)] for i in range(3)]
+    return linear_model([6.0, 6.0, 6.0, 0.0, 0.0], g_w, [0.0, 0.0, 0.0])
+
+
+def shortcut():
+    """Looks at the tag and reads the class off its height."""
+    g_w = [[0.0] * TAG + [2.0 * (8 + 4 * c), 0.0] for c in range(3)]
+    return linear_model(
+        [0.0, 0.0, 0.0, 6.0, 0.0], g_w, [-float((8 + 4 * c) ** 2) for c in range(3)]
+    )
+
+
+def judged(model, case, *, known=False, **flags):
+    bag = made(case)
+    subject = [model, model]
+    shown = bag if known else Bag(bag.x, bag.y)
+    checked = audit([shown], 3)
+    return examine(subject, "soft", shown, CLASSES, audited=checked, probe=False, **flags)
+
+
+def grades(trust):
+    return [entry["verdict"]["grade"] for entry in trust.by_class]
+
+
+def test_several_relevant_segments_are_no_reason_for_distrust():
+    trust = judged(good(), "several")
+    assert set(grades(trust)) <= {"trust", "trust with care"}
+    assert trust.score > 0.95
+    assert (trust.relevant, trust.relevant_from) == (3, "inferred")
+    assert trust.by_class[0]["answers"]["evidence"]["count"] == pytest.approx(3, abs=0.3)
+
+
+def test_a_tag_on_a_background_segment_is_never_trusted_and_can_be_settled():
+    trust = judged(shortcut(), "tag")
+    ft = judged(shortcut(), "tag", known=True).localisation["ft"]["all"]["mean"]
+    assert ft == 0.0
+    assert trust.evidence["accuracy"].mean == 1.0
+    assert grades(trust) == ["cannot tell"] * 3
+    assert trust.answers["kinds"].mark == "bad"
+    assert any("--evidence" in step for step in trust.verdict.next)
+    bag, meant = made("tag"), {}
+    for c, entry in enumerate(trust.by_class):
+        examples = entry["answers"]["kinds"]["examples"]
+        tagged = {
+            k: np.mean([float(bag.x[i, j, TAG]) > 4 for i, j in v]) for k, v in examples.items()
+        }
+        assert sorted(tagged.values()) == [0.0, 1.0]  # the kinds are the tag and the object
+        meant[CLASSES[c]] = min(tagged, key=tagged.get)
+    settled = judged(shortcut(), "tag", evidence=meant)
+    assert grades(settled) == ["do not trust"] * 3
+    assert settled.score < 0.1
+    other = judged(good(), "tag", evidence=meant)
+    assert other.score > 0.9
+    assert "do not trust" not in grades(other)
+
+
+def test_a_stain_is_evidence_everywhere():
+    trust = judged(good(), "stain")
+    assert [e["answers"]["evidence"]["presence"] for e in trust.by_class] == ["everywhere"] * 3
+    assert grades(trust) == ["cannot tell"] * 3
+    assert "stain" in trust.answers["evidence"].text
+
+
+def test_a_class_that_means_nothing_is_there_is_inferred():
+    trust = judged(good(), "absent")
+    presence = [e["answers"]["evidence"]["presence"] for e in trust.by_class]
+    assert presence == ["some", "some", "nothing"]
+    assert grades(trust)[2] == "cannot tell"
+    assert trust.verdict.grade in ("trust", "trust with care")
+    assert "nothing is there" in trust.by_class[2]["verdict"]["said"]
+
+
+def test_a_random_focus_gets_its_chance_level():
+    model = linear_model([0.0, 0.0, 0.0, 0.0, 6.0], good().g.weight.tolist(), [0.0] * 3)
+    trust = judged(model, "plain")
+    for entry in trust.by_class:
+        assert entry["estimate"] == pytest.approx(entry["chance"], abs=0.1)
+        assert entry["chance"] == pytest.approx(1 / M, abs=0.05)
+    assert trust.verdict.grade == "do not trust"
+
+
+def poisoned(n, seed):
+    """Positive bags hold evidence; negative ones hold a poison that overrides all else."""
+    chance = torch.Generator().manual_seed(seed)
+    bags, z, y = [], [], torch.arange(n) % 2
+    for label in y.tolist():
+        x = torch.randn(7, WIDTH, generator=chance)
+        x[0] = x[0] + 3.0 if label else torch.full((WIDTH,), -10.0)
+        bags.append(x)
+        z.append((torch.arange(7) == 0) & bool(label))
+    return pad(bags, y, z)
+
+
+def test_poison_is_found():
+    train, test = poisoned(200, 0), poisoned(120, 1)
+
+    def build():
+        return FCAM(nn.Sequential(nn.Linear(WIDTH, 16), nn.ReLU(), nn.Linear(16, 1)),
+                    nn.Linear(WIDTH, 2))  # fmt: skip
+
+    record = fit(build, train, test, "soft", seeds=(0, 1), epochs=30, batch=50, lr=1e-2)
+    swapped = []
+    for bag, label in zip(test.dense(), test.y.tolist(), strict=True):
+        poison = torch.full((1, WIDTH), -10.0)
+        swapped.append(torch.cat([poison, bag]) if label else bag[1:])
+    broken = pad(swapped, test.y)
+    subject = as_subject(record.trained, "soft")
+    assert (subject.look([test]).p.argmax(-1) == test.y.numpy()).mean() > 0.95
+    assert (subject.look([broken]).p.argmax(-1) == broken.y.numpy()).mean() < 0.5
+    trust = examine(subject, "soft", Bag(test.x, test.y, None, test.mask), ("no", "yes"))
+    assert trust.by_class[1]["verdict"]["grade"] != "trust"
+    assert trust.verdict.grade != "trust"
+    assert trust.answers["depends"].mark == "bad"
+    flips = trust.by_class[1]["answers"]["depends"]["overturned_by"]["no"]
+    assert flips > 0.5
+    flagged = examine(
+        subject, "soft", Bag(test.x, test.y, None, test.mask), ("no", "yes"), absent=("no",)
+    )
+    assert flagged.by_class[1]["verdict"]["grade"] == "do not trust"
+
+
+def test_a_small_set_with_known_relevance_gets_its_exact_interval():
+    bag = made(n=12)
+    trust = examine([good(), good()], "soft", bag, CLASSES, probe=False)
+    entry = trust.by_class[0]
+    assert entry["known"] == 4
+    assert entry["measured"].low == pytest.approx(0.398, abs=0.001)
+    assert any("4 of 4" in line for line in entry["verdict"]["why"])
+    assert np.isnan(trust.score)
+
+
+def test_cross_fitted_models_read_every_bag_once():
+    bag, size = made(), N // 2
+    rows = [np.arange(size), np.arange(size, N)]
+    inside = good()
+    folds = CrossFitted([(as_subject([inside] * 2, "soft"), part) for part in rows])
+    whole = as_subject([inside] * 2, "soft")
+    np.testing.assert_allclose(folds.look([bag]).alpha, whole.look([bag]).alpha, atol=1e-6)
+    checked = audit([bag], 3)
+    first, second = (
+        examine(s, "soft", bag, CLASSES, audited=checked, probe=False) for s in (folds, whole)
+    )
+    assert first.score == pytest.approx(second.score)
+    assert first.by_class[0]["removal"] == pytest.approx(second.by_class[0]["removal"])
+    assert first.bags == N
+    with pytest.raises(FoveateError, match="every bag exactly once"):
+        CrossFitted([(whole, rows[0]), (whole, rows[0])])
+
+
+def test_of_equally_accurate_models_the_better_looking_one_is_named():
+    one = replace(judged(good(), "plain"), paradigm="hard")
+    other = replace(one, paradigm="soft", score=0.4, verdict=Verdict("do not trust", ""))
+    [line] = compare([one, other], "soft")
+    assert line.startswith("hard is as accurate")
+    assert compare([one, other], "hard") == ()
+    assert compare([one], "hard") == ()
+    [line] = compare([other, replace(other, paradigm="lvml")], "soft")
+    assert line.startswith("None of the accurate models")

@@ -1,0 +1,171 @@
+"""The rule: monotone over random facts, and its sentences."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from foveate.metrics.intervals import Interval
+from foveate.trust.error_modes import Flag
+from foveate.trust.facts import ClassFacts, exact_interval
+from foveate.trust.verdict import grade_class, judge, judge_all
+
+RANK = {"trust": 2, "trust with care": 1, "cannot tell": 0, "do not trust": 0}
+share = st.floats(0.0, 1.0)
+
+
+@st.composite
+def facts(draw):
+    estimate = draw(share)
+    width = draw(st.floats(0.0, 0.4))
+    known = draw(st.sampled_from([0, 0, 3, 10, 15, 40]))
+    hits = draw(st.integers(0, known)) if known else 0
+    return ClassFacts(
+        name="a",
+        bags=draw(st.sampled_from([5, 15, 80])),
+        members=3,
+        accuracy=draw(share),
+        measured=exact_interval(hits, known) if known else None,
+        known=known,
+        measured_chance=draw(st.floats(0.0, 0.5)),
+        presence=draw(st.sampled_from(["some", "some", "some", "nothing", "everywhere"])),
+        estimate=estimate,
+        low=max(0.0, estimate - width),
+        high=min(1.0, estimate + width),
+        chance=0.1,
+        estimated_worst=draw(share),
+        worst=draw(share),
+        removal=draw(share),
+        background_flips=draw(share),
+        poisoned=draw(share),
+        repeat_flips=draw(share),
+        overridden=draw(share),
+        other_kind=draw(st.booleans()),
+        stability=draw(share),
+        visible=draw(st.booleans()),
+    )
+
+
+def worse(f, key, by):
+    """The same facts with one of them worse."""
+    low = ("accuracy", "removal", "stability", "estimated_worst", "worst")
+    high = ("background_flips", "poisoned", "repeat_flips", "overridden")
+    if key in low:
+        return replace(f, **{key: getattr(f, key) * by})
+    if key in high:
+        return replace(f, **{key: getattr(f, key) + (1 - getattr(f, key)) * (1 - by)})
+    if key == "estimate":
+        ends = {k: getattr(f, k) * by for k in ("estimate", "low", "high")}
+        return replace(f, **ends)
+    if key == "measured":
+        if f.measured is None:
+            return f
+        return replace(f, measured=exact_interval(f.measured.mean * f.known * by, f.known))
+    return replace(f, **{"other_kind": True} if key == "other_kind" else {"visible": False})
+
+
+KEYS = ("accuracy", "removal", "stability", "estimated_worst", "worst", "background_flips",
+        "poisoned", "repeat_flips", "overridden", "estimate", "measured", "other_kind",
+        "visible")  # fmt: skip
+
+
+@given(facts(), st.sampled_from(KEYS), share)
+@settings(max_examples=600, deadline=None)
+def test_more_bad_evidence_never_raises_a_grade(f, key, by):
+    before, after = grade_class(f), grade_class(worse(f, key, by))
+    assert RANK[after] <= RANK[before]
+    if key not in ("other_kind", "visible") and before == "do not trust":
+        assert after == "do not trust"
+
+
+GOOD = ClassFacts(
+    name="a", bags=80, members=3, accuracy=0.97, estimate=0.95, low=0.9, high=1.0, chance=0.1,
+    estimated_worst=0.93, removal=0.9, stability=0.95,
+)  # fmt: skip
+
+
+def flag(mode, members):
+    return Flag(mode, "mode", 0.9, 0.5, members, {})
+
+
+def test_trust_needs_every_question_answered_well():
+    assert grade_class(GOOD) == "trust"
+    changes = (
+        {"estimate": 0.8, "low": 0.75},
+        {"low": 0.6},
+        {"removal": 0.1},
+        {"background_flips": 0.3},
+        {"repeat_flips": 0.6},
+        {"overridden": 0.9},
+        {"stability": 0.5},
+        {"stability": float("nan")},
+        {"other_kind": True},
+        {"visible": False},
+        {"presence": "everywhere"},
+        {"estimated_worst": 0.2},
+        {"bags": 10},
+    )
+    for change in changes:
+        assert grade_class(replace(GOOD, **change)) != "trust", change
+
+
+def test_an_error_mode_in_a_minority_of_models_raises_nothing():
+    bad = replace(GOOD, estimate=0.5, low=0.4, high=0.6, estimated_worst=0.0)
+    assert grade_class(bad) == "do not trust"
+    assert grade_class(replace(bad, flags=(flag(1, 1),))) == "do not trust"
+    assert grade_class(replace(GOOD, estimated_worst=0.0)) == "trust with care"
+
+
+def test_what_was_tried_is_not_advised_again():
+    bad = replace(GOOD, estimate=0.3, low=0.2, high=0.4, flags=(flag(1, 3),))
+    assert any("--paradigms witness" in step for step in judge(bad).next)
+    steps = judge(bad, tried=("witness", "soft")).next
+    assert not any("witness" in step for step in steps)
+    assert not any("--paradigms" in step for step in judge(bad, ("witness", "lvml")).next)
+
+
+def test_an_overfitted_model_is_not_told_to_train_longer():
+    weak = replace(GOOD, accuracy=0.6, estimate=0.7, low=0.6, high=0.8)
+    assert any("Train longer" in step for step in judge(weak).next)
+    steps = judge(replace(weak, overfitted=True)).next
+    assert not any("Train longer" in step for step in steps)
+    assert any("stop earlier" in step for step in steps)
+
+
+def test_ft_of_zero_is_not_partly_elsewhere():
+    lost = replace(GOOD, estimate=0.0, low=0.0, high=0.05, estimated_worst=0.0)
+    text = judge(lost).said
+    assert "partly" not in text
+    assert "than chance (10 %)" in text
+
+
+def test_measured_ft_below_chance_is_said():
+    below = replace(GOOD, measured=Interval(0.05, 0.0, 0.2), known=20, measured_chance=0.1)
+    verdict = judge(below)
+    assert verdict.grade == "do not trust"
+    assert "not above chance (10 %)" in verdict.said
+
+
+def test_few_known_bags_are_shown_as_counts_with_their_exact_interval():
+    few = replace(GOOD, measured=exact_interval(2, 2), known=2, measured_chance=0.2)
+    line = next(text for text in judge(few).why if "Measured" in text)
+    assert "2 of 2" in line
+    assert "[16, 100]" in line
+    missed = replace(GOOD, measured=exact_interval(0, 8), known=8, measured_chance=0.2)
+    assert judge(missed).grade == "do not trust"  # even the upper end is below .6
+
+
+def test_one_class_that_cannot_be_judged_is_enough_against_trust():
+    blind = replace(GOOD, name="b", bags=20, visible=False, reasons=("Nothing is seen.",))
+    both = [GOOD, blind]
+    assert judge_all([judge(f) for f in both], both, 0.95).grade == "trust with care"
+    empty = replace(GOOD, name="c", presence="nothing")
+    pair = [GOOD, empty]
+    assert judge_all([judge(f) for f in pair], pair, 0.95).grade == "trust"
+    assert judge_all([judge(blind)], [blind], float("nan")).grade == "cannot tell"
+
+
+@pytest.mark.parametrize("share", [0.6, 0.9])
+def test_a_segment_of_an_empty_class_that_overturns_answers_breaks_trust(share):
+    assert grade_class(replace(GOOD, poisoned=share)) == "do not trust"

@@ -1,0 +1,235 @@
+"""Cross-fitting: folds, out-of-fold scores, the ensemble, resuming, workers, bad input."""
+
+import csv
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from foveate.cli import main
+from foveate.errors import FoveateError
+from foveate.jobs.engine import Engine
+from foveate.jobs.fit import resume_fit, start_fit
+from foveate.metrics.calibration import calibrated
+from foveate.records.record import load_arrays
+from foveate.records.runs import open_run
+from foveate.report.pages.fit import fit_page
+from foveate.userdata.baselines import BASELINES, MEAN
+from foveate.userdata.ensemble import load_fitted, open_ensemble, part_name
+from foveate.userdata.folds import FEWEST_INNER, draw_cross_fit, load_folds
+from foveate.userdata.predict import answer
+from foveate.userdata.settings import FitSettings
+
+from .made import numbers, texts
+
+QUICK = {"folds": 3, "seeds": 2, "epochs": 3, "batch": 16, "paradigms": ("soft", "lvml")}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A cross-fitted run of numbers in groups."""
+    out = tmp_path_factory.mktemp("cross") / "run"
+    return start_fit(numbers(groups=True), FitSettings(**QUICK), out)
+
+
+def test_every_bag_is_held_out_once_and_groups_are_undivided():
+    collection = numbers(groups=True)
+    folds = draw_cross_fit(collection, FitSettings(folds=4, repeats=2))
+    y = collection.bag.y.numpy()
+    for repeat in range(2):
+        held = [folds.held_out(repeat, k) for k in range(4)]
+        assert sorted(np.concatenate(held).tolist()) == list(range(60))
+        for k, rows in enumerate(held):
+            groups = set(collection.bag.group[rows].tolist())
+            training = folds.training(repeat, k)
+            assert not groups & set(collection.bag.group[training].tolist())
+            inner = folds.validation(repeat, k, y)
+            assert min(np.bincount(y[training][inner])) >= FEWEST_INNER
+            inside = set(collection.bag.group[training[inner]].tolist())
+            rest = np.delete(training, inner)
+            assert not inside & set(collection.bag.group[rest].tolist())
+    assert (folds.fold[0] != folds.fold[1]).any()
+
+
+def test_a_named_or_drawn_test_part_stays_apart():
+    names = ["test" if i % 4 == 0 else "train" for i in range(60)]
+    named = draw_cross_fit(numbers(split=names), FitSettings(folds=3))
+    assert named.test.tolist() == list(range(0, 60, 4))
+    drawn = draw_cross_fit(numbers(), FitSettings(folds=3, test_share=0.25))
+    assert len(drawn.test) == 15
+    assert not set(drawn.test) & set(drawn.rows)
+
+
+def test_scores_are_those_of_the_stored_out_of_fold_predictions(run):
+    arrays = load_arrays(run.path / "out_of_fold.npz")
+    y = arrays["y"]
+    assert set(run.manifest["scores"]) == {"mixture", "soft", "lvml", *BASELINES}
+    for name, entry in run.manifest["scores"].items():
+        p = arrays[f"p/{name}"]
+        np.testing.assert_allclose(p.sum(1), 1)
+        accuracy = np.mean(p.argmax(1) == y)
+        assert entry["out_of_fold"]["accuracy"][0] == pytest.approx(accuracy)
+        low, high = entry["out_of_fold"]["auroc"][1:]
+        assert 0 <= low <= entry["out_of_fold"]["auroc"][0] <= high <= 1
+    assert sum(run.manifest["weights"].values()) == pytest.approx(1)
+
+
+def test_predictions_of_a_fold_come_from_models_without_it(run):
+    collection, folds = numbers(groups=True), load_folds(run.path)
+    held = folds.held_out(0, 1)
+    fitted = open_ensemble(run, "soft", [(0, 1)])
+    bag = fitted.bags(collection.take(torch.from_numpy(held)))
+    record = run.record(part_name("soft", 0, 1))
+    expected = np.exp(record.final["log_p"].astype(float)).mean(0)
+    np.testing.assert_allclose(fitted.explain(bag, with_evidence=False).p, expected, atol=1e-6)
+
+
+def test_the_mixture_is_the_weighted_mean_of_its_parts(run):
+    new = numbers(8, seed=9, labelled=False)
+    mixture = load_fitted(run.path)
+    found, weights = answer(mixture, new), run.manifest["weights"]
+    parts = {name: answer(load_fitted(run.path, name), new) for name in ("soft", "lvml")}
+    linear = mixture._linear_probabilities(found.bag)
+    mixed = sum(weights[name] * part.p for name, part in parts.items()) + weights[MEAN] * linear
+    t = run.manifest["scores"]["mixture"]["temperature"]
+    np.testing.assert_allclose(found.p, calibrated(mixed, t))
+    total = weights["soft"] + weights["lvml"]
+    for i, alpha in enumerate(found.explained.alpha):
+        own = [weights[name] * part.explained.alpha[i] / total for name, part in parts.items()]
+        np.testing.assert_allclose(alpha, sum(own), rtol=1e-6)
+        assert found.explained.evidence[i].shape == (len(alpha), 2)
+
+
+def test_an_interrupted_run_and_two_workers_give_the_same_scores(run, tmp_path):
+    class Stop(Exception):
+        pass
+
+    def stop(part, done, total):
+        if part == "lvml-fold2":
+            raise Stop
+
+    bags = numbers(groups=True)
+    with pytest.raises(Stop):
+        start_fit(bags, FitSettings(**QUICK), tmp_path / "stopped", report=stop)
+    half = open_run(tmp_path / "stopped")
+    assert "not finished" in fit_page(half)
+    resumed = resume_fit(half, collection=bags, engine=Engine(workers=2))
+    assert resumed.manifest["scores"] == run.manifest["scores"]
+    assert resumed.manifest["weights"] == run.manifest["weights"]
+
+
+def test_the_page_says_first_how_attention_compares_to_baselines(run):
+    page = fit_page(run)
+    comparison = run.manifest["comparison"]
+    start = page.index('<p class="lead">')
+    first = page[start : page.index("</p>", start)]
+    assert ("is as good as the best" in first) == comparison["as_good"]
+    assert "Mean pooling, logistic regression" in page
+    assert "baseline" in page
+
+
+def test_a_test_part_scores_the_ensemble(tmp_path):
+    settings = FitSettings(**{**QUICK, "paradigms": ("soft",), "test_share": 0.25})
+    run = start_fit(numbers(), settings, tmp_path / "run")
+    assert all("test" in entry for entry in run.manifest["scores"].values())
+    assert "test bags" in fit_page(run).lower()
+
+
+def test_texts_are_cross_fitted(tmp_path):
+    settings = FitSettings(**{**QUICK, "paradigms": ("soft",), "epochs": 2})
+    run = start_fit(texts(), settings, tmp_path / "run")
+    found = answer(load_fitted(run.path), texts(4, seed=3, labelled=False))
+    assert found.p.shape == (4, 2)
+
+
+def test_where_a_class_is_too_rare_for_early_stopping_training_is_short(tmp_path):
+    settings = FitSettings(folds=3, seeds=1, paradigms=("soft",))
+    run = start_fit(numbers(24), settings, tmp_path / "run")
+    record = run.record("soft-fold1")
+    assert not record.meta["early_stopping"]
+    assert record.meta["epochs_run"] == 100
+    assert "fewer than 3 bags of a class" in fit_page(run)
+
+
+def few_of_a_class():
+    collection = numbers(60)
+    y = torch.zeros(60, dtype=torch.long)
+    y[:2] = 1
+    return replace(collection, bag=replace(collection.bag, y=y))
+
+
+def one_class():
+    collection = numbers(60)
+    return replace(collection, bag=replace(collection.bag, y=torch.zeros(60, dtype=torch.long)))
+
+
+def all_different():
+    collection = numbers(6)
+    classes = tuple(f"c{i}" for i in range(6))
+    return replace(collection, classes=classes, bag=replace(collection.bag, y=torch.arange(6)))
+
+
+def grouped(group):
+    collection = numbers(60)
+    return replace(collection, bag=replace(collection.bag, group=group))
+
+
+@pytest.mark.parametrize(
+    ("collection", "sentence"),
+    [
+        (one_class, "must have bags of two classes, all bags are 'no'"),
+        (all_different, "every bag has a label of its own"),
+        (few_of_a_class, "5 folds need 5 bags of every class, class 'yes' has 2"),
+        (lambda: numbers(4), "5 folds need as many bags, got 4"),
+        (lambda: grouped(torch.arange(60) % 3), "5 folds need as many groups .* got 3"),
+        (
+            lambda: grouped(torch.where(numbers().bag.y == 1, 0, torch.arange(60) + 1)),
+            "all bags of class 'yes' are in one group",
+        ),
+        (lambda: numbers(labelled=False), "has no labels to learn from"),
+    ],
+)
+def test_what_cannot_be_cross_fitted_is_one_sentence(collection, sentence):
+    with pytest.raises(FoveateError, match=sentence) as error:
+        draw_cross_fit(collection(), FitSettings())
+    assert "\n" not in str(error.value)
+
+
+def test_nothing_is_written_where_bags_are_too_few(tmp_path):
+    with pytest.raises(FoveateError):
+        start_fit(numbers(9), FitSettings(), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_settings_of_folds():
+    with pytest.raises(FoveateError, match="repeats and test-share need folds"):
+        FitSettings(folds=1, repeats=2)
+    assert FitSettings.from_manifest({}).folds == 1
+    assert FitSettings.from_manifest(FitSettings().model_dump()) == FitSettings()
+
+
+def test_one_command_fits_predicts_explains_and_is_examined(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    collection = numbers(48)
+    with open("bags.csv", "w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["bag", "label", "a", "b", "c"])
+        for i, name in enumerate(collection.ids):
+            rows = collection.bag.x.bank[collection.bag.x.index[i]][collection.bag.mask[i]]
+            for row in rows.tolist():
+                table.writerow([name, collection.classes[collection.bag.y[i]], *row])
+    flags = ["--folds=2", "--seeds=1", "--epochs=2", "--paradigms=soft,lvml", "--out=run"]
+    main(["fit", "bags.csv", "--bag=bag", "--label=label", *flags, "--json"])
+    results = json.loads(capsys.readouterr().out)
+    assert results["chosen"] == "mixture"
+    main(["predict", "run", "bags.csv", "--out", "answers.csv"])
+    main(["explain", "run", "bags.csv", "--out", "segments.csv", "--page", "page.html"])
+    main(["report", "run"])
+    assert len((tmp_path / "answers.csv").read_text().splitlines()) == 49
+    assert "evidence_yes" in (tmp_path / "segments.csv").read_text().splitlines()[0]
+    capsys.readouterr()
+    main(["trust", "run", "--json"])
+    examined = json.loads(capsys.readouterr().out)
+    assert {entry["paradigm"] for entry in examined} == {"soft", "lvml"}
