@@ -138,7 +138,7 @@ def test_bags_and_classes_of_300_letters_are_fitted(capsys, tmp_path, monkeypatc
     rows = [f"{LONG}{i},{LONG}{i % 2},{chance.normal()},{chance.normal()}" for i in range(30)]
     path = tmp_path / f"{'n' * 240}.csv"
     path.write_text(f"bag,label,{LONG},b\n" + "\n".join(row for row in rows for _ in range(2)))
-    main(["fit", str(path), "--paradigms", "soft", "--seeds", "1", "--epochs", "1"])
+    main(["fit", str(path), "--paradigms", "soft", "--seeds", "1", "--epochs", "1", "--folds", "1"])
     assert list((tmp_path / "runs").iterdir())
 
 

@@ -20,7 +20,7 @@ def folder(tmp_path_factory):
             a, b = chance.normal(size=2)
             lines.append(f"b{i},{'uv'[i % 2]},{a:.4f},{b:.4f}")
     (folder / "t.csv").write_text("\n".join(lines))
-    options = ["--paradigms", "soft", "--seeds", "1", "--epochs", "1"]
+    options = ["--paradigms", "soft", "--seeds", "1", "--epochs", "1", "--folds", "1"]
     main(["fit", str(folder / "t.csv"), *options, "--out", str(folder / "run")])
     for name in ("s", "t"):
         (folder / name).write_text("a b c\nd e f\n" * 5)

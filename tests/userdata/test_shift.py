@@ -12,7 +12,7 @@ from foveate.userdata.shift import TrainingSummary, compare, load_summary
 
 from .made import texts
 
-SHORT = ["--paradigms", "soft", "--seeds", "1", "--epochs", "1"]
+SHORT = ["--paradigms", "soft", "--seeds", "1", "--epochs", "1", "--folds", "1"]
 
 
 def write(path, seed, factor=1.0, shift=0.0, length=4, gaps=0.0, bags=40):

@@ -31,7 +31,6 @@ from foveate.userdata.folds import load_folds
 from foveate.userdata.predict import warn_of_shift
 from foveate.userdata.procedure import Procedure
 from foveate.userdata.settings import FitSettings
-from foveate.userdata.shift import TrainingSummary
 from foveate.userdata.source import Origin, fingerprint, read_again
 from foveate.userdata.split import held_out, trained_on
 from foveate.userdata.split_fit import SplitFit
@@ -126,10 +125,6 @@ class FitJob(Job):
         data = self._data()
         data.preparation.save(folder / PREPARATION)
         data.save_division(folder)
-        summary = TrainingSummary.of(
-            data.collection, *data.reference_rows(), data.preparation.vocabulary
-        )
-        summary.save(folder)
         if not for_workers:
             return ()
         (folder / INPUTS).mkdir(exist_ok=True)

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from foveate.errors import FoveateError
 from foveate.io.collection import Collection
@@ -34,6 +33,7 @@ from foveate.userdata.mixture import cross_calibrate, cross_mix, mix, mixture_we
 from foveate.userdata.procedure import CHECKPOINT, Procedure, collection_sizes, prepare_bags
 from foveate.userdata.scores import auroc_difference, mean_probability, scores
 from foveate.userdata.settings import FitSettings
+from foveate.userdata.shift import TrainingSummary
 from foveate.userdata.thresholds import threshold_entry
 
 __all__ = ["CrossFit"]
@@ -75,10 +75,8 @@ class CrossFit(Procedure):
 
     def save_division(self, folder: Path) -> None:
         save_folds(self.folds, folder, self.collection.ids)
-
-    def reference_rows(self) -> tuple[Tensor, Tensor]:
         rows = torch.from_numpy(self.folds.rows)
-        return rows, rows
+        TrainingSummary.of(self.collection, rows, rows, self.preparation.vocabulary).save(folder)
 
     def sizes(self) -> dict[str, Any]:
         parts = {"development": self.bags} | ({"test": self.test} if len(self.test) else {})

@@ -46,10 +46,6 @@ class Procedure(ABC):
         """Write which bags are used for what."""
 
     @abstractmethod
-    def reference_rows(self) -> tuple[Tensor, Tensor]:
-        """Rows of the bags that ranges are taken from, and of those that count unknown words."""
-
-    @abstractmethod
     def sizes(self) -> dict[str, Any]:
         """Numbers of bags, segments and classes, for the manifest."""
 
