@@ -25,6 +25,10 @@ def print_fit(run: Run) -> None:
         _print_cross_fit(run)
     else:
         _print_split(run)
+    for text in run.manifest.get("warnings", ()):
+        print(f"warning: {text}")
+    for text in run.manifest.get("forced", ()):
+        print(f"accepted by --force: {text}")
     print(f"report: {run.path / 'report.html'}")
     print(f"next: 'foveate trust {run.path}' says whether its attention can be trusted")
 
@@ -81,10 +85,6 @@ def _print_split(run: Run) -> None:
             cells.append(f"{own['attention_score']:.2f}")
         table.add_row(f"{name} *" if name == manifest["chosen"] else name, *cells)
     Console(width=None if Console().is_terminal else 160).print(table)
-    for text in manifest.get("warnings", ()):
-        print(f"warning: {text}")
-    for text in manifest.get("forced", ()):
-        print(f"accepted by --force: {text}")
     records = run.records()
     if lost := divergence(records):
         print(f"warning: not compared, for {lost}")
