@@ -181,7 +181,6 @@ def examine(
     sure = where is not None and where["bags"] >= FEW
     whole = where["ft"]["all"]["mean"] if where and sure else mean_of(scores)
     model_scores = score(marks, tuple(list(classes).index(word) for word in absent))
-    counts = [result.amount.count for result in results]
     return Trust(
         paradigm=name or _name_of(paradigm),
         classes=tuple(classes),
@@ -196,7 +195,7 @@ def examine(
         model_scores=tuple(model_scores.tolist()),
         by_class=_by_class(results, verdicts, marks, ids),
         by_model=_by_model(marks, scores, model_scores, values if sure else {}),
-        answers=answers_of(facts, counts),
+        answers=answers_of(facts, [result.amount.count for result in results]),
         examples=tuple(examples_of(sight, sets, checked, order[:, checked.picked, 0], ids)),
         audited=_audited_counts(checked, sets),
         evidence=quantities(found, same, len(sets) == 1) | _probed(sets, sight, probe),
