@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo test lint types tests bench docs ledger clean
+.PHONY: demo campaigns test-lowest test lint types tests bench docs ledger clean
 
 demo: $(READY)          ## the main job: race five paradigms on digits mosaics, end with a report
 	$(BIN)/foveate demo
@@ -20,6 +20,16 @@ types: $(READY)
 
 tests: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -q
+
+campaigns: $(READY)     ## smoke sizes of the fuzz and fault campaigns
+	$(BIN)/python tools/fuzz_campaign.py
+	OMP_NUM_THREADS=1 $(BIN)/python tools/fault_campaign.py
+
+test-lowest:            ## the tests with the lowest versions that pyproject.toml allows
+	$(PYTHON) -m venv .venv-lowest
+	$(PYTHON) tools/lowest_versions.py > .venv-lowest/lowest.txt
+	.venv-lowest/bin/pip install --quiet -c .venv-lowest/lowest.txt -e '.[dev]'
+	OMP_NUM_THREADS=1 .venv-lowest/bin/pytest -n 2 -q
 
 bench: $(READY)
 	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done

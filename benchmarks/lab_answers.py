@@ -19,7 +19,7 @@ import uvicorn
 
 from foveate.jobs.race import start_race
 from foveate.lab.server.app import create_app
-from foveate.lab.server.serving import listening
+from foveate.lab.server.serving import bind_socket
 from foveate.training.plan import Race
 
 RACE = Race(data="error-mode-1", paradigms=("soft",), seeds=2, n=200, n_test=300, epochs=40)
@@ -55,14 +55,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["FOVEATE_RUNS"] = folder
         start_race(RACE, out=Path(folder) / "boxes")
-        app, door = create_app(), listening("127.0.0.1", 0)
+        app, listener = create_app(), bind_socket("127.0.0.1", 0)
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning", ws="none"))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [door]})
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
-        address = f"http://127.0.0.1:{door.getsockname()[1]}"
+        address = f"http://127.0.0.1:{listener.getsockname()[1]}"
         with httpx.Client(base_url=address, timeout=60) as client:
             for _ in range(given.trainings):
-                client.post("/api/trainings", json=JOB).raise_for_status()
+                client.post("/api/jobs", json=JOB).raise_for_status()
             for session in app.state.sessions.all():
                 while session.history.epoch == 0 and not session.ended:
                     time.sleep(0.05)

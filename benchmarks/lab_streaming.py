@@ -17,7 +17,7 @@ import httpx
 import uvicorn
 
 from foveate.lab.server.app import create_app
-from foveate.lab.server.serving import listening
+from foveate.lab.server.serving import bind_socket
 
 JOB = {"paradigms": ["soft", "hard", "lvml", "hybrid"], "seeds": 8}
 TICK = os.sysconf("SC_CLK_TCK")
@@ -29,7 +29,7 @@ def processor_seconds(process: int) -> float:
 
 
 def once(client: httpx.Client, sessions: object, epochs: int, watched: bool) -> dict[str, float]:
-    name = client.post("/api/trainings", json={**JOB, "epochs": epochs}).json()["id"]
+    name = client.post("/api/jobs", json={**JOB, "epochs": epochs}).json()["id"]
     session = sessions.get(name)  # type: ignore[attr-defined]
     while session.history.epoch == 0:
         time.sleep(0.01)
@@ -39,7 +39,7 @@ def once(client: httpx.Client, sessions: object, epochs: int, watched: bool) -> 
 
     def look() -> None:
         nonlocal frames, pictures
-        with client.stream("GET", f"/api/trainings/{name}/events", params={"seed": 4}) as stream:
+        with client.stream("GET", f"/api/jobs/{name}/events", params={"seed": 4}) as stream:
             for line in stream.iter_lines():
                 if line.startswith("data: ") and '"rows"' in line:
                     frames += 1
@@ -54,7 +54,7 @@ def once(client: httpx.Client, sessions: object, epochs: int, watched: bool) -> 
         time.sleep(0.02)
         end = session.history.epoch, processor_seconds(session.process.pid), time.monotonic()
     done.set()
-    client.post(f"/api/trainings/{name}/stop")
+    client.post(f"/api/jobs/{name}/stop")
     if watched:
         viewer.join()
     run = end[0] - start[0]
@@ -71,12 +71,14 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
-    app, door = create_app(), listening("127.0.0.1", 0)
+    app, listener = create_app(), bind_socket("127.0.0.1", 0)
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", ws="none"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [door]})
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     found: dict[bool, list[dict[str, float]]] = {False: [], True: []}
-    with httpx.Client(base_url=f"http://127.0.0.1:{door.getsockname()[1]}", timeout=60) as client:
+    with httpx.Client(
+        base_url=f"http://127.0.0.1:{listener.getsockname()[1]}", timeout=60
+    ) as client:
         for _ in range(given.rounds):
             for watched, rows in found.items():
                 rows.append(once(client, app.state.sessions, given.epochs, watched))

@@ -94,7 +94,7 @@ def test_the_tables_hold_what_the_guide_says(followed):
     answers = list(csv.DictReader((folder / "answers.csv").read_text().splitlines()))
     assert [row["bag"] for row in answers] == [f"n{i}" for i in range(40)]
     for row in answers:
-        p = {name: float(row[f"p_{name}"]) for name in ("bearing", "leak", "none")}
+        p = {name: float(row[f"p_{name}"]) for name in ("bearing", "leak", "healthy")}
         assert sum(p.values()) == pytest.approx(1, abs=1e-5)
         assert max(p, key=p.get) == row["predicted"]
     given = list(csv.DictReader((folder / "new.csv").read_text().splitlines()))
@@ -105,13 +105,13 @@ def test_the_tables_hold_what_the_guide_says(followed):
 
 
 def test_the_verdict_is_one_that_can_be_acted_upon(followed):
-    """Faults of three standard deviations are learnt, and looked at; 'none' is not judged."""
+    """Faults of three standard deviations are learnt, and looked at; 'healthy' is not judged."""
     folder, _ = followed
     kept = json.loads((folder / "pumps" / "trust.json").read_text())
     first = kept["found"][0]
     assert first["paradigm"] == kept["chosen"]
     grades = {own["name"]: own["verdict"]["grade"] for own in first["by_class"]}
-    assert grades["none"] == "cannot tell"
+    assert grades["healthy"] == "cannot tell"
     assert {grades["bearing"], grades["leak"]} <= {"trust", "trust with care"}
     assert len(kept["found"]) == 4
 

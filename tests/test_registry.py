@@ -13,7 +13,7 @@ def shapes():
     return registry
 
 
-def test_what_is_registered_is_found_in_order():
+def test_names_are_in_order_of_registration():
     registry = shapes()
     assert registry.names() == ["square", "circle", "triangle"]
     assert list(registry.items())[1] == ("circle", "CIRCLE")
@@ -22,7 +22,7 @@ def test_what_is_registered_is_found_in_order():
     assert "circl" not in registry
 
 
-def test_registering_hands_the_object_back():
+def test_register_returns_the_object():
     registry = Registry("shape")
 
     @registry.register("dot")
@@ -42,12 +42,12 @@ def test_registering_hands_the_object_back():
         ("", r"^unknown shape ''. Known: square, circle, triangle\.$"),
     ],
 )
-def test_an_unknown_name_is_answered_with_the_nearest(name, sentence):
+def test_unknown_names_suggest_the_nearest(name, sentence):
     with pytest.raises(FoveateError, match=sentence):
         shapes().get(name)
 
 
-def test_a_name_is_given_once():
+def test_names_are_unique():
     registry = shapes()
     with pytest.raises(FoveateError, match="shape 'circle' is registered twice"):
         registry.register("circle")("another")

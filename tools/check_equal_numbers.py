@@ -45,7 +45,7 @@ JOBS: dict[str, list[list[str]]] = {
     ],
     "race-trust": [["trust", "race", "--json"]],
     "fit": [["fit", "recordings.csv", *FIT, *COLUMNS, "--out", "fit", "--json"]],
-    "trust": [["trust", "fit", "--absent=none", "--json"]],
+    "trust": [["trust", "fit", "--absent=healthy", "--json"]],
     "predict": [["predict", "fit", "new.csv", "--out", "answers.csv"]],
     "explain": [["explain", "fit", "new.csv", "--out", "windows.csv"]],
     "error-modes": [["run", "error-modes", "--scale=smoke", "--out", "error-modes", "--json"]],
@@ -219,12 +219,12 @@ def write_recordings(folder: Path, generator: random.Random) -> None:
         tables[0].writerow(names)
         tables[1].writerow([name for name in names if name not in ("fault", "heard")])
         for i in range(140):
-            fault = ("bearing", "leak", "none")[i % 3]
+            fault = ("bearing", "leak", "healthy")[i % 3]
             length = generator.randint(4, 7)
             position = generator.randrange(length)
             for k in range(length):
                 a, b, c = (generator.gauss(0, 1) for _ in range(3))
-                heard = k == position and fault != "none"
+                heard = k == position and fault != "healthy"
                 shift = 3 * heard * (1 if fault == "bearing" else -1)
                 row = [k, k + 1, round(a + shift, 3), round(b, 3), round(c, 3)]
                 if i < 120:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-__all__ = ["FoveateError", "RunInterrupted"]
+__all__ = ["DataWarning", "FoveateError", "RunInterrupted"]
 
 
 class FoveateError(ValueError):
@@ -15,6 +15,10 @@ class FoveateError(ValueError):
             ...
         foveate.errors.FoveateError: unknown data set 'digit'. Did you mean 'digits'?
     """
+
+
+class DataWarning(UserWarning):
+    """New data differ from those that a model was trained on; the command line prints it."""
 
 
 class RunInterrupted(KeyboardInterrupt):

@@ -103,7 +103,7 @@ def test_inference_rules_are_those_of_the_paper():
 
 @pytest.mark.parametrize("rule", [Soft(), Hard(), Marginal(), LogitAverage(), EM()])
 @pytest.mark.parametrize("rows", [7, 30])  # fewer than the 20 references, and more
-def test_a_bank_with_an_index_equals_the_same_segments_written_out(rule, rows):
+def test_bank_with_index_equals_dense_segments(rule, rows):
     alpha, _, g, y = case()
     chance = torch.Generator().manual_seed(1)
     bank = torch.randn(rows, 3, generator=chance, dtype=torch.float64)
@@ -234,7 +234,7 @@ def test_label_log_prob_by_loop():
         torch.testing.assert_close(label_log_prob(x, g, y)[i, j], expected)
 
 
-def test_hybrid_switches_where_told():
+def test_hybrid_switches_at_the_given_epoch():
     def phases(rule, losses=(), epochs=10):
         return [type(rule.phase(Progress(e, epochs, 0, losses[:e]))) for e in range(epochs)]
 
@@ -247,7 +247,7 @@ def test_hybrid_switches_where_told():
         Hybrid(switch="plato")
 
 
-def test_random_epochs_are_a_fair_coin_that_seed_and_epoch_decide():
+def test_random_epochs_are_a_fair_coin_seeded_by_seed_and_epoch():
     rule = RandomEpochs()
     draws = [
         [isinstance(rule.phase(Progress(e, 50, s)), Hard) for e in range(50)] for s in range(40)
@@ -277,7 +277,7 @@ def test_classifier_calls_per_bag():
     assert calls["hard-sampled"] == 2
 
 
-def test_the_top_marginal_is_the_marginal_with_silence_behind():
+def test_top_marginal_predicts_uniformly_for_other_segments():
     alpha, x, g, y = case()
     for top in (1, 3, 5):
         log_p = torch.stack([torch.stack([oracles.log_prob_loop(g, s) for s in bag]) for bag in x])
@@ -293,7 +293,7 @@ def test_the_top_marginal_is_the_marginal_with_silence_behind():
     assert TopMarginal(3).calls(2) == 2
 
 
-def test_a_witness_is_asked_for_the_label_wherever_it_stands():
+def test_witness_term_is_the_log_probability_of_the_drawn_segment():
     alpha, x, g, y = case()
     places = torch.tensor([[0], [4], [2], [2]])
     asked = WithWitness(Soft(), 0.7).loss(alpha, x, g, y, places)
@@ -308,7 +308,7 @@ def test_a_witness_is_asked_for_the_label_wherever_it_stands():
             WithWitness(inside)
 
 
-def test_of_several_witnesses_the_mean_counts():
+def test_several_witnesses_are_averaged():
     alpha, x, g, y = case()
     places = torch.tensor([[0, 1, 1], [4, 0, 2], [2, 3, 4], [2, 2, 2]])
     rule = WithWitness(Soft(), 0.7, 3)

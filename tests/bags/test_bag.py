@@ -55,7 +55,7 @@ def test_parts_must_fit(parts, sentence):
 
 
 @pytest.mark.parametrize("value", [torch.nan, torch.inf, -torch.inf])
-def test_a_value_that_is_not_finite_is_found(value):
+def test_values_that_are_not_finite_are_reported(value):
     bad = x.clone()
     bad[1, 3, 0] = value
     with pytest.raises(FoveateError, match="must be finite: bag 1 holds NaN or infinity"):
@@ -77,7 +77,7 @@ def test_sizes():
 
 
 @pytest.mark.parametrize("rows", [torch.tensor([2, 0]), slice(1, 3), slice(0, 0)])
-def test_taking_takes_every_part(rows):
+def test_take_selects_rows_of_every_field(rows):
     chance = torch.Generator().manual_seed(0)
     bank = torch.randn(9, 2, generator=chance)
     index = torch.randint(9, (3, 4), generator=chance)
@@ -94,7 +94,7 @@ def test_taking_takes_every_part(rows):
     assert Bag(x, y).take(rows).z is None
 
 
-def test_a_bank_is_gone_through_once_however_often_bags_are_taken():
+def test_take_does_not_check_the_bank_again():
     bank = torch.zeros(9, 2)
     bag = Bag(Mosaics(bank, torch.zeros(3, 4, dtype=torch.long)), y)
     bank[8] = torch.nan  # was found finite, and is not looked at again
@@ -105,7 +105,7 @@ def test_a_bank_is_gone_through_once_however_often_bags_are_taken():
 
 
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=6), st.integers(0, 10**6))
-def test_padding_keeps_every_row_in_its_place(lengths, seed):
+def test_pad_preserves_rows(lengths, seed):
     bags, y, z = ragged(lengths, seed=seed)
     group = torch.arange(len(lengths))
     bag = pad(bags, y, z, group)
@@ -133,7 +133,7 @@ def test_padding_keeps_every_row_in_its_place(lengths, seed):
         ({"z": [torch.ones(2).bool()]}, "z must be given for all 2 bags, got 1"),
     ],
 )
-def test_what_cannot_be_padded(change, sentence):
+def test_pad_rejects_invalid_input(change, sentence):
     given = {"bags": [torch.zeros(2, 3), torch.zeros(1, 3)], "y": torch.tensor([0, 1])}
     with pytest.raises(FoveateError, match=sentence):
         pad(**{**given, **change})

@@ -47,7 +47,7 @@ class Counting:
 
 @settings(max_examples=40)
 @given(counts, counts, st.integers(1, 30), shapes, st.integers(0, 10**6))
-def test_mosaics_and_dense_segments_are_the_same_to_every_operation(B, m, rows, shape, seed):
+def test_operations_agree_on_mosaics_and_dense_segments(B, m, rows, shape, seed):
     x, written, chance = cut(B, m, rows, shape, seed)
     alpha, j = draw(chance, B, m), torch.randint(m, (B,), generator=chance)
     some = torch.randint(B, (3,), generator=chance)
@@ -100,7 +100,7 @@ def test_every_operation_reads_bytes_as_numbers(written_out):
 
 
 @pytest.mark.parametrize(("rows", "expected"), [(5, 5), (11, 11), (12, 12), (30, 12)])
-def test_a_bank_row_is_sent_once_where_that_is_less_work(rows, expected):
+def test_bank_rows_pass_the_network_once_if_that_is_less_work(rows, expected):
     x, written, _ = cut(4, 3, rows, (2,), 0)
     network = Counting()
     torch.testing.assert_close(dense(map_segments(network, x)), 2 * written + 1)
@@ -109,7 +109,7 @@ def test_a_bank_row_is_sent_once_where_that_is_less_work(rows, expected):
         assert torch.equal(network.seen, x.bank)
 
 
-def test_without_gradients_rows_go_in_parts(monkeypatch):
+def test_without_gradients_rows_are_processed_in_parts(monkeypatch):
     monkeypatch.setattr(segments, "ROWS", 4)
     x, written, _ = cut(5, 4, 9, (2,), 0)
     whole, parted = Counting(), Counting()

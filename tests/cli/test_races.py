@@ -52,7 +52,7 @@ def test_a_race_prints_a_table_and_leaves_a_run(finished):
         assert row[5].strip() == f"{np.mean(record.meta['classifier_calls']):,.0f}"
     assert lines[-1] == f"report: {folder / 'report.html'}"
     assert err.splitlines() == [f"{name}: 2 of 2 done" for name in FIVE]
-    expected = {"manifest.json", "gallery.npz", "report.html"}
+    expected = {"manifest.json", "gallery.npz", "report.html", ".lock"}
     expected |= {
         f"{name}/{file}" for name in FIVE for file in ("record.npz", "weights.safetensors")
     }

@@ -372,7 +372,7 @@ def test_an_interrupted_page_leaves_the_old_one(texts, here, monkeypatch):
     (here / "old.html").write_text("old")
     monkeypatch.setattr("foveate.report.pages.diagnosis.render_page", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        main(["diagnose", str(texts), "--out", "old.html"])
+        main(["diagnose", str(texts), "--out", "old.html", "--overwrite"])
     assert (here / "old.html").read_text() == "old"
     assert {p.name for p in here.iterdir()} == {"old.html", "texts.csv"}
 

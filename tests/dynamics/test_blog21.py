@@ -47,7 +47,7 @@ def test_closed_form_equals_the_integrated_flow(start):
     )
 
 
-def test_closed_form_fades_where_the_growing_mode_is_absent():
+def test_closed_form_decays_without_the_growing_mode():
     """From s = −√2 p everything dies out; cosh and sinh would leave rounding errors that grow."""
     tau = np.array([0.0, 5.0, 25.0])
     s = -np.sqrt(2.0) * 0.5

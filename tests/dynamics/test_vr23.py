@@ -382,7 +382,7 @@ def test_both_settings_of_figure_4_take_far_less_than_a_second():
         ),
     ],
 )
-def test_flow_says_what_must_hold_and_what_came(arguments, sentence):
+def test_flow_reports_invalid_arguments(arguments, sentence):
     with pytest.raises(FoveateError) as caught:
         vr23.flow(**({"m": 5, "C": 3, "t": [0, 1]} | arguments))
     assert str(caught.value) == sentence

@@ -60,7 +60,7 @@ def test_a_witness_removes_the_wrong_fixed_point_and_silence_does_not(m, weight)
 
 
 @pytest.mark.parametrize("kind", ["witness", "silence"])
-def test_background_says_what_the_wrong_point_says(kind):
+def test_background_predicts_as_at_the_wrong_point(kind):
     """With the focus pinned to the wrong place the logits settle where the closed form has them."""
     m, weight = 6, 0.7
     state = np.array([40.0, -40.0, 0.0, 30.0, -0.0, -1.0])
@@ -80,7 +80,7 @@ def test_from_a_neutral_start_all_find_the_foreground():
         assert (follow(start, t, 5, 1.0, kind).a[-1] > 0.95).all()
 
 
-def test_what_cannot_be_is_named():
+def test_invalid_arguments_are_reported():
     with pytest.raises(FoveateError, match="m must be at least 3, got 2"):
         wrong_point(2, 1.0, "witness")
     with pytest.raises(FoveateError, match="must not be negative"):

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foveate.lab.server.bags import bags_in_cell
+from foveate.lab.server.compare import paired_differences
 from foveate.lab.server.downsample import evenly_spaced_rows, extreme_rows, time_slice
 from foveate.lab.server.runs import curve_rows
 from foveate.lab.server.timeline import timeline_rows
@@ -189,3 +190,17 @@ def test_moments_are_spread_evenly(rows, most):
     assert (found[0], found[-1]) == (0, rows - 1)
     steps = np.diff(found)
     assert rows == 1 or (steps.min() >= 1 and steps.max() - steps.min() <= 1)
+
+
+def test_differences_are_paired_over_shared_seeds(client, folder):
+    """Against plain arithmetic on the records; a run minus itself is 0."""
+    asked = {"first": "boxes", "second": "boxes"}
+    same = client.get("/api/runs/differences", params=asked).json()["parts"]["soft"]
+    assert same["seeds"] == 2
+    assert same["metrics"]["ft"]["mean"] == 0
+    one, other = (open_run(folder / "boxes").record(name) for name in ("soft", "hard"))
+    paired = paired_differences(one, other)
+    ends = other.values["accuracy"][-1] - one.values["accuracy"][-1]
+    assert paired["metrics"]["accuracy"]["mean"] == pytest.approx(ends.mean())
+    apart = client.get("/api/runs/differences", params={**asked, "second": "digits"}).json()
+    assert set(apart["parts"]) == {"soft"}

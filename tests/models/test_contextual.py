@@ -104,7 +104,7 @@ def test_phi_of_hatexplain_1_is_the_word_vector():
     assert sizes == [11 * 100 + 100 * 200 + 200 + 200 + 1, 100 * 200 + 200 + 200 * 3 + 3]
 
 
-def test_the_hidden_layer_of_hatexplain_1_and_room_for_words():
+def test_hidden_layer_of_hatexplain_1_and_size_of_its_vocabulary():
     with torch.random.fork_rng(devices=[]):
         f, g, layer = pair("hatexplain-1", (), 3, "last")
     assert f.words.num_embeddings == ROOM

@@ -237,7 +237,7 @@ def test_a_wrong_file_is_named_with_its_tensors(
         efficientnet_lite0(path)
 
 
-def test_what_is_no_file_of_weights_is_said(tmp_path: Path) -> None:
+def test_files_that_hold_no_weights_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "w.safetensors"
     with pytest.raises(FoveateError, match=r"w.safetensors cannot be read: No such file"):
         efficientnet_lite0(path)
@@ -247,7 +247,7 @@ def test_what_is_no_file_of_weights_is_said(tmp_path: Path) -> None:
             efficientnet_lite0(path)
 
 
-def test_weights_are_looked_for_in_the_data_folder(
+def test_weights_are_searched_in_the_data_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("FOVEATE_DATA", raising=False)

@@ -83,7 +83,7 @@ def test_an_unknown_layer_is_named_with_those_there_are():
         built(lambda: FCAM(mlp(3, 1, (7, 6)), mlp(7, 4), layer="hidden3"))
 
 
-def test_scores_come_with_or_without_an_axis_of_their_own():
+def test_scores_may_have_a_trailing_axis():
     net, x = model(), bags()
     flat = FCAM(nn.Sequential(net.f, nn.Flatten(0)), net.g)
     bank = Mosaics(x[0], torch.tensor([[0, 1, 2, 3, 4, 4], [4, 3, 2, 1, 0, 1]]))
@@ -92,7 +92,7 @@ def test_scores_come_with_or_without_an_axis_of_their_own():
 
 
 @pytest.mark.parametrize("layer", [None, "hidden1"])
-def test_a_focus_network_gives_one_score_a_segment(layer):
+def test_focus_network_must_return_one_score_per_segment(layer):
     net = built(lambda: FCAM(mlp(3, 2, (4,)), mlp(3, 4), layer=layer))
     shared = Mosaics(bags()[0], torch.zeros(2, 4, dtype=torch.long))
     for form in (bags(), shared):
@@ -168,7 +168,7 @@ def test_a_fixed_focus_by_hand():
     torch.testing.assert_close(focus.alpha, torch.tensor([[0.3, 0.3, *[0.4 / 3] * 3]]))
 
 
-def test_a_fixed_focus_says_what_it_needs():
+def test_fixed_focus_reports_missing_z():
     assert FixedFocus.needs_z
     assert not FCAM.needs_z
     with pytest.raises(FoveateError, match="needs the relevant segments z"):

@@ -161,7 +161,7 @@ def test_the_direct_classifier_reads_the_whole_bag_in_order():
         ("mpl", (2,), "zeroth", r"unknown net 'mpl'. Did you mean 'mlp'\?"),
     ],
 )
-def test_what_does_not_fit(name, shape, layer, sentence):
+def test_networks_reject_other_shapes(name, shape, layer, sentence):
     with pytest.raises(FoveateError, match=sentence):
         built(lambda: pair(name, shape, 3, layer))
 

@@ -11,7 +11,7 @@ from foveate.training.evaluation import read
 from random_bags import random_bag
 
 
-def test_the_null_segment_is_read_in_place_of_segment_zero():
+def test_null_segment_replaces_segment_zero():
     bag = random_bag()
     with torch.random.fork_rng(devices=[]):
         inner = FCAM(mlp(3, 1, (4,)), mlp(3, 3)).double()

@@ -65,7 +65,7 @@ def test_a_bag_without_relevant_segments_keeps_its_attention():
     torch.testing.assert_close(alpha[1:], plain[1:] * z[1:])
 
 
-def test_it_is_told_nothing_once_training_is_over_and_read_like_hard_attention():
+def test_evaluation_needs_no_z_and_uses_hard_inference():
     net, (x, y, z) = built(), bags()
     with pytest.raises(FoveateError, match="an oracle needs the relevant segments z"):
         net.train().attend(x, None)
@@ -78,11 +78,11 @@ def test_it_is_told_nothing_once_training_is_over_and_read_like_hard_attention()
     assert isinstance(net.g, nn.Module)
 
 
-def test_no_race_knows_of_it():
+def test_oracle_is_not_registered():
     assert "oracle" not in PARADIGMS
 
 
-def test_it_finds_what_the_others_are_not_told():
+def test_oracle_finds_the_relevant_segments():
     """The relevant segment has a positive first coordinate; its second decides the class."""
     chance = torch.Generator().manual_seed(0)
     z = torch.arange(6) == torch.randint(6, (200, 1), generator=chance)

@@ -102,7 +102,7 @@ def fit(tmp_path_factory):
             a, b = chance.normal(size=2)
             lines.append(f"b{i},{'uv'[i % 2]},{a:.4f},{b:.4f}")
     (folder / "t.csv").write_text("\n".join(lines))
-    options = ["--paradigms", "soft", "--seeds", "1", "--epochs", "1"]
+    options = ["--paradigms", "soft", "--seeds", "1", "--epochs", "1", "--folds", "1"]
     main(["fit", str(folder / "t.csv"), *options, "--out", str(folder / "run")])
     main(["predict", str(folder / "run"), str(folder / "t.csv"), "--out", str(folder / "p.csv")])
     return folder

@@ -14,7 +14,7 @@ from foveate.records.record import Record
 from foveate.studies.beyond.mnist_bags import METHODS, MnistBags, MnistBagsSettings
 from foveate.studies.beyond.mnist_bags.figures import rows_of
 from foveate.studies.beyond.mnist_bags.networks import abmil, attention_model, encoder
-from foveate.studies.beyond.mnist_bags.training import found, train_abmil
+from foveate.studies.beyond.mnist_bags.training import final_scores, train_abmil
 from foveate.training.evaluation import read
 from foveate.training.loop import fit
 from foveate.trust.subject import Reading
@@ -87,7 +87,7 @@ def test_numbers_of_a_sight_are_those_of_plain_loops():
     alpha = chance.random((2, *bag.shape)) * bag.mask.numpy()
     p = chance.random((2, 30, 2))
     sight = Reading(alpha, alpha, p, p, p, chance.random((2, *bag.shape, 2)))
-    numbers = found(sight, [bag, bag])
+    numbers = final_scores(sight, [bag, bag])
     for s in range(2):
         assert numbers["bag_auc"][s] == pytest.approx(roc_auc_score(bag.y, p[s, :, 1]))
         inside, first = [], []

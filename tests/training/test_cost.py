@@ -72,7 +72,7 @@ def test_the_direct_classifier_reads_the_bag_once():
 @pytest.mark.parametrize(
     ("switch", "epochs", "hard_epochs"), [(0.8, 10, 2), (0.5, 6, 3), (3, 10, 7), (0, 4, 4)]
 )
-def test_phases_cost_what_they_are(switch, epochs, hard_epochs):
+def test_cost_is_the_sum_over_phases(switch, epochs, hard_epochs):
     rule = Hybrid(switch=switch)
     calls = (epochs - hard_epochs) + hard_epochs * M
     assert cost(rule, epochs) == epochs * M * F + calls * G
@@ -89,7 +89,7 @@ def test_phases_cost_what_they_are(switch, epochs, hard_epochs):
     ],
     ids=repr,
 )
-def test_the_epochs_are_the_most_that_the_budget_pays_for(rule):
+def test_epochs_are_the_most_within_the_budget(rule):
     costs = [cost(rule, epochs) for epochs in range(1, 30)]
     exact = costs[11]
     for budget in (exact, exact - 1, exact + 1, cost(Soft(), 15), 0):
@@ -106,7 +106,7 @@ def test_soft_gets_all_its_epochs_and_sampling_nearly():
 
 
 @pytest.mark.parametrize("rule", [Hybrid(switch="plateau"), WithEntropy(Hybrid("plateau"), 0.1)])
-def test_a_switch_that_training_decides_has_no_cost_beforehand(rule):
+def test_plateau_switch_has_no_known_cost(rule):
     with pytest.raises(
         FoveateError, match="equal compute needs a switch epoch that is known in advance"
     ):

@@ -70,7 +70,7 @@ def assert_same(reading, expected):
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("bag", [mosaics(), mosaics(rows=99), mosaics(shared=False)])
-def test_reading_is_the_paradigms_own_inference_and_loss(name, bag):
+def test_read_equals_inference_and_loss_of_the_paradigm(name, bag):
     net = model(name)
     assert_same(read(net, bag, name), by_definition(net, bag, name))
     assert_same(read(net, bag, PARADIGMS.get(name)()), by_definition(net, bag, name))
@@ -89,7 +89,7 @@ def test_a_hybrid_is_read_as_its_last_phase_is(last):
     assert_same(read(model(), mosaics(), WithEntropy(rule, 0.0)), read(model(), mosaics(), last))
 
 
-def test_a_model_that_is_read_goes_on_as_it_was():
+def test_read_restores_the_training_mode():
     net = model("soft")
     for trains in (True, False):
         read(net.train(trains), mosaics())
@@ -104,7 +104,7 @@ def test_a_reading_with_the_regulariser_has_its_loss():
     assert torch.equal(with_entropy.log_p, plain.log_p)
 
 
-def test_a_fixed_focus_is_told_z():
+def test_fixed_focus_gets_z():
     bag = mosaics()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(2)
@@ -215,7 +215,7 @@ def test_measures_are_the_metrics_of_the_arrays(bag):
             assert measured[name][i] == pytest.approx(value), name
 
 
-def test_without_relevance_nothing_is_said_about_focus():
+def test_without_relevance_there_are_no_focus_metrics():
     bag = mosaics()
     blind = Bag(bag.x, bag.y)
     pile = MemberBags(blind, 1, torch.float64)

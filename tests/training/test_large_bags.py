@@ -75,7 +75,7 @@ def loss_and_gradient(model, rule, bag, x, aux):
 @pytest.mark.parametrize("build", [zeroth, last, with_null])
 @pytest.mark.parametrize("spare", [0, 60])  # a bank smaller than the bags, or larger
 @pytest.mark.parametrize("name", [*NAMES, *WRAPPED])
-def test_losses_and_gradients_are_those_of_bags_written_out(name, spare, build, chance):
+def test_losses_and_gradients_equal_those_of_dense_bags(name, spare, build, chance):
     bag, model = ragged(chance, spare=spare), built(build)
     bag = add_null_segment(bag) if build is with_null else bag
     rule = WRAPPED[name] if name in WRAPPED else PARADIGMS.get(name)()
@@ -138,7 +138,7 @@ def test_training_in_chunks_follows_training_at_once(name, form, chance, monkeyp
         np.testing.assert_allclose(found.final[key], expected.final[key], atol=1e-6)
 
 
-def test_steps_turn_to_parts_by_themselves_and_to_chunks_where_a_bag_is_large(chance, monkeypatch):
+def test_parts_and_chunks_are_chosen_by_size(chance, monkeypatch):
     bag, plan = ragged(chance), Plan(batch=2)
     whole = Training(zeroth, bag, bag, "soft", [0], plan)
     assert (whole.part, whole.train.chunk, whole.stack.together) == (None, None, True)
@@ -163,7 +163,7 @@ def test_a_bank_whose_rows_are_in_many_bags_is_read_once_a_step(chance, monkeypa
 
 
 @pytest.mark.parametrize("form", ["bank", "dense"])
-def test_a_large_bag_that_leaves_little_for_the_way_back_needs_no_chunks(form, chance, monkeypatch):
+def test_large_bags_with_few_stored_activations_need_no_chunks(form, chance, monkeypatch):
     """A hidden layer of 6 and 5, attention and what a copied segment is, for each of 9 segments."""
     bag = pad([torch.randn(m, 20, generator=chance) for m in (2, 9, 4)], torch.tensor([0, 1, 2]))
     bag = in_form(bag, form)
@@ -269,7 +269,7 @@ def test_groups_of_like_length_hold_every_bag_once_and_little_padding(lengths, m
 
 
 @pytest.mark.parametrize("form", ["bank", "dense"])
-def test_one_bag_is_read_where_it_lies(form, chance):
+def test_single_bags_are_not_copied(form, chance):
     bag = pad([torch.randn(m, 20, generator=chance) for m in (3, 5, 2)], torch.tensor([0, 1, 0]))
     pile = MemberBags(in_form(bag, form), 1)
     stored = bag.x.bank if form == "bank" else pile._source.x

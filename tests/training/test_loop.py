@@ -22,7 +22,7 @@ from small_training import TRAINABLE, bags, small_model, trained
 
 
 @pytest.mark.parametrize("name", TRAINABLE)
-def test_a_seed_in_a_stack_follows_the_path_it_takes_alone(name):
+def test_seed_in_a_stack_trains_as_alone(name):
     seeds = [3, 1, 4]
     together = trained(seeds, name, dtype="float64", epochs=12)
     for i, seed in enumerate(seeds):
@@ -153,7 +153,7 @@ def test_the_hybrid_is_soft_then_hard_with_a_fresh_optimiser():
     torch.testing.assert_close(hybrid.trained.flat, second.stack.flat)
 
 
-def test_a_stopped_member_stands_still_while_others_go_on():
+def test_stopped_members_do_not_change():
     plan = {"lr": 0.1, "dtype": "float64"}
     easy = trained([0, 1], epochs=30, stop_below=0.3, **plan)
     losses = easy.final["losses"]
@@ -166,7 +166,7 @@ def test_a_stopped_member_stands_still_while_others_go_on():
             torch.testing.assert_close(easy.trained.flat[i], shorter.trained.flat[0])
 
 
-def test_patience_keeps_the_weights_of_the_best_validation_epoch():
+def test_patience_restores_the_best_validation_epoch():
     train, test = bags([0], n=60)
     plan = Plan(epochs=40, batch=15, lr=0.3, validation=0.5, patience=4)
     training = Training(small_model, train, test, "soft", [0], plan)
@@ -195,7 +195,7 @@ def test_no_member_stops_before_its_last_phase():
         assert (np.diff(record.final["losses"][:, :20], axis=1) != 0).all()
 
 
-def test_patience_starts_anew_with_the_last_phase():
+def test_patience_restarts_with_the_last_phase():
     """The validation loss of hard attention starts above the best that soft attention had."""
     train, test = bags([0], n=60)
     plan = Plan(epochs=24, batch=15, lr=0.05, validation=0.5, patience=4)
@@ -244,7 +244,7 @@ def test_relevance_never_reaches_a_loss():
 
 
 @pytest.mark.parametrize("every", [1, 100])
-def test_a_record_holds_what_the_weights_it_has_say(every):
+def test_record_matches_its_weights(every):
     train, test = bags([0, 1])
     plan = Plan(epochs=3, batch=16, lr=0.05, every=every)
 
@@ -299,7 +299,7 @@ def test_sizes_that_do_not_fit_are_refused():
         fit([small_model, lambda: FCAM(linear(2, 1), linear(2, 3))], train, test, seeds=[0, 1])
 
 
-def test_witnesses_are_drawn_evenly_from_the_segments_there_are():
+def test_witnesses_are_uniform_over_existing_segments():
     n, there = 3000, torch.tensor([True, False, True, True, False])
     bag = Bag(torch.zeros(n, 5, 2), torch.zeros(n, dtype=torch.long), mask=there.expand(n, 5))
     few = bag.take(slice(0, 4))

@@ -14,7 +14,7 @@ def gradients(steps, seed=0):
 
 @pytest.mark.parametrize("name", list(TORCH))
 @pytest.mark.parametrize("decay", [0.0, 0.1])
-def test_rows_move_as_torch_moves_them(name, decay):
+def test_updates_equal_those_of_torch(name, decay):
     flat = torch.ones(3, 4, dtype=torch.float64)
     lr = torch.tensor([0.1, 0.01, 0.5], dtype=torch.float64)
     ours = StackedOptimizer(name, lr, 4, Settings(0.9, decay))
@@ -33,7 +33,7 @@ def test_rows_move_as_torch_moves_them(name, decay):
 
 
 @pytest.mark.parametrize("name", list(TORCH))
-def test_only_the_members_asked_for_move(name):
+def test_only_the_given_members_are_updated(name):
     flat, alone = torch.ones(3, 4, dtype=torch.float64), torch.ones(1, 4, dtype=torch.float64)
     ours = StackedOptimizer(name, torch.full((3,), 0.1, dtype=torch.float64), 4)
     single = StackedOptimizer(name, torch.full((1,), 0.1, dtype=torch.float64), 4)

@@ -42,7 +42,7 @@ SETTLED = {
         ({"zzz": 3}, "^unknown setting 'zzz'$"),
     ],
 )
-def test_a_plan_that_cannot_be_is_refused_in_one_sentence(values, sentence):
+def test_invalid_plans_are_refused_in_one_sentence(values, sentence):
     with pytest.raises(FoveateError, match=sentence) as caught:
         Plan(**values)
     assert "\n" not in str(caught.value)
@@ -60,7 +60,7 @@ def test_a_plan_that_cannot_be_is_refused_in_one_sentence(values, sentence):
         ({"equal_compte": True}, r"unknown setting 'equal_compte'. Did you mean 'equal_compute'\?"),
     ],
 )
-def test_a_race_that_cannot_be_is_refused_in_one_sentence(values, sentence):
+def test_invalid_races_are_refused_in_one_sentence(values, sentence):
     with pytest.raises(FoveateError, match=sentence):
         Race(**values)
 
@@ -81,7 +81,7 @@ def test_a_race_that_cannot_be_is_refused_in_one_sentence(values, sentence):
         ({"paradigms": ...}, "paradigms must be given"),
     ],
 )
-def test_a_settled_race_has_nothing_left_open(values, sentence):
+def test_resolved_race_rejects_missing_or_invalid_values(values, sentence):
     given = {k: v for k, v in {**SETTLED, **values}.items() if v is not ...}
     with pytest.raises(FoveateError, match=sentence):
         ResolvedRace(**given)
@@ -90,17 +90,17 @@ def test_a_settled_race_has_nothing_left_open(values, sentence):
 @pytest.mark.parametrize(
     "given", ["soft,hard", "soft, hard", ["soft", "hard"], ["soft,hard"], ("soft", " hard ")]
 )
-def test_words_come_by_comma_or_as_a_list(given):
+def test_words_are_comma_separated_or_a_list(given):
     assert Race(paradigms=given).paradigms == ("soft", "hard")
 
 
-def test_labels_come_as_numbers_too():
+def test_labels_may_be_numbers():
     assert Race(foreground=[0, 1, 2]).foreground == ("0", "1", "2")
     assert Race(foreground="0,1").foreground == ("0", "1")
     assert Race(foreground="7").foreground == ("7",)
 
 
-def test_nothing_said_is_the_race_of_the_four():
+def test_default_race():
     race = Race()
     assert race.data == "digits"
     assert race.paradigms == ("soft", "hard", "lvml", "hybrid", "witness")
@@ -115,7 +115,7 @@ def test_a_plan_is_frozen_and_survives_its_own_dump():
         plan.epochs = 8
 
 
-def test_a_settled_race_hands_its_settings_to_the_plan():
+def test_resolved_race_passes_its_settings_to_the_plan():
     race = ResolvedRace(**SETTLED, validation=0.2, patience=4, stop_below=0.5)
     plan = race.plan(33)
     expected = Plan(
@@ -125,7 +125,7 @@ def test_a_settled_race_hands_its_settings_to_the_plan():
     assert ResolvedRace(**race.model_dump()) == race
 
 
-def test_about_thirty_measurements_unless_told():
+def test_about_thirty_measurements_by_default():
     measured = {epochs: Plan(epochs=epochs).measure_every for epochs in (1, 29, 60, 100, 900)}
     assert measured == {1: 1, 29: 1, 60: 2, 100: 3, 900: 30}
     assert Plan(epochs=900, every=7).measure_every == 7
@@ -134,7 +134,7 @@ def test_about_thirty_measurements_unless_told():
 @pytest.mark.parametrize(
     ("given", "switch"), [(0.5, 0.5), (3, 3), ("0.5", 0.5), ("3", 3), ("plateau", "plateau")]
 )
-def test_a_switch_is_a_number_or_a_word_also_where_all_is_text(given, switch):
+def test_switch_is_a_number_or_a_word_in_text(given, switch):
     kept = Race(switch=given).switch
     assert kept == switch
     assert isinstance(kept, str) == isinstance(switch, str)

@@ -15,7 +15,7 @@ from foveate.training.stack import MemberBags, batch_sources
 from small_training import TRAINABLE, bags, small_model, trained
 
 
-def test_mosaics_from_a_bank_train_like_the_same_bags_written_out():
+def test_mosaics_train_like_dense_bags():
     data = DATASETS.get("digits")()
     shared = data.load("train", n=100, m=20, seed=0)  # 2,000 references to 1,257 images
     test = data.load("test", n=20, m=20, seed=0)
@@ -32,7 +32,7 @@ def test_mosaics_from_a_bank_train_like_the_same_bags_written_out():
 
 
 @pytest.mark.parametrize("name", TRAINABLE)
-def test_batches_that_take_each_others_place_in_memory_train_like_any(name, monkeypatch):
+def test_reused_buffers_do_not_change_training(name, monkeypatch):
     data = DATASETS.get("digits-bags")()  # ragged, cut from a bank
     train, test = (data.load(split, n=30, m=5, seed=0) for split in ("train", "test"))
     dense = Bag(train.dense(), train.y, train.z, train.mask)
@@ -50,7 +50,7 @@ def test_batches_that_take_each_others_place_in_memory_train_like_any(name, monk
         np.testing.assert_array_equal(usual.final["alpha"], same.final["alpha"])
 
 
-def test_only_a_batch_that_asks_for_it_takes_the_place_of_another(monkeypatch):
+def test_buffers_are_reused_on_request_only(monkeypatch):
     monkeypatch.setattr(batch_sources, "LARGE", 1)
     x = torch.arange(128.0).view(4, 2, 16)
     pile = MemberBags(Bag(x, torch.zeros(4, dtype=torch.long)), 1)
@@ -149,7 +149,7 @@ def test_a_fixed_focus_trains_only_the_classifier():
     assert record.meta["parameters"] == 9
 
 
-def test_where_logits_do_not_fit_they_are_made_in_chunks(monkeypatch):
+def test_logits_beyond_the_limit_are_computed_in_chunks(monkeypatch):
     plain = trained([0, 1], "lvml", dtype="float64")
     monkeypatch.setattr("foveate.training.memory.LOGITS", 24)
     chunked = trained([0, 1], "lvml", dtype="float64")

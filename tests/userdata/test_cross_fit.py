@@ -221,13 +221,20 @@ def test_one_command_fits_predicts_explains_and_is_examined(tmp_path, monkeypatc
             for row in rows.tolist():
                 table.writerow([name, collection.classes[collection.bag.y[i]], *row])
     flags = ["--folds=2", "--seeds=1", "--epochs=2", "--paradigms=soft,lvml", "--out=run"]
+    flags.append("--threshold=cost=1000")
     main(["fit", "bags.csv", "--bag=bag", "--label=label", *flags, "--json"])
     results = json.loads(capsys.readouterr().out)
     assert results["chosen"] == "mixture"
     main(["predict", "run", "bags.csv", "--out", "answers.csv"])
     main(["explain", "run", "bags.csv", "--out", "segments.csv", "--page", "page.html"])
     main(["report", "run"])
-    assert len((tmp_path / "answers.csv").read_text().splitlines()) == 49
+    with open("answers.csv") as file:
+        answers = list(csv.DictReader(file))
+    assert len(answers) == 48
+    threshold = results["threshold"]["value"]
+    for row in answers:  # a missed "yes" costs more than all false alarms
+        assert (row["predicted"] == "yes") == (float(row["p_yes"]) >= threshold)
+    assert results["threshold"]["sensitivity"] > 0.9
     assert "evidence_yes" in (tmp_path / "segments.csv").read_text().splitlines()[0]
     capsys.readouterr()
     main(["trust", "run", "--json"])

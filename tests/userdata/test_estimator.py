@@ -240,3 +240,18 @@ def test_other_widths_are_named(fitted):
         FocusClassifier(epochs=1).fit(GOOD, LABELS, relevance=[None, [True] * 9, *[None] * 10])
     with pytest.raises(FoveateError, match="no null segment"):
         fitted[0].null_attention(GOOD)
+
+
+def test_class_weights_as_a_dict_equal_the_balanced_ones_they_spell_out():
+    chance = np.random.default_rng(0)
+    y = np.array(["no", "no", "no", "yes"] * 4)
+    bags = [chance.normal(size=(3, 2)) for _ in y]
+    models = [
+        FocusClassifier("soft", epochs=2, class_weight=weight).fit(bags, y)
+        for weight in ("balanced", {"no": 2 / 3, "yes": 2.0}, {"yes": 5.0})
+    ]
+    first, same, other = (model.predict_proba(bags) for model in models)
+    np.testing.assert_array_equal(first, same)
+    assert not np.array_equal(first, other)
+    with pytest.raises(FoveateError, match="class_weight names 'maybe'"):
+        FocusClassifier(class_weight={"maybe": 1.0}).fit(bags, y)

@@ -10,7 +10,7 @@ from foveate.errors import FoveateError
 from foveate.userdata.estimator import FocusClassifier
 
 COPY = "column 'target': the label under another name: one number per class"
-SHORT = ["--paradigms", "soft", "--seeds", "1", "--epochs", "1"]
+SHORT = ["--paradigms", "soft", "--seeds", "1", "--epochs", "1", "--folds", "1"]
 
 
 def write(path, copy=True, bags=30, extra=""):

@@ -9,8 +9,8 @@ import torch
 from foveate.errors import FoveateError
 from foveate.io import read_bags
 from foveate.jobs.fit import start_fit
+from foveate.userdata.ensemble import load_fitted
 from foveate.userdata.export import export_onnx, run_onnx
-from foveate.userdata.fitted import load_fitted
 from foveate.userdata.predict import answer, bags_table
 from foveate.userdata.prepare import Preparation
 from foveate.userdata.settings import FitSettings
@@ -35,7 +35,7 @@ def write(path, bags=40, seed=0, unlabelled=4):
 def fitted(tmp_path_factory):
     folder = tmp_path_factory.mktemp("missing")
     bags = read_bags(write(folder / "t.csv"), labelled=True)
-    settings = FitSettings(paradigms=("soft",), seeds=1, epochs=2)
+    settings = FitSettings(paradigms=("soft",), seeds=1, epochs=2, folds=1)
     return load_fitted(start_fit(bags, settings, folder / "run").path)
 
 

@@ -6,9 +6,12 @@ its docstring is its help. The files are parsed, not imported, until a command i
 """
 
 import ast
+import errno
+import os
 import sys
 import warnings
 from collections.abc import Sequence
+from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,10 +20,13 @@ from typing import TextIO
 from cyclopts import App, CycloptsError
 
 from foveate import __version__
+from foveate.errors import DataWarning
 
 __all__ = ["COMMANDS", "main"]
 
 SUFFIX = "_command"
+FILE_ERRORS = (errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC)
+"""Faults of a path or a disk that the user can mend, wherever they show."""
 
 
 def find_commands(folder: Path) -> dict[str, tuple[str, str]]:
@@ -82,7 +88,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _print_warning
+            warnings.filterwarnings("always", "", category=DataWarning)
+            _check_numbers(tokens)
             app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
+        sys.stdout.flush()  # a closed pipe shows here, not when the interpreter ends
     except CycloptsError as error:
         _complain(_sentence(error))
     except ValueError as error:
@@ -95,11 +104,34 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if not isinstance(error, MemoryError) and "can't allocate memory" not in str(error):
             raise
         _complain("there is not enough memory: fewer or shorter bags need less")
+    except BrokenPipeError:
+        _close_pipe()
+    except OSError as error:
+        if error.errno not in FILE_ERRORS:
+            raise
+        name = f"{str(error.filename)[:80]}: " if error.filename else ""
+        _complain(f"{name}{error.strerror}")
     except KeyboardInterrupt as interrupt:
         run = getattr(interrupt, "run", None)
         advice = f"; 'foveate resume {run}' continues from the last checkpoint" if run else ""
         print(f"foveate: stopped{advice}", file=sys.stderr)
         raise SystemExit(130) from None
+
+
+def _check_numbers(tokens: Sequence[str]) -> None:
+    """Refuse fractions for flags that take whole numbers; only the called command is imported."""
+    if not tokens or tokens[0] not in COMMANDS or not any("." in token for token in tokens):
+        return
+    from foveate.cli.whole_numbers import check_whole_numbers
+
+    module = import_module(f"foveate.cli.commands.{COMMANDS[tokens[0]][0]}")
+    check_whole_numbers(getattr(module, f"{tokens[0].replace('-', '_')}{SUFFIX}"), tokens[1:])
+
+
+def _close_pipe() -> None:
+    """End without a word when the reader of the output has closed it, as ``head`` does."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    raise SystemExit(128 + 13)
 
 
 def _sentence(error: CycloptsError) -> str:
@@ -123,6 +155,8 @@ def _print_warning(
 
     if issubclass(category, PluginWarning):
         text = f"foveate: {message}\n"
+    elif issubclass(category, DataWarning):
+        text = f"warning: {message}\n"
     else:
         text = warnings.formatwarning(message, category, filename, lineno, line)
     (file or sys.stderr).write(text)

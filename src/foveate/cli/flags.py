@@ -6,11 +6,21 @@ from cyclopts import Parameter
 
 from foveate.io.columns import Columns
 
-__all__ = ["Cluster", "ColumnFlags", "Flag", "Json", "SettingFlags", "Workers", "given"]
+__all__ = [
+    "Cluster",
+    "ColumnFlags",
+    "Flag",
+    "Json",
+    "Overwrite",
+    "SettingFlags",
+    "Workers",
+    "given",
+]
 
 ColumnFlags = Annotated[Columns | None, Parameter(name="*")]
 """Which column of the user's data is what, each a flag."""
 Flag = Annotated[bool, Parameter(negative="")]
+Overwrite = Annotated[bool, Parameter(negative="", help="Replace existing files, inputs included.")]
 Json = Annotated[bool, Parameter(name="--json", negative="")]
 SettingFlags = Annotated[tuple[str, ...], Parameter(name="--set", negative="")]
 """Settings to change, each ``key=value``."""

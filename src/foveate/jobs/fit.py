@@ -28,6 +28,7 @@ from foveate.userdata.ensemble import load_fitted, open_ensemble, part_name
 from foveate.userdata.estimator import training_rule
 from foveate.userdata.fitted import PREPARATION, Fitted, build_model
 from foveate.userdata.folds import load_folds
+from foveate.userdata.predict import warn_of_shift
 from foveate.userdata.procedure import Procedure
 from foveate.userdata.settings import FitSettings
 from foveate.userdata.source import Origin, fingerprint, read_again
@@ -138,7 +139,7 @@ class FitJob(Job):
         return self._data().finish(run)
 
     def results(self, run: Run) -> dict[str, Any]:
-        stored = ("chosen", "rule", "scores", "weights", "sizes")
+        stored = ("chosen", "rule", "scores", "weights", "comparison", "threshold", "sizes")
         entries = {name: run.manifest[name] for name in stored if name in run.manifest}
         return {"run": str(run.path), **entries}
 
@@ -161,6 +162,7 @@ class FitJob(Job):
         else:
             collection, other = _read_new(run, new), None
             require_sound(collection, learning=False)
+            warn_of_shift(load_fitted(run.path, names[0]), collection)
         known = None if collection.known is None else collection.known.numpy()
         bag: Bag | None = None
         more: Bag | None = None

@@ -8,7 +8,7 @@ from typing import Any
 
 from foveate.errors import FoveateError
 
-__all__ = ["BUNDLED", "LARGEST", "bundled_json", "bundled_runs", "write_bundled_json"]
+__all__ = ["BUNDLED", "LARGEST", "bundled_json", "write_bundled_json"]
 
 BUNDLED = Path(__file__).parent / "bundled"
 LARGEST = 15_000_000  # bytes of all files together
@@ -36,11 +36,3 @@ def write_bundled_json(name: str, content: Any) -> int:
     BUNDLED.mkdir(exist_ok=True)
     (BUNDLED / f"{name}.json.gz").write_bytes(data)
     return len(data)
-
-
-def bundled_runs() -> dict[str, Path]:
-    """Folders of the finished runs that come with the package, by name."""
-    folder = BUNDLED / "runs"
-    return {
-        path.name: path for path in sorted(folder.glob("*")) if (path / "manifest.json").exists()
-    }

@@ -9,7 +9,7 @@ import numpy as np
 
 from foveate.errors import FoveateError
 from foveate.lab.segments import pack_segments
-from foveate.records.record import Array
+from foveate.records.record import Array, load_arrays
 from foveate.records.runs import Run
 
 if TYPE_CHECKING:
@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from foveate.trust.explanation import Explained
     from foveate.userdata.fitted import Fitted
 
-__all__ = ["FitBags", "bag_detail", "bag_list", "edited_bag", "open_fit_bags"]
+__all__ = ["AUDIT", "FitBags", "bag_detail", "bag_list", "edited_bag", "open_fit_bags"]
 
 MAX_SEGMENTS = 400  # of a bag whose segments are drawn and removed in turn
 MAX_ADDED = 20
+AUDIT = "audit.npz"  # of a fit: which segments of its test bags are evidence, by the auditor
 ATTENDED = 0.9  # share of attention that the attended segments have
 
 
@@ -37,7 +38,7 @@ class FitBags:
         bag: The same bags as the models read them, a null segment first where there is one.
         explained: Attention, evidence and log-probabilities.
         p: Calibrated probabilities, shape (n, C).
-        doubt: How little the answer rests on the segment with most attention, from 0 to 1,
+        doubt: How likely the segment with most attention is no evidence, from 0 to 1,
             shape (n,); NaN for bags of a class without evidence.
     """
 
@@ -77,7 +78,9 @@ def _opened(path: str, paradigm: str, absent: tuple[str, ...], _changed: int) ->
     bag = fitted.bags(collection)
     explained = fitted.explain(bag)
     p = fitted.probabilities(explained)
-    doubt = _doubt(fitted, bag, explained, p)
+    doubt = _audited_doubt(fitted, explained)
+    if doubt is None:
+        doubt = _doubt(fitted, bag, explained, p)
     gone = [fitted.classes.index(name) for name in absent if name in fitted.classes]
     doubt[np.isin(p.argmax(1), gone)] = np.nan
     return FitBags(fitted, collection, bag, explained, p, doubt)
@@ -271,6 +274,22 @@ def _doubt(fitted: "Fitted", bag: "Bag", explained: "Explained", p: Array) -> Ar
     )
     reasons = alone[rows, answer] * (1 - background[answer]) * (1 - 0.5 * without[rows, answer])
     doubt: Array = 1 - reasons
+    return doubt
+
+
+def _audited_doubt(fitted: "Fitted", explained: "Explained") -> Array | None:
+    """Probability that the top segment is no evidence, by the auditor; None if it did not run.
+
+    The auditor sees bags and labels alone (:mod:`foveate.trust.auditor`), so that a wrong answer,
+    whose evidence is of another class, has no value here that means anything.
+    """
+    path = fitted.run.path / AUDIT
+    if not path.exists():
+        return None
+    audited = load_arrays(path)
+    doubt: Array = np.full(len(explained.alpha), np.nan)
+    for row, a in zip(audited["rows"], audited["a"], strict=True):
+        doubt[row] = 1 - a[int(explained.alpha[row].argmax())]
     return doubt
 
 

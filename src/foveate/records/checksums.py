@@ -36,6 +36,7 @@ ADVICE = {
     "gallery.npz": "delete it, and 'foveate resume' writes it again",
     "training_summary.json": "delete it, and 'foveate resume' writes it again from the data",
     "split.json": "restore it from a copy: nothing else tells test bags from training bags",
+    "folds.json": "restore it from a copy: nothing else tells which bags a part was trained on",
     "manifest.json": "restore it from a copy, or, if it was edited on purpose, delete its entry "
     "'checksum'",
 }

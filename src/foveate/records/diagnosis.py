@@ -111,7 +111,7 @@ def _missing(run: Run) -> list[Symptom]:
 
 def _split(run: Run) -> list[Symptom]:
     """Faults of split.json, of a run that divides bags into parts."""
-    if "split" not in run.manifest["sizes"]:
+    if "split" not in run.manifest["sizes"] or (run.path / "folds.json").exists():
         return []
     file = run.path / "split.json"
     try:

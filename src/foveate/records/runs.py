@@ -77,9 +77,13 @@ class Run:
         """Whether every part of it is finished."""
         return self.manifest["status"] == "done"
 
+    def is_a(self, kind: str) -> bool:
+        """Whether the run is of a kind."""
+        return bool(self.manifest["kind"] == kind)
+
     def must_be(self, kind: str) -> None:
         """Raise an error unless the run is of a kind."""
-        if self.manifest["kind"] != kind:
+        if not self.is_a(kind):
             raise FoveateError(f"{self.path} is a {self.manifest['kind']}, not a {kind}")
 
     def part(self, name: str) -> Path:

@@ -1,7 +1,7 @@
 """What an experiment offers that repeats a published table, besides its findings."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy as np
 from foveate.errors import FoveateError
 from foveate.jobs.experiment import Experiment, Records
 from foveate.metrics.intervals import Interval, mean_interval
+from foveate.records.causes import Cause
 from foveate.records.published import Cell, Key, PublishedTable
 from foveate.records.record import Array
 from foveate.settings import Settings
@@ -78,9 +79,11 @@ class Reproduction(Experiment):
 
     Attributes:
         published: The published table, with its title and source.
+        causes: Why measured numbers differ from published ones; the first that applies counts.
     """
 
     published: ClassVar[PublishedTable]
+    causes: ClassVar[Sequence[Cause]] = ()
 
     @abstractmethod
     def cells(self, settings: Any, records: Records) -> list[Cell]:

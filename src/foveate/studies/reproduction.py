@@ -23,6 +23,7 @@ from foveate.jobs.experiment import (
     start_experiment,
 )
 from foveate.metrics.faults import faults
+from foveate.records.causes import Comparison, compare
 from foveate.records.published import PublishedTable
 from foveate.records.record import write_atomically
 from foveate.records.runs import Run, open_run, runs_folder
@@ -34,6 +35,7 @@ from foveate.types import PartProgress
 __all__ = [
     "Result",
     "charts_of",
+    "comparisons",
     "estimate",
     "published_tables",
     "reproduce",
@@ -52,6 +54,18 @@ def published_tables() -> dict[str, PublishedTable]:
         name: kind.published for name, kind in EXPERIMENTS.items() if issubclass(kind, Reproduction)
     }
     return dict(sorted(known.items(), key=lambda own: (not own[1].numbers, own[0])))
+
+
+def comparisons(results: list[Result]) -> list[Comparison]:
+    """Every published number beside every stored one, with the causes that the studies declare.
+
+    Args:
+        results: Stored results.
+    """
+    causes = {
+        name: kind.causes for name, kind in EXPERIMENTS.items() if issubclass(kind, Reproduction)
+    }
+    return compare(results, published_tables(), causes)
 
 
 def reproduce(

@@ -33,6 +33,8 @@ from foveate.userdata.mixture import cross_calibrate, cross_mix, mix, mixture_we
 from foveate.userdata.procedure import CHECKPOINT, Procedure, collection_sizes, prepare_bags
 from foveate.userdata.scores import auroc_difference, mean_probability, scores
 from foveate.userdata.settings import FitSettings
+from foveate.userdata.shift import TrainingSummary
+from foveate.userdata.thresholds import threshold_entry
 
 __all__ = ["CrossFit"]
 
@@ -56,6 +58,10 @@ class CrossFit(Procedure):
         progress: PartProgress | None = None,
     ) -> None:
         self.collection, self.settings = collection, settings
+        if settings.threshold != "none" and len(collection.classes) != 2:
+            raise FoveateError(
+                f"--threshold is for two classes, {collection.source} has {len(collection.classes)}"
+            )
         stored = None if folder is None else load_folds(folder)
         self.folds: Folds = stored or draw_cross_fit(collection, settings)
         rows = torch.from_numpy(self.folds.rows)
@@ -69,6 +75,8 @@ class CrossFit(Procedure):
 
     def save_division(self, folder: Path) -> None:
         save_folds(self.folds, folder, self.collection.ids)
+        rows = torch.from_numpy(self.folds.rows)
+        TrainingSummary.of(self.collection, rows, rows, self.preparation.vocabulary).save(folder)
 
     def sizes(self) -> dict[str, Any]:
         parts = {"development": self.bags} | ({"test": self.test} if len(self.test) else {})
@@ -163,6 +171,10 @@ class CrossFit(Procedure):
             "resolved": self._resolved(records),
             "comparison": self._comparison(honest),
         }
+        if self.settings.threshold != "none":
+            entries["threshold"] = threshold_entry(
+                honest[MIXTURE], y, fold, self.settings.threshold
+            )
         self._save_predictions(run, honest, cross_mix(np.stack([p[n] for n in mixed]), y, fold))
         self._add_test_scores(Run(run.path, {**run.manifest, **entries}), records, entries)
         if not (run.path / "gallery.npz").exists():

@@ -1,6 +1,6 @@
 """FocusClassifier: attention on bags as a scikit-learn estimator."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -52,7 +52,8 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
         batch: Bags to a step.
         seeds: Models trained side by side, whose probabilities are averaged.
         layer: Where segments are averaged: "zeroth", or f's "last" hidden layer.
-        class_weight: "balanced" weighs a bag by the rarity of its class; None does not.
+        class_weight: "balanced" weighs a bag by the rarity of its class; a dict gives the weight of
+            each class by its label, 1 where it names none; None weighs all bags alike.
         standardise: Whether columns are standardised by their mean and spread in training.
         supervise_focus: Weight of −log attention on segments known to be relevant.
         null_segment: Whether each bag has one more, learnt segment, on which attention may rest
@@ -81,7 +82,7 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
         batch: int = 32,
         seeds: int = 1,
         layer: str = "zeroth",
-        class_weight: Literal["balanced"] | None = "balanced",
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = "balanced",
         standardise: bool = True,
         supervise_focus: float = 0.0,
         null_segment: bool = False,
@@ -113,7 +114,7 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
         self.classes_, labels = _labels(y, bags)
         rule = training_rule(
             self.paradigm,
-            balanced(labels, len(self.classes_), self.class_weight),
+            _class_weights(self.class_weight, self.classes_, labels),
             self.supervise_focus,
         )
         bag = _as_bag(bags, torch.from_numpy(labels), relevance)
@@ -240,6 +241,22 @@ def balanced(y: Array, classes: int, kind: str | None = "balanced") -> tuple[flo
         raise FoveateError(f"class_weight must be 'balanced' or None, got {kind!r}")
     counts = np.bincount(y, minlength=classes)
     return tuple((len(y) / (classes * np.maximum(counts, 1))).tolist())
+
+
+def _class_weights(
+    given: str | Mapping[Any, float] | None, classes: Array, labels: Array
+) -> tuple[float, ...] | None:
+    """Weights of the classes, from a rule or from a dict by label."""
+    if not isinstance(given, Mapping):
+        return balanced(labels, len(classes), given)
+    names = classes.tolist()
+    unknown = [label for label in given if label not in names]
+    if unknown:
+        raise FoveateError(f"class_weight names {unknown[0]!r}, which is none of {names}")
+    weights = tuple(float(given.get(name, 1.0)) for name in names)
+    if not all(0 < weight < np.inf for weight in weights):
+        raise FoveateError(f"class weights must be above 0 and finite, got {dict(given)}")
+    return weights
 
 
 def usual_epochs(n: int, batch: int) -> int:

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -81,6 +82,17 @@ class FittedModel(ABC):
     def probabilities(self, explained: Explained) -> Array:
         """Calibrated probabilities of the classes, mean over members, shape (n, C)."""
         return calibrated(explained.p, self.temperature)
+
+    def predicted(self, p: Array) -> Array:
+        """The predicted class of each bag, shape (n,), from calibrated probabilities (n, C).
+
+        It is the most probable one, unless the run chose a threshold for its own choice of model.
+        """
+        threshold = self.run.manifest.get("threshold")
+        if threshold is None or self.name != self.run.manifest["chosen"]:
+            return p.argmax(1)
+        called: Array = (p[:, 1] >= threshold["value"]).astype(np.int64)
+        return called
 
     @property
     @abstractmethod

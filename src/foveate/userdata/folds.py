@@ -12,6 +12,7 @@ from torch import Tensor
 
 from foveate.errors import FoveateError
 from foveate.io.collection import Collection
+from foveate.records.checksums import seal_json, verify_json
 from foveate.records.record import write_atomically
 from foveate.userdata.settings import FitSettings
 from foveate.userdata.split import draw_folds, linked_bags, named_parts
@@ -108,7 +109,7 @@ def save_folds(folds: Folds, folder: Path, ids: tuple[str, ...]) -> None:
         "folds": folds.fold.tolist(),
         "inner": folds.inner.tolist(),
     }
-    text = json.dumps(content, ensure_ascii=False).encode()
+    text = seal_json(content)
     write_atomically(folder / FOLDS_FILE, lambda file: file.write(text))
 
 
@@ -116,11 +117,13 @@ def load_folds(folder: Path) -> Folds | None:
     """Read what :func:`save_folds` wrote; None if there is no such file."""
     path = folder / FOLDS_FILE
     try:
-        content = json.loads(path.read_text("utf-8"))
+        content = verify_json(path, json.loads(path.read_text("utf-8")))
         names = ("rows", "folds", "inner", "test_rows")
         rows, fold, inner, test = (np.array(content[name], dtype=np.int64) for name in names)
     except FileNotFoundError:
         return None
+    except FoveateError:
+        raise
     except (ValueError, TypeError, KeyError) as error:
         raise FoveateError(f"{path} is damaged: {type(error).__name__} {error}") from None
     return Folds(rows, fold, inner, test, str(content["how"]))

@@ -1,19 +1,30 @@
 """Predictions and explanations of new bags, as tables."""
 
+import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from foveate.bags.bag import Bag
-from foveate.errors import FoveateError
+from foveate.errors import DataWarning, FoveateError
 from foveate.io.collection import Collection
 from foveate.records.record import Array, write_atomically
 from foveate.trust.explanation import Explained
 from foveate.types import PartProgress
 from foveate.userdata.fitted import FittedModel
+from foveate.userdata.shift import compare, load_summary
 
-__all__ = ["Answer", "answer", "bags_table", "check_format", "segments_table", "write_table"]
+__all__ = [
+    "Answer",
+    "answer",
+    "bags_table",
+    "check_format",
+    "segments_table",
+    "warn_of_shift",
+    "write_table",
+]
 
 FORMATS = (".csv", ".parquet")
 PLACES = {1: ("position",), 2: ("x", "y"), 3: ("x", "y", "z"), 4: ("x", "y", "width", "height")}
@@ -54,11 +65,36 @@ def answer(
     return Answer(bag, explained, fitted.probabilities(explained))
 
 
-def bags_table(fitted: FittedModel, collection: Collection, found: Answer) -> Any:
+def warn_of_shift(fitted: FittedModel, collection: Collection) -> tuple[str, ...] | None:
+    """Warn of differences from the training bags.
+
+    Args:
+        fitted: The models.
+        collection: New bags.
+
+    Returns:
+        What is unusual in each bag; None if the run is of an older version and cannot tell.
+    """
+    summary = load_summary(fitted.run.path)
+    if summary is None:
+        return None
+    shift = compare(summary, collection, fitted.preparation.vocabulary)
+    for sentence in shift.warnings:
+        warnings.warn(f"{collection.source}, {sentence}", DataWarning, stacklevel=2)
+    return shift.unusual
+
+
+def bags_table(
+    fitted: FittedModel,
+    collection: Collection,
+    found: Answer,
+    unusual: Sequence[str] | None = None,
+) -> Any:
     """One row a bag: name, label where known, predicted class, calibrated probabilities.
 
     ``top_segment`` is the segment with most attention, counted from 0, ``top_attention`` how much
-    it has, ``null_attention`` what rests on the null segment where there is one.
+    it has, ``null_attention`` what rests on the null segment where there is one, ``unusual`` what
+    differs from the training bags.
     """
     import pyarrow as pa
 
@@ -72,7 +108,7 @@ def bags_table(fitted: FittedModel, collection: Collection, found: Answer) -> An
             fitted.classes[c] if is_known else None
             for c, is_known in zip(found.bag.y.tolist(), sure, strict=True)
         ]
-    columns["predicted"] = [fitted.classes[c] for c in found.p.argmax(1)]
+    columns["predicted"] = [fitted.classes[c] for c in fitted.predicted(found.p)]
     p = found.p.astype(np.float32)  # digits that mean something
     columns |= {f"p_{name}": p[:, c] for c, name in enumerate(fitted.classes)}
     columns["segments"] = [len(own) for own in alpha]
@@ -80,10 +116,17 @@ def bags_table(fitted: FittedModel, collection: Collection, found: Answer) -> An
     columns["top_attention"] = np.array([own.max() for own in alpha], np.float32)
     if first:
         columns["null_attention"] = [float(own[0]) for own in found.explained.alpha]
+    if unusual is not None:
+        columns["unusual"] = list(unusual)
     return pa.table(columns)
 
 
-def segments_table(fitted: FittedModel, collection: Collection, found: Answer) -> Any:
+def segments_table(
+    fitted: FittedModel,
+    collection: Collection,
+    found: Answer,
+    unusual: Sequence[str] | None = None,
+) -> Any:
     """One row a segment: bag, number from 0, text and place, attention, rank, signed evidence.
 
     The segment with most attention has rank 1; equal attention shares the better rank.
@@ -102,6 +145,8 @@ def segments_table(fitted: FittedModel, collection: Collection, found: Answer) -
     columns["rank"] = np.concatenate([_ranks(own) for own in alpha])
     evidence = np.concatenate([own[first:] for own in found.explained.evidence])
     columns |= {f"evidence_{name}": evidence[:, c] for c, name in enumerate(fitted.classes)}
+    if unusual is not None:
+        columns["unusual"] = np.repeat(np.array(unusual, dtype=object), lengths)
     return pa.table(columns)
 
 

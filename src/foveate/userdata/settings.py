@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from foveate.settings import Count, NonNegative, Positive, Settings, Share, Words
 from foveate.training.plan import default_paradigms
@@ -18,6 +18,13 @@ def mixed_paradigms() -> tuple[str, ...]:
     from foveate.attention.paradigms import PARADIGMS
 
     return tuple(name for name in MIXED if name in PARADIGMS)
+
+
+def _threshold(rule: str) -> str:
+    from foveate.userdata.thresholds import parse_rule
+
+    parse_rule(rule)
+    return rule
 
 
 class FitSettings(Settings):
@@ -60,6 +67,9 @@ class FitSettings(Settings):
     """What decides: accuracy, or of those about as accurate the attention most to be trusted."""
     class_weight: Literal["balanced", "none"] = "none"
     """Weigh bags by the rarity of their class, or not."""
+    threshold: Annotated[str, AfterValidator(_threshold)] = "none"
+    """With folds and two classes: youden, f1, or cost=C (a missed bag of the second class costs C
+    false alarms) choose the probability from which on the second class is predicted."""
     standardise: bool = True
     """Standardise columns by their mean and spread over the training bags."""
     supervise_focus: NonNegative = 0.0

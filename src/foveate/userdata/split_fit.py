@@ -25,6 +25,7 @@ from foveate.userdata.procedure import CHECKPOINT, Procedure, collection_sizes, 
 from foveate.userdata.scores import mean_probability, scores
 from foveate.userdata.select import RULES, attention_score, choose
 from foveate.userdata.settings import FitSettings
+from foveate.userdata.shift import TrainingSummary
 from foveate.userdata.split import PARTS, keep_split, resumed_split, split_bags
 
 __all__ = ["SplitFit"]
@@ -67,6 +68,9 @@ class SplitFit(Procedure):
 
     def save_division(self, folder: Path) -> None:
         keep_split(self.split, self.collection.ids, folder)
+        train, validation = self.split.train, self.split.validation
+        vocabulary = self.preparation.vocabulary
+        TrainingSummary.of(self.collection, train, validation, vocabulary).save(folder)
 
     def sizes(self) -> dict[str, Any]:
         return collection_sizes(self.collection, self.preparation, self.split.how, self.bags)

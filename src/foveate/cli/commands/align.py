@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from foveate.cli.command_line import this_command
-from foveate.cli.commands.words import must_be_writable
+from foveate.cli.flags import Overwrite
+from foveate.cli.outputs import check_outputs
 from foveate.cli.progress import progress_of
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def align_command(
     seed: int = 0,
     gold: Path | None = None,
     report: Path | None = None,
+    overwrite: Overwrite = False,
 ) -> None:
     """Align the words of sentence pairs; one line of i-j pairs each, source first, from 0.
 
@@ -66,7 +68,7 @@ def align_command(
     from foveate.text.corpora.user_files import read_pairs
 
     plan = AlignPlan(method, symmetrise, iterations, null, steps, seed)
-    must_be_writable(out, report)
+    check_outputs(out, report, inputs=(source, target, gold), overwrite=overwrite)
     data = read_pairs(source, target)
     links = read_gold_links(gold, data.train) if gold else None
     with progress_of(quiet=True) as progress:

@@ -4,6 +4,8 @@ import time
 from pathlib import Path
 from typing import Literal
 
+from foveate.cli.flags import Overwrite
+from foveate.cli.outputs import check_outputs
 from foveate.cli.progress import progress_of
 
 __all__ = ["encode_command"]
@@ -20,6 +22,7 @@ def encode_command(
     dtype: Literal["float16", "float32"] = "float16",
     label: str | None = None,
     out: Path | None = None,
+    overwrite: Overwrite = False,
 ) -> None:
     """Run a frozen encoder over images and keep their features.
 
@@ -54,6 +57,7 @@ def encode_command(
     if out is None:
         here = Path(f"{Path(pictures.name).stem}-features.npz")
         out = kept_file(pictures, chosen, sizes) if images in DATASETS else here
+    check_outputs(out, inputs=(Path(images),), overwrite=overwrite)
     start = time.monotonic()
     with progress_of() as report:
         encode(pictures, chosen, out, sizes, lambda done, total: report("images", done, total))

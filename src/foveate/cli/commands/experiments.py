@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from foveate.cli.command_line import run_again
-from foveate.cli.flags import Cluster, Flag, Json, SettingFlags, Workers
+from foveate.cli.flags import Cluster, Flag, Json, Overwrite, SettingFlags, Workers
+from foveate.cli.outputs import check_outputs
 from foveate.cli.progress import progress_of
 from foveate.cli.results import show_results
 from foveate.errors import FoveateError
@@ -30,6 +31,7 @@ def flow_command(
     switch: float | None = None,
     points: int = 200,
     out: Path | None = None,
+    overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """Exact learning dynamics: gradient flows in closed form.
@@ -64,6 +66,7 @@ def flow_command(
         return
     from foveate.report.pages.flow import print_flow, write_flow
 
+    check_outputs(out or Path("flow.svg"), overwrite=overwrite)
     path = write_flow(curves, m, classes, out or Path("flow.svg"))
     if not as_json:
         print_flow(curves, m, classes, until)

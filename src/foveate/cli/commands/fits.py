@@ -7,8 +7,8 @@ from cyclopts import Parameter
 
 from foveate.cli.column_listing import print_columns
 from foveate.cli.command_line import run_again, this_command
-from foveate.cli.commands.words import must_be_writable
-from foveate.cli.flags import Cluster, ColumnFlags, Json, Workers, given
+from foveate.cli.flags import Cluster, ColumnFlags, Json, Overwrite, Workers, given
+from foveate.cli.outputs import check_outputs
 from foveate.cli.progress import progress_of
 from foveate.cli.results import show_results
 from foveate.errors import FoveateError
@@ -85,6 +85,7 @@ def predict_command(
     /,
     *,
     out: Path,
+    overwrite: Overwrite = False,
     columns: NewColumns = None,
     paradigm: Chosen = None,
 ) -> None:
@@ -95,14 +96,21 @@ def predict_command(
     out
         The table to write, .csv or .parquet: one row a bag.
     """
-    from foveate.userdata.predict import answer, bags_table, check_format, write_table
+    from foveate.userdata.predict import (
+        answer,
+        bags_table,
+        check_format,
+        warn_of_shift,
+        write_table,
+    )
 
     check_format(out)
-    must_be_writable(out)
+    check_outputs(out, inputs=(data,), overwrite=overwrite)
     with progress_of(quiet=True) as report:
         fitted, collection = _loaded(run, data, columns, paradigm, report)
+        unusual = warn_of_shift(fitted, collection)
         found = answer(fitted, collection, report, with_evidence=False)
-    table = bags_table(fitted, collection, found)
+    table = bags_table(fitted, collection, found, unusual)
     write_table(out, table)
     print(f"{len(collection)} bags, {fitted.name}: {out}")
 
@@ -115,6 +123,7 @@ def explain_command(
     out: Path,
     page: Path | None = None,
     shown: int = 20,
+    overwrite: Overwrite = False,
     columns: NewColumns = None,
     paradigm: Chosen = None,
 ) -> None:
@@ -129,16 +138,23 @@ def explain_command(
     shown
         How many bags the page shows.
     """
-    from foveate.userdata.predict import answer, check_format, segments_table, write_table
+    from foveate.userdata.predict import (
+        answer,
+        check_format,
+        segments_table,
+        warn_of_shift,
+        write_table,
+    )
 
     check_format(out)
-    must_be_writable(out, page)
+    check_outputs(out, page, inputs=(data,), overwrite=overwrite)
     if shown < 1:
         raise FoveateError(f"--shown must be at least 1, got {shown}")
     with progress_of(quiet=True) as report:
         fitted, collection = _loaded(run, data, columns, paradigm, report)
+        unusual = warn_of_shift(fitted, collection)
         found = answer(fitted, collection, report)
-    write_table(out, segments_table(fitted, collection, found))
+    write_table(out, segments_table(fitted, collection, found, unusual))
     print(f"{len(collection)} bags, {fitted.name}: {out}")
     if page is not None:
         from foveate.report.pages.explain import write_explain_page
@@ -159,7 +175,9 @@ def explain_command(
         print(f"page: {page}")
 
 
-def export_command(run: Finished, /, *, onnx: Path, paradigm: Chosen = None) -> None:
+def export_command(
+    run: Finished, /, *, onnx: Path, overwrite: Overwrite = False, paradigm: Chosen = None
+) -> None:
     """Write a fitted model as ONNX: segments in, probabilities, attention and evidence out.
 
     Parameters
@@ -170,7 +188,7 @@ def export_command(run: Finished, /, *, onnx: Path, paradigm: Chosen = None) -> 
     from foveate.userdata.ensemble import load_fitted
     from foveate.userdata.export import export_onnx
 
-    must_be_writable(onnx)
+    check_outputs(onnx, overwrite=overwrite)
     worst = export_onnx(load_fitted(run, paradigm), onnx)
     print(f"{onnx}: within {worst:.1e} of the library, in onnxruntime")
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from foveate.cli.commands.experiments import changed_setting
-from foveate.cli.flags import Cluster, Flag, Json, SettingFlags, Workers
+from foveate.cli.flags import Cluster, Flag, Json, Overwrite, SettingFlags, Workers
+from foveate.cli.outputs import check_outputs
 from foveate.cli.progress import progress_of
 from foveate.errors import FoveateError
 
@@ -28,6 +29,7 @@ def reproduce_command(
     results: Path | None = None,
     docs: Path | None = None,
     out: Path | None = None,
+    overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """Run published tables again, and show published and measured numbers side by side.
@@ -51,16 +53,19 @@ def reproduce_command(
     results
         A folder to keep the numbers in, a JSON file a table.
     docs
-        A folder to write results.md to, from the kept results.
+        A folder to write results.md and causes.md to, from the stored results.
     out
         The page; reproduce.html unless given.
     as_json
         Print the numbers as JSON.
     """
     from foveate.jobs.engine import Engine
+    from foveate.report.pages.causes import write_causes
     from foveate.report.pages.reproduction import write_results
-    from foveate.studies.reproduction import published_tables, stored_results
+    from foveate.studies.reproduction import comparisons, published_tables, stored_results
 
+    if not as_json and not estimate:
+        check_outputs(out or Path("reproduce.html"), overwrite=overwrite)
     tables = published_tables()
     every = tuple(name for name, own in tables.items() if stored or own.numbers)
     names = every if table == "all" else (table,)
@@ -77,7 +82,9 @@ def reproduce_command(
         if results is not None:
             _keep(found, results)
     if docs is not None:
-        print(write_results(stored_results(results), tables, docs), file=sys.stderr)
+        kept = stored_results(results)
+        print(write_results(kept, tables, docs), file=sys.stderr)
+        print(write_causes(comparisons(kept), docs), file=sys.stderr)
     if as_json:
         print(json.dumps(found, ensure_ascii=False))
     elif not estimate:

@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Literal
 
-from foveate.cli.flags import Cluster, Json, Workers
+from foveate.cli.flags import Cluster, Json, Overwrite, Workers
+from foveate.cli.outputs import check_outputs
 from foveate.cli.progress import progress_of
 from foveate.cli.results import show_results
 from foveate.errors import FoveateError
@@ -55,6 +56,7 @@ def report_command(
     *runs: Path,
     out: Path | None = None,
     figures: Path | None = None,
+    overwrite: Overwrite = False,
 ) -> None:
     """Rebuild the report of a run, or compare several.
 
@@ -73,6 +75,7 @@ def report_command(
     if not runs:
         raise FoveateError("which run? 'foveate runs' lists them")
     opened = [open_run(run) for run in runs]
+    check_outputs(out, overwrite=overwrite)
     jobs = [open_job(run) for run in opened]
     if len(opened) == 1 or (out is None and not any(job.comparable for job in jobs)):
         for run, job in zip(opened, jobs, strict=True):

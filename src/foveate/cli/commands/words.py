@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from foveate.cli.command_line import this_command
-from foveate.cli.flags import Json
+from foveate.cli.flags import Json, Overwrite
+from foveate.cli.outputs import check_outputs
 from foveate.cli.progress import progress_of
 from foveate.errors import FoveateError
 
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
     from foveate.text.corpora import LabelledTexts, SentencePairs
     from foveate.text.statistics.diagnosis import Diagnosis
 
-__all__ = ["diagnose_command", "must_be_writable", "read_command"]
+__all__ = ["diagnose_command", "read_command"]
 
+MODEL = ".model.safetensors"
 Classes = Annotated[str | None, Parameter(name="--classes")]
 
 
@@ -34,6 +36,7 @@ def diagnose_command(
     classes: Classes = None,
     seed: int = 0,
     out: Path | None = None,
+    overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """Say before any training whether co-occurrence can start the learning of attention.
@@ -65,7 +68,7 @@ def diagnose_command(
     from foveate.text.statistics.diagnosis import diagnose
 
     page = out or (None if as_json else Path("diagnosis.html"))
-    must_be_writable(page)
+    check_outputs(page, inputs=(file, target_file), overwrite=overwrite)
     data: Any = _read_either(file, target_file, text, label, source, target, _listed(classes))
     pairs = hasattr(data, "source_vocabulary")
     sides, words = _sides(data, pairs)
@@ -102,6 +105,7 @@ def read_command(
     rationale: str | None = None,
     table: Literal["csv", "parquet"] = "csv",
     out: Path = Path("texts.html"),
+    overwrite: Overwrite = False,
 ) -> None:
     """Train a reader on labelled texts; write its page, its numbers, α, β and Δ, and its model.
 
@@ -152,7 +156,9 @@ def read_command(
     plan = ReadingPlan(steps, embedding, d, batch, lr, longest, shown, seed=seed)
     if not 0 < share < 1:
         raise FoveateError(f"share must be between 0 and 1, got {share}")
-    must_be_writable(out)
+    beside = [out.with_suffix(s) for s in (".numbers.json", f".tokens.{table}", MODEL)]
+    check_outputs(out, inputs=(file,), overwrite=overwrite)
+    check_outputs(*beside, inputs=(file,), overwrite=overwrite or out.exists())
     whole = read_texts(file, text=text, label=label, classes=_listed(classes))
     rationales = read_rationales(file, text_column(file, text), rationale) if rationale else None
     texts = split_texts(whole, share, least, seed)
@@ -193,7 +199,7 @@ def _write_numbers(
     columns = of.token_columns(values, start, reading.words, rows, rationales)
     write_table(out.with_suffix(f".tokens.{form}"), pa.table(columns))
     data = texts.data
-    path = out.with_suffix(".model.safetensors")
+    path = out.with_suffix(MODEL)
     save_reader(path, reading.model, data.vocabulary, data.classes)
     return numbers
 
@@ -228,15 +234,6 @@ def _write_reading(out: Path, name: str, texts: "LabelledTexts", record: "Record
         command=this_command(),
     )
     return captions[-1]
-
-
-def must_be_writable(*paths: Path | None) -> None:
-    """See that files can be written, before any work is done for them."""
-    for path in paths:
-        if path is not None and not path.absolute().parent.is_dir():
-            raise FoveateError(f"cannot write {path}: there is no folder {path.parent}")
-        if path is not None and path.is_dir():
-            raise FoveateError(f"cannot write {path}: it is a folder")
 
 
 def _listed(classes: str | None) -> list[str] | None:

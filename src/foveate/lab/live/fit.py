@@ -9,14 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foveate.errors import FoveateError
+from foveate.lab.fit_bags import AUDIT
 from foveate.lab.live.columns import column_table, guess_roles, suggest_absent
 from foveate.lab.live.worker_channel import WorkerChannel
 from foveate.lab.requests import FitRequest, UploadJob
-from foveate.records.record import write_atomically
+from foveate.records.record import save_arrays, write_atomically
+from foveate.types import PartProgress
 
 if TYPE_CHECKING:
     from foveate.io.collection import Collection
     from foveate.records.runs import Run
+    from foveate.trust.auditor import Audit
+    from foveate.userdata.fitted import FittedModel
     from foveate.userdata.source import Origin
 
 __all__ = ["Progress", "fit_uploaded_bags"]
@@ -198,14 +202,19 @@ def _fit(
     )
     open_job(run).write_report(run, run.path / "report.html")
     test = held_out(collection, run.path)
-    _examine_all(run, test, wanted, name, report)
+    _examine_all(run, collection, test, wanted, name, report)
     _write_tables(run, test, name)
     send_frame(True)
     channel.send("result", run=run.name)
 
 
 def _examine_all(
-    run: "Run", test: "Collection", wanted: FitRequest, name: str, report: Any
+    run: "Run",
+    collection: "Collection",
+    test: "Collection",
+    wanted: FitRequest,
+    name: str,
+    report: PartProgress,
 ) -> None:
     """Examine every paradigm on the test bags; the chosen one comes first in ``trust.json``."""
     from foveate.report.pages.trust import write_trust_page
@@ -217,20 +226,36 @@ def _examine_all(
     chosen = run.manifest["chosen"]
     order = [chosen, *(p for p in wanted.paradigms if p != chosen)]
     absent = tuple(a for a in wanted.absent if a in test.classes)
-    found = []
+    report(EXAMINING, 0, len(order) + 1)
+    audited = _audit(run, load_fitted(run.path), collection, test)
+    trusts = []
     for k, paradigm in enumerate(order):
-        report(EXAMINING, k, len(order))
+        report(EXAMINING, k + 1, len(order) + 1)
         fitted = load_fitted(run.path, paradigm)
         assert isinstance(fitted, Fitted)  # one split has no ensemble
         trust = examine(fitted.stack, paradigm, fitted.bags(test), fitted.classes, known=known,
-                        absent=absent, name=paradigm)  # fmt: skip
-        found.append(trust.to_json())
-    report(EXAMINING, len(order), len(order))
+                        absent=absent, audited=audited, tried=order, ids=test.ids,
+                        name=paradigm)  # fmt: skip
+        trusts.append(trust.to_json())
+    report(EXAMINING, 1, 1)
     about = {"source": "its held-out bags", "command": f"foveate trust {run.name}"}
-    whole = {**about, "absent": list(absent), "found": found}
+    whole = {**about, "absent": list(absent), "found": trusts}
     text = json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False).encode()
     write_atomically(run.path / "trust.json", lambda file: file.write(text))
-    write_trust_page(run.path / "trust.html", {**whole, "found": found[:1]}, name=Path(name).name)
+    write_trust_page(run.path / "trust.html", {**whole, "found": trusts[:1]}, name=Path(name).name)
+
+
+def _audit(
+    run: "Run", fitted: "FittedModel", collection: "Collection", test: "Collection"
+) -> "Audit":
+    """Where evidence is by bags and labels alone; stored for the grid of bags."""
+    from foveate.trust.auditor import audit
+
+    rows = json.loads((run.path / "split.json").read_text("utf-8"))["rows"]["train"]
+    train = fitted.bags(collection.take(rows))
+    audited = audit([fitted.bags(test)], len(fitted.classes), more=train)
+    save_arrays(run.path / AUDIT, {"rows": audited.picked, "a": audited.a[0]})
+    return audited
 
 
 def _write_tables(run: "Run", test: "Collection", name: str) -> None:

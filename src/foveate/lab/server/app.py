@@ -14,6 +14,7 @@ from starlette.responses import RedirectResponse, Response
 from foveate.errors import FoveateError
 from foveate.lab.server import (
     claims,
+    compare,
     explorable,
     fits,
     flow,
@@ -56,7 +57,18 @@ def create_app(*, host: str = "127.0.0.1", token: str | None = None) -> FastAPI:
     app.add_exception_handler(RequestValidationError, _invalid_request)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(Exception, _unexpected_error)
-    for part in (explorable, flow, runs, fits, claims, jobs, streams, text_models, uploads):
+    for part in (
+        compare,
+        explorable,
+        flow,
+        runs,
+        fits,
+        claims,
+        jobs,
+        streams,
+        text_models,
+        uploads,
+    ):
         app.include_router(part.routes)
     for path in ("/", *(f"/{view}" for view in VIEWS)):
         app.add_api_route(path, _shell, methods=["GET"])

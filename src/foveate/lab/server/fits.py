@@ -78,12 +78,10 @@ def edit(change: dict[str, Any] = Body()) -> Response:  # noqa: B008
 
 def _fit(name: str) -> Run:
     run = run_by_name(name)
-    try:
-        run.must_be("fit")
-    except FoveateError:
-        raise not_found("there is no such fit") from None
-    if not run.done:
-        raise not_found("the fit is not finished")
+    if not run.is_a("fit") or not run.done:
+        raise not_found("there is no such fit, or it is not finished")
+    if run.manifest["config"].get("folds", 1) > 1:
+        raise not_found("a cross-fitted run has no single test part: see its report")
     return run
 
 
@@ -120,6 +118,11 @@ def _verdict(found: dict[str, Any], tried: list[str]) -> dict[str, Any]:
         "said": verdict["said"],
         "why": page_advice(verdict.get("why", ()), tried),
         "next": page_advice(verdict.get("next", ()), tried),
+        "answers": [
+            answer
+            for answer in (found.get("answers") or {}).values()
+            if "--" not in str(answer.get("text", ""))
+        ],
         "classes": [
             {
                 "name": row["name"],

@@ -25,6 +25,10 @@ def print_fit(run: Run) -> None:
         _print_cross_fit(run)
     else:
         _print_split(run)
+    for text in run.manifest.get("warnings", ()):
+        print(f"warning: {text}")
+    for text in run.manifest.get("forced", ()):
+        print(f"accepted by --force: {text}")
     print(f"report: {run.path / 'report.html'}")
     print(f"next: 'foveate trust {run.path}' says whether its attention can be trusted")
 
@@ -52,6 +56,12 @@ def _print_cross_fit(run: Run) -> None:
     if lost := divergence(records):
         print(f"warning: not compared, for {lost}")
     print(cross_fit_lead(manifest))
+    if chosen := manifest.get("threshold"):
+        print(
+            f"threshold ({chosen['rule']}): class '{manifest['classes'][1]}' is predicted from "
+            f"probability {chosen['value']:.3f} on; out of fold, sensitivity "
+            f"{chosen['sensitivity']:.3f} and specificity {chosen['specificity']:.3f}"
+        )
     print(f"* new bags are predicted by {manifest['rule']}")
 
 
@@ -75,10 +85,6 @@ def _print_split(run: Run) -> None:
             cells.append(f"{own['attention_score']:.2f}")
         table.add_row(f"{name} *" if name == manifest["chosen"] else name, *cells)
     Console(width=None if Console().is_terminal else 160).print(table)
-    for text in manifest.get("warnings", ()):
-        print(f"warning: {text}")
-    for text in manifest.get("forced", ()):
-        print(f"accepted by --force: {text}")
     records = run.records()
     if lost := divergence(records):
         print(f"warning: not compared, for {lost}")

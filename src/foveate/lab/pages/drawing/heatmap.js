@@ -113,7 +113,7 @@ export function heatmap(figure, { choose = null } = {}) {
         if (choose) {
           const range = (k) => `${EDGES[k]} to ${EDGES[k + 1]}`;
           const where = `attention ${range(cell.column)}, probability ${range(cell.row)}`;
-          const percent = (100 * share).toFixed(1);
+          const percent = cell.words.textContent || "0";
           cell.group.setAttribute("aria-label", `${percent} % of bags: ${where}`);
           cell.group.setAttribute("aria-pressed", on ? "true" : "false");
           cell.group.setAttribute("aria-disabled", String(shut));

@@ -1,45 +1,97 @@
-// Several races side by side: how they ended, and their curves on one axis.
+// Runs side by side: paired differences, how they ended, and their curves on one axis.
 
 import { addressOf } from "../core/address.js";
 import { get } from "../core/api.js";
 import { h } from "../core/dom.js";
-import { renderAsync } from "../ui/states.js";
+import { emptyState, renderAsync } from "../ui/states.js";
 import { drawCurves } from "./curves.js";
 import { outcomeTable } from "./run.js";
 
+// Names without the words that all of them begin with.
+export function shortNames(names) {
+  const words = names.map((name) => name.split("-"));
+  let common = 0;
+  while (words.every((list) => list.length > common + 1 && list[common] === words[0][common]))
+    common += 1;
+  return Object.fromEntries(names.map((name, k) => [name, words[k].slice(common).join("-")]));
+}
+
 export async function compareRuns(container, names, theme) {
-  let made = null;
+  let curves = null;
   await renderAsync(
     container,
     async () => {
       const runs = await Promise.all(names.map((name) => get("/api/run", { run: name })));
-      const parts = Object.assign(
-        {},
-        ...runs.map((run) =>
-          Object.fromEntries(
-            Object.entries(run.parts).map(([part, own]) => [`${run.name}/${part}`, own]),
-          ),
+      const differences = await Promise.all(
+        names.slice(1).map((second) => get("/api/runs/differences", { first: names[0], second })),
+      );
+      const short = shortNames(names);
+      const parts = Object.fromEntries(
+        runs.flatMap((run) =>
+          Object.entries(run.parts).map(([part, about]) => [`${run.name}/${part}`, about]),
         ),
       );
-      made = await drawCurves(names, { parts }, theme);
+      const isEmpty = Object.keys(parts).length === 0;
+      curves = isEmpty ? null : await drawCurves(names, { parts }, theme, { short });
+      const section = (run) => {
+        const link = h("a", { href: addressOf("runs", { run: run.name }) }, short[run.name]);
+        return h("section", {}, h("h2", {}, link), outcomeTable(run, theme));
+      };
       return h(
         "div",
         {},
         h("p", { class: "note" }, h("a", { href: "/runs" }, "← all runs")),
         h("h1", {}, `${names.length} runs compared`),
-        runs.map((run) =>
-          h(
-            "section",
-            {},
-            h("h2", {}, h("a", { href: addressOf("runs", { run: run.name }) }, run.name)),
-            outcomeTable(run, theme),
-          ),
-        ),
+        differences.map((one) => differenceTable(one, short, theme)),
         h("h2", {}, "Over training"),
-        made.element,
+        curves ? curves.element : emptyState("No curves.", "These runs have no finished parts."),
+        runs.map(section),
       );
     },
     "Opening the runs …",
   );
-  return () => made?.destroy();
+  return () => curves?.destroy();
+}
+
+// The second run minus the first, over seeds that both have.
+function differenceTable({ first, second, parts }, short, theme) {
+  const metrics = Object.entries(theme.metrics).filter(([, metric]) => metric.summary);
+  const cell = (value) => {
+    if (!value) return "–";
+    const points = (x) => `${x > 0 ? "+" : ""}${(100 * x).toFixed(1)}`;
+    const { mean, low, high } = value;
+    return `${points(mean)}${low === null ? "" : ` [${points(low)}, ${points(high)}]`}`;
+  };
+  const row = ([part, { seeds, metrics: values }]) =>
+    h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, theme.paradigms[part]?.label ?? part),
+      metrics.map(([key]) => h("td", { class: "number" }, cell(values[key]))),
+      h("td", { class: "number" }, seeds),
+    );
+  const title = `${short[second]} minus ${short[first]}`;
+  const heads = ["Paradigm", ...metrics.map(([, metric]) => metric.heading), "Shared seeds"];
+  const entries = Object.entries(parts);
+  if (!entries.length) return h("p", { class: "note" }, `${title}: no paradigm is in both.`);
+  return h(
+    "div",
+    { class: "scroll panel", tabindex: 0, role: "region", "aria-label": title },
+    h("h2", {}, title),
+    h("p", { class: "note" }, "Paired differences in points, with 95 % intervals over seeds."),
+    h(
+      "table",
+      {},
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          heads.map((head) => h("th", { scope: "col" }, head)),
+        ),
+      ),
+      h("tbody", {}, entries.map(row)),
+    ),
+  );
 }

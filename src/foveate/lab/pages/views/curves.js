@@ -15,7 +15,7 @@ export async function drawCurves(
   names,
   run,
   theme,
-  { controls: more = [], figures = [], moved = () => {} } = {},
+  { controls: more = [], figures = [], moved = () => {}, short = {} } = {},
 ) {
   const quantities = [...new Set(Object.values(run.parts).flatMap((part) => part.quantities))];
   const last = Math.max(...Object.values(run.parts).map((part) => part.last));
@@ -49,7 +49,7 @@ export async function drawCurves(
     form = "";
   const label = (run_, part) =>
     names.length > 1
-      ? `${run_}: ${theme.paradigms[part]?.label ?? part}`
+      ? `${short[run_] ?? run_}: ${theme.paradigms[part]?.label ?? part}`
       : (theme.paradigms[part]?.label ?? part);
   const marks = () =>
     data.map(({ run: name, part }, k) => ({
@@ -150,9 +150,9 @@ export async function drawCurves(
     drawControls();
     redraw();
   }
-  function describe() {
+  function describe(at = now().at) {
     if (!data) return;
-    const { at, quantity } = now();
+    const { quantity } = now();
     const near = data.map(({ run: name, part, curve }) => {
       let best = 0;
       curve.t.forEach((t, i) => {
@@ -206,6 +206,7 @@ export async function drawCurves(
       });
       chart = await drawChart(fig.body, spec, { rows: rows(), at: range.at });
       form = next;
+      chart.onPointer((x) => describe(x ?? now().at));
       chart.view.addSignalListener("brush", (_, value) => {
         chart.brush = value.x;
       });

@@ -87,10 +87,9 @@ export async function open(container) {
     }
   }
 
-  // Without a file, the finished example shows what will come out.
   function example() {
-    const link = h("a", { href: "/data?run=example-fit" }, "Look at a finished example");
-    return emptyState("No file yet.", "No file at hand? ", link, " first.");
+    const link = h("a", { href: "/train" }, "Train on made-up bags");
+    return emptyState("No file yet.", "No file at hand? ", link, " instead.");
   }
 
   function draw() {

@@ -57,6 +57,7 @@ export function explorable(data, theme) {
   const element = h(
     "section",
     { class: "panel explorable", "aria-label": "A bag under four ways of training" },
+    h("h2", { class: "visually-hidden" }, "One bag under four ways of training"),
     h(
       "div",
       { class: "stages" },

@@ -69,6 +69,7 @@ function verdictPanel(fit, paradigm, theme, use) {
         {},
         verdict.why.slice(0, 4).map((words) => h("li", {}, words)),
       ),
+    verdict?.answers.length > 0 && sixQuestions(verdict.answers),
     advice &&
       h(
         "p",
@@ -79,6 +80,20 @@ function verdictPanel(fit, paradigm, theme, use) {
   );
 }
 
+// Each question with a mark and a sentence.
+function sixQuestions(answers) {
+  const style = { good: "good", fair: "warn", bad: "bad", unknown: "" };
+  const item = ({ question, mark, text }) =>
+    h(
+      "li",
+      {},
+      h("span", { class: `pill ${style[mark] ?? ""}` }, mark),
+      ` ${question} `,
+      h("span", { class: "note" }, text),
+    );
+  return h("ul", { class: "problems", id: "questions" }, answers.map(item));
+}
+
 function interval([mean, low, high], format) {
   if (mean === null || mean === undefined) return "–";
   const ends = low === null || low === undefined ? "" : ` [${format(low)}, ${format(high)}]`;
@@ -86,7 +101,7 @@ function interval([mean, low, high], format) {
 }
 
 function paradigmTable(fit, paradigm, theme, use) {
-  const heads = ["Way to attend", "Balanced accuracy", "AUROC", "Can it be trusted?", ""];
+  const heads = ["Way to attend", "Balanced accuracy", "AUROC", "Can it be trusted?", "Show"];
   const row = (name) => {
     const { test } = fit.scores[name];
     const verdict = fit.verdicts[name];

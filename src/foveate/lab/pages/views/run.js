@@ -64,7 +64,7 @@ export function outcomeTable(run, theme) {
   const heads = ["Paradigm", ...metrics.map(([, metric]) => metric.heading), "Epochs", "Seeds"];
   return h(
     "div",
-    { class: "scroll panel", tabindex: 0, role: "region", "aria-label": "How it ended" },
+    { class: "scroll panel", tabindex: 0, role: "region", "aria-label": `How ${run.name} ended` },
     h(
       "table",
       {},

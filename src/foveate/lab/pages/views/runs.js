@@ -100,7 +100,7 @@ export async function open(container) {
       });
       render(
         heads,
-        h("th", {}, h("span", { class: "note" }, "")),
+        h("th", {}, h("span", { class: "visually-hidden" }, "Compare")),
         Object.entries(COLUMNS).map(([key, title]) =>
           h(
             "th",

@@ -42,13 +42,13 @@ def diagnosis_cells(settings: "DiagnosisSettings", records: Records) -> list[Cel
             median = float(np.median(steps[learnt]))
             cells.append(cell((TRAINED, name, "steps, median"), "", np.array([median])))
     speed, success, most = ranking(settings, records)
-    for name, found in (
+    for name, interval in (
         ("information and speed", speed),
         ("information and share of seeds that learn", success),
         ("the most that ties allow for the latter", Interval(most, None, None)),
     ):
-        if np.isfinite(found.mean):
-            cells.append(Cell(RANKED, name, "Spearman's ρ", "", *found, settings.seeds))
+        if np.isfinite(interval.mean):
+            cells.append(Cell(RANKED, name, "Spearman's ρ", "", *interval, settings.seeds))
     return cells
 
 

@@ -44,19 +44,19 @@ def diagnosed(
     progress: StepProgress = lambda _done, _total: None,
 ) -> tuple[dict[str, Array], Verdict]:
     """What is kept of a diagnosis: its numbers, shape (1,) each, shares of 1; and its verdict."""
-    found = diagnose(source, target, words, report=progress)
-    whole = found.information + float(np.mean(found.control))
+    diagnosis = diagnose(source, target, words, report=progress)
+    whole = diagnosis.information + float(np.mean(diagnosis.control))
     kept = {
-        "sentences": found.sentences,
-        "information": found.information,
-        "table": found.table,
-        "lift": found.lift,
-        "z": found.z,
-        "without": found.without,
-        "left_of_trans": float(np.mean(found.control)) / whole if whole else np.nan,
+        "sentences": diagnosis.sentences,
+        "information": diagnosis.information,
+        "table": diagnosis.table,
+        "lift": diagnosis.lift,
+        "z": diagnosis.z,
+        "without": diagnosis.without,
+        "left_of_trans": float(np.mean(diagnosis.control)) / whole if whole else np.nan,
         "left_of_counts": left_of_counts(source, target, (len(words[0]), len(words[1]))),
     }
-    return {name: np.array([value]) for name, value in kept.items()}, found.verdict
+    return {name: np.array([value]) for name, value in kept.items()}, diagnosis.verdict
 
 
 def left_of_counts(source: Tokens, target: Tokens, size: tuple[int, int]) -> float:

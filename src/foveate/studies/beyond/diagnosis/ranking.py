@@ -86,8 +86,8 @@ def _ranked(steps: Numbers) -> Numbers:
 
 
 def _interval(information: Numbers, value: Numbers, draws: Numbers) -> Interval:
-    found = rank_correlation(information, draws)
-    there = found[np.isfinite(found)]
+    correlations = rank_correlation(information, draws)
+    there = correlations[np.isfinite(correlations)]
     mean = float(rank_correlation(information, value))
     if draws.shape[1] < 2 or not len(there):
         return Interval(mean, None, None)

@@ -56,8 +56,8 @@ class Condition:
             torch.Size([2, 3])
         """
         keys = torch.rand(n, self.words, generator=chance, dtype=torch.float64)
-        own = self.words * torch.randint(self.sets, (n, 1), generator=chance)
-        return keys.argsort(1)[:, : self.length] + own + len(MARKS)
+        offset = self.words * torch.randint(self.sets, (n, 1), generator=chance)
+        return keys.argsort(1)[:, : self.length] + offset + len(MARKS)
 
 
 def predicted(task: Condition, n: int) -> tuple[dict[str, Array], str]:

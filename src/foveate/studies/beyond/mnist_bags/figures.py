@@ -67,16 +67,16 @@ def _against(rows: list[dict[str, Any]], sizes: list[int]) -> Any:
     y = alt.Y("segment_auroc:Q", title="segment AUROC, in positive bags", scale=axis, axis=few)
     panels = []
     for n in chosen:
-        own = [row for row in rows if row["bags"] == n]
+        selected = [row for row in rows if row["bags"] == n]
         flat = alt.Chart().mark_rule(strokeWidth=1.8)
         flat = flat.encode(x="bag_auc_low:Q", x2="bag_auc_high:Q", y=y, color=paint)
         tall = alt.Chart().mark_rule(strokeWidth=1.8)
         tall = tall.encode(x=x, y="segment_auroc_low:Q", y2="segment_auroc_high:Q", color=paint)
         dot = alt.Chart().mark_point(filled=True, size=110, opacity=1)
         dot = dot.encode(x=x, y=y, color=paint, shape=_shape(methods))
-        spread = [row for row in own if row["bag_auc_low"] is not None]
+        spread = [row for row in selected if row["bag_auc_low"] is not None]
         lines = [with_rows(flat, spread), with_rows(tall, spread)] if spread else []
-        layers = alt.layer(*lines, with_rows(dot, own))
+        layers = alt.layer(*lines, with_rows(dot, selected))
         panels.append(
             layers.properties(
                 width=SIDE, height=SIDE, title={"text": f"{n} training bags", "frame": "group"}

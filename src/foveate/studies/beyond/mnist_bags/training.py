@@ -24,7 +24,7 @@ from foveate.trust.torchmil import TorchMIL
 if TYPE_CHECKING:
     from foveate.studies.beyond.mnist_bags import MnistBagsSettings
 
-__all__ = ["found", "train_abmil", "trained"]
+__all__ = ["final_scores", "train_abmil", "trained"]
 
 Tell = Callable[[int, int], None]
 
@@ -70,7 +70,7 @@ def trained(
         )
         subject = Stacked(record.trained, PARADIGMS.get(method)())
     meta = {"method": method, "bags": n, "seeds": list(seeds)}
-    return Record(np.zeros(1), {}, found(subject.look(test), test), meta)
+    return Record(np.zeros(1), {}, final_scores(subject.look(test), test), meta)
 
 
 def train_abmil(settings: "MnistBagsSettings", bags: Bag, seed: int) -> nn.Module:
@@ -92,7 +92,7 @@ def train_abmil(settings: "MnistBagsSettings", bags: Bag, seed: int) -> nn.Modul
     return model
 
 
-def found(sight: Reading, test: Sequence[Bag]) -> dict[str, Array]:
+def final_scores(reading: Reading, test: Sequence[Bag]) -> dict[str, Array]:
     """Of each member, shape (S,).
 
     ``bag_auc``: chance that a positive bag is rated above a negative one. ``segment_auroc``: chance
@@ -103,7 +103,7 @@ def found(sight: Reading, test: Sequence[Bag]) -> dict[str, Array]:
         np.stack([np.asarray(getattr(bag, name)) for bag in test]) for name in ("y", "z", "mask")
     )
     return {
-        "bag_auc": segment_auroc(sight.p[..., 1], y == 1),
-        "segment_auroc": np.nanmean(segment_auroc(sight.alpha, z, mask), 1),
-        "pointing": np.nanmean(pointing_game(sight.alpha, z, mask), 1),
+        "bag_auc": segment_auroc(reading.p[..., 1], y == 1),
+        "segment_auroc": np.nanmean(segment_auroc(reading.alpha, z, mask), 1),
+        "pointing": np.nanmean(pointing_game(reading.alpha, z, mask), 1),
     }

@@ -74,7 +74,7 @@ def _reported(record: Record) -> dict[str, Array]:
     known: Array = np.asarray(final["z"].any(-1))
     log_p = final["log_p"].astype(np.float64)
     y = np.broadcast_to(final["y"], log_p.shape[:2])
-    calm = np.stack([cross_calibrated(*own) for own in zip(np.exp(log_p), y, strict=True)])
+    calm = np.stack([cross_calibrated(*member) for member in zip(np.exp(log_p), y, strict=True)])
     loss, calm_y = (np.take_along_axis(v, y[..., None], 2)[..., 0] for v in (-log_p, calm))
     return {
         **_measured(record),

@@ -75,15 +75,15 @@ class DrawnMarginal(WithWitness):
         weight, at = self.paradigm.most_attended(alpha)
         places, top = torch.cat([at, aux], 1), at.shape[1]
         log_p = log_softmax(g(select(x, places).flatten(0, 1))).unflatten(0, places.shape)
-        own = gather_label(log_p, y)
-        read, drawn = own[:, :top].exp(), own[:, top:].exp()
+        label_log_p = gather_label(log_p, y)
+        read, drawn = label_log_p[:, :top].exp(), label_log_p[:, top:].exp()
         outside = (aux.unsqueeze(2) != at.unsqueeze(1)).all(2)
         share = alpha.gather(1, aux) * outside
         total, tiny = share.sum(1), torch.finfo(alpha.dtype).tiny
         said = (share * drawn).sum(1) / total.clamp_min(tiny)
         rest = (1 - weight.sum(1)).clamp_min(0) * said.where(total > 0, 1 / log_p.shape[2])
         likelihood = (weight * read).sum(1) + rest
-        return -likelihood.clamp_min(tiny).log() - self.weight * own[:, top:].mean(1)
+        return -likelihood.clamp_min(tiny).log() - self.weight * label_log_p[:, top:].mean(1)
 
 
 @dataclass(frozen=True)

@@ -28,14 +28,14 @@ SEEN = 0.1  # scores below are too near the start for a relative gap to mean any
 
 def findings(settings: "TopicWordsSettings", records: Records) -> list[Finding]:
     """One finding for each claim, C1 to C6; none of C6 where nothing was trained on SST."""
-    found = [
+    results = [
         _identity(settings, records),
         _convergence(records),
         _capacity(records),
         _promotion(records),
         _suppression(records),
     ]
-    return [*found, _sst(settings, records)] if set(REVIEWS) <= set(records) else found
+    return [*results, _sst(settings, records)] if set(REVIEWS) <= set(records) else results
 
 
 def identity_gap(record: Record, m: int) -> Array:
@@ -104,7 +104,7 @@ def _capacity(records: Records) -> Finding:
     average = {name: _over_time(records[name].t, s) for name, s in score.items()}
     more = {name: mean_interval(average[name] - average["tl"]) for name in ("fc", "tc")}
     least = mean_interval(np.minimum(average["fc"], average["tc"]) - average["tl"])
-    told = ", ".join(
+    details = ", ".join(
         f"{name.upper()} {_mean(average[name])} on average and {_mean(score[name][-1])} at the end"
         for name in CLASSIFIERS
     )
@@ -113,7 +113,7 @@ def _capacity(records: Records) -> Finding:
         verdict_of([above(more["fc"]), above(more["tc"])]),
         *least,
         "mean score over all epochs, the lower of FC and TC less TL",
-        f"Mean score of the topic words: {told}. FC less TL {_interval(more['fc'])}, TC less TL "
+        f"Mean score of the topic words: {details}. FC less TL {_interval(more['fc'])}, TC less TL "
         f"{_interval(more['tc'])}.",
         "capacity",
     )
@@ -132,7 +132,7 @@ def _promotion(records: Records) -> Finding:
     end = {name: _mean(records[name].final["losses"][:, -1]) for name in half}
     epochs = records["full"].final["losses"].shape[1]
 
-    def told(name: str, label: str) -> str:
+    def epochs_of(name: str, label: str) -> str:
         never = int((half[name] > epochs).sum())
         when = (
             f"never in {never} of {len(half[name])} seeds" if never else f"{half[name].mean():,.0f}"
@@ -148,8 +148,9 @@ def _promotion(records: Records) -> Finding:
         verdict_of([bool((ratio[name] > 1).all()) for name in ("kf", "ef")]),
         *mean_interval(np.minimum(ratio["kf"], ratio["ef"]), within=(0, np.inf)),
         "epochs to half the initial loss, the faster ablation over the full model",
-        f"Epochs to half the initial loss: {told('full', 'full model')}, "
-        f"{told('kf', 'keys frozen')}, {told('ef', 'embeddings frozen')}. Over the full model: KF "
+        f"Epochs to half the initial loss: {epochs_of('full', 'full model')}, "
+        f"{epochs_of('kf', 'keys frozen')}, {epochs_of('ef', 'embeddings frozen')}. "
+        f"Over the full model: KF "
         f"{times('kf')}, EF {times('ef')}.",
         "ablations",
     )
@@ -223,7 +224,7 @@ def _sst(settings: "TopicWordsSettings", records: Records) -> Finding:
     where = f"Both parts of the criterion are met in {', '.join(met) or 'no setting'}."
     made_up = any(record.meta["made_up"] for record in here.values())
     stand_in = "On made-up sentences in place of SST, which say nothing of it. " if made_up else ""
-    told = "; ".join(
+    details = "; ".join(
         f"{REVIEWS[name].label}: purity {_mean(purity[name][1])} → {_mean(purity[name][-1])} "
         f"(lowest {_mean(purity[name][1:].mean(1).min())}), "
         f"median gap {_percent(gap[name].mean())}, "
@@ -235,7 +236,7 @@ def _sst(settings: "TopicWordsSettings", records: Records) -> Finding:
         verdict,
         *mean_interval(np.mean(list(rise.values()), 0)),
         "rise in mean purity of the 100 highest-scored words, mean over settings",
-        f"{stand_in}{where} {told}. Norms lie above the identity for {_percent(above)} of the "
+        f"{stand_in}{where} {details}. Norms lie above the identity for {_percent(above)} of the "
         f"words. {_traced(here)}",
         "sst",
         f"learning rate {settings.sst_lr_fc:g} (FC) and {settings.sst_lr_tc:g} (TC) "

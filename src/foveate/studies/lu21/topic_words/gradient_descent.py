@@ -123,8 +123,8 @@ class Descent:
         """The classifier's other layers on what its first made of the contexts, (S, n, J)."""
         if not len(self.rest):
             return c
-        own = {name.removeprefix("g."): self.state[name] for name in self._of_rest}
-        out: Tensor = vmap(partial(functional_call, self.rest))(own, c)
+        parameters = {name.removeprefix("g."): self.state[name] for name in self._of_rest}
+        out: Tensor = vmap(partial(functional_call, self.rest))(parameters, c)
         return out
 
     @torch.no_grad()

@@ -10,7 +10,7 @@ from foveate.records.published import Cell
 from foveate.records.record import Record
 from foveate.settings import Settings
 from foveate.studies.published import Reproduction
-from foveate.studies.pvr22.captions.published import PUBLISHED
+from foveate.studies.pvr22.captions.published import CAUSES, PUBLISHED
 from foveate.studies.pvr22.captions.settings import RULES, CaptionSettings
 
 __all__ = ["CaptionSettings", "Captions"]
@@ -21,6 +21,7 @@ class Captions(Reproduction):
     """Soft, hard and hybrid attention over a grid of frozen features, captions of COCO images."""
 
     published = PUBLISHED
+    causes = CAUSES
     about = "Captions of images: cosine of attention with the object's box, SAIF at .3, BLEU-4"
     long = True
     criteria: ClassVar[Mapping[str, str]] = {

@@ -16,6 +16,7 @@ from foveate.models.oracle import Oracle, OracleModel
 from foveate.records.published import Cell
 from foveate.settings import AtLeastTwo, Count, Positive, Settings
 from foveate.studies.published import Reproduction
+from foveate.studies.pvr22.table2.causes import CAUSES
 from foveate.studies.pvr22.table2.criteria import CRITERIA, REVISIONS
 from foveate.studies.pvr22.table2.published import PUBLISHED
 from foveate.studies.trials import Trial, run_trial, seconds_of_all
@@ -109,6 +110,7 @@ class Table2(Reproduction):
     """softmax, entropy, sparsemax, spherical and hard attention, and an oracle, at two layers."""
 
     published = PUBLISHED
+    causes = CAUSES
     about = (
         "accuracy, FT and sparsity of five kinds of attention at two layers, as in pvr22 Table 2"
     )

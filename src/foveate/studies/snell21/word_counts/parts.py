@@ -37,16 +37,16 @@ def derivative(settings: "WordCountsSettings", _: Path, progress: Tell) -> Recor
     texts = bags(source, size[0]), bags(target, size[1])
     table = count_table(source, target, size)
     limit, limit_theta = snell21.logit_limit(table), snell21.probability_limit(table)
-    found = np.empty((3, len(settings.dimensions), settings.seeds))
+    errors = np.empty((3, len(settings.dimensions), settings.seeds))
     for k, d in enumerate(settings.dimensions):
         for seed in range(settings.seeds):
             weights = snell21.initial(size, d, seed)
             theta = snell21.probability_rate(*weights, *texts)
-            found[0, k, seed] = _off(snell21.logit_rate(*weights, *texts), limit)
-            found[1, k, seed] = _off(theta, limit_theta)
-            found[2, k, seed] = _off(theta, limit)
+            errors[0, k, seed] = _off(snell21.logit_rate(*weights, *texts), limit)
+            errors[1, k, seed] = _off(theta, limit_theta)
+            errors[2, k, seed] = _off(theta, limit)
         progress(k + 1, len(settings.dimensions))
-    values = dict(zip(("gamma", "theta", "printed"), found, strict=True))
+    values = dict(zip(("gamma", "theta", "printed"), errors, strict=True))
     about = {"inputs": size[0], "outputs": size[1], "pairs": len(source)}
     return Record(np.array(settings.dimensions, float), values, {}, about)
 
@@ -70,15 +70,15 @@ def counts(settings: "WordCountsSettings", _: Path, progress: Tell) -> Record:
 def example(settings: "WordCountsSettings", _: Path, progress: Tell) -> Record:
     """The pathological example: β, the optimal α with its certificate, the loss on a grid."""
     gamma = torch.tensor(GAMMA, dtype=torch.float64)
-    found = optimal_attention(gamma[None], torch.eye(3), torch.zeros(1, 1, dtype=torch.long))
+    solution = optimal_attention(gamma[None], torch.eye(3), torch.zeros(1, 1, dtype=torch.long))
     steps = np.arange(settings.grid + 1) / settings.grid
     alpha = np.array([(1 - b - c, b, c) for b in steps for c in steps if b + c <= 1 + 1e-12])
     loss = -(torch.from_numpy(alpha) @ gamma).log_softmax(1)[:, 0]
     final = {
         "beta": gamma.softmax(1)[None, :, 0].numpy(),
-        "alpha": found.alpha[0].numpy(),
-        "loss": found.loss[0].numpy(),
-        "gap": found.gap[0].numpy(),
+        "alpha": solution.alpha[0].numpy(),
+        "loss": solution.loss[0].numpy(),
+        "gap": solution.gap[0].numpy(),
         "grid": alpha[None],
         "grid_loss": loss[None].numpy(),
     }
@@ -88,18 +88,20 @@ def example(settings: "WordCountsSettings", _: Path, progress: Tell) -> Record:
 
 def tables(settings: "WordCountsSettings", _: Path, progress: Tell) -> Record:
     """The count table of each tiny task, and the information within its sentences."""
-    final, told = {}, {}
+    final, information_by_name = {}, {}
     for name, toy in TOYS.items():
         source, target = toy.tokens()
         table = count_table(source, target, (len(toy.inputs), len(toy.outputs)))
         final[name] = table.toarray()[None]
-        told[name] = float(information(beliefs(table, source, target).shares()).mean())
+        information_by_name[name] = float(
+            information(beliefs(table, source, target).shares()).mean()
+        )
     progress(1, 1)
-    return Record(np.zeros(1), {}, final, {"information": told})
+    return Record(np.zeros(1), {}, final, {"information": information_by_name})
 
 
-def _off(found: Array, limit: Array) -> float:
-    return float(np.linalg.norm(found - limit) / np.linalg.norm(limit))
+def _off(rate: Array, limit: Array) -> float:
+    return float(np.linalg.norm(rate - limit) / np.linalg.norm(limit))
 
 
 def _compact(pairs: Pairs) -> tuple[Tokens, Tokens]:

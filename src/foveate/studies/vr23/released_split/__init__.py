@@ -27,6 +27,7 @@ from foveate.records.record import Record
 from foveate.settings import AtLeastTwo, Count, NonEmpty, Positive, Settings, one_of
 from foveate.studies.published import Reproduction
 from foveate.studies.trials import Trial, seconds_of_all
+from foveate.studies.vr23.released_split.causes import CAUSES
 from foveate.studies.vr23.table1.published import PUBLISHED as TABLE1
 from foveate.training.evaluation import read_stack
 from foveate.training.loop import fit
@@ -64,6 +65,7 @@ class ReleasedSplit(Reproduction):
         "[vr23] Table 1, on the released split",
         {key: value for key, value in TABLE1.numbers.items() if key[0].startswith("CIFAR")},
     )
+    causes = CAUSES
     about = "SAIF and accuracy on mosaics of test images and on mosaics of the training images"
     long = True
     scales: ClassVar[Mapping[Scale, Settings]] = {

@@ -9,6 +9,7 @@ from foveate.records.published import Cell
 from foveate.settings import Count, Settings, one_of
 from foveate.studies.published import Reproduction
 from foveate.studies.trials import Trial, run_trial, seconds_of_all
+from foveate.studies.vr23.table1.causes import CAUSES
 from foveate.studies.vr23.table1.criteria import CRITERIA, REVISIONS
 from foveate.studies.vr23.table1.published import PUBLISHED
 from foveate.studies.vr23.table1.rows import ROWS, RULES, WORD_RULES, Sizes, absent, trial_of
@@ -67,6 +68,7 @@ class Table1(Reproduction):
     """Soft, hard, LVML, hybrid, random epochs and an oracle on CIFAR-10, CIFAR-100, HateXplain."""
 
     published = PUBLISHED
+    causes = CAUSES
     about = "SAIF and accuracy of the paradigms on CIFAR-10, CIFAR-100 and HateXplain"
     long = True
     criteria = CRITERIA

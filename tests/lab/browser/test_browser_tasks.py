@@ -1,0 +1,89 @@
+"""Five tasks that a new user does, with the clicks and the time they take."""
+
+import re
+import time
+
+import pytest
+
+from .chromium import sync_api
+from .test_browser_data import write_bags
+
+
+class Clicks:
+    """Counts what a user does: clicks, choices and files."""
+
+    def __init__(self):
+        self.count = 0
+        self.start = time.monotonic()
+
+    def __call__(self, target):
+        self.count += 1
+        target.click()
+
+    def choose(self, target, file):
+        self.count += 1
+        target.set_input_files(file)
+
+    def done(self, name, most):
+        print(f"{name}: {self.count} clicks, {time.monotonic() - self.start:.1f} s")
+        assert self.count <= most
+
+
+@pytest.fixture
+def clicks():
+    return Clicks()
+
+
+def test_find_a_start_in_error_mode_1_and_its_class(page, clicks):
+    page.goto("/train?paradigms=soft&epochs=40")
+    clicks(page.get_by_role("button", name="Start training"))
+    clicks(page.locator(".tile.misplaced").first)
+    sentence = page.locator(".model .sentence")
+    sync_api.expect(sentence).to_contain_text(re.compile("Right answer, wrong place"))
+    clicks.done("a start that cheats", 3)
+    page.get_by_role("button", name="Stop", exact=True).click()
+
+
+def test_say_why_soft_attention_stalls(page, clicks):
+    page.goto("/")
+    answer = page.locator("#why")
+    sync_api.expect(answer).to_contain_text("stops improving because its incentive")
+    box = answer.bounding_box()
+    assert box["y"] + box["height"] < 900  # on the first screen
+    clicks.done("why soft attention stalls", 0)
+
+
+def test_from_a_file_to_a_bag_that_is_right_for_the_wrong_reason(page, clicks, tmp_path):
+    """The bags are sorted by it: the first one is the most doubtful, and its id is on it."""
+    file = tmp_path / "cases.csv"
+    write_bags(file)
+    page.goto("/data")
+    clicks.choose(page.get_by_label("Drop a file here, or choose one"), file)
+    clicks(page.get_by_role("button", name="Fit and examine"))
+    card = page.locator(".bag-card").first
+    card.wait_for(timeout=600_000)
+    assert re.fullmatch(r"case \d+", card.locator("b").inner_text())
+    clicks(card)
+    sync_api.expect(page.locator("#edited")).to_contain_text("Read as")
+    clicks.done("a doubtful bag of a file", 6)
+
+
+def test_compare_two_runs(page, clicks):
+    page.goto("/runs")
+    for name in ("boxes", "digits"):
+        clicks(page.get_by_label(f"Compare {name}"))
+    clicks(page.get_by_role("button", name="Compare"))
+    page.get_by_role("heading", name="2 runs compared").wait_for()
+    page.get_by_role("heading", name="digits minus boxes").wait_for()
+    assert "compare=" in page.url
+    clicks.done("two runs compared", 4)
+
+
+def test_paste_a_sentence_and_see_which_word_decides(page, client, clicks):
+    name = client.post("/api/text-models", json={"steps": 20}).json()["id"]
+    page.goto(f"/words?id={name}")
+    page.get_by_label("A text to read").fill("1 2 3 4 5")
+    clicks(page.get_by_role("button", name="Read", exact=True))
+    sync_api.expect(page.locator("#decides")).to_contain_text("decide")
+    clicks.done("which word decides", 2)
+    client.post(f"/api/jobs/{name}/stop")

@@ -1,0 +1,80 @@
+"""Judge stored results again and renew the ledger that comes with the package.
+
+Usage: ``python tools/update_ledger.py [RUN …]``. Findings of the given finished runs replace stored
+ones; tables that can be judged from their stored cells are judged by today's criteria; a finding by
+an earlier criterion that cannot be renewed is dropped, so that its claim counts as not run.
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from importlib import import_module
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from foveate.jobs.experiment import EXPERIMENTS, findings_of, settings_for
+from foveate.records.findings import Finding
+from foveate.records.published import Cell
+from foveate.records.record import write_atomically
+from foveate.records.runs import open_run
+from foveate.studies.reproduction import stored_results
+
+LEDGER = Path(str(files("foveate"))) / "studies" / "results" / "claims.json"
+
+
+def judge_stored(result: dict[str, Any]) -> list[Finding]:
+    """The findings of a stored table by today's criteria; none where it cannot be judged."""
+    kind = EXPERIMENTS.get(result["table"])
+    module = import_module(f"{kind.__module__}.findings") if kind.criteria else None
+    judge = getattr(module, "judge_cells", None)
+    if judge is None:
+        return []
+    config = result["manifest"]["config"]
+    settings = settings_for(config["experiment"], config["scale"], config["settings"])
+    cells = [Cell(**{**c, "values": tuple(c["values"])}) for c in result["cells"]]
+    findings: list[Finding] = judge(settings, cells)
+    return findings
+
+
+def updated(ledger: dict[str, Any], runs: Sequence[Path]) -> dict[str, Any]:
+    """The ledger with new findings.
+
+    Args:
+        ledger: As stored.
+        runs: Directories of finished experiments.
+    """
+    new: dict[str, Finding] = {}
+    for result in stored_results():
+        if result.get("cells") and not result.get("label"):
+            new |= {finding.claim: finding for finding in judge_stored(result)}
+    for path in runs:
+        run = open_run(path)
+        new |= {finding.claim: finding for finding in findings_of(run)}
+        keep = {key: run.manifest.get(key) for key in ("versions", "commit", "cpu_seconds")}
+        name = run.manifest["label"]
+        ledger["versions"][name] = {**keep, "scale": run.manifest["config"]["scale"]}
+    revised = {claim for _, kind in EXPERIMENTS.items() for claim in kind.revisions}
+    criteria = {c: t for _, kind in EXPERIMENTS.items() for c, t in kind.criteria.items()}
+    for entry in ledger["claims"]:
+        claim, old = entry["claim"], entry["finding"]
+        if claim in new:
+            entry["finding"] = _with_deviation(asdict(new[claim]), old)
+        elif claim in revised and entry["criterion"] != criteria[claim]:
+            entry["finding"] = None
+        entry["criterion"] = criteria.get(claim, entry["criterion"])
+    return ledger
+
+
+def _with_deviation(new: dict[str, Any], old: dict[str, Any] | None) -> dict[str, Any]:
+    """A finding that was judged from cells alone keeps what was said of its set-up."""
+    if new["deviation"] == "none" and old:
+        new["deviation"] = old["deviation"]
+    return new
+
+
+if __name__ == "__main__":
+    ledger = updated(json.loads(LEDGER.read_text("utf-8")), [Path(a) for a in sys.argv[1:]])
+    text = (json.dumps(ledger, indent=1, ensure_ascii=False) + "\n").encode()
+    write_atomically(LEDGER, lambda file: file.write(text))
