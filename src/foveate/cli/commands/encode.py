@@ -54,10 +54,11 @@ def encode_command(
 
     sizes = Sizes(SIDE if side is None else side, dtype)
     chosen, pictures = find_encoder(encoder, weights, grid), find_pictures(images, label)
-    if out is None:
-        here = Path(f"{Path(pictures.name).stem}-features.npz")
-        out = kept_file(pictures, chosen, sizes) if images in DATASETS else here
-    check_outputs(out, inputs=(Path(images),), overwrite=overwrite)
+    if out is None and images in DATASETS:
+        out = kept_file(pictures, chosen, sizes)  # in the cache, whose files are replaceable
+    else:
+        out = out or Path(f"{Path(pictures.name).stem}-features.npz")
+        check_outputs(out, inputs=(Path(images),), overwrite=overwrite)
     start = time.monotonic()
     with progress_of() as report:
         encode(pictures, chosen, out, sizes, lambda done, total: report("images", done, total))
