@@ -105,7 +105,7 @@ def test_the_tables_hold_what_the_guide_says(followed):
 
 
 def test_the_verdict_is_one_that_can_be_acted_upon(followed):
-    """Faults of three standard deviations are looked at; no class is wrongly called untrustworthy."""
+    """Faults of three standard deviations are looked at, and never called untrustworthy."""
     folder, _ = followed
     kept = json.loads((folder / "pumps" / "trust.json").read_text())
     first = kept["found"][0]
