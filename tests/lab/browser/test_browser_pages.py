@@ -9,7 +9,7 @@ from ..conftest import HOSTILE
 def test_every_page_opens_and_fits(page, width):
     page.set_viewport_size({"width": width, "height": 800})
     for view, title in {
-        "": "Attention that looks at the right thing",
+        "": "Why does soft attention stop",
         "flow": "Why does soft attention",
         "train": "Right answer, wrong segment",
         "runs": "Runs",

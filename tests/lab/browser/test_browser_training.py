@@ -28,7 +28,7 @@ def _names_its_class(page, square):
 def test_a_start_in_error_mode_1_is_found_and_explained(page):
     """What a person who never saw the lab does: start, click a square with a mark, read."""
     page.goto("/")
-    page.get_by_role("link", name="Right answer, wrong segment").click()
+    page.get_by_role("link", name="Now find a start that cheats").click()
     for name in ("Hard", "LVML", "Hybrid", "Witness"):  # one will do, and is quicker
         page.get_by_label(name).uncheck()
     page.get_by_label("Epochs").fill("40")
