@@ -41,7 +41,9 @@ def test_find_a_start_in_error_mode_1_and_its_class(page, clicks):
     sentence = page.locator(".model .sentence")
     sync_api.expect(sentence).to_contain_text(re.compile("Right answer, wrong place"))
     clicks.done("a start that cheats", 3)
-    page.get_by_role("button", name="Stop", exact=True).click()
+    stop = page.get_by_role("button", name="Stop", exact=True)
+    if stop.is_enabled():  # a fast machine has finished the training by now
+        stop.click(timeout=5_000, force=True)
 
 
 def test_say_why_soft_attention_stalls(page, clicks):
