@@ -1,4 +1,4 @@
-"""Trainings that ran away are named wherever their numbers would be read."""
+"""Diverged trainings are named wherever their numbers are shown."""
 
 import json
 

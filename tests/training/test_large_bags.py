@@ -112,7 +112,7 @@ def test_a_chunk_is_all_that_a_network_sees_at_a_time(chance):
 
     map_segments(network, Mosaics(bag.x.bank.requires_grad_(), bag.x.index, 4)).sum().backward()
     assert max(seen) == 4
-    assert sum(seen) == 2 * 55  # once ahead, once again on the way back
+    assert sum(seen) == 2 * 55  # once forward, once recomputed in the backward pass
     seen.clear()
     packed = ragged(chance, spare=0)
     map_segments(network, Mosaics(packed.x.bank, packed.x.index, 4))

@@ -2,7 +2,7 @@ r"""Sentences kept as counts of words, and the contexts that attention makes of 
 
 With the counts N (sentences × words), scores s and any values F of the words, attention's mean of F
 over each sentence is :math:`R_1/R_2` for :math:`R = N e^s [F, 1]`: one sparse product, and one with
-:math:`N^\top` on the way back.
+:math:`N^\top` in the backward pass.
 """
 
 from collections.abc import Sequence
