@@ -221,8 +221,17 @@ def test_evidence_of_a_two_class_bag_is_the_signed_log_odds_of_each_segment():
     alpha, x, g, _ = case(C=2)
     logit = g(x.flatten(0, 1)).unflatten(0, x.shape[:2])[..., 1]
     for rule in (Max(), Presence(), NoisyOr()):
-        found = rule.evidence(alpha, x, g)
-        torch.testing.assert_close(found[..., 1] - found[..., 0], logit)
+        alone = rule.segment_logits(alpha, x, g)
+        torch.testing.assert_close(alone[..., 1] - alone[..., 0], logit)
+        weights = rule.segment_weights(alpha, x, g).unsqueeze(2)
+        torch.testing.assert_close(rule.evidence(alpha, x, g), weights * alone)
+
+
+def test_credit_of_max_pooling_is_exact_for_two_classes():
+    alpha, x, g, _ = case(C=2)
+    logits = Max().logits(alpha, x, g)
+    total = Max().evidence(alpha, x, g).sum(1)
+    torch.testing.assert_close(total, logits - logits.mean(1, keepdim=True))
 
 
 def test_credit_of_additive_attention_is_exact():
@@ -247,7 +256,11 @@ def test_every_paradigm_has_evidence_for_every_segment_and_class(name):
     found = rule.evidence(alpha, x, g)
     assert found.shape == (4, 5, 4)
     torch.testing.assert_close(found.sum(2), torch.zeros(4, 5, dtype=x.dtype))
+    alone = rule.segment_logits(alpha, x, g)
+    assert alone.shape == (4, 5, 4)
+    torch.testing.assert_close(alone.sum(2), torch.zeros(4, 5, dtype=x.dtype))
     torch.testing.assert_close(WithEntropy(rule).evidence(alpha, x, g), found)
+    torch.testing.assert_close(WithEntropy(rule).segment_logits(alpha, x, g), alone)
 
 
 def test_evidence_of_the_published_paradigms_is_attention_times_centred_logits():

@@ -17,6 +17,7 @@ from foveate.attention.paradigms.published import (
     Soft,
 )
 from foveate.attention.paradigms.schedules import Hybrid, RandomEpochs, TwoPhase
+from foveate.attention.paradigms.taught import Taught, TaughtFocus
 from foveate.attention.paradigms.witness import TopMarginal, WithWitness, Witness
 from foveate.attention.paradigms.wrappers import WithClassWeights, WithEntropy, WithFocus
 
@@ -39,6 +40,8 @@ __all__ = [
     "RandomEpochs",
     "SampledHard",
     "Soft",
+    "Taught",
+    "TaughtFocus",
     "TopMarginal",
     "TwoPhase",
     "WithClassWeights",

@@ -112,6 +112,14 @@ class Paradigm(ABC):
         """
         return alpha.unsqueeze(2) * centred(dense(map_segments(g, x)))
 
+    def segment_logits(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
+        """Centred logits of the bag that consists of one segment alone, shape (B, m, C).
+
+        They do not depend on attention; padding, where alpha is 0, has zeros.
+        """
+        alone = centred(dense(map_segments(g, x)))
+        return alone.masked_fill((alpha == 0).unsqueeze(2), 0.0)
+
     def segment_weights(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
         """The share of each segment in the prediction, shape (B, m): attention, if it is used."""
         return alpha

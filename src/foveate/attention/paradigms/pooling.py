@@ -60,7 +60,14 @@ class _Pooled(Predictive):
         return self.pool(alpha, rows).masked_fill(self.without_evidence(rows.shape[2]), self.bias)
 
     def evidence(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
-        """Centred logits of the bag that consists of a segment alone."""
+        """Centred logits of the bag that consists of a segment alone, times its weight.
+
+        Under max pooling of two classes they sum to the centred logits of the bag.
+        """
+        weights = self.segment_weights(alpha, x, g)
+        return weights.unsqueeze(2) * self.segment_logits(alpha, x, g)
+
+    def segment_logits(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
         rows = dense(map_segments(g, x))
         single = rows.flatten(0, 1).unsqueeze(1)
         logits = self.logits(torch.ones_like(single[..., 0]), single, lambda row: row)

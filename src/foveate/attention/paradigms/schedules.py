@@ -86,6 +86,9 @@ class TwoPhase(Paradigm):
     def evidence(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
         return self.phases[-1].evidence(alpha, x, g)
 
+    def segment_logits(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
+        return self.phases[-1].segment_logits(alpha, x, g)
+
     def segment_weights(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
         return self.phases[-1].segment_weights(alpha, x, g)
 

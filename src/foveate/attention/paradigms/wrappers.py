@@ -67,6 +67,9 @@ class Wrapper(Paradigm):
     def evidence(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
         return self.paradigm.evidence(alpha, x, g)
 
+    def segment_logits(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
+        return self.paradigm.segment_logits(alpha, x, g)
+
     def segment_weights(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
         return self.paradigm.segment_weights(alpha, x, g)
 
