@@ -15,7 +15,7 @@ from foveate.data.error_modes import MODE_1
 from foveate.jobs.experiment import findings_of, start_experiment
 from foveate.metrics.focus import QUADRANTS
 from foveate.records.record import Record
-from foveate.studies.pvr22.error_modes import BOXES, DIRECT_SETS, ErrorModes
+from foveate.studies.pvr22.error_modes import BOXES, ErrorModes
 from foveate.studies.pvr22.error_modes.initialisation import AUTHORS, authors_build, random_build
 from foveate.studies.pvr22.error_modes.linear_focus import (
     attended,
@@ -217,11 +217,6 @@ def _authors(accuracy=0.99, ft=0.66, took=30):
     return _trained([accuracy] * 4, [ft] * 4, t=(0, took - 1, took))
 
 
-def _plain(train=1.0, test=0.35, classes=3):
-    final = {"train_accuracy": np.full(3, train), "test_accuracy": np.full(3, test)}
-    return Record(np.zeros(1), {}, final, {"classes": classes})
-
-
 def _linear(margins=(3.0, 0.0, 0.5), ft=(1.0, 0.0, 0.97), accuracy=0.99):
     final = {
         "margin": np.array([margins]),
@@ -236,7 +231,6 @@ def _records(**changed):
     took = {1: 30, 2: 6, 3: 10}
     records = {f"mode-{k}-authors": _authors(took=took[k]) for k in BOXES}
     records |= {f"mode-{k}-starts": _starts(took=took[k]) for k in BOXES}
-    records |= {f"direct-{name}-{n}": _plain() for name in DIRECT_SETS for n in (3000, 200)}
     return records | {"linear-focus": _linear()} | changed
 
 
@@ -246,8 +240,7 @@ def _verdicts(**changed):
 
 
 def test_records_that_meet_every_criterion():
-    images = {f"direct-cifar10-{n}": _plain() for n in (3000, 200)}
-    assert _verdicts(**images) == dict.fromkeys(ErrorModes.criteria, "holds")
+    assert _verdicts() == dict.fromkeys(ErrorModes.criteria, "holds")
 
 
 @pytest.mark.parametrize("mode", [1, 2, 3])
@@ -268,19 +261,6 @@ def test_an_error_mode_exists_by_both_halves(mode, own, random, verdict):
     claims = {1: "pvr22:C2", 2: "pvr22:C3", 3: "pvr22:C4"}
     assert found.pop(claims[mode]) == verdict
     assert all(found[claims[k]] == "holds" for k in claims if k != mode)
-
-
-def test_the_direct_classifier_must_fit_and_fail_on_mosaics_of_images():
-    sets = "direct-cifar10-3000", "direct-cifar10-200"
-    assert _verdicts(**{name: _plain() for name in sets})["pvr22:C5"] == "holds"
-    wide = dict.fromkeys(sets, _plain(test=0.49))
-    assert _verdicts(**wide)["pvr22:C5"] == "holds in part"
-    poor = dict.fromkeys(sets, _plain(train=0.9))
-    assert _verdicts(**poor)["pvr22:C5"] == "holds in part"
-
-
-def test_without_images_the_claim_on_the_direct_classifier_is_not_testable():
-    assert _verdicts()["pvr22:C5"] == "not testable here"
 
 
 def test_wrong_focus_must_be_spread_in_every_mode():
@@ -325,7 +305,7 @@ def test_foresight_finds_what_the_fall_was_made_of():
     assert found.neglected == 1  # upwards, the second class lies below the background
     assert found.power["a low initial score of the missed class"].mean > 0.8
     assert found.power["regression on f's weights"].mean > 0.97
-    assert "class 2" in found.said
+    assert "class 2" in found.summary
     below = w @ [4.0, -6.0] < 0  # from the centre of the background to that of the second class
     assert found.rates == pytest.approx((down[below].mean(), down[~below].mean()))
     few = foresee(MODE_1, _trained(accuracy, np.ones(200), f_w0=w, f_w=end), 9)

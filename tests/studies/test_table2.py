@@ -83,9 +83,9 @@ def test_a_gain_that_the_oracle_does_not_have_is_not_testable():
         records[f"images-{name}-zeroth"] = record(ft=0.805, accuracy=0.92)
         records[f"images-{name}-last"] = record(ft=0.861 if name != "sparsemax" else 0.85)
     found = {f.claim: f for f in Table2().findings(USE, records)}
-    assert "2 met, 2 not testable here" in found["pvr22:C6"].said
+    assert "2 met, 2 not testable here" in found["pvr22:C6"].summary
     assert found["pvr22:C6"].verdict == "holds"
-    assert "2 not testable here" in found["pvr22:C8"].said
+    assert "2 not testable here" in found["pvr22:C8"].summary
 
 
 def test_nine_points_are_not_more_than_ten():
@@ -100,7 +100,7 @@ def test_a_fall_of_hard_attention_by_less_than_ten_points_is_not_much_worse():
     records["points-hard-last"] = record(ft=0.85)
     (found,) = [f for f in Table2().findings(USE, records) if f.claim == "pvr22:C13"]
     assert found.verdict == "holds in part"
-    assert "3 of 4 conditions met" in found.said
+    assert "3 of 4 conditions met" in found.summary
     assert found.effect == pytest.approx(14 - 6)
 
 
@@ -183,3 +183,20 @@ def test_charts_draw():
     svg = to_svg(charts["focus"])
     assert "Sparsemax" in svg
     assert "FT %" in svg
+
+
+def test_collapsed_seeds_of_the_gaussians_stand_beside_the_others():
+    records = table(*[dict.fromkeys(("softmax",), ({"ft": 0.8}, {"ft": 0.9}))] * 2)
+    records["points-softmax-zeroth"].values["accuracy"][-1, 0] = 0.6
+    changes = {"variants": ("softmax",)}
+    settings = settings_for("table2", "smoke", changes)
+    cells = {(c.group, c.measure): c for c in Table2().cells(settings, records)}
+    at = "Gaussians, zeroth layer"
+    assert cells[at, "collapsed seeds"].mean == 1
+    assert cells[at, "accuracy % without collapsed seeds"].values == pytest.approx(
+        (95.1, 95.2, 95.3, 95.4, 95.5)
+    )
+    assert cells[at, "accuracy %"].seeds == SEEDS
+    assert ("Gaussians, last layer", "collapsed seeds") not in cells
+    assert Table2().findings(settings, records) == []
+    assert set(Table2().trials(settings)) == set(records)

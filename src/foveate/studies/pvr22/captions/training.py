@@ -9,8 +9,7 @@ import numpy as np
 from torch import Tensor
 
 from foveate.randomness import generator
-from foveate.records.checkpoint import load_checkpoint, save_checkpoint
-from foveate.records.record import Array, Record
+from foveate.records.record import Array, Record, load_checkpoint, save_checkpoint
 from foveate.studies.pvr22.captions.evaluation import Exam
 from foveate.studies.pvr22.captions.settings import CaptionSettings
 from foveate.studies.pvr22.captions.sources import Pool, pool_of

@@ -2,40 +2,29 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from math import prod
 from pathlib import Path
 from typing import Annotated, ClassVar
 
 import numpy as np
 import torch
-from pydantic import Field, field_validator
+from pydantic import Field
 
-from foveate.attention.paradigms import PARADIGMS
 from foveate.bags.bag import Bag
 from foveate.data import DATASETS
 from foveate.data.error_modes import MODE_1, MODE_2, MODE_3, Boxes
-from foveate.data.files.hub import locate
-from foveate.errors import FoveateError
 from foveate.jobs.experiment import EXPERIMENTS, Experiment, Scale, Work
-from foveate.models.focus import FCAM
-from foveate.models.nets import direct, linear
-from foveate.records.findings import Revision
 from foveate.records.record import Record
-from foveate.settings import AtLeastTwo, Count, NonEmpty, Positive, Settings
+from foveate.settings import AtLeastTwo, Count, Positive, Settings
 from foveate.studies.pvr22.error_modes.initialisation import authors_build, random_build
 from foveate.studies.pvr22.error_modes.linear_focus import attended, best_separation, exact_ft
 from foveate.studies.pvr22.error_modes.outcome import settled
-from foveate.training.evaluation import read_stack
 from foveate.training.loop import fit
 from foveate.training.plan import Plan
-from foveate.training.stack import Build, MemberBags, Stack
+from foveate.training.stack import Build, Stack
 
-__all__ = ["BOXES", "DIRECT_CLAIM", "DIRECT_SETS", "ErrorModeSettings", "ErrorModes"]
+__all__ = ["BOXES", "ErrorModeSettings", "ErrorModes"]
 
 BOXES: Mapping[int, Boxes] = {1: MODE_1, 2: MODE_2, 3: MODE_3}
-DIRECT_SETS = ("error-mode-1", "error-mode-2", "error-mode-3", "digits")
-DIRECT_CLAIM = "cifar10"
-"""The data set that the claim about the direct classifier is about."""
 
 
 class ErrorModeSettings(Settings):
@@ -55,24 +44,10 @@ class ErrorModeSettings(Settings):
     """Epochs between measurements of the random starts; the authors' own are measured in each."""
     tied: bool = False
     """Draw f and g from the same random numbers, as the released scripts do."""
-    direct_sets: tuple[str, ...] = DIRECT_SETS
-    """Data sets of the direct classifier: generated ones, digits, and CIFAR-10."""
-    direct_seeds: AtLeastTwo = 4
-    direct_n: NonEmpty[Count] = (3000, 200)  # the released scripts', and the text's
-    direct_epochs: Count = 100  # the paper is silent; most stop earlier, by their loss
-    direct_lr: Positive = 1e-3  # the paper is silent
-    direct_stop: Positive = 0.01  # [pvr22] appendix: training stops at a loss of .01
     angles: Annotated[int, Field(ge=4)] = 720
     """Directions of the focus at which FT is computed."""
     sums: AtLeastTwo = 8
     """Draws of mosaics on which f = x₁ + x₂ is tried."""
-
-    @field_validator("direct_sets")
-    @classmethod
-    def _has_those_of_the_figure(cls, given: tuple[str, ...]) -> tuple[str, ...]:
-        if not set(DIRECT_SETS) <= set(given):
-            raise ValueError(f"must have {', '.join(DIRECT_SETS)}, which the figure shows")
-        return given
 
 
 def _mode_criterion() -> str:
@@ -95,10 +70,6 @@ class ErrorModes(Experiment):
         "pvr22:C2": _mode_criterion(),
         "pvr22:C3": _mode_criterion(),
         "pvr22:C4": _mode_criterion(),
-        "pvr22:C5": "A ReLU network on the concatenated mosaic of CIFAR-10 images, trained on "
-        "3,000 mosaics until its training loss is below .01 or its epochs are over, has (i) a mean "
-        "training accuracy of at least .95 and (ii) a held-out accuracy of at most chance + .15, "
-        "the upper end of the 95 % interval over seeds included.",
         "pvr22:C9": "In models with accuracy of at least .95, over held-out bags predicted right "
         "with a wrong focus: (i) more than half have an attention entropy of at least 1 bit, as if "
         "spread over two equal segments (95 % interval over models above .5); (ii) their mean "
@@ -116,19 +87,6 @@ class ErrorModes(Experiment):
         "f = x₁ + x₂ has an exact FT in [.60, .72] while a linear g on its attended points is at "
         "least .98 accurate on fresh mosaics. Holds with both, in part with one.",
     }
-    revisions: ClassVar[Mapping[str, Revision]] = {
-        "pvr22:C5": Revision(
-            "2026-11-18",
-            "It was judged on the error modes and on digits, where nine segments of two numbers or "
-            "64 pixels can be told apart from a few thousand mosaics; the claim is about mosaics "
-            "of CIFAR images.",
-            "A ReLU network on the concatenated mosaic, trained on 3,000 mosaics until its "
-            "training loss is below .01 or its epochs are over, has mean training accuracy of at "
-            "least .95 and mean held-out accuracy of at most chance + .15. Holds if so on all "
-            "three modes and on mosaics of digits, in part if on some.",
-            "does not hold",
-        )
-    }
     scales: ClassVar[Mapping[Scale, Settings]] = {
         "smoke": ErrorModeSettings(
             seeds=4,
@@ -137,19 +95,14 @@ class ErrorModes(Experiment):
             n_test=100,
             epochs=(3, 3, 3),
             every=1,
-            direct_seeds=2,
-            direct_n=(100, 50),
-            direct_epochs=2,
             angles=36,
             sums=2,
         ),
-        "small": ErrorModeSettings(direct_sets=(*DIRECT_SETS, DIRECT_CLAIM)),
+        "small": ErrorModeSettings(),
         "paper": ErrorModeSettings(
             n_test=1000,
             every=1,
             authors=64,
-            direct_sets=(*DIRECT_SETS, DIRECT_CLAIM),
-            direct_seeds=10,
             sums=32,
         ),
     }
@@ -157,12 +110,7 @@ class ErrorModes(Experiment):
     def parts(self, settings: ErrorModeSettings) -> Mapping[str, Work]:
         own = {f"mode-{k}-authors": partial(_mode_part, settings, k, True) for k in BOXES}
         random = {f"mode-{k}-starts": partial(_mode_part, settings, k, False) for k in BOXES}
-        plain = {
-            f"direct-{name}-{n}": partial(_direct_part, settings, name, n)
-            for name in filter(_is_here, settings.direct_sets)
-            for n in settings.direct_n
-        }
-        return {"linear-focus": partial(_linear_part, settings), **own, **random, **plain}
+        return {"linear-focus": partial(_linear_part, settings), **own, **random}
 
 
 def _mode_part(
@@ -198,55 +146,6 @@ def _mode_part(
         report=tell,
     )
     return settled(record, Stack(builds, seeds), test, BOXES[mode])
-
-
-def _is_here(name: str) -> bool:
-    """Whether a data set can be had: CIFAR-10 only where its files are, or the hub is."""
-    if name != DIRECT_CLAIM:
-        return True
-    try:
-        locate("cifar10", "uoft-cs/cifar10")
-    except FoveateError:
-        return False
-    return True
-
-
-def _direct_part(
-    settings: ErrorModeSettings,
-    name: str,
-    n: int,
-    checkpoint: Path,
-    tell: Callable[[int, int], None],
-) -> Record:
-    """A classifier of the concatenated mosaic, and how well it knows its training mosaics."""
-    data, seeds = DATASETS.get(name)(), range(settings.direct_seeds)
-    train = [data.load("train", n=n, m=settings.m, seed=seed) for seed in seeds]
-    test = [data.load("test", n=settings.n_test, m=settings.m, seed=seed) for seed in seeds]
-    record = fit(
-        partial(_direct_model, train[0], len(data.classes)),
-        train,
-        test,
-        "direct",
-        seeds=seeds,
-        plan=Plan(
-            epochs=settings.direct_epochs,
-            batch=settings.batch,
-            lr=settings.direct_lr,
-            stop_below=settings.direct_stop,
-        ),
-        checkpoint=checkpoint,
-        report=tell,
-    )
-    pile = MemberBags(train, len(seeds))
-    seen = read_stack(record.trained, pile, PARADIGMS.get("direct")())
-    fitted = (seen.log_p.argmax(-1) == pile.y).double().mean(1).numpy()
-    final = {"train_accuracy": fitted, "test_accuracy": record.last("accuracy")}
-    return Record(record.t, record.values, final, {**record.meta, "classes": len(data.classes)})
-
-
-def _direct_model(bag: Bag, classes: int) -> FCAM:
-    idle = linear(prod(bag.segment_shape), 1)  # a model has a focus, but this one is never asked
-    return FCAM(idle, direct(bag.segment_shape, bag.m, classes), "uniform")
 
 
 def _linear_part(settings: ErrorModeSettings, _: Path, tell: Callable[[int, int], None]) -> Record:

@@ -1,6 +1,6 @@
 """Figures of the error modes, by name."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import altair as alt
@@ -14,7 +14,7 @@ from foveate.metrics.intervals import mean_interval
 from foveate.records.record import Array, Record
 from foveate.studies.pvr22.error_modes import BOXES, ErrorModeSettings
 from foveate.studies.pvr22.error_modes.colours import MODE_COLOURS, MODE_DASHES
-from foveate.studies.pvr22.error_modes.findings import LEAST_BAGS, direct_name
+from foveate.studies.pvr22.error_modes.findings import LEAST_BAGS
 from foveate.studies.pvr22.error_modes.outcome import (
     SPREAD_BITS,
     accurate,
@@ -37,7 +37,7 @@ def figures(settings: ErrorModeSettings, records: Records) -> Mapping[str, Any]:
 
     Returns:
         ``mode-1`` to ``mode-3``, ``outcomes``, ``angles``, ``foresight``, ``convergence``,
-        ``sparsity``, ``linear-focus``, ``direct``.
+        ``sparsity``, ``linear-focus``.
     """
     return {
         **{
@@ -52,7 +52,6 @@ def figures(settings: ErrorModeSettings, records: Records) -> Mapping[str, Any]:
         "convergence": _convergence(records),
         "sparsity": _sparsity(records),
         "linear-focus": _linear(records["linear-focus"]),
-        "direct": _direct(settings, records),
     }
 
 
@@ -179,49 +178,3 @@ def _linear(record: Record) -> Any:
         with_rows(point.encode(x=x, y=y), mark),
         with_rows(text.encode(x=x, y=y, text="text:N"), mark),
     ).properties(width=700, height=260, description=f"Best FT over all directions: {best}")
-
-
-def _direct(settings: ErrorModeSettings, records: Records) -> alt.HConcatChart:
-    """Accuracy of the classifier without attention on mosaics it has seen and on others."""
-    panels = []
-    names = ("training mosaics", "held-out mosaics")
-    scale = alt.Scale(domain=[*names], range=["#9aa1a8", "#D55E00"])
-    for n in settings.direct_n:
-        rows: list[dict[str, Any]] = []
-        for name in settings.direct_sets:
-            if f"direct-{name}-{n}" not in records:  # CIFAR-10 where its files are not here
-                continue
-            record = records[f"direct-{name}-{n}"]
-            for key, what in zip(("train", "test"), names, strict=True):
-                value = mean_interval(100 * record.final[f"{key}_accuracy"], within=(0, 100))
-                chance = 100 / record.meta["classes"]
-                row = {"set": direct_name(name), "what": what, "chance": chance}
-                rows.append({**row, **as_row(value)})
-        panels.append(_direct_panel(rows, n, scale))
-    return (
-        alt.hconcat(*panels)
-        .resolve_scale(color="shared", shape="shared")
-        .properties(
-            description="Accuracy of a classifier of the concatenated mosaic, on training and on "
-            "held-out mosaics, against chance."
-        )
-    )
-
-
-def _direct_panel(rows: Sequence[Mapping[str, Any]], n: int, scale: alt.Scale) -> Any:
-    x = alt.X("mean:Q", title="accuracy, %", scale=alt.Scale(domain=[0, 102], nice=False))
-    y = alt.Y("set:N", title=None, sort=None)
-    legend = alt.Legend(columns=2, labelLimit=200)
-    shapes = alt.Scale(domain=scale.domain, range=["square", "circle"])
-    shift = alt.YOffset("what:N", scale=alt.Scale(domain=scale.domain))
-    paint = alt.Color("what:N", scale=scale, legend=legend)
-    base = alt.Chart().encode(y=y, yOffset=shift, color=paint)
-    bars = base.mark_rule(strokeWidth=3).encode(x=alt.X("low:Q"), x2="high:Q")
-    dots = base.mark_point(filled=True, size=110, opacity=1).encode(
-        x=x, shape=alt.Shape("what:N", scale=shapes, legend=legend)
-    )
-    chance = alt.Chart().mark_tick(thickness=2, size=26, color=INK).encode(x="chance:Q", y=y)
-    title = alt.Title(f"{n:,} training mosaics", subtitle="black tick: chance")
-    return with_rows(
-        alt.layer(chance, bars, dots).properties(width=300, height=170, title=title), rows
-    )

@@ -1,4 +1,4 @@
-"""What the records of the error modes say of each claim. [pvr22] Sec. 3.1, 4 and 5"""
+"""What the records of the error modes say of each claim. [pvr22] Sec. 4 and 5"""
 
 import numpy as np
 
@@ -6,8 +6,8 @@ from foveate.jobs.experiment import Records
 from foveate.metrics.focus import ACCURATE, QUADRANTS
 from foveate.metrics.intervals import Interval, difference_interval, mean_interval
 from foveate.records.findings import Finding, Verdict
-from foveate.records.record import Array, Record
-from foveate.studies.pvr22.error_modes import BOXES, DIRECT_CLAIM, ErrorModeSettings
+from foveate.records.record import Array
+from foveate.studies.pvr22.error_modes import BOXES, ErrorModeSettings
 from foveate.studies.pvr22.error_modes.outcome import (
     accurate,
     epochs_to_accuracy,
@@ -15,13 +15,12 @@ from foveate.studies.pvr22.error_modes.outcome import (
 )
 from foveate.studies.pvr22.error_modes.prediction import foresee
 from foveate.studies.pvr22.error_modes.statistics import mean_of_means
-from foveate.studies.verdicts import Outcome, at_most, combine, tally, verdict_of
+from foveate.studies.verdicts import verdict_of
 
-__all__ = ["LEAST_BAGS", "direct_name", "findings"]
+__all__ = ["LEAST_BAGS", "findings"]
 
 CLAIM = {1: "pvr22:C2", 2: "pvr22:C3", 3: "pvr22:C4"}
 BAND = (0.55, 0.80)  # of FT from the authors' weights
-NEAR_CHANCE = 0.15
 LEAST_BAGS = 10  # of one kind, below which a model says nothing of it
 FTPT, FFPT = QUADRANTS.index("ftpt"), QUADRANTS.index("ffpt")
 
@@ -30,16 +29,10 @@ def findings(settings: ErrorModeSettings, records: Records) -> list[Finding]:
     """One finding for each claim of the experiment."""
     return [
         *(_mode(mode, settings, records) for mode in BOXES),
-        _direct(settings, records),
         _sparsity(records),
         _speed(records),
         _linear(records),
     ]
-
-
-def direct_name(name: str) -> str:
-    """A data set of the direct classifier in words."""
-    return name.replace("error-mode-", "mode ")
 
 
 def _mode(mode: int, settings: ErrorModeSettings, records: Records) -> Finding:
@@ -73,12 +66,12 @@ def _mode(mode: int, settings: ErrorModeSettings, records: Records) -> Finding:
         low=share.low,
         high=share.high,
         measure="share of random starts that end accurate (≥ .95) but unfocused (FT < .85)",
-        said=f"From the authors' weights ({len(own.last('ft'))} trainings): accuracy "
+        summary=f"From the authors' weights ({len(own.last('ft'))} trainings): accuracy "
         f"{_range(own.last('accuracy'))}, FT {_range(own.last('ft'))}. Of {total} random starts "
         f"{inside.sum()} end accurate but unfocused (median FT {_median(found[inside])}; "
         f"{(inside & (found >= BAND[0]) & (found <= BAND[1])).sum()} with FT in .55–.80), "
         f"{(right & ~inside).sum()} accurate and focused, {(~right).sum()} below .95 accuracy. "
-        + foresee(BOXES[mode], random, settings.m).said,
+        + foresee(BOXES[mode], random, settings.m).summary,
         figure=f"mode-{mode}",
         deviation=deviation,
     )
@@ -91,41 +84,6 @@ def _range(values: Array) -> str:
 
 def _median(values: Array) -> str:
     return f"{np.median(values):.2f}" if len(values) else "none"
-
-
-def _direct(settings: ErrorModeSettings, records: Records) -> Finding:
-    most = settings.direct_n[0]
-    sets = [name for name in settings.direct_sets if f"direct-{name}-{most}" in records]
-    texts = []
-    for name in sets:
-        chance = 1 / records[f"direct-{name}-{most}"].meta["classes"]
-        sizes = [_trained_on(records[f"direct-{name}-{n}"], n) for n in settings.direct_n]
-        texts.append(f"{direct_name(name)} (chance {chance:.2f}): {'; '.join(sizes)}")
-    judged = DIRECT_CLAIM if DIRECT_CLAIM in sets else sets[0]
-    record = records[f"direct-{judged}-{most}"]
-    train, test = (record.final[f"{k}_accuracy"] for k in ("train", "test"))
-    excess = mean_interval(test - 1 / record.meta["classes"])
-    outcomes: list[Outcome] = [
-        "met" if train.mean() >= ACCURATE else "missed",
-        at_most(excess, NEAR_CHANCE),
-    ]
-    if judged != DIRECT_CLAIM:
-        outcomes = ["untestable", "untestable"]
-    return Finding(
-        "pvr22:C5",
-        combine(outcomes),
-        *excess,
-        f"held-out accuracy above chance after {most} mosaics of {direct_name(judged)}",
-        f"Accuracy on training / held-out mosaics: {'. '.join(texts)}. {tally(outcomes)}",
-        "direct",
-        "The paper names no network: here one hidden layer of 256 units on nine concatenated "
-        "segments, Adam. Test mosaics are cut from test images.",
-    )
-
-
-def _trained_on(record: Record, n: int) -> str:
-    train, test = (record.final[f"{k}_accuracy"].mean() for k in ("train", "test"))
-    return f"{train:.2f} / {test:.2f} after {n}"
 
 
 def _sparsity(records: Records) -> Finding:
@@ -166,7 +124,9 @@ def _sparsity(records: Records) -> Finding:
         high=effect.high,
         measure="share of right-but-unfocused bags with at least 1 bit of attention entropy, mean "
         "of the modes",
-        said="Bags predicted right with a wrong focus, accurate models. " + ". ".join(said) + ".",
+        summary="Bags predicted right with a wrong focus, accurate models. "
+        + ". ".join(said)
+        + ".",
         figure="sparsity",
         deviation="The paper says it of its preliminary experiments and gives no number. In mode 3 "
         "the background is nearly one point, so that a wrong focus cannot be sparse there.",
@@ -206,7 +166,7 @@ def _speed(records: Records) -> Finding:
         high=slower.high,
         measure="epochs to accuracy .95, mode 1 minus the slower of modes 2 and 3, random starts "
         "that fell into the mode",
-        said=f"Mean epochs to accuracy .95 of trainings that fell, {'; '.join(said)}. Mode 1 is "
+        summary=f"Mean epochs to accuracy .95 of trainings that fell, {'; '.join(said)}. Mode 1 is "
         f"slower than: {'; '.join(slow) if slow else 'none'}.",
         figure="convergence",
         deviation="Mode 3 is trained with Adam, the others with SGD, as published: epochs compare "
@@ -235,7 +195,7 @@ def _linear(records: Records) -> Finding:
         low=None,
         high=None,
         measure="exact FT of f = x₁ + x₂ in mode 1",
-        said=f"Best linear margin: {margin[0]:.2f} in mode 1, {abs(margin[1]):.2f} in mode 2, "
+        summary=f"Best linear margin: {margin[0]:.2f} in mode 1, {abs(margin[1]):.2f} in mode 2, "
         f"{margin[2]:.2f} in mode 3; the best FT of any direction is {best[0]:.3f}, "
         f"{best[1]:.3f}, {best[2]:.3f}. f = x₁ + x₂ in mode 1: FT {ft:.3f} (classes {by_class}), "
         f"and a linear g on its attended points is {accuracy.mean:.4f} accurate{ends}.",

@@ -9,8 +9,7 @@ from torch import Tensor
 
 from foveate.bags.bag import Bag
 from foveate.data.error_modes import Boxes
-from foveate.metrics.focus import ACCURATE, FOCUSED, QUADRANTS, focus_true
-from foveate.metrics.sparsity import entropy_bits, nonzeros
+from foveate.metrics.focus import ACCURATE, FOCUSED, QUADRANTS, entropy_bits, focus_true, nonzeros
 from foveate.models.focus import AttentionModel
 from foveate.records.record import Array, Record
 from foveate.training.stack import Stack

@@ -35,7 +35,7 @@ class Foresight(NamedTuple):
     power: Mapping[str, Interval]
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
         """In words."""
         if self.neglected is None:
             return "Too few starts of one kind to say what foretells it."

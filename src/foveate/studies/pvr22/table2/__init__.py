@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from foveate.attention.paradigms import Hard, Paradigm, Soft, WithEntropy
 from foveate.bags.bag import Bag
@@ -14,7 +14,7 @@ from foveate.models.focus import FCAM, AttentionModel
 from foveate.models.nets import pair
 from foveate.models.oracle import Oracle, OracleModel
 from foveate.records.published import Cell
-from foveate.settings import AtLeastTwo, Count, Positive, Settings
+from foveate.settings import AtLeastTwo, Count, NonEmpty, Positive, Settings, one_of
 from foveate.studies.published import Reproduction
 from foveate.studies.pvr22.table2.causes import CAUSES
 from foveate.studies.pvr22.table2.criteria import CRITERIA, REVISIONS
@@ -63,6 +63,8 @@ class Table2Settings(Settings):
     m: AtLeastTwo = 9  # [pvr22] Sec. 6.1
     images: Sizes | None
     points: Sizes
+    variants: NonEmpty[Annotated[str, one_of(VARIANTS)]] = tuple(VARIANTS)
+    """Names in :data:`VARIANTS`; claims are judged with all of them only."""
     seeds: Count | None = None
     """Seeds of both data sets, in place of their own numbers."""
 
@@ -139,7 +141,7 @@ class Table2(Reproduction):
             f"{data}-{name}-{layer}": _trial(settings, data, VARIANTS[name], layer)
             for data in settings.sets
             for layer in LAYERS
-            for name in VARIANTS
+            for name in settings.variants
         }
 
     def parts(self, settings: Table2Settings) -> Mapping[str, Work]:

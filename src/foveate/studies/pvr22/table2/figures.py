@@ -11,7 +11,7 @@ from foveate.jobs.experiment import Records
 from foveate.metrics.focus import attention_on, threshold_curve
 from foveate.records.published import Cell
 from foveate.studies.comparison_chart import beside
-from foveate.studies.pvr22.table2 import LAYERS, VARIANTS, Table2Settings
+from foveate.studies.pvr22.table2 import LAYERS, Table2Settings
 from foveate.studies.pvr22.table2.cells import table2_cells
 from foveate.studies.pvr22.table2.published import PUBLISHED
 
@@ -39,7 +39,7 @@ def figures(settings: Table2Settings, records: Records) -> Mapping[str, Any]:
         charts["focus"] = _stacked(images, known, ("accuracy %", "FT %"))
         charts["sparsity"] = _stacked(images, known, ("NNZ", "Ent, bits"))
     charts["thresholds"] = alt.vconcat(
-        *(_curves(data, records) for data in settings.sets)
+        *(_curves(data, settings.variants, records) for data in settings.sets)
     ).properties(
         description="Share of held-out bags with attention on the foreground above a threshold."
     )
@@ -52,19 +52,19 @@ def _stacked(cells: Sequence[Cell], known: Mapping[Any, float], measures: Sequen
     return alt.vconcat(*charts).properties(description=words)
 
 
-def _curves(data: str, records: Records) -> Any:
+def _curves(data: str, variants: Sequence[str], records: Records) -> Any:
     """Mean over seeds of the share of bags whose a_z exceeds each threshold, a panel a layer."""
     panels = []
     for layer in LAYERS:
         rows = []
-        for name in VARIANTS:
+        for name in variants:
             final = records[f"{data}-{name}-{layer}"].final
             share = threshold_curve(attention_on(final["alpha"], final["z"]), THRESHOLDS).mean(0)
             rows += [
                 {"x": float(t), "y": 100 * float(s), "name": name}
                 for t, s in zip(THRESHOLDS, share, strict=True)
             ]
-        names = list(VARIANTS)
+        names = list(variants)
         legend = alt.Legend(columns=6, symbolType="stroke", symbolOpacity=1)
         chart = alt.Chart().mark_line(strokeWidth=2).encode(
             x=alt.X("x:Q", title="threshold on the attention a_z"),

@@ -8,7 +8,7 @@ from foveate.records.findings import Finding
 from foveate.records.published import Cell
 from foveate.records.record import Array
 from foveate.studies.published import paired, seed_values
-from foveate.studies.pvr22.table2 import LAYERS, Table2Settings
+from foveate.studies.pvr22.table2 import LAYERS, VARIANTS, Table2Settings
 from foveate.studies.pvr22.table2.cells import data_groups, deviations, table2_cells
 from foveate.studies.verdicts import (
     Outcome,
@@ -32,7 +32,7 @@ HEADROOM = 2.0  # points of FT that the oracle must lie above softmax to leave r
 
 
 def findings(settings: Table2Settings, records: Records) -> list[Finding]:
-    """One finding a claim; none without images, of which most claims speak."""
+    """One finding per claim; none without images, which most claims are about."""
     return [] if settings.images is None else judge_cells(settings, table2_cells(settings, records))
 
 
@@ -40,9 +40,12 @@ def judge_cells(settings: Table2Settings, cells: Iterable[Cell]) -> list[Finding
     """The findings from measured cells alone, those of stored results included.
 
     Args:
-        settings: Their data sets, images among them, and sizes.
+        settings: Their data sets, images among them, and sizes; there are no findings with some of
+            the variants only.
         cells: The table as measured.
     """
+    if set(settings.variants) != set(VARIANTS):
+        return []
     judge = _Judge(settings, cells)
     return [
         judge.sparse_maps(),
