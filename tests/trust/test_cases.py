@@ -124,7 +124,7 @@ def test_a_class_that_means_nothing_is_there_is_inferred():
     assert presence == ["some", "some", "nothing"]
     assert grades(trust)[2] == "cannot tell"
     assert trust.verdict.grade in ("trust", "trust with care")
-    assert "nothing is there" in trust.by_class[2]["verdict"]["said"]
+    assert "nothing is there" in trust.by_class[2]["verdict"]["summary"]
 
 
 def test_a_random_focus_gets_its_chance_level():

@@ -41,7 +41,7 @@ def test_a_perfect_model_is_trusted_though_background_reads_as_a_class(paradigm)
     # g answers a wherever it sees nothing: a points right, but its answer does not depend on it
     # one segment of b overrides a bag of another class, as a hand-built linear g must
     assert grades(trust) == ["trust with care", "trust with care", "trust"]
-    assert "default answer" in trust.by_class[0]["verdict"]["said"]
+    assert "default answer" in trust.by_class[0]["verdict"]["summary"]
     assert modes(trust) == [[], [], []]
     assert trust.score > 0.97
     assert {key: answer.mark for key, answer in trust.answers.items()} == {
@@ -83,7 +83,7 @@ def test_a_class_read_from_the_background_is_named():
     assert trust.by_class[1]["unattended"] > 0.7
     assert trust.by_class[1]["estimate"] < 0.1
     assert trust.verdict.grade == "do not trust"
-    assert "'b'" in trust.verdict.said
+    assert "'b'" in trust.verdict.summary
     assert any("background" in line for line in trust.verdict.why)
     assert any("--supervise-focus" in line for line in trust.verdict.next)
 

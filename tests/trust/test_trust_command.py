@@ -39,7 +39,7 @@ def test_a_race_is_examined(race, capsys):
     kept = json.loads((race / "trust.json").read_text())
     assert [found["paradigm"] for found in kept["found"]] == ["lvml", "soft"]
     for found in kept["found"]:
-        assert found["verdict"]["said"] in said
+        assert found["verdict"]["summary"] in said
         measured = found["localisation"]["ft"]["all"]["mean"]
         alpha = np.load(race / found["paradigm"] / "record.npz")["final/alpha"]
         z = np.stack([b.z for b in _test_bags()])

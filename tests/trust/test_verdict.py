@@ -135,7 +135,7 @@ def test_an_overfitted_model_is_not_told_to_train_longer():
 
 def test_ft_of_zero_is_not_partly_elsewhere():
     lost = replace(GOOD, estimate=0.0, low=0.0, high=0.05, estimated_worst=0.0)
-    text = judge(lost).said
+    text = judge(lost).summary
     assert "partly" not in text
     assert "than chance (10 %)" in text
 
@@ -144,7 +144,7 @@ def test_measured_ft_below_chance_is_said():
     below = replace(GOOD, measured=Interval(0.05, 0.0, 0.2), known=20, measured_chance=0.1)
     verdict = judge(below)
     assert verdict.grade == "do not trust"
-    assert "not above chance (10 %)" in verdict.said
+    assert "not above chance (10 %)" in verdict.summary
 
 
 def test_few_known_bags_are_shown_as_counts_with_their_exact_interval():

@@ -25,6 +25,10 @@ QUESTIONS = {
     "stable": "Is attention stable?",
     "visible": "Can the auditor see?",
 }
+UNTESTED: tuple[Mark, str] = (
+    "unknown",
+    "Not tested: removal and transplant need the models read again.",
+)
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ def answers_of(facts: Sequence[ClassFacts], counts: Sequence[float]) -> dict[str
     pairs = {
         "evidence": _evidence(facts, counts),
         "looks": _looks(present),
-        "depends": _depends(present),
+        "depends": _depends(present) if all(f.reread for f in facts) else UNTESTED,
         "kinds": _kinds(present),
         "stable": _stable(present),
         "visible": _visible(present),
@@ -175,6 +179,8 @@ def examples_of(
         ids: Names of the bags; their numbers where None.
     """
     a, p = top_evidence(audit, top)[0], sight.p[0, audit.picked]
+    if np.isnan(p).any():
+        return []
     y, said = bags[0].y.numpy()[audit.picked], p.argmax(-1)
     right, sure = said == y, p.max(-1)
     wanted = {

@@ -49,7 +49,9 @@ def marks_of(found: Evidence, classes: int, seeds: Array | None = None) -> Marks
         own["seeds"] = seeds
     of = found.y[..., None] == np.arange(classes)  # (S, n, C)
     marks = {name: _mean(values[..., None], of) for name, values in own.items()}
-    said = found.said_by_top[..., None] == np.arange(classes)
+    said = np.where(
+        found.said_by_top[..., None] < 0, np.nan, found.said_by_top[..., None] == np.arange(classes)
+    )
     marks["falsely"] = _mean(said, ~of)
     marks["unattended"] = _mean(found.unattended, ~of)
     marks["runner_up"] = _mean(found.runner_up, ~of)

@@ -24,7 +24,7 @@ from foveate.trust.segment_evidence import random_order
 from foveate.trust.subject import Reading, Subject
 from foveate.types import Array
 
-__all__ = ["Dependence", "dependence", "transplanted"]
+__all__ = ["Dependence", "dependence", "transplanted", "untested"]
 
 RECEIVERS = 48  # bags of a class that receive a segment
 COPIES = 20  # of a bag's own segment
@@ -46,6 +46,7 @@ class Dependence:
         repeat_flips: Share of right answers that change when the most attended segment of the bag
             is repeated, of the worst model.
         receivers: Bags of each class that received a segment.
+        tested: Whether the models could be read again; if not, all numbers are nan.
     """
 
     keep_only: tuple[float, ...]
@@ -56,6 +57,7 @@ class Dependence:
     overridden_by: tuple[tuple[float, ...], ...]
     repeat_flips: tuple[float, ...]
     receivers: tuple[int, ...]
+    tested: bool = True
 
 
 def dependence(
@@ -88,6 +90,13 @@ def dependence(
         repeat_flips=tuple(repeated.max(0).tolist()),
         receivers=tuple(count),
     )
+
+
+def untested(classes: int) -> Dependence:
+    """Nothing is known, because the models cannot be read again."""
+    none = (float("nan"),) * classes
+    table = (none,) * classes
+    return Dependence(none, none, none, none, table, table, none, (0,) * classes, tested=False)
 
 
 def transplanted(bag: Bag, rows: Array, donors: Array, segments: Array, copies: int = 1) -> Bag:

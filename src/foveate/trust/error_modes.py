@@ -72,7 +72,10 @@ def reading(marks: Marks) -> Array:
     """Accuracy of the top segment alone, corrected for chance, shape (S,)."""
     top = marks["top"]
     classes = top.shape[1]
-    return np.clip((np.nanmean(top, 1) - 1 / classes) / (1 - 1 / classes), 0.0, 1.0)
+    count = (~np.isnan(top)).sum(1)
+    total = np.nan_to_num(top).sum(1)
+    mean = np.divide(total, count, out=np.full(len(top), np.nan), where=count > 0)
+    return np.clip((mean - 1 / classes) / (1 - 1 / classes), 0.0, 1.0)
 
 
 def estimate(marks: Marks) -> Array:

@@ -70,6 +70,7 @@ class Trust:
         attended: Mean prediction of g where attention is, by class of the bag, (C, C).
         unattended: The same where attention is not, (C, C).
         localisation: Measures against known relevance, None where none is known.
+        notes: What was recognised of a model from elsewhere, and what was not tested.
     """
 
     paradigm: str
@@ -93,6 +94,7 @@ class Trust:
     attended: list[list[float]]
     unattended: list[list[float]]
     localisation: dict[str, Any] | None
+    notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """As JSON holds it: numbers that do not exist are null."""
@@ -178,8 +180,7 @@ def examine(
     facts = [result.facts for result in results]
     verdicts = [judge(fact, tried) for fact in facts]
     scores = _scores(results)
-    sure = where is not None and where["bags"] >= FEW
-    whole = where["ft"]["all"]["mean"] if where and sure else mean_of(scores)
+    sure, whole = _whole_score(where, scores)
     model_scores = score(marks, tuple(list(classes).index(word) for word in absent))
     return Trust(
         paradigm=name or _name_of(paradigm),
@@ -203,6 +204,7 @@ def examine(
         attended=by_class(found.attended, found.y, len(classes)),
         unattended=by_class(found.unattended, found.y, len(classes)),
         localisation=where,
+        notes=subject.notes,
     )
 
 
@@ -233,6 +235,13 @@ def _localised(
         return {}, None
     values = bag_values(sight, sets, known)
     return values, summarised(values, sight, sets, known, classes)
+
+
+def _whole_score(where: dict[str, Any] | None, scores: Array) -> tuple[bool, float]:
+    """Whether FT was measured on enough bags, and FT of the whole, measured or estimated."""
+    if where is not None and where["bags"] >= FEW:
+        return True, float(where["ft"]["all"]["mean"])
+    return False, mean_of(scores)
 
 
 def _name_of(paradigm: str | Paradigm) -> str:
@@ -362,7 +371,9 @@ def _model(
 ) -> dict[str, Any]:
     """One model in a few numbers."""
     weight = marks["bags"][i]
-    accuracy = float(np.nansum(marks["accuracy"][i] * weight) / weight.sum())
+    known = ~np.isnan(marks["accuracy"][i])
+    right = float((np.nan_to_num(marks["accuracy"][i]) * weight).sum())
+    accuracy = right / float(weight[known].sum()) if known.any() else float("nan")
     measured = mean_of(values["ft"][i]) if values else None
     grade = grade_of(scores[i] if measured is None else measured)
     numbers: dict[str, Any] = {"score": float(scores[i]), "model_score": float(model_scores[i])}

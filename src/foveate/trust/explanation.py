@@ -11,7 +11,7 @@ likelihood averages probabilities. There it says what the attended segments say 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
@@ -45,11 +45,14 @@ class Explained:
         log_p: Log-probabilities of the classes, one row a member, shape (S, n, C).
         alpha: Attention, mean over members, one array (m_i,) a bag.
         evidence: Evidence e, mean over members, one array (m_i, C) a bag; empty unless asked for.
+        alone: Centred logits of each segment read as a bag of its own, mean over members, one array
+            (m_i, C) a bag; empty unless evidence is asked for.
     """
 
     log_p: Array
     alpha: list[Array]
     evidence: list[Array]
+    alone: list[Array] = field(default_factory=list)
 
     @property
     def p(self) -> Array:
@@ -85,6 +88,7 @@ def explain(
     log_p: list[Any] = [None] * len(bag)
     alpha: list[Array] = [np.empty(0)] * len(bag)
     evidence: list[Array] = [np.empty(0)] * len(bag) if with_evidence else []
+    alone = list(evidence)
     most = ELEMENTS // (prod(bag.segment_shape) * len(stack))
     for rows in group_by_length(lengths, most):
         x, mask = _segments(bag, rows, stack.dtype)
@@ -95,10 +99,11 @@ def explain(
             alpha[row] = weights[:, k].mean(0)[there].numpy()
             if with_evidence:
                 evidence[row] = said[0][:, k].mean(0)[there].numpy()
+                alone[row] = said[1][:, k].mean(0)[there].numpy()
         done += len(rows)
         if report is not None:
             report(done, len(bag))
-    return Explained(np.stack(log_p, 1), alpha, evidence)
+    return Explained(np.stack(log_p, 1), alpha, evidence, alone)
 
 
 def lengths_of(bag: Bag) -> Tensor:
@@ -118,7 +123,8 @@ def _looking(
             return rule.log_prob(focus.alpha, focus.h, model.g), alpha
         h, g = rule.classify_once(focus.h, model.g)
         alpha = rule.segment_weights(focus.alpha, h, g)
-        return rule.log_prob(focus.alpha, h, g), alpha, rule.evidence(focus.alpha, h, g)
+        evidence = rule.evidence(focus.alpha, h, g), rule.segment_logits(focus.alpha, h, g)
+        return rule.log_prob(focus.alpha, h, g), alpha, *evidence
 
     return look
 

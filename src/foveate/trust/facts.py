@@ -48,6 +48,7 @@ class ClassFacts:
         reasons: Why it cannot.
         needs: What would help.
         overfitted: Whether held-out loss rose while training loss fell.
+        reread: Whether bags were read again with segments hidden or added; if not, (c) is unknown.
     """
 
     name: str
@@ -79,6 +80,7 @@ class ClassFacts:
     reasons: tuple[str, ...] = field(default=())
     needs: tuple[str, ...] = field(default=())
     overfitted: bool = False
+    reread: bool = True
 
 
 def exact_interval(hits: float, bags: int, level: float = 0.95) -> Interval:

@@ -14,7 +14,8 @@ from foveate.metrics.ranks import from_the_top
 from foveate.trust.amount import Amount, amounts
 from foveate.trust.auditor import Audit
 from foveate.trust.class_evidence import Marks
-from foveate.trust.dependence import Dependence, dependence
+from foveate.trust.contextual import context_of
+from foveate.trust.dependence import Dependence, dependence, untested
 from foveate.trust.error_modes import estimate, flags_of
 from foveate.trust.facts import ClassFacts, exact_interval
 from foveate.trust.kinds import KIND_NAMES, Kinds, kind_of_segments, kinds
@@ -23,12 +24,10 @@ from foveate.trust.segment_evidence import masks
 from foveate.trust.stability import Stability, stability
 from foveate.trust.subject import Reading, Subject
 from foveate.trust.summaries import mean_of
-from foveate.trust.visibility import FEW, Visibility, reads_context, visibility
+from foveate.trust.visibility import FEW, Visibility, visibility
 from foveate.types import Array
 
 __all__ = ["ClassAnswers", "Questions", "ask"]
-
-CONTEXT_BAGS = 16  # read twice to see whether scores depend on the rest of a bag
 
 
 @dataclass(frozen=True)
@@ -110,9 +109,11 @@ def ask(
     q, size = questions, len(questions.classes)
     found = amounts(q.audit, q.classes, q.empty)
     assigned = kind_of_segments(q.bags, q.audit, size)
-    depends = dependence(q.subject, q.bags, q.sight, q.audit, q.order, size)
-    first = np.arange(min(CONTEXT_BAGS, len(q.bags[0])))
-    context = reads_context(q.subject.taken(first), q.bags[0], CONTEXT_BAGS)
+    if q.subject.rereadable:
+        depends = dependence(q.subject, q.bags, q.sight, q.audit, q.order, size)
+        context = context_of(q.subject, q.bags[0])
+    else:
+        depends, context = untested(size), None
     tops, before = _shared_tops(q)
     answers = []
     for c in range(size):
@@ -136,6 +137,7 @@ def ask(
             absent=c in q.empty,
             presence=found[c].presence,
             overfitted=q.overfitted,
+            reread=q.subject.rereadable,
             stability=stable.seeds if np.isnan(stable.epochs) else min(stable.seeds, stable.epochs),
             **_measured(q, c, values, known),
             **_looked(looks, found[c], several, seen),
@@ -214,6 +216,8 @@ def _looked(looks: Looking, amount: Amount, several: Kinds, seen: Visibility) ->
 
 def _dependent(depends: Dependence, c: int, empty: Sequence[int]) -> dict[str, Any]:
     """The facts of question (c); a class without right answers has none to change."""
+    if not depends.tested:
+        return {"removal": float("nan")}
     removal = depends.removal[c] - depends.removal_random[c]
     others = [v for k, v in enumerate(depends.overridden_by[c]) if k != c]
     return {

@@ -69,7 +69,7 @@ class Evidence(NamedTuple):
         second: s of the runner-up, the best segment beyond those that may be relevant; nan where a
             bag has none.
         last: s of the lowest segment.
-        said_by_top: The class that the top segment alone is read as.
+        said_by_top: The class that the top segment alone is read as; −1 where it is not known.
         runner_up: Class probabilities of the runner-up by itself, (S, n, C).
         attended: Mean prediction of g over segments, weighed by α, (S, n, C).
         unattended: The same, weighed by 1 − α, (S, n, C).
@@ -154,29 +154,35 @@ def evidence_of(
     top, none = _picked(seen.segment_p, order[..., 0]), lengths <= relevant
     lowest = np.take_along_axis(order, lengths[..., None] - 1, -1)[..., 0]
     beta = _of_class(np.log(np.maximum(seen.segment_p, 1e-300)), y[..., None])
-    agreed, chance = _agreement(seen.alpha, beta, there)
+    unknown = np.isnan(beta).any(-1)
+    agreed, chance = _agreement(seen.alpha, np.nan_to_num(beta), there)
     return Evidence(
         y=y,
         p=seen.p,
-        right=seen.p.argmax(-1) == y,
-        top_right=top.argmax(-1) == y,
-        mixed_right=seen.mixed.argmax(-1) == y,
-        even_right=np.where(np.isnan(seen.even).any(-1), np.nan, seen.even.argmax(-1) == y),
+        right=_right(seen.p, y),
+        top_right=_right(top, y),
+        mixed_right=_right(seen.mixed, y),
+        even_right=_right(seen.even, y),
         gap=np.abs(seen.mixed - top).sum(-1) / 2,
         entropy=relative_entropy(seen.alpha, there),
         top=seen.alpha.max(-1),
-        agreement=agreed,
+        agreement=np.where(unknown, np.nan, agreed),
         chance=chance,
-        correlation=spearman(seen.s, beta, there),
+        correlation=np.where(unknown, np.nan, spearman(seen.s, np.nan_to_num(beta), there)),
         first=_picked(seen.s, order[..., 0]),
         second=np.where(none, np.nan, _picked(seen.s, next_one)),
         last=_picked(seen.s, lowest),
-        said_by_top=top.argmax(-1),
+        said_by_top=np.where(np.isnan(top).any(-1), -1, top.argmax(-1)),
         runner_up=np.where(none[..., None], np.nan, _picked(seen.segment_p, next_one)),
         attended=_weighed(seen.alpha, seen.segment_p),
         unattended=_weighed(np.where(there, 1 - seen.alpha, 0.0), seen.segment_p),
         curves=_curves(subject, bags, seen, order, there),
     )
+
+
+def _right(p: Array, y: Array) -> Array:
+    """Whether the largest probability is the label's; nan where probabilities are not known."""
+    return np.where(np.isnan(p).any(-1), np.nan, p.argmax(-1) == y)
 
 
 def masks(bags: Sequence[Bag]) -> Array:
@@ -197,6 +203,9 @@ def _curves(
     subject: Subject, bags: Sequence[Bag], seen: Reading, order: Array, there: Array
 ) -> Curves:
     """Read every bag again with a growing share of its segments kept, and removed."""
+    if not subject.rereadable:
+        none = np.full((*there.shape[:2], len(SHARES)), np.nan)
+        return Curves(none, none, none, none)
     chance = random_order(there)
     shuffled = from_the_top(chance, chance, there)
     lengths = there.sum(-1)

@@ -43,9 +43,18 @@ class Reading(NamedTuple):
 
 
 class Subject(ABC):
-    """S models that read the same kind of bags: the contract of all evidence."""
+    """S models that read the same kind of bags: the contract of all evidence.
+
+    Attributes:
+        size: Number of models S.
+        notes: What was recognised or assumed about them, a sentence each.
+        rereadable: Whether bags can be read again with segments hidden or added; False for
+            attention from a table.
+    """
 
     size: int
+    notes: tuple[str, ...] = ()
+    rereadable: bool = True
 
     @abstractmethod
     def look(self, bags: Sequence[Bag]) -> Reading:
@@ -62,6 +71,19 @@ class Subject(ABC):
         Returns:
             Shape (S, K, n, C).
         """
+
+    def forced(self, bag: Bag, place: Array) -> Array:
+        """Class probabilities with all attention on one segment of each bag, inside its bag.
+
+        Args:
+            bag: One set for all members.
+            place: Which segment, shape (n,).
+
+        Returns:
+            Shape (S, n, C); nan where attention cannot be set.
+        """
+        del place
+        return np.full((self.size, len(bag), 1), np.nan)
 
     def taken(self, rows: Array) -> "Subject":
         """What reads the bags at ``rows``: the same models, unless each bag has its own."""
@@ -106,6 +128,13 @@ class Stacked(Subject):
     def reread(self, bags: Sequence[Bag], keep: Array) -> Array:
         parts = self._in_parts(bags, torch.from_numpy(np.ascontiguousarray(keep)), _reread)
         return np.concatenate([part[0] for part in parts], 2)
+
+    def forced(self, bag: Bag, place: Array) -> Array:
+        model = self.stack.model
+        if isinstance(model, FCAM) or hasattr(model, "model"):  # segments are read one by one
+            return super().forced(bag, place)
+        each = self.look([bag]).segment_p
+        return np.take_along_axis(each, place[None, :, None, None], 2)[:, :, 0]
 
     @torch.no_grad()
     def _in_parts(self, bags: Sequence[Bag], keep: Tensor | None, task: Any) -> list[list[Array]]:

@@ -15,6 +15,7 @@ tell, do not trust:
    segment that overturns 20 %: trust with care; 50 %: do not trust. A segment of a class that was
    declared to be empty that overturns half: do not trust. Answers of any class of which half change
    when one segment of a bag is repeated: trust with care.
+   Attention from a table alone, so that none of this can be tested: trust with care.
 4. Models that differ (agreement below .7), or only one model: trust with care.
 5. Less than half of the class's bags classified right: trust with care.
 
@@ -53,13 +54,13 @@ class Verdict:
 
     Args:
         grade: One of GRADES.
-        said: One sentence.
+        summary: One sentence.
         why: The evidence, a sentence each.
         next: What to do, a sentence each.
     """
 
     grade: Grade
-    said: str
+    summary: str
     why: tuple[str, ...] = ()
     next: tuple[str, ...] = ()
 
@@ -100,6 +101,12 @@ def _limits(facts: ClassFacts) -> Iterator[tuple[Grade, str]]:
     if facts.repeat_flips >= BROKEN:
         share = f"{100 * facts.repeat_flips:.0f} %"
         yield "trust with care", f"Repeating one segment of a bag overturns {share} of a class."
+    if not facts.reread:
+        yield (
+            "trust with care",
+            f"Whether answers of {name} depend on what is attended was not tested: the models were "
+            "not read again.",
+        )
     if np.isnan(facts.stability):
         yield "trust with care", "One model shows nothing about stability."
     elif facts.stability < STABLE:
@@ -168,11 +175,11 @@ def judge_all(verdicts: Sequence[Verdict], facts: Sequence[ClassFacts], value: f
     total = sum(f.bags for f, _ in counted)
     most = bool(unjudged) and 2 * sum(f.bags for f, _ in unjudged) >= total
     if not judged or (most and not bad):
-        reasons = tuple(v.said for _, v in rows)
+        reasons = tuple(v.summary for _, v in rows)
         steps = [step for _, v in (unjudged or rows) for step in v.next]
         text = "Nothing can be said of where these models look."
         if unjudged:
-            text = f"{text[:-1]}: {unjudged[0][1].said}"
+            text = f"{text[:-1]}: {unjudged[0][1].summary}"
         return Verdict("cannot tell", text, reasons, tuple(dict.fromkeys(steps)))
     grade = max((v.grade for _, v in judged), key=GRADES.index)
     if grade == "trust" and unjudged:
@@ -182,7 +189,7 @@ def judge_all(verdicts: Sequence[Verdict], facts: Sequence[ClassFacts], value: f
     )
     text = _whole_sentence(grade, value, [f.name for f, _ in worst])
     steps = [step for _, v in worst for step in v.next]
-    why = tuple(v.said for _, v in worst) if grade != "trust" else ()
+    why = tuple(v.summary for _, v in worst) if grade != "trust" else ()
     return Verdict(grade, text, why, tuple(dict.fromkeys(steps)))
 
 
@@ -282,7 +289,10 @@ def _numbers(facts: ClassFacts) -> tuple[str, ...]:
             f"Estimated FT {100 * facts.estimate:.0f} % [{100 * facts.low:.0f}, "
             f"{100 * facts.high:.0f}], chance {100 * facts.chance:.0f} %."
         )
-    lines.append(f"Accuracy {100 * facts.accuracy:.0f} % on {facts.bags} bags.")
+    if np.isnan(facts.accuracy):
+        lines.append(f"{facts.bags} bags; what the models answer is not known.")
+    else:
+        lines.append(f"Accuracy {100 * facts.accuracy:.0f} % on {facts.bags} bags.")
     return tuple(lines)
 
 

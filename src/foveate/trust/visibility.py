@@ -3,15 +3,13 @@
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
-from foveate.bags.bag import Bag
 from foveate.trust.amount import Amount
 from foveate.trust.auditor import Audit
+from foveate.trust.contextual import Context
 from foveate.trust.looking import Looking
-from foveate.trust.subject import Subject
 
-__all__ = ["FEW", "Visibility", "reads_context", "visibility"]
+__all__ = ["FEW", "Visibility", "visibility"]
 
 FEW = 15  # bags of a class below which nothing is estimated
 COVER = 0.7  # least share of bags in which the auditor must see evidence
@@ -35,7 +33,7 @@ class Visibility:
         auditor_accuracy: Accuracy of the label from single segments, mean over classes.
         model_accuracy: Accuracy of the models, mean over classes.
         group_drop: Fall of the auditor's accuracy when whole groups are held out, None if unknown.
-        context: Whether scores of a segment depend on the others of its bag.
+        context: Whether segments see each other before attention; None where not tested.
         reasons: Why it may not be believed, a sentence each.
         needs: What would help, a sentence each.
     """
@@ -48,7 +46,7 @@ class Visibility:
     auditor_accuracy: float
     model_accuracy: float
     group_drop: float | None
-    context: bool
+    context: bool | None
     reasons: tuple[str, ...]
     needs: tuple[str, ...]
 
@@ -62,7 +60,7 @@ def visibility(
     *,
     model_accuracy: float,
     labels: bool = False,
-    context: bool = False,
+    context: Context | None = None,
 ) -> Visibility:
     """Whether the auditor sees the evidence of class c.
 
@@ -74,7 +72,7 @@ def visibility(
         looks: Question (b).
         model_accuracy: Of the examined models, mean over classes.
         labels: Whether other labels of the bags were explained away.
-        context: Whether scores of a segment depend on the others of its bag.
+        context: What segments know of the others of their bag; None where it was not tested.
     """
     accuracy = float(np.nanmean(audit.bag_accuracy))
     checks = _data_checks(audit, c, name, amount, looks, labels=labels)
@@ -89,7 +87,7 @@ def visibility(
         auditor_accuracy=accuracy,
         model_accuracy=model_accuracy,
         group_drop=audit.group_drop,
-        context=context,
+        context=None if context is None else context.contextual,
         reasons=tuple(reason for reason, _ in failed),
         needs=tuple(dict.fromkeys(need for _, need in failed)),
     )
@@ -128,7 +126,7 @@ def _data_checks(
 
 
 def _model_checks(
-    audit: Audit, name: str, model_accuracy: float, accuracy: float, *, context: bool
+    audit: Audit, name: str, model_accuracy: float, accuracy: float, *, context: Context | None
 ) -> list[tuple[bool, str, str]]:
     """What single segments cannot show: whether it does, why, what would help."""
     drop = audit.group_drop
@@ -147,31 +145,8 @@ def _model_checks(
             "Give bags of every class from more groups.",
         ),
         (
-            context,
-            "Scores of a segment depend on the rest of its bag, so that the top segment may stand "
-            "for others.",
+            context is not None and context.contextual,
+            "" if context is None else context.sentence,
             mark,
         ),
     ]
-
-
-def reads_context(subject: Subject, bag: Bag, most: int = 16) -> bool:
-    """Whether scores change when half of a bag's segments are not there.
-
-    Args:
-        subject: The models.
-        bag: Bags that they read.
-        most: How many are read.
-    """
-    few = bag.take(slice(0, most))
-    half = max(1, few.m // 2)
-    x = few.x
-    mask = torch.ones(few.shape, dtype=torch.bool) if few.mask is None else few.mask
-    short = mask.clone()
-    short[:, half:] = False
-    short |= mask & ~short.any(1, keepdim=True)  # bags without a segment in the first half
-    whole = subject.look([few]).s
-    part = subject.look([Bag(x, few.y, None, short)]).s
-    kept = np.broadcast_to(short.numpy(), whole.shape)
-    scale = float(np.abs(whole[kept]).max()) + 1e-9
-    return bool(np.abs(whole[kept] - part[kept]).max() / scale > 1e-3)

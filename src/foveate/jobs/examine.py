@@ -1,0 +1,180 @@
+"""``foveate.examine``: whether the attention of any model can be trusted."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from foveate.errors import FoveateError
+
+if TYPE_CHECKING:
+    from foveate.bags.bag import Bag
+    from foveate.io.collection import Collection
+    from foveate.trust.calling import Adjacency
+    from foveate.trust.examine import Trust
+    from foveate.trust.external import AttentionOutput, OutputKind
+    from foveate.types import Array
+
+__all__ = ["examine"]
+
+
+class _Labelled(NamedTuple):
+    """Labelled bags with what is known of them."""
+
+    bag: Any
+    classes: Sequence[str]
+    known: Any = None
+    ids: Sequence[str] | None = None
+
+
+def examine(
+    model: Any,
+    bags: "Bag | Sequence[Bag] | Collection | None" = None,
+    *,
+    classes: Sequence[str] | None = None,
+    paradigm: str | None = None,
+    known: Any = None,
+    absent: Sequence[str] = (),
+    relevant: int | None = None,
+    evidence: str | Mapping[str, str] | None = None,
+    more: "Bag | None" = None,
+    labels: "Array | None" = None,
+    ids: Sequence[str] | None = None,
+    adjacency: "Adjacency | None" = None,
+    attention: "AttentionOutput | None" = None,
+    outputs: "OutputKind | None" = None,
+    seed: int | None = None,
+    probe: bool = True,
+) -> "Trust":
+    """Say whether the attention of a model can be trusted, from held-out labelled bags.
+
+    Args:
+        model: A module or function that returns answers and attention, as
+            ``model(x, mask, alpha=None) -> (logits, scores)`` or in any form that
+            :mod:`foveate.trust.external` recognises; several of one kind (seeds) as a list; a model
+            of this library, a stack, a record of :func:`foveate.fit`, a
+            :class:`~foveate.FocusClassifier`, or the directory of a run.
+        bags: Labelled bags that the model was not trained on; of a run, its own held-out bags
+            unless given.
+        classes: Names of the classes; numbers unless given.
+        paradigm: Of models of this library, whose inference is theirs ("soft" unless given); of a
+            run, which of its paradigms (the one it chose unless given).
+        known: Which bags' relevance is known, boolean (n,).
+        absent: Classes that mean that nothing is there; inferred unless given.
+        relevant: How many segments of a bag may be evidence; inferred unless given.
+        evidence: Which kind of evidence is meant, "A" or "B", where there are two.
+        more: Further labelled bags that the auditor may learn from, such as the training bags.
+        labels: Labels known of the bags beside their class, boolean (n, L).
+        ids: Names of the bags.
+        adjacency: For graph models, a function from segments (B, m, …) and mask (B, m) to links
+            (B, m, m).
+        attention: "scores" or "weights": whether attention is normalised; recognised unless given.
+        outputs: "logits" or "probabilities"; recognised unless given.
+        seed: Set before every call of a model that draws random numbers.
+        probe: Whether to fit a fresh probe on what is not attended.
+
+    Example:
+        >>> import torch
+        >>> def model(x, mask):
+        ...     s = 9 * x[..., 0].masked_fill(~mask, -torch.inf)
+        ...     return (s.softmax(1) * (x[..., 0] - 2)).sum(1), s
+        >>> y = torch.arange(200) % 2
+        >>> x = torch.randn(200, 6, 2, generator=torch.Generator().manual_seed(0))
+        >>> x[:, 2, 0] += 5.0 * y
+        >>> from foveate import Bag
+        >>> trust = examine(model, Bag(x, y), probe=False)
+        >>> trust.by_class[1]["verdict"]["grade"]
+        'trust with care'
+    """
+    from foveate.trust.examine import examine as examine_subject
+
+    options: dict[str, Any] = {
+        "absent": absent, "relevant": relevant, "evidence": evidence, "more": more,
+        "labels": labels, "probe": probe,
+    }  # fmt: skip
+    if isinstance(model, str | Path) or hasattr(model, "manifest"):
+        return _examine_run(model, bags, paradigm, options)
+    given = _labelled(bags, classes, known, ids)
+    subject, rule, given = _subject(
+        model, paradigm, given,
+        {"adjacency": adjacency, "attention": attention, "outputs": outputs, "seed": seed},
+    )  # fmt: skip
+    options |= {"known": given.known, "ids": given.ids}
+    name = rule if paradigm or not hasattr(subject, "readers") else type(_first(model)).__name__
+    return examine_subject(subject, rule, given.bag, given.classes, name=name, **options)
+
+
+def _labelled(bags: Any, classes: Sequence[str] | None, known: Any, ids: Any) -> _Labelled:
+    from foveate.bags.bag import Bag
+    from foveate.io.collection import Collection
+
+    if isinstance(bags, Collection):
+        if not bags.labelled:
+            raise FoveateError("bags must have labels to examine a model on them")
+        marked = None if bags.known is None else bags.known.numpy()
+        return _Labelled(bags.bag, classes or bags.classes, marked, bags.ids)
+    if bags is None:
+        raise FoveateError("labelled bags are needed: examine(model, bags)")
+    sets = [bags] if isinstance(bags, Bag) else list(bags)
+    if not sets or not all(isinstance(bag, Bag) for bag in sets):
+        raise FoveateError("bags must be a foveate.Bag, a list of them, or what read_bags returns")
+    count = max(int(bag.y.max()) for bag in sets) + 1
+    names = tuple(classes) if classes else tuple(str(c) for c in range(max(2, count)))
+    return _Labelled(bags, names, known, ids)
+
+
+def _subject(
+    model: Any, paradigm: str | None, given: _Labelled, options: dict[str, Any]
+) -> tuple[Any, str, _Labelled]:
+    """What is examined, the paradigm that reads it, and the bags as it reads them."""
+    from foveate.models.focus import AttentionModel
+    from foveate.training.stack import Stack
+    from foveate.trust.external import External
+    from foveate.trust.subject import Subject
+    from foveate.userdata.estimator import FocusClassifier
+
+    if isinstance(model, FocusClassifier):
+        prepared = given._replace(bag=model.prepared(given.bag))
+        if given.classes == tuple(str(c) for c in range(len(given.classes))):
+            prepared = prepared._replace(classes=tuple(str(c) for c in model.classes_))
+        return model.examined(), model.paradigm, prepared
+    if hasattr(model, "trained"):
+        return model.trained, paradigm or model.meta.get("paradigm", "soft"), given
+    first = _first(model)
+    if isinstance(model, Subject | Stack) or isinstance(first, AttentionModel):
+        return model, paradigm or "soft", given
+    sets = [given.bag] if not isinstance(given.bag, list | tuple) else given.bag
+    subject = External(model, sets[0], **options)
+    classes = subject.readers[0].classes
+    if classes != len(given.classes):
+        raise FoveateError(
+            f"the model answers for {classes} classes, but the bags have {len(given.classes)}: "
+            f"{', '.join(given.classes)}"
+        )
+    return subject, "soft", given
+
+
+def _first(model: Any) -> Any:
+    return model[0] if isinstance(model, list | tuple) and model else model
+
+
+def _examine_run(run: Any, bags: Any, paradigm: str | None, options: dict[str, Any]) -> "Trust":
+    """The chosen paradigm of a finished race or fit, on its held-out bags."""
+    from foveate.jobs.job import open_trained
+    from foveate.records.runs import open_run
+    from foveate.trust.examine import examine as examine_subject
+
+    if bags is not None:
+        raise FoveateError(
+            "a run is examined on its held-out bags; for others use 'foveate trust RUN --data FILE'"
+        )
+    opened = open_run(Path(run)) if isinstance(run, str | Path) else run
+    job = open_trained(opened)
+    names = list(job.model_records(opened))
+    chosen = paradigm or opened.manifest.get("chosen") or names[0]
+    if chosen not in names:
+        raise FoveateError(f"{opened.path} has no paradigm '{chosen}'; it has {', '.join(names)}")
+    part = next(iter(job.trained_parts(opened, [chosen], None, None)))
+    options = {**options, "more": options["more"] or part.more, "known": part.known}
+    return examine_subject(
+        part.models, part.name, part.bags, part.classes, ids=part.ids, name=part.name, **options
+    )

@@ -1,0 +1,271 @@
+"""How a module from elsewhere is called, and which of its outputs are answers and attention.
+
+A module is run on a few bags of two lengths. What grows with the length is attention, what does not
+is the answer. Modules without a mask read bags of equal length together, without padding; modules
+that read one bag at a time read them one by one.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from foveate.errors import FoveateError
+from foveate.trust.forcing import PoolingRecorder, has_pooling
+
+__all__ = ["Adjacency", "Call", "chain", "complete", "how_to_call"]
+
+Adjacency = Callable[[Tensor, Tensor], Tensor]
+"""From segments (B, m, …) and mask (B, m) to the links between segments, shape (B, m, m)."""
+
+MASKS = {"mask": True, "attn_mask": True, "attention_mask": True}
+PADDINGS = {"key_padding_mask": False, "padding_mask": False, "src_key_padding_mask": False}
+FLAGS = (
+    "return_att", "return_attention", "return_attn", "return_attention_weights", "need_weights",
+    "output_attentions", "return_weights", "return_inst_cam", "return_inst_pred", "return_cam",
+)  # fmt: skip
+LOGIT_NAMES = ("logits", "logit", "y_pred", "bag_logits", "output", "prob", "y_prob")
+ATTENTION_NAMES = ("attention", "attn", "att", "alpha", "scores", "weights", "a", "a_raw")
+LENGTHS = (5, 7)  # of the bags on which outputs are recognised
+
+
+def chain(x: Tensor, mask: Tensor) -> Tensor:
+    """Links between neighbours in the order of segments, normalised by degrees, (B, m, m)."""
+    place = torch.arange(x.shape[1])
+    near = (place[:, None] - place[None]).abs() == 1
+    return _normalised(near & mask[:, :, None] & mask[:, None], x.dtype)
+
+
+def complete(x: Tensor, mask: Tensor) -> Tensor:
+    """Links between all segments of a bag, normalised by degrees, shape (B, m, m)."""
+    other = ~torch.eye(x.shape[1], dtype=torch.bool)
+    return _normalised(other & mask[:, :, None] & mask[:, None], x.dtype)
+
+
+def _normalised(links: Tensor, dtype: torch.dtype) -> Tensor:
+    degree = links.sum(-1).clamp_min(1).to(dtype).rsqrt()
+    return links.to(dtype) * degree[:, :, None] * degree[:, None]
+
+
+@dataclass(frozen=True)
+class Call:
+    """How a model is called, and where answers and attention are in its outputs.
+
+    Args:
+        model: The model.
+        mask: Name of its mask argument and whether True means that a segment exists.
+        arguments: Further keywords.
+        adjacency: Links between segments, where the model takes ``adj``.
+        single: Whether it reads one bag (m, …) at a time.
+        answer: Which output holds the answers.
+        attention: Which output holds attention; None if ``nn.MultiheadAttention`` computes it.
+        axis: The axis of segments in that output, from the end.
+    """
+
+    model: Callable[..., Any]
+    mask: tuple[str, bool] | None = None
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    adjacency: Adjacency | None = None
+    single: bool = False
+    answer: int = 0
+    attention: int | None = 1
+    axis: int = -1
+
+    def run(self, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Answers (B, C) or (B, 1), and attention (B, K, m), as the model gives them."""
+        if self.mask is not None:
+            return self._padded(x, mask)
+        lengths = mask.sum(1)
+        if bool((lengths == mask.shape[1]).all()):
+            return self._whole(x, mask)
+        answers: dict[int, Tensor] = {}
+        found: list[tuple[Tensor, Tensor, Tensor]] = []
+        order = (~mask).int().argsort(dim=1, stable=True)  # segments that exist come first
+        for length in lengths.unique().tolist():
+            rows = (lengths == length).nonzero().flatten()
+            places = order[rows, :length]
+            short = x[rows[:, None], places]
+            answer, attention = self._whole(short, torch.ones_like(places, dtype=torch.bool))
+            answers |= {int(row): part for row, part in zip(rows, answer, strict=True)}
+            found.append((rows, places, attention))
+        whole = found[0][2].new_zeros(len(x), found[0][2].shape[1], mask.shape[1])
+        for rows, places, attention in found:
+            index = places[:, None].expand(-1, attention.shape[1], -1)
+            whole[rows] = whole[rows].scatter(2, index, attention)
+        return torch.stack([answers[row] for row in range(len(x))]), whole
+
+    def _padded(self, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        assert self.mask is not None
+        name, exists = self.mask
+        return self._outputs({name: mask if exists else ~mask}, x, mask)
+
+    def _whole(self, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        if not self.single:
+            return self._outputs({}, x, mask)
+        parts = [self._outputs({}, x[i : i + 1], mask[i : i + 1]) for i in range(len(x))]
+        return torch.cat([part[0] for part in parts]), torch.cat([part[1] for part in parts])
+
+    def _outputs(self, keywords: dict[str, Any], x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        outputs, pooled = self.outputs(keywords, x, mask)
+        answer = outputs[self.answer][1].reshape(len(x), -1)
+        if self.attention is None:
+            assert pooled is not None
+            return answer, pooled[:, None]
+        return answer, _rows(outputs[self.attention][1], len(x), self.axis)
+
+    def outputs(
+        self, keywords: dict[str, Any], x: Tensor, mask: Tensor
+    ) -> tuple[list[tuple[str, Tensor]], Tensor | None]:
+        """All tensors that the model returns, by name, and attention of a pooling layer."""
+        if self.adjacency is not None:
+            keywords = {**keywords, "adj": self.adjacency(x, mask)}
+        segments = x[0] if self.single else x
+        with torch.enable_grad() if "return_cam" in self.arguments else torch.no_grad():
+            if self.attention is not None:
+                return _flat(self.model(segments, **keywords, **self.arguments)), None
+            with PoolingRecorder() as recorder:
+                result = self.model(segments, **keywords, **self.arguments)
+        return _flat(result), recorder.alpha
+
+
+def how_to_call(model: Callable[..., Any], x: Tensor, adjacency: Adjacency | None = None) -> Call:
+    """How a model is called, from its signature and a few trial runs.
+
+    Args:
+        model: A module, or a function.
+        x: Some segments, shape (B, m, …), for the trial runs.
+        adjacency: Links between segments, for models that take ``adj``.
+    """
+    forward = model.forward if isinstance(model, nn.Module) else model
+    names = list(inspect.signature(forward).parameters)
+    known = {**MASKS, **PADDINGS}
+    mask = next(((name, known[name]) for name in names if name in known), None)
+    flag = next((name for name in FLAGS if name in names), None)
+    if "adj" in names and adjacency is None:
+        raise FoveateError(
+            f"{_name(model)} reads a graph: give adjacency=, a function from segments and mask to "
+            "links (B, m, m); foveate.trust.calling has chain and complete"
+        )
+    call = Call(model, mask, {flag: True} if flag else {}, adjacency if "adj" in names else None)
+    trials = [call, replace(call, single=True, mask=None)]
+    problems = []
+    for trial in trials:
+        try:
+            return _recognised(trial, x)
+        except FoveateError:
+            raise
+        except Exception as error:  # whatever another library raises for inputs it cannot read
+            problems.append(f"{type(error).__name__}: {error}")
+    shape = tuple(x[:1, : LENGTHS[0]].shape)
+    raise FoveateError(f"{_name(model)} cannot read bags of shape {shape}: {problems[0][:200]}")
+
+
+def _recognised(call: Call, x: Tensor) -> Call:
+    """The same call with the places of answers and attention in its outputs."""
+    size = 1 if call.single else 3
+    shapes: list[list[tuple[int, ...]]] = []
+    pooling = isinstance(call.model, nn.Module) and has_pooling(call.model)
+    probe = replace(call, attention=None) if pooling else call
+    for m in LENGTHS:
+        rows = _trial(x, size, m)
+        there = torch.ones(rows.shape[:2], dtype=torch.bool)
+        keywords = {} if call.mask is None else {call.mask[0]: there == call.mask[1]}
+        outputs, pooled = probe.outputs(keywords, rows, there)
+        shapes.append([tuple(value.shape) for _, value in outputs])
+    names = [name for name, _ in outputs]
+    grows = [i for i in range(len(names)) if _attention_like(shapes, i, size)]
+    fixed = [i for i in range(len(names)) if _answer_like(outputs[i][1], shapes, i, size)]
+    answer = _preferred(fixed, names, LOGIT_NAMES)
+    if answer is None:
+        listed = ", ".join(str(shape) for shape in shapes[0]) or "nothing"
+        raise FoveateError(
+            f"{_name(call.model)} must return answers of shape (bags, classes); for {size} bags of "
+            f"{LENGTHS[0]} segments it returned {listed}"
+        )
+    attention = _preferred(grows, names, ATTENTION_NAMES)
+    if attention is None and (not pooling or pooled is None or pooled.shape[-1] != LENGTHS[1]):
+        raise FoveateError(
+            f"{_name(call.model)} returns no attention: a tensor with one number for each segment "
+            f"is needed, beside the answers of shape {shapes[0][answer]}"
+        )
+    axis = -1 if attention is None else _axis(shapes[0][attention], shapes[1][attention])
+    return replace(call, answer=answer, attention=attention, axis=axis)
+
+
+def _axis(short: tuple[int, ...], long: tuple[int, ...]) -> int:
+    """The axis that grows with the bag, from the end."""
+    different = [s != t for s, t in zip(short, long, strict=True)]
+    return different.index(True) - len(short)
+
+
+def _trial(x: Tensor, size: int, m: int) -> Tensor:
+    """Bags of m segments, taken from those that are given, repeated where there are too few."""
+    rows = x.flatten(0, 1)
+    index = torch.arange(size * m) % len(rows)
+    return rows[index].unflatten(0, (size, m))
+
+
+def _attention_like(shapes: list[list[tuple[int, ...]]], i: int, size: int) -> bool:
+    """Whether an output has one axis that grows with the bag, and few others."""
+    short, long = shapes[0][i], shapes[1][i]
+    if len(short) != len(long) or short == long:
+        return False
+    if sum(s != t for s, t in zip(short, long, strict=True)) != 1:
+        return False
+    axis = _axis(short, long)
+    if (short[axis], long[axis]) != LENGTHS:
+        return False
+    rest = [s for a, s in enumerate(short) if a != axis + len(short)]
+    if size > 1 and (not rest or rest[0] != size):
+        return False
+    return len(rest) <= 3
+
+
+def _answer_like(value: Tensor, shapes: list[list[tuple[int, ...]]], i: int, size: int) -> bool:
+    """Whether an output has one row a bag, whatever its length."""
+    short, long = shapes[0][i], shapes[1][i]
+    if short != long or not value.is_floating_point():
+        return False
+    if size == 1:
+        return value.numel() >= 1 and len([s for s in short if s > 1]) <= 1
+    return short == (size,) or (len(short) == 2 and short[0] == size)
+
+
+def _preferred(places: list[int], names: list[str], known: tuple[str, ...]) -> int | None:
+    """The output with a usual name, else the first."""
+    for name in known:
+        for i in places:
+            if names[i].lower() == name:
+                return i
+    return places[0] if places else None
+
+
+def _rows(value: Tensor, n: int, axis: int) -> Tensor:
+    """Attention as (B, K, m): K heads or classes."""
+    last = value.detach().movedim(axis, -1)
+    return last.reshape(n, -1, last.shape[-1])
+
+
+def _flat(result: Any, name: str = "") -> list[tuple[str, Tensor]]:
+    """All tensors of nested tuples and dicts, with the names that dicts give."""
+    if isinstance(result, Tensor):
+        return [(name, result)]
+    if isinstance(result, Mapping):
+        return [pair for key, value in result.items() for pair in _flat(value, str(key))]
+    if isinstance(result, tuple | list):
+        return [pair for value in result for pair in _flat(value, name)]
+    return []
+
+
+def _name(model: Callable[..., Any]) -> str:
+    return (
+        type(model).__name__
+        if isinstance(model, nn.Module)
+        else getattr(model, "__name__", type(model).__name__)
+    )
+
+
+ADJACENCIES: dict[Literal["chain", "complete"], Adjacency] = {"chain": chain, "complete": complete}
