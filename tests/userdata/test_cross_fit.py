@@ -45,11 +45,15 @@ def test_every_bag_is_held_out_once_and_groups_are_undivided():
             groups = set(collection.bag.group[rows].tolist())
             training = folds.training(repeat, k)
             assert not groups & set(collection.bag.group[training].tolist())
-            inner = folds.validation(repeat, k, y)
-            assert min(np.bincount(y[training][inner])) >= FEWEST_INNER
-            inside = set(collection.bag.group[training[inner]].tolist())
-            rest = np.delete(training, inner)
-            assert not inside & set(collection.bag.group[rest].tolist())
+            members = folds.validation(repeat, k, y, 6)
+            together = np.concatenate([rows.numpy() for rows in members[:5]])
+            assert sorted(together.tolist()) == list(range(len(training)))
+            assert members[5].tolist() == members[0].tolist()
+            for inner in members:
+                assert min(np.bincount(y[training][inner])) >= FEWEST_INNER
+                inside = set(collection.bag.group[training[inner]].tolist())
+                rest = np.delete(training, inner)
+                assert not inside & set(collection.bag.group[rest].tolist())
     assert (folds.fold[0] != folds.fold[1]).any()
 
 

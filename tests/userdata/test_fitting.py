@@ -10,8 +10,7 @@ from sklearn.metrics import balanced_accuracy_score, log_loss
 
 from foveate.errors import FoveateError
 from foveate.jobs.fit import resume_fit, start_fit
-from foveate.records.checkpoint import load_checkpoint
-from foveate.records.record import Record
+from foveate.records.record import Record, load_checkpoint
 from foveate.records.runs import open_run
 from foveate.report.pages.fit import fit_page
 from foveate.training.evaluation import read

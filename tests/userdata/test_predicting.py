@@ -10,6 +10,7 @@ from foveate.errors import FoveateError
 from foveate.jobs.fit import start_fit
 from foveate.metrics.calibration import calibrated
 from foveate.training.evaluation import read
+from foveate.trust.segment_maps import MAP_KINDS
 from foveate.userdata.ensemble import load_fitted
 from foveate.userdata.export import run_onnx
 from foveate.userdata.predict import answer, bags_table, segments_table, write_table
@@ -45,9 +46,10 @@ def test_a_row_a_bag(answered):
         assert table["top_attention"][i] == alpha.max()
 
 
-def test_a_row_a_segment(answered):
+@pytest.mark.parametrize("kind", MAP_KINDS)
+def test_a_row_a_segment(answered, kind):
     fitted, new, found = answered
-    table = segments_table(fitted, new, found).to_pydict()
+    table = segments_table(fitted, new, found, kind=kind).to_pydict()
     at = 0
     for i, name in enumerate(new.ids):
         m = int(new.bag.mask[i].sum())
@@ -56,9 +58,11 @@ def test_a_row_a_segment(answered):
         assert table["bag"][rows] == [name] * m
         assert table["segment"][rows] == list(range(m))
         np.testing.assert_array_equal(table["attention"][rows], found.explained.alpha[i])
-        evidence = found.explained.evidence[i][:, 1]
-        np.testing.assert_array_equal(table["evidence_yes"][rows], evidence)
-        order = sorted(range(m), key=lambda j: -found.explained.alpha[i][j])
+        evidence = found.explained.alone if kind == "evidence" else found.explained.evidence
+        np.testing.assert_array_equal(table["evidence_yes"][rows], evidence[i][:, 1])
+        ranked = evidence[i][:, found.p[i].argmax()]
+        ranked = found.explained.alpha[i] if kind == "attention" else ranked
+        order = sorted(range(m), key=lambda j: -ranked[j])
         assert [table["rank"][rows][j] for j in order] == list(range(1, m + 1))
     assert at == len(table["bag"])
     assert sum(table["attention"]) == pytest.approx(len(new), abs=1e-4)

@@ -17,8 +17,7 @@ from foveate.errors import FoveateError
 from foveate.io.collection import Collection
 from foveate.metrics.calibration import calibrated, temperature
 from foveate.metrics.faults import diverged, divergence
-from foveate.records.checkpoint import save_checkpoint
-from foveate.records.record import Record, save_arrays
+from foveate.records.record import Record, save_arrays, save_checkpoint
 from foveate.records.runs import Run
 from foveate.training.loop import fit
 from foveate.training.plan import Plan
@@ -27,7 +26,7 @@ from foveate.userdata.baselines import BASELINES, MEAN, cross_fit_baselines
 from foveate.userdata.ensemble import BASELINE_PART, MIXTURE, open_ensemble, part_name
 from foveate.userdata.estimator import balanced, training_rule, usual_epochs
 from foveate.userdata.fitted import WEIGHTS, build_model
-from foveate.userdata.folds import Folds, draw_cross_fit, load_folds, save_folds
+from foveate.userdata.folds import Folds, draw_cross_fit, resumed_folds, save_folds
 from foveate.userdata.gallery import pick_gallery_bags, save_gallery
 from foveate.userdata.mixture import cross_calibrate, cross_mix, mix, mixture_weights
 from foveate.userdata.procedure import CHECKPOINT, Procedure, collection_sizes, prepare_bags
@@ -62,8 +61,11 @@ class CrossFit(Procedure):
             raise FoveateError(
                 f"--threshold is for two classes, {collection.source} has {len(collection.classes)}"
             )
-        stored = None if folder is None else load_folds(folder)
-        self.folds: Folds = stored or draw_cross_fit(collection, settings)
+        self.folds: Folds = (
+            draw_cross_fit(collection, settings)
+            if folder is None
+            else resumed_folds(folder, collection, settings)
+        )
         rows = torch.from_numpy(self.folds.rows)
         self.preparation, whole = prepare_bags(collection, settings, rows, progress)
         self.bags, self.test = whole.take(rows), whole.take(torch.from_numpy(self.folds.test))
@@ -102,7 +104,7 @@ class CrossFit(Procedure):
         settings, folds, y = self.settings, self.folds, self.bags.y.numpy()
         train = self.bags.take(torch.from_numpy(folds.training(repeat, fold)))
         held_out = self.bags.take(torch.from_numpy(folds.held_out(repeat, fold)))
-        inner = folds.validation(repeat, fold, y) if settings.patience else None
+        inner = folds.validation(repeat, fold, y, settings.seeds) if settings.patience else None
         kind = None if settings.class_weight == "none" else settings.class_weight
         weights = balanced(train.y.numpy(), len(self.preparation.classes), kind)
         record = fit(

@@ -10,7 +10,7 @@ from torch import Tensor
 from foveate.bags.bag import Bag
 from foveate.errors import FoveateError
 from foveate.metrics.calibration import calibrated
-from foveate.records.checkpoint import load_checkpoint
+from foveate.records.record import load_checkpoint
 from foveate.records.runs import Run, open_run
 from foveate.trust.explanation import Explained
 from foveate.types import Array, PartProgress
@@ -95,15 +95,23 @@ class Ensemble(FittedModel):
             sum(w * part.alpha[i] for w, part in zip(shares, parts, strict=True))
             for i in range(len(bag))
         ]
-        evidence = []
-        if with_evidence:
-            linear = self._linear_evidence(bag)
-            evidence = [
-                self.weights[-1] * linear[i]
-                + sum(w * part.evidence[i] for w, part in zip(self.weights, parts, strict=False))
-                for i in range(len(bag))
-            ]
-        return Explained(np.log(np.maximum(mixed, 1e-300))[None], alpha, evidence)
+        log_p = np.log(np.maximum(mixed, 1e-300))[None]
+        if not with_evidence:
+            return Explained(log_p, alpha, [])
+        linear, first = self._linear_logits(bag), int(self.preparation.null)
+        shared = [logits / (len(logits) - first) for logits in linear]
+        evidence = self._mixed([part.evidence for part in parts], shared)
+        return Explained(
+            log_p, alpha, evidence, self._mixed([part.alone for part in parts], linear)
+        )
+
+    def _mixed(self, parts: Sequence[list[Array]], linear: list[Array]) -> list[Array]:
+        """The mean of segments' logits over all parts by their weights, (m_i, C) per bag."""
+        every = [*parts, linear]
+        return [
+            sum(w * part[i] for w, part in zip(self.weights, every, strict=True))
+            for i in range(len(linear))
+        ]
 
     def _linear_probabilities(self, bag: Bag) -> Array:
         x = pooled(bag, self.preparation, BASELINES[MEAN])
@@ -111,16 +119,15 @@ class Ensemble(FittedModel):
         p = np.mean([model.probabilities(x) for model in models], 0)
         return calibrated(p, self.linear_temperature)
 
-    def _linear_evidence(self, bag: Bag) -> list[Array]:
-        """Centred logits that each segment adds to the mean, one array (m_i, C) per bag."""
+    def _linear_logits(self, bag: Bag) -> list[Array]:
+        """Centred logits, without intercept, of each segment alone, one array (m_i, C) per bag."""
         weight = self._linear_arrays()[0].mean(0)
         weight = weight - weight.mean(0)
-        first, evidence = int(self.preparation.null), []
+        first, logits = int(self.preparation.null), []
         for row in range(len(bag)):
-            x = segment_features(bag, row, self.preparation)
-            own = x @ weight.T / len(x)
-            evidence.append(np.concatenate([np.zeros((first, len(weight))), own]))
-        return evidence
+            own = segment_features(bag, row, self.preparation) @ weight.T
+            logits.append(np.concatenate([np.zeros((first, len(weight))), own]))
+        return logits
 
     def _linear_arrays(self) -> tuple[Array, Array]:
         weight, bias = self.linear

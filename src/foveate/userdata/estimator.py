@@ -22,6 +22,7 @@ from foveate.models.nets import Pair, pair
 from foveate.models.null_segment import NullSegment, add_null_segment
 from foveate.training.loop import fit
 from foveate.trust.explanation import Explained, explain
+from foveate.trust.subject import Stacked
 from foveate.types import Array
 
 __all__ = [
@@ -126,7 +127,7 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
         if self.seeds < 1:
             raise FoveateError(f"seeds must be at least 1, got {self.seeds}")
         first = _seed(self.random_state)
-        train = self._prepared(bag, None if relevance is None else _known(relevance))
+        train = self.prepared(bag, None if relevance is None else _known(relevance))
         del bag, rows  # one copy of large bags is enough
         record = fit(
             self._build,
@@ -187,9 +188,15 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
             widths = f"{_said(self.segment_shape_)} numbers, got {_said(bag.segment_shape)}"
             raise FoveateError(f"segments must have the shape of training, {widths}")
         rule = inference(self.paradigm)
-        return explain(self.stack_, self._prepared(bag), rule, with_evidence=with_evidence)
+        return explain(self.stack_, self.prepared(bag), rule, with_evidence=with_evidence)
 
-    def _prepared(self, bag: Bag, known: Tensor | None = None) -> Bag:
+    def examined(self) -> Stacked:
+        """The trained models, as :func:`foveate.trust.examine.examine` reads them."""
+        check_is_fitted(self, "stack_")
+        return Stacked(self.stack_, inference(self.paradigm))
+
+    def prepared(self, bag: Bag, known: Tensor | None = None) -> Bag:
+        """Bags as the models read them: standardised, with the null segment in front."""
         if self.standard_ is not None:
             x = map_stored(self.standard_.apply, bag.x)
             bag = Bag(x, bag.y, bag.z, bag.mask, bag.group)

@@ -18,8 +18,7 @@ from foveate.io.collection import Collection
 from foveate.metrics.calibration import calibrated
 from foveate.models.focus import AttentionModel
 from foveate.models.nets import pair
-from foveate.records.checkpoint import load_checkpoint
-from foveate.records.record import Array
+from foveate.records.record import Array, load_checkpoint
 from foveate.records.runs import Run
 from foveate.text.models.word_nets import words
 from foveate.training.stack import Stack

@@ -17,10 +17,11 @@ from foveate.records.record import write_atomically
 from foveate.userdata.settings import FitSettings
 from foveate.userdata.split import draw_folds, linked_bags, named_parts
 
-__all__ = ["FOLDS_FILE", "Folds", "draw_cross_fit", "load_folds", "save_folds"]
+__all__ = ["FOLDS_FILE", "Folds", "draw_cross_fit", "load_folds", "resumed_folds", "save_folds"]
 
 FOLDS_FILE = "folds.json"
-INNER = 5  # one of five parts of a fold's training bags is for early stopping
+METHOD = "sha256-folds-1"  # name of the draw; another draw under the same name is a fault
+INNER = 5  # parts of a fold's training bags, of which each member has one for early stopping
 FEWEST_INNER = 3  # bags of every class that early stopping needs
 
 
@@ -35,6 +36,7 @@ class Folds:
             and fold, shape (R, K, n); −1 for the fold's held-out bags.
         test: Rows of the test bags; empty if there is no test part.
         how: How they were chosen, in words.
+        method: Name of the code that drew them; empty in files of older versions.
     """
 
     rows: NDArray[np.int64]
@@ -42,6 +44,12 @@ class Folds:
     inner: NDArray[np.int64]
     test: NDArray[np.int64]
     how: str
+    method: str = METHOD
+
+    def equals(self, other: "Folds") -> bool:
+        """Whether the same bags are used for the same things."""
+        names = ("rows", "fold", "inner", "test")
+        return all(np.array_equal(getattr(self, n), getattr(other, n)) for n in names)
 
     @property
     def parts(self) -> list[tuple[int, int]]:
@@ -57,20 +65,31 @@ class Folds:
         """Positions among the development bags that a fold holds out."""
         return np.flatnonzero(self.fold[repeat] == fold)
 
-    def validation(self, repeat: int, fold: int, y: NDArray[np.int64]) -> Tensor | None:
-        """Positions among a fold's training bags for early stopping; None if they are too few.
+    def validation(
+        self, repeat: int, fold: int, y: NDArray[np.int64], members: int
+    ) -> list[Tensor] | None:
+        """For each member positions among a fold's training bags for early stopping.
+
+        Members take the inner folds in turn, so that together they are trained on all bags.
 
         Args:
             repeat: The repeat.
             fold: The fold.
             y: Labels of the development bags, shape (n,).
+            members: Number of members.
+
+        Returns:
+            One tensor per member; None if a class has too few bags in some inner fold.
         """
         training = self.training(repeat, fold)
-        chosen = self.inner[repeat, fold, training] == 0
-        counts = np.bincount(y[training][chosen], minlength=int(y.max()) + 1)
-        if counts.min() < FEWEST_INNER:
+        inner = self.inner[repeat, fold, training]
+        parts = int(inner.max()) + 1
+        chosen = [np.flatnonzero(inner == part) for part in range(parts)]
+        classes = int(y.max()) + 1
+        counts = [np.bincount(y[training][rows], minlength=classes).min() for rows in chosen]
+        if not counts or min(counts) < FEWEST_INNER:
             return None
-        return torch.from_numpy(np.flatnonzero(chosen))
+        return [torch.from_numpy(chosen[member % parts]) for member in range(members)]
 
 
 def draw_cross_fit(collection: Collection, settings: FitSettings) -> Folds:
@@ -102,6 +121,7 @@ def save_folds(folds: Folds, folder: Path, ids: tuple[str, ...]) -> None:
     """Write the folds, and the names of their bags, into the folder of a run."""
     content: dict[str, Any] = {
         "how": folds.how,
+        "method": folds.method,
         "bags": [ids[row] for row in folds.rows],
         "test": [ids[row] for row in folds.test],
         "rows": folds.rows.tolist(),
@@ -126,7 +146,45 @@ def load_folds(folder: Path) -> Folds | None:
         raise
     except (ValueError, TypeError, KeyError) as error:
         raise FoveateError(f"{path} is damaged: {type(error).__name__} {error}") from None
-    return Folds(rows, fold, inner, test, str(content["how"]))
+    return Folds(rows, fold, inner, test, str(content["how"]), str(content.get("method", "")))
+
+
+def resumed_folds(folder: Path, collection: Collection, settings: FitSettings) -> Folds:
+    """The folds of a run that is resumed: the stored ones, never others.
+
+    Args:
+        folder: The run directory.
+        collection: The bags that the run was fitted on.
+        settings: Those of the run.
+    """
+    path, stored = folder / FOLDS_FILE, load_folds(folder)
+    if stored is None:
+        begun = [*folder.glob("*/record.npz"), *folder.glob("*/checkpoint.*")]
+        if begun:
+            raise FoveateError(
+                f"{path} is missing although {begun[0].parent.name} is trained: which bags it was "
+                "trained on is unknown, so start a new run"
+            )
+        return draw_cross_fit(collection, settings)
+    _must_name_bags_of(path, collection)
+    if stored.method == METHOD and not stored.equals(draw_cross_fit(collection, settings)):
+        raise FoveateError(
+            f"{path} differs from the folds that seed {settings.split_seed} draws, so held-out "
+            "bags may have been trained on: restore the file or start a new run"
+        )
+    return stored
+
+
+def _must_name_bags_of(path: Path, collection: Collection) -> None:
+    """Raise unless the bags in a file of folds are those of the collection."""
+    content, ids = json.loads(path.read_text("utf-8")), collection.ids
+    for rows, names in (("rows", "bags"), ("test_rows", "test")):
+        if len(content[rows]) != len(content[names]):
+            raise FoveateError(f"{path} is damaged: it has {len(content[rows])} {rows} but "
+                               f"{len(content[names])} {names}")  # fmt: skip
+        for row, name in zip(content[rows], content[names], strict=True):
+            if not 0 <= row < len(ids) or ids[row] != name:
+                raise FoveateError(f"{path} names other bags than {collection.source} has")
 
 
 def _test_part(

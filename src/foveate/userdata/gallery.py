@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from foveate.bags.bag import Bag
     from foveate.io.collection import Collection
     from foveate.trust.explanation import Explained
+    from foveate.trust.segment_maps import MapKind
     from foveate.userdata.fitted import FittedModel
 
 __all__ = ["GalleryBag", "gallery_bags", "load_gallery", "pick_gallery_bags", "save_gallery"]
@@ -34,12 +35,13 @@ class GalleryBag:
         p: Calibrated probabilities of the classes, shape (C,).
         truth: Its class; None where it is not known.
         alpha: Attention on its segments, shape (m,).
-        evidence: Signed evidence, shape (m, C).
+        evidence: Signed evidence, shape (m, C): the map, or the product where that is attention.
         null: Attention on the null segment; None where there is none.
         values: Its segments as the user gave them, shape (m, *); None for text.
         words: Their texts, kind "text".
         places: Their coordinates, shape (m, k).
         z: Which are relevant, shape (m,), where that is known.
+        map: The map by which segments are ranked (:mod:`foveate.trust.segment_maps`).
     """
 
     id: str
@@ -53,6 +55,12 @@ class GalleryBag:
     words: tuple[str, ...] | None = None
     places: Array | None = None
     z: Array | None = None
+    map: str = "attention"
+
+    @property
+    def ranking(self) -> Array:
+        """What ranks the segments: attention, or the evidence for the predicted class, (m,)."""
+        return self.alpha if self.map == "attention" else self.evidence[:, int(self.p.argmax())]
 
 
 def gallery_bags(
@@ -61,6 +69,7 @@ def gallery_bags(
     bag: "Bag",
     explained: "Explained",
     rows: Sequence[int],
+    kind: "MapKind | None" = None,
 ) -> list[GalleryBag]:
     """The bags at ``rows`` with all that a page draws of them.
 
@@ -70,8 +79,12 @@ def gallery_bags(
         bag: The same bags as the models read them.
         explained: What the models make of them.
         rows: Which.
+        kind: The map that ranks segments; the default one unless given.
     """
-    p = fitted.probabilities(explained)
+    from foveate.trust.segment_maps import DEFAULT_MAP, signed_map
+
+    kind = kind or DEFAULT_MAP
+    p, signed = fitted.probabilities(explained), signed_map(explained, kind)
     first, own = int(fitted.preparation.null), collection.bag
     found = []
     for row in rows:
@@ -85,12 +98,13 @@ def gallery_bags(
                 p[row],
                 _label(collection, bag, row),
                 explained.alpha[row][first:],
-                explained.evidence[row][first:],
+                signed[row][first:],
                 float(explained.alpha[row][0]) if first else None,
                 None if collection.words is not None else _values(collection, at),
                 None if collection.words is None else tuple(collection.words[i] for i in at),
                 None if collection.places is None else collection.places[at].numpy(),
                 None if z is None or not known else (z if mask is None else z[mask]).numpy(),
+                kind,
             )
         )
     return found
@@ -120,7 +134,7 @@ def save_gallery(path: Path, shown: Sequence[GalleryBag]) -> None:
         for name in ("p", "alpha", "evidence", "values", "places", "z"):
             if (value := getattr(bag, name)) is not None:
                 arrays[f"{k}/{name}"] = value
-        told.append({n: getattr(bag, n) for n in ("id", "kind", "truth", "null", "words")})
+        told.append({n: getattr(bag, n) for n in ("id", "kind", "truth", "null", "words", "map")})
     arrays["told"] = np.frombuffer(json.dumps(told).encode(), np.uint8)
     save_arrays(path, arrays)
 

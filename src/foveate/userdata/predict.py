@@ -12,6 +12,7 @@ from foveate.errors import DataWarning, FoveateError
 from foveate.io.collection import Collection
 from foveate.records.record import Array, write_atomically
 from foveate.trust.explanation import Explained
+from foveate.trust.segment_maps import DEFAULT_MAP, MapKind, ranking, signed_map
 from foveate.types import PartProgress
 from foveate.userdata.fitted import FittedModel
 from foveate.userdata.shift import compare, load_summary
@@ -126,10 +127,13 @@ def segments_table(
     collection: Collection,
     found: Answer,
     unusual: Sequence[str] | None = None,
+    kind: MapKind = DEFAULT_MAP,
 ) -> Any:
     """One row a segment: bag, number from 0, text and place, attention, rank, signed evidence.
 
-    The segment with most attention has rank 1; equal attention shares the better rank.
+    Evidence is the map (:mod:`foveate.trust.segment_maps`), and the product where the map is
+    attention. Rank 1 has the segment with the most evidence for the predicted class, or the most
+    attention where that is the map; equals share the better rank.
     """
     import pyarrow as pa
 
@@ -142,8 +146,9 @@ def segments_table(
     }
     columns |= _contents(collection)
     columns["attention"] = np.concatenate(alpha)
-    columns["rank"] = np.concatenate([_ranks(own) for own in alpha])
-    evidence = np.concatenate([own[first:] for own in found.explained.evidence])
+    order = ranking(found.explained, fitted.predicted(found.p), kind)
+    columns["rank"] = np.concatenate([_ranks(own[first:]) for own in order])
+    evidence = np.concatenate([own[first:] for own in signed_map(found.explained, kind)])
     columns |= {f"evidence_{name}": evidence[:, c] for c, name in enumerate(fitted.classes)}
     if unusual is not None:
         columns["unusual"] = np.repeat(np.array(unusual, dtype=object), lengths)
@@ -170,15 +175,15 @@ def _contents(collection: Collection) -> dict[str, Any]:
     return found
 
 
-def _ranks(alpha: Array) -> Array:
-    """1 for the most attention; equal attention shares the better rank.
+def _ranks(values: Array) -> Array:
+    """1 for the largest value; equals share the better rank.
 
     Example:
         >>> _ranks(np.array([0.2, 0.6, 0.2])).tolist()
         [2, 1, 2]
     """
-    above = -np.sort(-alpha)
-    ranks: Array = np.searchsorted(-above, -alpha) + 1
+    above = -np.sort(-values)
+    ranks: Array = np.searchsorted(-above, -values) + 1
     return ranks
 
 

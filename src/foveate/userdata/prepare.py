@@ -17,7 +17,7 @@ from foveate.errors import FoveateError
 from foveate.io.collection import Collection
 from foveate.io.tokenisation import words as words_of
 from foveate.models.null_segment import add_null_segment
-from foveate.records.checkpoint import load_checkpoint, save_checkpoint
+from foveate.records.record import load_checkpoint, save_checkpoint
 from foveate.text.tokens import MARKS, PAD, START, UNKNOWN, Vocabulary
 from foveate.types import PartProgress
 from foveate.userdata.settings import FitSettings

@@ -12,6 +12,7 @@ from torch import Tensor
 from foveate.bags.segments import tensors_of
 from foveate.errors import FoveateError
 from foveate.io.collection import Collection
+from foveate.records.runs import Run
 from foveate.types import PartProgress
 
 __all__ = ["Origin", "fingerprint", "read_again"]
@@ -36,25 +37,25 @@ class Origin:
 
 
 def read_again(
-    kept: dict[str, Any] | None,
-    run: str,
+    origin: dict[str, Any] | None,
+    run: Run,
     report: PartProgress | None = None,
     classes: Sequence[str] | None = None,
 ) -> Collection:
-    """The bags that a manifest names.
+    """The bags that a manifest names; a relative path is relative to the run directory.
 
     Args:
-        kept: The origin in the manifest.
-        run: Name of the run, for messages.
+        origin: The origin in the manifest.
+        run: The run.
         report: Called as ``report("reading", done, total)``.
         classes: The classes of the run, one of which may be called "none".
     """
-    if kept is None:
-        raise FoveateError(f"{run} was fitted from Python: give its bags to resume_fit")
+    if origin is None:
+        raise FoveateError(f"{run.name} was fitted from Python: give its bags to resume_fit")
     if report is not None:
         report("reading", 0, 1)
-    columns = {**kept["columns"], "classes": classes}
-    collection = Origin(Path(kept["path"]), columns).read(labelled=True)
+    columns = {**origin["columns"], "classes": classes}
+    collection = Origin(run.path / origin["path"], columns).read(labelled=True)
     if report is not None:
         report("reading", 1, 1)
     return collection

@@ -11,8 +11,7 @@ from foveate.errors import FoveateError
 from foveate.io.collection import Collection
 from foveate.metrics.calibration import calibrated, temperature
 from foveate.metrics.faults import diverged, divergence
-from foveate.records.checkpoint import save_checkpoint
-from foveate.records.record import Record
+from foveate.records.record import Record, save_checkpoint
 from foveate.records.runs import Run
 from foveate.training.loop import fit
 from foveate.training.plan import Plan

@@ -9,7 +9,7 @@ from torch import Tensor
 from foveate.bags.bag import Bag
 from foveate.bags.segments import Mosaics, shared_bank, tensors_of
 from foveate.io.collection import Collection
-from foveate.records.checkpoint import load_checkpoint, save_checkpoint
+from foveate.records.record import load_checkpoint, save_checkpoint
 
 __all__ = ["load_collection", "save_collection"]
 

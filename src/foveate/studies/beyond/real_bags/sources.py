@@ -1,0 +1,213 @@
+"""Readers of the real sets: each gives the bags as a user's collection."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from foveate.data import DATASETS
+from foveate.data.files.hub import locate
+from foveate.data.hatexplain import read_posts
+from foveate.io.collection import Collection, collect
+from foveate.randomness import generator
+from foveate.types import Array
+
+__all__ = ["birds", "digit_bags", "documents", "photographs", "posts", "table_bags"]
+
+LATENT = 32  # numbers of a latent semantic vector
+WIDEST = 40  # sentences of an article, words of a post
+SIDE = 224  # pixels a side of photographs: a grid of 7 × 7 cells
+FEMALE = {"woman", "women", "girl", "girls", "lady", "she", "her", "female", "bride"}
+MALE = {"man", "men", "boy", "boys", "guy", "he", "his", "him", "male", "gentleman"}
+
+
+def table_bags(folder: str) -> Collection:
+    """A table with one row per segment; ``relevant`` is read where there is such a column."""
+    table = _table(next(locate(folder, "none").glob("train-*.parquet")))
+    names = [name for name in table if name[0] == "x" and name[1:].isdigit()]
+    x = np.stack([table[name] for name in names], 1).astype(np.float32)
+    ids = list(dict.fromkeys(table["bag"].tolist()))
+    rows = [np.flatnonzero(table["bag"] == name) for name in ids]
+    z = None
+    if "relevant" in table:
+        z = [torch.from_numpy(table["relevant"][own] > 0) for own in rows]
+    labels = [int(table["label"][own[0]] > 0) for own in rows]
+    return _collected(folder, [torch.from_numpy(x[own]) for own in rows], labels, z)
+
+
+def birds(species: int) -> Collection:
+    """Recordings as bags of spectrogram segments; whether one species is heard.
+
+    The relevance of a positive bag without a labelled segment of the species is not known.
+    """
+    folder = locate("mil_hja_birds", "none")
+    segments, bags = (_table(folder / f"{name}.parquet") for name in ("segments", "bags"))
+    x = np.stack([segments[f"x{k}"] for k in range(38)], 1).astype(np.float32)
+    rows = [np.flatnonzero(segments["bag"] == name) for name in bags["bag"]]
+    labels = bags[f"species_{species}"].astype(int).tolist()
+    z: list[Tensor | None] = []
+    for own, label in zip(rows, labels, strict=True):
+        marked = torch.from_numpy(segments["segment_label"][own] == species)
+        z.append(None if label and not bool(marked.any()) else marked)
+    return _collected(f"birds-{species}", [torch.from_numpy(x[own]) for own in rows], labels, z)
+
+
+def digit_bags(name: str, n: int) -> Collection:
+    """Bags of about ten digits, positive if a nine is among them."""
+    bag = DATASETS.get(name)().load("train", n=n, m=10, seed=0)
+    mask = torch.ones(bag.shape, dtype=torch.bool) if bag.mask is None else bag.mask
+    x = bag.dense().flatten(2).float()
+    assert bag.z is not None
+    rows = [x[i][mask[i]] for i in range(n)]
+    return _collected(name, rows, bag.y.tolist(), [bag.z[i][mask[i]] for i in range(n)])
+
+
+def posts(n: int) -> Collection:
+    """HateXplain posts as bags of words: hate speech against normal; rationales are relevant."""
+    every = read_posts(locate("hatexplain", "Hate-speech-CNERG/hatexplain")).splits["train"]
+    own = [post for post in every if post.label in (0, 1)]
+    chosen = torch.randperm(len(own), generator=generator("real-bags", "posts"))[:n].tolist()
+    words: list[str] = []
+    bags, labels = [], []
+    z: list[Tensor | None] = []
+    for k in chosen:
+        post = own[k]
+        words += post.words[:WIDEST]
+        bags.append(torch.zeros(min(len(post.words), WIDEST), 1))
+        labels.append(int(post.label == 0))
+        marked = torch.tensor(post.marked[:WIDEST])
+        z.append(marked if bool(marked.any()) or not labels[-1] else None)
+    ids = [str(i) for i in range(len(bags))]
+    return collect(
+        bags, ids, lambda i: f"post {i}", source="hatexplain", labels=_names(labels),
+        relevance=z, kind="text", words=words,
+    )  # fmt: skip
+
+
+def documents(n: int) -> Collection:
+    """FEVER articles as bags of sentences, with a claim: is it supported?
+
+    A segment is the latent semantic vector (TF-IDF, truncated SVD) of a sentence times that of the
+    claim, and that of the claim. Claims about one article are one group.
+    """
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    path = next(locate("eraser_fever", "none").glob("validation-*.parquet"))
+    table = _table(path, ("document", "query", "label", "evidence_start", "doc_id"))
+    total = len(table["label"])
+    chosen = torch.randperm(total, generator=generator("real-bags", "documents"))[:n].numpy()
+    sentences = [table["document"][i].split("\n")[:WIDEST] for i in chosen]
+    claims = [str(table["query"][i]) for i in chosen]
+    lines = [line for own in sentences for line in own]
+    words = TfidfVectorizer(min_df=2, sublinear_tf=True).fit([*lines, *claims])
+    latent = TruncatedSVD(LATENT, random_state=0).fit(words.transform(lines))
+    ends = np.cumsum([len(own) for own in sentences])[:-1]
+    vectors = np.split(latent.transform(words.transform(lines)), ends)
+    asked = latent.transform(words.transform(claims))
+    bags, z = [], []
+    for own, claim, text, i in zip(vectors, asked, sentences, chosen, strict=True):
+        both = np.concatenate([own * claim, np.tile(claim, (len(own), 1))], 1)
+        bags.append(torch.from_numpy(both.astype(np.float32)))
+        begin = np.cumsum([0, *(len(line.split()) for line in text)])[:-1]
+        marked = torch.from_numpy(np.isin(begin, np.asarray(table["evidence_start"][i])))
+        z.append(marked if bool(marked.any()) else None)
+    labels = [int(table["label"][i]) for i in chosen]
+    groups = [str(table["doc_id"][i]) for i in chosen]
+    return _collected("documents", bags, labels, z, groups)
+
+
+def photographs() -> Collection:
+    """Photographs of one person as cells of a frozen encoder's grid: a woman or a man?
+
+    The label is what at least three captions say and none contradicts; cells whose centre is in the
+    person's box are relevant.
+    """
+    from foveate.data.object_words import caption_words
+
+    folder = locate("coco_one_person", "none")
+    rows = [
+        row
+        for path in sorted(folder.glob("*.parquet"))
+        for row in _rows(path, ("image", "captions", "objects", "width", "height"))
+    ]
+    kept, labels = [], []
+    for row in rows:
+        said = [set(caption_words(text)) for text in row["captions"]]
+        female, male = (sum(bool(words & names) for words in said) for names in (FEMALE, MALE))
+        if (female >= 3 and not male) or (male >= 3 and not female):
+            kept.append(row)
+            labels.append(int(female >= 3))
+    features = _grids(tuple(row["image"]["bytes"] for row in kept))
+    side = int(features.shape[1] ** 0.5)
+    z = [_inside(row, side) for row in kept]
+    return _collected("photographs", list(features), labels, z)
+
+
+@lru_cache(maxsize=1)
+def _grids(images: tuple[bytes, ...]) -> Tensor:
+    """Features of the cells of each image, (N, 49, 320)."""
+    from foveate.data.features.encoding import squared
+    from foveate.io.image_decoding import decode_image
+    from foveate.models.efficientnet import efficientnet_lite0
+
+    network = efficientnet_lite0(layer="block15")
+    parts = []
+    for raw in images:
+        decoded = torch.from_numpy(np.atleast_3d(decode_image(raw, ["JPEG", "PNG"])[0]).copy())
+        with torch.no_grad():
+            parts.append(network(squared([decoded.permute(2, 0, 1)], SIDE)))
+    return torch.cat(parts).flatten(2).transpose(1, 2).contiguous()
+
+
+def _inside(row: dict[str, Any], side: int) -> Tensor | None:
+    """Cells whose centre lies in the person's box, shape (side²,); None if there is none."""
+    left, top, width, height = row["objects"]["bbox"][0]
+    x = (np.arange(side) + 0.5) / side * row["width"]
+    y = (np.arange(side) + 0.5) / side * row["height"]
+    across, down = (left <= x) & (x <= left + width), (top <= y) & (y <= top + height)
+    inside = torch.from_numpy(np.outer(down, across).ravel())
+    return inside if bool(inside.any()) else None
+
+
+def _collected(
+    source: str,
+    bags: Sequence[Tensor],
+    labels: Sequence[int],
+    z: Sequence[Tensor | None] | None = None,
+    groups: Sequence[str] | None = None,
+) -> Collection:
+    columns = [f"x{k}" for k in range(bags[0].shape[1])]
+    ids = [str(i) for i in range(len(bags))]
+    return collect(
+        bags, ids, lambda i: f"bag {i}", source=source, labels=_names(labels), relevance=z,
+        groups=groups, columns=columns,
+    )  # fmt: skip
+
+
+def _names(labels: Sequence[int]) -> list[str]:
+    return [("no", "yes")[label] for label in labels]
+
+
+def _rows(path: Path, columns: tuple[str, ...]) -> list[dict[str, Any]]:
+    import pyarrow.parquet as pq
+
+    listed: list[dict[str, Any]] = pq.read_table(path, columns=list(columns)).to_pylist()
+    return listed
+
+
+def _table(path: Path, columns: tuple[str, ...] | None = None) -> dict[str, Array]:
+    """The columns of a Parquet file as arrays."""
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(path, columns=None if columns is None else list(columns))
+    values: dict[str, Array] = {}
+    for name in table.column_names:
+        listed = table.column(name).to_pylist()
+        flat = bool(listed) and isinstance(listed[0], int | float | str)
+        values[name] = np.array(listed) if flat else np.array(listed, dtype=object)
+    return values

@@ -1,0 +1,76 @@
+"""The table: scores of every method on every set, and means over design and confirmation sets."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from foveate.jobs.experiment import Records
+from foveate.records.published import Cell
+from foveate.records.record import Record
+from foveate.studies.beyond.real_bags.sets import SETS
+from foveate.studies.published import cell
+from foveate.types import Array
+
+__all__ = ["MEASURES", "real_cells", "values_of"]
+
+MEASURES = {
+    "auroc": ("bag AUC", 1),
+    "accuracy": ("accuracy %", 100),
+    "log_loss": ("log loss", 1),
+}
+POINTS = {
+    "ft": ("pointing %", 100),
+    "segment_auroc": ("segment AUROC", 1),
+    "removal": ("removal", 1),
+}
+MEANS = {"design": "Mean of the design sets", "confirmation": "Mean of the confirmation sets"}
+Values = dict[tuple[str, str, str], list[float]]
+"""One number per draw of folds, by set, name and measure."""
+
+
+def values_of(records: Records) -> Values:
+    """The numbers of all records; the name of a map is that of the model and of the map."""
+    values: Values = {}
+    for record in records.values():
+        for name, measure, value in _entries(record):
+            values.setdefault((record.meta["set"], name, measure), []).append(value)
+    return values
+
+
+def real_cells(records: Records) -> list[Cell]:
+    """A cell per set, method and measure; then means over sets, weighing sets alike."""
+    values = values_of(records)
+    order = [name for name in SETS if any(key[0] == name for key in values)]
+    cells = [
+        cell((SETS[name].title, method, measure), "", np.array(numbers))
+        for name in order
+        for (owner, method, measure), numbers in values.items()
+        if owner == name
+    ]
+    for role, title in MEANS.items():
+        cells += _means(values, [name for name in order if SETS[name].role == role], title)
+    return cells
+
+
+def _entries(record: Record) -> Iterator[tuple[str, str, float]]:
+    for key, value in record.final.items():
+        name, *kind, measure = key.split("/")
+        titles = POINTS if kind else MEASURES
+        title, scale = titles[measure]
+        yield (f"{name}, {kind[0]}" if kind else name), title, scale * float(value)
+
+
+def _means(values: Values, sets: list[str], title: str) -> list[Cell]:
+    """Means over the sets that have the measure; a method must have all of them."""
+    measured: dict[str, set[str]] = {}
+    for name, _, measure in values:
+        if name in sets:
+            measured.setdefault(measure, set()).add(name)
+    cells = []
+    for method, measure in dict.fromkeys(key[1:] for key in values):
+        own = [name for name in sets if (name, method, measure) in values]
+        if len(own) < 2 or set(own) != measured.get(measure):
+            continue
+        means: Array = np.array([np.mean(values[name, method, measure]) for name in own])
+        cells.append(Cell(title, method, measure, "", float(means.mean()), None, None, len(own)))
+    return cells

@@ -1,0 +1,108 @@
+"""The study of real bags: protocol, scores and maps of a part, means over sets."""
+
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+import torch
+from sklearn.metrics import roc_auc_score
+
+from foveate.records.record import Record, load_arrays
+from foveate.records.runs import open_run
+from foveate.studies.beyond.real_bags import RealBags, RealBagsSettings
+from foveate.studies.beyond.real_bags.fitting import first_of_each_class, fit_part
+from foveate.studies.beyond.real_bags.sets import SETS
+from foveate.studies.beyond.real_bags.summary import real_cells
+from foveate.trust.segment_maps import segment_map
+from foveate.userdata.ensemble import open_ensemble
+from foveate.userdata.folds import load_folds
+
+TINY = {"repeats": 1, "bags": 24, "epochs": 1, "seeds": 1, "folds": 2}
+
+
+@pytest.fixture(scope="module")
+def part(tmp_path_factory):
+    """One part of the study, and the run directory of its fit."""
+    folder = tmp_path_factory.mktemp("part")
+    settings = RealBagsSettings(sets=("digits-bags",), **TINY)
+    record = fit_part(settings, "digits-bags", 0, None, folder / "checkpoint", lambda a, b: None)
+    return record, open_run(folder / "fit")
+
+
+def test_design_and_confirmation_sets_are_those_of_the_protocol():
+    design = {name for name, own in SETS.items() if own.role == "design"}
+    assert design == {"musk1", "hockey", "digits-bags", "birds-1", "birds-2", "birds-3"}
+    assert len(SETS) == 19
+
+
+def test_bags_are_taken_in_turn_from_the_classes():
+    whole = SETS["digits-bags"].load()
+    some = first_of_each_class(whole, 24)
+    assert some.bag.y.bincount().tolist() == [12, 12]
+    assert some.ids[:3] == whole.ids[:3]
+
+
+def test_scores_are_those_of_the_out_of_fold_predictions(part):
+    record, run = part
+    arrays = load_arrays(run.path / "out_of_fold.npz")
+    for name in record.meta["names"]:
+        expected = roc_auc_score(arrays["y"], arrays[f"p/{name}"][:, 1])
+        assert record.final[f"{name}/auroc"] == pytest.approx(expected)
+    assert {"mixture", "mean-lr", "boosted-trees", "presence"} <= set(record.meta["names"])
+
+
+@pytest.mark.parametrize("kind", ["attention", "evidence", "product"])
+def test_pointing_is_that_of_models_that_held_the_bag_out(part, kind):
+    record, run = part
+    collection, folds = first_of_each_class(SETS["digits-bags"].load(), 24), load_folds(run.path)
+    hits = []
+    for fold in range(2):
+        model = open_ensemble(run, "lvml", [(0, fold)])
+        own = collection.take(torch.from_numpy(folds.held_out(0, fold)))
+        maps = segment_map(model.explain(model.bags(own)), kind)
+        for i in np.flatnonzero(own.bag.y.numpy() == 1):
+            z = own.bag.z[i][own.bag.mask[i]].numpy()
+            values = maps[i][:, 1]
+            top = values == values.max()
+            hits.append((top & z).sum() / top.sum())
+    assert record.final[f"lvml/{kind}/ft"] == pytest.approx(np.mean(hits))
+
+
+def test_a_part_that_was_finished_is_not_fitted_again(part):
+    record, run = part
+    settings = RealBagsSettings(sets=("digits-bags",), **TINY)
+    again = fit_part(
+        settings, "digits-bags", 0, None, run.path.parent / "checkpoint", lambda a, b: None
+    )
+    for key, value in record.final.items():
+        np.testing.assert_array_equal(again.final[key], value)
+
+
+def _record(name, auc):
+    return Record(np.zeros(1), {}, {"mixture/auroc": np.array(auc)}, {"set": name})
+
+
+def test_means_weigh_sets_alike():
+    records = {
+        "a": _record("musk1", 0.9),
+        "b": _record("musk1", 0.7),
+        "c": _record("hockey", 1.0),
+        "d": _record("fox", 0.5),
+    }
+    cells = {cell.group: cell for cell in real_cells(records)}
+    assert cells["MUSK1"].mean == pytest.approx(0.8)
+    assert cells["MUSK1"].seeds == 2
+    assert cells["Mean of the design sets"].mean == pytest.approx(0.9)
+    assert "Mean of the confirmation sets" not in cells
+
+
+@pytest.mark.skipif(find_spec("torchmil") is None, reason="torchmil is not installed")
+def test_a_model_of_torchmil_predicts_every_bag_out_of_fold(tmp_path):
+    settings = RealBagsSettings(sets=("digits-bags",), others=(), **TINY)
+    work = RealBags().parts(settings)["digits-bags-abmil"]
+    record = work(tmp_path / "checkpoint", lambda a, b: None)
+    assert set(record.final) == {
+        *(f"abmil/{name}" for name in ("auroc", "accuracy", "log_loss")),
+        *(f"abmil/attention/{name}" for name in ("ft", "segment_auroc")),
+    }
+    assert all(np.isfinite(value) for value in record.final.values())
