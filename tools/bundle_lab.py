@@ -1,11 +1,51 @@
-"""Make the results that the lab brings along: python tools/bundle_lab.py [name ...]."""
+"""Make the results that the lab brings along: python tools/bundle_lab.py [name ...].
 
+``claims`` takes the figures of all claims whose runs are in the folder of runs (``foveate claims
+--run`` makes them) and keeps the earlier figures of the others.
+"""
+
+import shutil
+import subprocess
 import sys
+import tempfile
+from pathlib import Path
+from typing import Any
 
 import torch
 
-from foveate.lab.bundled import BUNDLED, LARGEST, write_bundled_json
+from foveate.jobs.experiment import experiment_charts
+from foveate.lab.bundled import BUNDLED, LARGEST, bundled_json, write_bundled_json
 from foveate.lab.explorable import build_explorable
+from foveate.lab.live.text import reading_course, small_reader
+from foveate.lab.saved_models import FOLDER, ReaderTexts, vocabulary_digest, write_model
+from foveate.lab.server.theme import vega_spec
+from foveate.records.runs import open_run
+from foveate.studies.ledger import known_ledger
+from foveate.text.corpora import load_texts
+from foveate.text.loop import follow
+
+RUNS = BUNDLED / "runs"
+GUIDE = Path(__file__).parents[1] / "docs" / "guide" / "five-commands.md"
+COLUMNS = ["--bag", "recording", "--label", "fault", "--group", "pump", "--relevance", "heard",
+           "--places", "start,end"]  # fmt: skip
+EXAMPLES = {
+    "imdb": [
+        "The first half is slow, but the acting is superb and the ending moved me to tears.",
+        "A dull script, wooden actors and jokes that nobody in the room laughed at.",
+        "I expected a terrible film. It is not: it is funny, warm and beautifully shot.",
+        "What a waste of two hours. Even the music was bad.",
+        "My favourite film of the year, with a wonderful performance by the whole cast.",
+        "Not great, not awful, just boring.",
+    ],
+    "sms": [
+        "Congratulations! You have won a free prize. Call now to claim your cash.",
+        "Are we still meeting for lunch tomorrow? I can be there at noon.",
+        "URGENT: your mobile number was selected, text WIN to 80086 for a ringtone",
+        "Sorry, I'll be late. Don't wait for me with dinner.",
+        "Free entry in a weekly competition, reply STOP to end",
+        "Did you call mom? She said the prize was hers.",
+    ],
+}
 
 
 def explorable() -> None:
@@ -13,7 +53,112 @@ def explorable() -> None:
     write_bundled_json("explorable", build_explorable())
 
 
-PARTS = {"explorable": explorable}
+def race() -> None:
+    """A finished race on digits."""
+    folder = _fresh("race-digits")
+    _foveate("race", "digits", "--seeds", "4", "--out", str(folder))
+    for weights in folder.glob("*/weights.safetensors"):
+        weights.unlink()  # nothing in the lab reads them
+    _seal(folder)
+
+
+def fit() -> None:
+    """A fit of the recordings of the guide, examined, with its data beside it."""
+    folder = _fresh("fit-pumps")
+    with tempfile.TemporaryDirectory() as work:
+        script = GUIDE.read_text("utf-8").split("```python make_recordings.py\n")[1].split("```")[0]
+        subprocess.run([sys.executable, "-c", script], cwd=work, check=True)
+        flags = [*COLUMNS, "--folds", "1", "--out", str(folder)]
+        _foveate("fit", "recordings.csv", *flags, cwd=work)
+        shutil.copy(Path(work) / "recordings.csv", folder)
+    run = open_run(folder)
+    data = dict(run.manifest["data"])
+    data["source"] = "recordings.csv"
+    data["origin"] = {**data["origin"], "path": "recordings.csv"}
+    run.update(data=data)
+    _seal(folder)
+    _foveate("trust", folder.name, cwd=str(folder.parent))
+    _seal(folder)
+
+
+def words() -> None:
+    """Two classifiers of texts: film reviews and text messages."""
+    for corpus, least in (("imdb", 15), ("sms", 2)):
+        _text_model(corpus, least)
+
+
+def _text_model(corpus: str, least: int) -> None:
+    steps = 1500
+    data = load_texts(corpus, train=20_000, validation=1000, least=least)
+    model = small_reader(len(data.vocabulary), corpus)
+    record = follow([lambda: reading_course(data, model, corpus)], [0, steps])
+    folder = BUNDLED / FOLDER / f"example-{corpus}"
+    shutil.rmtree(folder, ignore_errors=True)
+    about = {
+        "what": "texts",
+        "corpus": corpus,
+        "steps": steps,
+        "accuracy": float(record.last("accuracy")[0]),
+        "created": "",
+        "words": vocabulary_digest([data.vocabulary]),
+    }
+    texts = ReaderTexts(data.classes, EXAMPLES[corpus], data.vocabulary, data.words)
+    weights = {name: value.half() for name, value in model.state_dict().items()}
+    write_model(folder, about, weights, texts)
+
+
+def claims() -> None:
+    """The figure of every claim whose run is on this machine."""
+    ledger = known_ledger("small")
+    charts = {name: dict(experiment_charts(run)) for name, run in ledger.runs.items()}
+    figures: dict[str, Any] = bundled_json("claims") if _has("claims") else {}
+    for entry in ledger.entries:
+        finding = entry.finding
+        chart = charts.get(entry.experiment, {}).get(finding.figure) if finding else None
+        if finding is not None and chart is not None:
+            figures[entry.claim] = {"name": finding.figure, "spec": _rounded(vega_spec(chart))}
+    known = {entry.claim for entry in ledger.entries if entry.finding}
+    write_bundled_json("claims", {k: v for k, v in figures.items() if k in known})
+    print(f"figures of {len(figures)} of {len(known)} claims")
+
+
+def _has(name: str) -> bool:
+    return (BUNDLED / f"{name}.json.gz").exists()
+
+
+def _rounded(value: Any) -> Any:
+    """Numbers with five significant digits, which no figure can tell from the exact ones."""
+    if isinstance(value, float):
+        return float(f"{value:.5g}")
+    if isinstance(value, dict):
+        return {key: _rounded(item) for key, item in value.items()}
+    return [_rounded(item) for item in value] if isinstance(value, list) else value
+
+
+def _fresh(name: str) -> Path:
+    shutil.rmtree(RUNS / name, ignore_errors=True)
+    RUNS.mkdir(parents=True, exist_ok=True)
+    return RUNS / name
+
+
+def _seal(folder: Path) -> None:
+    """Remove what belongs to this machine: lock and paths; write the report again."""
+    run = open_run(folder)
+    command = " ".join(Path(word).name for word in str(run.manifest.get("command", "")).split())
+    run.update(command=command)
+    _foveate("report", folder.name, cwd=str(folder.parent))
+    (folder / ".lock").unlink(missing_ok=True)
+    texts = [path for path in folder.rglob("*") if path.suffix in (".json", ".html", ".csv")]
+    here = str(Path.home()), str(RUNS.parents[2]), tempfile.gettempdir()
+    named = [path for path in texts for own in here if own in path.read_text("utf-8")]
+    assert not named, f"these files name a path of this machine: {named}"
+
+
+def _foveate(*arguments: str, cwd: str | None = None) -> None:
+    subprocess.run([sys.executable, "-m", "foveate", *arguments], check=True, cwd=cwd)
+
+
+PARTS = {"explorable": explorable, "race": race, "fit": fit, "words": words, "claims": claims}
 
 
 def main(names: list[str]) -> None:

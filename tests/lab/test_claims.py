@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from foveate.lab.bundled import bundled_json
 from foveate.lab.server.theme import chart_theme, palette_css
 from foveate.papers import all_claims
 from foveate.studies.ledger import shipped_ledger
@@ -17,12 +18,18 @@ def test_the_ledger_is_the_one_that_was_shipped(client):
         entry = shipped[row["claim"]]
         assert row["statement"] == all_claims()[row["claim"]]
         assert row["verdict"] == (entry.finding.verdict if entry.finding else "not run")
-        assert not row["figure"]  # its runs are not in this folder
+        assert row["figure"] == (row["claim"] in bundled_json("claims"))  # no runs in this folder
 
 
-def test_a_figure_needs_its_run(client):
-    answer = client.get("/api/claims/figure", params={"claim": "vr23:C14"})
-    assert answer.status_code == 404
+def test_a_figure_comes_with_the_package_or_needs_its_run(client):
+    figures = bundled_json("claims")
+    for claim in figures:
+        answer = client.get("/api/claims/figure", params={"claim": claim})
+        assert answer.json() == figures[claim]
+    for entry in shipped_ledger().entries:
+        if entry.claim not in figures:
+            answer = client.get("/api/claims/figure", params={"claim": entry.claim})
+            assert answer.status_code == 404
     assert client.get("/api/claims/figure", params={"claim": "../x"}).status_code == 404
 
 

@@ -139,7 +139,7 @@ def test_nothing_half_kept_is_left(tmp_path, monkeypatch):
         model = torch.nn.Linear(3, 2)
     with pytest.raises(FoveateError, match="cannot save the model"):
         save_model(TextJob(), model, 0.5, [Vocabulary(["a"])])
-    assert saved_models() == {}
+    assert all(name.startswith("example-") for name in saved_models())
 
 
 def test_offers_exist():
@@ -148,3 +148,24 @@ def test_offers_exist():
 
     assert set(text_models.TEXTS) <= set(TEXTS.names())
     assert set(text_models.PAIRS) <= set(PAIRS.names())
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says", "word"),
+    [
+        ("example-imdb", "The acting was superb, a wonderful film.", "positive", "wonderful"),
+        ("example-imdb", "A terrible, boring film. The worst.", "negative", "worst"),
+        ("example-sms", "You have won a free prize! Call now to claim.", "spam", "claim"),
+        ("example-sms", "Shall we meet for lunch, mom?", "ham", None),
+    ],
+)
+def test_bundled_models_read_plain_sentences(client, monkeypatch, name, text, says, word):
+    monkeypatch.delenv("FOVEATE_DATA", raising=False)
+    assert client.get("/api/text-models").json()["saved"][name]["accuracy"] > 0.8
+    session = client.post("/api/text-models", json={"model": name}).json()["id"]
+    _ready(client, session)
+    answer = client.post(f"/api/text-models/{session}", json={"text": text}).json()
+    assert answer["says"] == says
+    assert "." in answer["tokens"] or "." not in text
+    if word is not None:
+        assert answer["beta"][answer["tokens"].index(word)] > 0.5

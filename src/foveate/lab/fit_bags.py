@@ -94,7 +94,7 @@ def _test_bags(path: str) -> "Collection":
 
     run = open_run(path)
     data = run.manifest.get("data") or {}
-    return held_out(read_again(data.get("origin"), run.name), run.path)
+    return held_out(read_again(data.get("origin"), run), run.path)
 
 
 def bag_list(bags: FitBags) -> list[dict[str, Any]]:

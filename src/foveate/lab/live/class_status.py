@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from foveate.metrics.focus import ACCURATE, FOCUSED
-from foveate.metrics.sparsity import entropy_bits
+from foveate.metrics.focus import ACCURATE, FOCUSED, entropy_bits
 from foveate.records.record import Array
 from foveate.report.sentences import join_words
 

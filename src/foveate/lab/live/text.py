@@ -1,17 +1,24 @@
 """Text models that are trained and then queried: a text classifier, a sentence aligner."""
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from foveate.errors import FoveateError
 from foveate.lab.live.worker_channel import WorkerChannel
 from foveate.lab.requests import TextJob
-from foveate.lab.saved_models import load_saved_model, save_model
+from foveate.lab.saved_models import (
+    ABOUT,
+    ReaderTexts,
+    load_reader_texts,
+    load_saved_model,
+    save_model,
+)
 from foveate.records.record import Array
 from foveate.text.batches import Batches
 from foveate.text.corpora import LabelledTexts, SentencePairs, load_pairs, load_texts
@@ -24,7 +31,7 @@ from foveate.text.statistics.ibm1 import fit_ibm1
 from foveate.text.tokens import UNKNOWN, Tokens, Vocabulary, truncate
 from foveate.text.translation import Translator, translation_course, translator
 
-__all__ = ["train_text_live"]
+__all__ = ["reading_course", "small_reader", "train_text_live"]
 
 SIZE, BATCH, RATE = 64, 32, 2e-3
 MAX_TEXTS, MEASURED, LONGEST = 4000, 200, 200
@@ -46,23 +53,34 @@ def train_text_live(channel: WorkerChannel, given: dict[str, Any]) -> None:
 
 
 def _train_or_load(
-    channel: WorkerChannel, job: TextJob, course: Course, vocabularies: Sequence[Vocabulary]
+    channel: WorkerChannel,
+    job: TextJob,
+    course: Course,
+    vocabularies: Sequence[Vocabulary],
+    texts: ReaderTexts | None = None,
 ) -> None:
     """Train the model and save it, or load the saved model that the job names."""
     if job.path:
-        folder = Path(job.path)
-        load_saved_model(folder, course.model, vocabularies)
-        accuracy = float(course.measure(job.steps)["accuracy"])
-        rows = {"t": [job.steps], "accuracy": [[round(accuracy, 4)]]}
-        channel.send("frame", epoch=job.steps, rows={"soft": rows}, outcomes={}, details={})
-        channel.send("result", model=folder.name)
+        _load(channel, job, course.model, vocabularies)
         return
     accuracy = _train(channel, job, course)
     try:
-        folder = save_model(job, course.model, accuracy, vocabularies)
+        folder = save_model(job, course.model, accuracy, vocabularies, texts)
         channel.send("result", model=folder.name)
     except FoveateError as error:  # the folder is not writable: the model can be asked, not kept
         channel.send("result", model="", reason=str(error))
+
+
+def _load(
+    channel: WorkerChannel, job: TextJob, model: nn.Module, vocabularies: Sequence[Vocabulary]
+) -> None:
+    """Load the saved model that a job names, and send its accuracy."""
+    folder = Path(job.path)
+    load_saved_model(folder, model, vocabularies)
+    accuracy = float(json.loads((folder / ABOUT).read_text("utf-8"))["accuracy"])
+    rows = {"t": [job.steps], "accuracy": [[round(accuracy, 4)]]}
+    channel.send("frame", epoch=job.steps, rows={"soft": rows}, outcomes={}, details={})
+    channel.send("result", model=folder.name)
 
 
 def _train(channel: WorkerChannel, job: TextJob, course: Course) -> float:
@@ -91,27 +109,54 @@ def _train(channel: WorkerChannel, job: TextJob, course: Course) -> float:
 
 def _reader(channel: WorkerChannel, job: TextJob) -> Answer:
     """A classifier of texts of two classes. [snell21] Sec. 2.1"""
-    data = load_texts(job.corpus, train=MAX_TEXTS, validation=MEASURED)
-    if len(data.classes) != 2:
-        raise FoveateError(
-            f"a reader tells two classes apart, {job.corpus} has {len(data.classes)}"
-        )
-    some = [rows[k] for k in range(3) for rows in _by_class(data) if k < len(rows)]
-    shown = [" ".join(data.vocabulary.decode(data.validation[row][:40])) for row in some]
-    view = {"kind": "texts", "classes": list(data.classes), "examples": shown}
+    texts = load_reader_texts(Path(job.path)) if job.path else None
+    data = None if texts else load_texts(job.corpus, train=MAX_TEXTS, validation=MEASURED)
+    if texts is None:
+        assert data is not None
+        texts = _reader_texts(data, job.corpus)
+    view = {"kind": "texts", "classes": list(texts.classes), "examples": list(texts.examples)}
     channel.send("setup", view=view, seeds=[0], epochs=job.steps)
-    model: Reader = built(
-        lambda: Reader(len(data.vocabulary), embedding=SIZE, d=SIZE), "lab words", job.corpus
-    )  # type: ignore[assignment]
-    _train_or_load(channel, job, _reading_course(data, model, job.corpus), [data.vocabulary])
-    return lambda question: _read(data, model, str(question["text"]))
+    model = small_reader(len(texts.vocabulary), job.corpus)
+    if data is None:
+        _load(channel, job, model, [texts.vocabulary])
+    else:
+        course = reading_course(data, model, job.corpus)
+        _train_or_load(channel, job, course, [texts.vocabulary], texts)
+    return lambda question: _read(texts, model, str(question["text"]))
+
+
+def small_reader(words: int, corpus: str) -> Reader:
+    """A classifier of texts of the size that the lab trains.
+
+    Args:
+        words: Size of the vocabulary.
+        corpus: Names the stream of its initial weights.
+    """
+    model = built(lambda: Reader(words, embedding=SIZE, d=SIZE), "lab words", corpus)
+    assert isinstance(model, Reader)
+    return model
+
+
+def _reader_texts(data: LabelledTexts, corpus: str) -> ReaderTexts:
+    if len(data.classes) != 2:
+        raise FoveateError(f"a reader tells two classes apart, {corpus} has {len(data.classes)}")
+    some = [rows[k] for k in range(3) for rows in _by_class(data) if k < len(rows)]
+    examples = [" ".join(data.vocabulary.decode(data.validation[row][:40])) for row in some]
+    return ReaderTexts(data.classes, examples, data.vocabulary, data.words)
 
 
 def _by_class(data: LabelledTexts) -> list[list[int]]:
     return [(data.y_validation == k).nonzero().flatten().tolist() for k in (1, 0)]
 
 
-def _reading_course(data: LabelledTexts, model: Reader, name: str) -> Course:
+def reading_course(data: LabelledTexts, model: Reader, name: str) -> Course:
+    """How a classifier of texts is trained and measured.
+
+    Args:
+        data: Texts to learn from and to measure on.
+        model: The classifier.
+        name: Names the order of its batches.
+    """
     train, held = truncate(data.train, LONGEST), truncate(data.validation, LONGEST)
     stream = Batches(train, data.y_train, BATCH, f"lab {name}", 0)
 
@@ -125,12 +170,12 @@ def _reading_course(data: LabelledTexts, model: Reader, name: str) -> Course:
     return Course(model, loss, measure, RATE)
 
 
-def _read(data: LabelledTexts, model: Reader, text: str) -> dict[str, Any]:
+def _read(texts: ReaderTexts, model: Reader, text: str) -> dict[str, Any]:
     """α, β, Δ and the effect of removing it for every word, for the predicted class."""
-    words = data.words(text)[:LONGEST]
+    words = texts.tokenise(text)[:LONGEST]
     if not words:
         raise FoveateError("there is no word to read in the text")
-    ids = data.vocabulary.encode(words)
+    ids = texts.vocabulary.encode(words)
     tokens = Tokens.of([ids])
     logit = float(probe_texts(model, tokens, torch.tensor([1])).logit[0])
     predicted = int(logit > 0)
@@ -140,7 +185,7 @@ def _read(data: LabelledTexts, model: Reader, text: str) -> dict[str, Any]:
     return {
         "tokens": words,
         "known": [index != UNKNOWN for index in ids],
-        "says": data.classes[predicted],
+        "says": texts.classes[predicted],
         "p": float(np.exp(-probes.loss[0])),
         "p_without": _rounded(1 / (1 + np.exp(-without))),
         "removal": _rounded(abs(logit) - without),

@@ -6,24 +6,29 @@ from pathlib import Path
 from typing import Any
 
 from foveate.errors import FoveateError
+from foveate.lab.bundled import BUNDLED
 from foveate.lab.server.responses import not_found
 from foveate.records.record import Record
 from foveate.records.runs import MANIFEST, Run, open_run, runs_folder
 
 __all__ = ["all_runs", "load_record", "part_record", "run_by_name", "run_entries"]
 
+EXAMPLES = "examples"
+
 
 def _folders() -> dict[str, Path]:
-    """All folders with a manifest, in the folder of runs and one below it, by name."""
-    top = runs_folder()
-    found: dict[str, Path] = {}
-    for path in _inside(top):
+    """All folders with a manifest, in the folder of runs and one below it, by name.
+
+    Runs that come with the package are listed under ``examples/``.
+    """
+    folders = {f"{EXAMPLES}/{path.name}": path for path in _inside(BUNDLED / "runs")}
+    for path in _inside(runs_folder()):
         if (path / MANIFEST).exists():
-            found[path.name] = path
+            folders[path.name] = path
         else:
             below = (inner for inner in _inside(path) if (inner / MANIFEST).exists())
-            found |= {f"{path.name}/{inner.name}": inner for inner in below}
-    return found
+            folders |= {f"{path.name}/{inner.name}": inner for inner in below}
+    return folders
 
 
 def _inside(folder: Path) -> list[Path]:
@@ -34,9 +39,13 @@ def _inside(folder: Path) -> list[Path]:
 
 
 def run_entries() -> list[dict[str, Any]]:
-    """What the list shows of every run, newest first; a broken one says what is wrong with it."""
+    """What the list shows of every run, newest first; a broken one says what is wrong with it.
+
+    Bundled examples come last.
+    """
     rows = [_entry(name, path) for name, path in _folders().items()]
-    return sorted(rows, key=lambda row: str(row.get("created", "")), reverse=True)
+    rows.sort(key=lambda row: str(row.get("created", "")), reverse=True)
+    return sorted(rows, key=lambda row: bool(row.get("bundled")))
 
 
 def _entry(name: str, path: Path) -> dict[str, Any]:
@@ -48,6 +57,7 @@ def _entry(name: str, path: Path) -> dict[str, Any]:
     config = manifest["config"]
     return {
         "name": name,
+        "bundled": path.is_relative_to(BUNDLED),
         **kept,
         "seconds": manifest.get("seconds", 0.0),
         "seeds": len(manifest.get("seeds", [])),

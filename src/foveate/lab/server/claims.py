@@ -6,6 +6,7 @@ from typing import Any
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from foveate.lab.bundled import bundled_json
 from foveate.lab.server.responses import json_response, not_found
 from foveate.lab.server.theme import vega_spec
 from foveate.records.findings import Entry
@@ -23,7 +24,7 @@ def claims() -> Response:
     from foveate.report.pages.experiment import LEVELS
     from foveate.studies.ledger import known_ledger
 
-    ledger = known_ledger("small")
+    ledger, bundled = known_ledger("small"), bundled_json("claims")
     rows = []
     for entry in ledger.of(None):
         found = entry.finding
@@ -39,9 +40,11 @@ def claims() -> Response:
                 "level": LEVELS[found.verdict] if found else "none",
                 "effect": effect_words(found) if found else "",
                 "measure": found.measure if found else "",
-                "said": found.said if found else "",
+                "summary": found.summary if found else "",
                 "deviation": found.deviation if found and found.deviation != "none" else "",
-                "figure": bool(found and entry.experiment in ledger.runs),
+                "figure": bool(
+                    found and (entry.experiment in ledger.runs or entry.claim in bundled)
+                ),
             }
         )
     papers = {
@@ -61,7 +64,7 @@ def _revision(entry: Entry) -> str:
 
 @routes.get("/api/claims/figure")
 def figure(claim: str) -> Response:
-    """The figure of a claim as Vega-Lite, from the run behind it."""
+    """The figure of a claim as Vega-Lite, from the run behind it or as it came with the package."""
     from foveate.studies.ledger import known_ledger
 
     ledger = known_ledger("small")
@@ -69,7 +72,10 @@ def figure(claim: str) -> Response:
     if entry is None or entry.finding is None:
         raise not_found("there is no such claim, or it was not checked yet")
     if entry.experiment not in ledger.runs:
-        raise not_found("its run is not on this machine: run it again to see the figure")
+        figure = bundled_json("claims").get(claim)
+        if figure is None:
+            raise not_found("its run is not on this machine: run it again to see the figure")
+        return json_response(figure)
     run = ledger.runs[entry.experiment]
     chart = _charts(str(run.path), (run.path / "manifest.json").stat().st_mtime_ns).get(
         entry.finding.figure

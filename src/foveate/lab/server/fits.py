@@ -115,7 +115,7 @@ def _verdict(found: dict[str, Any], tried: list[str]) -> dict[str, Any]:
         raise FoveateError("trust.json was written by another version: examine the fit again")
     return {
         "grade": verdict["grade"],
-        "said": verdict["said"],
+        "summary": _summary(verdict),
         "why": page_advice(verdict.get("why", ()), tried),
         "next": page_advice(verdict.get("next", ()), tried),
         "answers": [
@@ -128,8 +128,13 @@ def _verdict(found: dict[str, Any], tried: list[str]) -> dict[str, Any]:
                 "name": row["name"],
                 "accuracy": row["accuracy"],
                 "grade": row["verdict"]["grade"],
-                "said": row["verdict"]["said"],
+                "summary": _summary(row["verdict"]),
             }
             for row in found["by_class"]
         ],
     }
+
+
+def _summary(verdict: dict[str, Any]) -> str:
+    """The summary of a verdict, which was called ``said`` before version 0.2."""
+    return str(verdict["summary"] if "summary" in verdict else verdict["said"])

@@ -18,8 +18,8 @@ export async function open(container) {
     h(
       "p",
       { class: "lead" },
-      "Every claim of the papers is an executable check whose criterion was written " +
-        "before its result was seen.",
+      "Every claim of the papers has an executable check with a written criterion. A criterion " +
+        "that was changed after results were known says so, with its earlier verdict.",
     ),
     body,
   );
@@ -120,7 +120,7 @@ export async function open(container) {
   function entry(claim) {
     const fig = figure({
       title: `Figure of ${claim.claim}`,
-      about: claim.said || claim.criterion,
+      about: claim.summary || claim.criterion,
       id: claim.claim.replace(":", "-"),
       wide: true,
     });
@@ -199,7 +199,7 @@ export async function open(container) {
         "dl",
         {},
         line("Measured", claim.effect && `${claim.effect} (${claim.measure})`),
-        line("Found", claim.said),
+        line("Found", claim.summary),
       ),
       details,
     );
@@ -262,7 +262,7 @@ export async function open(container) {
                 h(
                   "p",
                   { class: item.claim === claim.claim ? "strong" : "note" },
-                  `${item.claim}: ${item.verdict}. ${item.said}`,
+                  `${item.claim}: ${item.verdict}. ${item.summary}`,
                 ),
               ),
               scale === "smoke" &&

@@ -1,6 +1,6 @@
 // Your data: a file, its columns, a fit, and one screen that says what came out.
 
-import { params, setParams } from "../core/address.js";
+import { addressOf, params, setParams } from "../core/address.js";
 import { loadTheme, post, upload } from "../core/api.js";
 import { h, render, uniqueId } from "../core/dom.js";
 import { followJob, hasEnded, loadJob, stopJob } from "../core/job.js";
@@ -88,8 +88,15 @@ export async function open(container) {
   }
 
   function example() {
-    const link = h("a", { href: "/train" }, "Train on made-up bags");
-    return emptyState("No file yet.", "No file at hand? ", link, " instead.");
+    const fit = addressOf("data", { run: "examples/fit-pumps" });
+    return emptyState(
+      "No file yet.",
+      "No file at hand? Look at ",
+      h("a", { href: fit, id: "example" }, "a finished fit of recorded pumps"),
+      ", or ",
+      h("a", { href: "/train" }, "train on made-up bags"),
+      ".",
+    );
   }
 
   function draw() {

@@ -54,7 +54,7 @@ function verdictPanel(fit, paradigm, theme, use) {
   const verdict = fit.verdicts[paradigm];
   const grade =
     verdict && h("span", { class: `pill ${GRADES[verdict.grade]}`, id: "verdict" }, verdict.grade);
-  const said = verdict ? verdict.said : "This fit was not examined yet.";
+  const summary = verdict ? verdict.summary : "This fit was not examined yet.";
   const advice = fit.recommendation;
   const other = advice && advice.name !== paradigm;
   const button = { type: "button", class: "main", id: "use", onclick: () => use(advice.name) };
@@ -62,7 +62,7 @@ function verdictPanel(fit, paradigm, theme, use) {
     "div",
     { class: "panel verdict" },
     h("h2", {}, `Can its attention be trusted? (${label(theme, paradigm)})`),
-    h("p", { class: "said" }, grade, " ", said),
+    h("p", { class: "summary" }, grade, " ", summary),
     verdict?.why.length > 0 &&
       h(
         "ul",

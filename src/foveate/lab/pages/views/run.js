@@ -116,7 +116,7 @@ function findings(run) {
         " ",
         h("span", { class: "pill" }, item.verdict),
         " ",
-        item.said,
+        item.summary,
       ),
     ),
   );

@@ -43,8 +43,8 @@ export async function open(container) {
       h(
         "p",
         { class: "lead" },
-        "What was trained on this machine. Open one to go from a cell of its heat map to " +
-          "the bags in it; choose several races to compare them.",
+        "What was trained on this machine, and an example. Open one to go from a cell of its heat map to " +
+          "the bags in it; choose several to compare them.",
       ),
       table,
     );
@@ -140,7 +140,7 @@ export async function open(container) {
                 h(
                   "td",
                   {},
-                  run.kind === "race" &&
+                  run.parts.length > 0 &&
                     h("input", {
                       type: "checkbox",
                       "aria-label": `Compare ${run.name}`,
@@ -151,7 +151,12 @@ export async function open(container) {
                       },
                     }),
                 ),
-                h("td", {}, h("a", { href: addressOf("runs", { run: run.name }) }, run.name)),
+                h(
+                  "td",
+                  {},
+                  h("a", { href: addressOf("runs", { run: run.name }) }, run.name),
+                  run.bundled && h("span", { class: "note" }, " comes with foveate"),
+                ),
                 h("td", {}, run.kind),
                 h("td", {}, `${run.label}${run.scale ? `, ${run.scale}` : ""}`),
                 h(
@@ -192,7 +197,7 @@ export async function open(container) {
             paint();
           },
         }),
-        h("div", { class: "row" }, together, h("span", { class: "note" }, "Mark two races or more.")),
+        h("div", { class: "row" }, together, h("span", { class: "note" }, "Mark two runs or more.")),
       ),
       h("div", { class: "scroll panel" }, h("table", {}, h("thead", {}, heads), rows)),
     );
