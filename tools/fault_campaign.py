@@ -1,17 +1,19 @@
 """Kill jobs, or fill the disk, at every file operation; resume; compare every number.
 
-Each trial runs a job in a forked process that ends with SIGKILL just before its k-th file operation
-in the run directory (``--fault kill``), or that meets a full disk from there on (``--fault full``).
-The job is then resumed, or started again if nothing was on disk, and must end with the bits of an
-unbroken run. Prints figures; the exit code is 1 if a trial fails.
+A trial runs a command in a forked process that meets a fault at its k-th file operation (see
+``fault_injection.py``): SIGKILL, within a write after half of its bytes, or a full disk from there
+on. Every second kill is followed by one in the resume. What is left is then resumed without a fault
+and must end with the bits of an unbroken run, without temporary files. Charts are not drawn, which
+touches no file. Prints figures; the exit code is 1 if a trial fails.
 
-    python tools/fault_campaign.py                 # 50 kills
-    python tools/fault_campaign.py --trials 1000   # a full campaign
+    python tools/fault_campaign.py                                # 50 kills
+    python tools/fault_campaign.py --trials 1000 --fault kill     # a full campaign
+    python tools/fault_campaign.py --trials 300 --fault full      # full disks
 """
 
 import argparse
-import errno
 import hashlib
+import json
 import os
 import shutil
 import signal
@@ -21,49 +23,70 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable
-from importlib import import_module
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import torch
 from safetensors.numpy import load_file
 
+from fault_injection import Plan, count_operations, inject
+from foveate.charts import render
 from foveate.cli import main as foveate
+from foveate.data.features import encoding
 
-SMALL = ["--seeds", "1", "--epochs", "2", "--save-seconds", "0"]
-SIZES = ["--n", "40", "--n-test", "12", "--batch", "20"]
-JOBS: dict[str, list[str]] = {
-    "race": ["race", "error-mode-1", "--paradigms", "soft,hard", *SMALL, *SIZES, "--out", "run"],
-    "fit": ["fit", "t.csv", "--paradigms", "soft,hard", "--folds", "1", *SMALL, "--out", "run"],
-    "run": ["run", "error-modes", "--scale", "smoke", "--out", "run"],
+TRAINING = ["--paradigms", "soft,hard", "--seeds", "1", "--epochs", "2", "--save-seconds", "0"]
+RACE = ["race", "error-mode-1", *TRAINING, "--n", "40", "--n-test", "12", "--batch", "20"]
+RESUME = ["resume", "run"]
+LONGEST = 180  # seconds of a process; more is a hang
+CPU_TIMES = {"seconds", "cpu_seconds", "created", "manifest", "spent", "step_seconds"}
+
+
+@dataclass(frozen=True)
+class Job:
+    """A command to break.
+
+    Args:
+        command: Its words.
+        again: The command that goes on after it was broken; the same one unless given.
+        before: A command that runs unbroken first.
+        options: Words added to both.
+    """
+
+    command: list[str]
+    again: list[str] | None = None
+    before: list[str] | None = None
+    options: tuple[str, ...] = ()
+
+
+WORKERS = ("--workers", "2")
+JOBS = {
+    "race": Job([*RACE, "--out", "run"], RESUME),
+    "fit": Job(["fit", "t.csv", *TRAINING, "--folds", "1", "--out", "run"], RESUME),
+    "fit in folds": Job(
+        ["fit", "t.csv", *TRAINING, "--folds", "2", "--repeats", "1", "--out", "run"], RESUME
+    ),
+    "run": Job(["run", "word-counts", "--scale", "smoke", "--out", "run"], RESUME),
+    "reproduce": Job(
+        ["reproduce", "mil-assumptions", "--scale", "smoke", "--results", "r", "--out", "p.html"]
+    ),
+    "encode": Job(
+        ["encode", "images.npz", "--encoder", "fault_campaign:encoder", "--out", "x.npz"]
+    ),
+    "report": Job(["report", "run"], before=[*RACE, "--out", "run"]),
 }
-WORKERS = {"race with workers": [*JOBS["race"], "--workers", "2"]}
-LONGEST = 300  # seconds of a trial; more is a hang
-WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
-EVENTS = {"os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.chmod", "os.truncate"}
+WITH_WORKERS = {
+    "race, 2 workers": Job([*RACE, "--out", "run"], RESUME, options=WORKERS),
+    "fit, 2 workers": Job(JOBS["fit"].command, RESUME, options=WORKERS),
+}
 
 
-def install(folder: Path, fault: Callable[[int], None]) -> Counter[str]:
-    """Call ``fault(k)`` before the k-th file operation within a folder, in this process."""
-    seen: Counter[str] = Counter()
-    inside = str(folder)
-
-    def hook(event: str, arguments: tuple[object, ...]) -> None:
-        if event == "open":
-            flags = arguments[2] if isinstance(arguments[2], int) else 0
-            if not flags & WRITES:
-                return
-        elif event not in EVENTS:
-            return
-        path = os.path.abspath(str(arguments[0]))
-        if path.startswith(inside):
-            seen["operations"] += 1
-            fault(seen["operations"])
-
-    sys.addaudithook(hook)
-    return seen
+def encoder() -> torch.nn.Module:
+    """A small encoder of images."""
+    return torch.nn.Sequential(torch.nn.AvgPool2d(32), torch.nn.Flatten())
 
 
-def forked(work: Callable[[], None], log: Path) -> int:
+def forked(work: Callable[[], object], log: Path) -> int:
     """Run a function in a forked process; its exit code, negative for a signal, 999 for a hang."""
     child = os.fork()
     if child == 0:
@@ -92,114 +115,133 @@ def forked(work: Callable[[], None], log: Path) -> int:
     return 999
 
 
-def digest(run: Path) -> str:
-    """A hash of every array, tensor and split of a run."""
+def digest(folder: Path) -> str:
+    """A hash of every array, tensor, split, score and stored result below a folder."""
     whole = hashlib.sha256()
-    for path in sorted(run.rglob("*.npz")):
+
+    def add(path: Path, name: str, content: bytes) -> None:
+        whole.update(f"{path.relative_to(folder)} {name}".encode() + content)
+
+    for path in sorted(folder.rglob("*.npz")):
         with np.load(path) as file:
-            for name in sorted(n for n in file.files if n not in ("meta", "told")):
-                whole.update(f"{path.relative_to(run)} {name}".encode())
-                whole.update(np.ascontiguousarray(file[name]).tobytes())
-    for path in sorted(run.rglob("*.safetensors")):
+            for name in sorted(n for n in file.files if n != "meta"):
+                add(path, name, np.ascontiguousarray(file[name]).tobytes())
+    for path in sorted(folder.rglob("*.safetensors")):
         for name, value in sorted(load_file(path).items()):
-            whole.update(f"{path.relative_to(run)} {name}".encode() + value.tobytes())
-    for path in sorted(run.rglob("split.json")):
-        whole.update(path.read_bytes())
+            add(path, name, value.tobytes())
+    for path in sorted(folder.rglob("*.json")):
+        add(path, "", json.dumps(_without_times(json.loads(path.read_text()))).encode())
+    for path in sorted(folder.rglob("*.html")):
+        add(path, "page", b"")
     return whole.hexdigest()
 
 
-def preload() -> None:
-    """Import once what every forked process needs."""
-    for module in ("jobs.race", "jobs.fit", "jobs.experiment", "report.pages.race"):
-        import_module(f"foveate.{module}")
-    for module in ("report.pages.fit", "report.terminal.fit", "cli.commands.races"):
-        import_module(f"foveate.{module}")
-    import_module("vl_convert")
+def _without_times(content: object) -> object:
+    """JSON without times, paths, and the checksums of files that hold them."""
+    if isinstance(content, dict):
+        left_out = CPU_TIMES | {"checksum", "run"}
+        return {k: _without_times(v) for k, v in sorted(content.items()) if k not in left_out}
+    return [_without_times(value) for value in content] if isinstance(content, list) else content
 
 
-def write_table(path: Path) -> None:
-    """A small table of bags."""
-    chance = np.random.default_rng(0)
-    lines = ["bag,label,a,b"]
-    for i in range(24):
-        for _ in range(3):
-            a, b = chance.normal(size=2)
-            lines.append(f"b{i},{'uv'[i % 2]},{a:.4f},{b:.4f}")
-    path.write_text("\n".join(lines))
-
-
-def kill(at: int) -> Callable[[int], None]:
-    """A fault that ends the process before operation ``at``."""
-
-    def fault(k: int) -> None:
-        if k == at:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    return fault
-
-
-def fill(at: int) -> Callable[[int], None]:
-    """A fault that refuses every operation from ``at`` on."""
-
-    def fault(k: int) -> None:
-        if k >= at:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    return fault
-
-
-def trial(command: list[str], folder: Path, fault: Callable[[int], None], expected: str) -> str:
-    """Break a job once or, half of the times, once more in its resume; the kind of outcome."""
-    os.chdir(folder)
-    log = folder.parent / "log.txt"
-
-    def broken() -> None:
-        install(folder / "run", fault)
-        foveate(command)
-
-    code = forked(broken, log)
-    if code in (70, 999) or "Traceback" in log.read_text(errors="replace"):
-        shutil.copy(log, folder.parent / "failed.txt")
-        return "hang" if code == 999 else "traceback"
-    started = (folder / "run" / "manifest.json").exists()
-    code = forked(lambda: foveate(["resume", "run"] if started else command), log)
-    if code:
-        shutil.copy(log, folder.parent / "failed.txt")
-        return f"resume ended with {code}"
-    left = [path.name for path in (folder / "run").rglob(".*") if path.name != ".lock"]
-    if left:
-        return "leftovers"
-    return "equal" if digest(folder / "run") == expected else "silent difference"
-
-
-def campaign(name: str, command: list[str], trials: int, mode: str, root: Path) -> Counter[str]:
-    """Trials of one job, spread over its file operations."""
-    folder = root / "whole"
+def prepare(folder: Path, job: Job) -> None:
+    """A new folder with the inputs of a job; the working directory from now on."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    write_table(folder / "t.csv")
     os.chdir(folder)
-    counted = root / "operations.txt"
+    os.environ["FOVEATE_RUNS"] = str(folder / "runs")
+    chance = np.random.default_rng(0)
+    rows = [f"b{i // 3},{'uv'[i // 3 % 2]},{a:.4f},{b:.4f}" for i, (a, b) in
+            enumerate(chance.normal(size=(72, 2)))]  # fmt: skip
+    (folder / "t.csv").write_text("\n".join(["bag,label,a,b", *rows]))
+    images = chance.integers(0, 255, (12, 8, 8, 3)).astype(np.uint8)
+    np.savez(folder / "images.npz", X=images, y=np.arange(12) % 2)
+    if job.before:
+        done = folder.with_name("before")
+        if not done.exists():
+            _run(job.before)
+            shutil.copytree(folder / "run", done)
+        else:
+            shutil.copytree(done, folder / "run")
 
-    def whole() -> None:
-        seen = install(folder / "run", lambda _: None)
+
+def _run(command: list[str]) -> None:
+    """Run a command in this process; an exit code other than 0 is an error."""
+    try:
         foveate(command)
-        counted.write_text(str(seen["operations"]))
+    except SystemExit as stop:
+        if stop.code:
+            raise RuntimeError(f"{command} ended with {stop.code}") from None
 
-    code = forked(whole, root / "log.txt")
+
+def trial(job: Job, folder: Path, plans: list[Plan], expected: str) -> str:
+    """Break a job once per plan, resume it unbroken; the kind of outcome."""
+    log = folder.with_name("log.txt")
+    for plan in [*plans, None]:
+        started = job.again and (folder / "run" / "manifest.json").exists()
+        command = [*(job.again if started and job.again else job.command), *job.options]
+
+        def work(plan: Plan | None = plan, command: list[str] = command) -> None:
+            if plan is not None:
+                inject(plan)
+            foveate(command)
+
+        code = forked(work, log)
+        text = log.read_text(errors="replace")
+        if code in (70, 999) or "Traceback" in text or (plan is None and code):
+            _keep(folder, log)
+            return {999: "hang"}.get(code, "traceback" if code == 70 or "Traceback" in text else
+                                     f"resume ended with {code}")  # fmt: skip
+    if [path for path in folder.rglob(".*") if path.name not in (".lock", ".mark")]:
+        _keep(folder, log)
+        return "leftovers"
+    if digest(folder) == expected:
+        return "equal"
+    _keep(folder, log)
+    return "silent difference"
+
+
+def _keep(folder: Path, log: Path) -> None:
+    """Keep what failed for a look at it."""
+    kept = Path(tempfile.mkdtemp(prefix="fault-"))
+    shutil.copytree(folder, kept / "folder", dirs_exist_ok=True)
+    shutil.copy(log, kept / "log.txt")
+    print(f"failed: {kept}", flush=True)
+
+
+def campaign(name: str, job: Job, trials: int, kind: str, root: Path) -> Counter[str]:
+    """Trials of one job, spread over its file operations."""
+    folder, counter = root / "work", root / "operations"
+    shutil.rmtree(root / "before", ignore_errors=True)
+    prepare(folder, job)
+    if not job.options:
+        _run(job.command)  # loads in this process what every forked one needs
+        prepare(folder, job)
+    counter.unlink(missing_ok=True)
+    whole = Plan(folder, counter)
+    work = [*job.command, *job.options]
+    code = forked(lambda: count_operations(whole, lambda: _run(work)), root / "log.txt")
     if code:
         raise SystemExit(f"{name} ended with {code}: {(root / 'log.txt').read_text()[-400:]}")
-    operations, expected = int(counted.read_text()), digest(folder / "run")
+    operations, expected = counter.stat().st_size, digest(folder)
     outcomes: Counter[str] = Counter()
-    for at in np.unique(np.linspace(1, operations, trials).astype(int)):
-        broken = root / "broken"
-        shutil.rmtree(broken, ignore_errors=True)
-        broken.mkdir()
-        write_table(broken / "t.csv")
-        fault = kill(int(at)) if mode == "kill" else fill(int(at))
-        outcomes[trial(command, broken, fault, expected)] += 1
-    print(f"{name}, {mode}: {operations} file operations, {dict(outcomes)}", flush=True)
-    return outcomes
+    chance, step = np.random.default_rng(0), max(1, operations // trials)
+    faults = 0
+    while faults < trials:
+        number = sum(outcomes.values())
+        at = [1 + (number * step + number * step // operations) % operations]
+        if number % 2 and kind == "kill":
+            at.append(int(chance.integers(1, operations + 1)))
+        at = at[: trials - faults]
+        prepare(folder, job)
+        plans = [Plan(folder, root / f"operations-{i}", k, kind) for i, k in enumerate(at)]
+        for plan in plans:
+            plan.counter.unlink(missing_ok=True)
+        outcomes[trial(job, folder, plans, expected)] += 1
+        faults += len(at)
+    print(f"{name}, {kind}: {operations} file operations, {faults} faults, "
+          f"{dict(outcomes)}", flush=True)  # fmt: skip
+    return outcomes + Counter({"faults": faults})
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -207,20 +249,25 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--trials", type=int, default=50, help="trials over all jobs")
+    parser.add_argument("--trials", type=int, default=50, help="faults over all jobs")
     parser.add_argument("--fault", choices=["kill", "full"], default="kill")
-    parser.add_argument("--jobs", default=",".join(JOBS), help="names of jobs, by commas")
+    parser.add_argument("--jobs", default=";".join(JOBS), help="names of jobs, by semicolons")
     given = parser.parse_args(arguments)
-    jobs = {name: (JOBS | WORKERS)[name] for name in given.jobs.split(",")}
+    jobs = {name: (JOBS | WITH_WORKERS)[name] for name in given.jobs.split(";")}
     total: Counter[str] = Counter()
-    before = Path.cwd()
-    preload()
-    with tempfile.TemporaryDirectory() as folder:
-        for name, command in jobs.items():
-            each = max(1, given.trials // len(jobs))
-            total += campaign(name, command, each, given.fault, Path(folder).resolve())
-        os.chdir(before)
-    print(f"{sum(total.values())} trials: {dict(total)}")
+    before = Path.cwd(), render.vl_convert.vegalite_to_svg, encoding.PART
+    render.vl_convert.vegalite_to_svg = lambda _spec: '<svg width="1" height="1"></svg>'
+    encoding.PART = 4
+    try:
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            for name, job in jobs.items():
+                each = max(1, given.trials // len(jobs))
+                total += campaign(name, job, each, given.fault, Path(folder).resolve())
+            os.chdir(before[0])
+    finally:
+        _, render.vl_convert.vegalite_to_svg, encoding.PART = before
+    faults = total.pop("faults")
+    print(f"{faults} faults in {sum(total.values())} trials: {dict(total)}")
     return int(set(total) != {"equal"})
 
 
