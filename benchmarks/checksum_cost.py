@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from foveate.jobs.race import Race, start_race
-from foveate.records import checkpoint, record, runs
+from foveate.records import record, runs
 
 MOST = 0.02  # share of the race
 
@@ -31,7 +31,7 @@ def timed(function: Callable[..., Any], spent: list[float]) -> Callable[..., Any
 def main() -> None:
     """Race on digits with a checkpoint every second, then read everything back."""
     spent: list[float] = []
-    for module in (checkpoint, record, runs):
+    for module in (record, runs):
         for name in dir(module):
             if name.startswith(("seal_", "verify_")) or name == "sync_folder":
                 setattr(module, name, timed(getattr(module, name), spent))

@@ -30,8 +30,9 @@ CONTENTS = {
     "read": "foveate.training.evaluation",
     # results
     "Record": "foveate.records.record",
-    "summarise": "foveate.metrics.summary",
+    "summarise": "foveate.metrics.metric",
     "open_run": "foveate.records.runs",
+    "examine": "foveate.jobs.examine",
     "plot": "foveate.report.plot",
     # the main job
     "Race": "foveate.training.plan",
@@ -54,6 +55,7 @@ __all__ = [
     "Race",
     "Record",
     "__version__",
+    "examine",
     "fit",
     "linear",
     "load",
@@ -88,8 +90,9 @@ if TYPE_CHECKING:
     from foveate.bags.segments import Mosaics
     from foveate.data import DATASETS, load
     from foveate.errors import FoveateError
+    from foveate.jobs.examine import examine
     from foveate.jobs.race import resume_race, start_race
-    from foveate.metrics.summary import summarise
+    from foveate.metrics.metric import summarise
     from foveate.models.focus import FCAM, FixedFocus
     from foveate.models.nets import linear, mlp, pair
     from foveate.records.record import Record

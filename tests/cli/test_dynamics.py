@@ -144,9 +144,10 @@ def test_long_experiments_are_run_when_asked_for_only(monkeypatch, capsys, tmp_p
     monkeypatch.setattr(f"{ledger}._run_here", lambda name, *_: started.append({name}))
     monkeypatch.setattr(f"{ledger}.ledger_at", lambda scale: shipped_ledger())
     main(["claims", "--paper", "pvr22", "--run"])
-    assert "left out, add --long: captions, table2" in capsys.readouterr().err
+    assert "left out, add --long: captions, direct-classifier, table2" in capsys.readouterr().err
     main(["claims", "--paper", "pvr22", "--run", "--long"])
-    assert started == [{"error-modes"}, {"error-modes", "captions", "table2"}]
+    long = {"captions", "direct-classifier", "table2"}
+    assert started == [{"error-modes"}, {"error-modes", *long}]
 
 
 def test_where_all_take_long_that_is_what_is_said(monkeypatch):

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from foveate.bags.bag import Bag
-from foveate.jobs.race_gallery import pick_gallery
+from foveate.jobs.race import pick_gallery
 from foveate.records.record import Record
 
 N = 5

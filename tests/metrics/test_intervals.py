@@ -10,7 +10,7 @@ from foveate.metrics.intervals import (
     ends_of_mean,
     mean_interval,
 )
-from foveate.metrics.summary import summarise
+from foveate.metrics.metric import summarise
 from foveate.records.record import Record
 
 numbers = st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=15)

@@ -3,8 +3,14 @@ import pytest
 
 from foveate.errors import FoveateError
 from foveate.metrics.focus import quadrants, saif
-from foveate.metrics.metric import METRICS, Evaluation, curve_metrics, metric, summary_metrics
-from foveate.metrics.summary import summarise
+from foveate.metrics.metric import (
+    METRICS,
+    Evaluation,
+    curve_metrics,
+    metric,
+    summarise,
+    summary_metrics,
+)
 from foveate.records.record import Record
 
 

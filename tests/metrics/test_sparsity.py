@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from foveate.metrics.sparsity import distance, entropy_bits, nonzeros
+from foveate.metrics.focus import distance, entropy_bits, nonzeros
 
 
 def attention(m, seed, sharpness):

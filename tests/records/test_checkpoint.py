@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from foveate.errors import FoveateError
 from foveate.records import record
-from foveate.records.checkpoint import load_checkpoint, save_checkpoint
+from foveate.records.record import load_checkpoint, save_checkpoint
 
 TYPES = [torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.uint8, torch.bool]
 

@@ -11,9 +11,8 @@ from safetensors.torch import load_file
 
 from foveate.cli import main
 from foveate.errors import FoveateError
-from foveate.records.checkpoint import load_checkpoint, save_checkpoint
 from foveate.records.checksums import has_checksum, seal_json, verify_json
-from foveate.records.record import load_arrays, save_arrays
+from foveate.records.record import load_arrays, load_checkpoint, save_arrays, save_checkpoint
 from foveate.records.runs import create_run, open_run
 
 OLD = Path(__file__).parents[1] / "fixtures" / "runs"

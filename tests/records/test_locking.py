@@ -8,7 +8,9 @@ import time
 import pytest
 
 from foveate.errors import FoveateError
-from foveate.records.locking import leftovers, lock_run, remove_leftovers
+from foveate.records.locking import leftovers, lock_run, lock_temporary, remove_leftovers
+from foveate.records.record import write_atomically
+from foveate.records.runs import create_run
 
 HOLD = """
 import sys, time
@@ -62,6 +64,28 @@ def test_leftovers_of_killed_writes_are_removed(tmp_path):
     assert remove_leftovers(tmp_path) == []
 
 
+def test_a_write_removes_what_killed_writes_of_the_same_file_left(tmp_path):
+    dead, live = tmp_path / ".page.html.ab12cd_9", tmp_path / ".page.html.zzzzzzzz"
+    others = [tmp_path / ".page.html", tmp_path / ".other.html.ab12cd_9", tmp_path / ".page.html.x"]
+    for path in (dead, live, *others):
+        path.touch()
+    with live.open("rb") as being_written:
+        lock_temporary(being_written.fileno())
+        write_atomically(tmp_path / "page.html", b"new")
+    assert (tmp_path / "page.html").read_bytes() == b"new"
+    assert not dead.exists()
+    assert live.exists()
+    assert all(path.exists() for path in others)
+
+
+def test_a_new_run_removes_what_a_killed_start_left(tmp_path):
+    left = tmp_path / ".run.ab12cd_9"
+    left.mkdir()
+    (left / ".manifest.json.ab12cd_9").touch()
+    create_run(tmp_path / "run", "race", "digits", parts=[], config={})
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_read_only_run_is_one_sentence(tmp_path):
     tmp_path.chmod(0o555)
@@ -86,8 +110,8 @@ def test_verifying_costs_little(tmp_path):
     """SHA-256 of a large checkpoint takes a fraction of writing it to disk."""
     import torch
 
-    from foveate.records.checkpoint import save_checkpoint
     from foveate.records.checksums import verify_safetensors
+    from foveate.records.record import save_checkpoint
 
     path = tmp_path / "checkpoint.safetensors"
     save_checkpoint(path, {"a": torch.zeros(1 << 22)}, {})

@@ -1,6 +1,12 @@
 from foveate.metrics.intervals import Interval
-from foveate.report.examples import bag_examples, confidence_examples
-from foveate.report.next_steps import Step, explain_steps, fit_steps, race_steps
+from foveate.report.first_screen import (
+    Step,
+    bag_examples,
+    confidence_examples,
+    explain_steps,
+    fit_steps,
+    race_steps,
+)
 from foveate.report.outcomes import Outcome
 
 
@@ -26,7 +32,7 @@ def test_bags_with_known_relevance_are_preferred():
     (example,) = bag_examples([view("a", True, None), view("b", True, True)])
     assert (example.id, example.meaning) == (
         "b",
-        "correct prediction, attention on the relevant segment",
+        "correct prediction, top segment relevant",
     )
     (example,) = bag_examples([view("a", True, None)])
     assert example.meaning == "correct prediction; which segment is relevant is not known"

@@ -6,16 +6,14 @@ import altair as alt
 import numpy as np
 import pytest
 
-from foveate.charts.layout import spread_labels
 from foveate.charts.palette import colour, dash, label, shape
-from foveate.charts.render import inline_svg, to_png, to_svg
+from foveate.charts.render import inline_svg, spread_labels, to_png, to_svg
 from foveate.errors import FoveateError
 from foveate.metrics.focus import QUADRANTS, focus_and_prediction, threshold_curve
 from foveate.metrics.intervals import mean_interval
-from foveate.metrics.summary import summarise
+from foveate.metrics.metric import summarise
 from foveate.report import export_figures
-from foveate.report.drawing.accuracy_plane import plane
-from foveate.report.drawing.race_charts import figures
+from foveate.report.drawing.race_charts import figures, plane
 from foveate.report.outcomes import Switch, find_switch, outcomes
 
 PARTS = ("soft", "hard", "lvml", "hybrid")

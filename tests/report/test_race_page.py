@@ -10,7 +10,7 @@ import pytest
 from foveate.charts.palette import label
 from foveate.errors import FoveateError
 from foveate.metrics.focus import heat_map
-from foveate.metrics.summary import summarise
+from foveate.metrics.metric import summarise
 from foveate.records.runs import open_run
 from foveate.report import race_page, write_report
 

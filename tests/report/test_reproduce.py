@@ -61,7 +61,7 @@ def result(**changes):
         "cells": cells,
         "absent": {"HateXplain-1": f"no files {NASTY}"},
         "differs": [f"Another network {NASTY}."],
-        "findings": [{"claim": "vr23:C4", "verdict": "holds in part", "said": "so so"}],
+        "findings": [{"claim": "vr23:C4", "verdict": "holds in part", "summary": "so so"}],
         "manifest": manifest,
         "label": "",
         **changes,

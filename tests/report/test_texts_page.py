@@ -230,7 +230,7 @@ def test_a_diagnosis_shows_its_numbers_and_escapes_words(hostile_diagnosis):
     text = diagnosis_page(found, name="<b>x.csv", pairs=False, command="foveate <b>")
     page = must_be_harmless(text, 0)
     assert page.all("h1")[0].text == "Will attention be learnt on <b>x.csv?"
-    assert page.all("strong")[0].text == found.said
+    assert page.all("strong")[0].text == found.summary
     assert {n.tag for svg in page.all("svg") for n in svg.walk()} <= ALLOWED
     numbers = {row.children[0].text: row.children[1].text for row in page.all("tr")[1:6]}
     assert [f"{found.information:.3g}", f"{found.z:.1f}", f"{found.lift:+.3g}"] == [

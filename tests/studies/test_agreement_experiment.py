@@ -190,7 +190,7 @@ def test_agreement_at_the_random_level_does_not_hold():
 def test_half_of_the_data_sets_is_a_part_and_sms_does_not_count():
     records = {"sst": made(0.07), "imdb": made(0.5), "sms": made(0.07)}
     assert found(**records)["C1"].verdict == "holds in part"
-    assert found(**records)["C1"].said.startswith("2 conditions: 1 met, 1 contradicted.")
+    assert found(**records)["C1"].summary.startswith("2 conditions: 1 met, 1 contradicted.")
     assert found(sst=made(0.5), sms=made(0.07))["C1"].verdict == "holds"
 
 
@@ -210,7 +210,7 @@ def test_the_outlier_must_be_the_lowest():
 def test_a_curve_that_only_rises_does_not_rise_and_fall():
     finding = found(sst=made(0.3, end=0.5))["C17"]
     assert finding.verdict != "holds"
-    assert finding.said.startswith("2 conditions: 1 met")
+    assert finding.summary.startswith("2 conditions: 1 met")
 
 
 def test_training_data_and_bleu():
@@ -219,7 +219,7 @@ def test_training_data_and_bleu():
     assert found(**weak)["C18"].verdict == "holds in part"
     no_pairs = {name: records[name] for name in ("sst", "imdb")}
     assert found(**no_pairs)["C18"].verdict == "holds in part"
-    assert "BLEU is not tested" in found(**no_pairs)["C18"].said
+    assert "BLEU is not tested" in found(**no_pairs)["C18"].summary
     poor = {**records, "multi30k": made(0.31, kind="pairs", bleu=[0.1, 0.2, 38])}
     assert found(**poor)["C18"].verdict == "holds in part"
 

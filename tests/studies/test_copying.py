@@ -265,7 +265,7 @@ def test_verdicts_on_heads(bad, one, random, verdict):
     settings = HeadsSettings(draws=2, variants=("lstm-sum",))
     [finding] = Heads().findings(settings, records)
     assert finding.verdict == verdict
-    assert "found 1 good and 1 bad ones by best accuracy, the same ones by last" in finding.said
+    assert "found 1 good and 1 bad ones by best accuracy, the same ones by last" in finding.summary
 
 
 def test_heads_end_to_end(tmp_path):

@@ -89,7 +89,7 @@ def test_settings_that_leave_nothing_to_do_are_refused(name, changes, tmp_path):
     [
         ("agreement", {"texts": ("sts",)}, "unknown set of labelled texts 'sts'. Did you mean"),
         ("agreement", {"pairs": ("multi31k",)}, "unknown set of sentence pairs 'multi31k'. Did"),
-        ("error-modes", {"direct_sets": ("digits",)}, "direct-sets: must have error-mode-1, .*got"),
+        ("direct-classifier", {"sets": ("nope",)}, "sets: must be .* got 'nope'"),
         ("flows", {"steps": (0.8,)}, "steps: .*at least 2 items"),
         ("trust", {"sets": ("nope",)}, "sets: must be one of 41 names, .* got 'nope'"),
         ("witness", {"sets": ("nope",)}, "sets: must be among digits-5, .*, got 'nope'"),

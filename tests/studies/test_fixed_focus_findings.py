@@ -172,8 +172,8 @@ def test_a_bound_within_the_interval_over_seeds_is_called_close():
     records = {"theorem": theorem(), "digits": replace(record, values=values)}
     found = {f.claim: f for f in judge(records, "none")}
     assert found["vr23:C5"].verdict == "holds"
-    assert "a close call" in found["vr23:C5"].said
-    assert "a close call" not in found["vr23:C9"].said
+    assert "a close call" in found["vr23:C5"].summary
+    assert "a close call" not in found["vr23:C9"].summary
 
 
 def test_half_time_is_when_half_of_the_own_fall_is_made():

@@ -89,7 +89,7 @@ def test_a_comparison_without_headroom_is_not_testable():
     for row in USE.rows:
         records[f"{row}-oracle"] = record([0.5, 0.5, 0.9], [0.95])  # no better than soft attention
     found = {f.claim: f for f in Table1().findings(USE, records)}
-    assert "not testable here" in found["vr23:C16-real"].said
+    assert "not testable here" in found["vr23:C16-real"].summary
     assert found["vr23:C21-real"].verdict == "holds"
 
 
@@ -123,7 +123,7 @@ def test_a_row_that_fails_makes_a_part():
     records["topics-2-lvml"] = record([0.5], [0.95])
     found = {f.claim: f for f in Table1().findings(USE, records)}
     assert found["vr23:C4"].verdict == "holds in part"
-    assert "6 conditions: 4 met, 2 contradicted" in found["vr23:C4"].said
+    assert "6 conditions: 4 met, 2 contradicted" in found["vr23:C4"].summary
     assert found["vr23:C4"].effect < 0  # the row where it gains least
     records["digits-5-hybrid"] = record([0.9, 0.9, 0.5], [0.9], accuracy=0.88)
     assert verdicts(records)["vr23:C16-real"] == "holds in part"

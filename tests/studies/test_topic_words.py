@@ -232,7 +232,7 @@ def test_smoke_runs_and_its_figures_draw(tmp_path: Path) -> None:
     assert set(records) == {*MADE, *REVIEWS}
     found = findings_of(run)
     assert [f.claim for f in found] == list(TopicWords.criteria)
-    assert found[-1].said.startswith("On made-up sentences")
+    assert found[-1].summary.startswith("On made-up sentences")
     assert (records["kf"].values["s"] == 0).all()
     assert np.ptp(records["ef"].values["norm"], axis=0).max() == 0
     assert np.ptp(records["fc"].values["q_norm"], axis=0).max() == 0

@@ -104,7 +104,7 @@ def test_all_claims_hold_in_records_made_so() -> None:
     for finding in found:
         assert finding.figure in figures
         assert finding.low <= finding.effect <= finding.high
-        assert finding.said.endswith(".")
+        assert finding.summary.endswith(".")
 
 
 def test_a_gap_in_one_classifier_is_in_part_and_in_all_is_none() -> None:
@@ -179,7 +179,7 @@ def test_without_sst_nothing_is_said_of_it_but_that() -> None:
     records = {name: made_records()[name] for name in MADE}
     found = TopicWords().findings(USE, records)
     assert "lu21:C6" not in {f.claim for f in found}
-    assert found[0].said.endswith(NO_SST)
+    assert found[0].summary.endswith(NO_SST)
     assert set(TopicWords().figures(USE, records)) == {f.figure for f in found}
 
 

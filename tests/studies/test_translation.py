@@ -240,7 +240,7 @@ def test_the_verdict_follows_from_the_record(agreed, untrained, gap, verdict):
     assert finding.verdict == verdict
     assert finding.low <= finding.effect <= finding.high
     assert finding.effect == pytest.approx(agreed - untrained, abs=0.05)
-    assert "random 0.100" in finding.said
+    assert "random 0.100" in finding.summary
     assert "states of 128" in finding.deviation
 
 
@@ -249,8 +249,8 @@ def test_one_uncertain_word_spoils_the_certificate():
     records["readout-linear"].values["gap"][-1, 0, 7] = 0.002
     (finding,) = findings(Translation.scales["small"], records)
     assert finding.verdict == "holds in part"
-    assert finding.said.startswith("3 conditions: 2 met, 1 missed.")
-    assert "2.0e-03 nats" in finding.said
+    assert finding.summary.startswith("3 conditions: 2 met, 1 missed.")
+    assert "2.0e-03 nats" in finding.summary
 
 
 def test_the_random_level_counts_words_not_pairs():

@@ -7,8 +7,8 @@ from foveate.attention.paradigms import PARADIGMS, Hard, Hybrid, Marginal, Soft,
 from foveate.bags import segments
 from foveate.bags.bag import Bag, pad
 from foveate.bags.segments import Mosaics
+from foveate.metrics import focus
 from foveate.metrics import focus as metrics
-from foveate.metrics import sparsity
 from foveate.metrics.focus import label_probability
 from foveate.models.focus import FCAM, FixedFocus
 from foveate.models.nets import direct, mlp
@@ -197,9 +197,9 @@ def test_measures_are_the_metrics_of_the_arrays(bag):
         expected = {
             "loss": loss.mean(),
             "accuracy": correct.mean(),
-            "nnz": sparsity.nonzeros(alpha).mean(),
-            "dist": sparsity.distance(alpha).mean(),
-            "ent": sparsity.entropy_bits(alpha).mean(),
+            "nnz": focus.nonzeros(alpha).mean(),
+            "dist": focus.distance(alpha).mean(),
+            "ent": focus.entropy_bits(alpha).mean(),
             "ft": focused.mean(),
             "ft_alpha": metrics.focus_true(alpha, z, mask).mean(),
             "saif": metrics.saif(a_z, p_y),

@@ -183,6 +183,20 @@ def test_patience_restores_the_best_validation_epoch():
     assert len(set(training.rows[0].tolist()) & set(training.held_out[0].tolist())) == 0
 
 
+def test_given_validation_rows_are_not_trained_on():
+    train, test = bags([0, 1], n=20)
+    given = torch.tensor([1, 4, 19])
+    plan = Plan(epochs=2, batch=15, validation=0.5, patience=4)
+    training = Training(small_model, train, test, "soft", [0, 1], plan, None, [given, given])
+    rest = [i for i in range(20) if i not in (1, 4, 19)]
+    assert training.held_out.tolist() == [[1, 4, 19]] * 2
+    assert training.rows.tolist() == [rest] * 2
+    training.run_epoch()
+    held_out = [bag.take(given) for bag in train]
+    losses = [float(read(training.stack.member(i), held_out[i]).loss.mean()) for i in range(2)]
+    assert training.patience.best.tolist() == pytest.approx(losses, 1e-5)
+
+
 def test_no_member_stops_before_its_last_phase():
     """Soft attention meets both rules long before the switch; its hard phase is still run."""
     easy = {"lr": 0.1, "epochs": 30, "dtype": "float64"}
@@ -314,3 +328,22 @@ def test_witnesses_are_uniform_over_existing_segments():
     places = whole._prepare.aux(Witness().phases[0], torch.tensor([0]), 0).flatten()
     even = places.bincount(minlength=5) / (3 * n)
     torch.testing.assert_close(even, torch.full((5,), 0.2), atol=0.03, rtol=0)
+
+
+def test_each_member_leaves_its_own_validation_rows_out_of_training():
+    (train,), test = bags([0])
+    rows = [torch.arange(4), torch.arange(4, 7)]
+    changed = Bag(train.dense().clone(), train.y)
+    changed.dense()[:4] += 1.0
+
+    def weights(bag):
+        plan = Plan(epochs=2, batch=16)
+        training = Training(small_model, bag, test, "soft", [0, 1], plan, None, rows)
+        assert training.held_out.tolist() == [[0, 1, 2, 3], [4, 5, 6, 4]]
+        while not training.done:
+            training.run_epoch()
+        return training.stack.flat
+
+    one, other = weights(train), weights(changed)
+    assert torch.equal(one[0], other[0])
+    assert not torch.equal(one[1], other[1])

@@ -1,4 +1,4 @@
-"""Rendering of charts to SVG and PNG without a browser, with one theme."""
+"""Rendering of charts to SVG and PNG without a browser, with one theme; placement of labels."""
 
 import json
 import re
@@ -7,11 +7,12 @@ from html import escape
 from typing import Any
 
 import altair as alt
+import numpy as np
 import vl_convert
 
 from foveate.charts.palette import INK
 
-__all__ = ["inline_svg", "svg_to_png", "theme", "to_png", "to_svg", "with_rows"]
+__all__ = ["inline_svg", "spread_labels", "svg_to_png", "theme", "to_png", "to_svg", "with_rows"]
 
 SCALE = 2.0  # PNG pixels per unit, for print and dense screens
 
@@ -105,3 +106,28 @@ def _spec(chart: alt.TopLevelMixin) -> dict[str, Any]:
 def _render(spec: dict[str, Any]) -> str:
     svg: str = vl_convert.vegalite_to_svg(json.dumps(spec))
     return svg
+
+
+def spread_labels(positions: Sequence[float], gap: float, length: float) -> list[float]:
+    """Move labels apart to at least ``gap``, as little as possible, within ``length``.
+
+    Args:
+        positions: Preferred positions.
+        gap: Minimum distance between two labels; half of it to either end.
+        length: Length of the axis, at least ``gap`` per label.
+
+    Example:
+        >>> spread_labels([10.0, 11.0, 90.0], 20.0, 100.0)
+        [10.0, 30.0, 90.0]
+    """
+    order = np.argsort(positions, kind="stable")
+    placed = np.empty(len(positions))
+    floor = gap / 2
+    for i in order:
+        placed[i] = max(positions[i], floor)
+        floor = placed[i] + gap
+    ceiling = length - gap / 2
+    for i in order[::-1]:
+        placed[i] = min(placed[i], ceiling)
+        ceiling = placed[i] - gap
+    return [float(position) for position in placed]

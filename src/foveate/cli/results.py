@@ -1,10 +1,12 @@
-"""What a command does with a finished run: write its page, print its results."""
+"""The end of a command: the page and the results of a run, and the command that repeats it."""
 
 import json
+import shlex
+import sys
 
 from foveate.records.runs import Run
 
-__all__ = ["show_results"]
+__all__ = ["run_again", "show_results", "this_command"]
 
 
 def show_results(run: Run, *, as_json: bool) -> None:
@@ -22,3 +24,20 @@ def show_results(run: Run, *, as_json: bool) -> None:
         print(json.dumps(job.results(run), ensure_ascii=False))
     else:
         job.print_results(run)
+
+
+def this_command() -> str:
+    """The command line as it was given: a page or a table is written over."""
+    return shlex.join(["foveate", *sys.argv[1:]])
+
+
+def run_again() -> str:
+    """The command line as it was given, less ``--out``: a run directory is used once."""
+    words = iter(sys.argv[1:])
+    kept = []
+    for word in words:
+        if word == "--out":
+            next(words, None)
+        elif not word.startswith("--out="):
+            kept.append(word)
+    return shlex.join(["foveate", *kept])

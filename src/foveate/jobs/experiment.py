@@ -252,7 +252,7 @@ def of_run(run: Run) -> tuple[Experiment, Settings]:
 def findings_of(run: Run) -> list[Finding]:
     """The findings that a finished run wrote."""
     try:
-        return [Finding(**entry) for entry in json.loads((run.path / FINDINGS).read_text())]
+        return [Finding.from_json(entry) for entry in json.loads((run.path / FINDINGS).read_text())]
     except (OSError, ValueError, TypeError) as error:
         raise FoveateError(f"{run.path} has no complete findings: {error}") from None
 

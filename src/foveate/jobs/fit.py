@@ -201,7 +201,7 @@ class FitJob(Job):
         collection = self._collection
         if collection is None:
             classes = self._run.manifest["classes"]
-            collection = read_again(data.get("origin"), self._run.name, progress, classes)
+            collection = read_again(data.get("origin"), self._run, progress, classes)
         collection = collection.with_labels_only()
         if fingerprint(collection) != data["fingerprint"]:
             raise FoveateError(
@@ -270,7 +270,7 @@ def _procedure(
 def _all_bags(run: Run) -> Collection:
     """The bags of a fit, read again from where they came."""
     data = run.manifest["data"]
-    collection = read_again(data.get("origin"), run.name, classes=run.manifest["classes"])
+    collection = read_again(data.get("origin"), run, classes=run.manifest["classes"])
     if fingerprint(collection) != data["fingerprint"]:
         raise FoveateError(
             f"{data['source']} is not what it was when {run.name} was fitted: give --data"

@@ -4,14 +4,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 import torch
 
 from foveate.bags.bag import Bag
+from foveate.bags.segments import stored, take
 from foveate.errors import FoveateError
 from foveate.jobs.engine import Engine
 from foveate.jobs.job import CHECKPOINT, JOBS, Job, NewBags, Overview, TrainedPart
 from foveate.jobs.lifecycle import IN_PROCESS, resume_job, start_job
-from foveate.jobs.race_gallery import pick_gallery
 from foveate.jobs.race_setup import (
     load_bags,
     race_epochs,
@@ -20,15 +21,15 @@ from foveate.jobs.race_setup import (
     resolve_race,
     soft_budget,
 )
-from foveate.records.checkpoint import load_checkpoint, save_checkpoint
-from foveate.records.record import Record, save_arrays
+from foveate.metrics.focus import focus_true
+from foveate.records.record import Array, Record, load_checkpoint, save_arrays, save_checkpoint
 from foveate.records.runs import Run
 from foveate.training.loop import fit
 from foveate.training.plan import Race, ResolvedRace
 from foveate.training.stack import Stack
 from foveate.types import PartProgress, StepProgress
 
-__all__ = ["RaceJob", "resume_race", "start_race"]
+__all__ = ["RaceJob", "pick_gallery", "resume_race", "start_race"]
 
 
 @JOBS.register("race")
@@ -207,3 +208,32 @@ def _resolved(record: Record) -> dict[str, Any]:
     """What a paradigm was trained with."""
     plan = record.meta["plan"]
     return {"epochs": plan["epochs"], "lr": plan["lr"], "parameters": record.meta["parameters"]}
+
+
+def pick_gallery(records: Mapping[str, Record], bag: Bag, member: int = 0) -> dict[str, Array]:
+    """A few bags of one member: right with a wrong focus, right with the right one, and wrong.
+
+    Args:
+        records: The records of the paradigms that are compared.
+        bag: The held-out bags of the member.
+        member: Whose readings decide.
+
+    Returns:
+        ``rows`` (K,) into the held-out bags, and their ``segments`` (K, m, *) as stored.
+    """
+    rows = np.arange(min(6, len(bag))) if bag.z is None else _chosen(records, bag, member)
+    segments = stored(take(bag.x, torch.from_numpy(rows)))
+    return {"rows": rows, "segments": segments.numpy()}
+
+
+def _chosen(records: Mapping[str, Record], bag: Bag, member: int) -> Array:
+    z, y = np.asarray(bag.z), np.asarray(bag.y)
+    mask = None if bag.mask is None else np.asarray(bag.mask)
+    right = np.stack([r.final["log_p"][member].argmax(-1) == y for r in records.values()])
+    focused = np.stack([focus_true(r.final["s"][member], z, mask) for r in records.values()])
+    wrongly, rightly = (right & ~focused).sum(0), (right & focused).sum(0)
+    order = np.lexsort((-wrongly, -wrongly * rightly))  # first where the paradigms differ most
+    astray = [i for i in order if wrongly[i]][:4]
+    wrong = np.flatnonzero(~right.all(0))[:2]
+    sound = np.flatnonzero((right & focused).all(0))[:2]
+    return np.array(list(dict.fromkeys([*astray, *sound, *wrong])), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Does the attention look at the right thing? FT, SAIF, heat map, quadrants, threshold curve.
+"""Does the attention look at the right thing, and how sparse is it? FT, SAIF, heat map, NNZ, Ent.
 
 Arrays carry any leading axes; the last ones are bags ``n`` and segments ``m``.
 """
@@ -16,16 +16,18 @@ __all__ = [
     "FOCUSED",
     "QUADRANTS",
     "attention_on",
+    "distance",
+    "entropy_bits",
     "focus_and_prediction",
     "focus_true",
     "heat_map",
     "label_probability",
+    "nonzeros",
     "quadrants",
     "released_heat_map",
     "saif",
     "threshold_curve",
 ]
-
 
 ACCURATE, FOCUSED = 0.95, 0.85  # accuracy and FT from which a model is called so
 EDGES = np.array([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
@@ -155,3 +157,27 @@ def quadrants(focused: Array, correct: Array) -> dict[str, Array]:
         "ftpf": (focused & ~correct).mean(-1),
         "ffpf": (~focused & ~correct).mean(-1),
     }
+
+
+def nonzeros(alpha: Array, above: float = 0.01) -> Array:
+    """NNZ, the *number* of segments with attention above .01, shape (…, m) → (…).
+
+    The text divides by m; the published values are counts.
+    """
+    return (alpha > above).sum(-1)
+
+
+def distance(alpha: Array) -> Array:
+    r"""Dist, :math:`\min_j \|\alpha - e_j\|_2`: how far the attention is from one segment.
+
+    The nearest corner is the one of the largest weight, so that
+    :math:`\|\alpha - e_j\|^2 = \|\alpha\|^2 - 2\alpha_j + 1` is taken there.
+    """
+    squared = np.einsum("...m,...m->...", alpha, alpha) - 2 * alpha.max(-1) + 1
+    return np.sqrt(np.maximum(squared, 0.0))
+
+
+def entropy_bits(alpha: Array) -> Array:
+    r"""Ent, :math:`-\sum_j \alpha_j \log_2 \alpha_j`, in bits as published."""
+    safe = np.where(alpha == 0, 1.0, alpha)
+    return -np.einsum("...m,...m->...", safe, np.log2(safe))

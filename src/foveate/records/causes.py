@@ -7,7 +7,17 @@ from foveate.records.published import PublishedTable
 
 __all__ = ["Cause", "Comparison", "Reference", "compare", "needs_cause"]
 
-Kind = Literal["split", "size", "optimiser", "encoder", "dead seeds", "data subset", "open"]
+Kind = Literal[
+    "split",
+    "size",
+    "optimiser",
+    "encoder",
+    "dead seeds",
+    "collapsed seeds",
+    "data subset",
+    "labels",
+    "open",
+]
 POINTS = 5.0  # of a percentage, above which a difference needs a cause
 
 
@@ -39,6 +49,8 @@ class Cause(NamedTuple):
         setting: Of which setting; "" for every one.
         measured: Stored numbers that show it.
         names: For which rows; empty for all.
+        labels: In which stored results, by label; empty for all.
+        shown: Whether it applies only where a stored number shows it.
     """
 
     kind: Kind
@@ -47,6 +59,8 @@ class Cause(NamedTuple):
     setting: str = ""
     measured: tuple[Reference, ...] = ()
     names: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    shown: bool = False
 
 
 class Comparison(NamedTuple):
@@ -120,10 +134,10 @@ def compare(
         published = tables[table].numbers.get((group, name, measure))
         if published is None:
             continue
-        cause = None
+        cause, evidence = None, ""
         if needs_cause(measure, cell["mean"] - published):
-            cause = _cause_of(causes.get(table, ()), group, setting, name)
-        evidence = _evidence(cause, stored, group, name, measure)
+            at = _Place(label, group, setting, name, measure)
+            cause, evidence = _cause_of(causes.get(table, ()), at, stored)
         rows.append(
             Comparison(
                 table, label, group, setting, name, measure, published, cell["mean"],
@@ -136,26 +150,38 @@ def compare(
 UNKNOWN = Cause("open", "No measurement yet.", ())
 
 
-def _cause_of(causes: Sequence[Cause], group: str, setting: str, name: str) -> Cause:
+class _Place(NamedTuple):
+    """Where in the stored results a number is."""
+
+    label: str
+    group: str
+    setting: str
+    name: str
+    measure: str
+
+
+def _cause_of(causes: Sequence[Cause], at: _Place, stored: Mapping[Any, Any]) -> tuple[Cause, str]:
+    """The first cause that applies, and the stored numbers that show it."""
     for cause in causes:
         if (
-            group.startswith(cause.groups)
-            and (not cause.setting or setting == cause.setting)
-            and (not cause.names or name in cause.names)
+            at.group.startswith(cause.groups)
+            and (not cause.setting or at.setting == cause.setting)
+            and (not cause.names or at.name in cause.names)
+            and (not cause.labels or at.label in cause.labels)
         ):
-            return cause
-    return UNKNOWN
+            evidence = _evidence(cause, at, stored)
+            if evidence or not cause.shown:
+                return cause, evidence
+    return UNKNOWN, ""
 
 
-def _evidence(
-    cause: Cause | None, stored: Mapping[Any, Any], group: str, name: str, measure: str
-) -> str:
-    """The stored numbers that show a cause."""
+def _evidence(cause: Cause, at: _Place, stored: Mapping[Any, Any]) -> str:
+    """The stored numbers that show a cause, in words."""
     parts = []
-    for ref in cause.measured if cause else ():
-        wanted = ref.measure.format(measure=measure.removesuffix(" %")) or measure
-        key = (ref.table, ref.label, ref.group or group, ref.setting, name, wanted)
+    for ref in cause.measured:
+        wanted = ref.measure.format(measure=at.measure.removesuffix(" %")) or at.measure
+        key = (ref.table, ref.label, ref.group or at.group, ref.setting, at.name, wanted)
         if key in stored:
-            where = f"{ref.group}, {ref.setting}" if ref.group else ref.setting
-            parts.append(f"{wanted} {stored[key]['mean']:.1f} ({where})")
+            where = ", ".join(part for part in (ref.group, ref.setting or ref.label) if part)
+            parts.append(f"{wanted} {stored[key]['mean']:.1f}" + (f" ({where})" if where else ""))
     return "; ".join(parts)

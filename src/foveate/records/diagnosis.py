@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from foveate.errors import FoveateError
-from foveate.records.checkpoint import load_checkpoint
 from foveate.records.checksums import has_checksum, verify_json
 from foveate.records.locking import leftovers
-from foveate.records.record import load_arrays
+from foveate.records.record import load_arrays, load_checkpoint
 from foveate.records.runs import Run, versions
 
 __all__ = ["Symptom", "examine_run", "remove_damaged"]

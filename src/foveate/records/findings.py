@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 from foveate.records.runs import Run
 
@@ -25,7 +25,7 @@ class Finding:
         low: Lower end of the 95 % interval over seeds, None where nothing varies.
         high: Upper end.
         measure: What the number is, in words with its unit.
-        said: Where it holds and where it does not.
+        summary: Where it holds and where it does not.
         figure: Name of the experiment's figure that shows it.
         deviation: What differs from the paper's set-up, and why.
     """
@@ -36,9 +36,14 @@ class Finding:
     low: float | None
     high: float | None
     measure: str
-    said: str
+    summary: str
     figure: str
     deviation: str = "none"
+
+    @classmethod
+    def from_json(cls, entry: Mapping[str, Any]) -> Self:
+        """A finding from a JSON document; ``summary`` was called ``said`` before version 0.2."""
+        return cls(**{"summary" if key == "said" else key: entry[key] for key in entry})
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,19 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from foveate.errors import FoveateError
 
-__all__ = ["LOCK", "leftovers", "lock_run", "remove_leftovers"]
+__all__ = [
+    "LOCK",
+    "leftovers",
+    "lock_run",
+    "lock_temporary",
+    "remove_abandoned",
+    "remove_leftovers",
+]
 
 LOCK = ".lock"
 TEMPORARY = re.compile(r"\.(.+)\.[a-z0-9_]{8}")  # as tempfile names the neighbours of a file
@@ -55,20 +62,77 @@ def _acquire(handle: int, folder: Path) -> None:
     os.pwrite(handle, f"process {os.getpid()}".encode(), 0)
 
 
+def lock_temporary(handle: int) -> None:
+    """Mark a temporary file or folder as being written, until its process ends or closes it.
+
+    Args:
+        handle: Its descriptor.
+    """
+    try:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):  # a system or file system without locks
+        return
+
+
+def _is_being_written(path: Path) -> bool:
+    """Whether a live process holds the lock of a temporary file or folder."""
+    try:
+        import fcntl
+
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except (ImportError, OSError):
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return False
+
+
+def remove_abandoned(path: Path) -> None:
+    """Remove what killed processes left of earlier attempts to write ``path``.
+
+    Args:
+        path: A file or folder that is about to be written.
+    """
+    try:
+        names = [name for name in os.listdir(path.parent) if name.startswith(f".{path.name}.")]
+    except OSError:  # a folder that may be written but not read
+        return
+    for name in names:
+        match, neighbour = TEMPORARY.fullmatch(name), path.parent / name
+        if match and match[1] == path.name and not _is_being_written(neighbour):
+            with suppress(OSError):
+                _remove(neighbour)
+
+
 def leftovers(folder: Path) -> list[Path]:
     """Temporary files and folders that killed writes left in a run directory."""
     inside = [folder, *(path for path in folder.iterdir() if path.is_dir())]
     return sorted(
-        path for parent in inside for path in parent.iterdir() if TEMPORARY.fullmatch(path.name)
+        path
+        for parent in inside
+        for path in parent.iterdir()
+        if TEMPORARY.fullmatch(path.name) and not _is_being_written(path)
     )
 
 
 def remove_leftovers(folder: Path) -> list[Path]:
-    """Remove what :func:`leftovers` lists; nothing else may be writing there."""
+    """Remove what :func:`leftovers` lists."""
     removed = leftovers(folder)
     for path in removed:
         try:
-            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+            _remove(path)
         except OSError as error:
             raise FoveateError(f"cannot remove {path}: {error.strerror}") from None
     return removed
+
+
+def _remove(path: Path) -> None:
+    shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)

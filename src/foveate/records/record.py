@@ -1,4 +1,8 @@
-"""Record: the measurements of a training or a closed-form flow, and files of arrays."""
+"""Record: the measurements of a training or a closed-form flow; files of arrays; checkpoints.
+
+A checkpoint holds tensors and JSON in one safetensors file. Every file is written atomically and
+carries a checksum.
+"""
 
 import json
 import os
@@ -8,20 +12,32 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from foveate.errors import FoveateError
-from foveate.records.checksums import advice, seal_npz, verify_npz
+from foveate.records.checksums import (
+    advice,
+    seal_npz,
+    seal_safetensors,
+    verify_npz,
+    verify_safetensors,
+)
+from foveate.records.locking import lock_temporary, remove_abandoned
 from foveate.types import Array
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 __all__ = [
     "UMASK",
     "Array",
     "Record",
     "load_arrays",
+    "load_checkpoint",
     "save_arrays",
+    "save_checkpoint",
     "sync_folder",
     "write_atomically",
 ]
@@ -132,30 +148,65 @@ UMASK = _umask()  # once, before there are threads that would see it changed
 def write_atomically(path: Path, content: bytes | Callable[[IO[bytes]], object]) -> None:
     """Write a temporary file beside ``path``, then rename it.
 
-    A kill at any moment leaves the old file or the new one, never a part of either.
+    A kill at any moment leaves the old file or the new one, never a part of either. What killed
+    writes of the same path left beside it is removed.
 
     Args:
         path: The file.
         content: Its bytes, or a function that writes them to an open file.
     """
     path = Path(path)
+    remove_abandoned(path)
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:
         raise FoveateError(f"cannot write in {path.parent}: {error.strerror}") from None
     try:
         with os.fdopen(handle, "wb") as file:
+            lock_temporary(file.fileno())
             if isinstance(content, bytes):
                 file.write(content)
             else:
                 content(file)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(name, 0o666 & ~UMASK)
-        os.replace(name, path)
+            os.chmod(name, 0o666 & ~UMASK)
+            os.replace(name, path)
         sync_folder(path.parent)
     except BaseException as error:
         Path(name).unlink(missing_ok=True)
         if isinstance(error, OSError):
             raise FoveateError(f"cannot write {path}: {error.strerror}") from None
         raise
+
+
+META = "meta.json"  # kept as a tensor of bytes, so that one atomic write holds all
+
+
+def save_checkpoint(path: Path, tensors: "dict[str, Tensor]", meta: dict[str, Any]) -> None:
+    """Write ``tensors`` and ``meta`` (which JSON can hold) to ``path``."""
+    import torch
+    from safetensors.torch import save
+
+    text = torch.frombuffer(bytearray(json.dumps(meta).encode()), dtype=torch.uint8)
+    whole = {k: v.detach().contiguous().clone() for k, v in tensors.items()} | {META: text}
+    write_atomically(path, seal_safetensors(save(whole)))
+
+
+def load_checkpoint(path: Path) -> "tuple[dict[str, Tensor], dict[str, Any]]":
+    """Read what :func:`save_checkpoint` wrote, and verify its checksum."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load
+
+    try:
+        content = path.read_bytes()
+        verify_safetensors(path, content)
+        tensors = load(content)
+        meta = dict(json.loads(tensors.pop(META).numpy().tobytes()))
+    except FileNotFoundError:
+        raise FoveateError(f"there is no file {path}") from None
+    except FoveateError:
+        raise
+    except (SafetensorError, KeyError, TypeError, ValueError, OSError) as error:
+        raise FoveateError(f"{path} is damaged: {error}{advice(path)}") from None
+    return tensors, meta

@@ -25,6 +25,7 @@ from typing import Any
 
 from foveate.errors import FoveateError
 from foveate.records.checksums import advice, seal_json, verify_json
+from foveate.records.locking import lock_temporary, remove_abandoned
 from foveate.records.record import UMASK, Array, Record, load_arrays, sync_folder, write_atomically
 
 __all__ = [
@@ -157,10 +158,13 @@ def create_run(path: Path | None, kind: str, label: str, **entries: Any) -> Run:
         remedy = "go on with 'foveate resume'" if (target / MANIFEST).exists() else "choose another"
         raise FoveateError(f"{target} is not empty: {remedy}")
     _make(target.parent)
+    remove_abandoned(target)
     try:
         fresh = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
     except OSError as error:
         raise FoveateError(f"cannot write in {target.parent}: {error.strerror}") from None
+    handle = os.open(fresh, os.O_RDONLY | os.O_CLOEXEC)
+    lock_temporary(handle)
     try:
         fresh.chmod(0o777 & ~UMASK)
         Run(fresh, {}).update(**manifest)
@@ -171,6 +175,8 @@ def create_run(path: Path | None, kind: str, label: str, **entries: Any) -> Run:
         if isinstance(error, OSError):
             raise FoveateError(f"cannot make {target}: {error.strerror}") from None
         raise
+    finally:
+        os.close(handle)
     return Run(target, manifest)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from foveate.charts.palette import paradigm_class
 from foveate.metrics.intervals import Interval, mean_interval
-from foveate.metrics.summary import summarise
+from foveate.metrics.metric import summarise
 from foveate.records.record import Array, Record
 from foveate.records.runs import Run
 
@@ -22,7 +22,7 @@ class Outcome:
     Args:
         run: The run's display name.
         paradigm: The paradigm's name.
-        summary: The result of :func:`foveate.metrics.summary.summarise`.
+        summary: The result of :func:`foveate.metrics.metric.summarise`.
         epochs: Epochs trained.
         seeds: Number of seeds.
     """

@@ -132,7 +132,7 @@ def shipped_ledger() -> Ledger:
     """The ledger that came with the package: what was found when it was made."""
     text = resources.files("foveate").joinpath("studies/results/claims.json").read_text()
     stored = json.loads(text)
-    found = {e["claim"]: Finding(**e["finding"]) for e in stored["claims"] if e["finding"]}
+    found = {e["claim"]: Finding.from_json(e["finding"]) for e in stored["claims"] if e["finding"]}
     return Ledger(stored["scale"], _entries(found, stored["versions"]), {}, stored["versions"])
 
 

@@ -259,7 +259,7 @@ def _result(table: str, run: Run, command: str, absent: Mapping[str, str]) -> Re
         "absent": dict(absent),
         "differs": [*experiment.differs(settings, records), *_faults(records)],
         "findings": [
-            {"claim": f.claim, "verdict": f.verdict, "said": f.said} for f in findings_of(run)
+            {"claim": f.claim, "verdict": f.verdict, "summary": f.summary} for f in findings_of(run)
         ],
         "manifest": {"command": command} | {key: run.manifest.get(key) for key in kept},
         "run": str(run.path),

@@ -18,8 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from foveate.randomness import generator
-from foveate.records.checkpoint import load_checkpoint, save_checkpoint
-from foveate.records.record import Array, Record
+from foveate.records.record import Array, Record, load_checkpoint, save_checkpoint
 
 __all__ = ["Course", "built", "follow", "measurement_steps"]
 

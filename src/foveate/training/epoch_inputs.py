@@ -1,21 +1,32 @@
-"""Inputs of an epoch: the order of the bags and the auxiliary inputs of paradigms.
+"""Inputs of an epoch: order of the bags, phase of each member, auxiliary inputs of paradigms.
 
 The seed of a member and the epoch alone decide the random numbers, whichever members are trained
 together and whatever was drawn before.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from foveate.attention.paradigms import Paradigm
+from foveate.attention.paradigms import PARADIGMS, Paradigm, Progress
 from foveate.errors import FoveateError
 from foveate.models.focus import AttentionModel
 from foveate.randomness import generator
 from foveate.training.stack import Batch, MemberBags, Stack
 
-__all__ = ["EpochInputs", "gather_bags", "split", "split_at"]
+__all__ = [
+    "EpochInputs",
+    "Group",
+    "gather_bags",
+    "grouped",
+    "member_progress",
+    "per_member",
+    "split",
+    "split_at",
+]
 
 
 def split(n: int, seeds: tuple[int, ...], share: float) -> tuple[Tensor, Tensor]:
@@ -35,23 +46,34 @@ def split(n: int, seeds: tuple[int, ...], share: float) -> tuple[Tensor, Tensor]
     return order[:, :cut], order[:, cut:]
 
 
-def split_at(n: int, members: int, validation: Tensor) -> tuple[Tensor, Tensor]:
-    """Rows to train on and given rows to validate on, the same for all members.
+def split_at(n: int, validation: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    """Rows to train on and given rows to validate on, for each member, (S, n') and (S, n'').
+
+    Where members have different numbers of rows, the shorter lists are filled up by repeating
+    their rows from the first on.
 
     Args:
         n: Number of bags.
-        members: Number of members S.
-        validation: Rows to validate on, shape (n',).
+        validation: Rows that each member is validated on, one tensor per member.
 
     Example:
-        >>> [rows.tolist() for rows in split_at(4, 1, torch.tensor([1, 3]))]
-        [[[0, 2]], [[1, 3]]]
+        >>> rows = split_at(5, [torch.tensor([1, 3]), torch.tensor([0])])
+        >>> [part.tolist() for part in rows]
+        [[[0, 2, 4, 0], [1, 2, 3, 4]], [[1, 3], [0, 0]]]
     """
-    kept = torch.ones(n, dtype=torch.bool)
-    kept[validation] = False
-    if not bool(kept.any()) or not len(validation):
-        raise FoveateError(f"{len(validation)} validation bags leave no bags on one side of {n}")
-    return kept.nonzero()[:, 0].expand(members, -1), validation.expand(members, -1)
+    kept = torch.ones(len(validation), n, dtype=torch.bool)
+    for member, rows in enumerate(validation):
+        kept[member, rows] = False
+    if bool((kept.sum(1) == 0).any()) or any(len(rows) == 0 for rows in validation):
+        sizes = sorted({len(rows) for rows in validation})
+        raise FoveateError(f"{sizes} validation bags leave no bags on one side of {n}")
+    return _filled([own.nonzero()[:, 0] for own in kept]), _filled(validation)
+
+
+def _filled(lists: Sequence[Tensor]) -> Tensor:
+    """Lists of rows as one matrix, shorter ones repeated from their first row on."""
+    longest = max(len(rows) for rows in lists)
+    return torch.stack([rows[torch.arange(longest) % len(rows)] for rows in lists])
 
 
 @dataclass(frozen=True)
@@ -120,3 +142,70 @@ def gather_bags(values: Tensor, rows: Tensor) -> Tensor:
 def _remember(model: AttentionModel, batch: Batch, phase: Paradigm) -> Tensor:
     focus = model.attend(batch.x, batch.mask, batch.z)
     return phase.remember(focus.alpha, focus.h, model.g, batch.y)
+
+
+class Group(NamedTuple):
+    """Members in the same phase, in ascending order, shape (S',)."""
+
+    phase: Paradigm
+    members: Tensor
+
+
+def member_progress(
+    seeds: Sequence[int], epoch: int, epochs: int, losses: list[Tensor]
+) -> list[Progress]:
+    """The progress of each member at the start of an epoch.
+
+    Args:
+        seeds: The seed of each of S members.
+        epoch: The epoch, from 0 on.
+        epochs: The number of epochs planned.
+        losses: Training losses of the epochs before, shape (S,) each.
+    """
+    return [Progress(epoch, epochs, seed, _Past(losses, epoch, i)) for i, seed in enumerate(seeds)]
+
+
+def grouped(phases: list[Paradigm], active: Tensor, apart: bool = False) -> list[Group]:
+    """Active members grouped by phase.
+
+    Args:
+        phases: The paradigm of each member.
+        active: Which members are trained, shape (S,).
+        apart: Whether each member forms a separate group.
+    """
+    groups: dict[Any, list[int]] = {}
+    for i, (phase, trained) in enumerate(zip(phases, active.tolist(), strict=True)):
+        if trained:
+            groups.setdefault((phase, i if apart else None), []).append(i)
+    return [Group(phase, torch.tensor(members)) for (phase, _), members in groups.items()]
+
+
+def per_member(given: Any, size: int) -> list[Any]:
+    """One value per member, from a single value (a paradigm also by name) or one each.
+
+    Example:
+        >>> per_member(0.1, 3), per_member((0.1, 0.2), 2)
+        ([0.1, 0.1, 0.1], [0.1, 0.2])
+    """
+    if isinstance(given, str):
+        given = PARADIGMS.get(given)()
+    values = list(given) if isinstance(given, Sequence) else [given] * size
+    if len(values) != size:
+        raise FoveateError(f"{size} members need as many values, got {len(values)}")
+    return values
+
+
+class _Past(Sequence[float]):
+    """One member's training losses up to an epoch, read on demand."""
+
+    def __init__(self, losses: list[Tensor], epoch: int, member: int) -> None:
+        self._losses, self._epoch, self._member = losses, epoch, member
+
+    def __len__(self) -> int:
+        return self._epoch
+
+    def __getitem__(self, at: Any) -> Any:
+        rows = range(self._epoch)[at]
+        if isinstance(rows, range):
+            return [float(self._losses[k][self._member]) for k in rows]
+        return float(self._losses[rows][self._member])

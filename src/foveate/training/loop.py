@@ -1,7 +1,12 @@
-"""The one training loop: ``fit(...) -> Record``, many seeds in one program."""
+"""The one training loop: ``fit(...) -> Record``, many seeds in one program.
+
+A checkpoint stores the identity of its training, so that one of another training is not resumed.
+"""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import is_dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -9,15 +14,14 @@ from torch import Tensor
 
 from foveate.attention.paradigms import Paradigm
 from foveate.bags.bag import Bag
+from foveate.bags.segments import tensors_of
 from foveate.errors import FoveateError
-from foveate.records.checkpoint import load_checkpoint, save_checkpoint
-from foveate.records.record import Record
-from foveate.training.identity import differences, identity
+from foveate.records.record import Record, load_checkpoint, save_checkpoint
 from foveate.training.plan import Plan
 from foveate.training.stack import Build
 from foveate.training.state import Probe, Training
 
-__all__ = ["Probe", "Training", "fit"]
+__all__ = ["Probe", "Training", "differences", "fit", "identity"]
 
 
 def fit(
@@ -31,7 +35,7 @@ def fit(
     checkpoint: Path | None = None,
     report: Callable[[int, int], None] | None = None,
     probe: Probe | None = None,
-    validation_rows: Tensor | None = None,
+    validation_rows: Sequence[Tensor] | None = None,
     **settings: Any,
 ) -> Record:
     """Train one member per seed, all in one program, and measure them on held-out bags.
@@ -48,8 +52,8 @@ def fit(
         report: Called as ``report(epochs done, epochs)``.
         probe: Measures further quantities whenever the others are measured, before the first
             epoch and after the last included; they are stored in ``record.values``.
-        validation_rows: Rows of the training bags that are kept for early stopping, the same for
-            all members, shape (n',); drawn by ``plan.validation`` unless given.
+        validation_rows: For each member the rows of the training bags that are kept for early
+            stopping; drawn by ``plan.validation`` unless given.
         settings: Fields of :class:`~foveate.training.plan.Plan`, overriding those of ``plan``.
 
     Returns:
@@ -72,7 +76,7 @@ def fit(
             plan, training.paradigms, seeds, {"training bags": train, "test bags": test}
         )
         if validation_rows is not None:
-            expected["validation rows"] = validation_rows.tolist()
+            expected["validation rows"] = [rows.tolist() for rows in validation_rows]
         if checkpoint.exists():
             _resume(training, checkpoint, expected)
     saved = time.monotonic()
@@ -95,3 +99,54 @@ def _resume(training: Training, checkpoint: Path, expected: dict[str, Any]) -> N
             "remove it to start again"
         )
     training.restore(tensors, meta)
+
+
+def identity(
+    plan: Plan, paradigms: Sequence[Paradigm], seeds: Sequence[int], bags: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Plan, paradigms and seeds as JSON, and a fingerprint of each set of bags.
+
+    Args:
+        plan: The plan; the time between checkpoints does not count.
+        paradigms: One per member.
+        seeds: One per member.
+        bags: Bags, or one set per member, by their purpose.
+    """
+    return {
+        "plan": plan.model_dump(mode="json", exclude={"save_seconds"}),
+        "paradigms": [_paradigm_text(rule) for rule in paradigms],
+        "seeds": list(seeds),
+        **{k: _fingerprint([v] if isinstance(v, Bag) else v) for k, v in bags.items()},
+    }
+
+
+def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    """The names under which two identities differ.
+
+    Example:
+        >>> differences({"seeds": [0], "plan": {}}, {"seeds": [1], "plan": {}})
+        ['seeds']
+    """
+    return [name for name in one if one[name] != other.get(name)]
+
+
+def _paradigm_text(rule: Paradigm) -> str:
+    kind = type(rule)
+    return repr(rule) if is_dataclass(rule) else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _fingerprint(bags: Sequence[Bag]) -> str:
+    whole, known = blake2b(digest_size=16), dict[int, bytes]()
+    for bag in bags:
+        for part in (*tensors_of(bag.x), bag.y, bag.mask):
+            if part is not None:
+                if id(part) not in known:  # sets may share a bank
+                    known[id(part)] = _digest(part)
+                whole.update(known[id(part)])
+    return whole.hexdigest()
+
+
+def _digest(values: Tensor) -> bytes:
+    digest = blake2b(f"{values.dtype}{tuple(values.shape)}".encode(), digest_size=16)
+    digest.update(values.detach().contiguous().numpy().data)
+    return digest.digest()

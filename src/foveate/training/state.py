@@ -14,12 +14,20 @@ from foveate.bags.segments import group_by_length
 from foveate.models.focus import AttentionModel
 from foveate.records.record import Record
 from foveate.training.early_stopping import EarlyStopping
-from foveate.training.epoch_inputs import EpochInputs, gather_bags, split
+from foveate.training.epoch_inputs import (
+    EpochInputs,
+    Group,
+    gather_bags,
+    grouped,
+    member_progress,
+    per_member,
+    split,
+    split_at,
+)
 from foveate.training.evaluation import Reading, measure, read_stack
 from foveate.training.memory import limit_memory
 from foveate.training.optimisers import Settings, StackedOptimizer
 from foveate.training.plan import Plan
-from foveate.training.schedule import Group, grouped, member_progress, per_member
 from foveate.training.stack import Batch, Build, MemberBags, Stack
 
 __all__ = ["Probe", "Training"]
@@ -40,13 +48,17 @@ class Training:
         seeds: Sequence[int],
         plan: Plan,
         probe: Probe | None = None,
-        validation_rows: Tensor | None = None,
+        validation_rows: Sequence[Tensor] | None = None,
     ) -> None:
         size, dtype = len(seeds), getattr(torch, plan.dtype)
         self.plan, self.seeds, self.probe = plan, tuple(seeds), probe
         self.stack = Stack(build, seeds, dtype)
         bags = MemberBags(train, size, dtype), MemberBags(test, size, dtype)
-        self.rows, self.held_out = split(bags[0].n, self.seeds, plan.validation)
+        self.rows, self.held_out = (
+            split(bags[0].n, self.seeds, plan.validation)
+            if validation_rows is None
+            else split_at(bags[0].n, validation_rows)
+        )
         self.paradigms, self.train, self.test, self.part, self.stack.together = limit_memory(
             self.stack, *bags, per_member(paradigm, size), self.rows, plan.batch
         )

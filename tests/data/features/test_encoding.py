@@ -174,6 +174,17 @@ def test_a_torn_part_is_made_again(stopped: tuple[Pictures, Encoder]) -> None:
     assert Path("out.npz").read_bytes() == Path("whole.npz").read_bytes()
 
 
+def test_leftovers_of_kills_end_with_the_file(stopped: tuple[Pictures, Encoder]) -> None:
+    parts = Path("out.npz.parts")
+    (parts / ".part-000003.npz.ab12cd_9").write_bytes(b"half")
+    encode(*stopped, Path("out.npz"), EXACT)
+    assert not parts.exists()
+    parts.mkdir()  # as after a kill between joining the parts and removing their folder
+    (parts / "part-000000.npz").touch()
+    encode(*stopped, Path("out.npz"), EXACT)
+    assert not parts.exists()
+
+
 def test_parts_of_another_request_are_not_taken(stopped: tuple[Pictures, Encoder]) -> None:
     pictures, encoder = stopped
     encode(pictures, encoder, Path("out.npz"), Sizes(8, "float16"))

@@ -127,7 +127,7 @@ def test_permutations_look_alike_everywhere():
     assert (found.information, found.lift, found.z, found.without) == (0, 0, 0, 1)
     assert "look alike" in found.reason
     assert found.words == ()
-    assert found.said == "Attention is unlikely to be learnt."
+    assert found.summary == "Attention is unlikely to be learnt."
 
 
 def test_a_mixture_of_permutations_has_a_table_but_nothing_within_a_sentence():

@@ -4,10 +4,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from foveate.cli.command_line import this_command
 from foveate.cli.flags import Overwrite
 from foveate.cli.outputs import check_outputs
-from foveate.cli.progress import progress_of
+from foveate.cli.results import this_command
+from foveate.report.progress import progress_of
 
 if TYPE_CHECKING:
     from foveate.jobs.align import Aligned
@@ -95,7 +95,7 @@ def _warn_if_unlikely(data: "SentencePairs") -> None:
     words = data.source_vocabulary.words, data.target_vocabulary.words
     diagnosis = diagnose(data.train.source, data.train.target, words)
     if diagnosis.verdict != "likely":
-        print(f"{diagnosis.said} {diagnosis.reason}", file=sys.stderr)
+        print(f"{diagnosis.summary} {diagnosis.reason}", file=sys.stderr)
 
 
 def _print_scores(aligned: "Aligned", gold: "GoldLinks") -> None:

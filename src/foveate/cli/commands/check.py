@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from foveate.cli.column_listing import column_lines
 from foveate.cli.flags import ColumnFlags, Json
-from foveate.cli.progress import progress_of
 from foveate.errors import FoveateError
 from foveate.io.columns import ColumnRole, Columns
+from foveate.report.progress import progress_of
 
 if TYPE_CHECKING:
     from foveate.io.check import Description, Problem

@@ -6,7 +6,7 @@ from typing import Literal
 
 from foveate.cli.flags import Overwrite
 from foveate.cli.outputs import check_outputs
-from foveate.cli.progress import progress_of
+from foveate.report.progress import progress_of
 
 __all__ = ["encode_command"]
 

@@ -5,12 +5,11 @@ import sys
 from pathlib import Path
 from typing import Any, Literal
 
-from foveate.cli.command_line import run_again
 from foveate.cli.flags import Cluster, Flag, Json, Overwrite, SettingFlags, Workers
 from foveate.cli.outputs import check_outputs
-from foveate.cli.progress import progress_of
-from foveate.cli.results import show_results
+from foveate.cli.results import run_again, show_results
 from foveate.errors import FoveateError
+from foveate.report.progress import progress_of
 
 __all__ = [
     "changed_setting",

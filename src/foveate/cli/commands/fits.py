@@ -1,18 +1,17 @@
 """Commands for a user's bags: fit, predict, explain, export."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from foveate.cli.column_listing import print_columns
-from foveate.cli.command_line import run_again, this_command
 from foveate.cli.flags import Cluster, ColumnFlags, Json, Overwrite, Workers, given
 from foveate.cli.outputs import check_outputs
-from foveate.cli.progress import progress_of
-from foveate.cli.results import show_results
+from foveate.cli.results import run_again, show_results, this_command
 from foveate.errors import FoveateError
 from foveate.io.columns import Columns
+from foveate.report.progress import progress_of
 from foveate.userdata.settings import FitSettings
 
 if TYPE_CHECKING:
@@ -123,11 +122,12 @@ def explain_command(
     out: Path,
     page: Path | None = None,
     shown: int = 20,
+    map: Literal["evidence", "product", "attention"] | None = None,
     overwrite: Overwrite = False,
     columns: NewColumns = None,
     paradigm: Chosen = None,
 ) -> None:
-    """Say for every segment how much it was looked at, and for which class it speaks.
+    """Write attention and signed evidence of every segment for every class.
 
     Parameters
     ----------
@@ -137,7 +137,11 @@ def explain_command(
         A page to write as well, with the bags drawn.
     shown
         How many bags the page shows.
+    map
+        What ranks the segments: evidence (the logit of a segment alone), product (attention times
+        evidence) or attention; by measurement on real bags unless given.
     """
+    from foveate.trust.segment_maps import DEFAULT_MAP
     from foveate.userdata.predict import (
         answer,
         check_format,
@@ -154,14 +158,15 @@ def explain_command(
         fitted, collection = _loaded(run, data, columns, paradigm, report)
         unusual = warn_of_shift(fitted, collection)
         found = answer(fitted, collection, report)
-    write_table(out, segments_table(fitted, collection, found, unusual))
-    print(f"{len(collection)} bags, {fitted.name}: {out}")
+    kind = map or DEFAULT_MAP
+    write_table(out, segments_table(fitted, collection, found, unusual, kind))
+    print(f"{len(collection)} bags, {fitted.name}, ranked by {kind}: {out}")
     if page is not None:
         from foveate.report.pages.explain import write_explain_page
         from foveate.userdata.gallery import gallery_bags
 
         rows = range(min(shown, len(collection)))
-        bags = gallery_bags(fitted, collection, found.bag, found.explained, rows)
+        bags = gallery_bags(fitted, collection, found.bag, found.explained, rows, kind)
         write_explain_page(
             page,
             bags,

@@ -6,11 +6,10 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from foveate.cli.command_line import run_again
 from foveate.cli.flags import Cluster, Json, Workers
-from foveate.cli.progress import progress_of
-from foveate.cli.results import show_results
+from foveate.cli.results import run_again, show_results
 from foveate.errors import FoveateError
+from foveate.report.progress import progress_of
 from foveate.training.plan import Race
 
 __all__ = ["race_command"]

@@ -8,8 +8,8 @@ from typing import Any, Literal
 from foveate.cli.commands.experiments import changed_setting
 from foveate.cli.flags import Cluster, Flag, Json, Overwrite, SettingFlags, Workers
 from foveate.cli.outputs import check_outputs
-from foveate.cli.progress import progress_of
 from foveate.errors import FoveateError
+from foveate.report.progress import progress_of
 
 __all__ = ["reproduce_command"]
 

@@ -5,10 +5,10 @@ from typing import Literal
 
 from foveate.cli.flags import Cluster, Json, Overwrite, Workers
 from foveate.cli.outputs import check_outputs
-from foveate.cli.progress import progress_of
 from foveate.cli.results import show_results
 from foveate.errors import FoveateError
 from foveate.records.runs import list_runs, open_run, runs_folder
+from foveate.report.progress import progress_of
 
 __all__ = ["list_command", "report_command", "resume_command", "runs_command"]
 

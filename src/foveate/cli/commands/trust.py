@@ -5,13 +5,13 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from foveate.cli.command_line import this_command
 from foveate.cli.flags import ColumnFlags, Json, given
-from foveate.cli.progress import progress_of
+from foveate.cli.results import this_command
 from foveate.errors import FoveateError
 from foveate.metrics.faults import diverged, divergence
 from foveate.records.record import write_atomically
 from foveate.records.runs import Run, open_run
+from foveate.report.progress import progress_of
 
 if TYPE_CHECKING:
     from foveate.jobs.job import TrainedPart
@@ -199,7 +199,7 @@ def _print(run: Run, found: "list[Trust]", advice: tuple[str, ...]) -> None:
     for line in advice:
         print(line)
     for trust in found:
-        print(f"{_marked(run, trust.paradigm)}: {trust.verdict.grade}. {trust.verdict.said}")
+        print(f"{_marked(run, trust.paradigm)}: {trust.verdict.grade}. {trust.verdict.summary}")
         for answer in trust.answers.values():
             print(f"  {SIGNS[answer.mark]} {answer.question} {answer.text}")
         for line in (*trust.verdict.why, *(f"next: {step}" for step in trust.verdict.next)):

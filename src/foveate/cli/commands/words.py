@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from foveate.cli.command_line import this_command
 from foveate.cli.flags import Json, Overwrite
 from foveate.cli.outputs import check_outputs
-from foveate.cli.progress import progress_of
+from foveate.cli.results import this_command
 from foveate.errors import FoveateError
+from foveate.report.progress import progress_of
 
 if TYPE_CHECKING:
     from foveate.jobs.read import Reading, SplitTexts
@@ -283,7 +283,7 @@ def _print_diagnosis(found: "Diagnosis") -> None:
 
     from foveate.report.pages.diagnosis import numbers
 
-    print(f"{found.said} {found.reason}")
+    print(f"{found.summary} {found.reason}")
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("", "here", "control", ""):
         table.add_column(heading)

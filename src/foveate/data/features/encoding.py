@@ -187,4 +187,5 @@ def _holding(out: Path, wanted: dict[str, Any]) -> Path:
         raise FoveateError(
             f"{out} is there already and holds something else: remove it or choose another --out"
         )
+    Parts.discard(out)  # of a process that was killed just after it had joined them
     return out

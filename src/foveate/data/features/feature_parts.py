@@ -3,6 +3,8 @@
 import json
 import zipfile
 from collections.abc import Mapping
+from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
 
@@ -10,6 +12,8 @@ import numpy as np
 
 from foveate.data.files.feature_files import Moments
 from foveate.errors import FoveateError
+from foveate.records.checksums import seal_npz
+from foveate.records.locking import remove_abandoned
 from foveate.records.record import load_arrays, write_atomically
 from foveate.types import Array
 
@@ -28,7 +32,7 @@ class Parts:
     """
 
     def __init__(self, out: Path, manifest: Mapping[str, Any]) -> None:
-        self.out, self.folder = out, out.with_name(f"{out.name}.parts")
+        self.out, self.folder = out, _parts_folder(out)
         self.text = json.dumps(manifest).encode()
         self.sizes: list[int] = []
         try:
@@ -37,7 +41,7 @@ class Parts:
             raise FoveateError(f"cannot make the folder {self.folder}: {error.strerror}") from None
         note = self.folder / "manifest.json"
         if not note.exists() or note.read_bytes() != self.text:
-            self._clear()
+            _clear(self.folder)
             write_atomically(note, lambda file: file.write(self.text))
         while (size := self._size(len(self.sizes))) is not None:
             self.sizes.append(size)
@@ -55,7 +59,9 @@ class Parts:
             image: Digests of the images, shape (n, 16).
         """
         path = self._path(len(self.sizes))
-        write_atomically(path, lambda file: np.savez(file, X=x, image=image))
+        buffer = BytesIO()
+        np.savez(buffer, X=x, image=image)
+        write_atomically(path, seal_npz(buffer.getvalue()))
         self.sizes.append(len(x))
 
     def join(self, labels: Mapping[str, Array]) -> None:
@@ -65,8 +71,19 @@ class Parts:
             labels: Further arrays of the file; ``test`` tells which rows are not for training.
         """
         write_atomically(self.out, lambda file: self._write(file, labels))
-        self._clear()
-        self.folder.rmdir()
+        self.discard(self.out)
+
+    @classmethod
+    def discard(cls, out: Path) -> None:
+        """Remove the parts of a file that is complete.
+
+        Args:
+            out: The file.
+        """
+        folder = _parts_folder(out)
+        _clear(folder)
+        with suppress(OSError):  # there is none, or it has files that are not parts
+            folder.rmdir()
 
     def _write(self, file: IO[bytes], labels: Mapping[str, Array]) -> None:
         with zipfile.ZipFile(file, "w") as archive:
@@ -96,10 +113,6 @@ class Parts:
             at += len(x)
         return np.concatenate(digests), *seen.mean_and_std()
 
-    def _clear(self) -> None:
-        for file in [*self.folder.glob("part-*.npz"), self.folder / "manifest.json"]:
-            file.unlink(missing_ok=True)
-
     def _path(self, place: int) -> Path:
         return self.folder / f"part-{place:06d}.npz"
 
@@ -108,6 +121,16 @@ class Parts:
             return len(load_arrays(self._path(place))["X"])
         except (FoveateError, KeyError):
             return None
+
+
+def _parts_folder(out: Path) -> Path:
+    return out.with_name(f"{out.name}.parts")
+
+
+def _clear(folder: Path) -> None:
+    for file in [*folder.glob("part-*.npz"), folder / "manifest.json"]:
+        remove_abandoned(file)
+        file.unlink(missing_ok=True)
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> Any:

@@ -45,6 +45,7 @@ def bag_view(bag: GalleryBag, classes: Sequence[str], columns: Sequence[str], ke
         "segments": len(bag.alpha),
         "null": bag.null,
         "largest": largest,
+        "map": bag.map,
         "shown_classes": [classes[c] for c in shown_classes],
     }
     titles = [f"evidence for {classes[c]}" for c in shown_classes]
@@ -56,14 +57,23 @@ def bag_view(bag: GalleryBag, classes: Sequence[str], columns: Sequence[str], ke
         panels = window_panels(bag, shown_classes, titles, columns)
     else:
         return view | {"ranked": _ranked(bag, shown_classes, largest)}
-    return view | {"panels": [(title, Markup(svg)) for title, svg in panels]}
+    drawn = [(title, Markup(svg)) for title, svg in panels]
+    return view | {"panels": drawn, "example": _example(bag, drawn)}
+
+
+def _example(bag: GalleryBag, panels: Sequence[tuple[str, Markup]]) -> Markup:
+    """What is drawn at the top of a page: the map, of a series above it what was recorded."""
+    first = 1 if bag.kind == "image" else 0
+    if bag.map == "attention":
+        return panels[first][1]
+    return panels[2][1] if bag.kind == "image" else panels[0][1] + panels[1][1]
 
 
 def _focused(bag: GalleryBag) -> bool | None:
-    """Whether the segment with the most attention is relevant; None if it is not known."""
+    """Whether the top segment of the map is relevant; None if it is not known."""
     if bag.z is None or not np.any(bag.z):
         return None
-    return bool(bag.z[int(bag.alpha.argmax())])
+    return bool(bag.z[int(bag.ranking.argmax())])
 
 
 def _evidence_classes(bag: GalleryBag, classes: int) -> list[int]:
@@ -84,6 +94,8 @@ def _texts(
     for c, title in zip(shown_classes, titles, strict=True):
         shares = bag.evidence[:, c] / (largest or 1.0)
         views.append({"name": title, "kind": "sign", "levels": _levels(shares)})
+    if bag.map != "attention":
+        views = [*views[1:], views[0]]
     relevant = [] if bag.z is None else [bool(one) for one in bag.z[:MAX_WORDS]]
     return {
         "tokens": words[:MAX_WORDS],
@@ -99,8 +111,8 @@ def _levels(values: Array) -> list[int]:
 
 
 def _ranked(bag: GalleryBag, shown_classes: Sequence[int], largest: float) -> dict[str, Any]:
-    """The segments with the most attention, as rows with bars."""
-    order = np.argsort(-bag.alpha, kind="stable")[:MAX_SEGMENTS]
+    """The top segments of the map, as rows with bars."""
+    order = np.argsort(-bag.ranking, kind="stable")[:MAX_SEGMENTS]
     rows = [
         {
             "segment": int(j),

@@ -13,8 +13,8 @@ from math import ceil, sqrt
 import numpy as np
 from PIL import Image
 
-from foveate.charts.layout import spread_labels
 from foveate.charts.palette import ATTENTION, INK
+from foveate.charts.render import spread_labels
 from foveate.records.record import Array
 
 __all__ = ["PRINTED", "BagDrawing", "draw", "kind_of"]

@@ -6,8 +6,8 @@ from math import sqrt
 
 import numpy as np
 
-from foveate.charts.layout import spread_labels
 from foveate.charts.palette import AGAINST, ATTENTION, FOR, INK
+from foveate.charts.render import spread_labels
 from foveate.records.record import Array
 from foveate.userdata.gallery import GalleryBag
 

@@ -82,7 +82,7 @@ def claim_view(entry: Entry, run: Run | None, figure: Any = None) -> dict[str, A
         "level": LEVELS[found.verdict] if found else "none",
         "effect": effect_words(found) if found else "",
         "measure": found.measure if found else "",
-        "said": found.said if found else "",
+        "summary": found.summary if found else "",
         "deviation": found.deviation if found and found.deviation != "none" else "",
         "figure": figure,
     }

@@ -6,8 +6,7 @@ from typing import Any
 from foveate.charts.palette import AGAINST, FOR, label
 from foveate.errors import FoveateError
 from foveate.report.drawing.bag_panels import bag_view
-from foveate.report.examples import bag_examples, confidence_examples
-from foveate.report.next_steps import explain_steps
+from foveate.report.first_screen import bag_examples, confidence_examples, explain_steps
 from foveate.report.rendering import page_writer, render_page
 from foveate.report.sentences import count_of
 from foveate.userdata.gallery import GalleryBag
@@ -53,6 +52,7 @@ def explain_page(
         kind="features" if "ranked" in views[0] else bags[0].kind,
         classes=list(classes),
         relevant=any(bag.z is not None for bag in bags),
+        map=bags[0].map,
         command=command,
         for_=FOR,
         against=AGAINST,
@@ -64,7 +64,7 @@ def _lead(views: Sequence[Any], total: int, paradigm: str) -> str:
     drawn = f"The first {len(views)} of {total} bags" if len(views) < total else f"{total} bags"
     sure = sum(view["probabilities"][0][1] >= 0.9 for view in views)
     return (
-        f"{drawn}, predicted by a model with {label(paradigm)} attention: for {sure} of "
+        f"{drawn}, predicted by the {label(paradigm)} model: for {sure} of "
         f"{len(views)} the predicted class has a probability of at least 0.9."
     )
 

@@ -12,8 +12,7 @@ from foveate.metrics.faults import dead_focus_warning, divergence
 from foveate.records.record import Record, write_atomically
 from foveate.records.runs import Run
 from foveate.report.drawing.bag_panels import bag_view
-from foveate.report.examples import bag_examples
-from foveate.report.next_steps import fit_steps
+from foveate.report.first_screen import bag_examples, fit_steps
 from foveate.report.pages.cross_fit import cross_fit_context
 from foveate.report.pages.score_cells import COLUMNS, score_cell
 from foveate.report.rendering import render_page
@@ -72,6 +71,7 @@ def _context(run: Run) -> dict[str, Any]:
         "bags": views,
         "kind": "features" if views and "ranked" in views[0] else manifest["data"]["kind"],
         "relevant": any(bag.z is not None for bag in bags),
+        "map": bags[0].map if bags else "attention",
         "setup": setup_tables(run, name, records),
         "command": manifest.get("command") or "",
         "label": label,

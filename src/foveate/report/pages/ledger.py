@@ -131,7 +131,7 @@ def _markdown(key: str, source: Any, scale: str, entries: list[Entry]) -> list[s
             *_revision(e),
         ]
         if e.finding:
-            lines += ["", f"*Verdict: {e.finding.verdict}.* {e.finding.said}"]
+            lines += ["", f"*Verdict: {e.finding.verdict}.* {e.finding.summary}"]
             if e.finding.deviation != "none":
                 lines += ["", f"*Differs from the paper:* {e.finding.deviation}."]
     return lines

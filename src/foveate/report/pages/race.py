@@ -10,9 +10,8 @@ from foveate.metrics.faults import faults
 from foveate.metrics.metric import summary_metrics
 from foveate.records.record import Record, write_atomically
 from foveate.records.runs import Run
-from foveate.report.examples import race_examples
 from foveate.report.figure_files import FORMATS, write_drawings
-from foveate.report.next_steps import race_steps
+from foveate.report.first_screen import race_examples, race_steps
 from foveate.report.outcomes import Outcome, class_names, outcomes
 from foveate.report.rendering import render_page
 from foveate.report.sentences import glossary, seconds, share, summary
@@ -152,7 +151,7 @@ def _joint_plane(results: Sequence[Outcome], names: Sequence[str]) -> Any:
     from markupsafe import Markup
 
     from foveate.charts.render import inline_svg
-    from foveate.report.drawing.accuracy_plane import plane
+    from foveate.report.drawing.race_charts import plane
 
     focused = [o for o in results if o.share("saif") is not None]
     return Markup(inline_svg(plane(focused, names), "all")) if focused else None

@@ -117,7 +117,7 @@ def _class(own: Mapping[str, Any]) -> dict[str, Any]:
         "name": own["name"],
         "grade": verdict["grade"],
         "level": LEVELS[verdict["grade"]],
-        "said": verdict["said"],
+        "summary": verdict["summary"],
         "bags": own["bags"],
         "accuracy": _percent(own["accuracy"]),
         "estimate": _beside_chance(_percent(own["estimate"]), own.get("chance")),

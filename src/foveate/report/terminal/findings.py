@@ -16,5 +16,5 @@ def print_findings(findings: Sequence[Finding], scale: str) -> None:
     for heading in ("claim", "verdict", "measured", "found"):
         table.add_column(heading, overflow="fold")
     for found in findings:
-        table.add_row(found.claim, found.verdict, effect_words(found), found.said)
+        table.add_row(found.claim, found.verdict, effect_words(found), found.summary)
     Console(width=None if Console().is_terminal else 140).print(table)

@@ -10,8 +10,7 @@ from rich.table import Table
 
 from foveate.metrics.faults import dead_focus, diverged, faults
 from foveate.metrics.intervals import Interval
-from foveate.metrics.metric import summary_metrics
-from foveate.metrics.summary import summarise
+from foveate.metrics.metric import summarise, summary_metrics
 from foveate.records.runs import Run
 
 __all__ = ["print_race", "race_numbers"]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from foveate.errors import FoveateError
-from foveate.records.checkpoint import load_checkpoint, save_checkpoint
+from foveate.records.record import load_checkpoint, save_checkpoint
 from foveate.text.loop import built
 from foveate.text.models.reader import Reader
 from foveate.text.tokens import MARKS, Vocabulary

@@ -101,7 +101,7 @@ class Diagnosis:
     examples: tuple[Example, ...]
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
         """The prediction as a sentence."""
         verb = "may be" if self.verdict == "may be" else f"is {self.verdict} to be"
         return f"Attention {verb} learnt."
@@ -109,7 +109,7 @@ class Diagnosis:
     def as_json(self) -> dict[str, Any]:
         """All numbers, for machines."""
         plain = {name: _plain(value) for name, value in self.__dict__.items()}
-        return {"said": self.said, **plain, "start": list(START)}
+        return {"summary": self.summary, **plain, "start": list(START)}
 
 
 def diagnose(

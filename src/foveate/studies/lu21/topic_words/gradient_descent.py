@@ -22,8 +22,7 @@ from torch import Tensor
 from torch.func import functional_call, vmap
 
 from foveate.bags.bag import Bag
-from foveate.records.checkpoint import load_checkpoint, save_checkpoint
-from foveate.records.record import Array, Record
+from foveate.records.record import Array, Record, load_checkpoint, save_checkpoint
 from foveate.studies.lu21.topic_words.sentences import Sentences
 from foveate.text.models.word_attention import WordAttention
 from foveate.training.stack import Stack

@@ -59,7 +59,7 @@ def _hard_to_start(settings: "CopyingSettings", records: Records, kind: str, cla
         high=share.high,
         measure=f"share of seeds in which {NAMES[kind]} are not learnt "
         f"within {settings.steps} steps",
-        said=f"{NAMES[kind]}: {int(failed.sum())} of {len(ours)} seeds not learnt, median "
+        summary=f"{NAMES[kind]}: {int(failed.sum())} of {len(ours)} seeds not learnt, median "
         f"{_steps(ours)}; 40-of-60: {int(easy_failed.sum())} of {len(easy)} not learnt, median "
         f"{_steps(easy)}.",
         figure="curves",
@@ -87,7 +87,7 @@ def _function(settings: "CopyingSettings", records: Records) -> Finding:
         low=best.low,
         high=best.high,
         measure=f"best accuracy of the permutation function within {settings.long_steps} steps",
-        said=f"Copying 40-of-60 exceeds {PERFECT} in {int(np.isfinite(copied).sum())} of "
+        summary=f"Copying 40-of-60 exceeds {PERFECT} in {int(np.isfinite(copied).sum())} of "
         f"{len(copied)} seeds (median {_steps(copied)}); the permutation function never exceeds "
         f"{settings.learnt} in {int(never.sum())} of {len(never)}.",
         figure="curves",

@@ -50,7 +50,7 @@ def findings(settings: "HeadsSettings", records: Records) -> list[Finding]:
             low=gap.low,
             high=gap.high,
             measure="share of draws that learn with one good head, minus with none",
-            said=" ".join(sentences),
+            summary=" ".join(sentences),
             figure=f"heads-{first}",
             deviation=_deviation(settings),
         )

@@ -16,8 +16,7 @@ import numpy as np
 import torch
 
 from foveate.randomness import generator
-from foveate.records.checkpoint import load_checkpoint, save_checkpoint
-from foveate.records.record import Array, Record
+from foveate.records.record import Array, Record, load_checkpoint, save_checkpoint
 from foveate.text.copy_training import CopyTask, course, model_for
 from foveate.text.loop import Course, built, follow
 from foveate.text.models.initialisation import draw_by_module

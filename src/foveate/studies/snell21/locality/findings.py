@@ -83,7 +83,7 @@ def findings(settings: "LocalitySettings", records: Records) -> list[Finding]:
         low=gap.low,
         high=gap.high,
         measure=f"γ_L − γ_{{l*}} after {settings.steps} steps, a difference of log-odds",
-        said=details,
+        summary=details,
         figure="curves",
         deviation=_deviation(settings),
     )

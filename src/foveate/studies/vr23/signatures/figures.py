@@ -10,7 +10,7 @@ from foveate.charts.palette import colour, label
 from foveate.charts.render import with_rows
 from foveate.jobs.experiment import Records
 from foveate.metrics.intervals import mean_interval
-from foveate.report.drawing.focus_charts import heat_map_chart
+from foveate.report.drawing.race_charts import heat_map_chart
 from foveate.studies.vr23.signatures import RULES, SignatureSettings
 
 __all__ = ["figures"]

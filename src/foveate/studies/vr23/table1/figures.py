@@ -7,7 +7,7 @@ import altair as alt
 
 from foveate.charts.palette import label
 from foveate.jobs.experiment import Records
-from foveate.report.drawing.focus_charts import heat_map_chart
+from foveate.report.drawing.race_charts import heat_map_chart
 from foveate.studies.comparison_chart import beside
 from foveate.studies.vr23.table1 import Table1Settings
 from foveate.studies.vr23.table1.cells import table1_cells

@@ -1,15 +1,27 @@
-"""Sources of the segments in batches: dense tensors or banks with an index."""
+"""The bags of all members of a stack, their batches, and the sources of segments."""
 
+from collections.abc import Sequence
+from copy import copy
 from math import prod
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
+from foveate.bags.bag import Bag
 from foveate.bags.segments import Mosaics, Segments, as_input, rows_at, shared_bank, stored
 from foveate.errors import FoveateError
 
-__all__ = ["Banks", "BatchRequest", "Buffer", "Dense", "gather_rows", "source"]
+__all__ = [
+    "Banks",
+    "Batch",
+    "BatchRequest",
+    "Buffer",
+    "Dense",
+    "MemberBags",
+    "gather_rows",
+    "source",
+]
 
 SMALL_BANK = 2**26  # numbers: 256 MB in single precision
 NARROW = 16  # numbers of a segment: below, no kernel runs well along it
@@ -166,3 +178,139 @@ def _lengthened(bank: Tensor, length: int) -> Tensor:
     if len(bank) == length:
         return bank
     return torch.cat([bank, bank[:1].expand(length - len(bank), *bank.shape[1:])])
+
+
+class Batch(NamedTuple):
+    """The bags of one step, with a leading axis of members (inside a task: without it).
+
+    ``aux`` is the auxiliary input of the paradigm.
+    """
+
+    x: Segments
+    y: Tensor
+    z: Tensor | None = None
+    mask: Tensor | None = None
+    aux: Tensor | None = None
+
+
+class MemberBags:
+    """The bags of all members: one shared set, or one set of the same size each.
+
+    Args:
+        bags: One :class:`Bag` for all, or one per member.
+        size: Number of members.
+        dtype: Number type of floating-point segments.
+    """
+
+    def __init__(
+        self, bags: Bag | Sequence[Bag], size: int, dtype: torch.dtype = torch.float32
+    ) -> None:
+        sets = [bags] if isinstance(bags, Bag) else list(bags)
+        if all(bag is sets[0] for bag in sets):
+            sets = sets[:1]
+        if len(sets) not in (1, size) or any(bag.shape != sets[0].shape for bag in sets):
+            raise FoveateError(
+                f"{size} members need one set of bags each, of equal sizes, or one for all; "
+                f"got {len(sets)} of sizes {sorted({bag.shape for bag in sets})}"
+            )
+        self.n, self.m = sets[0].shape
+        self.size, self.shared = size, len(sets) == 1
+        self.segment_shape = sets[0].segment_shape
+        self._source = source([bag.x for bag in sets], dtype)
+        self.chunk: int | None = None
+        self._buffer = Buffer()
+        self.y = torch.stack([bag.y for bag in sets])
+        self.z = _joined([bag.z for bag in sets], "z")
+        self.mask = _mask(sets)
+
+    @property
+    def reuses(self) -> bool:
+        """Whether the bags share a bank that is smaller than they are."""
+        return isinstance(self._source, Banks) and self._source.length < self.n * self.m
+
+    def repeats(self, bags: int) -> bool:
+        """Whether so many bags contain each row of a bank at least twice on average."""
+        if not isinstance(self._source, Banks):
+            return False
+        segments = float(self.m if self.mask is None else self.mask.sum(-1).double().mean())
+        return bags * segments >= 2 * self._source.length
+
+    def holds(self, x: Tensor) -> bool:
+        """Whether a tensor is a view of these bags, not a copy."""
+        return x.untyped_storage().data_ptr() == self._source.storage
+
+    def in_chunks(self, chunk: int) -> "MemberBags":
+        """The same bags with batches that refer to a bank, to be read in chunks of segments."""
+        chunked = copy(self)
+        chunked.chunk = chunk
+        if isinstance(self._source, Dense):
+            chunked._source = self._source.as_banks()
+        return chunked
+
+    def masks(self, rows: Tensor, members: Tensor) -> Tensor | None:
+        """Which segments the bags at ``rows`` (S', B) of members have; None where all have m."""
+        sets = torch.zeros_like(members) if self.shared else members
+        return None if self.mask is None else gather_rows(self.mask, rows + self.n * sets[:, None])
+
+    def lengths(self, rows: Tensor, members: Tensor) -> Tensor:
+        """How many columns the bags at ``rows`` (S', B) of members use, shape (S', B)."""
+        mask = self.masks(rows, members)
+        if mask is None:
+            return torch.full_like(rows, self.m)
+        return (mask * torch.arange(1, self.m + 1)).amax(-1)
+
+    def batch(
+        self,
+        rows: Tensor,
+        members: Tensor | None = None,
+        aux: Tensor | None = None,
+        *,
+        whole: bool = True,
+        with_z: bool = True,
+        trim: bool = False,
+        first: int | None = None,
+        reuse: bool = False,
+    ) -> Batch:
+        """The bags at ``rows`` of each member.
+
+        Args:
+            rows: Shape (S, B), or (S', B) for the rows of ``members``.
+            members: Whose bags; None for all.
+            aux: The auxiliary input of the paradigm.
+            whole: Whether a bank smaller than the batch is passed as a whole with an index.
+            with_z: Whether the relevance is included.
+            trim: Whether columns without a segment of these bags are dropped.
+            first: How many segments of each bag, from the first on; None for all.
+            reuse: Whether a large batch may overwrite the previous one that was requested with
+                this option.
+        """
+        who = torch.arange(self.size) if members is None else members
+        sets = torch.zeros_like(who) if self.shared else who
+        at = rows + self.n * sets[:, None]
+        mask = self.masks(rows, who)
+        used = self.m if first is None else first
+        if mask is not None:
+            mask = mask[..., :used]
+            if trim:
+                used = int(mask.flatten(0, 1).any(0).nonzero()[-1]) + 1
+                mask = mask[..., :used]
+        buffer = self._buffer if reuse else None
+        x = self._source.segments(BatchRequest(sets, at, used, whole, self.chunk, buffer))
+        z = gather_rows(self.z, at)[..., :used] if with_z and self.z is not None else None
+        return Batch(x, gather_rows(self.y, at), z, mask, aux)
+
+
+def _mask(sets: list[Bag]) -> Tensor | None:
+    if all(bag.mask is None for bag in sets):
+        return None
+    full = torch.ones(sets[0].shape, dtype=torch.bool)
+    return torch.stack([full if bag.mask is None else bag.mask for bag in sets])
+
+
+def _joined(parts: list[Tensor | None], name: str) -> Tensor | None:
+    present = [part for part in parts if part is not None]
+    if not present:
+        return None
+    if len(present) != len(parts):
+        raise FoveateError(f"{name} must be known for the bags of all members or of none")
+    return torch.stack(present)
