@@ -65,25 +65,40 @@ def table1_cells(settings: Table1Settings, records: Records) -> list[Cell]:
         group, setting = ROWS[row].group, ROWS[row].setting
         for rule in settings.rules(row):
             record = records[f"{row}-{rule}"]
-            calls = np.array(record.meta["classifier_calls"], float)
-            values = {
-                **_measures(record),
-                "calls of g, millions": calls / 1e6,
-                "CPU s a seed": np.full(1, record.meta["cpu_seconds"] / len(calls)),
-            }
+            values = {**_measures(record), **_costs(record)}
             if (dead := _dead(record)).any():
                 values["dead seeds"] = np.full(1, float(dead.sum()))
             cells += [cell((group, rule, k), setting, v) for k, v in values.items()]
     return cells
 
 
+def _costs(record: Record) -> dict[str, Array]:
+    """What a training took: calls of g and f in millions, CPU seconds, and a chosen rate."""
+    meta = record.meta
+    calls = np.array(meta["classifier_calls"], float)
+    costs = {
+        "calls of g, millions": calls / 1e6,
+        "CPU s a seed": np.full(1, meta["cpu_seconds"] / len(calls)),
+    }
+    if {"n", "m", "epochs_run"} <= meta.keys():
+        costs["calls of f, millions"] = np.full(1, meta["n"] * meta["m"] * meta["epochs_run"] / 1e6)
+    if "rate" in meta:
+        costs["learning rate"] = np.full(1, meta["rate"])
+    return costs
+
+
 def deviations(settings: Table1Settings, records: Records) -> list[str]:
     """What differs from the published set-up, in sentences, and what is odd in the data."""
     text = [
         "Test mosaics are cut from test images only; each paradigm is read by its own inference; "
-        "every paradigm has the same number of epochs, and its classifier calls and seconds stand "
-        "beside it."
+        f"every paradigm has as many {settings.equal} as soft attention, and its calls and seconds "
+        "are given."
     ]
+    if any(own.rates for own in settings.sizes.values()):
+        text.append(
+            "The learning rate of each paradigm is the one of the grid with the highest accuracy "
+            "on a fifth of the training bags, which was held out."
+        )
     for kind in ("cifar10", "cifar100"):
         if any(ROWS[row].data == f"{kind}-features" for row in settings.rows):
             text.append(_over_features(kind, settings))

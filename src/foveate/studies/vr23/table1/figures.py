@@ -35,6 +35,7 @@ def figures(settings: Table1Settings, records: Records) -> Mapping[str, Any]:
                         records[f"{row}-{rule}"], f"{label(rule)}, {ROWS[row].group}", CELL
                     )
                     for rule in MAPPED
+                    if rule in settings.rules(row)
                 )
             )
             for row in settings.images
