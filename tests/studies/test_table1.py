@@ -220,7 +220,7 @@ def test_charts_draw_with_published_diamonds():
     settings = small.model_copy(update={"rows": ("cifar10-5",)})
     records = {f"cifar10-5-{rule}": record([0.9, 0.5], [0.9]) for rule in RULES}
     charts = Table1().figures(settings, records)
-    assert set(charts) == {"saif", "accuracy", "heat-maps"}
+    assert set(charts) == {"saif", "accuracy", "heat-maps", "released-heat-maps"}
     svg = to_svg(charts["saif"])
     assert "CIFAR10 m=5 (frozen features)" in svg
     assert "Random epochs" in svg

@@ -4,7 +4,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from foveate.attention.paradigms import Paradigm, Progress
@@ -32,6 +32,7 @@ class Trial:
         plan: Epochs, batches and rates.
         notes: Returns what is irregular in the data, in words.
         rates: Learning rates to choose from, see :func:`choose_rate`; the plan's own if empty.
+        meta: Further entries of its record's ``meta``.
     """
 
     bags: Callable[[Split, int], Bag]
@@ -41,6 +42,7 @@ class Trial:
     plan: Plan
     notes: Callable[[], tuple[str, ...]] = tuple
     rates: tuple[float, ...] = ()
+    meta: Mapping[str, str] = field(default_factory=dict)
 
 
 def run_trial(trial: Trial, checkpoint: Path, tell: Callable[[int, int], None]) -> Record:
@@ -63,7 +65,7 @@ def run_trial(trial: Trial, checkpoint: Path, tell: Callable[[int, int], None]) 
         checkpoint=checkpoint,
         report=tell,
     )
-    return replace(record, meta={**record.meta, **meta})
+    return replace(record, meta={**record.meta, **meta, **trial.meta})
 
 
 def choose_rate(trial: Trial, train: Bag, checkpoint: Path) -> tuple[float, list[float]]:

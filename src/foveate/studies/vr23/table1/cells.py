@@ -11,7 +11,7 @@ from foveate.studies.published import cell
 from foveate.studies.vr23.table1 import PUBLISHED_PIXELS, Table1Settings
 from foveate.studies.vr23.table1.rows import ROWS, Sizes
 
-__all__ = ["deviations", "relevant_saif", "table1_cells"]
+__all__ = ["deviations", "middle_share", "relevant_saif", "table1_cells"]
 
 MIDDLE = (0.2, 0.8)  # the middle three rows and columns of the heat map, [vr23] Sec. 2.4
 
@@ -31,10 +31,15 @@ def relevant_saif(record: Record, tau: float = 0.8) -> Array:
     return 100 * saif(*_known(record), tau)
 
 
-def _middle(scores: Array) -> Array:
-    """Percentage of bags in the middle rows (or columns) of the heat map, shape (S,)."""
+def middle_share(scores: Array) -> Array:
+    """Share of bags in the middle rows (or columns) of the heat map, shape (S,).
+
+    Example:
+        >>> middle_share(np.array([[0.1, 0.2, 0.5, 0.8]])).tolist()
+        [0.5]
+    """
     low, high = MIDDLE
-    return 100 * ((scores >= low) & (scores < high)).mean(1)
+    return ((scores >= low) & (scores < high)).mean(1)
 
 
 def _measures(record: Record) -> dict[str, Array]:
@@ -44,8 +49,8 @@ def _measures(record: Record) -> dict[str, Array]:
         "SAIF %": relevant_saif(record),
         "accuracy %": 100 * record.last("accuracy"),
         "mean a_z": a_z.mean(1),
-        "middle focus %": _middle(a_z),
-        "middle prediction %": _middle(p_y),
+        "middle focus %": 100 * middle_share(a_z),
+        "middle prediction %": 100 * middle_share(p_y),
     }
     dead = _dead(record)
     return {key: np.where(dead, np.nan, values) for key, values in measures.items()}
