@@ -53,10 +53,12 @@ def page_folder(tmp_path, monkeypatch):
 
 
 def run_command(words):
+    code = 0
     try:
         main(words)
     except SystemExit as stop:
-        assert not stop.code, f"foveate {' '.join(words)} ends with {stop.code}"
+        code = stop.code
+    assert not code, f"foveate {' '.join(words)} ends with {code}"
 
 
 def run_page(page):

@@ -2,6 +2,7 @@
 
 import re
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -11,11 +12,7 @@ from doc_pages import DOCS
 API = "\n".join(path.read_text("utf-8") for path in sorted((DOCS / "api").glob("*.md")))
 DOCUMENTED = re.findall(r"^\.\. auto(?:class|function|data):: foveate\.([\w.]+)$", API, re.M)
 
-PUBLIC_0_2 = frozenset(
-    """Bag DATASETS FCAM FixedFocus FocusClassifier FoveateError MAPS Mosaics PARADIGMS Plan Race
-    Record examine fit linear load mlp open_run pad pair plot read resume_race start_race
-    summarise""".split()
-)
+PUBLIC_0_2 = frozenset(Path(__file__).with_name("public_names_0_2.txt").read_text().split())
 """The public names of version 0.2. A name is removed in two steps: one minor release in which
 ``foveate.DEPRECATED`` says what replaces it and its use warns, then its removal here."""
 

@@ -94,7 +94,7 @@ class _Cells(NamedTuple):
 def read_attention(
     path: Path, ids: Sequence[str], bag: Bag, classes: Sequence[str]
 ) -> AttentionTable:
-    """Attention from a file, for bags with names.
+    r"""Attention from a file, for bags with names.
 
     Args:
         path: CSV, TSV, JSON lines, Parquet or NPZ; see the module.
@@ -104,7 +104,7 @@ def read_attention(
 
     Example:
         >>> from tempfile import TemporaryDirectory
-        >>> text = "bag,segment,attention\\na,0,0.25\\na,1,0.75\\nb,0,0.5\\nb,1,0.5\\n"
+        >>> text = "bag,segment,attention\na,0,0.25\na,1,0.75\nb,0,0.5\nb,1,0.5\n"
         >>> with TemporaryDirectory() as folder:
         ...     path = Path(folder) / "attention.csv"
         ...     _ = path.write_text(text)
