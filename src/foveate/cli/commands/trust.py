@@ -1,15 +1,13 @@
-"""The command that says whether the attention of a run can be trusted."""
+"""The command that says whether the attention of models can be trusted."""
 
-import json
-import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from foveate.cli.flags import ColumnFlags, Json, given
-from foveate.cli.results import this_command
+from foveate.cli.flags import ColumnFlags, Json, Overwrite, given
+from foveate.cli.outputs import check_outputs
+from foveate.cli.trust_results import TrustResults, print_trust, write_trust
 from foveate.errors import FoveateError
 from foveate.metrics.faults import diverged, divergence
-from foveate.records.record import write_atomically
 from foveate.records.runs import Run, open_run
 from foveate.report.progress import progress_of
 
@@ -21,34 +19,56 @@ if TYPE_CHECKING:
 
 __all__ = ["trust_command"]
 
-SIGNS = {"good": "+", "fair": "~", "bad": "-", "unknown": "?"}
-FEW = 15  # known bags below which counts are printed
+RUNS_CODE = "--model runs the code of {module}, in a process of its own, with your permissions."
 
 
 def trust_command(
-    run: Path,
+    run: Path | None = None,
     /,
     *,
     data: Path | None = None,
     columns: ColumnFlags = None,
     paradigm: str | None = None,
+    model: str | None = None,
+    weights: Path | None = None,
+    attention: Path | None = None,
+    adjacency: Literal["chain", "complete"] | None = None,
+    seed: int | None = None,
     absent: str | None = None,
     relevant: int | None = None,
     evidence: str | None = None,
+    out: Path = Path("trust.html"),
+    overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """Say whether the attention of trained models can be trusted, and for which classes.
+
+    Of a run, of a model from elsewhere (--model with --data), or of a table of attention weights
+    (--attention with --data).
 
     Parameters
     ----------
     run
         A race or a fit: its directory, or its name under runs/.
     data
-        Labelled bags that a fit has not seen; its own test bags unless given.
+        Labelled bags that the models have not seen; a run's own test bags unless given.
     columns
         What the columns of --data are, where they differ from the fit's.
     paradigm
         Which of the run's paradigms; all unless given.
+    model
+        A model from elsewhere: package.module:object (an instance, or a factory without arguments;
+        its code is run), a .onnx file with an attention output, or the folder of a transformers
+        model.
+    weights
+        Weights for --model, .safetensors.
+    attention
+        A table (CSV, JSON lines, Parquet, NPZ) in place of a model, with columns bag, segment (from
+        0) and attention (scores or weights); optionally p_CLASS and segment_p_CLASS.
+    adjacency
+        Links between segments, for graph models: neighbours in the order of rows, or all.
+    seed
+        Set before every call of a --model that draws random numbers.
     absent
         Classes that mean that nothing is there (such as "normal"), separated by commas; inferred
         unless given.
@@ -57,42 +77,106 @@ def trust_command(
     evidence
         Which kind of evidence is meant, where a verdict names two: A or B, or by class as
         CLASS=A,CLASS=B.
+    out
+        The page to write for --model and --attention; numbers are written beside it, as .json. The
+        page of a run is in its directory.
     as_json
         Print everything as JSON.
     """
+    empty = tuple(word.strip() for word in absent.split(",")) if absent else ()
+    flags = _Flags(empty, relevant, _meant(evidence))
+    if model is None and attention is None:
+        if run is None:
+            raise FoveateError("name a run, or a model with --model, or a table with --attention")
+        if weights is not None or adjacency is not None or seed is not None:
+            raise FoveateError("--weights, --adjacency and --seed are for --model")
+        results = _of_run(open_run(run), data, columns, paradigm, flags)
+    else:
+        if run is not None or paradigm is not None:
+            raise FoveateError("give a run, or --model, or --attention, not two of them")
+        check_outputs(out, inputs=(data, weights, attention), overwrite=overwrite)
+        beside = out.with_suffix(".json")
+        check_outputs(beside, inputs=(data, attention), overwrite=overwrite or out.exists())
+        results = _of_files(data, columns, model, weights, attention, adjacency, seed, flags, out)
+    write_trust(results)
+    print_trust(results, as_json=as_json)
+
+
+class _Flags(NamedTuple):
+    """What the user declared."""
+
+    absent: tuple[str, ...]
+    relevant: int | None
+    evidence: str | dict[str, str] | None
+
+
+def _of_files(
+    data: Path | None,
+    columns: ColumnFlags,
+    model: str | None,
+    weights: Path | None,
+    attention: Path | None,
+    adjacency: Literal["chain", "complete"] | None,
+    seed: int | None,
+    flags: _Flags,
+    out: Path,
+) -> TrustResults:
+    """The verdict on a model from elsewhere, or on a table."""
+    import sys
+
+    from foveate.jobs.examine_files import ExamineRequest, examine_files, examine_in_process
+
+    if data is None:
+        raise FoveateError("--data is needed: labelled bags that the model has not seen")
+    if model is not None and attention is not None:
+        raise FoveateError("give --model or --attention, not both")
+    request = ExamineRequest(
+        str(data), given(columns), model, None if weights is None else str(weights),
+        None if attention is None else str(attention), adjacency, flags.absent, flags.relevant,
+        flags.evidence, seed,
+    )  # fmt: skip
+    if model is None:
+        if weights is not None or adjacency is not None or seed is not None:
+            raise FoveateError("--weights, --adjacency and --seed are for --model")
+        found, name = examine_files(request), attention.name if attention else ""
+        found["paradigm"] = "table"
+    else:
+        if ":" in model and not Path(model).exists():
+            print(RUNS_CODE.format(module=model.partition(":")[0]), file=sys.stderr)
+        found, name = examine_in_process(request), Path(model).name
+    return TrustResults((found,), name, data.name, out.with_suffix(".json"), out)
+
+
+def _of_run(
+    opened: Run, data: Path | None, columns: ColumnFlags, paradigm: str | None, flags: _Flags
+) -> TrustResults:
+    """Verdicts on the parts of a race or a fit."""
     from foveate.jobs.job import NewBags, open_trained
     from foveate.trust.advice import compare, overfits
 
-    opened = open_run(run)
     job = open_trained(opened)
     new = None if data is None else NewBags(data, given(columns))
     records = job.model_records(opened)
     names = _paradigms(opened, records, paradigm)
-    empty = tuple(word.strip() for word in absent.split(",")) if absent else ()
-    flags = _Flags(empty, relevant, _meant(evidence), tuple(records))
     results: list[Trust] = []
     shared: Audit | None = None
     with progress_of(quiet=True) as report:
         report("examining", 0, len(names))
         for part in job.trained_parts(opened, names, new, report):
             shared = _audited(part) if shared is None else shared
-            results.append(_examined(part, flags, shared, overfits(records[part.name])))
+            overfitted = overfits(records[part.name])
+            results.append(_examined(part, flags, shared, overfitted, tuple(records)))
             report("examining", len(results), len(names))
-    advice = compare(results, _main_paradigm(opened))
-    _write(opened, results, data, advice)
-    if as_json:
-        print(json.dumps([trust.to_json() for trust in results], ensure_ascii=False))
-    else:
-        _print(opened, results, advice)
-
-
-class _Flags(NamedTuple):
-    """What the user declared, and which paradigms were trained."""
-
-    absent: tuple[str, ...]
-    relevant: int | None
-    evidence: str | dict[str, str] | None
-    tried: tuple[str, ...]
+    return TrustResults(
+        tuple(trust.to_json() for trust in results),
+        opened.name,
+        "the run's own held-out bags" if data is None else data.name,
+        opened.path / "trust.json",
+        opened.path / "trust.html",
+        Path(opened.manifest["label"]).name,
+        _main_paradigm(opened),
+        tuple(compare(results, _main_paradigm(opened))),
+    )
 
 
 def _meant(text: str | None) -> str | dict[str, str] | None:
@@ -143,7 +227,11 @@ def _audited(part: "TrainedPart") -> "Audit | None":
 
 
 def _examined(
-    part: "TrainedPart", flags: _Flags, shared: "Audit | None", overfitted: bool
+    part: "TrainedPart",
+    flags: _Flags,
+    shared: "Audit | None",
+    overfitted: bool,
+    tried: tuple[str, ...],
 ) -> "Trust":
     from foveate.trust.examine import examine
 
@@ -158,78 +246,8 @@ def _examined(
         evidence=flags.evidence,
         more=part.more,
         audited=shared,
-        tried=flags.tried,
+        tried=tried,
         overfitted=overfitted,
         ids=part.ids,
         name=part.name,
     )
-
-
-def _write(run: Run, found: "list[Trust]", data: Path | None, advice: tuple[str, ...]) -> None:
-    """The numbers and the page, each whole or not at all."""
-    from foveate.report.pages.trust import write_trust_page
-
-    kept = {
-        "source": "the run's own held-out bags" if data is None else data.name,
-        "command": this_command(),
-        "chosen": _main_paradigm(run),
-        "advice": list(advice),
-        "found": [t.to_json() for t in found],
-    }
-    text = json.dumps(kept, ensure_ascii=False, indent=1, allow_nan=False).encode()
-    write_atomically(run.path / "trust.json", lambda file: file.write(text))
-    write_trust_page(run.path / "trust.html", kept, name=Path(run.manifest["label"]).name)
-
-
-def _print(run: Run, found: "list[Trust]", advice: tuple[str, ...]) -> None:
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(title=f"can the attention of {escape(run.name)} be trusted?")
-    for heading in ("paradigm", "class", "verdict", "accuracy, %", "FT, estimated %", "measured %"):
-        table.add_column(heading, justify="right" if "%" in heading else "left")
-    for trust in found:
-        for own in trust.by_class:
-            cells = [_percent(own["accuracy"]), _estimated(own), _measured(own)]
-            who = _marked(run, trust.paradigm) if own is trust.by_class[0] else ""
-            table.add_row(who, escape(own["name"]), own["verdict"]["grade"], *cells)
-        table.add_section()
-    Console(width=None if Console().is_terminal else 140).print(table)
-    for line in advice:
-        print(line)
-    for trust in found:
-        print(f"{_marked(run, trust.paradigm)}: {trust.verdict.grade}. {trust.verdict.summary}")
-        for answer in trust.answers.values():
-            print(f"  {SIGNS[answer.mark]} {answer.question} {answer.text}")
-        for line in (*trust.verdict.why, *(f"next: {step}" for step in trust.verdict.next)):
-            print(f"  - {line}")
-    first = found[0]
-    print(f"segments of a bag taken to be evidence: {first.relevant} ({first.relevant_from})")
-    if first.audited["bags"] < first.audited["of_bags"]:
-        print("audited: {bags} of {of_bags} bags, drawn at random".format(**first.audited))
-    print(f"page: {run.path / 'trust.html'}")
-
-
-def _percent(value: float | None) -> str:
-    return "–" if value is None or math.isnan(value) else f"{100 * value:.0f}"
-
-
-def _estimated(own: dict[str, Any]) -> str:
-    """Estimated FT with its chance level; a dash where nothing is estimated."""
-    value = _percent(own["estimate"])
-    return value if value == "–" else f"{value} (chance {_percent(own['chance'])})"
-
-
-def _measured(own: dict[str, Any]) -> str:
-    """Measured FT with its chance level, as a count where few bags are known."""
-    if own["measured"] is None:
-        return "–"
-    hits, known = own["measured"].mean * own["known"], own["known"]
-    value = f"{hits:.0f} of {known}" if known < FEW else _percent(own["measured"].mean)
-    return f"{value} (chance {_percent(own['measured_chance'])})"
-
-
-def _marked(run: Run, paradigm: str) -> str:
-    """A paradigm's name, with a star where it is the one that the fit chose."""
-    return f"{paradigm} *" if paradigm == _main_paradigm(run) else paradigm
