@@ -14,12 +14,12 @@ from foveate.records.runs import Run, open_run
 from foveate.report.progress import progress_of
 
 if TYPE_CHECKING:
-    from foveate.jobs.job import TrainedPart
+    from foveate.jobs.job import NewBags, TrainedPart
     from foveate.records.record import Record
     from foveate.trust.auditor import Audit
     from foveate.trust.examine import Trust
 
-__all__ = ["trust_command"]
+__all__ = ["Declared", "examine_run", "main_paradigm", "trust_command"]
 
 SIGNS = {"good": "+", "fair": "~", "bad": "-", "unknown": "?"}
 FEW = 15  # known bags below which counts are printed
@@ -60,39 +60,73 @@ def trust_command(
     as_json
         Print everything as JSON.
     """
-    from foveate.jobs.job import NewBags, open_trained
-    from foveate.trust.advice import compare, overfits
+    from foveate.jobs.job import NewBags
 
     opened = open_run(run)
-    job = open_trained(opened)
     new = None if data is None else NewBags(data, given(columns))
-    records = job.model_records(opened)
-    names = _paradigms(opened, records, paradigm)
     empty = tuple(word.strip() for word in absent.split(",")) if absent else ()
-    flags = _Flags(empty, relevant, _meant(evidence), tuple(records))
-    results: list[Trust] = []
-    shared: Audit | None = None
-    with progress_of(quiet=True) as report:
-        report("examining", 0, len(names))
-        for part in job.trained_parts(opened, names, new, report):
-            shared = _audited(part) if shared is None else shared
-            results.append(_examined(part, flags, shared, overfits(records[part.name])))
-            report("examining", len(results), len(names))
-    advice = compare(results, _main_paradigm(opened))
-    _write(opened, results, data, advice)
+    flags = Declared(empty, relevant, _meant(evidence))
+    results, advice = examine_run(opened, flags, paradigm, new)
     if as_json:
         print(json.dumps([trust.to_json() for trust in results], ensure_ascii=False))
     else:
         _print(opened, results, advice)
 
 
-class _Flags(NamedTuple):
-    """What the user declared, and which paradigms were trained."""
+class Declared(NamedTuple):
+    """What the user declared of the classes and their evidence.
 
-    absent: tuple[str, ...]
-    relevant: int | None
-    evidence: str | dict[str, str] | None
+    Args:
+        absent: Classes that mean that nothing is there.
+        relevant: How many segments of a bag may be evidence.
+        evidence: Which kind of evidence is meant.
+    """
+
+    absent: tuple[str, ...] = ()
+    relevant: int | None = None
+    evidence: str | dict[str, str] | None = None
+
+
+def examine_run(
+    run: Run, flags: Declared, paradigm: str | None = None, new: "NewBags | None" = None
+) -> "tuple[list[Trust], tuple[str, ...]]":
+    """Examine the models of a finished run, and write the verdict, its page and the model card.
+
+    Args:
+        run: A race or a fit.
+        flags: What the user declared.
+        paradigm: Which of the run's paradigms; all unless given.
+        new: Labelled bags that a fit has not seen; its own held-out bags unless given.
+
+    Returns:
+        A verdict per paradigm, and advice on which to use.
+    """
+    from foveate.jobs.job import open_trained
+    from foveate.trust.advice import compare, overfits
+
+    job = open_trained(run)
+    records = job.model_records(run)
+    names = _paradigms(run, records, paradigm)
+    results: list[Trust] = []
+    shared: Audit | None = None
+    with progress_of(quiet=True) as report:
+        report("examining", 0, len(names))
+        for part in job.trained_parts(run, names, new, report):
+            shared = _audited(part) if shared is None else shared
+            known = _Known(shared, tuple(records), overfits(records[part.name]))
+            results.append(_examined(part, flags, known))
+            report("examining", len(results), len(names))
+    advice = compare(results, main_paradigm(run))
+    _write(run, results, None if new is None else new.path, advice)
+    return results, advice
+
+
+class _Known(NamedTuple):
+    """What is known beside the bags: their audit, the paradigms tried, and overfitting."""
+
+    audit: "Audit | None"
     tried: tuple[str, ...]
+    overfitted: bool
 
 
 def _meant(text: str | None) -> str | dict[str, str] | None:
@@ -110,13 +144,13 @@ def _paradigms(run: Run, records: "dict[str, Record]", wanted: str | None) -> li
     if wanted in lost or (lost and not parts):
         raise FoveateError(f"{run.path}: {divergence(records)}")
     if wanted is None:
-        return sorted(parts, key=lambda name: name != _main_paradigm(run))
+        return sorted(parts, key=lambda name: name != main_paradigm(run))
     if wanted not in parts:
         raise FoveateError(f"{run.path} has no paradigm '{wanted}'; it has {', '.join(parts)}")
     return [wanted]
 
 
-def _main_paradigm(run: Run) -> str | None:
+def main_paradigm(run: Run) -> str | None:
     """The paradigm that a fit chose; of a mixture, the one with the largest weight."""
     attention = run.manifest["config"].get("paradigms", ())
     weights = {k: w for k, w in run.manifest.get("weights", {}).items() if k in attention}
@@ -139,12 +173,10 @@ def _audited(part: "TrainedPart") -> "Audit | None":
     n, m = sets[0].shape
     if n * m * len(part.classes) > CELLS:
         return None
-    return audit(sets, len(part.classes), more=part.more)
+    return audit(sets, len(part.classes), more=part.more, labels=part.labels)
 
 
-def _examined(
-    part: "TrainedPart", flags: _Flags, shared: "Audit | None", overfitted: bool
-) -> "Trust":
+def _examined(part: "TrainedPart", flags: Declared, known: _Known) -> "Trust":
     from foveate.trust.examine import examine
 
     return examine(
@@ -157,9 +189,10 @@ def _examined(
         relevant=flags.relevant,
         evidence=flags.evidence,
         more=part.more,
-        audited=shared,
-        tried=flags.tried,
-        overfitted=overfitted,
+        labels=part.labels,
+        audited=known.audit,
+        tried=known.tried,
+        overfitted=known.overfitted,
         ids=part.ids,
         name=part.name,
     )
@@ -172,13 +205,17 @@ def _write(run: Run, found: "list[Trust]", data: Path | None, advice: tuple[str,
     kept = {
         "source": "the run's own held-out bags" if data is None else data.name,
         "command": this_command(),
-        "chosen": _main_paradigm(run),
+        "chosen": main_paradigm(run),
         "advice": list(advice),
         "found": [t.to_json() for t in found],
     }
     text = json.dumps(kept, ensure_ascii=False, indent=1, allow_nan=False).encode()
     write_atomically(run.path / "trust.json", lambda file: file.write(text))
     write_trust_page(run.path / "trust.html", kept, name=Path(run.manifest["label"]).name)
+    if run.is_a("fit"):
+        from foveate.userdata.model_card import write_model_card
+
+        write_model_card(run)
 
 
 def _print(run: Run, found: "list[Trust]", advice: tuple[str, ...]) -> None:
@@ -232,4 +269,4 @@ def _measured(own: dict[str, Any]) -> str:
 
 def _marked(run: Run, paradigm: str) -> str:
     """A paradigm's name, with a star where it is the one that the fit chose."""
-    return f"{paradigm} *" if paradigm == _main_paradigm(run) else paradigm
+    return f"{paradigm} *" if paradigm == main_paradigm(run) else paradigm
