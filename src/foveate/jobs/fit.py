@@ -28,6 +28,7 @@ from foveate.userdata.ensemble import load_fitted, open_ensemble, part_name
 from foveate.userdata.estimator import training_rule
 from foveate.userdata.fitted import PREPARATION, Fitted, build_model
 from foveate.userdata.folds import load_folds
+from foveate.userdata.model_card import model_card, write_model_card
 from foveate.userdata.predict import warn_of_shift
 from foveate.userdata.procedure import Procedure
 from foveate.userdata.settings import FitSettings
@@ -44,6 +45,10 @@ __all__ = ["FitJob", "resume_fit", "start_fit"]
 
 INPUTS = "inputs"  # folder with the bags, while workers train
 BAGS = "bags.safetensors"
+RESULTS = (
+    "chosen", "rule", "scores", "weights", "comparison", "recall", "threshold", "abstention",
+    "sizes",
+)  # fmt: skip
 
 
 @JOBS.register("fit")
@@ -136,12 +141,13 @@ class FitJob(Job):
         return self._data().run_part(name, folder, progress)
 
     def finish(self, run: Run) -> dict[str, Any]:
-        return self._data().finish(run)
+        entries = self._data().finish(run)
+        write_model_card(Run(run.path, {**run.manifest, **entries}))
+        return entries
 
     def results(self, run: Run) -> dict[str, Any]:
-        stored = ("chosen", "rule", "scores", "weights", "comparison", "threshold", "sizes")
-        entries = {name: run.manifest[name] for name in stored if name in run.manifest}
-        return {"run": str(run.path), **entries}
+        entries = {name: run.manifest[name] for name in RESULTS if name in run.manifest}
+        return {"run": str(run.path), **entries, "model_card": model_card(run)}
 
     def print_results(self, run: Run) -> None:
         from foveate.report.terminal.fit import print_fit

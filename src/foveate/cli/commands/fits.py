@@ -1,5 +1,6 @@
 """Commands for a user's bags: fit, predict, explain, export."""
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -9,13 +10,14 @@ from foveate.cli.column_listing import print_columns
 from foveate.cli.flags import Cluster, ColumnFlags, Json, Overwrite, Workers, given
 from foveate.cli.outputs import check_outputs
 from foveate.cli.results import run_again, show_results, this_command
-from foveate.errors import FoveateError
+from foveate.errors import DataWarning, FoveateError
 from foveate.io.columns import Columns
 from foveate.report.progress import progress_of
 from foveate.userdata.settings import FitSettings
 
 if TYPE_CHECKING:
     from foveate.io.collection import Collection
+    from foveate.records.runs import Run
     from foveate.userdata.fitted import FittedModel
 
 __all__ = ["explain_command", "export_command", "fit_command", "predict_command"]
@@ -43,11 +45,12 @@ def fit_command(
     settings: Flags = None,
     columns: ColumnFlags = None,
     out: Path | None = None,
+    verdict: bool = True,
     workers: Workers = 1,
     cluster: Cluster = None,
     as_json: Json = False,
 ) -> None:
-    """Fit your own labelled bags: race paradigms, choose on validation bags, test, report.
+    """Fit your own labelled bags in folds: scores, a verdict on the attention, a model card.
 
     Parameters
     ----------
@@ -59,6 +62,8 @@ def fit_command(
         What the columns are.
     out
         The run directory; a new one under runs/ unless given.
+    verdict
+        Whether the attention of the main paradigm is examined too, as by foveate trust.
     as_json
         Print the numbers as JSON.
     """
@@ -75,7 +80,19 @@ def fit_command(
         run = start_fit(
             bags, settings, out, origin=origin, report=report, command=command, engine=engine
         )
+    if verdict:
+        _examine(run)
     show_results(run, as_json=as_json)
+
+
+def _examine(run: "Run") -> None:
+    """The verdict on the main paradigm; a fit stays finished if there can be none."""
+    from foveate.cli.commands.trust import Declared, examine_run, main_paradigm
+
+    try:
+        examine_run(run, Declared(), main_paradigm(run))
+    except FoveateError as error:
+        warnings.warn(f"no verdict on the attention: {error}", DataWarning, stacklevel=2)
 
 
 def predict_command(
