@@ -66,11 +66,30 @@ def trust_command(
     new = None if data is None else NewBags(data, given(columns))
     empty = tuple(word.strip() for word in absent.split(",")) if absent else ()
     flags = Declared(empty, relevant, _meant(evidence))
+    if "labels" in opened.manifest:
+        return _examine_labels(opened, flags, data or paradigm, as_json=as_json)
     results, advice = examine_run(opened, flags, paradigm, new)
     if as_json:
         print(json.dumps([trust.to_json() for trust in results], ensure_ascii=False))
     else:
         _print(opened, results, advice)
+
+
+def _examine_labels(run: Run, flags: "Declared", other: object, *, as_json: bool) -> None:
+    """The verdict on every label of a multi-label run."""
+    from foveate.cli.multi_label import examine_labels
+
+    if other is not None:
+        raise FoveateError(
+            "--data and --paradigm are for the fit of one label: name its directory, RUN/label1/fit"
+        )
+    verdicts = examine_labels(run, flags).manifest["verdicts"]
+    if as_json:
+        print(json.dumps(verdicts, ensure_ascii=False))
+        return
+    for name, grade in verdicts.items():
+        print(f"{name}: {grade}")
+    print(f"page: {run.path / 'report.html'}")
 
 
 class Declared(NamedTuple):
