@@ -38,8 +38,8 @@ def examine_labels(run: Run, flags: Declared = Declared()) -> Run:  # noqa: B008
 
     verdicts = {}
     for name, own in label_runs(run).items():
-        found, _ = examine_run(own, flags, main_paradigm(own))
-        has = next(entry for entry in found[0].by_class if entry["name"] == "yes")
+        found = examine_run(own, flags, main_paradigm(own)).found[0]
+        has = next(entry for entry in found["by_class"] if entry["name"] == "yes")
         verdicts[name] = has["verdict"]["grade"]
     updated = run.update(verdicts=verdicts)
     write_labels_page(updated, run.path / "report.html")

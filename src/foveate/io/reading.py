@@ -50,7 +50,7 @@ def read_bags(
     labelled: bool | None = None,
     report: PartProgress | None = None,
 ) -> Collection:
-    """A user's bags, in any layout that docs/guide/own-data.md describes.
+    r"""A user's bags, in any layout that docs/guide/own-data.md describes.
 
     Args:
         path: A file or a folder.
@@ -75,6 +75,15 @@ def read_bags(
         labelled: True: bags without a label are left out; False: labels are not read; None: bags
             are read with the labels there are.
         report: Called with the name of a part, the amount done, and the total.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "bags.csv"
+        ...     _ = path.write_text("bag,label,size\na,sick,1\na,sick,4\nb,well,2\n")
+        ...     bags = read_bags(path)
+        >>> bags.classes, bags.columns, bags.bag.y.tolist()
+        (('sick', 'well'), ('size',), [0, 1])
     """
     given: dict[str, Any] = {
         "bag": bag,
