@@ -42,7 +42,11 @@ SHORT_STEPS, FEWEST_EPOCHS = 100, 5  # of training where early stopping has too 
 
 
 class CrossFit(Procedure):
-    """Folds of the development bags; every paradigm in every fold is a part of the run."""
+    """Folds of the development bags; every paradigm in every fold is a part of the run.
+
+    ``folds`` are those of another run that this one shares; drawn, or read from the folder, unless
+    given.
+    """
 
     rule = (
         "the mixture of all paradigms and the mean-pooled linear baseline, weighed by out-of-fold "
@@ -55,17 +59,16 @@ class CrossFit(Procedure):
         settings: FitSettings,
         folder: Path | None = None,
         progress: PartProgress | None = None,
+        folds: Folds | None = None,
     ) -> None:
         self.collection, self.settings = collection, settings
         if settings.threshold != "none" and len(collection.classes) != 2:
             raise FoveateError(
                 f"--threshold is for two classes, {collection.source} has {len(collection.classes)}"
             )
-        self.folds: Folds = (
-            draw_cross_fit(collection, settings)
-            if folder is None
-            else resumed_folds(folder, collection, settings)
-        )
+        if folds is None and folder is not None:
+            folds = resumed_folds(folder, collection, settings)
+        self.folds: Folds = draw_cross_fit(collection, settings) if folds is None else folds
         rows = torch.from_numpy(self.folds.rows)
         self.preparation, whole = prepare_bags(collection, settings, rows, progress)
         self.bags, self.test = whole.take(rows), whole.take(torch.from_numpy(self.folds.test))

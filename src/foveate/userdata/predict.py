@@ -18,10 +18,13 @@ from foveate.userdata.fitted import FittedModel
 from foveate.userdata.shift import compare, load_summary
 
 __all__ = [
+    "SEPARATOR",
+    "SPREAD",
     "Answer",
     "answer",
     "bags_table",
     "check_format",
+    "contents_of_segments",
     "segments_table",
     "warn_of_shift",
     "write_table",
@@ -174,7 +177,7 @@ def segments_table(
         "bag": np.repeat(np.array(collection.ids, dtype=object), lengths),
         "segment": np.concatenate([np.arange(length) for length in lengths]),
     }
-    columns |= _contents(collection)
+    columns |= contents_of_segments(collection)
     columns["attention"] = np.concatenate(alpha)
     order = ranking(found.explained, fitted.predicted(found.p), kind)
     columns["rank"] = np.concatenate([_ranks(own[first:]) for own in order])
@@ -185,7 +188,7 @@ def segments_table(
     return pa.table(columns)
 
 
-def _contents(collection: Collection) -> dict[str, Any]:
+def contents_of_segments(collection: Collection) -> dict[str, Any]:
     """Texts, places and relevance of all segments, bag after bag."""
     bag = collection.bag
     found: dict[str, Any] = {}

@@ -1,5 +1,6 @@
 """The command that says whether the attention of models can be trusted."""
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -93,7 +94,10 @@ def trust_command(
         if weights is not None or adjacency is not None or seed is not None:
             raise FoveateError("--weights, --adjacency and --seed are for --model")
         new = None if data is None else NewBags(data, given(columns))
-        results = examine_run(open_run(run), flags, paradigm, new)
+        opened = open_run(run)
+        if "labels" in opened.manifest:
+            return _examine_labels(opened, flags, data or paradigm, as_json=as_json)
+        results = examine_run(opened, flags, paradigm, new)
     else:
         if run is not None or paradigm is not None:
             raise FoveateError("give a run, or --model, or --attention, not two of them")
@@ -103,6 +107,23 @@ def trust_command(
         results = _of_files(data, columns, model, weights, attention, adjacency, seed, flags, out)
         write_trust(results)
     print_trust(results, as_json=as_json)
+
+
+def _examine_labels(run: Run, flags: "Declared", other: object, *, as_json: bool) -> None:
+    """The verdict on every label of a multi-label run."""
+    from foveate.cli.multi_label import examine_labels
+
+    if other is not None:
+        raise FoveateError(
+            "--data and --paradigm are for the fit of one label: name its directory, RUN/label1/fit"
+        )
+    verdicts = examine_labels(run, flags).manifest["verdicts"]
+    if as_json:
+        print(json.dumps(verdicts, ensure_ascii=False))
+        return
+    for name, grade in verdicts.items():
+        print(f"{name}: {grade}")
+    print(f"page: {run.path / 'report.html'}")
 
 
 class Declared(NamedTuple):
