@@ -150,6 +150,7 @@ def label_log_ratios(
         parts = [(rows.x[~held_out], labels[rows.bag[~held_out]], rows.weight[~held_out])]
         parts += [] if more is None else [(more[0].x, more[1][more[0].bag], more[0].weight)]
         x, own, weight = _bounded(parts, f"labels {k}")
+        own = own[:, 0] if own.shape[1] == 1 else own
         model = ExtraTreesClassifier(
             100, min_samples_leaf=5, max_features=0.5, random_state=0, bootstrap=True,
             max_samples=min(6000, len(x)),
