@@ -187,7 +187,7 @@ def test_a_result_of_another_size_says_so_without_a_label(tmp_path):
         assert "changed" not in path.read_text()
         (kept,) = stored_results(tmp_path)
         text = as_markdown([kept], published_tables())
-        assert ("scale: small, changed: other seeds" in text) == (settings is not usual)
+        assert ("scale: small, changed: seeds" in text) == (settings is not usual)
 
 
 def test_damaged_results_are_named(tmp_path):

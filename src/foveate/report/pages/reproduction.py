@@ -70,10 +70,9 @@ def _table(result: Result, published: PublishedTable) -> dict[str, Any]:
 
 def _scale(result: Result) -> str:
     """The scale, and the settings in which a result differs from it, whatever its label says."""
-    notes = [result["label"]] if result.get("label") else []
-    if result.get("changed"):
-        notes.append(f"other {', '.join(result['changed'])}")
-    return result["scale"] + (f", changed: {'; '.join(notes)}" if notes else "")
+    label, changed = result.get("label", ""), ", ".join(result.get("changed", ()))
+    notes = f"{label} ({changed})" if label and changed else label or changed
+    return result["scale"] + (f", changed: {notes}" if notes else "")
 
 
 def _grouped(result: Result) -> dict[tuple[str, str], list[Measured]]:
