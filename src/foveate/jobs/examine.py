@@ -1,6 +1,7 @@
 """``foveate.examine``: whether the attention of any model can be trusted."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from foveate.trust.external import AttentionOutput, OutputKind
     from foveate.types import Array
 
-__all__ = ["examine"]
+__all__ = ["examine", "with_features"]
 
 
 class _Labelled(NamedTuple):
@@ -24,6 +25,7 @@ class _Labelled(NamedTuple):
     classes: Sequence[str]
     known: Any = None
     ids: Sequence[str] | None = None
+    missing: bool = False
 
 
 def examine(
@@ -40,6 +42,7 @@ def examine(
     labels: "Array | None" = None,
     ids: Sequence[str] | None = None,
     adjacency: "Adjacency | None" = None,
+    places: "Adjacency | None" = None,
     attention: "AttentionOutput | None" = None,
     outputs: "OutputKind | None" = None,
     seed: int | None = None,
@@ -67,6 +70,7 @@ def examine(
         ids: Names of the bags.
         adjacency: For graph models, a function from segments (B, m, …) and mask (B, m) to links
             (B, m, m).
+        places: For models that take coordinates, the same to places (B, m, 2).
         attention: "scores" or "weights": whether attention is normalised; recognised unless given.
         outputs: "logits" or "probabilities"; recognised unless given.
         seed: Set before every call of a model that draws random numbers.
@@ -96,7 +100,10 @@ def examine(
     given = _labelled(bags, classes, known, ids)
     subject, rule, given = _subject(
         model, paradigm, given,
-        {"adjacency": adjacency, "attention": attention, "outputs": outputs, "seed": seed},
+        {
+            "adjacency": adjacency, "places": places, "attention": attention, "outputs": outputs,
+            "seed": seed,
+        },
     )  # fmt: skip
     options |= {"known": given.known, "ids": given.ids}
     name = rule if paradigm or not hasattr(subject, "readers") else type(_first(model)).__name__
@@ -111,7 +118,8 @@ def _labelled(bags: Any, classes: Sequence[str] | None, known: Any, ids: Any) ->
         if not bags.labelled:
             raise FoveateError("bags must have labels to examine a model on them")
         marked = None if bags.known is None else bags.known.numpy()
-        return _Labelled(bags.bag, classes or bags.classes, marked, bags.ids)
+        holes = bags.missing is not None
+        return _Labelled(bags.bag, classes or bags.classes, marked, bags.ids, holes)
     if bags is None:
         raise FoveateError("labelled bags are needed: examine(model, bags)")
     sets = [bags] if isinstance(bags, Bag) else list(bags)
@@ -120,6 +128,30 @@ def _labelled(bags: Any, classes: Sequence[str] | None, known: Any, ids: Any) ->
     count = max(int(bag.y.max()) for bag in sets) + 1
     names = tuple(classes) if classes else tuple(str(c) for c in range(max(2, count)))
     return _Labelled(bags, names, known, ids)
+
+
+def with_features(bags: "Collection") -> "Collection":
+    """Bags as the auditor reads them: words by their numbers, missing numbers imputed.
+
+    Args:
+        bags: What ``read_bags`` returned.
+    """
+    import torch
+
+    from foveate.bags.imputation import Imputation
+    from foveate.bags.segments import Mosaics, as_mosaics
+
+    bag, bank = bags.bag, bags.bag.bank
+    if bags.words is not None:
+        number = {word: k for k, word in enumerate(dict.fromkeys(bags.words))}
+        bank = torch.tensor([number[word] for word in bags.words])
+    elif bags.missing is not None:
+        every = torch.arange(len(bank))
+        bank = Imputation.of(bank, bags.missing, every).apply(bank, bags.missing)
+    else:
+        return bags
+    x = Mosaics(bank, as_mosaics(bag.x).index)
+    return replace(bags, bag=replace(bag, x=x), missing=None)
 
 
 def _subject(
@@ -143,6 +175,10 @@ def _subject(
     if isinstance(model, Subject | Stack) or isinstance(first, AttentionModel):
         return model, paradigm or "soft", given
     sets = [given.bag] if not isinstance(given.bag, list | tuple) else given.bag
+    if given.missing:
+        raise FoveateError(
+            "the bags have missing numbers, which a model from elsewhere cannot know: fill them in"
+        )
     subject = External(model, sets[0], **options)
     classes = subject.readers[0].classes
     if classes != len(given.classes):

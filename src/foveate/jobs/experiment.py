@@ -13,6 +13,7 @@ from foveate.jobs.engine import Engine
 from foveate.jobs.job import CHECKPOINT, JOBS, Job, Overview
 from foveate.jobs.lifecycle import IN_PROCESS, resume_job, start_job
 from foveate.papers import statement_of
+from foveate.records.checksums import advice, seal_json, verify_json
 from foveate.records.findings import Entry, Finding, Revision
 from foveate.records.record import Record, write_atomically
 from foveate.records.runs import Run
@@ -155,8 +156,8 @@ class ExperimentJob(Job):
 
     def finish(self, run: Run) -> dict[str, Any]:
         findings = self.experiment.findings(self.settings, run.records())
-        text = json.dumps([asdict(one) for one in findings], indent=2, ensure_ascii=False).encode()
-        write_atomically(run.path / FINDINGS, text)
+        content = seal_json({"findings": [asdict(one) for one in findings]}, indent=2)
+        write_atomically(run.path / FINDINGS, content)
         return {}
 
     def results(self, run: Run) -> dict[str, Any]:
@@ -250,11 +251,16 @@ def of_run(run: Run) -> tuple[Experiment, Settings]:
 
 
 def findings_of(run: Run) -> list[Finding]:
-    """The findings that a finished run wrote."""
+    """The findings that a finished run wrote; those of version 0.1 are a list without checksum."""
+    path = run.path / FINDINGS
     try:
-        return [Finding.from_json(entry) for entry in json.loads((run.path / FINDINGS).read_text())]
-    except (OSError, ValueError, TypeError) as error:
-        raise FoveateError(f"{run.path} has no complete findings: {error}") from None
+        content = json.loads(path.read_text("utf-8"))
+        entries = content if isinstance(content, list) else verify_json(path, content)["findings"]
+        return [Finding.from_json(entry) for entry in entries]
+    except FoveateError:
+        raise
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise FoveateError(f"{path} is missing or damaged ({error}){advice(path)}") from None
 
 
 def experiment_charts(run: Run) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ that the bag has some. The estimated FT of any model is the mean of a at its top
 derives this: docs/guide/auditor.md.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +20,15 @@ import torch
 from foveate.bags.bag import Bag
 from foveate.errors import FoveateError
 from foveate.randomness import generator
-from foveate.trust.density_ratio import Rows, folds_of, log_ratios, rows_of
+from foveate.trust.density_ratio import (
+    Rows,
+    enough_folds,
+    folds_of,
+    label_log_ratios,
+    log_ratios,
+    projection,
+    rows_of,
+)
 from foveate.trust.segment_evidence import masks
 from foveate.types import Array
 
@@ -139,9 +147,12 @@ def audit(
     sets = [bag.take(torch.from_numpy(picked)) for bag in bags]
     there, y = masks(sets), np.stack([bag.y.numpy() for bag in sets])
     rows = _together([rows_of(bag) for bag in sets], len(picked))
+    project = projection(rows.x)
+    rows = rows._replace(x=project(rows.x))
     flat, group = y.ravel(), _groups(sets)
-    extra = None if more is None else (rows_of(more), more.y.numpy())
-    fold = folds_of(flat, group)
+    extra = None if more is None else (_some_rows(more, project), more.y.numpy())
+    total = len(rows.x) + (0 if extra is None else len(extra[0].x))
+    fold = folds_of(flat, group, enough_folds(total))
     opinions = [
         log_ratios(rows, flat, classes, fold=fold, more=extra, classifier=name)
         for name in (classifiers if not rows.words else classifiers[:1])
@@ -216,14 +227,12 @@ def _beside(
     labels: Array, e: Array, rows: Rows, fold: Array, more: tuple[Rows, Array] | None
 ) -> Array:
     """Evidence of the bags' classes with their other labels explained away, shape (N,)."""
-    others = np.zeros((len(e), labels.shape[1]))
-    for k in range(labels.shape[1]):
-        extra = None if more is None else (more[0], more[1][:, k].astype(int))
-        label = labels[:, k].astype(int)
-        log_r = log_ratios(rows, label, 2, fold=fold, more=extra, classifier="forest")
-        has = labels[rows.bag, k]
-        kappa = _background(log_r, has.astype(int), 2)[0][1]
-        others[:, k] = np.where(has, posterior(log_r[:, 1], kappa), 0.0)
+    log_r = label_log_ratios(rows, labels, fold=fold, more=more)
+    has = labels[rows.bag]
+    others = np.zeros(has.shape)
+    for k in range(has.shape[1]):
+        kappa = max(1.0, float(np.exp(np.median(log_r[has[:, k], k])))) if has[:, k].any() else 1.0
+        others[:, k] = np.where(has[:, k], posterior(log_r[:, k], kappa), 0.0)
     return explain_away(e, others)
 
 
@@ -268,6 +277,13 @@ def _picked(bags: Sequence[Bag]) -> Array:
     size = max(2, int(n * AUDITED / total))
     drawn = torch.randperm(n, generator=generator("auditor", "bags"))[:size]
     return np.sort(drawn.numpy())
+
+
+def _some_rows(more: Bag, project: Callable[[Array], Array]) -> Rows:
+    """Rows of bags that are learnt from only; of many, those of some bags, drawn at random."""
+    picked = _picked([more])
+    rows = rows_of(more.take(torch.from_numpy(picked)))
+    return Rows(project(rows.x), picked[rows.bag], rows.weight)
 
 
 def _together(parts: Sequence[Rows], bags: int) -> Rows:

@@ -18,10 +18,13 @@ from foveate.userdata.fitted import FittedModel
 from foveate.userdata.shift import compare, load_summary
 
 __all__ = [
+    "SEPARATOR",
+    "SPREAD",
     "Answer",
     "answer",
     "bags_table",
     "check_format",
+    "contents_of_segments",
     "segments_table",
     "warn_of_shift",
     "write_table",
@@ -30,6 +33,8 @@ __all__ = [
 FORMATS = (".csv", ".parquet")
 PLACES = {1: ("position",), 2: ("x", "y"), 3: ("x", "y", "z"), 4: ("x", "y", "width", "height")}
 WINDOW = ("start", "end")
+SPREAD = (0.05, 0.95)  # quantiles over members
+SEPARATOR = "|"  # between the classes of a prediction set
 
 
 class Answer(NamedTuple):
@@ -93,6 +98,9 @@ def bags_table(
 ) -> Any:
     """One row a bag: name, label where known, predicted class, calibrated probabilities.
 
+    ``low_CLASS`` and ``high_CLASS`` are the 5 % and 95 % quantiles of the probability over the
+    members of the ensemble: how much members differ, not a confidence interval. Where the run
+    abstains, ``predicted`` is empty for a bag whose ``prediction_set`` has not exactly one class.
     ``top_segment`` is the segment with most attention, counted from 0, ``top_attention`` how much
     it has, ``null_attention`` what rests on the null segment where there is one, ``unusual`` what
     differs from the training bags.
@@ -109,9 +117,10 @@ def bags_table(
             fitted.classes[c] if is_known else None
             for c, is_known in zip(found.bag.y.tolist(), sure, strict=True)
         ]
-    columns["predicted"] = [fitted.classes[c] for c in fitted.predicted(found.p)]
+    columns |= _decisions(fitted, found.p)
     p = found.p.astype(np.float32)  # digits that mean something
     columns |= {f"p_{name}": p[:, c] for c, name in enumerate(fitted.classes)}
+    columns |= _spreads(fitted, found.explained)
     columns["segments"] = [len(own) for own in alpha]
     columns["top_segment"] = [int(own.argmax()) for own in alpha]
     columns["top_attention"] = np.array([own.max() for own in alpha], np.float32)
@@ -120,6 +129,30 @@ def bags_table(
     if unusual is not None:
         columns["unusual"] = list(unusual)
     return pa.table(columns)
+
+
+def _decisions(fitted: FittedModel, p: Array) -> dict[str, Any]:
+    """The predicted class of each bag, and its prediction set if the run abstains."""
+    sets = fitted.answered(p)
+    if sets is None:
+        return {"predicted": [fitted.classes[c] for c in fitted.predicted(p)]}
+    names = [[fitted.classes[c] for c in np.flatnonzero(row)] for row in sets]
+    return {
+        "predicted": [own[0] if len(own) == 1 else None for own in names],
+        "prediction_set": [SEPARATOR.join(own) for own in names],
+    }
+
+
+def _spreads(fitted: FittedModel, explained: Explained) -> dict[str, Any]:
+    """Quantiles of each class's probability over the members, if there are several."""
+    members = fitted.member_probabilities(explained)
+    if len(members) < 2:
+        return {}
+    low, high = np.quantile(members, SPREAD, axis=0).astype(np.float32)
+    columns: dict[str, Any] = {}
+    for c, name in enumerate(fitted.classes):
+        columns |= {f"low_{name}": low[:, c], f"high_{name}": high[:, c]}
+    return columns
 
 
 def segments_table(
@@ -144,7 +177,7 @@ def segments_table(
         "bag": np.repeat(np.array(collection.ids, dtype=object), lengths),
         "segment": np.concatenate([np.arange(length) for length in lengths]),
     }
-    columns |= _contents(collection)
+    columns |= contents_of_segments(collection)
     columns["attention"] = np.concatenate(alpha)
     order = ranking(found.explained, fitted.predicted(found.p), kind)
     columns["rank"] = np.concatenate([_ranks(own[first:]) for own in order])
@@ -155,7 +188,7 @@ def segments_table(
     return pa.table(columns)
 
 
-def _contents(collection: Collection) -> dict[str, Any]:
+def contents_of_segments(collection: Collection) -> dict[str, Any]:
     """Texts, places and relevance of all segments, bag after bag."""
     bag = collection.bag
     found: dict[str, Any] = {}
