@@ -38,6 +38,8 @@ class Columns(Settings):
     """Which bag a row belongs to."""
     label: str = "label"
     """Label of the bag; data without this column are unlabelled."""
+    labels: Words = ()
+    """Labels of multi-label bags: columns of 0 and 1, or one column of lists."""
     text: str | None = None
     """Text: a row of a bag, or with one row per bag the whole bag, cut into words."""
     relevance: str | None = None
@@ -107,6 +109,13 @@ class Roles(NamedTuple):
     split: str | None
     places: tuple[str, ...]
     segment: tuple[str, ...]
+    labels: tuple[str, ...] = ()
+
+    @property
+    def cells(self) -> list[str]:
+        """Columns whose cells are kept as they are."""
+        single = (self.bag, self.label, self.text, self.relevance, self.group, self.split)
+        return [*(name for name in single if name is not None), *self.labels]
 
 
 def column(
@@ -170,8 +179,9 @@ def roles(path: Path, names: Sequence[str], columns: Columns, labelled: bool | N
         return column(path, among, given, usual, needed=needed)
 
     bag = find("bag", *BAG[:2], needed=True)
-    label = find("label", "label")
-    if labelled and label is None:
+    labels = _label_columns(path, names, columns, known)
+    label = None if columns.labels else find("label", "label")
+    if labelled and label is None and not labels:
         raise FoveateError(missing(path, columns.label, names))
     if columns.text and columns.segment:
         raise FoveateError("segments are texts or numbers: give --text or --segment, not both")
@@ -181,11 +191,23 @@ def roles(path: Path, names: Sequence[str], columns: Columns, labelled: bool | N
     split = find("split", "split")
     places = tuple(column(path, names, name) or name for name in columns.places)
     segment = tuple(column(path, names, name) or name for name in columns.segment or ())
-    _once(path, (bag, label, relevance, group, split), segment)
+    _once(path, (bag, label, relevance, group, split, *labels), segment)
     if text is None and columns.segment is None:
-        taken = {bag, label, columns.label, relevance, group, split, *places}
+        taken = {bag, label, columns.label, relevance, group, split, *places, *columns.labels}
         segment = tuple(name for name in names if name not in taken)
-    return Roles(bag, label if known else None, text, relevance, group, split, places, segment)
+    label = label if known else None
+    return Roles(bag, label, text, relevance, group, split, places, segment, labels)
+
+
+def _label_columns(
+    path: Path, names: Sequence[str], columns: Columns, known: bool
+) -> tuple[str, ...]:
+    """The columns of a multi-label table; none if labels are not read and a column is missing."""
+    if columns.labels and columns.named("label"):
+        raise FoveateError("bags have one label or several: give --label or --labels, not both")
+    if not known and any(name not in names for name in columns.labels):
+        return ()
+    return tuple(column(path, names, name) or name for name in columns.labels)
 
 
 def _once(path: Path, others: Sequence[str | None], segment: Sequence[str]) -> None:

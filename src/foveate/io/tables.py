@@ -17,6 +17,7 @@ from foveate.io.collection import Collection, Kind, collect, numbered
 from foveate.io.columnar import ReadTable, read_columns, table_files
 from foveate.io.columns import Columns, header_hint
 from foveate.io.group_suspects import suspected_groups
+from foveate.io.label_sets import label_sets, list_text
 from foveate.io.number_columns import LeftOut
 from foveate.io.problem import Problem
 from foveate.io.tokenisation import words as split_words
@@ -93,6 +94,7 @@ class _Bags:
         self.start = np.cumsum(self.length) - self.length
         self.first = self.order[self.start]
         self.labels = self._labels()
+        self.label_sets = label_sets(self.chosen.labels, self._list_cells, self._of_bag)
         self.groups = self._of_bag(self.chosen.group) if self.chosen.group else None
         self.split = self._of_bag(self.chosen.split) if self.chosen.split else None
         if split is not None and self.split is None:
@@ -106,7 +108,7 @@ class _Bags:
     def collect(
         self, segments: Sequence[Tensor], classes: Sequence[str] | None, **parts: Any
     ) -> Collection:
-        return collect(
+        collected = collect(
             segments,
             self.ids,
             self.where,
@@ -119,6 +121,16 @@ class _Bags:
             problems=self.problems,
             **parts,
         )
+        if self.label_sets is None:
+            return collected
+        names, held = self.label_sets
+        return replace(collected, labels=torch.from_numpy(held), label_names=names)
+
+    def _list_cells(self, column: str) -> None:
+        """Replace the lists of a column by texts, which can be compared."""
+        place = lambda row: self.table.place(row, column)  # noqa: E731
+        cells = self.table.values[column]
+        self.table.values[column] = [list_text(cell, row, place) for row, cell in enumerate(cells)]
 
     def _leave_out_groups(self, features: Sequence[str]) -> None:
         """Columns that look like groups are no features unless they are named."""

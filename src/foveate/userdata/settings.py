@@ -72,6 +72,8 @@ class FitSettings(Settings):
     threshold: Annotated[str, AfterValidator(_threshold)] = "none"
     """With folds and two classes: youden, f1, or cost=C (a missed bag of the second class costs C
     false alarms) choose the probability from which on the second class is predicted."""
+    abstain: Annotated[float, Field(gt=0, lt=0.5)] | None = None
+    """With folds: predict a class only where its share of wrong exclusions is at most this."""
     standardise: bool = True
     """Standardise columns by their mean and spread over the training bags."""
     supervise_focus: NonNegative = 0.0
@@ -98,6 +100,10 @@ class FitSettings(Settings):
     def _one_split_has_no_repeats(self) -> Self:
         if self.folds == 1 and (self.repeats > 1 or self.test_share):
             raise ValueError("repeats and test-share need folds: set --folds to 2 or more")
+        if self.folds == 1 and self.abstain is not None:
+            raise ValueError("abstain needs out-of-fold predictions: set --folds to 2 or more")
+        if self.abstain is not None and self.threshold != "none":
+            raise ValueError("threshold and abstain both decide: give one of them")
         return self
 
     @classmethod

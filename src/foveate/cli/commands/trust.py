@@ -1,5 +1,6 @@
 """The command that says whether the attention of models can be trusted."""
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -12,12 +13,12 @@ from foveate.records.runs import Run, open_run
 from foveate.report.progress import progress_of
 
 if TYPE_CHECKING:
-    from foveate.jobs.job import TrainedPart
+    from foveate.jobs.job import NewBags, TrainedPart
     from foveate.records.record import Record
     from foveate.trust.auditor import Audit
     from foveate.trust.examine import Trust
 
-__all__ = ["trust_command"]
+__all__ = ["Declared", "examine_run", "main_paradigm", "trust_command"]
 
 RUNS_CODE = "--model runs the code of {module}, in a process of its own, with your permissions."
 
@@ -83,14 +84,20 @@ def trust_command(
     as_json
         Print everything as JSON.
     """
+    from foveate.jobs.job import NewBags
+
     empty = tuple(word.strip() for word in absent.split(",")) if absent else ()
-    flags = _Flags(empty, relevant, _meant(evidence))
+    flags = Declared(empty, relevant, _meant(evidence))
     if model is None and attention is None:
         if run is None:
             raise FoveateError("name a run, or a model with --model, or a table with --attention")
         if weights is not None or adjacency is not None or seed is not None:
             raise FoveateError("--weights, --adjacency and --seed are for --model")
-        results = _of_run(open_run(run), data, columns, paradigm, flags)
+        new = None if data is None else NewBags(data, given(columns))
+        opened = open_run(run)
+        if "labels" in opened.manifest:
+            return _examine_labels(opened, flags, data or paradigm, as_json=as_json)
+        results = examine_run(opened, flags, paradigm, new)
     else:
         if run is not None or paradigm is not None:
             raise FoveateError("give a run, or --model, or --attention, not two of them")
@@ -98,16 +105,39 @@ def trust_command(
         beside = out.with_suffix(".json")
         check_outputs(beside, inputs=(data, attention), overwrite=overwrite or out.exists())
         results = _of_files(data, columns, model, weights, attention, adjacency, seed, flags, out)
-    write_trust(results)
+        write_trust(results)
     print_trust(results, as_json=as_json)
 
 
-class _Flags(NamedTuple):
-    """What the user declared."""
+def _examine_labels(run: Run, flags: "Declared", other: object, *, as_json: bool) -> None:
+    """The verdict on every label of a multi-label run."""
+    from foveate.cli.multi_label import examine_labels
 
-    absent: tuple[str, ...]
-    relevant: int | None
-    evidence: str | dict[str, str] | None
+    if other is not None:
+        raise FoveateError(
+            "--data and --paradigm are for the fit of one label: name its directory, RUN/label1/fit"
+        )
+    verdicts = examine_labels(run, flags).manifest["verdicts"]
+    if as_json:
+        print(json.dumps(verdicts, ensure_ascii=False))
+        return
+    for name, grade in verdicts.items():
+        print(f"{name}: {grade}")
+    print(f"page: {run.path / 'report.html'}")
+
+
+class Declared(NamedTuple):
+    """What the user declared of the classes and their evidence.
+
+    Args:
+        absent: Classes that mean that nothing is there.
+        relevant: How many segments of a bag may be evidence.
+        evidence: Which kind of evidence is meant.
+    """
+
+    absent: tuple[str, ...] = ()
+    relevant: int | None = None
+    evidence: str | dict[str, str] | None = None
 
 
 def _of_files(
@@ -118,7 +148,7 @@ def _of_files(
     attention: Path | None,
     adjacency: Literal["chain", "complete"] | None,
     seed: int | None,
-    flags: _Flags,
+    flags: Declared,
     out: Path,
 ) -> TrustResults:
     """The verdict on a model from elsewhere, or on a table."""
@@ -147,36 +177,59 @@ def _of_files(
     return TrustResults((found,), name, data.name, out.with_suffix(".json"), out)
 
 
-def _of_run(
-    opened: Run, data: Path | None, columns: ColumnFlags, paradigm: str | None, flags: _Flags
+def examine_run(
+    run: Run, flags: Declared, paradigm: str | None = None, new: "NewBags | None" = None
 ) -> TrustResults:
-    """Verdicts on the parts of a race or a fit."""
-    from foveate.jobs.job import NewBags, open_trained
+    """Examine the models of a finished run, and write the verdict, its page and the model card.
+
+    Args:
+        run: A race or a fit.
+        flags: What the user declared.
+        paradigm: Which of the run's paradigms; all unless given.
+        new: Labelled bags that a fit has not seen; its own held-out bags unless given.
+
+    Returns:
+        A verdict per paradigm, and advice on which to use.
+    """
+    from foveate.jobs.job import open_trained
     from foveate.trust.advice import compare, overfits
 
-    job = open_trained(opened)
-    new = None if data is None else NewBags(data, given(columns))
-    records = job.model_records(opened)
-    names = _paradigms(opened, records, paradigm)
+    job = open_trained(run)
+    records = job.model_records(run)
+    names = _paradigms(run, records, paradigm)
     results: list[Trust] = []
     shared: Audit | None = None
     with progress_of(quiet=True) as report:
         report("examining", 0, len(names))
-        for part in job.trained_parts(opened, names, new, report):
+        for part in job.trained_parts(run, names, new, report):
             shared = _audited(part) if shared is None else shared
-            overfitted = overfits(records[part.name])
-            results.append(_examined(part, flags, shared, overfitted, tuple(records)))
+            known = _Known(shared, tuple(records), overfits(records[part.name]))
+            results.append(_examined(part, flags, known))
             report("examining", len(results), len(names))
-    return TrustResults(
+    found = TrustResults(
         tuple(trust.to_json() for trust in results),
-        opened.name,
-        "the run's own held-out bags" if data is None else data.name,
-        opened.path / "trust.json",
-        opened.path / "trust.html",
-        Path(opened.manifest["label"]).name,
-        _main_paradigm(opened),
-        tuple(compare(results, _main_paradigm(opened))),
+        run.name,
+        "the run's own held-out bags" if new is None else new.path.name,
+        run.path / "trust.json",
+        run.path / "trust.html",
+        Path(run.manifest["label"]).name,
+        main_paradigm(run),
+        tuple(compare(results, main_paradigm(run))),
     )
+    write_trust(found)
+    if run.is_a("fit"):
+        from foveate.userdata.model_card import write_model_card
+
+        write_model_card(run)
+    return found
+
+
+class _Known(NamedTuple):
+    """What is known beside the bags: their audit, the paradigms tried, and overfitting."""
+
+    audit: "Audit | None"
+    tried: tuple[str, ...]
+    overfitted: bool
 
 
 def _meant(text: str | None) -> str | dict[str, str] | None:
@@ -194,13 +247,13 @@ def _paradigms(run: Run, records: "dict[str, Record]", wanted: str | None) -> li
     if wanted in lost or (lost and not parts):
         raise FoveateError(f"{run.path}: {divergence(records)}")
     if wanted is None:
-        return sorted(parts, key=lambda name: name != _main_paradigm(run))
+        return sorted(parts, key=lambda name: name != main_paradigm(run))
     if wanted not in parts:
         raise FoveateError(f"{run.path} has no paradigm '{wanted}'; it has {', '.join(parts)}")
     return [wanted]
 
 
-def _main_paradigm(run: Run) -> str | None:
+def main_paradigm(run: Run) -> str | None:
     """The paradigm that a fit chose; of a mixture, the one with the largest weight."""
     attention = run.manifest["config"].get("paradigms", ())
     weights = {k: w for k, w in run.manifest.get("weights", {}).items() if k in attention}
@@ -223,16 +276,10 @@ def _audited(part: "TrainedPart") -> "Audit | None":
     n, m = sets[0].shape
     if n * m * len(part.classes) > CELLS:
         return None
-    return audit(sets, len(part.classes), more=part.more)
+    return audit(sets, len(part.classes), more=part.more, labels=part.labels)
 
 
-def _examined(
-    part: "TrainedPart",
-    flags: _Flags,
-    shared: "Audit | None",
-    overfitted: bool,
-    tried: tuple[str, ...],
-) -> "Trust":
+def _examined(part: "TrainedPart", flags: Declared, known: _Known) -> "Trust":
     from foveate.trust.examine import examine
 
     return examine(
@@ -245,9 +292,10 @@ def _examined(
         relevant=flags.relevant,
         evidence=flags.evidence,
         more=part.more,
-        audited=shared,
-        tried=tried,
-        overfitted=overfitted,
+        labels=part.labels,
+        audited=known.audit,
+        tried=known.tried,
+        overfitted=known.overfitted,
         ids=part.ids,
         name=part.name,
     )
