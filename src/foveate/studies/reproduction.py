@@ -132,11 +132,17 @@ def estimate(
         label: What the changed table is called.
         report: Called as ``report(part, done, total)``.
     """
-    kind, settings, absent = _wanted(table, scale, _changed(changes, seeds))
+    own = _changed(changes, seeds)
+    kind, settings, absent = _wanted(table, scale, own)
     seconds = kind.seconds(settings, report) if _parts(table, settings) else 0.0
     return {
-        "table": table, "scale": scale, "seconds": seconds, "absent": absent, "label": label
-    }  # fmt: skip
+        "table": table,
+        "scale": scale,
+        "seconds": seconds,
+        "absent": absent,
+        "label": label,
+        "command": _command(table, scale, own, label),
+    }
 
 
 def charts_of(results: list[Result]) -> dict[str, Mapping[str, Any]]:
