@@ -45,20 +45,15 @@ napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 napoleon_use_rtype = False
 
+WIDE = ["gallery", "gallery-claims", "numbers", "results", "which-paradigm"]
+WIDE += [f"tutorials/{path.stem}" for path in (HERE / "tutorials").glob("*.md")]
+
 html_theme = "pydata_sphinx_theme"
 html_title = "foveate"
 html_show_sourcelink = False
 html_theme_options = {
     "navbar_end": ["theme-switcher"],
-    "secondary_sidebar_items": {
-        "**": ["page-toc"],
-        "gallery": [],
-        "gallery-claims": [],
-        "numbers": [],
-        "results": [],
-        "tutorials/**": [],
-        "which-paradigm": [],
-    },
+    "secondary_sidebar_items": {"**": ["page-toc"]} | dict.fromkeys(WIDE, []),
     "show_prev_next": True,
     "footer_start": ["copyright"],
     "footer_end": [],
