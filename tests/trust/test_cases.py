@@ -111,6 +111,32 @@ def test_a_tag_on_a_background_segment_is_never_trusted_and_can_be_settled():
     assert "do not trust" not in grades(other)
 
 
+def accompanied(n, seed):
+    """Two classes; a companion is in 80 % of the bags of one class and in 20 % of the other.
+
+    The companion is a segment of its own kind and a label that is known.
+    """
+    chance = torch.Generator().manual_seed(seed)
+    y = torch.arange(n) % 2
+    x = torch.randn(n, M, WIDTH, generator=chance)
+    order = torch.rand(n, M, generator=chance).argsort(1)
+    x[torch.arange(n), order[:, 0], y] += 6
+    has = torch.rand(n, generator=chance) < torch.where(y == 1, 0.8, 0.2)
+    x[torch.arange(n)[has], order[has, 1], TAG] += 6
+    return Bag(x, y), has.numpy()[:, None], order[:, 1].numpy()
+
+
+def test_a_companion_whose_label_is_known_is_no_evidence():
+    bag, has, place = accompanied(400, 0)
+    rows = np.flatnonzero(has[:, 0] & (bag.y.numpy() == 1))
+    without = audit([bag], 2).e[0][rows, place[rows]].mean()
+    matched = audit([bag], 2, labels=has)
+    assert without > 0.5  # r = .8 / .2 = 4, so that e = .75 exactly
+    assert matched.e[0][rows, place[rows]].mean() < 0.25  # r = 1 where the label is as frequent
+    assert matched.matched
+    assert len(matched.opinions) == 3  # boosting, forest, and other labels explained away
+
+
 def test_a_stain_is_evidence_everywhere():
     trust = judged(good(), "stain")
     assert [e["answers"]["evidence"]["presence"] for e in trust.by_class] == ["everywhere"] * 3
@@ -174,6 +200,16 @@ def test_poison_is_found():
         subject, "soft", Bag(test.x, test.y, None, test.mask), ("no", "yes"), absent=("no",)
     )
     assert flagged.by_class[1]["verdict"]["grade"] == "do not trust"
+
+
+def test_attention_that_oscillates_at_the_end_of_training_is_not_trusted():
+    calm, restless = (judged(good(), "plain", last_epochs=share) for share in (0.95, 0.4))
+    assert calm.answers["stable"].mark == "good"
+    assert restless.answers["stable"].mark == "bad"
+    assert "60 % of bags" in restless.answers["stable"].text
+    assert "trust" not in grades(restless)
+    several = judged(good(), "several", last_epochs=0.4)  # the top may change among three
+    assert several.answers["stable"].mark == "good"
 
 
 def test_a_small_set_with_known_relevance_gets_its_exact_interval():

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Declared", "examine_run", "main_paradigm", "trust_command"]
 
+NAN = float("nan")
 RUNS_CODE = "--model runs the code of {module}, in a process of its own, with your permissions."
 
 
@@ -193,6 +194,7 @@ def examine_run(
     """
     from foveate.jobs.job import open_trained
     from foveate.trust.advice import compare, overfits
+    from foveate.trust.stability import last_epochs
 
     job = open_trained(run)
     records = job.model_records(run)
@@ -203,7 +205,9 @@ def examine_run(
         report("examining", 0, len(names))
         for part in job.trained_parts(run, names, new, report):
             shared = _audited(part) if shared is None else shared
-            known = _Known(shared, tuple(records), overfits(records[part.name]))
+            record = records[part.name]
+            steady = last_epochs(record.values["same_top"]) if "same_top" in record.values else NAN
+            known = _Known(shared, tuple(records), overfits(record), steady)
             results.append(_examined(part, flags, known))
             report("examining", len(results), len(names))
     found = TrustResults(
@@ -225,11 +229,12 @@ def examine_run(
 
 
 class _Known(NamedTuple):
-    """What is known beside the bags: their audit, the paradigms tried, and overfitting."""
+    """What is known beside the bags: their audit, the paradigms tried, and their training."""
 
     audit: "Audit | None"
     tried: tuple[str, ...]
     overfitted: bool
+    last_epochs: float
 
 
 def _meant(text: str | None) -> str | dict[str, str] | None:
@@ -296,6 +301,7 @@ def _examined(part: "TrainedPart", flags: Declared, known: _Known) -> "Trust":
         audited=known.audit,
         tried=known.tried,
         overfitted=known.overfitted,
+        last_epochs=known.last_epochs,
         ids=part.ids,
         name=part.name,
     )
