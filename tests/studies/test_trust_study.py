@@ -62,13 +62,15 @@ def test_design_and_confirmation_are_kept_apart():
     cells = {(c.group, c.name, c.measure): c.mean for c in trust_cells(records)}
     lines = list(dict.fromkeys(key[:2] for key in cells))
     assert lines == [
-        ("Design sets", "a"),
-        ("Design sets", "all"),
-        ("Design sets", "identifiable"),
-        ("Confirmation sets", "b"),
-        ("Confirmation sets", "all"),
+        ("Design, identifiable", "a"),
+        ("Design, identifiable", "all"),
+        ("Design", "all"),
+        ("Confirmation, not identifiable", "b"),
+        ("Confirmation, not identifiable", "all"),
+        ("Confirmation", "all"),
     ]
-    assert cells["Confirmation sets", "b", "error where said"] == pytest.approx(0.1 / 3)
+    key = ("Confirmation, not identifiable", "b", "error where said")
+    assert cells[key] == pytest.approx(0.1 / 3)
 
 
 def test_no_set_plays_both_roles():

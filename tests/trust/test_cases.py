@@ -67,12 +67,17 @@ def shortcut():
     )
 
 
+@functools.cache
+def audited(case):
+    bag = made(case)
+    return audit([Bag(bag.x, bag.y)], 3)
+
+
 def judged(model, case, *, known=False, **flags):
     bag = made(case)
     subject = [model, model]
     shown = bag if known else Bag(bag.x, bag.y)
-    checked = audit([shown], 3)
-    return examine(subject, "soft", shown, CLASSES, audited=checked, probe=False, **flags)
+    return examine(subject, "soft", shown, CLASSES, audited=audited(case), probe=False, **flags)
 
 
 def grades(trust):
@@ -95,6 +100,8 @@ def test_a_tag_on_a_background_segment_is_never_trusted_and_can_be_settled():
     assert grades(trust) == ["cannot tell"] * 3
     assert trust.answers["kinds"].mark == "bad"
     assert any("--evidence" in step for step in trust.verdict.next)
+    kinds = [bag["kind"] for bag in trust.examples]
+    assert kinds == ["right, for a reason that is not known"]
     bag, meant = made("tag"), {}
     for c, entry in enumerate(trust.by_class):
         examples = entry["answers"]["kinds"]["examples"]
@@ -108,6 +115,7 @@ def test_a_tag_on_a_background_segment_is_never_trusted_and_can_be_settled():
     assert settled.score < 0.1
     other = judged(good(), "tag", evidence=meant)
     assert other.score > 0.9
+    assert other.examples[0]["kind"] == "right for the right reason"
     assert "do not trust" not in grades(other)
 
 

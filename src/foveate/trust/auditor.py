@@ -36,7 +36,7 @@ __all__ = ["Audit", "audit", "explain_away", "posterior"]
 
 PROPENSITY = 1.0  # inverse strength of the penalty on the model of the class given other labels
 WEIGHT = 10.0  # largest weight of a bag by its other labels, and one over the smallest
-AUDITED = 60_000  # segments that are scored, at most; beyond, some of the bags are drawn
+AUDITED = 50_000  # segments that are scored, at most; beyond, some of the bags are drawn
 
 
 @dataclass(frozen=True)

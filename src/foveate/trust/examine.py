@@ -208,7 +208,7 @@ def examine(
         by_class=_by_class(results, verdicts, marks, ids),
         by_model=_by_model(marks, scores, model_scores, values if sure else {}),
         answers=answers_of(facts, [result.amount.count for result in results]),
-        examples=tuple(examples_of(sight, sets, checked, order[:, checked.picked, 0], ids)),
+        examples=tuple(examples_of(sight, sets, checked, questions.top, ids, facts)),
         audited=_audited_counts(checked, sets),
         evidence=quantities(found, same, len(sets) == 1) | _probed(sets, sight, probe),
         curves=curves_of(found),
