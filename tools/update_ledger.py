@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from foveate.jobs.experiment import EXPERIMENTS, findings_of, settings_for
+from foveate.jobs.experiment import EXPERIMENTS, changed_settings, findings_of, settings_for
 from foveate.records.findings import Finding
 from foveate.records.published import Cell
 from foveate.records.record import write_atomically
@@ -54,7 +54,10 @@ def updated(ledger: dict[str, Any], runs: Sequence[Path]) -> dict[str, Any]:
         new |= {finding.claim: finding for finding in findings_of(run)}
         keep = {key: run.manifest.get(key) for key in ("versions", "commit", "cpu_seconds")}
         name = run.manifest["label"]
-        ledger["versions"][name] = {**keep, "scale": run.manifest["config"]["scale"]}
+        config = run.manifest["config"]
+        changed = changed_settings(config)
+        also = {"changed": changed} if changed else {}
+        ledger["versions"][name] = {**keep, "scale": config["scale"], **also}
     revised = {claim for _, kind in EXPERIMENTS.items() for claim in kind.revisions}
     criteria = {c: t for _, kind in EXPERIMENTS.items() for c, t in kind.criteria.items()}
     for entry in ledger["claims"]:

@@ -186,7 +186,9 @@ def collect(
         roles: Role of every column of the files.
         problems: What the reader has to report.
     """
-    _check_shapes(bags, where)
+    _check_shapes(bags, where, "a segment must have {} numbers")
+    if places is not None:
+        _check_shapes(places, where, "a segment must have {} coordinates")
     y, names = torch.zeros(len(bags), dtype=torch.long), tuple[str, ...]()
     label_known = None
     if labels is not None and any(label is not None for label in labels):
@@ -283,12 +285,11 @@ def _labels(labels: Sequence[str | None], classes: Sequence[str], where: Where) 
     return torch.tensor([number.get(label, 0) for label in labels], dtype=torch.long)
 
 
-def _check_shapes(bags: Sequence[Tensor], where: Where) -> None:
+def _check_shapes(bags: Sequence[Tensor], where: Where, rule: str) -> None:
+    """Raise for a bag without segments, or whose segments differ in shape from the first bag's."""
     for i, bag in enumerate(bags):
         if not len(bag):
             raise FoveateError(f"{where(i)}: a bag needs a segment, this one has none")
         if bag.shape[1:] != bags[0].shape[1:]:
             one, other = ("×".join(map(str, b.shape[1:])) for b in (bags[0], bag))
-            raise FoveateError(
-                f"{where(i)}: a segment must have {one} numbers as in {where(0)}, got {other}"
-            )
+            raise FoveateError(f"{where(i)}: {rule.format(one)} as in {where(0)}, got {other}")

@@ -189,7 +189,7 @@ def _extend_parquet(file: Path, k: int, of_file: list[int], lines: list[int]) ->
     try:
         n = pq.ParquetFile(file).metadata.num_rows
     except (OSError, pa.ArrowException):
-        raise FoveateError(f"{file} is not a whole Parquet file") from None
+        raise FoveateError(f"{file} is not a complete Parquet file") from None
     of_file.extend([k] * n)
     lines.extend(range(1, n + 1))
 

@@ -69,7 +69,11 @@ def _table(result: Result, published: PublishedTable) -> dict[str, Any]:
 
 
 def _scale(result: Result) -> str:
-    return result["scale"] + (f", changed: {result['label']}" if result.get("label") else "")
+    """The scale, and the settings in which a result differs from it, whatever its label says."""
+    notes = [result["label"]] if result.get("label") else []
+    if result.get("changed"):
+        notes.append(f"other {', '.join(result['changed'])}")
+    return result["scale"] + (f", changed: {'; '.join(notes)}" if notes else "")
 
 
 def _grouped(result: Result) -> dict[tuple[str, str], list[Measured]]:
