@@ -59,7 +59,7 @@ class TrainedPart(NamedTuple):
         classes: Names of the classes.
         known: True for bags whose relevant segments are known, shape (n,); None for all or none.
         ids: Names of the bags; None where they have none.
-        more: Further labelled bags, those that the members were trained on; None where not at hand.
+        more: Further labelled bags, those that the members were trained on; None where unavailable.
     """
 
     name: str
@@ -216,7 +216,7 @@ class Job(ABC):
         Args:
             run: A finished run.
             names: Which parts.
-            new: Bags to examine them on; the run's own held-out bags if None.
+            new: Bags to examine them on; the run's held-out bags if None.
             progress: Called as ``progress(part, done, total)``.
         """
         raise NotImplementedError

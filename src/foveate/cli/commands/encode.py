@@ -24,7 +24,7 @@ def encode_command(
     out: Path | None = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Run a frozen encoder over images and keep their features.
+    """Run a frozen encoder over images and store their features.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def encode_command(
     weights
         The encoder's weights; those in the folder FOVEATE_DATA/weights unless given.
     side
-        Pixels a side that images are brought to; 128 unless given.
+        Pixels per side that images are resized to; 128 by default.
     grid
         Keep a grid of features in place of one vector: after block 10, block 15, or the head.
     dtype
