@@ -1,7 +1,8 @@
 """The state of a stacked training, an epoch at a time."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from foveate.attention.paradigms import Paradigm, Progress
 from foveate.bags.bag import Bag
 from foveate.bags.segments import group_by_length
 from foveate.models.focus import AttentionModel
+from foveate.randomness import generator
 from foveate.records.record import Record
 from foveate.training.early_stopping import EarlyStopping
 from foveate.training.epoch_inputs import (
@@ -94,8 +96,9 @@ class Training:
         aux = [self._prepare.aux(*group, self.epoch) for group in groups]
         total = torch.zeros(len(self.seeds), dtype=self.stack.dtype)
         self.stack.model.train()
-        for positions in order.split(self.plan.batch, 1):
-            total += self._step(positions, groups, aux) * positions.shape[1]
+        for step, positions in enumerate(order.split(self.plan.batch, 1)):
+            with self._dropout_numbers(step):
+                total += self._step(positions, groups, aux) * positions.shape[1]
         self.losses.append(torch.where(self.active, total / order.shape[1], self._last_loss()))
         for phase, members in groups:
             self.calls[members] += phase.calls(self.train.m) * order.shape[1]
@@ -104,6 +107,17 @@ class Training:
         self._stop()
         if self.epoch % self.plan.measure_every == 0 or self.done:
             self._measure()
+
+    @contextmanager
+    def _dropout_numbers(self, step: int) -> Iterator[None]:
+        """Random numbers for the dropout of a step, drawn by seeds, epoch and step alone."""
+        if not self.stack.draws:
+            yield
+            return
+        with torch.random.fork_rng(devices=[]):
+            stream = generator("dropout", *self.seeds, self.epoch, step)
+            torch.manual_seed(stream.initial_seed())
+            yield
 
     def _step(self, positions: Tensor, groups: list[Group], aux: list[Tensor | None]) -> Tensor:
         """One gradient step of all active members; returns their mean losses, shape (S,)."""
@@ -208,8 +222,9 @@ class Training:
     def _validation_loss(self) -> Tensor:
         loss = torch.full((len(self.seeds),), torch.inf, dtype=self.stack.dtype)
         for phase, members in self._groups(self.readings(), self.active):
-            part = read_stack(self.stack, self.train, phase, members, self.held_out[members])
-            loss[members] = part.loss.mean(1)
+            rows = self.held_out[members]
+            part = read_stack(self.stack, self.train, phase, members, rows)
+            loss[members] = self.train.mean(part.loss, rows, members)
         return loss
 
     def _measure(self) -> None:
@@ -285,7 +300,8 @@ class Training:
 def _mean_loss(model: AttentionModel, batch: Batch, phase: Paradigm) -> Tensor:
     focus = model.attend(batch.x, batch.mask, batch.z)
     loss = phase.loss(focus.alpha, focus.h, model.g, batch.y, batch.aux)
-    return (loss + phase.relevance_loss(focus.alpha, batch.z) if phase.needs_z else loss).mean()
+    loss = loss + phase.relevance_loss(focus.alpha, batch.z) if phase.needs_z else loss
+    return (loss if batch.weight is None else loss * batch.weight).mean()
 
 
 def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

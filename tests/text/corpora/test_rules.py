@@ -36,7 +36,7 @@ def test_words_and_signs(text, expected):
     assert words(text) == expected
 
 
-def test_given_words_are_what_spaces_and_tabs_part():
+def test_whitespace_words_are_separated_by_spaces_and_tabs():
     assert whitespace_words("It does n't\t a-b  . \r\n") == ["it", "does", "n't", "a-b", "."]
     assert whitespace_words("8\xa01/2 stars") == ["8\xa01/2", "stars"]
 
