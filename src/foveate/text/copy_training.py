@@ -90,9 +90,9 @@ def read_copies(model: Seq2Seq, x: Tensor, y: Tensor, probed: int) -> dict[str, 
     reading = model.read(x, shifted(y))
     scores = model.logits(model.context(reading), reading.s)
     right = x[:, None, :] == y[:, :, None]  # (n, T, L): where the word to copy is
-    reading = model.read(x[:probed], shifted(y[:probed]))
+    first = model.read(x[:probed], shifted(y[:probed]))
     everywhere = torch.ones_like(right[:probed])
-    beta = model.evidence(reading, y[:probed], everywhere).view_as(everywhere)
+    beta = model.evidence(first, y[:probed], everywhere).view_as(everywhere)
     best = beta == beta.amax(-1, keepdim=True)
     knows = (best & right[:probed]).sum(-1) / best.sum(-1)
     return {
