@@ -158,5 +158,6 @@ def _leftovers(run: Run) -> list[Symptom]:
     abandoned = leftovers(run.path)
     if not abandoned:
         return []
-    what = f"{len(abandoned)} temporary files of killed writes, first {abandoned[0].name}: --clean removes them"
+    first = abandoned[0].name
+    what = f"{len(abandoned)} temporary files of killed writes, first {first}: --clean removes them"
     return [Symptom("note", str(run.path), what)]

@@ -1,7 +1,8 @@
 """The state of a stacked training, an epoch at a time."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from foveate.attention.paradigms import Paradigm, Progress
 from foveate.bags.bag import Bag
 from foveate.bags.segments import group_by_length
 from foveate.models.focus import AttentionModel
+from foveate.randomness import generator
 from foveate.records.record import Record
 from foveate.training.early_stopping import EarlyStopping
 from foveate.training.epoch_inputs import (
@@ -77,6 +79,7 @@ class Training:
         self.times: list[int] = []
         self.values: dict[str, list[np.ndarray]] = {}
         self._read: Reading | None = None  # evaluation of the current weights
+        self._tops: Tensor | None = None  # most attended segments at the last evaluation
         self._measure()
 
     @property
@@ -94,8 +97,9 @@ class Training:
         aux = [self._prepare.aux(*group, self.epoch) for group in groups]
         total = torch.zeros(len(self.seeds), dtype=self.stack.dtype)
         self.stack.model.train()
-        for positions in order.split(self.plan.batch, 1):
-            total += self._step(positions, groups, aux) * positions.shape[1]
+        for step, positions in enumerate(order.split(self.plan.batch, 1)):
+            with self._dropout_numbers(step):
+                total += self._step(positions, groups, aux) * positions.shape[1]
         self.losses.append(torch.where(self.active, total / order.shape[1], self._last_loss()))
         for phase, members in groups:
             self.calls[members] += phase.calls(self.train.m) * order.shape[1]
@@ -104,6 +108,17 @@ class Training:
         self._stop()
         if self.epoch % self.plan.measure_every == 0 or self.done:
             self._measure()
+
+    @contextmanager
+    def _dropout_numbers(self, step: int) -> Iterator[None]:
+        """Random numbers for the dropout of a step, drawn by seeds, epoch and step alone."""
+        if not self.stack.draws:
+            yield
+            return
+        with torch.random.fork_rng(devices=[]):
+            stream = generator("dropout", *self.seeds, self.epoch, step)
+            torch.manual_seed(stream.initial_seed())
+            yield
 
     def _step(self, positions: Tensor, groups: list[Group], aux: list[Tensor | None]) -> Tensor:
         """One gradient step of all active members; returns their mean losses, shape (S,)."""
@@ -208,8 +223,9 @@ class Training:
     def _validation_loss(self) -> Tensor:
         loss = torch.full((len(self.seeds),), torch.inf, dtype=self.stack.dtype)
         for phase, members in self._groups(self.readings(), self.active):
-            part = read_stack(self.stack, self.train, phase, members, self.held_out[members])
-            loss[members] = part.loss.mean(1)
+            rows = self.held_out[members]
+            part = read_stack(self.stack, self.train, phase, members, rows)
+            loss[members] = self.train.mean(part.loss, rows, members)
         return loss
 
     def _measure(self) -> None:
@@ -217,11 +233,19 @@ class Training:
         measured: dict[str, np.ndarray] = {"train_loss": self._last_loss().double().numpy()}
         self._read = self._reading()
         measured |= measure(self._read, self.test)
+        measured["same_top"] = self._same_top(self._read.alpha)
         if self.probe is not None:
             measured |= self.probe(self)
         self.times.append(self.epoch)
         for name, value in measured.items():
             self.values.setdefault(name, []).append(value)
+
+    def _same_top(self, alpha: Tensor) -> np.ndarray:
+        """Share of held-out bags with the same top segment as one evaluation before, (S,)."""
+        before, self._tops = self._tops, alpha.argmax(-1)
+        if before is None:
+            return np.full(len(alpha), np.nan)
+        return (before == self._tops).double().mean(1).numpy()
 
     def _reading(self) -> Reading:
         groups = self._groups(self.readings(), torch.ones_like(self.active))
@@ -264,6 +288,7 @@ class Training:
             **{f"optimizer/{k}": v for k, v in self.optimizer.state.items()},
             **{f"values/{k}": torch.from_numpy(np.stack(v)) for k, v in self.values.items()},
             **(self.patience.state() if self.patience else {}),
+            **({} if self._tops is None else {"tops": self._tops}),
             **{"active": self.active, "calls": self.calls},
             **{"losses": torch.stack(self.losses), "times": torch.tensor(self.times)},
         }
@@ -279,13 +304,14 @@ class Training:
         self.active, self.calls = tensors["active"], tensors["calls"]
         self.losses, self.times = list(tensors["losses"]), tensors["times"].tolist()
         self.epoch, self.cpu_seconds = meta["epoch"], meta["cpu_seconds"]
-        self._read = None
+        self._read, self._tops = None, tensors.get("tops")
 
 
 def _mean_loss(model: AttentionModel, batch: Batch, phase: Paradigm) -> Tensor:
     focus = model.attend(batch.x, batch.mask, batch.z)
     loss = phase.loss(focus.alpha, focus.h, model.g, batch.y, batch.aux)
-    return (loss + phase.relevance_loss(focus.alpha, batch.z) if phase.needs_z else loss).mean()
+    loss = loss + phase.relevance_loss(focus.alpha, batch.z) if phase.needs_z else loss
+    return (loss if batch.weight is None else loss * batch.weight).mean()
 
 
 def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -1,7 +1,7 @@
 """Predictions and explanations of new bags, as tables."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +25,7 @@ __all__ = [
     "bags_table",
     "check_format",
     "contents_of_segments",
+    "read_new_bags",
     "segments_table",
     "warn_of_shift",
     "write_table",
@@ -33,6 +34,7 @@ __all__ = [
 FORMATS = (".csv", ".parquet")
 PLACES = {1: ("position",), 2: ("x", "y"), 3: ("x", "y", "z"), 4: ("x", "y", "width", "height")}
 WINDOW = ("start", "end")
+KNOWN_IN_TRAINING = {"label", "labels", "relevance", "group", "split"}  # new data may do without
 SPREAD = (0.05, 0.95)  # quantiles over members
 SEPARATOR = "|"  # between the classes of a prediction set
 
@@ -49,6 +51,38 @@ class Answer(NamedTuple):
     bag: Bag
     explained: Explained
     p: Array
+
+
+def read_new_bags(
+    fitted: FittedModel,
+    data: Path,
+    columns: Mapping[str, Any] | None = None,
+    report: PartProgress | None = None,
+) -> Collection:
+    """New bags, read as those of the fit were.
+
+    Args:
+        fitted: The models.
+        data: Bags laid out like those of the fit; labels, relevance and groups may be absent.
+        columns: Keywords of :func:`foveate.io.read_bags` that differ from those of the fit.
+        report: Called as ``report("reading", done, total)``.
+    """
+    from foveate.io.check import require_sound
+    from foveate.userdata.source import Origin
+
+    origin = fitted.run.manifest["data"].get("origin") or {"columns": {}}
+    given = dict(columns or {})
+    new = Origin(data, {**origin["columns"], **given})
+    features = [name.partition("[")[0] for name in fitted.preparation.columns]
+    keywords = {"classes": fitted.classes, "report": report, "features": features}
+    try:
+        collection = new.read(labelled=True if "label" in given else None, **keywords)
+    except FoveateError as error:
+        if given.keys() & KNOWN_IN_TRAINING or "has no column" not in str(error):
+            raise
+        collection = new.read(labelled=False, **keywords)
+    require_sound(collection, learning=False)
+    return collection
 
 
 def answer(

@@ -40,7 +40,6 @@ Chosen = Annotated[
     str | None,
     Parameter(help="Which of the fit's paradigms; the chosen one unless given."),
 ]
-KNOWN_IN_TRAINING = {"label", "labels", "relevance", "group", "split"}  # new data may do without
 
 
 def fit_command(
@@ -94,8 +93,8 @@ def fit_command(
 
 def _examine(run: "Run") -> "Run":
     """The verdict on the main paradigm; a fit stays finished if there can be none."""
-    from foveate.cli.commands.trust import Declared, examine_run, main_paradigm
     from foveate.cli.multi_label import examine_labels
+    from foveate.cli.run_verdicts import Declared, examine_run, main_paradigm
 
     try:
         if "labels" in run.manifest:
@@ -247,21 +246,8 @@ def _loaded(
     run: Path, data: Path, columns: Columns | None, paradigm: str | None, report: Any
 ) -> "tuple[FittedModel, Collection]":
     """The models, and new bags read as those of the fit were, but for flags that are given."""
-    from foveate.io.check import require_sound
     from foveate.userdata.ensemble import load_fitted
-    from foveate.userdata.source import Origin
+    from foveate.userdata.predict import read_new_bags
 
     fitted = load_fitted(run, paradigm)
-    origin = fitted.run.manifest["data"].get("origin") or {"columns": {}}
-    said = given(columns)
-    new = Origin(data, {**origin["columns"], **said})
-    features = [name.partition("[")[0] for name in fitted.preparation.columns]
-    keywords = {"classes": fitted.classes, "report": report, "features": features}
-    try:
-        collection = new.read(labelled=True if "label" in said else None, **keywords)
-    except FoveateError as error:
-        if said.keys() & KNOWN_IN_TRAINING or "has no column" not in str(error):
-            raise
-        collection = new.read(labelled=False, **keywords)
-    require_sound(collection, learning=False)
-    return fitted, collection
+    return fitted, read_new_bags(fitted, data, given(columns), report)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import altair as alt
 import numpy as np
 
-from foveate.charts.palette import colour, label, shape
+from foveate.charts.palette import INK, colour, label, shape
 from foveate.charts.render import spread_labels, with_rows
 from foveate.metrics.focus import (
     EDGES,
@@ -175,13 +175,13 @@ def heat_map_chart(
     y = alt.Y("p:O", sort=names[::-1], axis=axis, title="probability of the true class")
     base = alt.Chart().encode(x=x, y=y)
     scale = alt.Scale(
-        type="sqrt", domain=[0, 100], range=["#f7fbff", "#9ecae1", "#3182bd", "#08306b"]
+        type="sqrt", domain=[0, 100], range=["#f6f8fa", "#b3bec8", "#66788a", "#263340"]
     )
     ground = base.mark_rect(stroke="white", strokeWidth=1)
     corner = base.transform_filter(f"datum.a === '{across[-1]}' && datum.p === '{names[-1]}'")
     chart = alt.layer(
         ground.encode(fill=alt.Fill("share:Q", scale=scale, legend=None)),
-        corner.mark_rect(fillOpacity=0, stroke="#D55E00", strokeWidth=3),
+        corner.mark_rect(fillOpacity=0, stroke=INK, strokeDash=[5, 3], strokeWidth=2.5),
         base.mark_text(fontSize=min(13, size // 3)).encode(
             text=alt.Text("text:N"), color=alt.Color("ink:N", scale=None)
         ),
