@@ -45,7 +45,7 @@ napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 napoleon_use_rtype = False
 
-WIDE = ["gallery", "gallery-claims", "numbers", "results", "which-paradigm"]
+WIDE = ["gallery", "gallery-claims", "numbers", "proofs", "results", "which-paradigm"]
 WIDE += [f"tutorials/{path.stem}" for path in (HERE / "tutorials").glob("*.md")]
 
 html_theme = "pydata_sphinx_theme"
