@@ -2,11 +2,11 @@
 
 import altair as _altair
 
+from foveate.charts.render import theme as _theme
+
 _altair.renderers.enable("svg")
 
 
 @_altair.theme.register("foveate", enable=True)
-def _theme() -> _altair.theme.ThemeConfig:
-    from foveate.charts.render import theme
-
-    return {"config": theme()}
+def _foveate() -> _altair.theme.ThemeConfig:
+    return {"config": _theme()}
