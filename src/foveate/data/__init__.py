@@ -100,7 +100,7 @@ DATASETS: Registry[Callable[[], Dataset]] = Registry(
 def load(
     name: str, *, n: int | None = None, m: int | None = None, seed: int = 0
 ) -> tuple[Bag, Bag]:
-    """Training and test bags of a registered data set, by default with its usual sizes.
+    """Training and test bags of a registered data set, in its default sizes unless given.
 
     Example:
         >>> train, test = load("error-mode-1", n=10, seed=0)
