@@ -11,7 +11,7 @@ from foveate.cli.trust_results import TrustResults, print_trust, write_trust
 from foveate.errors import FoveateError
 from foveate.records.runs import Run, open_run
 
-__all__ = ["Declared", "examine_run", "main_paradigm", "trust_command"]
+__all__ = ["trust_command"]
 
 RUNS_CODE = "--model runs the code of {module}, in a process of its own, with your permissions."
 
