@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from importlib import import_module
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,8 @@ LEDGER = Path(str(files("foveate"))) / "studies" / "results" / "claims.json"
 def judge_stored(result: dict[str, Any]) -> list[Finding]:
     """The findings of a stored table by today's criteria; none where it cannot be judged."""
     kind = EXPERIMENTS.get(result["table"])
-    module = import_module(f"{kind.__module__}.findings") if kind.criteria else None
-    judge = getattr(module, "judge_cells", None)
+    name = f"{kind.__module__}.findings"
+    judge = getattr(import_module(name), "judge_cells", None) if find_spec(name) else None
     if judge is None:
         return []
     config = result["manifest"]["config"]

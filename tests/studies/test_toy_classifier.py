@@ -48,5 +48,5 @@ def test_cells_are_the_numerical_flow_beside_the_closed_form(records):
     assert len(known) == 7
     for key, value in known.items():
         assert cells[key] == pytest.approx(value, rel=1e-6)
-    gated = cells["Uniform start, softmax-gated attention", "p", "at τ = 2"]
+    gated = cells["Uniform start, softmax-gated attention", "attention p", "at τ = 2"]
     assert 0.5 < gated < 1  # a share, unlike the free p

@@ -17,6 +17,8 @@ from foveate.errors import FoveateError
 
 __all__ = ["ExamineRequest", "examine_files", "examine_in_process"]
 
+STDERR = 2  # file descriptor: what the other process prints goes there
+
 
 @dataclass(frozen=True)
 class ExamineRequest:
@@ -103,7 +105,7 @@ def examine_in_process(request: ExamineRequest) -> dict[str, Any]:
         result = Path(folder) / "result.json"
         ended = subprocess.run(
             [sys.executable, "-m", "foveate.jobs.examine_files", str(result)],
-            input=json.dumps(asdict(request)), text=True, stdout=sys.stderr.fileno(), check=False,
+            input=json.dumps(asdict(request)), text=True, stdout=STDERR, check=False,
         )  # fmt: skip
         if not result.exists():
             raise FoveateError(

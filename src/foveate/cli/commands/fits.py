@@ -93,8 +93,8 @@ def fit_command(
 
 def _examine(run: "Run") -> "Run":
     """The verdict on the main paradigm; a fit stays finished if there can be none."""
-    from foveate.cli.commands.trust import Declared, examine_run, main_paradigm
     from foveate.cli.multi_label import examine_labels
+    from foveate.cli.run_verdicts import Declared, examine_run, main_paradigm
 
     try:
         if "labels" in run.manifest:

@@ -19,10 +19,7 @@ def is_transformer(path: Path) -> bool:
 
 def load_classifier(path: Path) -> tuple[Any, Any]:
     """A text classifier and its tokenizer."""
-    model, tokenizer = _loaded(path, "AutoModelForSequenceClassification")
-    if model.config.is_encoder_decoder:
-        raise FoveateError(f"{path} is an encoder–decoder: 'foveate align --model' reads it")
-    return model, tokenizer
+    return _loaded(path, "AutoModelForSequenceClassification")
 
 
 def load_translator(path: Path) -> tuple[Any, Any]:
@@ -42,6 +39,8 @@ def _loaded(path: Path, kind: str) -> tuple[Any, Any]:
         config = transformers.AutoConfig.from_pretrained(path, **options)
         if kind == "AutoModelForSeq2SeqLM" and not config.is_encoder_decoder:
             raise FoveateError(f"{path} is no encoder–decoder: 'foveate read --model' reads it")
+        if kind != "AutoModelForSeq2SeqLM" and config.is_encoder_decoder:
+            raise FoveateError(f"{path} is an encoder–decoder: 'foveate align --model' reads it")
         auto = getattr(transformers, kind)
         with _quietly(transformers):
             model, problems = auto.from_pretrained(

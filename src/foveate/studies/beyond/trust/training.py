@@ -23,8 +23,8 @@ from foveate.studies.beyond.trust.sets import SETS, WAYS, Sample, TrustSet, Way
 from foveate.training.loop import fit
 from foveate.trust.auditor import Audit, audit
 from foveate.trust.examine import Trust, examine
+from foveate.trust.external import External
 from foveate.trust.subject import Subject, as_subject
-from foveate.trust.torchmil import TorchMIL
 from foveate.trust.verdict import GRADES, grade_of
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _trained(own: TrustSet, sample: Sample, way: Way, settings: "TrustSettings")
     plan["epochs"] = max(1, round(plan["epochs"] * way.epochs * settings.epochs))
     seeds = range(settings.seeds)
     if way.torchmil:
-        return TorchMIL([_abmil(sample, plan, seed) for seed in seeds])
+        return External([_abmil(sample, plan, seed).eval() for seed in seeds], sample.train)
     record = fit(build, train, sample.test, way.paradigm, seeds=seeds, every=10_000, **plan)
     rule = PARADIGMS.get(way.paradigm)()
     if not way.redraw:

@@ -13,7 +13,7 @@ __all__ = ["PUBLISHED", "toy_cells"]
 TIMES = (0.5, 1.0, 2.0)
 UNIFORM, LOW = "Uniform start", "Low-loss start"
 GROUPS = {"free": UNIFORM, "gated": f"{UNIFORM}, softmax-gated attention"}
-P, DIFFERENCE = "p", "β₁ − β₀"
+P, DIFFERENCE = "attention p", "difference β₁ − β₀"
 
 
 def _measure(tau: float) -> str:

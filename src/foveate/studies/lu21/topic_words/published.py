@@ -19,6 +19,7 @@ MADE, LIMIT, ABLATIONS = "Made-up sentences", "Made-up sentences, prolonged", "A
 NAMES = {"fc": "Attn-FC", "tc": "Attn-TC", "tl": "Attn-TL", "fc-query": "Attn-FC, query trained"}
 ABLATED = {"full": "full model", "kf": "keys frozen", "ef": "embeddings frozen"}
 GAP = "largest gap of the identity %"
+LOSS, ATTENTION = "training loss", "attention on the topic word"
 
 PUBLISHED = PublishedTable(
     "lu21: score and embedding norm of topic words",
@@ -26,8 +27,8 @@ PUBLISHED = PublishedTable(
     "1 are the limits that [lu21] Sec. 4 derives; the figures of Sec. 5 have no numbers",
     {
         (MADE, NAMES["fc"], GAP): 0.25,
-        (LIMIT, NAMES["fc"], "loss"): 0.0,
-        (LIMIT, NAMES["fc"], "attention on the topic word"): 1.0,
+        (LIMIT, NAMES["fc"], LOSS): 0.0,
+        (LIMIT, NAMES["fc"], ATTENTION): 1.0,
     },
 )
 
@@ -40,13 +41,13 @@ def topic_word_cells(settings: "TopicWordsSettings", records: Records) -> list[C
         gap = 100 * identity_gap(record, settings.m)[-1].max(-1)
         values = {
             GAP: gap,
-            "loss": record.last("loss"),
-            "attention on the topic word": record.last("a_z"),
+            LOSS: record.last("loss"),
+            ATTENTION: record.last("a_z"),
             "mean score": record.last("s").mean(-1),
         }
         cells += [cell((MADE, name, k), "", v) for k, v in values.items()]
     limit = records["fc-limit"]
-    for measure, key in (("loss", "loss"), ("attention on the topic word", "a_z")):
+    for measure, key in ((LOSS, "loss"), (ATTENTION, "a_z")):
         cells.append(cell((LIMIT, NAMES["fc"], measure), "", limit.last(key)))
     for part, name in ABLATED.items():
         half = epochs_to_half(records[part])

@@ -64,7 +64,7 @@ def findings(settings: "ProxyTwinSettings", records: Records) -> list[Finding]:
             [
                 tally(outcomes),
                 _said_minima(records["minima"]),
-                *(_said(name, record) for name, record in texts.items()),
+                *(_summary(name, record) for name, record in texts.items()),
             ]
         ),
         "weights",
@@ -88,7 +88,7 @@ def _said_minima(record: Record) -> str:
     )
 
 
-def _said(name: str, record: Record) -> str:
+def _summary(name: str, record: Record) -> str:
     px, log = table_10(record)
     values = record.final["correlation"]
     best = record.final["best"].astype(int)

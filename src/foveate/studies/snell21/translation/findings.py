@@ -71,14 +71,14 @@ def findings(settings: "TranslationSettings", records: Records) -> list[Finding]
             gain.high,
             "A(α_opt, β) of trained minus untrained models over validation words, fair ties; "
             "interval over sentence pairs",
-            f"{tally(outcomes)} " + _said(record, records, chance, gap),
+            f"{tally(outcomes)} " + _summary(record, records, chance, gap),
             "optimum",
             _deviation(settings, record),
         )
     ]
 
 
-def _said(record: Record, records: Records, chance: float, gap: float) -> str:
+def _summary(record: Record, records: Records, chance: float, gap: float) -> str:
     first, last = (
         {name: float(record.values[name][k].mean()) for name in record.values} for k in (0, -1)
     )
