@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from foveate.bags.bag import Bag
 from foveate.bags.segments import group_by_length
 from foveate.models.focus import AttentionModel
 from foveate.records.record import Record
+from foveate.training.closed import ClosedGradients, flush_denormals
 from foveate.training.early_stopping import EarlyStopping
 from foveate.training.epoch_inputs import (
     EpochInputs,
@@ -31,6 +33,8 @@ from foveate.training.plan import Plan
 from foveate.training.stack import Batch, Build, MemberBags, Stack
 
 __all__ = ["Probe", "Training"]
+
+LARGE_BAG = 2**17  # numbers of a bag from which on copying it takes longer than a step's overhead
 
 Probe = Callable[["Training"], Mapping[str, np.ndarray]]
 """From a training to further quantities by name, each with one row per member, (S, …)."""
@@ -64,6 +68,7 @@ class Training:
         )
         at_once = plan.batch if self.part is None else max(1, self.part // self.train.m)
         self._prepare = EpochInputs(self.stack, self.train, self.rows, self.seeds, at_once)
+        self.closed = ClosedGradients(self.stack)
         lr = torch.tensor(per_member(plan.lr, size), dtype=dtype)
         settings = Settings(plan.momentum, plan.weight_decay)
         self.optimizer = StackedOptimizer(plan.optimizer, lr, self.stack.flat.shape[1], settings)
@@ -92,10 +97,10 @@ class Training:
         order = self._prepare.order(self.epoch)
         groups = self._groups(self._phases(self.epoch), self.active)
         aux = [self._prepare.aux(*group, self.epoch) for group in groups]
-        total = torch.zeros(len(self.seeds), dtype=self.stack.dtype)
-        self.stack.model.train()
-        for positions in order.split(self.plan.batch, 1):
-            total += self._step(positions, groups, aux) * positions.shape[1]
+        if not self.stack.model.training:
+            self.stack.model.train()
+        with flush_denormals():
+            total = self._steps(order, groups, aux)
         self.losses.append(torch.where(self.active, total / order.shape[1], self._last_loss()))
         for phase, members in groups:
             self.calls[members] += phase.calls(self.train.m) * order.shape[1]
@@ -104,6 +109,20 @@ class Training:
         self._stop()
         if self.epoch % self.plan.measure_every == 0 or self.done:
             self._measure()
+
+    def _steps(self, order: Tensor, groups: list[Group], aux: list[Tensor | None]) -> Tensor:
+        """The steps of an epoch; returns the losses of members, summed over bags, shape (S,)."""
+        total = torch.zeros(len(self.seeds), dtype=self.stack.dtype)
+        phase = groups[0].phase
+        together = len(groups[0].members) == len(self.seeds) and self.part is None
+        if together and aux[0] is None and self._closed(phase) and not self._bag_by_bag(phase):
+            windows = self.train.windows(self.rows.gather(1, order), self.plan.batch)
+            for grad in self.closed.steps(phase, windows, total):
+                self.optimizer.step(self.stack.flat, grad)
+            return total
+        for positions in order.split(self.plan.batch, 1):
+            total.add_(self._step(positions, groups, aux), alpha=positions.shape[1])
+        return total
 
     def _step(self, positions: Tensor, groups: list[Group], aux: list[Tensor | None]) -> Tensor:
         """One gradient step of all active members; returns their mean losses, shape (S,)."""
@@ -128,9 +147,11 @@ class Training:
 
         A large step, which members compute one by one, is the weighted mean of its parts.
         """
+        who = torch.arange(len(self.seeds)) if members is None else members
+        if self._bag_by_bag(phase):
+            return self._sum_of_bags(phase, positions, aux, who)
         if self.part is None:
             return self._at_once(phase, positions, aux, members)
-        who = torch.arange(len(self.seeds)) if members is None else members
         lengths = self.train.lengths(self.rows[who].gather(1, positions), who)[0]
         losses = torch.zeros(1, dtype=self.stack.dtype)
         grad = torch.zeros(1, self.stack.flat.shape[1], dtype=self.stack.dtype)
@@ -140,9 +161,43 @@ class Training:
             grad.add_(part[1], alpha=len(some) / len(lengths))
         return losses, grad
 
+    def _closed(self, phase: Paradigm) -> bool:
+        return self.closed.supports(phase, self.train)
+
+    def _bag_by_bag(self, phase: Paradigm) -> bool:
+        """Whether bags are so large that each is computed alone, in place, without a copy."""
+        numbers = self.train.m * prod(self.train.segment_shape)
+        return numbers >= LARGE_BAG and self._closed(phase) and not self.train.repeats(1)
+
+    def _sum_of_bags(
+        self, phase: Paradigm, positions: Tensor, aux: Tensor | None, who: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Mean loss and gradient of members, one bag after another."""
+        losses = torch.zeros(len(who), dtype=self.stack.dtype)
+        grad = torch.zeros(len(who), self.stack.flat.shape[1], dtype=self.stack.dtype)
+        for i, member in enumerate(who.tolist()):
+            asked = None if aux is None else aux[i : i + 1]
+            windows = (
+                self._batch(phase, position[:, None], asked, who[i : i + 1]).map(_one_step)
+                for position in positions[i : i + 1].unbind(1)
+            )
+            own, these = losses[i : i + 1], slice(member, member + 1)
+            for part in self.closed.steps(phase, windows, own, these):
+                grad[i : i + 1].add_(part)
+        return losses.div_(positions.shape[1]), grad.div_(positions.shape[1])
+
     def _at_once(
         self, phase: Paradigm, positions: Tensor, aux: Tensor | None, members: Tensor | None
     ) -> tuple[Tensor, Tensor]:
+        """Mean loss and gradient by closed formulas where they exist, else by autograd."""
+        batch = self._batch(phase, positions, aux, members)
+        if self._closed(phase):
+            return self.closed.gradients(phase, batch, members)
+        return self.stack.gradients(_mean_loss, batch, phase, members=members)
+
+    def _batch(
+        self, phase: Paradigm, positions: Tensor, aux: Tensor | None, members: Tensor | None
+    ) -> Batch:
         batch = self.train.batch(
             (self.rows if members is None else self.rows[members]).gather(1, positions),
             members,
@@ -154,7 +209,7 @@ class Training:
         )
         if phase.recalls and batch.aux is not None and batch.mask is not None:
             batch = batch._replace(aux=batch.aux[..., : batch.mask.shape[-1]])
-        return self.stack.gradients(_mean_loss, batch, phase, members=members)
+        return batch
 
     def _progress(self, epoch: int) -> list[tuple[Paradigm, Progress]]:
         """The paradigm and the progress of each member at the start of an epoch."""
@@ -286,6 +341,11 @@ def _mean_loss(model: AttentionModel, batch: Batch, phase: Paradigm) -> Tensor:
     focus = model.attend(batch.x, batch.mask, batch.z)
     loss = phase.loss(focus.alpha, focus.h, model.g, batch.y, batch.aux)
     return (loss + phase.relevance_loss(focus.alpha, batch.z) if phase.needs_z else loss).mean()
+
+
+def _one_step(values: Tensor) -> Tensor:
+    """Values of a batch with a leading axis of one step."""
+    return values.unsqueeze(0)
 
 
 def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
