@@ -27,8 +27,9 @@ campaigns: $(READY)     ## smoke sizes of the fuzz and fault campaigns
 
 test-lowest:            ## the tests with the lowest versions that pyproject.toml allows
 	$(PYTHON) -m venv .venv-lowest
-	$(PYTHON) tools/lowest_versions.py > .venv-lowest/lowest.txt
-	.venv-lowest/bin/pip install --quiet -c .venv-lowest/lowest.txt -e '.[dev]'
+	.venv-lowest/bin/pip install --quiet --disable-pip-version-check uv
+	.venv-lowest/bin/uv pip install --quiet --python .venv-lowest/bin/python \
+	  --resolution lowest-direct -e '.[dev]'
 	OMP_NUM_THREADS=1 .venv-lowest/bin/pytest -n 2 -q
 
 bench: $(READY)

@@ -8,26 +8,36 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
+from fastapi.testclient import TestClient
 
 from foveate.jobs.experiment import experiment_charts
 from foveate.lab.bundled import BUNDLED, LARGEST, bundled_json, write_bundled_json
 from foveate.lab.explorable import build_explorable
+from foveate.lab.live.columns import guess_roles
+from foveate.lab.live.fit import fit_and_examine
 from foveate.lab.live.text import reading_course, small_reader
+from foveate.lab.requests import FitRequest, UploadJob
 from foveate.lab.saved_models import FOLDER, ReaderTexts, vocabulary_digest, write_model
+from foveate.lab.server.app import create_app
+from foveate.lab.server.jobs import EXAMPLE
 from foveate.lab.server.theme import vega_spec
 from foveate.records.runs import open_run
 from foveate.studies.ledger import known_ledger
 from foveate.text.corpora import load_texts
 from foveate.text.loop import follow
+from foveate.userdata.source import Origin
 
 RUNS = BUNDLED / "runs"
 GUIDE = Path(__file__).parents[1] / "docs" / "guide" / "five-commands.md"
-COLUMNS = ["--bag", "recording", "--label", "fault", "--group", "pump", "--relevance", "heard",
-           "--places", "start,end"]  # fmt: skip
+EXAMPLE_PARADIGMS = ["soft", "hard", "lvml", "witness"]
 EXAMPLES = {
     "imdb": [
         "The first half is slow, but the acting is superb and the ending moved me to tears.",
@@ -68,17 +78,22 @@ def fit() -> None:
     with tempfile.TemporaryDirectory() as work:
         script = GUIDE.read_text("utf-8").split("```python make_recordings.py\n")[1].split("```")[0]
         subprocess.run([sys.executable, "-c", script], cwd=work, check=True)
-        flags = [*COLUMNS, "--folds", "1", "--out", str(folder)]
-        _foveate("fit", "recordings.csv", *flags, cwd=work)
-        shutil.copy(Path(work) / "recordings.csv", folder)
-    run = open_run(folder)
+        table = Path(work) / "recordings.csv"
+        job = UploadJob(path=str(table), name="recordings.csv", roles=guess_roles(table))
+        origin = Origin(table, job.columns())
+        collection = replace(origin.read(labelled=True), source="recordings.csv")
+        wanted = FitRequest(absent=("healthy",))
+        run = fit_and_examine(collection, origin, wanted, "recordings.csv", _print, folder)
+        shutil.copy(table, folder)
     data = dict(run.manifest["data"])
-    data["source"] = "recordings.csv"
     data["origin"] = {**data["origin"], "path": "recordings.csv"}
     run.update(data=data)
     _seal(folder)
-    _foveate("trust", folder.name, cwd=str(folder.parent))
-    _seal(folder)
+
+
+def _print(part: str, done: int, total: int) -> None:
+    if done in (0, total):
+        print(part, done, "of", total, flush=True)
 
 
 def words() -> None:
@@ -105,6 +120,53 @@ def _text_model(corpus: str, least: int) -> None:
     texts = ReaderTexts(data.classes, EXAMPLES[corpus], data.vocabulary, data.words)
     weights = {name: value.half() for name, value in model.state_dict().items()}
     write_model(folder, about, weights, texts)
+
+
+def training() -> None:
+    """A live training of error mode 1, each start with what its page shows at the end."""
+    with _client() as client:
+        job = {"task": "error-mode-1", "paradigms": EXAMPLE_PARADIGMS, "seeds": 12, "epochs": 100}
+        name = client.post("/api/jobs", json=job).json()["id"]
+        whole = _when(client, name, "done")
+        seeds = whole["setup"]["seeds"]
+        answers = {seed: client.get(f"/api/jobs/{name}", params={"seed": seed}).json()
+                   for seed in seeds}  # fmt: skip
+    kept = ("seed", "curves", "details")
+    shared = {key: value for key, value in whole.items() if key not in kept}
+    by_seed = {seed: {key: answer[key] for key in kept} for seed, answer in answers.items()}
+    write_bundled_json("training", {"job": {**shared, "id": EXAMPLE}, "by_seed": by_seed})
+
+
+def readings() -> None:
+    """What the bundled text models make of their example texts."""
+    answers: dict[str, Any] = {}
+    with _client() as client:
+        for corpus, texts in EXAMPLES.items():
+            model = f"example-{corpus}"
+            name = client.post("/api/text-models", json={"model": model}).json()["id"]
+            _when(client, name, "ready")
+            asked = {t: client.post(f"/api/text-models/{name}", json={"text": t}) for t in texts}
+            answers[model] = {text: answer.json() for text, answer in asked.items()}
+    write_bundled_json("readings", answers)
+
+
+@contextmanager
+def _client() -> Iterator[TestClient]:
+    """A lab in this process."""
+    app = create_app()
+    with TestClient(app, base_url="http://127.0.0.1") as client:
+        yield client
+
+
+def _when(client: TestClient, name: str, state: str) -> dict[str, Any]:
+    """The job once it is in a state."""
+    while True:
+        job: dict[str, Any] = client.get(f"/api/jobs/{name}").json()
+        if job["state"] == state:
+            return job
+        if job["state"] in ("failed", "stopped"):
+            raise SystemExit(f"{name} has {job['state']}: {job['reason']}")
+        time.sleep(0.2)
 
 
 def claims() -> None:
@@ -158,7 +220,15 @@ def _foveate(*arguments: str, cwd: str | None = None) -> None:
     subprocess.run([sys.executable, "-m", "foveate", *arguments], check=True, cwd=cwd)
 
 
-PARTS = {"explorable": explorable, "race": race, "fit": fit, "words": words, "claims": claims}
+PARTS = {
+    "explorable": explorable,
+    "training": training,
+    "race": race,
+    "fit": fit,
+    "words": words,
+    "readings": readings,
+    "claims": claims,
+}
 
 
 def main(names: list[str]) -> None:

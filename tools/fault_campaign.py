@@ -51,12 +51,14 @@ class Job:
         again: The command that goes on after it was broken; the same one unless given.
         before: A command that runs unbroken first.
         options: Words added to both.
+        share: Of the faults, relative to other jobs; worker processes start slowly.
     """
 
     command: list[str]
     again: list[str] | None = None
     before: list[str] | None = None
     options: tuple[str, ...] = ()
+    share: float = 1.0
 
 
 WORKERS = ("--workers", "2")
@@ -75,9 +77,9 @@ JOBS = {
     ),
     "report": Job(["report", "run"], before=[*RACE, "--out", "run"]),
 }
-WITH_WORKERS = {
-    "race, 2 workers": Job([*RACE, "--out", "run"], RESUME, options=WORKERS),
-    "fit, 2 workers": Job(JOBS["fit"].command, RESUME, options=WORKERS),
+JOBS |= {
+    f"{name}, 2 workers": Job(JOBS[name].command, RESUME, options=WORKERS, share=0.1)
+    for name in ("race", "fit", "run")
 }
 
 
@@ -117,10 +119,10 @@ def forked(work: Callable[[], object], log: Path) -> int:
 
 def digest(folder: Path) -> str:
     """A hash of every array, tensor, split, score and stored result below a folder."""
-    whole = hashlib.sha256()
+    result = hashlib.sha256()
 
     def add(path: Path, name: str, content: bytes) -> None:
-        whole.update(f"{path.relative_to(folder)} {name}".encode() + content)
+        result.update(f"{path.relative_to(folder)} {name}".encode() + content)
 
     for path in sorted(folder.rglob("*.npz")):
         with np.load(path) as file:
@@ -130,18 +132,18 @@ def digest(folder: Path) -> str:
         for name, value in sorted(load_file(path).items()):
             add(path, name, value.tobytes())
     for path in sorted(folder.rglob("*.json")):
-        add(path, "", json.dumps(_without_times(json.loads(path.read_text()))).encode())
+        add(path, "", json.dumps(without_times(json.loads(path.read_text()))).encode())
     for path in sorted(folder.rglob("*.html")):
         add(path, "page", b"")
-    return whole.hexdigest()
+    return result.hexdigest()
 
 
-def _without_times(content: object) -> object:
+def without_times(content: object) -> object:
     """JSON without times, paths, and the checksums of files that hold them."""
     if isinstance(content, dict):
         left_out = CPU_TIMES | {"checksum", "run"}
-        return {k: _without_times(v) for k, v in sorted(content.items()) if k not in left_out}
-    return [_without_times(value) for value in content] if isinstance(content, list) else content
+        return {k: without_times(v) for k, v in sorted(content.items()) if k not in left_out}
+    return [without_times(value) for value in content] if isinstance(content, list) else content
 
 
 def prepare(folder: Path, job: Job) -> None:
@@ -150,11 +152,11 @@ def prepare(folder: Path, job: Job) -> None:
     folder.mkdir()
     os.chdir(folder)
     os.environ["FOVEATE_RUNS"] = str(folder / "runs")
-    chance = np.random.default_rng(0)
+    generator = np.random.default_rng(0)
     rows = [f"b{i // 3},{'uv'[i // 3 % 2]},{a:.4f},{b:.4f}" for i, (a, b) in
-            enumerate(chance.normal(size=(72, 2)))]  # fmt: skip
+            enumerate(generator.normal(size=(72, 2)))]  # fmt: skip
     (folder / "t.csv").write_text("\n".join(["bag,label,a,b", *rows]))
-    images = chance.integers(0, 255, (12, 8, 8, 3)).astype(np.uint8)
+    images = generator.integers(0, 255, (12, 8, 8, 3)).astype(np.uint8)
     np.savez(folder / "images.npz", X=images, y=np.arange(12) % 2)
     if job.before:
         done = folder.with_name("before")
@@ -202,11 +204,11 @@ def trial(job: Job, folder: Path, plans: list[Plan], expected: str) -> str:
 
 
 def _keep(folder: Path, log: Path) -> None:
-    """Keep what failed for a look at it."""
-    kept = Path(tempfile.mkdtemp(prefix="fault-"))
-    shutil.copytree(folder, kept / "folder", dirs_exist_ok=True)
-    shutil.copy(log, kept / "log.txt")
-    print(f"failed: {kept}", flush=True)
+    """Copy what failed, for debugging."""
+    copy = Path(tempfile.mkdtemp(prefix="fault-"))
+    shutil.copytree(folder, copy / "folder", dirs_exist_ok=True)
+    shutil.copy(log, copy / "log.txt")
+    print(f"failed: {copy}", flush=True)
 
 
 def campaign(name: str, job: Job, trials: int, kind: str, root: Path) -> Counter[str]:
@@ -218,20 +220,20 @@ def campaign(name: str, job: Job, trials: int, kind: str, root: Path) -> Counter
         _run(job.command)  # loads in this process what every forked one needs
         prepare(folder, job)
     counter.unlink(missing_ok=True)
-    whole = Plan(folder, counter)
+    no_fault = Plan(folder, counter)
     work = [*job.command, *job.options]
-    code = forked(lambda: count_operations(whole, lambda: _run(work)), root / "log.txt")
+    code = forked(lambda: count_operations(no_fault, lambda: _run(work)), root / "log.txt")
     if code:
         raise SystemExit(f"{name} ended with {code}: {(root / 'log.txt').read_text()[-400:]}")
     operations, expected = counter.stat().st_size, digest(folder)
     outcomes: Counter[str] = Counter()
-    chance, step = np.random.default_rng(0), max(1, operations // trials)
+    generator, step = np.random.default_rng(0), max(1, operations // trials)
     faults = 0
     while faults < trials:
         number = sum(outcomes.values())
         at = [1 + (number * step + number * step // operations) % operations]
         if number % 2 and kind == "kill":
-            at.append(int(chance.integers(1, operations + 1)))
+            at.append(int(generator.integers(1, operations + 1)))
         at = at[: trials - faults]
         prepare(folder, job)
         plans = [Plan(folder, root / f"operations-{i}", k, kind) for i, k in enumerate(at)]
@@ -251,9 +253,12 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--trials", type=int, default=50, help="faults over all jobs")
     parser.add_argument("--fault", choices=["kill", "full"], default="kill")
-    parser.add_argument("--jobs", default=";".join(JOBS), help="names of jobs, by semicolons")
-    given = parser.parse_args(arguments)
-    jobs = {name: (JOBS | WITH_WORKERS)[name] for name in given.jobs.split(";")}
+    parser.add_argument(
+        "--jobs", default=";".join(JOBS), help="names of jobs, separated by semicolons"
+    )
+    chosen = parser.parse_args(arguments)
+    jobs = {name: JOBS[name] for name in chosen.jobs.split(";")}
+    shares = sum(job.share for job in jobs.values())
     total: Counter[str] = Counter()
     before = Path.cwd(), render.vl_convert.vegalite_to_svg, encoding.PART
     render.vl_convert.vegalite_to_svg = lambda _spec: '<svg width="1" height="1"></svg>'
@@ -261,8 +266,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             for name, job in jobs.items():
-                each = max(1, given.trials // len(jobs))
-                total += campaign(name, job, each, given.fault, Path(folder).resolve())
+                faults = max(1, round(chosen.trials * job.share / shares))
+                total += campaign(name, job, faults, chosen.fault, Path(folder).resolve())
             os.chdir(before[0])
     finally:
         _, render.vl_convert.vegalite_to_svg, encoding.PART = before

@@ -112,7 +112,7 @@ def _audit(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def inject(plan: Plan) -> None:
-    """Let the faults of a plan happen in this process from now on; there is no way back."""
+    """Let the faults of a plan happen in this process from now on; it cannot be undone."""
     real_fsync, real_fdopen = os.fsync, os.fdopen
     _active.append(_Faults(plan))
 

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from importlib import import_module
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from foveate.jobs.experiment import EXPERIMENTS, findings_of, settings_for
+from foveate.jobs.experiment import EXPERIMENTS, changed_settings, findings_of, settings_for
 from foveate.records.findings import Finding
 from foveate.records.published import Cell
 from foveate.records.record import write_atomically
@@ -27,8 +28,8 @@ LEDGER = Path(str(files("foveate"))) / "studies" / "results" / "claims.json"
 def judge_stored(result: dict[str, Any]) -> list[Finding]:
     """The findings of a stored table by today's criteria; none where it cannot be judged."""
     kind = EXPERIMENTS.get(result["table"])
-    module = import_module(f"{kind.__module__}.findings") if kind.criteria else None
-    judge = getattr(module, "judge_cells", None)
+    name = f"{kind.__module__}.findings"
+    judge = getattr(import_module(name), "judge_cells", None) if find_spec(name) else None
     if judge is None:
         return []
     config = result["manifest"]["config"]
@@ -54,7 +55,10 @@ def updated(ledger: dict[str, Any], runs: Sequence[Path]) -> dict[str, Any]:
         new |= {finding.claim: finding for finding in findings_of(run)}
         keep = {key: run.manifest.get(key) for key in ("versions", "commit", "cpu_seconds")}
         name = run.manifest["label"]
-        ledger["versions"][name] = {**keep, "scale": run.manifest["config"]["scale"]}
+        config = run.manifest["config"]
+        changed = changed_settings(config)
+        also = {"changed": changed} if changed else {}
+        ledger["versions"][name] = {**keep, "scale": config["scale"], **also}
     revised = {claim for _, kind in EXPERIMENTS.items() for claim in kind.revisions}
     criteria = {c: t for _, kind in EXPERIMENTS.items() for c, t in kind.criteria.items()}
     for entry in ledger["claims"]:

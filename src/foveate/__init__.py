@@ -71,12 +71,30 @@ __all__ = [
 ]
 
 
+DEPRECATED: dict[str, str] = {}
+"""Former public names and what replaces them; their use warns for one minor release."""
+
+
 def __getattr__(name: str) -> Any:
+    if name in DEPRECATED:
+        return _deprecated(name)
     if name not in CONTENTS:
         raise AttributeError(f"module 'foveate' has no attribute '{name}'")
     value = getattr(import_module(CONTENTS[name]), name)
     globals()[name] = value
     return value
+
+
+def _deprecated(name: str) -> Any:
+    import warnings
+
+    current = DEPRECATED[name]
+    warnings.warn(
+        f"foveate.{name} will be removed in the next minor release: use foveate.{current}",
+        DeprecationWarning,
+        stacklevel=3,
+    )
+    return __getattr__(current)
 
 
 def __dir__() -> list[str]:

@@ -112,7 +112,10 @@ def cut(path):
     [
         (lambda run: cut(run / "manifest.json"), "manifest.json is damaged"),
         (lambda run: (run / "manifest.json").unlink(), "is not a run: it has no manifest.json"),
-        (lambda run: (run / "manifest.json").write_text("{}"), "damaged: it lacks a sound kind"),
+        (
+            lambda run: (run / "manifest.json").write_text("{}"),
+            "damaged: its entry 'kind' is missing",
+        ),
         (lambda run: cut(run / "soft" / "record.npz"), "soft/record.npz is damaged"),
         (lambda run: (run / "soft" / "record.npz").write_bytes(b""), "soft/record.npz is damaged"),
     ],

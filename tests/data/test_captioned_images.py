@@ -107,7 +107,7 @@ def test_missing_damaged_and_foreign_files_are_named(tmp_path):
     file = folder / "test-00000-of-00001.parquet"
     whole = file.read_bytes()
     file.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(FoveateError, match=r"test-.*\.parquet is not a whole Parquet file"):
+    with pytest.raises(FoveateError, match=r"test-.*\.parquet is not a complete Parquet file"):
         read_captioned(folder)
     pq.write_table(pa.table({"image_id": [1]}), file)
     with pytest.raises(FoveateError, match="has no column 'width'; its columns are image_id"):

@@ -142,7 +142,9 @@ def test_files_that_are_missing_cut_or_of_another_kind(tmp_path, stored):
     torn = write(tmp_path / "torn", train=TRAIN, test=TEST)
     file = torn / "train-00000-of-00001.parquet"
     file.write_bytes(file.read_bytes()[:-20])
-    with pytest.raises(FoveateError, match=r"train-00000-of-00001\.parquet is not a whole Parquet"):
+    with pytest.raises(
+        FoveateError, match=r"train-00000-of-00001\.parquet is not a complete Parquet"
+    ):
         read_posts(torn)
     other = write(tmp_path / "other", train=[{"id": "a", "text": "b"}], test=TEST)
     with pytest.raises(FoveateError, match="has no column 'annotators'; its columns are id, text"):

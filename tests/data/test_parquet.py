@@ -257,7 +257,7 @@ def test_a_folder_must_hold_one_data_set(tmp_path: Path, write_parquet: Write) -
     with pytest.raises(FoveateError, match=r"several data sets: choose one, .*large or .*small"):
         split_files(tmp_path)
     (tmp_path / "junk.parquet").write_text("junk")
-    with pytest.raises(FoveateError, match=r"junk.parquet is not a whole Parquet file"):
+    with pytest.raises(FoveateError, match=r"junk.parquet is not a complete Parquet file"):
         read_parquet([tmp_path / "junk.parquet"])
 
 

@@ -69,6 +69,11 @@ def test_bad_hdf5_files_are_named(tmp_path, monkeypatch):
         file["coords"] = COORDS[2]
     with pytest.raises(FoveateError, match=r"s3.h5 has no 'features': it holds coords"):
         read_bags(tmp_path / "set")
+    with h5py.File(folder / "s3.h5", "w") as file:
+        file["features"], file["coords"] = X[2], np.array([[16]])
+    message = r"s3.h5: a segment must have 2 coordinates as in .*s1.h5, got 1"
+    with pytest.raises(FoveateError, match=message):
+        read_bags(tmp_path / "set")
     (folder / "s3.h5").write_bytes(b"half a file")
     with pytest.raises(FoveateError, match=r"s3.h5 is not a whole HDF5 file"):
         read_bags(tmp_path / "set")

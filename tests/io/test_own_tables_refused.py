@@ -73,7 +73,14 @@ def test_row_17_of_parquet_is_named(tmp_path):
 def test_a_cut_parquet_file_is_named(tmp_path):
     path = write(tmp_path / "t.parquet")
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(FoveateError, match=r"t.parquet is not a whole Parquet file"):
+    with pytest.raises(FoveateError, match=r"t.parquet is not a complete Parquet file"):
+        read_bags(path)
+
+
+def test_column_names_of_a_parquet_file_that_are_no_utf8_are_one_sentence(tmp_path):
+    path = write(tmp_path / "t.parquet", ["bag", "label", "name"], [["s", 0, 1.0], ["t", 1, 2.0]])
+    path.write_bytes(path.read_bytes().replace(b"name", b"nam\xec"))
+    with pytest.raises(FoveateError, match=r"t.parquet is not a complete Parquet file"):
         read_bags(path)
 
 

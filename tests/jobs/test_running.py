@@ -52,6 +52,8 @@ def test_cpu_seconds_are_counted_through_a_kill(tmp_path, monkeypatch):
     monkeypatch.setattr(lifecycle, "SAVE_EVERY", 0.0)
     with pytest.raises(KeyboardInterrupt):
         start_experiment("busy", "smoke", out=tmp_path / "run")
+    (tmp_path / "damaged.txt").write_bytes(b"0.\xff")
+    assert lifecycle._stored_seconds(tmp_path / "damaged.txt") == 0
     run = lifecycle.resume_job(open_run(tmp_path / "run"))
     # .2 s before the kill, then .4 s of either part.
     assert run.record("a").meta["spent"] == pytest.approx(0.6, abs=0.1)

@@ -11,6 +11,7 @@ from safetensors.torch import load_file
 
 from foveate.cli import main
 from foveate.errors import FoveateError
+from foveate.jobs.experiment import findings_of
 from foveate.records.checksums import has_checksum, seal_json, verify_json
 from foveate.records.record import load_arrays, load_checkpoint, save_arrays, save_checkpoint
 from foveate.records.runs import create_run, open_run
@@ -124,6 +125,17 @@ def test_no_damaged_file_changes_a_prediction(fit, tmp_path, capsys, name):
             assert name.rpartition("/")[2] in capsys.readouterr().err
         else:
             assert out.read_bytes() == expected
+
+
+def test_damaged_findings_are_named_and_written_again(tmp_path, capsys):
+    run = tmp_path / "run"
+    main(["run", "word-counts", "--scale", "smoke", "--out", str(run)])
+    expected, file = findings_of(open_run(run)), run / "findings.json"
+    file.write_text(file.read_text().replace('"holds"', '"contradicted"', 1))
+    assert attempt(main, ["report", str(run)])[0] == "2"
+    assert "findings.json is damaged" in capsys.readouterr().err
+    main(["resume", str(run)])
+    assert findings_of(open_run(run)) == expected
 
 
 def test_files_of_older_versions_have_no_checksum_and_are_read():

@@ -98,7 +98,9 @@ T = np.arange(3)
 )
 def test_what_is_no_record_is_refused_in_a_sentence(tmp_path, content):
     (tmp_path / "a.npz").write_bytes(content)
-    with pytest.raises(FoveateError, match=r"a\.npz is (damaged|not a whole record): \S") as caught:
+    with pytest.raises(
+        FoveateError, match=r"a\.npz is (damaged|not a complete record): \S"
+    ) as caught:
         Record.load(tmp_path / "a.npz")
     assert "\n" not in str(caught.value)
 

@@ -149,7 +149,7 @@ def test_a_run_is_opened_by_path_or_by_name(folder, monkeypatch, tmp_path):
         (b"[]", r"manifest\.json is damaged"),
         (b"7", r"manifest\.json is damaged"),
         (b"\xff\xfe", r"manifest\.json is damaged"),
-        (b"{}", "damaged: it lacks a sound kind"),
+        (b"{}", "damaged: its entry 'kind' is missing"),
     ],
 )
 def test_a_damaged_manifest(tmp_path, content, sentence):
@@ -177,7 +177,7 @@ def rewritten(key, value=...):
 
 @pytest.mark.parametrize("key", NEEDED)
 def test_a_manifest_without_what_it_needs(key):
-    with pytest.raises(FoveateError, match=f"damaged: it lacks a sound {key}$"):
+    with pytest.raises(FoveateError, match=f"damaged: its entry '{key}' is missing or invalid$"):
         open_run(rewritten(key))
 
 
@@ -185,7 +185,9 @@ def test_a_manifest_without_what_it_needs(key):
 def test_a_manifest_with_something_else_in_its_place(key):
     text = key in ("kind", "label", "status", "created")
     for value in (None, 7 if text else "seven"):
-        with pytest.raises(FoveateError, match=f"damaged: it lacks a sound {key}$"):
+        with pytest.raises(
+            FoveateError, match=f"damaged: its entry '{key}' is missing or invalid$"
+        ):
             open_run(rewritten(key, value))
 
 

@@ -77,7 +77,7 @@ def test_tiles_are_at_their_positions_without_smoothing():
     shares = bag.evidence[:, 1] / np.abs(bag.evidence).max()
     for (x, y, _, _), alpha, e in zip(places, bag.alpha, shares, strict=True):
         box = f'<rect x="{x}" y="{y}" width="4" height="4" fill='
-        assert f'{box}"#ff7a00" opacity="{0.45 * np.sqrt(alpha):.3f}"' in panels["attention"]
+        assert f'{box}"#8250f0" opacity="{0.45 * np.sqrt(alpha):.3f}"' in panels["attention"]
         paint = "#0072B2" if e > 0 else "#D55E00"
         assert f'{box}"{paint}" opacity="{0.7 * abs(e):.3f}"' in signed
 

@@ -9,11 +9,16 @@ import pytest
 from foveate.charts.palette import colour, dash, label, shape
 from foveate.charts.render import inline_svg, spread_labels, to_png, to_svg
 from foveate.errors import FoveateError
-from foveate.metrics.focus import QUADRANTS, focus_and_prediction, threshold_curve
+from foveate.metrics.focus import (
+    QUADRANTS,
+    focus_and_prediction,
+    released_heat_map,
+    threshold_curve,
+)
 from foveate.metrics.intervals import mean_interval
 from foveate.metrics.metric import summarise
 from foveate.report import export_figures
-from foveate.report.drawing.race_charts import figures, plane
+from foveate.report.drawing.race_charts import figures, heat_map_chart, plane
 from foveate.report.outcomes import Switch, find_switch, outcomes
 
 PARTS = ("soft", "hard", "lvml", "hybrid")
@@ -137,6 +142,16 @@ def test_switch_is_marked_if_it_is_known(make_run, switch, epoch):
     assert shown == (epoch is not None)
 
 
+def test_the_released_heat_map_divides_the_range_of_the_data(race):
+    record = race.records()["soft"]
+    a_z, p_y = (scores.ravel() for scores in focus_and_prediction(record))
+    rows = rows_of(heat_map_chart(record, "soft", bins="data range"))
+    shares = np.array([row["share"] for row in rows]).reshape(5, 5)
+    np.testing.assert_allclose(shares, 100 * released_heat_map(a_z, p_y))
+    assert rows[0]["a"].startswith(f"{a_z.min():.2g}–")
+    assert rows[-1]["p"].endswith(f"–{p_y.max():.2g}")
+
+
 def test_inlined_figures_have_unique_ids():
     data = alt.Data(values=[{"a": 1, "b": 2}])
     chart = alt.Chart(data, description='a "b" <c>').mark_line(clip=True).encode(x="a:Q", y="b:Q")
@@ -150,7 +165,7 @@ def test_inlined_figures_have_unique_ids():
 
 def test_export_writes_every_figure_in_every_format(race, tmp_path):
     written = export_figures(race, tmp_path / "out")
-    names = NAMES | {"gallery"}
+    names = NAMES | {"gallery", *(f"released-heat-map-{p}" for p in PARTS)}
     assert {p.name for p in written} == {f"{n}.{form}" for n in names for form in ("svg", "png")}
     assert set(written) == set((tmp_path / "out").iterdir())
     for name in names:

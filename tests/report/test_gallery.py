@@ -95,7 +95,7 @@ def test_frame_opacity_is_the_square_root_of_attention(make_run):
     records = run.records()
     row = gallery(run, records)[0]
     frames = [
-        r for r in read_html(row.views[0].picture).all("rect") if r.attrs.get("stroke") == "#ff7a00"
+        r for r in read_html(row.views[0].picture).all("rect") if r.attrs.get("stroke") == "#8250f0"
     ]
     alpha = records["soft"].final["alpha"][0, row.bag]
     assert [float(f.attrs["opacity"]) for f in frames] == pytest.approx(np.sqrt(alpha), abs=1e-3)
@@ -106,7 +106,7 @@ def test_disc_area_is_proportional_to_attention(make_run):
     records = run.records()
     row = gallery(run, records)[0]
     discs = [
-        c for c in read_html(row.views[1].picture).all("circle") if c.attrs["fill"] == "#ff7a00"
+        c for c in read_html(row.views[1].picture).all("circle") if c.attrs["fill"] == "#8250f0"
     ]
     area = np.array([float(c.attrs["r"]) ** 2 for c in discs])
     assert area / 14**2 == pytest.approx(records["hybrid"].final["alpha"][0, row.bag], abs=1e-2)
@@ -116,7 +116,7 @@ def test_bar_height_is_proportional_to_attention(make_run):
     run = make_run(kind="vector")
     record = run.record("soft")
     row = gallery(run, {"soft": record})[0]
-    bars = [r for r in read_html(row.views[0].picture).all("rect") if r.attrs["fill"] == "#ff7a00"]
+    bars = [r for r in read_html(row.views[0].picture).all("rect") if r.attrs["fill"] == "#8250f0"]
     alpha = record.final["alpha"][0, row.bag]
     assert [float(b.attrs["height"]) for b in bars] == pytest.approx(60 * alpha + 2, abs=0.06)
     assert printed(row.views[0].picture) == [f"{alpha.max():.2f}"]

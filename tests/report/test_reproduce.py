@@ -9,6 +9,7 @@ import pytest
 
 from foveate.cli import main
 from foveate.errors import FoveateError
+from foveate.jobs.experiment import settings_for
 from foveate.records.runs import open_run
 from foveate.report.pages.reproduction import as_markdown, reproduction_page, write_results
 from foveate.studies.published import Reproduction
@@ -174,6 +175,19 @@ def test_a_changed_table_is_kept_beside_the_unchanged_one(tmp_path):
     kept = stored_results(tmp_path)
     assert [own["label"] for own in kept] == ["two-hours", ""]
     assert "scale: small, changed: two-hours" in as_markdown(kept, published_tables())
+
+
+def test_a_result_of_another_size_says_so_without_a_label(tmp_path):
+    usual = settings_for("table1", "small", {}).model_dump()
+    config = {"experiment": "table1", "scale": "small", "settings": usual}
+    own = result()
+    for settings in (usual, {**usual, "seeds": 9}):
+        manifest = {**own["manifest"], "config": {**config, "settings": settings}}
+        path = store({**own, "manifest": manifest}, tmp_path)
+        assert "changed" not in path.read_text()
+        (kept,) = stored_results(tmp_path)
+        text = as_markdown([kept], published_tables())
+        assert ("scale: small, changed: seeds" in text) == (settings is not usual)
 
 
 def test_damaged_results_are_named(tmp_path):

@@ -137,7 +137,7 @@ def test_an_overlay_keeps_the_photo_where_there_is_no_attention():
     heat[:, 112:] = 2.0
     seen = overlaid(photo, heat)
     assert (seen[:, :112] == 100).all()
-    assert seen[0, -1].tolist() == [224, 118, 20]  # .8 of #ff7a00 and .2 of the photo
+    assert seen[0, -1].tolist() == [124, 84, 212]  # .8 of #8250f0 and .2 of the photo
 
 
 def test_names_are_found_with_the_boxes_they_may_stand_for():

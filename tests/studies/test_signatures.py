@@ -1,9 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from foveate.metrics.focus import focus_and_prediction
 from foveate.records.record import Record
-from foveate.studies.vr23.signatures import RULES, Signatures, SignatureSettings
+from foveate.studies.vr23.signatures import NETS, RULES, Signatures, SignatureSettings
 
 USE = SignatureSettings(seeds=6, lengths=(5,))
 
@@ -34,7 +36,7 @@ def as_the_paper_says():
         "hard-m5": record([0.05, 0.95], [0.6, 0.9], saif=0.45),
         "lvml-m5": record([0.95], [0.95], saif=0.9),
         "hybrid-m5": record([0.9], [0.9], saif=0.7),
-        "random-m5": record([0.9], [0.9], saif=0.6),
+        "random-matched-m5": record([0.9], [0.9], saif=0.6),
     }
 
 
@@ -53,10 +55,10 @@ def test_the_opposite_does_not():
         "hard-m5": record([0.5], [0.95], saif=0.9),
         "lvml-m5": record([0.5], [0.5], saif=0.4),
         "hybrid-m5": record([0.9], [0.9], saif=0.3, accuracy=0.9),
-        "random-m5": record([0.9], [0.9], saif=0.6),
+        "random-matched-m5": record([0.9], [0.9], saif=0.6),
     }
     assert flipped.keys() == records.keys()
-    assert set(verdicts(flipped).values()) == {"does not hold"}
+    assert set(verdicts(flipped).values()) == {"contradicted"}
 
 
 def test_focus_and_prediction_reads_the_true_class():
@@ -69,3 +71,36 @@ def test_a_gain_in_saif_that_costs_accuracy_holds_in_part():
     records = {**as_the_paper_says(), "hybrid-m5": record([0.9], [0.9], saif=0.7, accuracy=0.9)}
     assert verdicts(records)["vr23:C16"] == "holds in part"
     assert len(RULES) == 5
+
+
+def test_one_seed_decides_nothing():
+    records = {
+        name: replace(
+            r,
+            values={k: v[:, :1] for k, v in r.values.items()},
+            final={k: v if k in "yz" else v[:1] for k, v in r.final.items()},
+        )
+        for name, r in as_the_paper_says().items()
+    }
+    found = verdicts(records)
+    assert {found[f"vr23:{k}"] for k in ("C1", "C2", "C3", "C21")} == {"underpowered"}
+
+
+def test_a_dead_seed_enters_no_comparison_and_is_counted():
+    records = as_the_paper_says()
+    s = np.random.default_rng(0).normal(size=(6, 40, 2))
+    s[2] = 0.0
+    soft = records["soft-m5"]
+    values = {**soft.values, "saif": np.where(np.arange(6) == 2, 9.0, soft.values["saif"])}
+    meta = {"seeds": list(range(6))}
+    dead = replace(soft, values=values, final={**soft.final, "s": s}, meta=meta)
+    found = {f.claim: f for f in Signatures().findings(USE, {**records, "soft-m5": dead})}
+    assert found["vr23:C16"].effect == pytest.approx(20.0)
+    assert "Dead seeds, in no comparison: soft-m5 1." in found["vr23:C16"].summary
+
+
+def test_paper_scale_is_figure_1_on_pixels():
+    paper = Signatures.scales["paper"]
+    assert (paper.data, paper.n, paper.lengths, paper.epochs) == ("cifar10", 10_000, (5,), 150)
+    assert (paper.optimizer, paper.lr, paper.batch) == ("sgd", 0.05, 256)
+    assert NETS[paper.data] == "vr23"

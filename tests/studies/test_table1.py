@@ -6,19 +6,27 @@ import numpy as np
 import pytest
 import torch
 
-from foveate.attention.paradigms import Hybrid, Progress, Soft
+from foveate.attention.paradigms import PARADIGMS, Hybrid, Progress, Soft
 from foveate.charts.render import to_svg
 from foveate.errors import FoveateError
 from foveate.jobs.experiment import settings_for
 from foveate.metrics.intervals import Interval
 from foveate.models.oracle import Oracle
 from foveate.records.record import Record
-from foveate.studies.trials import Trial, seconds_of
+from foveate.studies.trials import Trial, run_trial, seconds_of
 from foveate.studies.verdicts import above, below, verdict_of
 from foveate.studies.vr23.table1 import Table1
 from foveate.studies.vr23.table1.cells import relevant_saif
+from foveate.studies.vr23.table1.findings import judge_cells
 from foveate.studies.vr23.table1.published import PUBLISHED
-from foveate.studies.vr23.table1.rows import ROWS, RULES, WORD_RULES, MatchedRandomEpochs
+from foveate.studies.vr23.table1.rows import (
+    ROWS,
+    RULES,
+    WORD_RULES,
+    MatchedRandomEpochs,
+    trial_epochs,
+    trial_of,
+)
 from foveate.training.plan import Plan
 
 USE = Table1.scales["smoke"]
@@ -212,7 +220,7 @@ def test_charts_draw_with_published_diamonds():
     settings = small.model_copy(update={"rows": ("cifar10-5",)})
     records = {f"cifar10-5-{rule}": record([0.9, 0.5], [0.9]) for rule in RULES}
     charts = Table1().figures(settings, records)
-    assert set(charts) == {"saif", "accuracy", "heat-maps"}
+    assert set(charts) == {"saif", "accuracy", "heat-maps", "released-heat-maps"}
     svg = to_svg(charts["saif"])
     assert "CIFAR10 m=5 (frozen features)" in svg
     assert "Random epochs" in svg
@@ -246,3 +254,36 @@ def test_an_estimate_counts_steps_epochs_seeds_and_phases(monkeypatch):
 def test_an_estimate_measures_a_step():
     trial = Table1().trials(USE)["topics-1-hybrid"]
     assert 0 < seconds_of(trial) < 60
+
+
+def test_equal_classifier_calls_give_each_paradigm_as_many_calls_as_soft_attention():
+    m, epochs = 5, 50
+    for rule in (Soft(), Hybrid(switch=0.8), PARADIGMS.get("lvml")()):
+        count = trial_epochs(rule, epochs, m, "classifier calls")
+        calls = [rule.phase(Progress(epoch, count)).calls(m) for epoch in range(count)]
+        more = [rule.phase(Progress(epoch, count + 1)).calls(m) for epoch in range(count + 1)]
+        assert sum(calls) <= epochs < sum(more)
+    changes = {"equal": "classifier calls", "paradigms": ["soft", "lvml"]}
+    settings = settings_for("table1", "smoke", changes)
+    plans = {name: trial.plan.epochs for name, trial in Table1().trials(settings).items()}
+    assert plans["digits-5-soft"] == 2
+    assert plans["digits-5-lvml"] == 1
+    assert {name.rsplit("-", 1)[1] for name in plans} == {"soft", "lvml"}
+    assert judge_cells(settings, []) == []
+
+
+def test_the_rate_is_the_one_with_the_highest_accuracy_on_held_out_training_bags(tmp_path):
+    sizes = USE.sizes["cifar10"].model_copy(update={"rates": (1e-7, 1e-2), "epochs": 6, "n": 200})
+    trial = trial_of(ROWS["digits-5"], "soft", {"cifar10": sizes}, 1)
+    record = run_trial(trial, tmp_path / "state.npz", lambda *_: None)
+    rates = record.meta["rates"]
+    assert record.meta["rate"] == float(max(rates, key=rates.get)) == 1e-2
+    assert rates["0.01"] > rates["1e-07"]
+    assert record.meta["plan"]["lr"] == 1e-2
+    settings = USE.model_copy(
+        update={"rows": ("digits-5",), "sizes": {"cifar10": sizes}, "paradigms": ("soft",)}
+    )
+    cells = {c.measure: c.mean for c in Table1().cells(settings, {"digits-5-soft": record})}
+    assert cells["learning rate"] == 1e-2
+    assert cells["calls of f, millions"] == pytest.approx(200 * 5 * 6 / 1e6)
+    assert any("held out" in text for text in Table1().differs(settings, {}))

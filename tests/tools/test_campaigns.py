@@ -1,20 +1,37 @@
-"""Small sizes of the campaigns."""
+"""Smoke sizes of the fuzz and fault campaigns, each in a process of its own."""
 
-import tomllib
+import os
+import subprocess
+import sys
 from pathlib import Path
 
-from fuzz_campaign import main as fuzz
-from lowest_versions import lowest_versions
+import pytest
 
-PROJECT = Path(__file__).parents[2] / "pyproject.toml"
-
-
-def test_damaged_files_are_read_or_refused(capsys):
-    assert fuzz(["--files", "140", "--seed", "1"]) == 0
-    assert "140 files: " in capsys.readouterr().out
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.timeout(900)  # many small processes: slow on a machine with other load
 
 
-def test_lower_bounds_are_pinned():
-    pins = lowest_versions(tomllib.loads(PROJECT.read_text())["project"])
-    assert any(pin.startswith("torch==") for pin in pins)
-    assert any(pin.startswith("h5py==") for pin in pins)
+def run(tool, *arguments):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, str(ROOT / "tools" / tool), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+
+def test_fuzzed_inputs_are_accepted_or_refused():
+    done = run("fuzz_campaign.py", "--inputs", "2000")
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-1000:]
+    assert "inputs: {" in done.stdout
+
+
+IN_PROCESS = "race;fit;fit in folds;run;reproduce;encode;report"
+
+
+@pytest.mark.parametrize(
+    ("fault", "trials", "jobs"),
+    [("kill", 50, f"{IN_PROCESS};race, 2 workers"), ("full", 14, IN_PROCESS)],
+)
+def test_a_broken_job_is_resumed_to_the_same_numbers(fault, trials, jobs):
+    arguments = ["--fault", fault, "--trials", str(trials), "--jobs", jobs]
+    done = run("fault_campaign.py", *arguments)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-1000:]
+    assert "trials: {'equal': " in done.stdout

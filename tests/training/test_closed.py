@@ -20,12 +20,12 @@ from foveate.bags.bag import Bag, pad
 from foveate.bags.segments import Mosaics
 from foveate.models.focus import FCAM
 from foveate.models.nets import linear, mlp
-from foveate.training import state
+from foveate.training import step_gradients
 from foveate.training.closed import ClosedGradients, flush_denormals, gradients
 from foveate.training.loop import Training
 from foveate.training.plan import Plan
 from foveate.training.stack import MemberBags, Stack, batches
-from foveate.training.state import _mean_loss
+from foveate.training.step_gradients import _mean_loss
 
 N, C, PICKED = 12, 3, 7
 WEIGHTS = (1.0, 2.0, 0.5)
@@ -161,9 +161,9 @@ def test_training_follows_the_general_path(phase, form, d, chance, monkeypatch):
 def test_large_bags_are_computed_one_by_one(phase, form, chance, monkeypatch):
     bags = forms(20, 6, chance)[form]
     usual = run(bags, phase, d=20)
-    monkeypatch.setattr(state, "LARGE_BAG", 1)
+    monkeypatch.setattr(step_gradients, "LARGE_BAG", 1)
     single = run(bags, phase, d=20)
-    assert single._bag_by_bag(single._phases(0)[0])
+    assert single.gradients._bag_by_bag(single._phases(0)[0])
     torch.testing.assert_close(single.stack.flat, usual.stack.flat, rtol=1e-9, atol=1e-10)
     torch.testing.assert_close(torch.stack(single.losses), torch.stack(usual.losses))
 

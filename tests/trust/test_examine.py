@@ -13,7 +13,7 @@ from foveate.errors import FoveateError
 from foveate.metrics.focus import focus_true
 from foveate.trust.auditor import audit
 from foveate.trust.examine import examine
-from foveate.trust.torchmil import TorchMIL
+from foveate.trust.external import External
 
 from . import hand_built
 from .hand_built import CLASSES
@@ -281,7 +281,9 @@ def test_torchmil_models_can_be_examined():
     bag = Bag(x, y, z, mask)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        good, random = (models.ABMIL(in_shape=(3,), att_dim=4, att_act="relu") for _ in range(2))
+        good, random = (
+            models.ABMIL(in_shape=(3,), att_dim=4, att_act="relu").eval() for _ in range(2)
+        )
     with torch.no_grad():
         good.pool.fc1.module.weight.zero_()
         good.pool.fc1.module.bias.zero_()
@@ -290,23 +292,23 @@ def test_torchmil_models_can_be_examined():
         for model in (good, random):
             model.classifier.module.weight.copy_(torch.tensor([[3.0, 0.0, 0.0]]))
             model.classifier.module.bias.zero_()
-    trust = examine(TorchMIL(good), "soft", bag, ("no", "yes"))
+    trust = examine(External(good, bag), "soft", bag, ("no", "yes"))
     assert trust.localisation["ft"]["all"]["mean"] == 1.0
     assert trust.score > 0.95
     assert grades(trust) == ["trust with care"] * 2  # one model shows nothing about stability
-    twice = grades(examine(TorchMIL([good, good]), "soft", bag, ("no", "yes")))
+    twice = grades(examine(External([good, good], bag), "soft", bag, ("no", "yes")))
     assert set(twice) <= {"trust", "trust with care"}  # a linear g is overridden by one segment
     assert "trust" in twice
-    assert trust.evidence["even_accuracy"].low is None
-    both = examine(TorchMIL([good, random]), "soft", bag, ("no", "yes"), probe=False)
+    assert trust.evidence["even_accuracy"].mean == 1.0  # attention is set from outside
+    both = examine(External([good, random], bag), "soft", bag, ("no", "yes"), probe=False)
     assert both.scores[1] < both.scores[0] - 0.2
     padded = hand_built.padded(Bag(x, y, z))
     assert_alike(
-        examine(TorchMIL(random), "soft", bag, ("no", "yes")).to_json(),
-        examine(TorchMIL(random), "soft", padded, ("no", "yes")).to_json(),
+        examine(External(random, bag), "soft", bag, ("no", "yes")).to_json(),
+        examine(External(random, bag), "soft", padded, ("no", "yes")).to_json(),
     )
-    with pytest.raises(FoveateError, match="does not take X"):
-        TorchMIL(torch.nn.ReLU())
+    with pytest.raises(FoveateError, match="must return answers"):
+        External(torch.nn.ReLU().eval(), bag)
 
 
 def assert_alike(a, b, at=""):

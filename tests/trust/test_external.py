@@ -109,23 +109,44 @@ BUILT = {
     "GTP": {"att_dim": 16, "n_clusters": 4, "n_heads": 2},
     "TransMIL": {"att_dim": 16, "n_heads": 2},
 }
-NOT_BUILT = ("MILModel", "MILModelWrapper", "VAEABMIL")  # bases; one that needs a trained encoder
+BASES = ("MILModel", "MILModelWrapper")
 NAMES = [
     name
     for name, made in sorted(vars(torchmil.models).items())
-    if inspect.isclass(made) and name not in (*NOT_BUILT, "SETMIL")
+    if inspect.isclass(made) and name not in BASES
 ]
 FORCED = {
     "ABMIL", "CAMIL", "CLAM_SB", "DSMIL", "DeepGraphSurv", "PatchGCN", "SmABMIL",
-    "SmTransformerABMIL", "SmoothABMIL", "TransformerABMIL",
+    "SmTransformerABMIL", "SmoothABMIL", "TransformerABMIL", "VAEABMIL",
 }  # fmt: skip
 CONTEXT_FREE = ("ABMIL", "CLAM_SB")
 
 
+def grid(x, _mask):
+    """Places of segments in a square, row by row."""
+    side = int(np.ceil(x.shape[1] ** 0.5))
+    place = torch.arange(x.shape[1])
+    return torch.stack([place // side, place % side], 1).expand(len(x), -1, -1)
+
+
+def vae(in_shape):
+    from torchmil.nn import VariationalAutoEncoderMIL
+
+    encoder = VariationalAutoEncoderMIL(input_shape=in_shape, layer_sizes=[8, 4])
+    model = torchmil.models.VAEABMIL(encoder)
+    model(BAG.x)  # gives its lazy layers their sizes
+    return model
+
+
 def torchmil_subject(name):
-    model = built(getattr(torchmil.models, name), in_shape=(8,), **BUILT.get(name, {}))
-    drawn = "Prob" in name or name == "DTFDMIL"
-    return model, External(model, BAG, adjacency=chain, seed=0 if drawn else None)
+    make = vae if name == "VAEABMIL" else getattr(torchmil.models, name)
+    model = built(make, in_shape=(8,), **BUILT.get(name, {}))
+    drawn = "Prob" in name or name in ("DTFDMIL", "VAEABMIL")
+    return model, External(model, BAG, adjacency=chain, places=grid, seed=0 if drawn else None)
+
+
+def test_all_eighteen_models_of_torchmil_are_here():
+    assert len(NAMES) == 18
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -139,12 +160,12 @@ def test_every_torchmil_model_is_read(name):
     assert np.isnan(read.even).all() == (name not in FORCED)
     first = BAG.take(slice(1, 2))  # a bag without padding, read by the model alone
     there = torch.ones(1, 6, dtype=torch.bool)
-    keywords = {"adj": chain(first.x, there), "mask": there}
+    keywords = {"adj": chain(first.x, there), "mask": there, "coords": grid(first.x, there)}
     takes = inspect.signature(model.forward).parameters
     with torch.no_grad(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         logit = model(first.x, **{key: value for key, value in keywords.items() if key in takes})
-    alone = External(model, first, adjacency=chain, seed=0).look([first])
+    alone = External(model, first, adjacency=chain, places=grid, seed=0).look([first])
     np.testing.assert_allclose(alone.p[0, 0, 1], logit.sigmoid().item(), atol=1e-5)
 
 
@@ -255,6 +276,13 @@ class Noisy(ABMIL):
             return logits + torch.randn_like(logits), s
 
 
+def one_bag_off(x, mask):
+    """Weights that sum to one in all bags but those that begin with a certain number."""
+    alpha = mask / mask.sum(1, keepdim=True)
+    alpha[(x[:, 0, 0] - BAG.x[2, 0, 0]).abs() < 1e-6] *= 0.5
+    return x[:, 0, :2], alpha
+
+
 def test_what_cannot_be_examined_is_said_in_a_sentence():
     assert "training mode" in refused(built(ABMIL, FORMS[0]).train())
     assert "not deterministic" in refused(built(Noisy, FORMS[0]))
@@ -262,9 +290,13 @@ def test_what_cannot_be_examined_is_said_in_a_sentence():
     assert "answers for 3 classes" in refused(built(ABMIL, FORMS[0], 3))
     assert "must be callable" in refused(5)
     assert "returns no attention" in refused(lambda x, mask: x.sum((1, 2))[:, None])
+    assert "returns 6 numbers for a bag of 5 segments" in refused(
+        lambda x, mask: (x[:, 0, :2], torch.cat([x[:, :1, 0], x[..., 0]], 1))
+    )
+    assert "must sum to one, got" in refused(one_bag_off)
     assert "must return answers" in refused(lambda x, mask: x[..., 0])
     assert "reads a graph" in refused(built(torchmil.models.PatchGCN, in_shape=(8,)))
-    assert "coords" in refused(built(torchmil.models.SETMIL, in_shape=(8,)))
+    assert "reads coordinates" in refused(built(torchmil.models.SETMIL, in_shape=(8,)))
     weights = "weights"
     assert "must not be negative" in refused(
         lambda x, mask: (x[:, 0, :2], x[..., 0]), attention=weights
@@ -329,3 +361,56 @@ def test_attention_on_the_wrong_segments_is_not_trusted():
     assert trust.by_class[1]["verdict"]["grade"] == "do not trust"
     assert any("could not be set" in note for note in trust.notes)
     assert np.isnan(trust.evidence["even_accuracy"].mean)
+
+
+def leaking(shift):
+    """States hold the segment before them; attention is on the evidence, or ``shift`` behind it."""
+
+    def model(x, mask, alpha=None):
+        value = x[..., 0]
+        state = torch.maximum(value, value.roll(1, 1))
+        s = (4 * value.roll(shift, 1)).masked_fill(~mask, -torch.inf)
+        alpha = s.softmax(1) if alpha is None else alpha
+        return (alpha * state).sum(1) - 3, s
+
+    return model
+
+
+@pytest.mark.parametrize("shift", [0, 1])
+def test_contextual_models_are_named_and_never_trusted_without_locations(shift):
+    bag = made_bags()
+    models = [leaking(shift), leaking(shift)]
+    trust = foveate.examine(models, bag, absent=["0"], probe=False)
+    found = trust.by_class[1]
+    reasons = " ".join((found["verdict"]["summary"], *found["verdict"]["why"]))
+    assert found["accuracy"] > 0.9
+    assert "Segments see each other before attention" in reasons
+    assert "with all attention on a random segment" in reasons
+    assert found["verdict"]["grade"] == ("do not trust" if shift else "trust with care")
+    assert found["estimate"] == pytest.approx(1 - shift, abs=0.15)  # of the inputs, not the states
+
+
+def test_the_same_model_without_a_leak_is_trusted():
+    trust = foveate.examine([right, right], made_bags(), absent=["0"], probe=False)
+    assert trust.by_class[1]["context"] == ""
+    assert trust.by_class[1]["verdict"]["grade"] == "trust"
+
+
+def test_a_model_whose_context_cannot_be_tested_is_not_trusted():
+    def model(x, mask):  # the answer is computed from another tensor than the attention returned
+        logits, s = right(x, mask)
+        return logits, s + 0.0
+
+    def hidden(x, mask):
+        order = x[..., 0].masked_fill(~mask, -torch.inf).max(1).values
+        return order - 3, 4 * x[..., 0]
+
+    trust = foveate.examine([hidden, hidden], made_bags(), absent=["0"], probe=False)
+    assert "could not be tested" in trust.by_class[1]["context"]
+    assert trust.by_class[1]["verdict"]["grade"] == "trust with care"
+    assert (
+        foveate.examine([model, model], made_bags(), absent=["0"], probe=False).by_class[1][
+            "context"
+        ]
+        == ""
+    )

@@ -11,7 +11,8 @@ from sklearn.model_selection import GridSearchCV, StratifiedGroupKFold, cross_va
 from foveate.bags.bag import pad
 from foveate.errors import FoveateError
 from foveate.training.evaluation import read
-from foveate.userdata.estimator import FocusClassifier, usual_epochs
+from foveate.userdata.estimator import FocusClassifier
+from foveate.userdata.training_rules import usual_epochs
 
 QUICK = {"epochs": 12, "lr": 0.02, "batch": 16}
 
@@ -255,3 +256,59 @@ def test_class_weights_as_a_dict_equal_the_balanced_ones_they_spell_out():
     assert not np.array_equal(first, other)
     with pytest.raises(FoveateError, match="class_weight names 'maybe'"):
         FocusClassifier(class_weight={"maybe": 1.0}).fit(bags, y)
+
+
+FOLDED = {"folds": 2, "epochs": 6, "lr": 0.03, "batch": 16, "patience": None}
+
+
+def test_folds_give_an_ensemble_and_honest_probabilities():
+    bags, y, _ = ragged(40)
+    model = FocusClassifier("max", **FOLDED).fit(bags, y)
+    assert model.out_of_fold_proba_.shape == (40, 2)
+    assert len(model.ensemble_.stack) == 2  # one member per fold
+    new, truth, _ = ragged(40, seed=5)
+    assert model.score(new, truth) > 0.8
+    np.testing.assert_allclose(model.predict_proba(new).sum(1), 1)
+    assert [len(a) for a in model.attention(new)] == [len(bag) for bag in new]
+    assert model.examined().size == 2
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict_proba(new), model.predict_proba(new))
+    mixed = FocusClassifier("mixture", **FOLDED | {"epochs": 2}).fit(bags, y)
+    assert mixed.ensemble_.name == "mixture"
+    with pytest.raises(FoveateError, match="fit with one paradigm"):
+        mixed.examined()
+
+
+def test_labels_of_zeros_and_ones_make_it_multi_label():
+    bags, _, place = ragged(40, shift=0.0)
+    chance = np.random.default_rng(1)
+    y = (chance.random((40, 2)) < 0.5).astype(int)
+    for bag, own, j in zip(bags, y, place, strict=True):
+        bag[j] += 7 * np.array([own[0], -own[1], 0])
+    model = FocusClassifier("max", **FOLDED | {"epochs": 20}).fit(bags, y)
+    assert model.predict(bags).shape == y.shape
+    assert (model.predict(bags) == y).mean() > 0.8
+    assert model.out_of_fold_proba_.shape == (40, 2)
+    folds = [one.ensemble_.run.manifest for one in model.label_models_]
+    assert len(folds) == 2
+    np.testing.assert_allclose(
+        model.predict_proba(bags)[:, 1], model.label_models_[1].predict_proba(bags)[:, 1]
+    )
+    assert model.evidence(bags)[0].shape == (len(bags[0]), 2)
+    with pytest.raises(FoveateError, match="label 1 is 1 in all bags"):
+        FocusClassifier().fit(bags, np.stack([y[:, 0], np.ones(40)], 1))
+    with pytest.raises(FoveateError, match="must be 0 or 1"):
+        FocusClassifier().fit(bags, y + 1)
+
+
+def test_weights_of_bags_and_float_targets():
+    bags, y, _ = ragged(20)
+    even = FocusClassifier("soft", epochs=2).fit(bags, y)
+    scaled = FocusClassifier("soft", epochs=2).fit(bags, y, sample_weight=np.full(20, 3.0))
+    other = FocusClassifier("soft", epochs=2).fit(bags, y, sample_weight=np.arange(1, 21))
+    assert even.stack_.flat.equal(scaled.stack_.flat)
+    assert not even.stack_.flat.equal(other.stack_.flat)
+    with pytest.raises(FoveateError, match=r"that of bag 0 is 0\.0"):
+        FocusClassifier().fit(bags, y, sample_weight=np.arange(20))
+    with pytest.raises(FoveateError, match="cut the target into classes"):
+        FocusClassifier().fit(bags, np.linspace(0, 1, 20))

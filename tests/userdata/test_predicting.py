@@ -35,8 +35,12 @@ def test_probabilities_are_those_of_the_models_averaged_and_calibrated(answered)
 def test_a_row_a_bag(answered):
     fitted, new, found = answered
     table = bags_table(fitted, new, found).to_pydict()
-    names = "bag predicted p_no p_yes segments top_segment top_attention"
-    assert list(table) == names.split()
+    names = "bag predicted p_no p_yes low_no high_no low_yes high_yes segments top_segment"
+    assert list(table) == [*names.split(), "top_attention"]
+    members = fitted.member_probabilities(found.explained)
+    assert len(members) == 2
+    expected = np.quantile(members, (0.05, 0.95), axis=0)
+    np.testing.assert_allclose([table["low_yes"], table["high_yes"]], expected[..., 1], rtol=1e-5)
     assert table["bag"] == list(new.ids)
     for i, alpha in enumerate(found.explained.alpha):
         assert table["predicted"][i] == ("no", "yes")[found.p[i].argmax()]

@@ -3,7 +3,8 @@
 A paradigm declares its own appearance (:class:`~foveate.attention.paradigms.Paradigm`); what it
 leaves open is derived from its name. Colours are those of Okabe and Ito (and of Tol for the rest),
 which most colour-blind readers can tell apart. Dash and shape repeat the distinction for print in
-grey.
+grey. Attention, classes and outcomes have colours that no default paradigm has: one hue means one
+thing on a screen.
 """
 
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ __all__ = [
     "CLASS_COLOURS",
     "FOR",
     "INK",
+    "MISPLACED",
     "QUADRANT_COLOURS",
     "colour",
     "dash",
@@ -29,12 +31,14 @@ __all__ = [
 ]
 
 INK = "#1b1f24"
-ATTENTION = "#ff7a00"  # on segments: bright enough for dark images and for light ones
+ATTENTION = "#8250f0"  # on segments: visible on dark images and on light ones
 FOR, AGAINST = "#0072B2", "#D55E00"  # evidence by sign; shape or hatch repeats the distinction
-CLASS_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9")
+CLASS_COLOURS = ("#999933", "#661100", "#4FB3BF", "#DDCC77", "#882255", "#6F7F5F", "#3C5A66")
 
-# From the bottom of the stack to its top; neighbours differ in lightness, not in hue alone.
-QUADRANT_COLOURS = {"ftpt": "#0072B2", "ffpt": "#E69F00", "ftpf": "#BFE1F6", "ffpf": "#4D4D4D"}
+MISPLACED = "#b0102e"  # right answer, wrong segment: the outcome to look for, and the only hue
+
+# From the bottom of the stack to its top; neighbours differ in lightness.
+QUADRANT_COLOURS = {"ftpt": "#4a5b6c", "ffpt": MISPLACED, "ftpf": "#8fa0b0", "ffpf": "#cfd5da"}
 
 
 class Series(NamedTuple):

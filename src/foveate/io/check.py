@@ -81,6 +81,9 @@ def describe(collection: Collection) -> Description:
     """Counts of bags, segments, classes, groups and known relevance."""
     view = View(collection)
     counts = view.class_counts()
+    if collection.multi_label and collection.labels is not None:
+        sums = collection.labels.sum(0).tolist()
+        counts = dict(zip(collection.label_names, sums, strict=True))
     relevant = None
     if collection.known is not None and collection.bag.z is not None:
         known = collection.known.numpy()

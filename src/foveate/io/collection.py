@@ -46,6 +46,9 @@ class Collection:
         roles: Role of every column of the files.
         reading_problems: What the reader has to report.
         accepted: Names of checks whose errors the user accepts.
+        labels: Which labels each bag has, boolean, shape (n, L): of multi-label bags all of them,
+            of bags with classes those beside the class; None where there are none.
+        label_names: Names of these labels.
 
     Example:
         >>> bag = pad([torch.ones(2, 3), torch.zeros(1, 3)], torch.tensor([0, 1]))
@@ -70,6 +73,8 @@ class Collection:
     roles: tuple[ColumnRole, ...] = ()
     reading_problems: tuple[Problem, ...] = ()
     accepted: tuple[str, ...] = ()
+    labels: Tensor | None = None
+    label_names: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -93,6 +98,41 @@ class Collection:
             known=None if self.known is None else self.known[chosen],
             split=None if self.split is None else tuple(self.split[i] for i in numbers),
             label_known=None if self.label_known is None else self.label_known[chosen],
+            labels=None if self.labels is None else self.labels[chosen],
+        )
+
+    @property
+    def multi_label(self) -> bool:
+        """Whether bags have several labels in place of one class."""
+        return self.labels is not None and not self.labelled
+
+    def of_label(self, name: str) -> "Collection":
+        """Multi-label bags by whether they have one label: classes "no" and "yes".
+
+        The other labels stay beside the class.
+
+        Args:
+            name: The label.
+
+        Example:
+            >>> bag = pad([torch.ones(2, 3), torch.zeros(1, 3)], torch.tensor([0, 0]))
+            >>> labels = torch.tensor([[True, False], [True, True]])
+            >>> bags = Collection(bag, ("a", "b"), labels=labels, label_names=("cat", "dog"))
+            >>> dogs = bags.of_label("dog")
+            >>> dogs.bag.y.tolist(), dogs.classes, dogs.label_names
+            ([0, 1], ('no', 'yes'), ('cat',))
+        """
+        if self.labels is None or name not in self.label_names:
+            known = ", ".join(self.label_names) or "none"
+            raise FoveateError(f"{self.source} has no label '{name}'; its labels are {known}")
+        k = self.label_names.index(name)
+        others = [i for i in range(len(self.label_names)) if i != k]
+        return replace(
+            self,
+            bag=replace(self.bag, y=self.labels[:, k].long()),
+            classes=("no", "yes"),
+            labels=self.labels[:, others],
+            label_names=tuple(self.label_names[i] for i in others),
         )
 
     def with_labels_only(self) -> "Collection":
@@ -146,7 +186,9 @@ def collect(
         roles: Role of every column of the files.
         problems: What the reader has to report.
     """
-    _check_shapes(bags, where)
+    _check_shapes(bags, where, "a segment must have {} numbers")
+    if places is not None:
+        _check_shapes(places, where, "a segment must have {} coordinates")
     y, names = torch.zeros(len(bags), dtype=torch.long), tuple[str, ...]()
     label_known = None
     if labels is not None and any(label is not None for label in labels):
@@ -243,12 +285,11 @@ def _labels(labels: Sequence[str | None], classes: Sequence[str], where: Where) 
     return torch.tensor([number.get(label, 0) for label in labels], dtype=torch.long)
 
 
-def _check_shapes(bags: Sequence[Tensor], where: Where) -> None:
+def _check_shapes(bags: Sequence[Tensor], where: Where, rule: str) -> None:
+    """Raise for a bag without segments, or whose segments differ in shape from the first bag's."""
     for i, bag in enumerate(bags):
         if not len(bag):
             raise FoveateError(f"{where(i)}: a bag needs a segment, this one has none")
         if bag.shape[1:] != bags[0].shape[1:]:
             one, other = ("×".join(map(str, b.shape[1:])) for b in (bags[0], bag))
-            raise FoveateError(
-                f"{where(i)}: a segment must have {one} numbers as in {where(0)}, got {other}"
-            )
+            raise FoveateError(f"{where(i)}: {rule.format(one)} as in {where(0)}, got {other}")

@@ -83,13 +83,14 @@ class ReadTable:
             columns: The flags of the user.
         """
         listed = []
-        for what in ("bag", "label", "text", "relevance", "group", "split"):
+        for what in ("bag", "label", "text", "relevance", "group", "split", "weight"):
             name = getattr(self.roles, what)
             if name is not None:
                 given = columns.named(what) == name
                 listed.append(
                     ColumnRole(name, what, f"given by --{what}" if given else "by its usual name")
                 )
+        listed += [ColumnRole(name, "label", "given by --labels") for name in self.roles.labels]
         listed += [ColumnRole(name, "place", "given by --places") for name in self.roles.places]
         for name in self.roles.segment:
             absent = int(np.isnan(self.table.numbers[name]).any(1).sum())
@@ -140,8 +141,7 @@ def read_columns(
 
 def _others(names: Sequence[str], chosen: Roles) -> list[str]:
     """Columns that have no role."""
-    single = (chosen.bag, chosen.label, chosen.text, chosen.relevance, chosen.group, chosen.split)
-    used = {*single, *chosen.places, *chosen.segment}
+    used = {*chosen.cells, *chosen.places, *chosen.segment}
     return [name for name in names if name not in used]
 
 
@@ -163,8 +163,7 @@ def _read(
     files: Sequence[Path], chosen: Roles, header: Header, report: PartProgress | None
 ) -> tuple[Table, dict[str, NumberColumn]]:
     """Cells of the columns with a role, and the columns that may hold numbers."""
-    single = (chosen.bag, chosen.label, chosen.text, chosen.relevance, chosen.group, chosen.split)
-    raw: dict[str, list[Any]] = {name: [] for name in single if name is not None}
+    raw: dict[str, list[Any]] = {name: [] for name in chosen.cells}
     of_file: list[int] = []
     lines: list[int] = []
 
@@ -190,7 +189,7 @@ def _extend_parquet(file: Path, k: int, of_file: list[int], lines: list[int]) ->
     try:
         n = pq.ParquetFile(file).metadata.num_rows
     except (OSError, pa.ArrowException):
-        raise FoveateError(f"{file} is not a whole Parquet file") from None
+        raise FoveateError(f"{file} is not a complete Parquet file") from None
     of_file.extend([k] * n)
     lines.extend(range(1, n + 1))
 

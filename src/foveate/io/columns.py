@@ -38,12 +38,16 @@ class Columns(Settings):
     """Which bag a row belongs to."""
     label: str = "label"
     """Label of the bag; data without this column are unlabelled."""
+    labels: Words = ()
+    """Labels of multi-label bags: columns of 0 and 1, or one column of lists."""
     text: str | None = None
     """Text: a row of a bag, or with one row per bag the whole bag, cut into words."""
     relevance: str | None = None
     """1 where a segment is relevant, 0 where not; empty: unknown for its bag."""
     group: str | None = None
     """What bags belong together, such as a patient: never on both sides of a split."""
+    weight: str | None = None
+    """Weight of the bag in training, a number above 0."""
     split: str | None = None
     """Name of the split that the bag is in."""
     places: Words = ()
@@ -107,6 +111,16 @@ class Roles(NamedTuple):
     split: str | None
     places: tuple[str, ...]
     segment: tuple[str, ...]
+    labels: tuple[str, ...] = ()
+    weight: str | None = None
+
+    @property
+    def cells(self) -> list[str]:
+        """Columns whose cells are kept as they are."""
+        single = (
+            self.bag, self.label, self.text, self.relevance, self.group, self.split, self.weight
+        )  # fmt: skip
+        return [*(name for name in single if name is not None), *self.labels]
 
 
 def column(
@@ -170,22 +184,36 @@ def roles(path: Path, names: Sequence[str], columns: Columns, labelled: bool | N
         return column(path, among, given, usual, needed=needed)
 
     bag = find("bag", *BAG[:2], needed=True)
-    label = find("label", "label")
-    if labelled and label is None:
+    labels = _label_columns(path, names, columns, known)
+    label = None if columns.labels else find("label", "label")
+    if labelled and label is None and not labels:
         raise FoveateError(missing(path, columns.label, names))
     if columns.text and columns.segment:
         raise FoveateError("segments are texts or numbers: give --text or --segment, not both")
     text = find("text", "text", needed=True) if columns.segment is None else None
     relevance = find("relevance", *RELEVANCE)
     group = find("group", *GROUP)
-    split = find("split", "split")
+    split, weight = find("split", "split"), find("weight")
     places = tuple(column(path, names, name) or name for name in columns.places)
     segment = tuple(column(path, names, name) or name for name in columns.segment or ())
-    _once(path, (bag, label, relevance, group, split), segment)
+    _once(path, (bag, label, relevance, group, split, weight, *labels), segment)
     if text is None and columns.segment is None:
-        taken = {bag, label, columns.label, relevance, group, split, *places}
+        taken = {bag, label, columns.label, relevance, group, split, weight, *places}
+        taken |= {*columns.labels}
         segment = tuple(name for name in names if name not in taken)
-    return Roles(bag, label if known else None, text, relevance, group, split, places, segment)
+    label = label if known else None
+    return Roles(bag, label, text, relevance, group, split, places, segment, labels, weight)
+
+
+def _label_columns(
+    path: Path, names: Sequence[str], columns: Columns, known: bool
+) -> tuple[str, ...]:
+    """The columns of a multi-label table; none if labels are not read and a column is missing."""
+    if columns.labels and columns.named("label"):
+        raise FoveateError("bags have one label or several: give --label or --labels, not both")
+    if not known and any(name not in names for name in columns.labels):
+        return ()
+    return tuple(column(path, names, name) or name for name in columns.labels)
 
 
 def _once(path: Path, others: Sequence[str | None], segment: Sequence[str]) -> None:
@@ -193,6 +221,6 @@ def _once(path: Path, others: Sequence[str | None], segment: Sequence[str]) -> N
     for name in segment:
         if name in others:
             raise FoveateError(
-                f"{path}, column '{name}': is the bag, label, relevance, group or split, and "
-                "cannot be a part of the segment too"
+                f"{path}, column '{name}': is the bag, label, relevance, group, split or weight, "
+                "and cannot be a part of the segment too"
             )

@@ -49,7 +49,7 @@ def _read(path: Path, columns: Sequence[str]) -> Any:
     try:
         return pq.ParquetFile(path).read(columns=list(columns))
     except (OSError, pa.ArrowException):
-        raise FoveateError(f"{path} is not a whole Parquet file") from None
+        raise FoveateError(f"{path} is not a complete Parquet file") from None
 
 
 def _cells(path: Path, table: Any, name: str) -> list[Any]:

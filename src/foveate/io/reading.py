@@ -31,6 +31,7 @@ def read_bags(
     *,
     bag: str = "bag",
     label: str = "label",
+    labels: Sequence[str] = (),
     segment: Sequence[str] | None = None,
     text: str | None = None,
     relevance: str | None = None,
@@ -38,6 +39,7 @@ def read_bags(
     places: Sequence[str] = (),
     tiles: int | None = None,
     split: str | None = None,
+    weight: str | None = None,
     tokens: bool | None = None,
     columns: Sequence[str] = (),
     header: bool = True,
@@ -49,12 +51,13 @@ def read_bags(
     labelled: bool | None = None,
     report: PartProgress | None = None,
 ) -> Collection:
-    """A user's bags, in any layout that docs/guide/own-data.md describes.
+    r"""A user's bags, in any layout that docs/guide/own-data.md describes.
 
     Args:
         path: A file or a folder.
         bag: Column that names the bag of a row.
         label: Column of labels.
+        labels: Columns of multi-label bags in a table: 0 or 1 in each, or one column of lists.
         segment: Columns that make a segment; all others that hold numbers unless given.
         text: Column of texts.
         relevance: Column of relevance; an empty cell means unknown for its bag.
@@ -62,6 +65,7 @@ def read_bags(
         places: Columns of coordinates.
         tiles: Pixels a side of the tiles that images are cut into.
         split: Column of splits.
+        weight: Column with the weight of each bag in training, of a table.
         tokens: Cut texts into words, or not; as the table is laid out unless given.
         columns: Names of the first columns of a CSV file without a line of names.
         header: Whether line 1 of a CSV file names the columns; without it they are c1, c2, ….
@@ -73,10 +77,20 @@ def read_bags(
         labelled: True: bags without a label are left out; False: labels are not read; None: bags
             are read with the labels there are.
         report: Called with the name of a part, the amount done, and the total.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "bags.csv"
+        ...     _ = path.write_text("bag,label,size\na,sick,1\na,sick,4\nb,well,2\n")
+        ...     bags = read_bags(path)
+        >>> bags.classes, bags.columns, bags.bag.y.tolist()
+        (('sick', 'well'), ('size',), [0, 1])
     """
     given: dict[str, Any] = {
         "bag": bag,
         "label": label,
+        "labels": labels,
         "segment": segment,
         "text": text,
         "relevance": relevance,
@@ -84,6 +98,7 @@ def read_bags(
         "places": places,
         "tiles": tiles,
         "split": split,
+        "weight": weight,
         "tokens": tokens,
         "columns": columns,
         "header": header,
@@ -99,9 +114,18 @@ def read_bags(
     except OSError as error:
         raise FoveateError(f"{str(path)[:80]}… cannot be opened: {error.strerror}") from None
     read = _of_folder if path.is_dir() else _of_file
+    if (flags.labels or flags.weight) and not _is_of_tables(path):
+        flag = "--labels" if flags.labels else "--weight"
+        raise FoveateError(f"{flag} is for tables, and {path} is none")
     bags = read(path, flags, None if merge_labels else classes, labelled, report, features)
     bags = replace(merged(bags, classes) if merge_labels else bags, accepted=flags.force)
     return bags.with_labels_only() if labelled else bags
+
+
+def _is_of_tables(path: Path) -> bool:
+    if path.is_dir():
+        return any(is_table(file) for file in path.iterdir() if file.is_file())
+    return is_table(path)
 
 
 def _of_file(

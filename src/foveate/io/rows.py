@@ -246,5 +246,5 @@ def _parquet(path: Path) -> Any:
         return pq.ParquetFile(path)
     except FileNotFoundError:
         raise FoveateError(f"there is no file {path}") from None
-    except (OSError, pa.ArrowException):
-        raise FoveateError(f"{path} is not a whole Parquet file") from None
+    except (OSError, pa.ArrowException, UnicodeDecodeError):
+        raise FoveateError(f"{path} is not a complete Parquet file") from None

@@ -1,6 +1,7 @@
 """``foveate.examine``: whether the attention of any model can be trusted."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from foveate.trust.external import AttentionOutput, OutputKind
     from foveate.types import Array
 
-__all__ = ["examine"]
+__all__ = ["examine", "with_features"]
 
 
 class _Labelled(NamedTuple):
@@ -24,6 +25,7 @@ class _Labelled(NamedTuple):
     classes: Sequence[str]
     known: Any = None
     ids: Sequence[str] | None = None
+    missing: bool = False
 
 
 def examine(
@@ -40,9 +42,11 @@ def examine(
     labels: "Array | None" = None,
     ids: Sequence[str] | None = None,
     adjacency: "Adjacency | None" = None,
+    places: "Adjacency | None" = None,
     attention: "AttentionOutput | None" = None,
     outputs: "OutputKind | None" = None,
     seed: int | None = None,
+    tokenizer: Any = None,
     probe: bool = True,
 ) -> "Trust":
     """Say whether the attention of a model can be trusted, from held-out labelled bags.
@@ -67,9 +71,12 @@ def examine(
         ids: Names of the bags.
         adjacency: For graph models, a function from segments (B, m, …) and mask (B, m) to links
             (B, m, m).
+        places: For models that take coordinates, the same to places (B, m, 2).
         attention: "scores" or "weights": whether attention is normalised; recognised unless given.
         outputs: "logits" or "probabilities"; recognised unless given.
         seed: Set before every call of a model that draws random numbers.
+        tokenizer: Of a text classifier of the transformers library; the bags are then texts, as
+            ``read_bags`` returns them.
         probe: Whether to fit a fresh probe on what is not attended.
 
     Example:
@@ -93,13 +100,24 @@ def examine(
     }  # fmt: skip
     if isinstance(model, str | Path) or hasattr(model, "manifest"):
         return _examine_run(model, bags, paradigm, options)
+    words: tuple[str, ...] = ()
+    if tokenizer is not None:
+        bags, words = _texts(bags)
     given = _labelled(bags, classes, known, ids)
-    subject, rule, given = _subject(
-        model, paradigm, given,
-        {"adjacency": adjacency, "attention": attention, "outputs": outputs, "seed": seed},
-    )  # fmt: skip
+    subject: Any
+    if tokenizer is not None:
+        subject, rule = _text_models(model, tokenizer, words, given.classes), "soft"
+    else:
+        subject, rule, given = _subject(
+            model, paradigm, given,
+            {
+                "adjacency": adjacency, "places": places, "attention": attention,
+                "outputs": outputs, "seed": seed,
+            },
+        )  # fmt: skip
     options |= {"known": given.known, "ids": given.ids}
-    name = rule if paradigm or not hasattr(subject, "readers") else type(_first(model)).__name__
+    outside = hasattr(subject, "readers") or tokenizer is not None
+    name = type(_first(model)).__name__ if outside and not paradigm else rule
     return examine_subject(subject, rule, given.bag, given.classes, name=name, **options)
 
 
@@ -111,7 +129,8 @@ def _labelled(bags: Any, classes: Sequence[str] | None, known: Any, ids: Any) ->
         if not bags.labelled:
             raise FoveateError("bags must have labels to examine a model on them")
         marked = None if bags.known is None else bags.known.numpy()
-        return _Labelled(bags.bag, classes or bags.classes, marked, bags.ids)
+        holes = bags.missing is not None
+        return _Labelled(bags.bag, classes or bags.classes, marked, bags.ids, holes)
     if bags is None:
         raise FoveateError("labelled bags are needed: examine(model, bags)")
     sets = [bags] if isinstance(bags, Bag) else list(bags)
@@ -120,6 +139,49 @@ def _labelled(bags: Any, classes: Sequence[str] | None, known: Any, ids: Any) ->
     count = max(int(bag.y.max()) for bag in sets) + 1
     names = tuple(classes) if classes else tuple(str(c) for c in range(max(2, count)))
     return _Labelled(bags, names, known, ids)
+
+
+def _texts(bags: Any) -> tuple[Any, tuple[str, ...]]:
+    """Texts as bags of numbered words, and the words."""
+    words = getattr(bags, "words", None)
+    if words is None:
+        raise FoveateError(
+            "a text classifier reads texts: give what foveate.io.read_bags returns for a table of "
+            "texts"
+        )
+    return with_features(bags), tuple(dict.fromkeys(words))
+
+
+def _text_models(model: Any, tokenizer: Any, words: Sequence[str], classes: Sequence[str]) -> Any:
+    from foveate.text.transformers.encoder import TextEncoder
+    from foveate.trust.text_model import TextModels
+
+    several = list(model) if isinstance(model, list | tuple) else [model]
+    return TextModels([TextEncoder(part, tokenizer) for part in several], words, classes)
+
+
+def with_features(bags: "Collection") -> "Collection":
+    """Bags as the auditor reads them: words by their numbers, missing numbers imputed.
+
+    Args:
+        bags: What ``read_bags`` returned.
+    """
+    import torch
+
+    from foveate.bags.imputation import Imputation
+    from foveate.bags.segments import Mosaics, as_mosaics
+
+    bag, bank = bags.bag, bags.bag.bank
+    if bags.words is not None:
+        number = {word: k for k, word in enumerate(dict.fromkeys(bags.words))}
+        bank = torch.tensor([number[word] for word in bags.words])
+    elif bags.missing is not None:
+        every = torch.arange(len(bank))
+        bank = Imputation.of(bank, bags.missing, every).apply(bank, bags.missing)
+    else:
+        return bags
+    x = Mosaics(bank, as_mosaics(bag.x).index)
+    return replace(bags, bag=replace(bag, x=x), missing=None)
 
 
 def _subject(
@@ -143,6 +205,10 @@ def _subject(
     if isinstance(model, Subject | Stack) or isinstance(first, AttentionModel):
         return model, paradigm or "soft", given
     sets = [given.bag] if not isinstance(given.bag, list | tuple) else given.bag
+    if given.missing:
+        raise FoveateError(
+            "the bags have missing numbers, which a model from elsewhere cannot know: fill them in"
+        )
     subject = External(model, sets[0], **options)
     classes = subject.readers[0].classes
     if classes != len(given.classes):

@@ -3,6 +3,7 @@
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
@@ -13,6 +14,7 @@ from foveate.jobs.engine import Engine
 from foveate.jobs.job import CHECKPOINT, JOBS, Job, Overview
 from foveate.jobs.lifecycle import IN_PROCESS, resume_job, start_job
 from foveate.papers import statement_of
+from foveate.records.checksums import advice, seal_json, verify_json
 from foveate.records.findings import Entry, Finding, Revision
 from foveate.records.record import Record, write_atomically
 from foveate.records.runs import Run
@@ -28,10 +30,12 @@ __all__ = [
     "Records",
     "Scale",
     "Work",
+    "changed_settings",
     "experiment_charts",
     "findings_of",
     "of_run",
     "resume_experiment",
+    "scale_title",
     "settings_for",
     "start_experiment",
 ]
@@ -155,8 +159,8 @@ class ExperimentJob(Job):
 
     def finish(self, run: Run) -> dict[str, Any]:
         findings = self.experiment.findings(self.settings, run.records())
-        text = json.dumps([asdict(one) for one in findings], indent=2, ensure_ascii=False).encode()
-        write_atomically(run.path / FINDINGS, text)
+        content = seal_json({"findings": [asdict(one) for one in findings]}, indent=2)
+        write_atomically(run.path / FINDINGS, content)
         return {}
 
     def results(self, run: Run) -> dict[str, Any]:
@@ -180,7 +184,7 @@ class ExperimentJob(Job):
                 name,
                 criteria[one.claim],
                 one,
-                self.scale,
+                scale_title(run.manifest["config"]),
                 self.experiment.revisions.get(one.claim),
             )
             for one in findings_of(run)
@@ -209,6 +213,39 @@ def settings_for(name: str, scale: str, changes: Mapping[str, Any]) -> Settings:
         raise FoveateError(f"scale must be one of {', '.join(SCALES)}, got '{scale}'")
     usual = experiment.scales[scale]
     return type(usual)(**{**usual.model_dump(), **changes})
+
+
+def changed_settings(config: Mapping[str, Any]) -> list[str]:
+    """Settings in which a run differs from its scale as it is today, by name.
+
+    Args:
+        config: The ``config`` of a manifest: experiment, scale and settings.
+
+    Example:
+        >>> name = EXPERIMENTS.names()[0]
+        >>> usual = settings_for(name, "small", {}).model_dump()
+        >>> changed_settings({"experiment": name, "scale": "small", "settings": usual})
+        []
+    """
+    own = EXPERIMENTS.get(config["experiment"]).scales[config["scale"]]
+    given = config["settings"]
+    with suppress(FoveateError, ValueError):  # fields that did not exist yet have their defaults
+        given = type(own)(**given).model_dump()
+    usual, given = (json.loads(json.dumps(some)) for some in (own.model_dump(), given))
+    return [key for key in usual | given if usual.get(key) != given.get(key)]
+
+
+def scale_title(config: Mapping[str, Any]) -> str:
+    """The scale of a run in words, with the settings that were changed.
+
+    Example:
+        >>> name = EXPERIMENTS.names()[0]
+        >>> usual = settings_for(name, "small", {}).model_dump()
+        >>> scale_title({"experiment": name, "scale": "small", "settings": usual | {"seed": 1}})
+        'small, changed: seed'
+    """
+    changed = changed_settings(config)
+    return config["scale"] + (f", changed: {', '.join(changed)}" if changed else "")
 
 
 def start_experiment(
@@ -250,11 +287,16 @@ def of_run(run: Run) -> tuple[Experiment, Settings]:
 
 
 def findings_of(run: Run) -> list[Finding]:
-    """The findings that a finished run wrote."""
+    """The findings that a finished run wrote; those of version 0.1 are a list without checksum."""
+    path = run.path / FINDINGS
     try:
-        return [Finding.from_json(entry) for entry in json.loads((run.path / FINDINGS).read_text())]
-    except (OSError, ValueError, TypeError) as error:
-        raise FoveateError(f"{run.path} has no complete findings: {error}") from None
+        content = json.loads(path.read_text("utf-8"))
+        entries = content if isinstance(content, list) else verify_json(path, content)["findings"]
+        return [Finding.from_json(entry) for entry in entries]
+    except FoveateError:
+        raise
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise FoveateError(f"{path} is missing or damaged ({error}){advice(path)}") from None
 
 
 def experiment_charts(run: Run) -> Mapping[str, Any]:

@@ -25,9 +25,9 @@ from foveate.records.runs import Run
 from foveate.types import PartProgress, StepProgress
 from foveate.userdata.cross_fit import CrossFit
 from foveate.userdata.ensemble import load_fitted, open_ensemble, part_name
-from foveate.userdata.estimator import training_rule
 from foveate.userdata.fitted import PREPARATION, Fitted, build_model
-from foveate.userdata.folds import load_folds
+from foveate.userdata.folds import Folds, load_folds
+from foveate.userdata.model_card import model_card, write_model_card
 from foveate.userdata.predict import warn_of_shift
 from foveate.userdata.procedure import Procedure
 from foveate.userdata.settings import FitSettings
@@ -35,6 +35,7 @@ from foveate.userdata.source import Origin, fingerprint, read_again
 from foveate.userdata.split import held_out, trained_on
 from foveate.userdata.split_fit import SplitFit
 from foveate.userdata.stored_collection import load_collection, save_collection
+from foveate.userdata.training_rules import class_weights, parse_class_weight, training_rule
 
 if TYPE_CHECKING:
     from foveate.training.stack import Stack
@@ -44,6 +45,10 @@ __all__ = ["FitJob", "resume_fit", "start_fit"]
 
 INPUTS = "inputs"  # folder with the bags, while workers train
 BAGS = "bags.safetensors"
+RESULTS = (
+    "chosen", "rule", "scores", "weights", "comparison", "recall", "threshold", "abstention",
+    "sizes",
+)  # fmt: skip
 
 
 @JOBS.register("fit")
@@ -55,6 +60,7 @@ class FitJob(Job):
         collection: Labelled bags; read from where the run's manifest says if None.
         origin: Where the bags were read from, so that the run can be resumed.
         run: The run, if there is one already.
+        folds: Folds that the run shares with others; drawn unless given.
     """
 
     keeps_models = True
@@ -65,8 +71,9 @@ class FitJob(Job):
         collection: Collection | None = None,
         origin: Origin | None = None,
         run: Run | None = None,
+        folds: Folds | None = None,
     ) -> None:
-        self.settings, self.origin = settings, origin
+        self.settings, self.origin, self._folds = settings, origin, folds
         self._collection, self._run = collection, run
         self._prepared: Procedure | None = None
         self._problems: list[Problem] = []
@@ -116,6 +123,8 @@ class FitJob(Job):
         if self._run is None:
             self._problems = require_sound(self._read(progress))
         data = self._data(progress)
+        y = data.collection.bag.y.numpy()
+        class_weights(parse_class_weight(self.settings.class_weight), data.collection.classes, y)
         for name in self.settings.paradigms:
             training_rule(name)
             with torch.random.fork_rng(devices=[]):
@@ -136,12 +145,13 @@ class FitJob(Job):
         return self._data().run_part(name, folder, progress)
 
     def finish(self, run: Run) -> dict[str, Any]:
-        return self._data().finish(run)
+        entries = self._data().finish(run)
+        write_model_card(Run(run.path, {**run.manifest, **entries}))
+        return entries
 
     def results(self, run: Run) -> dict[str, Any]:
-        stored = ("chosen", "rule", "scores", "weights", "comparison", "threshold", "sizes")
-        entries = {name: run.manifest[name] for name in stored if name in run.manifest}
-        return {"run": str(run.path), **entries}
+        entries = {name: run.manifest[name] for name in RESULTS if name in run.manifest}
+        return {"run": str(run.path), **entries, "model_card": model_card(run)}
 
     def print_results(self, run: Run) -> None:
         from foveate.report.terminal.fit import print_fit
@@ -173,7 +183,8 @@ class FitJob(Job):
                 bag = fitted.bags(collection, progress)
                 more = None if other is None else fitted.bags(other, progress)
             models = fitted.stack if new is not None else _unseeing_models(run, name, fitted)
-            yield TrainedPart(name, models, bag, fitted.classes, known, collection.ids, more)
+            ids, labels = collection.ids, _other_labels(collection)
+            yield TrainedPart(name, models, bag, fitted.classes, known, ids, more, labels)
 
     def model_records(self, run: Run) -> dict[str, Record]:
         """One record per paradigm; of a cross-fitted one that of its first fold."""
@@ -189,7 +200,8 @@ class FitJob(Job):
                 self._prepared = _stored(stored, stored.stat().st_mtime_ns, self.settings)
             else:
                 folder = None if self._run is None else self._run.path
-                self._prepared = _procedure(self._read(progress), self.settings, folder, progress)
+                bags = self._read(progress)
+                self._prepared = _procedure(bags, self.settings, folder, progress, self._folds)
         return self._prepared
 
     def _read(self, progress: PartProgress | None) -> Collection:
@@ -262,9 +274,11 @@ def _procedure(
     settings: FitSettings,
     folder: Path | None,
     progress: PartProgress | None,
+    folds: Folds | None = None,
 ) -> Procedure:
-    kind = SplitFit if settings.folds == 1 else CrossFit
-    return kind(collection, settings, folder, progress)
+    if settings.folds == 1:
+        return SplitFit(collection, settings, folder, progress)
+    return CrossFit(collection, settings, folder, progress, folds)
 
 
 def _all_bags(run: Run) -> Collection:
@@ -276,6 +290,12 @@ def _all_bags(run: Run) -> Collection:
             f"{data['source']} is not what it was when {run.name} was fitted: give --data"
         )
     return collection
+
+
+def _other_labels(collection: Collection) -> Any:
+    """Labels of the bags beside their class, boolean (n, L); None if there are none."""
+    labels = collection.labels
+    return None if labels is None or not labels.shape[1] else labels.numpy()
 
 
 def _unseen_bags(run: Run, collection: Collection) -> Collection:

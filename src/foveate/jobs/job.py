@@ -60,6 +60,7 @@ class TrainedPart(NamedTuple):
         known: True for bags whose relevant segments are known, shape (n,); None for all or none.
         ids: Names of the bags; None where they have none.
         more: Further labelled bags, those that the members were trained on; None where not at hand.
+        labels: Labels of the bags beside their class, boolean (n, L); None where there are none.
     """
 
     name: str
@@ -69,6 +70,7 @@ class TrainedPart(NamedTuple):
     known: Any = None
     ids: Sequence[str] | None = None
     more: "Bag | None" = None
+    labels: Any = None
 
 
 class Overview(NamedTuple):

@@ -144,7 +144,7 @@ class _CpuClock:
 
     def __init__(self, path: Path, progress: StepProgress) -> None:
         self.path, self._progress = path, progress
-        self._before = float(path.read_text()) if path.exists() else 0.0
+        self._before = _stored_seconds(path)
         self._start = self._saved = time.process_time()
 
     def seconds(self) -> float:
@@ -157,6 +157,14 @@ class _CpuClock:
             write_atomically(self.path, lambda file: file.write(text))
             self._saved = time.process_time()
         self._progress(done, total)
+
+
+def _stored_seconds(path: Path) -> float:
+    """Seconds in a file of :class:`_CpuClock`; 0 if it is missing or damaged."""
+    try:
+        return float(path.read_bytes())
+    except (OSError, ValueError):
+        return 0.0
 
 
 def _part_versions(run: Run) -> dict[str, Any]:

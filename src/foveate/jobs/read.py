@@ -90,7 +90,7 @@ class Reading:
 
     Args:
         record: Accuracy over steps and, of some texts, α, β and Δ.
-        model: The reader after the last step.
+        model: The reader after the last step; None for a model from elsewhere.
         start: Where each held-out text begins, and N at the end, shape (n + 1,).
         values: ``alpha``, ``beta`` and ``delta`` of all held-out tokens at the end, (N,) each.
         accuracy: Share of held-out texts whose class is predicted.
@@ -98,7 +98,7 @@ class Reading:
     """
 
     record: Record
-    model: Reader
+    model: Reader | None
     start: Array
     values: Mapping[str, Array]
     accuracy: float

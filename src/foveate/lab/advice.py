@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["page_advice", "recommend"]
+__all__ = ["page_advice", "recommend", "without_flags"]
 
 # Sentences of the library that name a flag, and what a reader of the page can do instead.
 TRANSLATIONS = {
@@ -17,6 +17,16 @@ TRANSLATIONS = {
 }
 PARADIGMS = re.compile(r"--paradigms ([\w-]+(?:,[\w-]+)*)")
 RANK = {"trust": 0, "trust with care": 1, "cannot tell": 2, "do not trust": 3}
+
+
+def without_flags(message: str) -> str:
+    """A message without the command-line hints that do not help on the page.
+
+    Example:
+        >>> without_flags("bags.csv has no column 'bag'; --bag names it")
+        "bags.csv has no column 'bag'"
+    """
+    return re.sub(r"[;,(] ?[^;,(]*--[\w-]+[^;,)]*\)?", "", message).strip()
 
 
 def page_advice(sentences: Sequence[str], tried: Sequence[str]) -> list[str]:
@@ -50,7 +60,9 @@ def _in_page_words(sentence: str, tried: Sequence[str]) -> str:
 
 
 def recommend(
-    scores: Mapping[str, Mapping[str, Any]], verdicts: Mapping[str, Mapping[str, Any]]
+    scores: Mapping[str, Mapping[str, Any]],
+    verdicts: Mapping[str, Mapping[str, Any]],
+    chosen: str = "",
 ) -> dict[str, Any] | None:
     """Which paradigm to use: of those about as accurate as the best, the one to be trusted most.
 
@@ -60,6 +72,7 @@ def recommend(
     Args:
         scores: Of each paradigm, as the manifest of a fit has them.
         verdicts: Of each paradigm that was examined.
+        chosen: What the fit has chosen, which is recommended among equals.
 
     Returns:
         The paradigm's ``name`` and a ``sentence``; None where nothing was examined.
@@ -68,8 +81,9 @@ def recommend(
         >>> def of(mean):
         ...     return {"validation": {"balanced_accuracy": [mean, mean - 0.05, mean + 0.05]}}
         >>> found = {"soft": {"grade": "do not trust"}, "hard": {"grade": "trust"}}
-        >>> recommend({"soft": of(0.95), "hard": of(0.94)}, found)["sentence"]
-        'hard is about as accurate as soft (94 % and 95 %) and looks at the evidence: use it.'
+        >>> advice = recommend({"soft": of(0.95), "hard": of(0.94)}, found)
+        >>> advice["name"], advice["sentence"].partition(" (")[0]
+        ('hard', 'hard is about as accurate as soft')
     """
     if not verdicts:
         return None
@@ -81,7 +95,9 @@ def recommend(
     low = scores[best]["validation"]["balanced_accuracy"][1]
     least = accuracy(best) if low is None else low
     accurate = [name for name in verdicts if accuracy(name) >= least]
-    name = min(accurate, key=lambda n: (RANK.get(verdicts[n]["grade"], 2), -accuracy(n)))
+    name = min(
+        accurate, key=lambda n: (RANK.get(verdicts[n]["grade"], 2), n != chosen, -accuracy(n))
+    )
     return {"name": name, "best": best, "sentence": _sentence(name, best, accuracy, verdicts)}
 
 
@@ -90,9 +106,9 @@ def _sentence(
 ) -> str:
     grade = verdicts[name]["grade"]
     if name == best:
-        start = f"{name} is the most accurate ({100 * accuracy(name):.0f} %)"
+        start = f"{name} is the most accurate ({100 * accuracy(name):.0f} % on validation bags)"
     else:
-        both = f"{100 * accuracy(name):.0f} % and {100 * accuracy(best):.0f} %"
+        both = f"{100 * accuracy(name):.0f} % and {100 * accuracy(best):.0f} % on validation bags"
         start = f"{name} is about as accurate as {best} ({both})"
     return start + {
         "trust": " and looks at the evidence: use it.",

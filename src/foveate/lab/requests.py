@@ -238,6 +238,23 @@ class UploadJob(Settings):
         return {**single, **places, **({"segment": tuple(by_role["feature"])} if features else {})}
 
 
+class PredictJob(Settings):
+    """New bags that a fitted model reads."""
+
+    kind: Literal["predict"] = "predict"
+    path: str
+    """Where the lab has stored the file; never taken from a request."""
+    name: Annotated[str, Field(max_length=300)]
+    """What the user calls it."""
+    run: str
+    """The fit, as the page names it."""
+    folder: str
+    """Its run directory; looked up, never taken from a request."""
+    paradigm: str
+    """Which of its models."""
+    minutes: Annotated[float, Field(gt=0, le=120)] = 30.0
+
+
 class FitRequest(Settings):
     """How a user's bags are fitted from the page."""
 
@@ -251,4 +268,4 @@ class FitRequest(Settings):
     minutes: Annotated[float, Field(gt=0, le=120)] = 60.0
 
 
-JobRequest = TrainJob | ExperimentJob | TextJob | UploadJob
+JobRequest = TrainJob | ExperimentJob | TextJob | UploadJob | PredictJob

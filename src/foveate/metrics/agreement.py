@@ -1,6 +1,6 @@
-"""Do two quantities rank the words of a text alike? Agreement A(u, v), its random level, and ξ.
+"""Agreement A(u, v) of two rankings of the words of a text, its random level, and ξ.
 
-Rows of different lengths lie one behind the other (:mod:`foveate.metrics.ragged`): a row is one
+Rows of different lengths are concatenated (:mod:`foveate.metrics.ragged`): a row is one
 output position t of one text, its values belong to the text's positions l. [snell21] Sec. 3.1
 """
 
@@ -32,7 +32,7 @@ def agreement(u: Array, v: Array, start: Array, share: float = SHARE) -> Array:
     .. math:: A(u, v) = 1\big[\,|\{j : v_j > v_{\arg\max u}\}| < .05\,L\,\big]
 
     The strict ">" gives a constant v agreement 1, and the first of several maxima of u is taken;
-    see :func:`fair_agreement`. A is not symmetric: u says where, v is asked.
+    see :func:`fair_agreement`. A is not symmetric.
 
     Args:
         u: Rows of the first quantity, shape (N,).
@@ -49,16 +49,16 @@ def agreement(u: Array, v: Array, start: Array, share: float = SHARE) -> Array:
     """
     check_numbers(v)
     above, _ = _rank(v, v[maxima(u, start)[1]], start)
-    return above < _places(np.diff(start), share)
+    return above < _top_counts(np.diff(start), share)
 
 
 def fair_agreement(u: Array, v: Array, start: Array, share: float = SHARE) -> Array:
     r"""Agreement expected when ties are broken at random, in u's maximum and in v's ranking.
 
     With g values of v above that of the chosen position and e equal to it (itself included), its
-    rank is one of g, …, g + e − 1, and A is the chance that it is below :math:`c = \lceil .05\,L
-    \rceil`: :math:`\min(\max(c - g, 0), e)/e`. Several maxima of u are averaged. A constant u or v
-    gives exactly :func:`random_level`; without ties this is :func:`agreement`.
+    rank is one of g, …, g + e − 1, and A is the probability that it is below :math:`c = \lceil
+    .05\,L \rceil`: :math:`\min(\max(c - g, 0), e)/e`. Several maxima of u are averaged. A constant
+    u or v gives exactly :func:`random_level`; without ties this is :func:`agreement`.
 
     Args:
         u: Rows of the first quantity, shape (N,).
@@ -76,14 +76,16 @@ def fair_agreement(u: Array, v: Array, start: Array, share: float = SHARE) -> Ar
     check_numbers(v)
     tops, first = maxima(u, start)
     lengths = np.diff(start)
-    places = _places(lengths, share)
+    top_count = _top_counts(lengths, share)
     above, equal = _rank(v, v[first], start)
-    chance = np.clip(places - above, 0, equal) / equal
+    probability = np.clip(top_count - above, 0, equal) / equal
     row = np.searchsorted(start, tops, side="right") - 1
     tied = np.flatnonzero(np.bincount(row, minlength=len(lengths)) > 1)
     for rows in alike(lengths, tied):
-        chance[rows] = _several(padded(u, start, rows), padded(v, start, rows), places[rows])
-    return chance
+        probability[rows] = _share_of_tied_maxima(
+            padded(u, start, rows), padded(v, start, rows), top_count[rows]
+        )
+    return probability
 
 
 def random_level(lengths: Array, share: float = SHARE) -> Array:
@@ -95,7 +97,7 @@ def random_level(lengths: Array, share: float = SHARE) -> Array:
         lengths: Length L of each row, shape (R,).
         share: How much of a row counts as its top.
     """
-    return _places(np.asarray(lengths), share) / lengths
+    return _top_counts(np.asarray(lengths), share) / lengths
 
 
 class Context(NamedTuple):
@@ -133,7 +135,7 @@ def contextual(level: float, curve: Array, performance: Array) -> Context:
     return Context(float(performance[at]), at, bool(len(above)))
 
 
-def _places(lengths: Array, share: float) -> Array:
+def _top_counts(lengths: Array, share: float) -> Array:
     """⌈share · L⌉ in whole numbers: .05 · 140 is 7.000000000000001 in floating point."""
     exact = Fraction(str(share))
     return -(-lengths * exact.numerator // exact.denominator)
@@ -147,12 +149,12 @@ def _rank(v: Array, chosen: Array, start: Array) -> tuple[Array, Array]:
     return above, equal
 
 
-def _several(u: Array, v: Array, places: Array) -> Array:
-    """The share of u's maxima expected among the first ``places`` of v, for padded rows.
+def _share_of_tied_maxima(u: Array, v: Array, top_count: Array) -> Array:
+    """The share of u's maxima expected among the first ``top_count`` of v, for padded rows.
 
-    Those above the value at the last place are in, those equal to it in as far as there is room.
+    Values above the last of them count in full; values equal to it share the remaining ranks.
     """
-    edge = -np.take_along_axis(np.sort(-v, 1), places[:, None] - 1, 1)
+    edge = -np.take_along_axis(np.sort(-v, 1), top_count[:, None] - 1, 1)
     best, above, level = u == np.nanmax(u, 1, keepdims=True), v > edge, v == edge
-    room = (places - above.sum(1)) / level.sum(1)
+    room = (top_count - above.sum(1)) / level.sum(1)
     return ((best & above).sum(1) + room * (best & level).sum(1)) / best.sum(1)

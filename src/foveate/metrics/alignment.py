@@ -30,11 +30,11 @@ __all__ = [
 Links = AbstractSet[tuple[int, int]]
 Corpus = Sequence[Links]
 
-CELLS = 1 << 22  # weights of resampled sentences held at once
+CELLS = 1 << 22  # weights of resampled sentences in memory at once
 
 
 class Scores(NamedTuple):
-    """Alignment error rate, precision, recall and F1, from 0 to 1; nan where nothing is asked."""
+    """Alignment error rate, precision, recall and F1, from 0 to 1; nan where undefined."""
 
     aer: Any
     precision: Any
@@ -42,8 +42,8 @@ class Scores(NamedTuple):
     f1: Any
 
 
-def alignment_scores(found: Corpus, sure: Corpus, possible: Corpus | None = None) -> Scores:
-    r"""Scores of the links A found, over the whole corpus.
+def alignment_scores(predicted: Corpus, sure: Corpus, possible: Corpus | None = None) -> Scores:
+    r"""Scores of the predicted links A, over the corpus.
 
     .. math:: \mathrm{AER} = 1 - \frac{|A \cap S| + |A \cap (S \cup P)|}{|A| + |S|},\quad
         \text{precision} = \frac{|A \cap (S \cup P)|}{|A|},\quad
@@ -52,7 +52,7 @@ def alignment_scores(found: Corpus, sure: Corpus, possible: Corpus | None = None
     and F1 is the harmonic mean of the last two. Where all gold links are sure, AER = 1 − F1.
 
     Args:
-        found: Links A of each sentence pair.
+        predicted: Links A of each sentence pair.
         sure: Sure gold links S.
         possible: Possible gold links P, which may leave out the sure ones; none by default.
 
@@ -60,12 +60,12 @@ def alignment_scores(found: Corpus, sure: Corpus, possible: Corpus | None = None
         >>> alignment_scores([{(0, 0), (1, 1)}], [{(0, 0)}], [{(1, 1), (2, 1)}])
         Scores(aer=0.0, precision=1.0, recall=1.0, f1=1.0)
     """
-    whole = _tallies(found, sure, possible).sum(0, keepdims=True)
-    return Scores(*(float(score[0]) for score in _scores(whole)))
+    totals = _tallies(predicted, sure, possible).sum(0, keepdims=True)
+    return Scores(*(float(score[0]) for score in _scores(totals)))
 
 
 def alignment_intervals(
-    found: Corpus,
+    predicted: Corpus,
     sure: Corpus,
     possible: Corpus | None = None,
     *,
@@ -75,11 +75,11 @@ def alignment_intervals(
 ) -> Scores:
     """The scores with percentile bootstrap intervals over sentence pairs.
 
-    Each resample draws whole pairs and scores them as a corpus: the scores are ratios of sums, not
-    means over sentences.
+    Each resample draws sentence pairs and scores them as a corpus: the scores are ratios of sums,
+    not means over sentences.
 
     Args:
-        found: Links A of each sentence pair.
+        predicted: Links A of each sentence pair.
         sure: Sure gold links S.
         possible: Possible gold links P.
         level: Coverage.
@@ -89,17 +89,17 @@ def alignment_intervals(
     Returns:
         Four :class:`Interval`, whose ends are None for a single pair.
     """
-    tallies = _tallies(found, sure, possible)
-    whole = [float(score[0]) for score in _scores(tallies.sum(0, keepdims=True))]
+    tallies = _tallies(predicted, sure, possible)
+    totals = [float(score[0]) for score in _scores(tallies.sum(0, keepdims=True))]
     n = len(tallies)
     if n < 2:
-        return Scores(*(Interval(mean, None, None) for mean in whole))
+        return Scores(*(Interval(mean, None, None) for mean in totals))
     rng, sums, step = np.random.default_rng(seed), [], max(1, CELLS // n)
     for done in range(0, draws, step):
         size = min(step, draws - done)
         sums.append(rng.multinomial(n, np.full(n, 1 / n), size=size) @ tallies)
     ends = np.quantile(_scores(np.concatenate(sums)), [(1 - level) / 2, (1 + level) / 2], axis=1)
-    return Scores(*map(Interval, whole, *ends.tolist()))
+    return Scores(*map(Interval, totals, *ends.tolist()))
 
 
 def pharaoh(links: Links) -> str:
@@ -126,7 +126,7 @@ def read_pharaoh(path: Path) -> list[set[tuple[int, int]]]:
 
 
 def write_pharaoh(path: Path, corpus: Corpus) -> None:
-    """Write one line of ``i-j`` pairs per sentence pair, whole or not at all."""
+    """Write one line of ``i-j`` pairs per sentence pair, atomically."""
     text = "".join(f"{pharaoh(links)}\n" for links in corpus)
     write_atomically(path, lambda file: file.write(text.encode()))
 
@@ -138,26 +138,26 @@ def _link(word: str, path: Path, line: int) -> tuple[int, int]:
     return int(i), int(j)
 
 
-def _tallies(found: Corpus, sure: Corpus, possible: Corpus | None) -> Array:
+def _tallies(predicted: Corpus, sure: Corpus, possible: Corpus | None) -> Array:
     """|A ∩ S|, |A ∩ (S ∪ P)|, |A| and |S| of each sentence pair, shape (n, 4)."""
     likely: Corpus = [set()] * len(sure) if possible is None else possible
-    if not len(found) == len(sure) == len(likely):
+    if not len(predicted) == len(sure) == len(likely):
         raise FoveateError(
-            f"found, sure and possible links must be of the same sentence pairs, got "
-            f"{len(found)}, {len(sure)} and {len(likely)}"
+            f"predicted, sure and possible links must be of the same sentence pairs, got "
+            f"{len(predicted)}, {len(sure)} and {len(likely)}"
         )
     rows = [
         (len(A & S), len(A & (S | P)), len(A), len(S))
-        for A, S, P in zip(found, sure, likely, strict=True)
+        for A, S, P in zip(predicted, sure, likely, strict=True)
     ]
     return np.array(rows, dtype=float).reshape(-1, 4)
 
 
 def _scores(tallies: Array) -> Array:
     """AER, precision, recall and F1 of rows of tallies (R, 4), shape (4, R)."""
-    on_sure, on_any, found, sure = tallies.T
+    on_sure, on_any, predicted, sure = tallies.T
     with np.errstate(invalid="ignore"):
-        precision, recall = on_any / found, on_sure / sure
-        aer = 1 - (on_sure + on_any) / (found + sure)
+        precision, recall = on_any / predicted, on_sure / sure
+        aer = 1 - (on_sure + on_any) / (predicted + sure)
         f1 = 2 * precision * recall / (precision + recall)
     return np.stack([aer, precision, recall, f1])

@@ -1,14 +1,14 @@
-r"""Attention over a grid of places beside the boxes of an image. [pvr22] Sec. 2
+r"""Attention over a grid compared with the boxes of an image. [pvr22] Sec. 2
 
-Attention :math:`\alpha` on h × w places is brought to the pixels of a square by bilinear
-up-sampling, which is linear and works on rows and columns apart: :math:`U(\alpha) = R \alpha
-R^\top` with one matrix R for both, pixels × places. Its product with a mask v and its length are
+Attention :math:`\alpha` on h × w grid cells is brought to the pixels of a square by bilinear
+up-sampling, which is linear and separable: :math:`U(\alpha) = R \alpha
+R^\top` with one matrix R for both, pixels × cells. Its product with a mask v and its length are
 then those of small matrices,
 
 .. math:: \langle U\alpha, v\rangle = \langle \alpha, R^\top v R\rangle, \qquad
           \|U\alpha\|^2 = \langle \alpha, G \alpha G\rangle, \quad G = R^\top R,
 
-so that cosines are exact and no up-sampled map is ever made.
+so that cosines are exact and no up-sampled map is computed.
 """
 
 from collections.abc import Iterable
@@ -28,11 +28,11 @@ PIXELS = 224  # [pvr22] Sec. 2: boxes are masks of 224 × 224
 def box_mask(boxes: Iterable[tuple[float, float, float, float]], pixels: int = PIXELS) -> Floats:
     """The union of some boxes as a mask of 0 and 1, shape (pixels, pixels).
 
-    A pixel is in a box if its middle is; one that holds none has the pixel of its own.
+    A pixel is in a box if its centre is; a box without any has the pixel at the box's centre.
 
     Args:
         boxes: Left, top, right and bottom as shares of the image.
-        pixels: Pixels a side.
+        pixels: Pixels per side.
 
     Example:
         >>> box_mask([(0.0, 0.0, 0.5, 0.25)], 4).sum(1)
@@ -64,11 +64,11 @@ def only(s: Floats, k: int) -> Floats:
 
 @dataclass(frozen=True)
 class Grid:
-    """A square grid of places over a square of pixels.
+    """A square grid over a square of pixels.
 
     Args:
-        side: Places a side.
-        pixels: Pixels a side.
+        side: Cells per side.
+        pixels: Pixels per side.
     """
 
     side: int
@@ -76,9 +76,9 @@ class Grid:
 
     @cached_property
     def rows(self) -> Floats:
-        """R, bilinear weights of places for pixels, shape (pixels, side); rows sum to 1."""
+        """R, bilinear weights of cells for pixels, shape (pixels, side); rows sum to 1."""
         at = (np.arange(self.pixels) + 0.5) * self.side / self.pixels - 0.5
-        at = at.clip(0, self.side - 1)  # beyond the outermost middles the value stays
+        at = at.clip(0, self.side - 1)  # constant beyond the outermost centres
         below = np.floor(at).astype(int).clip(max=max(0, self.side - 2))
         weights = np.zeros((self.pixels, self.side))
         pixel = np.arange(self.pixels)
@@ -111,8 +111,8 @@ class Grid:
 
     def inside(self, alpha: Floats, low: Floats) -> Floats:
         """The share of up-sampled attention within masks, shape (n,); arguments as above."""
-        whole = self.lowered(np.ones((self.pixels, self.pixels)))
-        shares: Floats = (alpha * low).sum(-1) / (alpha @ whole)
+        total = self.lowered(np.ones((self.pixels, self.pixels)))
+        shares: Floats = (alpha * low).sum(-1) / (alpha @ total)
         return shares
 
     def _square(self, alpha: Floats) -> Floats:

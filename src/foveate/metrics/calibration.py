@@ -1,4 +1,4 @@
-"""Whether probabilities are as sure as they should be, and a temperature that makes them so."""
+"""Calibration of probabilities by a temperature, and its error."""
 
 import numpy as np
 
@@ -23,7 +23,7 @@ def calibrated(p: Array, temperature: float) -> Array:
 
 
 def temperature(p: Array, y: Array) -> float:
-    r"""The temperature under which labels are most likely, given a weak belief in 1.
+    r"""The temperature under which labels are most likely, with a weak prior around 1.
 
     Minimises :math:`-\sum_i \log p_i(y_i; T) + \tfrac12 (\log T)^2`; without the second term the
     temperature of a model that makes no mistake would fall to 0.
@@ -40,30 +40,32 @@ def temperature(p: Array, y: Array) -> float:
         logits = log_p * np.exp(-log_t)
         highest = logits.max(1)
         spread = np.log(np.exp(logits - highest[:, None]).sum(1))
-        own = logits[np.arange(len(y)), y] - highest - spread
-        return float(-own.sum() + log_t**2 / 2)
+        label_log_p = logits[np.arange(len(y)), y] - highest - spread
+        return float(-label_log_p.sum() + log_t**2 / 2)
 
-    around = min(np.linspace(-3, 3, 61), key=cost)  # there may be more than one valley
-    best = minimize_scalar(cost, bounds=(around - 0.1, around + 0.1), method="bounded")
+    start = min(np.linspace(-3, 3, 61), key=cost)  # there may be more than one local minimum
+    best = minimize_scalar(cost, bounds=(start - 0.1, start + 0.1), method="bounded")
     return float(np.exp(best.x))
 
 
 def cross_calibrated(p: Array, y: Array) -> Array:
-    """Probabilities (n, C) of every other bag at the temperature found on the bags between."""
+    """Probabilities (n, C) of each half of the bags at the temperature of the other half."""
     even = np.arange(len(y)) % 2 == 0
-    found = np.empty_like(p)
+    result = np.empty_like(p)
     for here in (even, ~even):
-        found[here] = calibrated(p[here], temperature(p[~here], y[~here]))
-    return found
+        result[here] = calibrated(p[here], temperature(p[~here], y[~here]))
+    return result
 
 
 def calibration_error(p: Array, y: Array, bins: int = BINS) -> float:
     r"""Expected calibration error, :math:`\sum_b \frac{n_b}{n} |\mathrm{acc}_b - \mathrm{conf}_b|`.
 
-    Bags are sorted into bins of equal width by the probability of the class they are given.
+    Bags are sorted into bins of equal width by the probability of their predicted class.
     """
-    sure, right = p.max(1), p.argmax(1) == y
-    place = np.minimum((sure * bins).astype(int), bins - 1)
-    gaps = [abs(right[place == b].mean() - sure[place == b].mean()) * (place == b).mean()
-            for b in np.unique(place)]  # fmt: skip
+    confidence, correct = p.max(1), p.argmax(1) == y
+    bin_index = np.minimum((confidence * bins).astype(int), bins - 1)
+    gaps = []
+    for b in np.unique(bin_index):
+        inside = bin_index == b
+        gaps.append(abs(correct[inside].mean() - confidence[inside].mean()) * inside.mean())
     return float(sum(gaps))

@@ -1,4 +1,4 @@
-"""Intervals over two things at once: members (seeds) and the cases all of them were read on."""
+"""Intervals over two factors: members (seeds) and the cases that all of them were evaluated on."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def crossed(
 ) -> Interval:
     r"""A mean :math:`\sum_{s,n} t_{sn} / \sum_{s,n} c_{sn}` with its 95 % bootstrap interval.
 
-    Members and cases are drawn again, with their replacements, independently of each other, so
+    Members and cases are resampled with replacement, independently of each other, so
     that the interval covers other seeds and other images. With one member only cases are drawn;
     where nothing is counted the mean is 0.
 
@@ -45,9 +45,9 @@ def crossed(
     mean = float(_difference(pairs, *one)[0])
     if cases < 2:
         return Interval(mean, None, None)
-    chance = np.random.default_rng(seed)
-    by_member = chance.multinomial(members, np.full(members, 1 / members), draws)
-    by_case = chance.multinomial(cases, np.full(cases, 1 / cases), draws)
+    generator = np.random.default_rng(seed)
+    by_member = generator.multinomial(members, np.full(members, 1 / members), draws)
+    by_case = generator.multinomial(cases, np.full(cases, 1 / cases), draws)
     low, high = np.quantile(_difference(pairs, by_member, by_case), [0.025, 0.975])
     return Interval(mean, float(low), float(high))
 
@@ -60,5 +60,5 @@ def _difference(
     for pair in pairs:
         above, below = (((by_member @ part) * by_case).sum(1) for part in pair)
         means.append(above / np.where(below > 0, below, 1))
-    whole: NDArray[np.float64] = means[0] - means[1] if len(means) > 1 else means[0]
-    return whole
+    result: NDArray[np.float64] = means[0] - means[1] if len(means) > 1 else means[0]
+    return result

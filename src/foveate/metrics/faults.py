@@ -38,21 +38,21 @@ def faults(records: Mapping[str, Record]) -> list[str]:
 
 def divergence(records: Mapping[str, Record]) -> str:
     """Which paradigms diverged and what may help, in a sentence; empty if none did."""
-    if not (lost := _counted(records, diverged)):
+    if not (affected := _counted(records, diverged)):
         return ""
     rate = min(float(np.min(r.meta["plan"]["lr"])) for r in records.values() if diverged(r))
     return (
-        f"training diverged for {lost}: their predictions are not numbers; a learning rate "
+        f"training diverged for {affected}: their predictions are not numbers; a learning rate "
         f"below {rate:g} may help"
     )
 
 
 def dead_focus_warning(records: Mapping[str, Record]) -> str:
     """Which paradigms have a dead focus network, in a sentence; empty if none has."""
-    if not (lost := _counted(records, dead_focus)):
+    if not (affected := _counted(records, dead_focus)):
         return ""
     return (
-        f"the focus network is dead for {lost}: every segment has the same score, so attention "
+        f"the focus network is dead for {affected}: every segment has the same score, so attention "
         "carries no information; other seeds, a lower learning rate or networks with biases may "
         "avoid it"
     )
@@ -60,6 +60,6 @@ def dead_focus_warning(records: Mapping[str, Record]) -> str:
 
 def _counted(records: Mapping[str, Record], fault: Callable[[Record], list[int]]) -> str:
     """The paradigms that have a fault, each with how many of its seeds."""
-    lost = {name: len(fault(record)) for name, record in records.items()}
+    affected = {name: len(fault(record)) for name, record in records.items()}
     seeds = {name: len(record.meta["seeds"]) for name, record in records.items()}
-    return ", ".join(f"{name} ({n} of {seeds[name]} seeds)" for name, n in lost.items() if n)
+    return ", ".join(f"{name} ({n} of {seeds[name]} seeds)" for name, n in affected.items() if n)

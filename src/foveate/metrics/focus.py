@@ -1,4 +1,4 @@
-"""Does the attention look at the right thing, and how sparse is it? FT, SAIF, heat map, NNZ, Ent.
+"""Metrics of focus and sparsity of attention: FT, SAIF, heat map, NNZ, Dist, Ent.
 
 Arrays carry any leading axes; the last ones are bags ``n`` and segments ``m``.
 """
@@ -108,7 +108,7 @@ def heat_map(a_z: Array, p_y: Array, edges: Array = EDGES) -> Array:
 
     Cells are [e_i, e_{i+1}), the last one closed, so that the top right cell is SAIF. The edges are
     fixed; the released script bins the range of the data (:func:`released_heat_map`). A score that
-    is not a number, as a training that blew up leaves it, lies in no cell.
+    is not a number, as after a diverged training, is in no cell.
 
     Returns:
         Shape (…, p cells, a cells): rows follow the prediction score, columns the focus score.

@@ -1,4 +1,4 @@
-"""Intervals of means over seeds, by Student's t: a handful of seeds is too few to resample."""
+"""Intervals of means over seeds, by Student's t: a few seeds are too few to resample."""
 
 from typing import NamedTuple
 
@@ -22,13 +22,13 @@ def mean_interval(
 ) -> Interval:
     """The mean of ``values`` with its interval by Student's t.
 
-    It covers what it says for values that are about normal, from two seeds on, where resampling
-    covers far less: a percentile bootstrap of three values three times in four.
+    Its coverage is nominal for about normal values, from two seeds on. Resampling covers less: a
+    percentile bootstrap of three values covers the mean three times in four.
 
     Args:
         values: One value per seed, shape (S,).
         level: Coverage.
-        within: Between what every mean must lie; what sticks out is cut off.
+        within: Bounds of the mean; the interval is clipped to them.
 
     Example:
         >>> mean_interval(np.array([1.0, 1.0, 1.0]))
@@ -103,6 +103,6 @@ def wilson_interval(count: int, total: int, *, level: float = 0.95) -> tuple[flo
 
 def _quantile(freedom: float, level: float) -> float:
     """Student's t that a share of ``level`` lies within, two-sided."""
-    from scipy.special import stdtrit  # takes longer to import than all that lists runs
+    from scipy.special import stdtrit  # slow to import
 
     return float(stdtrit(freedom, (1 + level) / 2))

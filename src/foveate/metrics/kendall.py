@@ -33,14 +33,14 @@ def kendall(u: Array, v: Array, start: Array) -> Array:
 
 
 def _fresh(ordered: Array) -> Array:
-    """Where a sorted row shows a value for the first time."""
+    """Where a value occurs for the first time in a sorted row."""
     first = np.ones(ordered.shape, bool)
     np.not_equal(ordered[:, 1:], ordered[:, :-1], out=first[:, 1:])
     return first
 
 
 def _run_start(fresh: Array) -> Array:
-    """Where the run of equal values around each place of a sorted row begins."""
+    """Where the run of equal values around each position of a sorted row begins."""
     return np.maximum.accumulate(np.where(fresh, np.arange(fresh.shape[1]), 0), 1)
 
 
@@ -68,23 +68,23 @@ def _dense_ranks(values: Array) -> tuple[Array, Array]:
 
 
 def _tied(fresh: Array) -> Array:
-    """Pairs of equal values in sorted rows: each value meets those of its run before it."""
+    """Pairs of equal values in sorted rows: each value with those before it in its run."""
     return (np.arange(fresh.shape[1]) - _run_start(fresh)).sum(1)
 
 
 def _inversions(ranks: Array) -> Array:
-    """Pairs of places i < j with ranks[i] > ranks[j], for each row.
+    """Pairs of positions i < j with ranks[i] > ranks[j], for each row.
 
-    All pairs at a distance are compared at once, rows side by side in small whole numbers: for
-    texts of a thousand words this is quicker than sorting, and needs no more room than the ranks.
+    All pairs at a distance are compared at once, rows side by side in small integers: for
+    texts of a thousand words this is quicker than sorting, and needs no more memory than the ranks.
     """
     width = ranks.shape[1]
     small: type = np.int16 if width < 1 << 15 else np.int32
     down: Array = np.ascontiguousarray(ranks.T.astype(small))
-    found = np.zeros(down.shape, np.int64)
+    inversions = np.zeros(down.shape, np.int64)
     for near in range(1, width, 255):  # a byte counts up to 255, and adds fastest
         part = np.zeros(down.shape, np.uint8)
         for distance in range(near, min(near + 255, width)):
             part[distance:] += (down[:-distance] > down[distance:]).view(np.uint8)
-        found += part
-    return found.sum(0)
+        inversions += part
+    return inversions.sum(0)

@@ -1,7 +1,7 @@
-"""Metrics: functions from what a model makes of bags to one number a member, registered by name.
+"""Metrics: functions from a model's outputs on bags to one number per member, by name.
 
-A registered metric is measured in every training and kept in its record; tables, reports, JSON and
-the lab show it by its own title. The metrics that every record has are at the end of this file.
+A registered metric is measured in every training and stored in its record; tables, reports, JSON
+and the lab show it by its title. The metrics that every record has are at the end of this file.
 """
 
 from collections.abc import Callable
@@ -43,7 +43,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What the members of a stack make of n held-out bags.
+    """Outputs of the members of a stack for n held-out bags.
 
     Args:
         s: Focus scores, shape (S, n, m).

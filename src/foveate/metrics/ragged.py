@@ -1,4 +1,4 @@
-"""Rows of different lengths, one behind the other: row r is ``values[start[r]:start[r + 1]]``."""
+"""Concatenated rows of different lengths: row r is ``values[start[r]:start[r + 1]]``."""
 
 from collections.abc import Iterator
 
@@ -10,30 +10,30 @@ from foveate.types import Array
 __all__ = ["alike", "check_numbers", "maxima", "padded", "top"]
 
 
-CELLS = 1 << 16  # values of rows looked at together: few enough for the cache
+CELLS = 1 << 16  # values of rows processed together: few enough for the cache
 
 
 def check_numbers(*arrays: Array) -> None:
-    """See that no value is nan, which has no place in an order."""
+    """Raise if a value is nan, which cannot be ordered."""
     for values in arrays:
         if (bad := np.isnan(values)).any():
             raise FoveateError(f"value {int(bad.argmax())} is not a number")
 
 
 def maxima(values: Array, start: Array) -> tuple[Array, Array]:
-    """Places of all values that are the largest of their row, and of the first in each row.
+    """Positions of all values that are the largest of their row, and of the first in each row.
 
     Args:
-        values: Rows behind one another, shape (N,).
+        values: Concatenated rows, shape (N,).
         start: Where each row begins, and N at the end, shape (R + 1,).
 
     Returns:
-        Places (K,) with K ≥ R, and (R,).
+        Positions (K,) with K ≥ R, and (R,).
     """
     check_numbers(values)
     peak = np.maximum.reduceat(values, start[:-1])
-    places = np.flatnonzero(values == np.repeat(peak, np.diff(start)))
-    return places, places[np.searchsorted(places, start[:-1])]
+    positions = np.flatnonzero(values == np.repeat(peak, np.diff(start)))
+    return positions, positions[np.searchsorted(positions, start[:-1])]
 
 
 def top(values: Array, start: Array) -> Array:

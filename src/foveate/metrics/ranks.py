@@ -1,4 +1,4 @@
-"""Ranks of segments within their bags, with ties averaged and padding left out."""
+"""Ranks of segments within their bags, with ties averaged and padding excluded."""
 
 import numpy as np
 
@@ -18,20 +18,20 @@ def ranks(values: Array, mask: Array | None = None) -> Array:
         >>> ranks(np.array([3.0, 1.0, 3.0]))
         array([2.5, 1. , 2.5])
     """
-    there = np.ones(values.shape, bool) if mask is None else np.broadcast_to(mask, values.shape)
-    shown = np.where(there, values, np.inf)
-    order = np.argsort(shown, -1)
-    ordered = np.take_along_axis(shown, order, -1)
-    place = np.arange(values.shape[-1])
+    exists = np.ones(values.shape, bool) if mask is None else np.broadcast_to(mask, values.shape)
+    masked = np.where(exists, values, np.inf)
+    order = np.argsort(masked, -1)
+    ordered = np.take_along_axis(masked, order, -1)
+    position = np.arange(values.shape[-1])
     new = np.ones(values.shape, bool)
     new[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
     last = np.roll(new, -1, -1)
     last[..., -1] = True
-    first = np.maximum.accumulate(np.where(new, place, 0), -1)
-    end = np.minimum.accumulate(np.where(last, place, place[-1])[..., ::-1], -1)[..., ::-1]
+    first = np.maximum.accumulate(np.where(new, position, 0), -1)
+    end = np.minimum.accumulate(np.where(last, position, position[-1])[..., ::-1], -1)[..., ::-1]
     result = np.empty(values.shape)
     np.put_along_axis(result, order, (first + end) / 2 + 1, -1)
-    return np.where(there, result, 0.0)
+    return np.where(exists, result, 0.0)
 
 
 def spearman(u: Array, v: Array, mask: Array | None = None) -> Array:
@@ -41,15 +41,15 @@ def spearman(u: Array, v: Array, mask: Array | None = None) -> Array:
         >>> float(spearman(np.array([1.0, 2.0, 3.0]), np.array([5.0, 6.0, 9.0])).round(6))
         1.0
     """
-    there = np.ones(u.shape, bool) if mask is None else np.broadcast_to(mask, u.shape)
-    middle = (there.sum(-1, keepdims=True) + 1) / 2
-    a, b = (np.where(there, ranks(x, there) - middle, 0.0) for x in (u, v))
+    exists = np.ones(u.shape, bool) if mask is None else np.broadcast_to(mask, u.shape)
+    middle = (exists.sum(-1, keepdims=True) + 1) / 2
+    a, b = (np.where(exists, ranks(x, exists) - middle, 0.0) for x in (u, v))
     spread = np.sqrt((a * a).sum(-1) * (b * b).sum(-1))
     return np.divide((a * b).sum(-1), spread, out=np.full(spread.shape, np.nan), where=spread > 0)
 
 
 def from_the_top(values: Array, tie: Array, mask: Array | None = None) -> Array:
-    """Places from the highest value to the lowest, ``tie`` deciding between equals; padding last.
+    """Positions from the highest value to the lowest, ties broken by ``tie``; padding last.
 
     Args:
         values: Shape (…, m).
@@ -59,5 +59,5 @@ def from_the_top(values: Array, tie: Array, mask: Array | None = None) -> Array:
     Returns:
         Positions, shape (…, m).
     """
-    there = np.ones(values.shape, bool) if mask is None else np.broadcast_to(mask, values.shape)
-    return np.lexsort((-tie, np.where(there, -values, np.inf)), axis=-1)
+    exists = np.ones(values.shape, bool) if mask is None else np.broadcast_to(mask, values.shape)
+    return np.lexsort((-tie, np.where(exists, -values, np.inf)), axis=-1)

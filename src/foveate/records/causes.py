@@ -64,7 +64,7 @@ class Cause(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """A published number beside a measured one.
+    """A published number and a measured one.
 
     Args:
         table: The table.
@@ -77,7 +77,7 @@ class Comparison(NamedTuple):
         mean: The measured mean.
         seeds: Over how many seeds.
         cause: Why they differ, where that needs a cause.
-        evidence: Stored numbers that show it, in words.
+        evidence: Stored numbers that show it, as text.
     """
 
     table: str
@@ -116,7 +116,7 @@ def compare(
     tables: Mapping[str, PublishedTable],
     causes: Mapping[str, Sequence[Cause]],
 ) -> list[Comparison]:
-    """Every published number beside every measured one, with a cause where they are far apart.
+    """Every published number with every measured one, with a cause where they are far apart.
 
     Args:
         results: Stored results.
@@ -136,7 +136,7 @@ def compare(
             continue
         cause, evidence = None, ""
         if needs_cause(measure, cell["mean"] - published):
-            at = _Place(label, group, setting, name, measure)
+            at = _CellKey(label, group, setting, name, measure)
             cause, evidence = _cause_of(causes.get(table, ()), at, stored)
         rows.append(
             Comparison(
@@ -150,7 +150,7 @@ def compare(
 UNKNOWN = Cause("open", "No measurement yet.", ())
 
 
-class _Place(NamedTuple):
+class _CellKey(NamedTuple):
     """Where in the stored results a number is."""
 
     label: str
@@ -160,7 +160,9 @@ class _Place(NamedTuple):
     measure: str
 
 
-def _cause_of(causes: Sequence[Cause], at: _Place, stored: Mapping[Any, Any]) -> tuple[Cause, str]:
+def _cause_of(
+    causes: Sequence[Cause], at: _CellKey, stored: Mapping[Any, Any]
+) -> tuple[Cause, str]:
     """The first cause that applies, and the stored numbers that show it."""
     for cause in causes:
         if (
@@ -175,13 +177,13 @@ def _cause_of(causes: Sequence[Cause], at: _Place, stored: Mapping[Any, Any]) ->
     return UNKNOWN, ""
 
 
-def _evidence(cause: Cause, at: _Place, stored: Mapping[Any, Any]) -> str:
+def _evidence(cause: Cause, at: _CellKey, stored: Mapping[Any, Any]) -> str:
     """The stored numbers that show a cause, in words."""
     parts = []
     for ref in cause.measured:
-        wanted = ref.measure.format(measure=at.measure.removesuffix(" %")) or at.measure
-        key = (ref.table, ref.label, ref.group or at.group, ref.setting, at.name, wanted)
+        measure = ref.measure.format(measure=at.measure.removesuffix(" %")) or at.measure
+        key = (ref.table, ref.label, ref.group or at.group, ref.setting, at.name, measure)
         if key in stored:
             where = ", ".join(part for part in (ref.group, ref.setting or ref.label) if part)
-            parts.append(f"{wanted} {stored[key]['mean']:.1f}" + (f" ({where})" if where else ""))
+            parts.append(f"{measure} {stored[key]['mean']:.1f}" + (f" ({where})" if where else ""))
     return "; ".join(parts)

@@ -35,6 +35,7 @@ ADVICE = {
     "preparation.safetensors": "'foveate resume' writes it again from the data",
     "gallery.npz": "delete it, and 'foveate resume' writes it again",
     "training_summary.json": "delete it, and 'foveate resume' writes it again from the data",
+    "findings.json": "'foveate resume' writes it again from the records",
     "split.json": "restore it from a copy: nothing else tells test bags from training bags",
     "folds.json": "restore it from a copy: nothing else tells which bags a part was trained on",
     "manifest.json": "restore it from a copy, or, if it was edited on purpose, delete its entry "
@@ -82,10 +83,10 @@ def verify_npz(path: Path, content: bytes) -> None:
     end = content.rfind(END)
     comment = int.from_bytes(content[end + 20 : end + 22], "little")
     if end < 0 or len(content) != end + 22 + comment:
-        raise FoveateError(f"{path} is damaged: it is no NPZ file, or half of one{advice(path)}")
+        raise FoveateError(f"{path} is damaged: it is not a complete NPZ file{advice(path)}")
     if content[-TRAILER:].startswith(COMMENT):
-        whole = content[: -TRAILER - 2] + b"\0\0"
-        if _digest(whole).encode() != content[-64:]:
+        sealed_content = content[: -TRAILER - 2] + b"\0\0"
+        if _digest(sealed_content).encode() != content[-64:]:
             raise _mismatch(path)
 
 
@@ -133,7 +134,7 @@ def _canonical(content: Mapping[str, Any]) -> bytes:
 
 
 def _digest(*parts: bytes | memoryview) -> str:
-    whole = hashlib.sha256()
+    result = hashlib.sha256()
     for part in parts:
-        whole.update(part)
-    return whole.hexdigest()
+        result.update(part)
+    return result.hexdigest()

@@ -155,10 +155,9 @@ def _versions(run: Run) -> list[Symptom]:
 
 
 def _leftovers(run: Run) -> list[Symptom]:
-    left = leftovers(run.path)
-    if not left:
+    abandoned = leftovers(run.path)
+    if not abandoned:
         return []
-    what = (
-        f"{len(left)} temporary files of killed writes, first {left[0].name}: --clean removes them"
-    )
+    first = abandoned[0].name
+    what = f"{len(abandoned)} temporary files of killed writes, first {first}: --clean removes them"
     return [Symptom("note", str(run.path), what)]

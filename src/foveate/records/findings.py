@@ -1,4 +1,4 @@
-"""Findings: what an experiment says of a claim, and the ledger of all claims."""
+"""Findings: results of experiments about claims, and the ledger of all claims."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -16,7 +16,7 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 @dataclass(frozen=True)
 class Finding:
-    """What an experiment says of one claim.
+    """The result of an experiment about one claim.
 
     Args:
         claim: Its key, "vr23:C5".
@@ -106,8 +106,8 @@ class Ledger:
         return {"scale": self.scale, "versions": dict(self.versions), "claims": entries}
 
 
-def effect_words(found: Finding) -> str:
+def effect_words(finding: Finding) -> str:
     """The effect with its interval, in four digits."""
-    if found.low is None or found.high is None:
-        return f"{found.effect:.4g}"
-    return f"{found.effect:.4g} [{found.low:.4g}, {found.high:.4g}]"
+    if finding.low is None or finding.high is None:
+        return f"{finding.effect:.4g}"
+    return f"{finding.effect:.4g} [{finding.low:.4g}, {finding.high:.4g}]"

@@ -74,7 +74,7 @@ class Record:
         return self.values[name][-1]
 
     def save(self, path: Path) -> None:
-        """Write as NPZ, whole or not at all."""
+        """Write as NPZ, atomically."""
         arrays = {"t": self.t, "meta": np.frombuffer(json.dumps(self.meta).encode(), np.uint8)}
         arrays |= {f"values/{name}": value for name, value in self.values.items()}
         arrays |= {f"final/{name}": value for name, value in self.final.items()}
@@ -94,12 +94,12 @@ class Record:
                 part, _, key = name.partition("/")
                 parts[part][key] = value
         except (ValueError, TypeError, KeyError) as error:
-            raise FoveateError(f"{path} is not a whole record: {error}") from None
+            raise FoveateError(f"{path} is not a complete record: {error}") from None
         return cls(t, parts["values"], parts["final"], meta)
 
 
 def save_arrays(path: Path, arrays: Mapping[str, Array]) -> None:
-    """Write named arrays as NPZ with a checksum, whole or not at all."""
+    """Write named arrays as NPZ with a checksum, atomically."""
     buffer = BytesIO()
     np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
     write_atomically(path, seal_npz(buffer.getvalue()))
@@ -111,12 +111,14 @@ def load_arrays(path: Path) -> dict[str, Array]:
         content = path.read_bytes()
         verify_npz(path, content)
         if not zipfile.is_zipfile(BytesIO(content)):
-            raise ValueError("it is no NPZ file, or half of one")
+            raise ValueError("it is not a complete NPZ file")
         with np.load(BytesIO(content), allow_pickle=False) as data:
             return {name: data[name] for name in data.files}
     except FoveateError:
         raise
-    except Exception as error:  # damage shows anywhere: zip, zlib, NumPy's header, a huge shape
+    except (
+        Exception
+    ) as error:  # damage can surface anywhere: zip, zlib, NumPy's header, a huge shape
         message = " ".join(str(error).split())
         raise FoveateError(f"{path} is damaged: {message}{advice(path)}") from None
 
@@ -136,7 +138,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def _umask() -> int:
-    """The permissions that the user withholds from others; reading them means setting them."""
+    """The process's umask; reading it means setting it."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
@@ -148,8 +150,8 @@ UMASK = _umask()  # once, before there are threads that would see it changed
 def write_atomically(path: Path, content: bytes | Callable[[IO[bytes]], object]) -> None:
     """Write a temporary file beside ``path``, then rename it.
 
-    A kill at any moment leaves the old file or the new one, never a part of either. What killed
-    writes of the same path left beside it is removed.
+    A kill at any moment leaves the old file or the new one, never a part of either. Temporary
+    files that killed writes of the same path left are removed.
 
     Args:
         path: The file.
@@ -180,7 +182,7 @@ def write_atomically(path: Path, content: bytes | Callable[[IO[bytes]], object])
         raise
 
 
-META = "meta.json"  # kept as a tensor of bytes, so that one atomic write holds all
+META = "meta.json"  # stored as a tensor of bytes, so that one atomic write covers all
 
 
 def save_checkpoint(path: Path, tensors: "dict[str, Tensor]", meta: dict[str, Any]) -> None:
@@ -189,8 +191,8 @@ def save_checkpoint(path: Path, tensors: "dict[str, Tensor]", meta: dict[str, An
     from safetensors.torch import save
 
     text = torch.frombuffer(bytearray(json.dumps(meta).encode()), dtype=torch.uint8)
-    whole = {k: v.detach().contiguous().clone() for k, v in tensors.items()} | {META: text}
-    write_atomically(path, seal_safetensors(save(whole)))
+    stored = {k: v.detach().contiguous().clone() for k, v in tensors.items()} | {META: text}
+    write_atomically(path, seal_safetensors(save(stored)))
 
 
 def load_checkpoint(path: Path) -> "tuple[dict[str, Tensor], dict[str, Any]]":

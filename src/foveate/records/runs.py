@@ -132,12 +132,12 @@ def cache_directory() -> Path:
 
 
 def create_run(path: Path | None, kind: str, label: str, **entries: Any) -> Run:
-    """A new run directory, which appears whole with its manifest or not at all.
+    """A new run directory with its manifest, created atomically.
 
     Args:
         path: Where; None chooses a free name in :func:`runs_folder`.
-        kind: What sort of run ("race").
-        label: For the name ("digits").
+        kind: Kind of the run ("race").
+        label: Part of the name ("digits").
         entries: Further entries of the manifest.
     """
     manifest = {
@@ -151,10 +151,10 @@ def create_run(path: Path | None, kind: str, label: str, **entries: Any) -> Run:
     }
     target = _free_name(kind, label) if path is None else Path(path)
     try:
-        taken = target.exists() and (not target.is_dir() or any(target.iterdir()))
+        in_use = target.exists() and (not target.is_dir() or any(target.iterdir()))
     except OSError as error:
         raise FoveateError(f"cannot make {str(target)[:80]}…: {error.strerror}") from None
-    if taken:
+    if in_use:
         remedy = "go on with 'foveate resume'" if (target / MANIFEST).exists() else "choose another"
         raise FoveateError(f"{target} is not empty: {remedy}")
     _make(target.parent)
@@ -209,7 +209,7 @@ def open_run(path: Path | str) -> Run:
     except (ValueError, TypeError, OSError, AttributeError) as error:
         raise FoveateError(f"{file} is damaged: {error}{advice(file)}") from None
     if wrong:
-        raise FoveateError(f"{file} is damaged: it lacks a sound {wrong[0]}")
+        raise FoveateError(f"{file} is damaged: its entry '{wrong[0]}' is missing or invalid")
     return Run(folder, manifest)
 
 

@@ -16,6 +16,7 @@ from foveate.jobs.experiment import (
     EXPERIMENTS,
     Records,
     Scale,
+    changed_settings,
     findings_of,
     of_run,
     resume_experiment,
@@ -28,7 +29,7 @@ from foveate.records.published import PublishedTable
 from foveate.records.record import write_atomically
 from foveate.records.runs import Run, open_run, runs_folder
 from foveate.settings import Settings
-from foveate.studies.ledger import folder
+from foveate.studies.ledger import place_of
 from foveate.studies.published import Reproduction
 from foveate.types import PartProgress
 
@@ -158,7 +159,8 @@ def store(result: Result, place: Path) -> Path:
     ending = "" if "cells" in result else "-estimate"
     label = f"-{result['label']}" if result.get("label") else ""
     path = place / f"{result['table']}-{result['scale']}{label}{ending}.json"
-    kept = {k: v for k, v in result.items() if k != "run"}  # a path of this machine
+    # "run" is a path of this machine, "changed" depends on the version that reads the result.
+    kept = {k: v for k, v in result.items() if k not in ("run", "changed")}
     text = _written(kept).encode()
     write_atomically(path, lambda file: file.write(text))
     return path
@@ -178,11 +180,18 @@ def stored_results(place: Path | None = None) -> list[Result]:
         raise FoveateError(f"there is no folder of results at {source}")
     files = sorted((path for path in source.iterdir()), key=lambda path: path.name)
     return [
-        _whole(path.read_text("utf-8"), str(path))
+        _with_changes(_whole(path.read_text("utf-8"), str(path)))
         for table in published_tables()
         for path in files
         if path.name.startswith(f"{table}-") and path.name.endswith(".json")
     ]
+
+
+def _with_changes(result: Result) -> Result:
+    """A stored result and, as "changed", the settings in which it differs from its scale today."""
+    config = result.get("manifest", {}).get("config", {})
+    known = "experiment" in config
+    return {**result, "changed": changed_settings(config)} if known else result
 
 
 def _whole(text: str, path: str) -> Result:
@@ -223,14 +232,9 @@ def _parts(table: str, settings: Settings) -> list[str]:
 
 def _place(table: str, scale: str, settings: Settings, whole: bool) -> Path:
     """Where a run with these settings is, or will be; one of other settings is left as it is."""
-    text = json.dumps(settings.model_dump(), sort_keys=True)
     if whole:
-        place = folder(scale) / table
-        if not (place / "manifest.json").exists():
-            return place
-        settings = open_run(place).manifest["config"]["settings"]
-        if json.dumps(settings, sort_keys=True) == text:
-            return place
+        return place_of(table, scale)
+    text = json.dumps(settings.model_dump(), sort_keys=True)
     key = hashlib.sha256(text.encode()).hexdigest()[:8]
     return runs_folder() / f"reproduce-{scale}" / f"{table}-{key}"
 

@@ -15,7 +15,9 @@ from foveate.records.record import Record
 from foveate.training.loop import Training, fit
 from foveate.training.plan import Plan
 
-__all__ = ["Trial", "run_trial", "seconds_of", "seconds_of_all"]
+__all__ = ["Trial", "choose_rate", "run_trial", "seconds_of", "seconds_of_all"]
+
+HELD_OUT = 0.2  # share of the training bags on which a rate is chosen
 
 
 @dataclass(frozen=True)
@@ -28,8 +30,9 @@ class Trial:
         rule: How it is trained and read.
         seeds: How many.
         plan: Epochs, batches and rates.
-        notes: From nothing to what is odd in the data, by name.
-        said: What its record says of itself besides.
+        notes: Returns what is irregular in the data, in words.
+        rates: Learning rates to choose from, see :func:`choose_rate`; the plan's own if empty.
+        meta: Further entries of its record's ``meta``.
     """
 
     bags: Callable[[Split, int], Bag]
@@ -38,31 +41,63 @@ class Trial:
     seeds: int
     plan: Plan
     notes: Callable[[], tuple[str, ...]] = tuple
-    said: Mapping[str, str] = field(default_factory=dict)
+    rates: tuple[float, ...] = ()
+    meta: Mapping[str, str] = field(default_factory=dict)
 
 
 def run_trial(trial: Trial, checkpoint: Path, tell: Callable[[int, int], None]) -> Record:
-    """Train all seeds of a trial; its record carries the notes on the data."""
+    """Train all seeds of a trial; its record has the notes on the data and the chosen rate."""
     seeds = range(trial.seeds)
     train, test = ([trial.bags(split, seed) for seed in seeds] for split in ("train", "test"))
+    meta = {"n": len(train[0]), "m": train[0].m, "notes": list(trial.notes())}
+    plan = trial.plan
+    if trial.rates:
+        lr, accuracy = choose_rate(trial, train[0], checkpoint.with_name("rates.npz"))
+        plan = plan.model_copy(update={"lr": lr})
+        meta |= {"rate": lr, "rates": dict(zip(map(str, trial.rates), accuracy, strict=True))}
     record = fit(
         lambda: trial.build(train[0]),
         train,
         test,
         trial.rule,
         seeds=seeds,
-        plan=trial.plan,
+        plan=plan,
         checkpoint=checkpoint,
         report=tell,
     )
-    meta = {"n": len(train[0]), "m": train[0].m, "notes": list(trial.notes())}
-    return replace(record, meta={**record.meta, **meta, **trial.said})
+    return replace(record, meta={**record.meta, **meta, **trial.meta})
+
+
+def choose_rate(trial: Trial, train: Bag, checkpoint: Path) -> tuple[float, list[float]]:
+    """The learning rate with the highest accuracy on held-out training bags, and all accuracies.
+
+    One model per rate is trained on the first four fifths of the training bags of the first seed
+    and read on the rest; test bags are not used. Of equal accuracies the larger rate wins.
+
+    Args:
+        trial: What is trained, with its ``rates``.
+        train: Training bags of the first seed.
+        checkpoint: Where an interrupted choice resumes.
+    """
+    kept = len(train) - max(1, round(HELD_OUT * len(train)))
+    record = fit(
+        lambda: trial.build(train),
+        train.take(slice(0, kept)),
+        train.take(slice(kept, len(train))),
+        trial.rule,
+        seeds=[0] * len(trial.rates),
+        plan=trial.plan.model_copy(update={"lr": trial.rates, "every": trial.plan.epochs}),
+        checkpoint=checkpoint,
+    )
+    accuracy = record.last("accuracy").tolist()
+    best = max(zip(accuracy, trial.rates, strict=True))
+    return best[1], accuracy
 
 
 def seconds_of(trial: Trial) -> float:
     """Seconds that all seeds of a trial would take on this machine, from one step of each phase.
 
-    Measuring on held-out bags is left out.
+    Evaluation on held-out bags is left out; a choice among rates counts as one seed a rate.
     """
     train = trial.bags("train", 0)
     epochs = trial.plan.epochs
@@ -70,7 +105,7 @@ def seconds_of(trial: Trial) -> float:
     steps = math.ceil(len(train) / trial.plan.batch)
     some = train.take(slice(0, trial.plan.batch))
     each = sum(count * _step(trial, some, phase) for phase, count in phases.items())
-    return trial.seeds * steps * each
+    return (trial.seeds + (1 - HELD_OUT) * len(trial.rates)) * steps * each
 
 
 def seconds_of_all(

@@ -1,8 +1,8 @@
 """The state of a stacked training, an epoch at a time."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from math import prod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,15 +11,13 @@ from torch import Tensor
 
 from foveate.attention.paradigms import Paradigm, Progress
 from foveate.bags.bag import Bag
-from foveate.bags.segments import group_by_length
-from foveate.models.focus import AttentionModel
+from foveate.randomness import generator
 from foveate.records.record import Record
-from foveate.training.closed import ClosedGradients, flush_denormals
+from foveate.training.closed import flush_denormals
 from foveate.training.early_stopping import EarlyStopping
 from foveate.training.epoch_inputs import (
     EpochInputs,
     Group,
-    gather_bags,
     grouped,
     member_progress,
     per_member,
@@ -30,11 +28,10 @@ from foveate.training.evaluation import Reading, measure, read_stack
 from foveate.training.memory import limit_memory
 from foveate.training.optimisers import Settings, StackedOptimizer
 from foveate.training.plan import Plan
-from foveate.training.stack import Batch, Build, MemberBags, Stack
+from foveate.training.stack import Build, MemberBags, Stack
+from foveate.training.step_gradients import StepGradients
 
 __all__ = ["Probe", "Training"]
-
-LARGE_BAG = 2**17  # numbers of a bag from which on copying it takes longer than a step's overhead
 
 Probe = Callable[["Training"], Mapping[str, np.ndarray]]
 """From a training to further quantities by name, each with one row per member, (S, …)."""
@@ -68,7 +65,7 @@ class Training:
         )
         at_once = plan.batch if self.part is None else max(1, self.part // self.train.m)
         self._prepare = EpochInputs(self.stack, self.train, self.rows, self.seeds, at_once)
-        self.closed = ClosedGradients(self.stack)
+        self.gradients = StepGradients(self.stack, self.train, self.rows, self.part)
         lr = torch.tensor(per_member(plan.lr, size), dtype=dtype)
         settings = Settings(plan.momentum, plan.weight_decay)
         self.optimizer = StackedOptimizer(plan.optimizer, lr, self.stack.flat.shape[1], settings)
@@ -114,102 +111,43 @@ class Training:
         """The steps of an epoch; returns the losses of members, summed over bags, shape (S,)."""
         total = torch.zeros(len(self.seeds), dtype=self.stack.dtype)
         phase = groups[0].phase
-        together = len(groups[0].members) == len(self.seeds) and self.part is None
-        if together and aux[0] is None and self._closed(phase) and not self._bag_by_bag(phase):
+        together = len(groups[0].members) == len(self.seeds)
+        if together and aux[0] is None and self.gradients.in_windows(phase):
             windows = self.train.windows(self.rows.gather(1, order), self.plan.batch)
-            for grad in self.closed.steps(phase, windows, total):
+            for grad in self.gradients.closed.steps(phase, windows, total):
                 self.optimizer.step(self.stack.flat, grad)
             return total
-        for positions in order.split(self.plan.batch, 1):
-            total.add_(self._step(positions, groups, aux), alpha=positions.shape[1])
+        for step, positions in enumerate(order.split(self.plan.batch, 1)):
+            with self._dropout_numbers(step):
+                total.add_(self._step(positions, groups, aux), alpha=positions.shape[1])
         return total
+
+    @contextmanager
+    def _dropout_numbers(self, step: int) -> Iterator[None]:
+        """Random numbers for the dropout of a step, drawn by seeds, epoch and step alone."""
+        if not self.stack.draws:
+            yield
+            return
+        with torch.random.fork_rng(devices=[]):
+            stream = generator("dropout", *self.seeds, self.epoch, step)
+            torch.manual_seed(stream.initial_seed())
+            yield
 
     def _step(self, positions: Tensor, groups: list[Group], aux: list[Tensor | None]) -> Tensor:
         """One gradient step of all active members; returns their mean losses, shape (S,)."""
         if len(groups[0].members) == len(self.seeds):  # the common case, without copies
-            losses, grad = self._gradients(groups[0].phase, positions, aux[0])
+            losses, grad = self.gradients(groups[0].phase, positions, aux[0])
             self.optimizer.step(self.stack.flat, grad)
             return losses
         losses = torch.zeros(len(self.seeds), dtype=self.stack.dtype)
         grad = torch.zeros_like(self.stack.flat)
         for (phase, members), asked in zip(groups, aux, strict=True):
-            losses[members], grad[members] = self._gradients(
+            losses[members], grad[members] = self.gradients(
                 phase, positions[members], asked, members
             )
         active = None if bool(self.active.all()) else self.active.nonzero()[:, 0]
         self.optimizer.step(self.stack.flat, grad, active)
         return losses
-
-    def _gradients(
-        self, phase: Paradigm, positions: Tensor, aux: Tensor | None, members: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        """Mean loss and gradient of some members on the bags at positions in the epoch (S', B).
-
-        A large step, which members compute one by one, is the weighted mean of its parts.
-        """
-        who = torch.arange(len(self.seeds)) if members is None else members
-        if self._bag_by_bag(phase):
-            return self._sum_of_bags(phase, positions, aux, who)
-        if self.part is None:
-            return self._at_once(phase, positions, aux, members)
-        lengths = self.train.lengths(self.rows[who].gather(1, positions), who)[0]
-        losses = torch.zeros(1, dtype=self.stack.dtype)
-        grad = torch.zeros(1, self.stack.flat.shape[1], dtype=self.stack.dtype)
-        for some in group_by_length(lengths, self.part):
-            part = self._at_once(phase, positions[:, some], aux, members)
-            losses.add_(part[0], alpha=len(some) / len(lengths))
-            grad.add_(part[1], alpha=len(some) / len(lengths))
-        return losses, grad
-
-    def _closed(self, phase: Paradigm) -> bool:
-        return self.closed.supports(phase, self.train)
-
-    def _bag_by_bag(self, phase: Paradigm) -> bool:
-        """Whether bags are so large that each is computed alone, in place, without a copy."""
-        numbers = self.train.m * prod(self.train.segment_shape)
-        return numbers >= LARGE_BAG and self._closed(phase) and not self.train.repeats(1)
-
-    def _sum_of_bags(
-        self, phase: Paradigm, positions: Tensor, aux: Tensor | None, who: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """Mean loss and gradient of members, one bag after another."""
-        losses = torch.zeros(len(who), dtype=self.stack.dtype)
-        grad = torch.zeros(len(who), self.stack.flat.shape[1], dtype=self.stack.dtype)
-        for i, member in enumerate(who.tolist()):
-            asked = None if aux is None else aux[i : i + 1]
-            windows = (
-                self._batch(phase, position[:, None], asked, who[i : i + 1]).map(_one_step)
-                for position in positions[i : i + 1].unbind(1)
-            )
-            own, these = losses[i : i + 1], slice(member, member + 1)
-            for part in self.closed.steps(phase, windows, own, these):
-                grad[i : i + 1].add_(part)
-        return losses.div_(positions.shape[1]), grad.div_(positions.shape[1])
-
-    def _at_once(
-        self, phase: Paradigm, positions: Tensor, aux: Tensor | None, members: Tensor | None
-    ) -> tuple[Tensor, Tensor]:
-        """Mean loss and gradient by closed formulas where they exist, else by autograd."""
-        batch = self._batch(phase, positions, aux, members)
-        if self._closed(phase):
-            return self.closed.gradients(phase, batch, members)
-        return self.stack.gradients(_mean_loss, batch, phase, members=members)
-
-    def _batch(
-        self, phase: Paradigm, positions: Tensor, aux: Tensor | None, members: Tensor | None
-    ) -> Batch:
-        batch = self.train.batch(
-            (self.rows if members is None else self.rows[members]).gather(1, positions),
-            members,
-            None if aux is None else gather_bags(aux, positions),
-            whole=not self.stack.mixes_rows,
-            with_z=self.stack.model.needs_z or phase.needs_z,
-            trim=not phase.whole_bag,
-            reuse=True,
-        )
-        if phase.recalls and batch.aux is not None and batch.mask is not None:
-            batch = batch._replace(aux=batch.aux[..., : batch.mask.shape[-1]])
-        return batch
 
     def _progress(self, epoch: int) -> list[tuple[Paradigm, Progress]]:
         """The paradigm and the progress of each member at the start of an epoch."""
@@ -263,8 +201,9 @@ class Training:
     def _validation_loss(self) -> Tensor:
         loss = torch.full((len(self.seeds),), torch.inf, dtype=self.stack.dtype)
         for phase, members in self._groups(self.readings(), self.active):
-            part = read_stack(self.stack, self.train, phase, members, self.held_out[members])
-            loss[members] = part.loss.mean(1)
+            rows = self.held_out[members]
+            part = read_stack(self.stack, self.train, phase, members, rows)
+            loss[members] = self.train.mean(part.loss, rows, members)
         return loss
 
     def _measure(self) -> None:
@@ -335,17 +274,6 @@ class Training:
         self.losses, self.times = list(tensors["losses"]), tensors["times"].tolist()
         self.epoch, self.cpu_seconds = meta["epoch"], meta["cpu_seconds"]
         self._read = None
-
-
-def _mean_loss(model: AttentionModel, batch: Batch, phase: Paradigm) -> Tensor:
-    focus = model.attend(batch.x, batch.mask, batch.z)
-    loss = phase.loss(focus.alpha, focus.h, model.g, batch.y, batch.aux)
-    return (loss + phase.relevance_loss(focus.alpha, batch.z) if phase.needs_z else loss).mean()
-
-
-def _one_step(values: Tensor) -> Tensor:
-    """Values of a batch with a leading axis of one step."""
-    return values.unsqueeze(0)
 
 
 def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

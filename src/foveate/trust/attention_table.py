@@ -94,13 +94,24 @@ class _Cells(NamedTuple):
 def read_attention(
     path: Path, ids: Sequence[str], bag: Bag, classes: Sequence[str]
 ) -> AttentionTable:
-    """Attention from a file, for bags with names.
+    r"""Attention from a file, for bags with names.
 
     Args:
         path: CSV, TSV, JSON lines, Parquet or NPZ; see the module.
         ids: Names of the bags.
         bag: The bags.
         classes: Names of the classes.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> text = "bag,segment,attention\na,0,0.25\na,1,0.75\nb,0,0.5\nb,1,0.5\n"
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "attention.csv"
+        ...     _ = path.write_text(text)
+        ...     bag = Bag(torch.zeros(2, 2, 3), torch.tensor([0, 1]))
+        ...     table = read_attention(path, ["a", "b"], bag, ["no", "yes"])
+        >>> table.alpha.tolist()
+        [[0.25, 0.75], [0.5, 0.5]]
     """
     cells = _npz(path) if path.suffix == ".npz" else _table(path, classes)
     rows_of, places = _where_rows_go(cells, ids, bag)

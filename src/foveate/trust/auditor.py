@@ -11,7 +11,7 @@ that the bag has some. The estimated FT of any model is the mean of a at its top
 derives this: docs/guide/auditor.md.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,12 +20,22 @@ import torch
 from foveate.bags.bag import Bag
 from foveate.errors import FoveateError
 from foveate.randomness import generator
-from foveate.trust.density_ratio import Rows, folds_of, log_ratios, rows_of
+from foveate.trust.density_ratio import (
+    Rows,
+    enough_folds,
+    folds_of,
+    label_log_ratios,
+    log_ratios,
+    projection,
+    rows_of,
+)
 from foveate.trust.segment_evidence import masks
 from foveate.types import Array
 
 __all__ = ["Audit", "audit", "explain_away", "posterior"]
 
+PROPENSITY = 1.0  # inverse strength of the penalty on the model of the class given other labels
+WEIGHT = 10.0  # largest weight of a bag by its other labels, and one over the smallest
 AUDITED = 60_000  # segments that are scored, at most; beyond, some of the bags are drawn
 
 
@@ -42,12 +52,14 @@ class Audit:
         shift: Median r in the class's own bags: 1 without confounding, shape (C,).
         least: The tenth percentile of r in the class's own bags, shape (C,).
         e: Probability of being evidence of the bag's own class, shape (K, k, m).
-        opinions: The same by each classifier alone, shape (V, K, k, m).
+        opinions: The same by each classifier alone, and with other labels explained away where they
+            are known, shape (V, K, k, m).
         bag_accuracy: Out-of-fold accuracy of labels read from single segments, shape (C,).
         group_drop: How much balanced accuracy of labels falls when whole groups are held out; None
             where there are no groups.
         segments: How many segments the bags have in all, audited or not.
         bags: Bags that the auditor learnt from, by class, shape (C,).
+        matched: Whether bags were weighted by their other labels.
     """
 
     picked: Array
@@ -63,6 +75,7 @@ class Audit:
     group_drop: float | None
     segments: int
     bags: Array
+    matched: bool = False
 
     @property
     def cover(self) -> Array:
@@ -126,8 +139,9 @@ def audit(
     Args:
         bags: One set of bags, or several that are drawn alike.
         classes: Number of classes C.
-        labels: Labels known of the bags beside their class, boolean (n, L); segments that speak
-            for one of them are explained away. For one set of bags.
+        labels: Labels known of the bags beside their class, boolean (n, L). Bags are weighted so
+            that these are equally frequent in all classes; a further opinion explains segments
+            away that tell one of them. For one set of bags.
         more: Further labelled bags to learn from, such as those that models were trained on.
         more_labels: The other labels of those, boolean (n', L).
         classifiers: Names in :data:`~foveate.trust.density_ratio.CLASSIFIERS`.
@@ -139,9 +153,14 @@ def audit(
     sets = [bag.take(torch.from_numpy(picked)) for bag in bags]
     there, y = masks(sets), np.stack([bag.y.numpy() for bag in sets])
     rows = _together([rows_of(bag) for bag in sets], len(picked))
+    project = projection(rows.x)
+    rows = rows._replace(x=project(rows.x))
     flat, group = y.ravel(), _groups(sets)
-    extra = None if more is None else (rows_of(more), more.y.numpy())
-    fold = folds_of(flat, group)
+    extra = None if more is None else (_some_rows(more, project), more.y.numpy())
+    total = len(rows.x) + (0 if extra is None else len(extra[0].x))
+    fold = folds_of(flat, group, enough_folds(total))
+    if labels is not None:
+        rows, extra = _matched(rows, flat, labels[picked], extra, more_labels)
     opinions = [
         log_ratios(rows, flat, classes, fold=fold, more=extra, classifier=name)
         for name in (classifiers if not rows.words else classifiers[:1])
@@ -151,9 +170,10 @@ def audit(
     kappa, shift, least = _background(log_r, own, classes)
     grid = _Grid(there)
     e = posterior(log_r, kappa)[np.arange(len(own)), own]
+    alone = [_alone(part, own, classes) for part in opinions]
     if labels is not None:
         others = None if extra is None or more_labels is None else (extra[0], more_labels)
-        e = _beside(labels[picked], e, rows, fold, others)
+        alone.append(_beside(labels[picked], e, rows, fold, others))
     accuracy = _bag_accuracy(log_r, rows.bag, flat, classes, fold)
     return Audit(
         picked=picked,
@@ -164,12 +184,13 @@ def audit(
         shift=shift,
         least=least,
         e=grid.fill(e),
-        opinions=np.stack([grid.fill(_alone(part, own, classes)) for part in opinions]),
+        opinions=np.stack([grid.fill(part) for part in alone]),
         bag_accuracy=accuracy,
         group_drop=None if group is None else _group_drop(rows, flat, classes, extra, accuracy),
         segments=segments,
         bags=np.bincount(flat, minlength=classes)
         + (0 if extra is None else np.bincount(extra[1], minlength=classes)),
+        matched=labels is not None,
     )
 
 
@@ -212,18 +233,48 @@ def _odds(e: Array) -> Array:
     return e / np.maximum(1 - e, 1e-9)
 
 
+def _matched(
+    rows: Rows,
+    y: Array,
+    labels: Array,
+    more: tuple[Rows, Array] | None,
+    more_labels: Array | None,
+) -> tuple[Rows, tuple[Rows, Array] | None]:
+    r"""Rows weighted so that bags of all classes have their other labels equally often.
+
+    A bag of class y with other labels l gets the weight :math:`p(y) / p(y \mid l)` (inverse
+    propensity), by logistic regression. What a class shares with a label that accompanies it then
+    no longer tells the class. Weights are bounded, since few bags have rare pairs of labels.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    both = more is not None and more_labels is not None
+    have = np.concatenate([labels, more_labels]) if both and more_labels is not None else labels
+    own = np.concatenate([y, more[1]]) if both and more is not None else y
+    if len(np.unique(own)) < 2:
+        return rows, more
+    model = LogisticRegression(C=PROPENSITY).fit(have.astype(float), own)
+    column = np.searchsorted(model.classes_, own)
+    p = model.predict_proba(have.astype(float))[np.arange(len(own)), column]
+    share = np.bincount(column)[column] / len(own)
+    weight = np.clip(share / p, 1 / WEIGHT, WEIGHT)
+    first = rows._replace(weight=rows.weight * weight[: len(y)][rows.bag])
+    if not both or more is None:
+        return first, more
+    other = more[0]._replace(weight=more[0].weight * weight[len(y) :][more[0].bag])
+    return first, (other, more[1])
+
+
 def _beside(
     labels: Array, e: Array, rows: Rows, fold: Array, more: tuple[Rows, Array] | None
 ) -> Array:
     """Evidence of the bags' classes with their other labels explained away, shape (N,)."""
-    others = np.zeros((len(e), labels.shape[1]))
-    for k in range(labels.shape[1]):
-        extra = None if more is None else (more[0], more[1][:, k].astype(int))
-        label = labels[:, k].astype(int)
-        log_r = log_ratios(rows, label, 2, fold=fold, more=extra, classifier="forest")
-        has = labels[rows.bag, k]
-        kappa = _background(log_r, has.astype(int), 2)[0][1]
-        others[:, k] = np.where(has, posterior(log_r[:, 1], kappa), 0.0)
+    log_r = label_log_ratios(rows, labels, fold=fold, more=more)
+    has = labels[rows.bag]
+    others = np.zeros(has.shape)
+    for k in range(has.shape[1]):
+        kappa = max(1.0, float(np.exp(np.median(log_r[has[:, k], k])))) if has[:, k].any() else 1.0
+        others[:, k] = np.where(has[:, k], posterior(log_r[:, k], kappa), 0.0)
     return explain_away(e, others)
 
 
@@ -268,6 +319,13 @@ def _picked(bags: Sequence[Bag]) -> Array:
     size = max(2, int(n * AUDITED / total))
     drawn = torch.randperm(n, generator=generator("auditor", "bags"))[:size]
     return np.sort(drawn.numpy())
+
+
+def _some_rows(more: Bag, project: Callable[[Array], Array]) -> Rows:
+    """Rows of bags that are learnt from only; of many, those of some bags, drawn at random."""
+    picked = _picked([more])
+    rows = rows_of(more.take(torch.from_numpy(picked)))
+    return Rows(project(rows.x), picked[rows.bag], rows.weight)
 
 
 def _together(parts: Sequence[Rows], bags: int) -> Rows:

@@ -16,10 +16,11 @@ from torch import Tensor, nn
 from foveate.errors import FoveateError
 from foveate.trust.forcing import PoolingRecorder, has_pooling
 
-__all__ = ["Adjacency", "Call", "chain", "complete", "how_to_call"]
+__all__ = ["Adjacency", "Call", "chain", "complete", "how_to_call", "tensors_in"]
 
 Adjacency = Callable[[Tensor, Tensor], Tensor]
-"""From segments (B, m, …) and mask (B, m) to the links between segments, shape (B, m, m)."""
+"""From segments (B, m, …) and mask (B, m) to the links between segments, shape (B, m, m), or to
+their places, shape (B, m, 2)."""
 
 MASKS = {"mask": True, "attn_mask": True, "attention_mask": True}
 PADDINGS = {"key_padding_mask": False, "padding_mask": False, "src_key_padding_mask": False}
@@ -27,7 +28,9 @@ FLAGS = (
     "return_att", "return_attention", "return_attn", "return_attention_weights", "need_weights",
     "output_attentions", "return_weights", "return_inst_cam", "return_inst_pred", "return_cam",
 )  # fmt: skip
-LOGIT_NAMES = ("logits", "logit", "y_pred", "bag_logits", "output", "prob", "y_prob")
+LOGIT_NAMES = (
+    "logits", "logit", "y_pred", "bag_logits", "output", "prob", "y_prob", "probabilities",
+)  # fmt: skip
 ATTENTION_NAMES = ("attention", "attn", "att", "alpha", "scores", "weights", "a", "a_raw")
 LENGTHS = (5, 7)  # of the bags on which outputs are recognised
 
@@ -58,7 +61,8 @@ class Call:
         model: The model.
         mask: Name of its mask argument and whether True means that a segment exists.
         arguments: Further keywords.
-        adjacency: Links between segments, where the model takes ``adj``.
+        extra: By argument, further inputs computed from segments and mask: ``adj``, the links
+            between segments, and ``coords``, their places.
         single: Whether it reads one bag (m, …) at a time.
         answer: Which output holds the answers.
         attention: Which output holds attention; None if ``nn.MultiheadAttention`` computes it.
@@ -68,7 +72,7 @@ class Call:
     model: Callable[..., Any]
     mask: tuple[str, bool] | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict)
-    adjacency: Adjacency | None = None
+    extra: Mapping[str, Adjacency] = field(default_factory=dict)
     single: bool = False
     answer: int = 0
     attention: int | None = 1
@@ -120,24 +124,29 @@ class Call:
         self, keywords: dict[str, Any], x: Tensor, mask: Tensor
     ) -> tuple[list[tuple[str, Tensor]], Tensor | None]:
         """All tensors that the model returns, by name, and attention of a pooling layer."""
-        if self.adjacency is not None:
-            keywords = {**keywords, "adj": self.adjacency(x, mask)}
+        keywords = keywords | {name: make(x, mask) for name, make in self.extra.items()}
         segments = x[0] if self.single else x
         with torch.enable_grad() if "return_cam" in self.arguments else torch.no_grad():
             if self.attention is not None:
-                return _flat(self.model(segments, **keywords, **self.arguments)), None
+                return tensors_in(self.model(segments, **keywords, **self.arguments)), None
             with PoolingRecorder() as recorder:
                 result = self.model(segments, **keywords, **self.arguments)
-        return _flat(result), recorder.alpha
+        return tensors_in(result), recorder.alpha
 
 
-def how_to_call(model: Callable[..., Any], x: Tensor, adjacency: Adjacency | None = None) -> Call:
+def how_to_call(
+    model: Callable[..., Any],
+    x: Tensor,
+    adjacency: Adjacency | None = None,
+    places: Adjacency | None = None,
+) -> Call:
     """How a model is called, from its signature and a few trial runs.
 
     Args:
         model: A module, or a function.
         x: Some segments, shape (B, m, …), for the trial runs.
         adjacency: Links between segments, for models that take ``adj``.
+        places: Places of segments, for models that take ``coords``.
     """
     forward = model.forward if isinstance(model, nn.Module) else model
     names = list(inspect.signature(forward).parameters)
@@ -149,7 +158,13 @@ def how_to_call(model: Callable[..., Any], x: Tensor, adjacency: Adjacency | Non
             f"{_name(model)} reads a graph: give adjacency=, a function from segments and mask to "
             "links (B, m, m); foveate.trust.calling has chain and complete"
         )
-    call = Call(model, mask, {flag: True} if flag else {}, adjacency if "adj" in names else None)
+    if "coords" in names and places is None:
+        raise FoveateError(
+            f"{_name(model)} reads coordinates: give places=, a function from segments and mask to "
+            "places (B, m, 2)"
+        )
+    extra = {k: f for k, f in (("adj", adjacency), ("coords", places)) if f and k in names}
+    call = Call(model, mask, {flag: True} if flag else {}, extra)
     trials = [call, replace(call, single=True, mask=None)]
     problems = []
     for trial in trials:
@@ -187,12 +202,25 @@ def _recognised(call: Call, x: Tensor) -> Call:
         )
     attention = _preferred(grows, names, ATTENTION_NAMES)
     if attention is None and (not pooling or pooled is None or pooled.shape[-1] != LENGTHS[1]):
-        raise FoveateError(
-            f"{_name(call.model)} returns no attention: a tensor with one number for each segment "
-            f"is needed, beside the answers of shape {shapes[0][answer]}"
-        )
+        raise _no_attention(call, shapes, answer)
     axis = -1 if attention is None else _axis(shapes[0][attention], shapes[1][attention])
     return replace(call, answer=answer, attention=attention, axis=axis)
+
+
+def _no_attention(call: Call, shapes: list[list[tuple[int, ...]]], answer: int) -> FoveateError:
+    """The sentence for a model without attention, or with attention of another length."""
+    name = _name(call.model)
+    for short, long in zip(*shapes, strict=True):
+        grown = [(s, t) for s, t in zip(short, long, strict=False) if s != t]
+        if len(grown) == 1 and grown[0][1] - grown[0][0] == LENGTHS[1] - LENGTHS[0]:
+            return FoveateError(
+                f"{name} returns {grown[0][0]} numbers for a bag of {LENGTHS[0]} segments: "
+                "attention must have one for each segment (leave class tokens out)"
+            )
+    return FoveateError(
+        f"{name} returns no attention: a tensor with one number for each segment is needed, "
+        f"beside the answers of shape {shapes[0][answer]}"
+    )
 
 
 def _axis(short: tuple[int, ...], long: tuple[int, ...]) -> int:
@@ -249,14 +277,14 @@ def _rows(value: Tensor, n: int, axis: int) -> Tensor:
     return last.reshape(n, -1, last.shape[-1])
 
 
-def _flat(result: Any, name: str = "") -> list[tuple[str, Tensor]]:
+def tensors_in(result: Any, name: str = "") -> list[tuple[str, Tensor]]:
     """All tensors of nested tuples and dicts, with the names that dicts give."""
     if isinstance(result, Tensor):
         return [(name, result)]
     if isinstance(result, Mapping):
-        return [pair for key, value in result.items() for pair in _flat(value, str(key))]
+        return [pair for key, value in result.items() for pair in tensors_in(value, str(key))]
     if isinstance(result, tuple | list):
-        return [pair for value in result for pair in _flat(value, name)]
+        return [pair for value in result for pair in tensors_in(value, name)]
     return []
 
 

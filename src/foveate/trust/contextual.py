@@ -19,6 +19,10 @@ __all__ = ["Context", "context_of"]
 SCORES_BAGS = 16  # read twice to compare scores
 ANSWER_BAGS = 64  # read to compare answers of single segments
 CHANGE = 1e-3  # of scores, relative, and of probabilities
+UNTESTED = (
+    "Whether segments see each other before attention could not be tested, since attention cannot "
+    "be set from outside."
+)
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,9 @@ class Context:
 
     @property
     def sentence(self) -> str:
-        """What was found, for a contextual model."""
+        """What was found, for a contextual model or one that could not be tested, else empty."""
+        if not self.contextual:
+            return UNTESTED if self.answers is None else ""
         text = (
             "Segments see each other before attention, so that the top segment may stand for others"
         )
@@ -65,6 +71,8 @@ def context_of(subject: Subject, bag: Bag) -> Context:
         subject: The models.
         bag: Bags that they read, of one set.
     """
+    if subject.context_free:
+        return Context(False, False, float("nan"), float("nan"))
     few = bag.take(slice(0, ANSWER_BAGS))
     readers = subject.taken(np.arange(len(few)))
     place = _random_segment(few)

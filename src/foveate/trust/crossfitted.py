@@ -30,6 +30,7 @@ class CrossFitted(Subject):
             raise FoveateError("the folds must name every bag exactly once")
         self.folds = [(subject, np.asarray(part)) for subject, part in folds]
         self.size = sizes.pop()
+        self.context_free = all(subject.context_free for subject, _ in folds)
         self.fold = np.empty(len(rows), int)
         for k, (_, part) in enumerate(self.folds):
             self.fold[part] = k
@@ -46,6 +47,14 @@ class CrossFitted(Subject):
         ]
         order = np.argsort(np.concatenate([rows for _, rows in self._rows(bags)]))
         return np.concatenate(parts, 2)[:, :, order]
+
+    def forced(self, bag: Bag, place: Array) -> Array:
+        parts = [
+            subject.forced(bag.take(torch.from_numpy(rows)), place[rows])
+            for subject, rows in self._rows([bag])
+        ]
+        order = np.argsort(np.concatenate([rows for _, rows in self.folds]))
+        return np.concatenate(parts, 1)[:, order]
 
     def taken(self, rows: Array) -> "CrossFitted":
         """The models for some of the bags, in the order of ``rows``."""

@@ -21,10 +21,12 @@ from foveate.bags.bag import Bag
 from foveate.randomness import generator
 from foveate.types import Array
 
-__all__ = ["CLASSIFIERS", "Rows", "folds_of", "log_ratios", "rows_of"]
+__all__ = ["CLASSIFIERS", "Rows", "enough_folds", "folds_of", "label_log_ratios",
+           "log_ratios", "projection", "rows_of"]  # fmt: skip
 
 FOLDS = 3
 TRAIN_ROWS = 20_000  # segments that one classifier is trained on, at most
+BINS = 64  # quantile bins of a feature for boosting
 COMPONENTS = 48  # segments with more than twice as many numbers are projected to so many
 SMALLEST = 1e-3  # of a calibrated probability: bounds r from both sides
 
@@ -84,6 +86,16 @@ def folds_of(y: Array, group: Array | None, folds: int = FOLDS) -> Array:
     return fold
 
 
+def enough_folds(rows: int) -> int:
+    """How many folds are worth their time: two where half of the rows fill a training sample.
+
+    Example:
+        >>> enough_folds(1000), enough_folds(50_000)
+        (3, 2)
+    """
+    return 2 if rows >= 2 * TRAIN_ROWS else FOLDS
+
+
 def log_ratios(
     rows: Rows,
     y: Array,
@@ -106,7 +118,7 @@ def log_ratios(
     raw = np.zeros((len(rows.x), classes))
     y_rows = y[rows.bag]
     make = _count_words if rows.words else CLASSIFIERS[classifier]
-    prepare = (lambda x: x) if rows.words else _projection(rows.x)
+    prepare = _codes(rows.x) if make is _boosting else _unchanged
     x = prepare(rows.x)
     other = None if more is None else (prepare(more[0].x), more[1][more[0].bag], more[0].weight)
     for k in np.unique(fold):
@@ -119,15 +131,75 @@ def log_ratios(
     )
 
 
+def label_log_ratios(
+    rows: Rows, labels: Array, *, fold: Array, more: tuple[Rows, Array] | None = None
+) -> Array:
+    """Out-of-fold log r of every row and label of its bag, shape (N, L); one forest for all labels.
+
+    Args:
+        rows: Segments of the bags that are scored.
+        labels: Which labels their bags have, boolean (n, L).
+        fold: Fold of each bag, shape (n,).
+        more: Segments and labels of other bags, which train all forests and are not scored.
+    """
+    from sklearn.ensemble import ExtraTreesClassifier
+
+    raw = np.zeros((len(rows.x), labels.shape[1]))
+    for k in np.unique(fold):
+        held_out = fold[rows.bag] == k
+        parts = [(rows.x[~held_out], labels[rows.bag[~held_out]], rows.weight[~held_out])]
+        parts += [] if more is None else [(more[0].x, more[1][more[0].bag], more[0].weight)]
+        x, own, weight = _bounded(parts, f"labels {k}")
+        own = own[:, 0] if own.shape[1] == 1 else own
+        model = ExtraTreesClassifier(
+            100, min_samples_leaf=5, max_features=0.5, random_state=0, bootstrap=True,
+            max_samples=min(6000, len(x)),
+        ).fit(x, own.astype(int), sample_weight=weight / weight.mean())  # fmt: skip
+        found = model.predict_proba(rows.x[held_out])
+        found = found if isinstance(found, list) else [found]
+        p = np.stack([each[:, 1] if each.shape[1] > 1 else 0 * each[:, 0] for each in found], 1)
+        p = np.clip(p, 1e-6, 1 - 1e-6)
+        raw[held_out] = np.log(p) - np.log1p(-p)
+    has = labels[rows.bag]
+    columns = range(labels.shape[1])
+    return np.stack([_calibrated(raw[:, j], has[:, j], rows.weight) for j in columns], 1)
+
+
+def _bounded(parts: Sequence[tuple[Array, ...]], name: str) -> tuple[Array, ...]:
+    """Training rows of several sources, at most :data:`TRAIN_ROWS` of them, drawn at random."""
+    joined = tuple(np.concatenate(part) for part in zip(*parts, strict=True))
+    if len(joined[0]) <= TRAIN_ROWS or joined[0].ndim == 1:
+        return joined
+    chance = generator("auditor", "rows", name)
+    pick = torch.randperm(len(joined[0]), generator=chance)[:TRAIN_ROWS].numpy()
+    return tuple(part[pick] for part in joined)
+
+
+def _unchanged(x: Array) -> Array:
+    return x
+
+
+def _codes(x: Array) -> Callable[[Array], Array]:
+    """Numbers of quantile bins in place of features, for all folds at once.
+
+    Boosting would find the bins itself, in every fold, and slowly where rows have weights.
+    """
+    pick = torch.randperm(len(x), generator=generator("auditor", "bins"))[:5000].numpy()
+    ends = np.quantile(x[pick], np.linspace(0, 1, BINS + 1)[1:-1], axis=0)
+    columns = range(x.shape[1])
+
+    def codes(rows: Array) -> Array:
+        found = [np.searchsorted(ends[:, j], rows[:, j]) for j in columns]
+        return np.stack(found, 1).astype(np.float32)
+
+    return codes
+
+
 def _scores(
     make: Callable[..., Any], parts: Sequence[tuple[Array, ...]], x: Array, classes: int, name: str
 ) -> Array:
     """Log-odds of every class against the rest, by a classifier of a bounded number of rows."""
-    train_x, train_y, weight = (np.concatenate(part) for part in zip(*parts, strict=True))
-    if len(train_y) > TRAIN_ROWS and train_x.ndim > 1:
-        chance = generator("auditor", "rows", name)
-        pick = torch.randperm(len(train_y), generator=chance)[:TRAIN_ROWS].numpy()
-        train_x, train_y, weight = train_x[pick], train_y[pick], weight[pick]
+    train_x, train_y, weight = _bounded(parts, name)
     p = np.full((len(x), classes), SMALLEST)
     seen = np.unique(train_y)
     if len(seen) > 1:
@@ -149,10 +221,10 @@ def _calibrated(score: Array, own: Array, weight: Array) -> Array:
     return np.log(q) - np.log1p(-q)
 
 
-def _projection(x: Array) -> Callable[[Array], Array]:
+def projection(x: Array) -> Callable[[Array], Array]:
     """Leading principal components where segments have many numbers, else the segments."""
-    if x.shape[1] <= 2 * COMPONENTS:
-        return lambda rows: rows
+    if x.ndim == 1 or x.shape[1] <= 2 * COMPONENTS:
+        return _unchanged
     from sklearn.decomposition import PCA
 
     pick = torch.randperm(len(x), generator=generator("auditor", "components"))[:5000].numpy()
@@ -167,7 +239,7 @@ def _boosting(x: Array, y: Array, weight: Array, other: Array) -> Array:
     model = HistGradientBoostingClassifier(
         max_iter=60,
         max_leaf_nodes=15,
-        max_bins=64,
+        max_bins=BINS,
         learning_rate=0.1,
         min_samples_leaf=10,
         l2_regularization=1.0,
@@ -180,9 +252,14 @@ def _boosting(x: Array, y: Array, weight: Array, other: Array) -> Array:
 def _forest(x: Array, y: Array, weight: Array, other: Array) -> Array:
     from sklearn.ensemble import ExtraTreesClassifier
 
-    drawn = min(6000, len(x))
+    trees, most, features = (100, 6000, 0.5) if len(x) < TRAIN_ROWS else (25, 4000, 0.25)
     model = ExtraTreesClassifier(
-        100, min_samples_leaf=5, bootstrap=True, max_samples=drawn, max_features=0.5, random_state=0
+        trees,
+        min_samples_leaf=5,
+        bootstrap=True,
+        max_samples=min(most, len(x)),
+        max_features=features,
+        random_state=0,
     )
     return np.asarray(model.fit(x, y, sample_weight=weight).predict_proba(other))
 

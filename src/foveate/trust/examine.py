@@ -71,6 +71,16 @@ class Trust:
         unattended: The same where attention is not, (C, C).
         localisation: Measures against known relevance, None where none is known.
         notes: What was recognised of a model from elsewhere, and what was not tested.
+
+    Example:
+        >>> from torch import nn
+        >>> from foveate.models.focus import FCAM
+        >>> with torch.random.fork_rng(devices=[]):
+        ...     model = FCAM(nn.Linear(2, 1), nn.Linear(2, 2))
+        >>> bag = Bag(torch.ones(4, 3, 2), torch.tensor([0, 1, 0, 1]))
+        >>> trust = examine(model, "soft", bag, ("no", "yes"))
+        >>> trust.members, trust.bags, list(trust.answers)[:2]
+        (1, 4, ['evidence', 'looks'])
     """
 
     paradigm: str

@@ -47,12 +47,15 @@ class Explained:
         evidence: Evidence e, mean over members, one array (m_i, C) a bag; empty unless asked for.
         alone: Centred logits of each segment read as a bag of its own, mean over members, one array
             (m_i, C) a bag; empty unless evidence is asked for.
+        members: Log-probabilities of single members, shape (M, n, C), where ``log_p`` is one row,
+            their mixture; None where ``log_p`` has them.
     """
 
     log_p: Array
     alpha: list[Array]
     evidence: list[Array]
     alone: list[Array] = field(default_factory=list)
+    members: Array | None = None
 
     @property
     def p(self) -> Array:

@@ -21,7 +21,7 @@ from foveate.attention.maps import softmax, uniform
 from foveate.bags.bag import Bag
 from foveate.errors import FoveateError
 from foveate.training.evaluation import ELEMENTS
-from foveate.trust.calling import Adjacency, Call, how_to_call
+from foveate.trust.calling import Adjacency, Call, how_to_call, tensors_in
 from foveate.trust.forcing import Forced, attention_call, by_sigmoid
 from foveate.trust.subject import Reading, Subject
 from foveate.types import Array
@@ -31,6 +31,7 @@ __all__ = ["AttentionOutput", "BagModel", "External", "OutputKind"]
 AttentionOutput = Literal["scores", "weights"]
 OutputKind = Literal["logits", "probabilities"]
 NEAR = 1e-4
+MISTAKES = 0.5  # share of bags whose weights do not sum to one, below which they are mistakes
 TRIED = 8  # bags on which outputs are checked before all are read
 
 
@@ -48,10 +49,12 @@ class BagModel(Protocol):
 
 
 class _Given(NamedTuple):
-    """What the user said about the outputs; None: recognised."""
+    """What the user said about outputs (None: recognised), and further inputs."""
 
     attention: AttentionOutput | None
     outputs: OutputKind | None
+    adjacency: Adjacency | None
+    places: Adjacency | None
 
 
 class External(Subject):
@@ -61,6 +64,7 @@ class External(Subject):
         models: A model or several; see the module.
         bag: Some bags that they read, for recognising their outputs.
         adjacency: Links between segments, for models that take ``adj``.
+        places: Places of segments (B, m, 2), for models that take ``coords``.
         attention: Whether attention is given before ("scores") or after normalisation ("weights");
             recognised unless given.
         outputs: Whether answers are logits or probabilities; recognised unless given.
@@ -85,6 +89,7 @@ class External(Subject):
         bag: Bag,
         *,
         adjacency: Adjacency | None = None,
+        places: Adjacency | None = None,
         attention: AttentionOutput | None = None,
         outputs: OutputKind | None = None,
         seed: int | None = None,
@@ -92,8 +97,8 @@ class External(Subject):
         several = list(models) if isinstance(models, list | tuple | nn.ModuleList) else [models]
         if not several:
             raise FoveateError("at least one model is needed, got none")
-        given = _Given(attention, outputs)
-        self.readers = [_Reader(model, bag, adjacency, given, seed) for model in several]
+        given = _Given(attention, outputs, adjacency, places)
+        self.readers = [_Reader(model, bag, given, seed) for model in several]
         self.size = len(several)
         notes = [note for reader in self.readers for note in reader.notes()]
         self.notes = tuple(dict.fromkeys(notes))
@@ -128,9 +133,7 @@ class External(Subject):
 class _Reader:
     """One model: how it is called, what its outputs are, and how its attention is set."""
 
-    def __init__(
-        self, model: Any, bag: Bag, adjacency: Adjacency | None, given: _Given, seed: int | None
-    ) -> None:
+    def __init__(self, model: Any, bag: Bag, given: _Given, seed: int | None) -> None:
         if not callable(model):
             raise FoveateError(f"a model must be callable, got {type(model).__name__}")
         if isinstance(model, nn.Module) and any(part.training for part in model.modules()):
@@ -144,7 +147,8 @@ class _Reader:
         forward = model.forward if isinstance(model, nn.Module) else model
         self.own_forcing = "alpha" in inspect.signature(forward).parameters
         with self._seeded():
-            self.call: Call = how_to_call(model, x[there].unsqueeze(1), adjacency)
+            rows = x[there].unsqueeze(1)
+            self.call: Call = how_to_call(model, rows, given.adjacency, given.places)
         self._must_repeat(x, there)
         answers, attention = self._raw(self.segments(bag), _there(bag))
         _must_be_numbers(answers, attention, _there(bag))
@@ -225,6 +229,7 @@ class _Reader:
     @torch.no_grad()
     def _raw(self, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Answers (n, C or 1) and attention (n, K, m), a bounded number of bags at a time."""
+        x = _hidden(x, mask)
         at_once = max(1, ELEMENTS // max(1, prod(x.shape[1:])))
         parts = []
         for rows, there in zip(x.split(at_once), mask.split(at_once), strict=True):
@@ -236,6 +241,7 @@ class _Reader:
     @torch.no_grad()
     def _forced(self, x: Tensor, mask: Tensor, alpha: Tensor) -> Tensor:
         _must_sum_to_one(alpha, mask)
+        x = _hidden(x, mask)
         at_once = max(1, ELEMENTS // max(1, prod(x.shape[1:])))
         parts = []
         for rows, there, given in zip(
@@ -248,8 +254,8 @@ class _Reader:
     def _forced_part(self, x: Tensor, mask: Tensor, alpha: Tensor) -> Tensor:
         dtype = x.dtype if x.is_floating_point() else torch.float32
         if self.own_forcing:
-            outputs = self.model(x, mask, alpha=alpha.to(dtype))
-            return outputs[self.call.answer].double().reshape(len(x), -1)
+            outputs = tensors_in(self.model(x, mask, alpha=alpha.to(dtype)))
+            return outputs[self.call.answer][1].double().reshape(len(x), -1)
         axis = "front" if self.call.axis == -1 else "back"
         answers = []
         for rows, there, given in _pieces(self.call, x, mask, alpha.to(dtype)):
@@ -348,6 +354,11 @@ def _pieces(
         yield x[i : i + 1, there], mask[i : i + 1, there], alpha[i : i + 1, there]
 
 
+def _hidden(x: Tensor, mask: Tensor) -> Tensor:
+    """Segments with zeros outside the mask: not every model heeds it everywhere."""
+    return x.masked_fill(~mask.reshape(*mask.shape, *(1,) * (x.dim() - 2)), 0)
+
+
 def _there(bag: Bag) -> Tensor:
     return torch.ones(bag.shape, dtype=torch.bool) if bag.mask is None else bag.mask
 
@@ -386,13 +397,18 @@ def _must_be_numbers(answers: Tensor, attention: Tensor, mask: Tensor) -> None:
 
 
 def _are_weights(attention: Tensor, mask: Tensor, given: AttentionOutput | None) -> bool:
-    """Whether attention is normalised: no number is negative and rows sum to one."""
+    """Whether attention is normalised: no number is negative and rows sum to one.
+
+    Where most bags of several segments sum to one, those that do not are mistakes.
+    """
     inside = torch.where(mask[:, None], attention, 0.0)
     total = inside.sum(-1)
     negative, off = inside.min() < 0, (total - 1).abs() > 1e-3
     weights = not bool(negative) and not bool(off.any())
-    several = int(mask.sum(1).max()) > 1
-    if given == "weights" and not weights:
+    long = mask.sum(1) > 1
+    several = bool(long.any())
+    usual = several and float(off.any(1)[long].double().mean()) < MISTAKES
+    if not weights and (given == "weights" or (given is None and usual)):
         if bool(negative):
             row = int((inside < 0).any(2).any(1).nonzero()[0])
             raise FoveateError(f"attention weights must not be negative: those of bag {row} are")

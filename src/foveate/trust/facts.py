@@ -48,6 +48,7 @@ class ClassFacts:
         reasons: Why it cannot.
         needs: What would help.
         overfitted: Whether held-out loss rose while training loss fell.
+        context: What was found where segments see each other before attention; empty where not.
         reread: Whether bags were read again with segments hidden or added; if not, (c) is unknown.
     """
 
@@ -80,6 +81,7 @@ class ClassFacts:
     reasons: tuple[str, ...] = field(default=())
     needs: tuple[str, ...] = field(default=())
     overfitted: bool = False
+    context: str = ""
     reread: bool = True
 
 

@@ -137,6 +137,7 @@ def ask(
             absent=c in q.empty,
             presence=found[c].presence,
             overfitted=q.overfitted,
+            context="" if context is None else context.sentence,
             reread=q.subject.rereadable,
             stability=stable.seeds if np.isnan(stable.epochs) else min(stable.seeds, stable.epochs),
             **_measured(q, c, values, known),

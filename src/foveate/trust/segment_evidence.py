@@ -30,6 +30,7 @@ __all__ = [
 
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75)  # of a bag's segments, one at least
 ERASER = (0.01, 0.05, 0.1, 0.2, 0.5)  # the shares that sufficiency and comprehensiveness average
+CURVES = 50_000  # segments of bags that are read again for curves; beyond, some bags are drawn
 
 
 class Curves(NamedTuple):
@@ -202,15 +203,34 @@ def relative_entropy(alpha: Array, there: Array) -> Array:
 def _curves(
     subject: Subject, bags: Sequence[Bag], seen: Reading, order: Array, there: Array
 ) -> Curves:
-    """Read every bag again with a growing share of its segments kept, and removed."""
-    if not subject.rereadable:
-        none = np.full((*there.shape[:2], len(SHARES)), np.nan)
-        return Curves(none, none, none, none)
+    """Read bags again with a growing share of their segments kept, and removed; nan for others."""
+    curves = np.full((*there.shape[:2], 4, len(SHARES)), np.nan)
+    if subject.rereadable:
+        rows = _read_again(masks(bags))
+        few = [bag.take(torch.from_numpy(rows)) for bag in bags]
+        keep = _kept(order[:, rows], there[:, rows])
+        read = subject.taken(rows).reread(few, keep)
+        predicted = np.broadcast_to(seen.p[:, rows].argmax(-1)[:, None], read.shape[:-1])
+        p = np.moveaxis(_of_class(read, predicted), 1, -1)  # (S, k, 2 orders × shares × 2)
+        by_order = p.reshape(*p.shape[:2], 2, len(SHARES), 2)
+        curves[:, rows] = by_order.swapaxes(-1, -2).reshape(*p.shape[:2], 4, len(SHARES))
+    return Curves(*(curves[:, :, k] for k in range(4)))
+
+
+def _read_again(there: Array) -> Array:
+    """Which bags are read again for curves: all, or as many as the bound on segments allows."""
+    n, total = there.shape[1], int(there[0].sum())
+    size = n if total <= CURVES else max(2, int(n * CURVES / total))
+    drawn = torch.randperm(n, generator=generator("trust", "curves"))[:size]
+    return np.sort(drawn.numpy())
+
+
+def _kept(order: Array, there: Array) -> Array:
+    """Which segments stay, by order (attention, random), share, and kept or removed."""
     chance = random_order(there)
-    shuffled = from_the_top(chance, chance, there)
     lengths = there.sum(-1)
     keep = []
-    for ranking in (order, shuffled):
+    for ranking in (order, from_the_top(chance, chance, there)):
         place = np.empty(ranking.shape, int)
         np.put_along_axis(
             place, ranking, np.broadcast_to(np.arange(there.shape[-1]), place.shape), -1
@@ -220,11 +240,7 @@ def _curves(
             keep.append((place < k[..., None]) & there)
             gone = np.minimum(k, lengths - 1)  # a bag cannot lose its last segment
             keep.append((place >= gone[..., None]) & there)
-    read = subject.reread(bags, np.stack(keep, 1))
-    said = np.broadcast_to(seen.p.argmax(-1)[:, None], read.shape[:-1])
-    p = np.moveaxis(_of_class(read, said), 1, -1)
-    half = 2 * len(SHARES)
-    return Curves(p[..., 0:half:2], p[..., 1:half:2], p[..., half::2], p[..., half + 1 :: 2])
+    return np.stack(keep, 1)
 
 
 def random_order(there: Array) -> Array:

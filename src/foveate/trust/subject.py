@@ -47,12 +47,14 @@ class Subject(ABC):
 
     Attributes:
         size: Number of models S.
+        context_free: Whether the models read segments one by one, by construction.
         notes: What was recognised or assumed about them, a sentence each.
         rereadable: Whether bags can be read again with segments hidden or added; False for
             attention from a table.
     """
 
     size: int
+    context_free: bool = False
     notes: tuple[str, ...] = ()
     rereadable: bool = True
 
@@ -120,6 +122,8 @@ class Stacked(Subject):
         if paradigm.whole_bag:
             raise FoveateError("a classifier of whole bags has no attention to be examined")
         self.stack, self.paradigm, self.size = stack, paradigm, len(stack)
+        inner = getattr(stack.model, "model", stack.model)  # what a null segment wraps
+        self.context_free = isinstance(inner, FCAM)
 
     def look(self, bags: Sequence[Bag]) -> Reading:
         parts = self._in_parts(bags, None, _look)
@@ -130,9 +134,6 @@ class Stacked(Subject):
         return np.concatenate([part[0] for part in parts], 2)
 
     def forced(self, bag: Bag, place: Array) -> Array:
-        model = self.stack.model
-        if isinstance(model, FCAM) or hasattr(model, "model"):  # segments are read one by one
-            return super().forced(bag, place)
         each = self.look([bag]).segment_p
         return np.take_along_axis(each, place[None, :, None, None], 2)[:, :, 0]
 

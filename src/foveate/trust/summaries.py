@@ -60,7 +60,10 @@ def unattended_probe(bags: Sequence[Bag], sight: Reading) -> dict[str, Interval]
 
 def curves_of(found: Evidence) -> dict[str, list[float]]:
     """Mean curves over members and bags; the whole bag stands beside them."""
-    means = {k: v.mean((0, 1)).tolist() for k, v in found.curves._asdict().items()}
+    rows = ~np.isnan(found.curves.kept).any((0, 2))  # bags that were read again
+    curves = {k: v[:, rows] for k, v in found.curves._asdict().items()}
+    none = [float("nan")] * len(SHARES)
+    means = {k: v.mean((0, 1)).tolist() if rows.any() else none for k, v in curves.items()}
     return {"shares": list(SHARES), **means, "whole": [float(found.predicted.mean())]}
 
 

@@ -16,6 +16,9 @@ tell, do not trust:
    declared to be empty that overturns half: do not trust. Answers of any class of which half change
    when one segment of a bag is repeated: trust with care.
    Attention from a table alone, so that none of this can be tested: trust with care.
+   Segments that see each other before attention, so that the state at the attended place may stand
+   for others, without 15 bags of known relevance: trust with care. (The auditor reads the inputs,
+   so that the estimate of FT holds for such models too.)
 4. Models that differ (agreement below .7), or only one model: trust with care.
 5. Less than half of the class's bags classified right: trust with care.
 
@@ -101,6 +104,8 @@ def _limits(facts: ClassFacts) -> Iterator[tuple[Grade, str]]:
     if facts.repeat_flips >= BROKEN:
         share = f"{100 * facts.repeat_flips:.0f} %"
         yield "trust with care", f"Repeating one segment of a bag overturns {share} of a class."
+    if facts.context and not _sure(facts):
+        yield "trust with care", facts.context
     if not facts.reread:
         yield (
             "trust with care",

@@ -76,7 +76,7 @@ def visibility(
     """
     accuracy = float(np.nanmean(audit.bag_accuracy))
     checks = _data_checks(audit, c, name, amount, looks, labels=labels)
-    checks += _model_checks(audit, name, model_accuracy, accuracy, context=context)
+    checks += _model_checks(audit, name, model_accuracy, accuracy)
     failed = [(reason, need) for bad, reason, need in checks if bad]
     return Visibility(
         visible=not failed,
@@ -126,7 +126,7 @@ def _data_checks(
 
 
 def _model_checks(
-    audit: Audit, name: str, model_accuracy: float, accuracy: float, *, context: Context | None
+    audit: Audit, name: str, model_accuracy: float, accuracy: float
 ) -> list[tuple[bool, str, str]]:
     """What single segments cannot show: whether it does, why, what would help."""
     drop = audit.group_drop
@@ -143,10 +143,5 @@ def _model_checks(
             f"In groups that it has not seen, the auditor loses {100 * (drop or 0):.0f} points of "
             "accuracy: part of the evidence belongs to the groups.",
             "Give bags of every class from more groups.",
-        ),
-        (
-            context is not None and context.contextual,
-            "" if context is None else context.sentence,
-            mark,
         ),
     ]

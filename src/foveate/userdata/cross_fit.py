@@ -13,36 +13,37 @@ from typing import Any
 import numpy as np
 import torch
 
+from foveate.bags.bag import Bag
 from foveate.errors import FoveateError
 from foveate.io.collection import Collection
-from foveate.metrics.calibration import calibrated, temperature
+from foveate.metrics.calibration import calibrated
 from foveate.metrics.faults import diverged, divergence
 from foveate.records.record import Record, save_arrays, save_checkpoint
 from foveate.records.runs import Run
-from foveate.training.loop import fit
-from foveate.training.plan import Plan
 from foveate.types import Array, PartProgress, StepProgress
-from foveate.userdata.baselines import BASELINES, MEAN, cross_fit_baselines
-from foveate.userdata.ensemble import BASELINE_PART, MIXTURE, open_ensemble, part_name
-from foveate.userdata.estimator import balanced, training_rule, usual_epochs
-from foveate.userdata.fitted import WEIGHTS, build_model
+from foveate.userdata.assessment import OutOfFold, assess, score_lists
+from foveate.userdata.baselines import BASELINES, cross_fit_baselines
+from foveate.userdata.ensemble import BASELINE_PART, open_ensemble, part_name
+from foveate.userdata.fitted import WEIGHTS
+from foveate.userdata.fold_training import FoldTask, train_fold
 from foveate.userdata.folds import Folds, draw_cross_fit, resumed_folds, save_folds
 from foveate.userdata.gallery import pick_gallery_bags, save_gallery
-from foveate.userdata.mixture import cross_calibrate, cross_mix, mix, mixture_weights
 from foveate.userdata.procedure import CHECKPOINT, Procedure, collection_sizes, prepare_bags
-from foveate.userdata.scores import auroc_difference, mean_probability, scores
+from foveate.userdata.scores import mean_probability
 from foveate.userdata.settings import FitSettings
 from foveate.userdata.shift import TrainingSummary
-from foveate.userdata.thresholds import threshold_entry
 
 __all__ = ["CrossFit"]
 
 OUT_OF_FOLD = "out_of_fold.npz"
-SHORT_STEPS, FEWEST_EPOCHS = 100, 5  # of training where early stopping has too few bags
 
 
 class CrossFit(Procedure):
-    """Folds of the development bags; every paradigm in every fold is a part of the run."""
+    """Folds of the development bags; every paradigm in every fold is a part of the run.
+
+    ``folds`` are those of another run that this one shares; drawn, or read from the folder, unless
+    given.
+    """
 
     rule = (
         "the mixture of all paradigms and the mean-pooled linear baseline, weighed by out-of-fold "
@@ -55,17 +56,16 @@ class CrossFit(Procedure):
         settings: FitSettings,
         folder: Path | None = None,
         progress: PartProgress | None = None,
+        folds: Folds | None = None,
     ) -> None:
         self.collection, self.settings = collection, settings
         if settings.threshold != "none" and len(collection.classes) != 2:
             raise FoveateError(
                 f"--threshold is for two classes, {collection.source} has {len(collection.classes)}"
             )
-        self.folds: Folds = (
-            draw_cross_fit(collection, settings)
-            if folder is None
-            else resumed_folds(folder, collection, settings)
-        )
+        if folds is None and folder is not None:
+            folds = resumed_folds(folder, collection, settings)
+        self.folds: Folds = draw_cross_fit(collection, settings) if folds is None else folds
         rows = torch.from_numpy(self.folds.rows)
         self.preparation, whole = prepare_bags(collection, settings, rows, progress)
         self.bags, self.test = whole.take(rows), whole.take(torch.from_numpy(self.folds.test))
@@ -102,46 +102,22 @@ class CrossFit(Procedure):
     ) -> Record:
         """Train one paradigm without a fold, and predict the fold."""
         settings, folds, y = self.settings, self.folds, self.bags.y.numpy()
-        train = self.bags.take(torch.from_numpy(folds.training(repeat, fold)))
-        held_out = self.bags.take(torch.from_numpy(folds.held_out(repeat, fold)))
+        rows = folds.held_out(repeat, fold)
         inner = folds.validation(repeat, fold, y, settings.seeds) if settings.patience else None
-        kind = None if settings.class_weight == "none" else settings.class_weight
-        weights = balanced(train.y.numpy(), len(self.preparation.classes), kind)
-        record = fit(
-            lambda: build_model(self.preparation, settings, paradigm),
-            train,
-            replace(held_out, z=None),
-            training_rule(paradigm, weights, settings.supervise_focus),
-            seeds=[_member_seed(settings.seeds, s, repeat, fold) for s in range(settings.seeds)],
-            plan=self._plan(len(train), inner is not None),
-            checkpoint=checkpoint,
-            report=progress,
-            validation_rows=inner,
+        task = FoldTask(
+            paradigm,
+            self.bags.take(torch.from_numpy(folds.training(repeat, fold))),
+            self.bags.take(torch.from_numpy(rows)),
+            inner,
+            [_member_seed(settings.seeds, s, repeat, fold) for s in range(settings.seeds)],
+            self.preparation,
         )
-        if record.meta["epochs_run"] < record.meta["plan"]["epochs"]:  # stopped early
-            progress(record.meta["epochs_run"], record.meta["epochs_run"])
+        record = train_fold(task, settings, checkpoint, progress)
         final = {name: record.final[name] for name in ("log_p", "y", "s", "losses")}
         if "mask" in record.final:
             final["mask"] = record.final["mask"]
-        final["rows"] = folds.held_out(repeat, fold)
-        meta = {**record.meta, "paradigm": paradigm, "early_stopping": inner is not None}
-        return replace(record, final=final, meta=meta)
-
-    def _plan(self, bags: int, early_stopping: bool) -> Plan:
-        settings = self.settings
-        steps = -(-bags // settings.batch)
-        epochs = usual_epochs(bags, settings.batch)
-        if not early_stopping and settings.patience:
-            epochs = max(FEWEST_EPOCHS, -(-SHORT_STEPS // steps))
-        return Plan(
-            epochs=settings.epochs or epochs,
-            batch=settings.batch,
-            lr=settings.lr,
-            weight_decay=settings.weight_decay,
-            validation=0.2 if early_stopping else 0.0,
-            patience=settings.patience if early_stopping else None,
-            save_seconds=settings.save_seconds,
-        )
+        final["rows"] = rows
+        return replace(record, final=final, meta={**record.meta, "paradigm": paradigm})
 
     def _run_baselines(self, folder: Path, progress: StepProgress) -> Record:
         p, test, linear = cross_fit_baselines(
@@ -154,30 +130,13 @@ class CrossFit(Procedure):
     def finish(self, run: Run) -> dict[str, Any]:
         """Score every paradigm, the baselines and the mixture; write the gallery."""
         records = run.records()
-        p = self._out_of_fold(records)
-        y, fold = self.bags.y.numpy(), self.folds.fold[0]
-        temperatures = {name: temperature(value, y) for name, value in p.items()}
-        honest = {name: cross_calibrate(value, y, fold) for name, value in p.items()}
-        mixed = [name for name in p if name in self.settings.paradigms or name == MEAN]
-        final = np.stack([calibrated(p[name], temperatures[name]) for name in mixed])
-        weights = mixture_weights(final, y)
-        honest[MIXTURE] = cross_mix(np.stack([honest[name] for name in mixed]), y, fold)
-        temperatures[MIXTURE] = temperature(mix(weights, final), y)
-        entries: dict[str, Any] = {
-            "chosen": MIXTURE,
-            "weights": dict(zip(mixed, weights.tolist(), strict=True)),
-            "scores": {
-                name: self._entry(name, honest[name], temperatures[name])
-                for name in sorted(honest, key=self._order)
-            },
-            "resolved": self._resolved(records),
-            "comparison": self._comparison(honest),
-        }
-        if self.settings.threshold != "none":
-            entries["threshold"] = threshold_entry(
-                honest[MIXTURE], y, fold, self.settings.threshold
-            )
-        self._save_predictions(run, honest, cross_mix(np.stack([p[n] for n in mixed]), y, fold))
+        found = OutOfFold(
+            self._out_of_fold(records), self.bags.y.numpy(), self.folds.fold[0], _groups(self.bags)
+        )
+        entries, arrays = assess(found, self.settings)
+        entries["resolved"] = self._resolved(records)
+        arrays |= {"rows": self.folds.rows, "fold": self.folds.fold}
+        save_arrays(run.path / OUT_OF_FOLD, arrays)
         self._add_test_scores(Run(run.path, {**run.manifest, **entries}), records, entries)
         if not (run.path / "gallery.npz").exists():
             self._save_gallery(Run(run.path, {**run.manifest, **entries}))
@@ -203,38 +162,6 @@ class CrossFit(Procedure):
         baselines = records[BASELINE_PART]
         return result | {name: baselines.final[name] for name in baselines.meta["baselines"]}
 
-    def _entry(self, name: str, p: Array, t: float) -> dict[str, Any]:
-        group = None if self.bags.group is None else self.bags.group.numpy()
-        numbers = scores(p, self.bags.y.numpy(), group)
-        kind = "baseline" if name in BASELINES else MIXTURE if name == MIXTURE else "attention"
-        return {"kind": kind, "temperature": t, "out_of_fold": _as_lists(numbers)}
-
-    def _comparison(self, p: Mapping[str, Array]) -> dict[str, Any]:
-        """The best attention model against the best baseline, both by out-of-fold AUROC."""
-        y = self.bags.y.numpy()
-        group = None if self.bags.group is None else self.bags.group.numpy()
-        area = {name: scores(value, y)["auroc"].mean for name, value in p.items()}
-        attention = max((n for n in p if n in self.settings.paradigms), key=lambda n: area[n])
-        baseline = max((n for n in p if n in BASELINES), key=lambda n: area[n])
-        difference = auroc_difference(p[attention], p[baseline], y, group)
-        as_good = difference.low is None or difference.low <= 0
-        return {
-            "attention": attention,
-            "baseline": baseline,
-            "difference": list(difference),
-            "as_good": as_good,
-        }
-
-    def _save_predictions(self, run: Run, p: Mapping[str, Array], uncalibrated: Array) -> None:
-        """Write the out-of-fold probabilities of every model, rows as in the collection."""
-        arrays = {f"p/{name}": value for name, value in p.items()}
-        arrays |= {"y": self.bags.y.numpy(), "rows": self.folds.rows, "fold": self.folds.fold}
-        save_arrays(run.path / OUT_OF_FOLD, {**arrays, "uncalibrated": uncalibrated})
-
-    def _order(self, name: str) -> int:
-        order = [MIXTURE, *self.settings.paradigms, *BASELINES]
-        return order.index(name)
-
     def _resolved(self, records: Mapping[str, Record]) -> dict[str, Any]:
         """What every paradigm was trained with; epochs are those of its longest fold."""
         result = {}
@@ -246,6 +173,8 @@ class CrossFit(Procedure):
                 "parameters": own[0].meta["parameters"],
                 "early stopping": all(record.meta["early_stopping"] for record in own),
             }
+            found = [record.meta["searched"] for record in own if "searched" in record.meta]
+            result[name] |= {"searched": found} if found else {}
         return result
 
     def _add_test_scores(
@@ -254,8 +183,7 @@ class CrossFit(Procedure):
         """Score the ensembles on the test part, if there is one."""
         if not len(self.test):
             return
-        y = self.test.y.numpy()
-        group = None if self.test.group is None else self.test.group.numpy()
+        y, group = self.test.y.numpy(), _groups(self.test)
         for name, entry in entries["scores"].items():
             if name in BASELINES:
                 raw = records[BASELINE_PART].final[f"test {name}"]
@@ -263,7 +191,7 @@ class CrossFit(Procedure):
             else:
                 model = open_ensemble(run, name)
                 p = model.probabilities(model.explain(self.test, with_evidence=False))
-            entry["test"] = _as_lists(scores(p, y, group))
+            entry["test"] = score_lists(p, y, group)
 
     def _save_gallery(self, run: Run) -> None:
         """Test bags, or bags of the first fold as read by models that were not trained on them."""
@@ -282,5 +210,5 @@ def _member_seed(seeds: int, member: int, repeat: int, fold: int) -> int:
     return member + seeds * (fold + 1000 * repeat)
 
 
-def _as_lists(numbers: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: list(value) for name, value in numbers.items()}
+def _groups(bag: Bag) -> Array | None:
+    return None if bag.group is None else bag.group.numpy()

@@ -88,8 +88,10 @@ class Ensemble(FittedModel):
         """
         parts = [m.explain(bag, report, with_evidence=with_evidence) for m in self.members]
         p = [m.probabilities(part) for m, part in zip(self.members, parts, strict=True)]
-        p.append(self._linear_probabilities(bag))
+        linear_p = self._linear_probabilities(bag)
+        p.append(calibrated(linear_p.mean(0), self.linear_temperature))
         mixed = np.einsum("k,knc->nc", self.weights, np.stack(p))
+        single = self._single_members(parts, linear_p)
         shares = self.weights[:-1] / self.weights[:-1].sum()
         alpha = [
             sum(w * part.alpha[i] for w, part in zip(shares, parts, strict=True))
@@ -97,13 +99,28 @@ class Ensemble(FittedModel):
         ]
         log_p = np.log(np.maximum(mixed, 1e-300))[None]
         if not with_evidence:
-            return Explained(log_p, alpha, [])
+            return Explained(log_p, alpha, [], members=single)
         linear, first = self._linear_logits(bag), int(self.preparation.null)
         shared = [logits / (len(logits) - first) for logits in linear]
         evidence = self._mixed([part.evidence for part in parts], shared)
-        return Explained(
-            log_p, alpha, evidence, self._mixed([part.alone for part in parts], linear)
-        )
+        alone = self._mixed([part.alone for part in parts], linear)
+        return Explained(log_p, alpha, evidence, alone, single)
+
+    def _single_members(self, parts: Sequence[Explained], linear: Array) -> Array:
+        """Log-probabilities of mixtures of one member per part each, shape (M, n, C).
+
+        Member k of every paradigm is of the same fold, and so is its linear model.
+        """
+        size = len(parts[0].log_p)
+        of_fold = np.repeat(np.arange(len(linear)), size // len(linear))
+        rows = []
+        for k in range(size):
+            own = [
+                m.member_probabilities(part)[k] for m, part in zip(self.members, parts, strict=True)
+            ]
+            own.append(calibrated(linear[of_fold[k]], self.linear_temperature))
+            rows.append(np.einsum("k,knc->nc", self.weights, np.stack(own)))
+        return np.log(np.maximum(np.stack(rows), 1e-300))
 
     def _mixed(self, parts: Sequence[list[Array]], linear: list[Array]) -> list[Array]:
         """The mean of segments' logits over all parts by their weights, (m_i, C) per bag."""
@@ -114,10 +131,10 @@ class Ensemble(FittedModel):
         ]
 
     def _linear_probabilities(self, bag: Bag) -> Array:
+        """Probabilities of the linear model of each fold, before calibration, shape (P, n, C)."""
         x = pooled(bag, self.preparation, BASELINES[MEAN])
         models = [LinearModel(w, b) for w, b in zip(*self._linear_arrays(), strict=True)]
-        p = np.mean([model.probabilities(x) for model in models], 0)
-        return calibrated(p, self.linear_temperature)
+        return np.stack([model.probabilities(x) for model in models])
 
     def _linear_logits(self, bag: Bag) -> list[Array]:
         """Centred logits, without intercept, of each segment alone, one array (m_i, C) per bag."""

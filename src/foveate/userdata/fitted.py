@@ -24,9 +24,10 @@ from foveate.text.models.word_nets import words
 from foveate.training.stack import Stack
 from foveate.trust.explanation import Explained, explain
 from foveate.types import PartProgress
-from foveate.userdata.estimator import focus_model, inference
+from foveate.userdata.abstention import prediction_sets
 from foveate.userdata.prepare import Preparation
 from foveate.userdata.settings import FitSettings
+from foveate.userdata.training_rules import focus_model, inference
 
 __all__ = [
     "PREPARATION",
@@ -81,6 +82,24 @@ class FittedModel(ABC):
     def probabilities(self, explained: Explained) -> Array:
         """Calibrated probabilities of the classes, mean over members, shape (n, C)."""
         return calibrated(explained.p, self.temperature)
+
+    def member_probabilities(self, explained: Explained) -> Array:
+        """Calibrated probabilities of single members, shape (M, n, C)."""
+        logs = explained.log_p if explained.members is None else explained.members
+        return np.stack(
+            [calibrated(np.exp(row.astype(np.float64)), self.temperature) for row in logs]
+        )
+
+    def answered(self, p: Array) -> Array | None:
+        """Prediction sets (n, C) of the abstention that the run chose; None if it has none.
+
+        Args:
+            p: Calibrated probabilities, shape (n, C).
+        """
+        entry = self.run.manifest.get("abstention")
+        if entry is None or self.name != self.run.manifest["chosen"]:
+            return None
+        return prediction_sets(p, np.array(entry["quantiles"]))
 
     def predicted(self, p: Array) -> Array:
         """The predicted class of each bag, shape (n,), from calibrated probabilities (n, C).
@@ -171,10 +190,10 @@ def build_model(preparation: Preparation, settings: FitSettings, paradigm: str) 
         if settings.net not in (None, "words"):
             raise FoveateError(f"texts are read by the net 'words', got '{settings.net}'")
         nets = words(len(preparation.vocabulary), classes, last=settings.layer == "last")
-        return focus_model(nets, map)  # the null segment is a word of its own
+        return focus_model(nets, map, dropout=settings.dropout)  # the null segment is a word
     usual = "vr23" if shape == CIFAR else "mlp"
     nets = pair(settings.net or usual, shape, classes, settings.layer)
-    return focus_model(nets, map, shape if preparation.null else None)
+    return focus_model(nets, map, shape if preparation.null else None, settings.dropout)
 
 
 def open_fitted(run: Run, paradigm: str | None = None) -> Fitted:

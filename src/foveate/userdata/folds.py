@@ -1,7 +1,8 @@
 """Folds for cross-fitting: stratified by class, groups undivided, with inner validation bags."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,19 @@ from foveate.records.record import write_atomically
 from foveate.userdata.settings import FitSettings
 from foveate.userdata.split import draw_folds, linked_bags, named_parts
 
-__all__ = ["FOLDS_FILE", "Folds", "draw_cross_fit", "load_folds", "resumed_folds", "save_folds"]
+__all__ = [
+    "FOLDS_FILE",
+    "SHARED",
+    "Folds",
+    "draw_cross_fit",
+    "load_folds",
+    "resumed_folds",
+    "save_folds",
+]
 
 FOLDS_FILE = "folds.json"
 METHOD = "sha256-folds-1"  # name of the draw; another draw under the same name is a fault
+SHARED = "shared"  # folds that another run drew, such as those of all labels of multi-label bags
 INNER = 5  # parts of a fold's training bags, of which each member has one for early stopping
 FEWEST_INNER = 3  # bags of every class that early stopping needs
 
@@ -99,22 +109,40 @@ def draw_cross_fit(collection: Collection, settings: FitSettings) -> Folds:
         collection: Labelled bags.
         settings: Number of folds and repeats, share of test bags, seed.
     """
-    _must_have_labels(collection)
-    units, y = linked_bags(collection), collection.bag.y.numpy()
+    for target in _targets(collection):
+        _must_have_labels(target)
+    units, y = linked_bags(collection), _strata(collection)
     rows, test, how = _test_part(collection, settings, units, y)
-    _must_suffice(collection, y[rows], units[rows], settings.folds)
+    for target in _targets(collection.take(rows)):
+        _must_suffice(target, units[rows], settings.folds)
     seed, repeats = settings.split_seed, range(settings.repeats)
     fold = np.stack([draw_folds(y[rows], units[rows], settings.folds, seed, r) for r in repeats])
     inner = np.full((len(fold), settings.folds, len(rows)), -1, dtype=np.int64)
     for r in repeats:
         for k in range(settings.folds):
             kept = fold[r] != k
-            _must_hold_every_class(collection, y[rows][kept], k)
+            for target in _targets(collection.take(rows[kept])):
+                _must_hold_every_class(target, k)
             parts = min(INNER, len(np.unique(units[rows][kept])))
             if parts > 1:
                 drawn = draw_folds(y[rows][kept], units[rows][kept], parts, seed, 1000 + r)
                 inner[r, k, kept] = drawn
     return Folds(rows, fold, inner, test, how)
+
+
+def _targets(collection: Collection) -> list[Collection]:
+    """The bags by their class, or by each of their labels."""
+    if not collection.multi_label:
+        return [collection]
+    named = [(name, collection.of_label(name)) for name in collection.label_names]
+    return [replace(own, source=f"{own.source}, label '{name}'") for name, own in named]
+
+
+def _strata(collection: Collection) -> NDArray[np.int64]:
+    """The class of each bag, shape (n,), or its labels, shape (n, L)."""
+    if collection.multi_label and collection.labels is not None:
+        return collection.labels.numpy().astype(np.int64)
+    return collection.bag.y.numpy()
 
 
 def save_folds(folds: Folds, folder: Path, ids: tuple[str, ...]) -> None:
@@ -157,7 +185,11 @@ def resumed_folds(folder: Path, collection: Collection, settings: FitSettings) -
         collection: The bags that the run was fitted on.
         settings: Those of the run.
     """
-    path, stored = folder / FOLDS_FILE, load_folds(folder)
+    stored = load_folds(folder)
+    if stored is not None and stored.method == SHARED:
+        _must_name_bags_of(folder / FOLDS_FILE, collection)
+        return stored
+    path = folder / FOLDS_FILE
     if stored is None:
         begun = [*folder.glob("*/record.npz"), *folder.glob("*/checkpoint.*")]
         if begun:
@@ -204,7 +236,8 @@ def _test_part(
     if settings.test_share == 0:
         return every, every[:0], how
     parts = max(2, round(1 / settings.test_share))
-    _must_suffice(collection, y, units, parts)
+    for target in _targets(collection):
+        _must_suffice(target, units, parts)
     test = draw_folds(y, units, parts, settings.split_seed, 2000) == 0
     return every[~test], every[test], f"a test part of one in {parts} bags; {how} of the others"
 
@@ -217,6 +250,11 @@ def _must_have_labels(collection: Collection) -> None:
     if len(present) < 2:
         only = collection.classes[present[0]] if len(present) else "none"
         raise FoveateError(f"{source} must have bags of two classes, all bags are '{only}'")
+    if _are_measurements(collection.classes):
+        raise FoveateError(
+            f"{source}: labels must be classes, got numbers such as {collection.classes[0]}: "
+            "ordinal, regression and survival targets are not fitted; cut the target into classes"
+        )
     if len(present) == len(y):
         raise FoveateError(
             f"{source}: every bag has a label of its own, so nothing can be learnt: is --label "
@@ -224,8 +262,18 @@ def _must_have_labels(collection: Collection) -> None:
         )
 
 
-def _must_suffice(collection: Collection, y: Any, units: Any, folds: int) -> None:
-    source, remedy = collection.source, "choose fewer with --folds, or --folds 1"
+def _are_measurements(classes: Sequence[str]) -> bool:
+    """Whether names of classes are numbers with decimals."""
+    try:
+        values = [float(name) for name in classes]
+    except ValueError:
+        return False
+    return len(values) > 2 and any(not value.is_integer() for value in values)
+
+
+def _must_suffice(collection: Collection, units: Any, folds: int) -> None:
+    source, y = collection.source, collection.bag.y.numpy()
+    remedy = "choose fewer with --folds, or --folds 1"
     if len(y) < folds:
         raise FoveateError(f"{source}: {folds} folds need as many bags, got {len(y)}: {remedy}")
     counts = np.bincount(y, minlength=len(collection.classes))
@@ -240,8 +288,14 @@ def _must_suffice(collection: Collection, y: Any, units: Any, folds: int) -> Non
             f"{source}: {folds} folds need as many groups (copies of a bag count as one), got "
             f"{len(np.unique(units))}: {remedy}"
         )
+    one_label = len(np.unique(np.stack([units, y]), axis=1).T) == len(np.unique(units))
     for c, name in enumerate(collection.classes):
         groups = len(np.unique(units[y == c]))
+        if 2 <= groups < folds and one_label:
+            raise FoveateError(
+                f"{source}: every group has one label, and {groups} groups have the class "
+                f"'{name}': {folds} folds need {folds} groups of every class: {remedy}"
+            )
         if groups < 2:
             raise FoveateError(
                 f"{source}: all bags of class '{name}' are in one group, so no fold can both learn "
@@ -249,7 +303,8 @@ def _must_suffice(collection: Collection, y: Any, units: Any, folds: int) -> Non
             )
 
 
-def _must_hold_every_class(collection: Collection, y: Any, fold: int) -> None:
+def _must_hold_every_class(collection: Collection, fold: int) -> None:
+    y = collection.bag.y.numpy()
     missing = np.flatnonzero(np.bincount(y, minlength=len(collection.classes)) == 0)
     if len(missing):
         raise FoveateError(

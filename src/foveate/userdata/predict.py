@@ -1,7 +1,7 @@
 """Predictions and explanations of new bags, as tables."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,10 +18,14 @@ from foveate.userdata.fitted import FittedModel
 from foveate.userdata.shift import compare, load_summary
 
 __all__ = [
+    "SEPARATOR",
+    "SPREAD",
     "Answer",
     "answer",
     "bags_table",
     "check_format",
+    "contents_of_segments",
+    "read_new_bags",
     "segments_table",
     "warn_of_shift",
     "write_table",
@@ -30,6 +34,9 @@ __all__ = [
 FORMATS = (".csv", ".parquet")
 PLACES = {1: ("position",), 2: ("x", "y"), 3: ("x", "y", "z"), 4: ("x", "y", "width", "height")}
 WINDOW = ("start", "end")
+KNOWN_IN_TRAINING = {"label", "labels", "relevance", "group", "split"}  # new data may do without
+SPREAD = (0.05, 0.95)  # quantiles over members
+SEPARATOR = "|"  # between the classes of a prediction set
 
 
 class Answer(NamedTuple):
@@ -44,6 +51,38 @@ class Answer(NamedTuple):
     bag: Bag
     explained: Explained
     p: Array
+
+
+def read_new_bags(
+    fitted: FittedModel,
+    data: Path,
+    columns: Mapping[str, Any] | None = None,
+    report: PartProgress | None = None,
+) -> Collection:
+    """New bags, read as those of the fit were.
+
+    Args:
+        fitted: The models.
+        data: Bags laid out like those of the fit; labels, relevance and groups may be absent.
+        columns: Keywords of :func:`foveate.io.read_bags` that differ from those of the fit.
+        report: Called as ``report("reading", done, total)``.
+    """
+    from foveate.io.check import require_sound
+    from foveate.userdata.source import Origin
+
+    origin = fitted.run.manifest["data"].get("origin") or {"columns": {}}
+    given = dict(columns or {})
+    new = Origin(data, {**origin["columns"], **given})
+    features = [name.partition("[")[0] for name in fitted.preparation.columns]
+    keywords = {"classes": fitted.classes, "report": report, "features": features}
+    try:
+        collection = new.read(labelled=True if "label" in given else None, **keywords)
+    except FoveateError as error:
+        if given.keys() & KNOWN_IN_TRAINING or "has no column" not in str(error):
+            raise
+        collection = new.read(labelled=False, **keywords)
+    require_sound(collection, learning=False)
+    return collection
 
 
 def answer(
@@ -93,6 +132,9 @@ def bags_table(
 ) -> Any:
     """One row a bag: name, label where known, predicted class, calibrated probabilities.
 
+    ``low_CLASS`` and ``high_CLASS`` are the 5 % and 95 % quantiles of the probability over the
+    members of the ensemble: how much members differ, not a confidence interval. Where the run
+    abstains, ``predicted`` is empty for a bag whose ``prediction_set`` has not exactly one class.
     ``top_segment`` is the segment with most attention, counted from 0, ``top_attention`` how much
     it has, ``null_attention`` what rests on the null segment where there is one, ``unusual`` what
     differs from the training bags.
@@ -109,9 +151,10 @@ def bags_table(
             fitted.classes[c] if is_known else None
             for c, is_known in zip(found.bag.y.tolist(), sure, strict=True)
         ]
-    columns["predicted"] = [fitted.classes[c] for c in fitted.predicted(found.p)]
+    columns |= _decisions(fitted, found.p)
     p = found.p.astype(np.float32)  # digits that mean something
     columns |= {f"p_{name}": p[:, c] for c, name in enumerate(fitted.classes)}
+    columns |= _spreads(fitted, found.explained)
     columns["segments"] = [len(own) for own in alpha]
     columns["top_segment"] = [int(own.argmax()) for own in alpha]
     columns["top_attention"] = np.array([own.max() for own in alpha], np.float32)
@@ -120,6 +163,30 @@ def bags_table(
     if unusual is not None:
         columns["unusual"] = list(unusual)
     return pa.table(columns)
+
+
+def _decisions(fitted: FittedModel, p: Array) -> dict[str, Any]:
+    """The predicted class of each bag, and its prediction set if the run abstains."""
+    sets = fitted.answered(p)
+    if sets is None:
+        return {"predicted": [fitted.classes[c] for c in fitted.predicted(p)]}
+    names = [[fitted.classes[c] for c in np.flatnonzero(row)] for row in sets]
+    return {
+        "predicted": [own[0] if len(own) == 1 else None for own in names],
+        "prediction_set": [SEPARATOR.join(own) for own in names],
+    }
+
+
+def _spreads(fitted: FittedModel, explained: Explained) -> dict[str, Any]:
+    """Quantiles of each class's probability over the members, if there are several."""
+    members = fitted.member_probabilities(explained)
+    if len(members) < 2:
+        return {}
+    low, high = np.quantile(members, SPREAD, axis=0).astype(np.float32)
+    columns: dict[str, Any] = {}
+    for c, name in enumerate(fitted.classes):
+        columns |= {f"low_{name}": low[:, c], f"high_{name}": high[:, c]}
+    return columns
 
 
 def segments_table(
@@ -144,7 +211,7 @@ def segments_table(
         "bag": np.repeat(np.array(collection.ids, dtype=object), lengths),
         "segment": np.concatenate([np.arange(length) for length in lengths]),
     }
-    columns |= _contents(collection)
+    columns |= contents_of_segments(collection)
     columns["attention"] = np.concatenate(alpha)
     order = ranking(found.explained, fitted.predicted(found.p), kind)
     columns["rank"] = np.concatenate([_ranks(own[first:]) for own in order])
@@ -155,7 +222,7 @@ def segments_table(
     return pa.table(columns)
 
 
-def _contents(collection: Collection) -> dict[str, Any]:
+def contents_of_segments(collection: Collection) -> dict[str, Any]:
     """Texts, places and relevance of all segments, bag after bag."""
     bag = collection.bag
     found: dict[str, Any] = {}

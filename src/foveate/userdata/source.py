@@ -30,10 +30,15 @@ class Origin:
         return {"path": str(self.path.resolve()), "columns": self.columns}
 
     def read(self, **keywords: Any) -> Collection:
-        """The bags."""
+        """The bags; of one label of multi-label bags where the columns have "of_label"."""
         from foveate.io import read_bags
 
-        return read_bags(self.path, **{**self.columns, **keywords})
+        columns = {**self.columns, **keywords}
+        name = columns.pop("of_label", None)
+        if name is None:
+            return read_bags(self.path, **columns)
+        bags = read_bags(self.path, **{**columns, "classes": None})
+        return bags if bags.labels is None else bags.of_label(name)
 
 
 def read_again(
@@ -67,9 +72,11 @@ def fingerprint(collection: Collection) -> str:
     bag = collection.bag
     for part in (*tensors_of(bag.x), bag.y, bag.z, bag.mask, bag.group, collection.known):
         _add(whole, part)
-    if collection.missing is not None:
-        _add(whole, collection.missing)
-    for names in (collection.ids, collection.classes, collection.columns, collection.words or ()):
+    for more in (collection.missing, collection.labels, bag.weight):
+        if more is not None:
+            _add(whole, more)
+    listed = (collection.ids, collection.classes, collection.columns, collection.words or ())
+    for names in (*listed, *([collection.label_names] if collection.label_names else [])):
         whole.update("\x1f".join(names).encode() + b"\x1e")
     whole.update("\x1f".join(collection.split or ()).encode())
     return whole.hexdigest()

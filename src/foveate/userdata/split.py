@@ -231,7 +231,7 @@ def _folds(collection: Collection, rows: Tensor, folds: int, seed: int) -> list[
 
 
 def draw_folds(
-    labels: Sequence[int] | Array,
+    labels: Sequence[int] | Sequence[Sequence[int]] | Array,
     groups: Sequence[int] | Array | None,
     folds: int,
     seed: int,
@@ -244,7 +244,8 @@ def draw_folds(
     fold. Without groups the counts of each class, and the sizes, differ by at most 1 over folds.
 
     Args:
-        labels: Class number of each bag, shape (n,).
+        labels: Class number of each bag, shape (n,); of multi-label bags 0 or 1 for each label,
+            shape (n, L), which makes c in the sum a label with its value.
         groups: Group number of each bag, shape (n,), never divided between folds; None if each
             bag is its own group.
         folds: Number of folds, at least 2.
@@ -255,19 +256,19 @@ def draw_folds(
         >>> draw_folds([0, 0, 0, 0, 1, 1, 1, 1], None, 2, seed=0).tolist()
         [1, 0, 0, 1, 1, 0, 0, 1]
     """
-    y = [int(label) for label in labels]
+    y = [_values(label) for label in labels]
     units = _members(range(len(y)) if groups is None else groups)
     if folds < 2 or len(units) < folds:
         raise FoveateError(
             f"folds must be between 2 and the number of groups, {len(units)}; got {folds}"
         )
-    totals = Counter(y)
+    totals = Counter(c for own in y for c in own)
     counts: list[Counter[int]] = [Counter() for _ in range(folds)]
     sizes = [0] * folds
     rank = stable_permutation(folds, STREAM, seed, repeat, "folds")
     fold = np.empty(len(y), np.int64)
     for members in _in_drawn_order(units, y, seed, repeat):
-        own = sorted(Counter(y[i] for i in members).items())
+        own = sorted(Counter(c for i in members for c in y[i]).items())
         growth = [
             fsum(k * (2 * counts[f][c] + k) / totals[c] for c, k in own) for f in range(folds)
         ]
@@ -286,13 +287,21 @@ def _members(groups: Sequence[int] | Array | range) -> list[list[int]]:
     return list(members.values())
 
 
+def _values(label: int | Sequence[int] | Array) -> tuple[int, ...]:
+    """The class of a bag, or a number for the value of each of its labels."""
+    own = np.asarray(label)
+    if own.ndim == 0:
+        return (int(own),)
+    return tuple((2 * np.arange(len(own)) + own).tolist())
+
+
 def _in_drawn_order(
-    units: list[list[int]], y: Sequence[int], seed: int, repeat: int
+    units: list[list[int]], y: Sequence[tuple[int, ...]], seed: int, repeat: int
 ) -> list[list[int]]:
     """Groups by size in powers of two, single bags by class, otherwise in drawn order."""
     drawn = [units[i] for i in stable_permutation(len(units), STREAM, seed, repeat, "groups")]
     return sorted(
-        drawn, key=lambda unit: (-len(unit).bit_length(), y[unit[0]] if len(unit) == 1 else -1)
+        drawn, key=lambda unit: (-len(unit).bit_length(), y[unit[0]] if len(unit) == 1 else (-1,))
     )
 
 

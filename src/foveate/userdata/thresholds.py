@@ -8,7 +8,7 @@ import numpy as np
 from foveate.errors import FoveateError
 from foveate.types import Array
 
-__all__ = ["choose_threshold", "parse_rule", "threshold_entry"]
+__all__ = ["choose_threshold", "cross_decide", "parse_rule", "threshold_entry"]
 
 COST = re.compile(r"cost=(\d+(?:\.\d+)?)")
 
@@ -62,6 +62,27 @@ def choose_threshold(p: Array, y: Array, rule: str) -> float:
     return float(candidates[best[len(best) // 2]])
 
 
+def cross_decide(p: Array, y: Array, fold: Array, rule: str) -> Array:
+    """Whether the second class is predicted, each fold at the threshold of the other folds.
+
+    Args:
+        p: Out-of-fold probabilities of the second class, shape (n,).
+        y: Labels 0 or 1, shape (n,).
+        fold: Fold of each bag, shape (n,).
+        rule: See :func:`parse_rule`; "none" decides at one half.
+
+    Returns:
+        Boolean, shape (n,).
+    """
+    if rule == "none":
+        return p >= 0.5
+    called = np.zeros(len(y), dtype=bool)
+    for k in np.unique(fold):
+        here = fold == k
+        called[here] = p[here] >= choose_threshold(p[~here], y[~here], rule)
+    return called
+
+
 def threshold_entry(p: Array, y: Array, fold: Array, rule: str) -> dict[str, Any]:
     """The threshold for new bags, and its sensitivity and specificity out of fold.
 
@@ -75,10 +96,7 @@ def threshold_entry(p: Array, y: Array, fold: Array, rule: str) -> dict[str, Any
     """
     if p.shape[1] != 2:
         raise FoveateError(f"--threshold is for two classes, got {p.shape[1]}")
-    called = np.zeros(len(y), dtype=bool)
-    for k in np.unique(fold):
-        here = fold == k
-        called[here] = p[here, 1] >= choose_threshold(p[~here, 1], y[~here], rule)
+    called = cross_decide(p[:, 1], y, fold, rule)
     return {
         "rule": rule,
         "value": choose_threshold(p[:, 1], y, rule),

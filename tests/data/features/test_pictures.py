@@ -115,10 +115,10 @@ def test_a_cut_or_damaged_parquet_file_is_named(here: Path, draw: Draw, write_ta
     path = write_table(here / "a.parquet", list(draw(30, 16, 16, 3)), list(range(30)))
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(FoveateError, match=r"a.parquet is not a whole Parquet file"):
+    with pytest.raises(FoveateError, match=r"a.parquet is not a complete Parquet file"):
         find_pictures("a.parquet")
     path.write_bytes(whole[:4] + bytes(2000) + whole[2004:])  # the foot is sound, the pages are not
-    with pytest.raises(FoveateError, match=r"a.parquet is not a whole Parquet file"):
+    with pytest.raises(FoveateError, match=r"a.parquet is not a complete Parquet file"):
         all_of(find_pictures("a.parquet"))
 
 

@@ -61,7 +61,7 @@ def test_from_a_file_to_a_bag_with_its_id(page, tmp_path):
     name = card.locator("b").inner_text()
     assert re.fullmatch(r"case \d+", name)
     card.click()
-    page.get_by_role("heading", name=f"{name}, truly sick").wait_for()
+    page.get_by_role("heading", name=f"{name}, label sick").wait_for()
     edited = page.locator("#edited")
     sync_api.expect(edited).to_contain_text("Read as sick")
     page.get_by_role("button", name=re.compile("^Remove segment")).first.click()
@@ -71,7 +71,7 @@ def test_from_a_file_to_a_bag_with_its_id(page, tmp_path):
     address = page.url
     page.goto("/flow")
     page.goto(address)
-    page.get_by_role("heading", name=f"{name}, truly sick").wait_for()
+    page.get_by_role("heading", name=f"{name}, label sick").wait_for()
 
 
 def test_a_wrong_role_is_mended_in_its_menu(page, tmp_path):

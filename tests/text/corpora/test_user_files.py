@@ -146,7 +146,7 @@ def test_what_is_wrong_in_parquet_is_named_by_row(tmp_path):
     pq.write_table(pa.table({"text": ["a", "b"], "label": [1.0, 0.0]}), file)
     assert read_texts(file).classes == ("0", "1")
     file.write_bytes(b"PAR1 no")
-    with pytest.raises(FoveateError, match="not a whole Parquet file"):
+    with pytest.raises(FoveateError, match="not a complete Parquet file"):
         read_texts(file)
     for missing in ("b.parquet", "b.csv"):
         with pytest.raises(FoveateError, match="there is no file"):

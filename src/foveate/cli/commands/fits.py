@@ -1,5 +1,6 @@
 """Commands for a user's bags: fit, predict, explain, export."""
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -7,15 +8,21 @@ from cyclopts import Parameter
 
 from foveate.cli.column_listing import print_columns
 from foveate.cli.flags import Cluster, ColumnFlags, Json, Overwrite, Workers, given
+from foveate.cli.multi_label import (
+    is_multi_label,
+    write_labels_predictions,
+    write_labels_segments,
+)
 from foveate.cli.outputs import check_outputs
 from foveate.cli.results import run_again, show_results, this_command
-from foveate.errors import FoveateError
+from foveate.errors import DataWarning, FoveateError
 from foveate.io.columns import Columns
 from foveate.report.progress import progress_of
 from foveate.userdata.settings import FitSettings
 
 if TYPE_CHECKING:
     from foveate.io.collection import Collection
+    from foveate.records.runs import Run
     from foveate.userdata.fitted import FittedModel
 
 __all__ = ["explain_command", "export_command", "fit_command", "predict_command"]
@@ -33,7 +40,6 @@ Chosen = Annotated[
     str | None,
     Parameter(help="Which of the fit's paradigms; the chosen one unless given."),
 ]
-KNOWN_IN_TRAINING = {"label", "relevance", "group", "split"}  # new data may do without
 
 
 def fit_command(
@@ -43,11 +49,12 @@ def fit_command(
     settings: Flags = None,
     columns: ColumnFlags = None,
     out: Path | None = None,
+    verdict: bool = True,
     workers: Workers = 1,
     cluster: Cluster = None,
     as_json: Json = False,
 ) -> None:
-    """Fit your own labelled bags: race paradigms, choose on validation bags, test, report.
+    """Fit your own labelled bags in folds: scores, a verdict on the attention, a model card.
 
     Parameters
     ----------
@@ -59,11 +66,14 @@ def fit_command(
         What the columns are.
     out
         The run directory; a new one under runs/ unless given.
+    verdict
+        Whether the attention of the main paradigm is examined too, as by foveate trust.
     as_json
         Print the numbers as JSON.
     """
     from foveate.jobs.engine import Engine
     from foveate.jobs.fit import start_fit
+    from foveate.jobs.multi_label import start_labels
     from foveate.userdata.source import Origin
 
     engine, origin = Engine(workers, cluster), Origin(data, given(columns))
@@ -72,10 +82,27 @@ def fit_command(
         bags = origin.read(labelled=True, report=report)
         if not as_json:
             print_columns(bags.roles)
-        run = start_fit(
+        start = start_labels if bags.multi_label else start_fit
+        run = start(
             bags, settings, out, origin=origin, report=report, command=command, engine=engine
         )
+    if verdict:
+        run = _examine(run)
     show_results(run, as_json=as_json)
+
+
+def _examine(run: "Run") -> "Run":
+    """The verdict on the main paradigm; a fit stays finished if there can be none."""
+    from foveate.cli.commands.trust import Declared, examine_run, main_paradigm
+    from foveate.cli.multi_label import examine_labels
+
+    try:
+        if "labels" in run.manifest:
+            return examine_labels(run)
+        examine_run(run, Declared(), main_paradigm(run))
+    except FoveateError as error:
+        warnings.warn(f"no verdict on the attention: {error}", DataWarning, stacklevel=2)
+    return run
 
 
 def predict_command(
@@ -88,7 +115,7 @@ def predict_command(
     columns: NewColumns = None,
     paradigm: Chosen = None,
 ) -> None:
-    """Classify new bags, labelled or not, with calibrated probabilities.
+    """Classify new bags, labelled or not, with calibrated probabilities of classes or labels.
 
     Parameters
     ----------
@@ -105,6 +132,9 @@ def predict_command(
 
     check_format(out)
     check_outputs(out, inputs=(data,), overwrite=overwrite)
+    if is_multi_label(run):
+        _no_paradigm(paradigm)
+        return write_labels_predictions(run, data, out, given(columns))
     with progress_of(quiet=True) as report:
         fitted, collection = _loaded(run, data, columns, paradigm, report)
         unusual = warn_of_shift(fitted, collection)
@@ -154,6 +184,9 @@ def explain_command(
     check_outputs(out, page, inputs=(data,), overwrite=overwrite)
     if shown < 1:
         raise FoveateError(f"--shown must be at least 1, got {shown}")
+    if is_multi_label(run):
+        _no_paradigm(paradigm, page)
+        return write_labels_segments(run, data, out, given(columns), map or DEFAULT_MAP)
     with progress_of(quiet=True) as report:
         fitted, collection = _loaded(run, data, columns, paradigm, report)
         unusual = warn_of_shift(fitted, collection)
@@ -180,6 +213,15 @@ def explain_command(
         print(f"page: {page}")
 
 
+def _no_paradigm(paradigm: str | None, page: Path | None = None) -> None:
+    """Refuse what is done for one label at a time."""
+    if paradigm is not None or page is not None:
+        flag = "--paradigm" if paradigm is not None else "--page"
+        raise FoveateError(
+            f"{flag} is for the fit of one label: name its directory, RUN/label1/fit"
+        )
+
+
 def export_command(
     run: Finished, /, *, onnx: Path, overwrite: Overwrite = False, paradigm: Chosen = None
 ) -> None:
@@ -194,6 +236,8 @@ def export_command(
     from foveate.userdata.export import export_onnx
 
     check_outputs(onnx, overwrite=overwrite)
+    if is_multi_label(run):
+        raise FoveateError("a label is exported at a time: name its directory, RUN/label1/fit")
     worst = export_onnx(load_fitted(run, paradigm), onnx)
     print(f"{onnx}: within {worst:.1e} of the library, in onnxruntime")
 
@@ -202,21 +246,8 @@ def _loaded(
     run: Path, data: Path, columns: Columns | None, paradigm: str | None, report: Any
 ) -> "tuple[FittedModel, Collection]":
     """The models, and new bags read as those of the fit were, but for flags that are given."""
-    from foveate.io.check import require_sound
     from foveate.userdata.ensemble import load_fitted
-    from foveate.userdata.source import Origin
+    from foveate.userdata.predict import read_new_bags
 
     fitted = load_fitted(run, paradigm)
-    origin = fitted.run.manifest["data"].get("origin") or {"columns": {}}
-    said = given(columns)
-    new = Origin(data, {**origin["columns"], **said})
-    features = [name.partition("[")[0] for name in fitted.preparation.columns]
-    keywords = {"classes": fitted.classes, "report": report, "features": features}
-    try:
-        collection = new.read(labelled=True if "label" in said else None, **keywords)
-    except FoveateError as error:
-        if said.keys() & KNOWN_IN_TRAINING or "has no column" not in str(error):
-            raise
-        collection = new.read(labelled=False, **keywords)
-    require_sound(collection, learning=False)
-    return fitted, collection
+    return fitted, read_new_bags(fitted, data, given(columns), report)

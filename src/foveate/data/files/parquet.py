@@ -156,7 +156,7 @@ def _whole(file: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, pa.ArrowException):
-        raise FoveateError(f"{file} is not a whole Parquet file") from None
+        raise FoveateError(f"{file} is not a complete Parquet file") from None
 
 
 def _image_column(file: Path) -> str:

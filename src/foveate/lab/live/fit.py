@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foveate.errors import FoveateError
+from foveate.lab.advice import without_flags
 from foveate.lab.fit_bags import AUDIT
 from foveate.lab.live.columns import column_table, guess_roles, suggest_absent
 from foveate.lab.live.worker_channel import WorkerChannel
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from foveate.userdata.fitted import FittedModel
     from foveate.userdata.source import Origin
 
-__all__ = ["Progress", "fit_uploaded_bags"]
+__all__ = ["Progress", "fit_and_examine", "fit_uploaded_bags", "limit_memory"]
 
 MAX_SEGMENTS, MAX_NUMBERS = 1_000_000, 50_000_000
 MAX_MEMORY = 6 << 30  # bytes: a small file can unpack to more than the machine has
@@ -82,7 +83,7 @@ def _read_and_describe(
             "absent": suggest_absent(collection) if collection.labelled else None,
         }
     except FoveateError as error:
-        view["error"] = _without_flags(str(error).replace(job.path, job.name))
+        view["error"] = without_flags(str(error).replace(job.path, job.name))
     view["columns"] = column_table(Path(job.path), collection, dict(job.roles), guessed=guessed)
     if collection is None and not view["columns"]:
         raise FoveateError(view["error"])
@@ -101,7 +102,7 @@ def _guessed_roles(job: UploadJob) -> dict[str, str]:
 
 def _read(origin: "Origin", job: UploadJob) -> "Collection":
     """The bags under the user's name for them, unless there are too many to wait for."""
-    _limit_memory()
+    limit_memory()
     try:
         collection = origin.read(labelled=None)
     except MemoryError:
@@ -118,21 +119,11 @@ def _read(origin: "Origin", job: UploadJob) -> "Collection":
     return replace(collection, source=UNSAFE.sub("_", job.name)[-80:])
 
 
-def _without_flags(message: str) -> str:
-    """A message without the command-line hints that do not help on the page.
-
-    Example:
-        >>> _without_flags("bags.csv has no column 'bag'; --bag names it")
-        "bags.csv has no column 'bag'"
-    """
-    return re.sub(r"[;,(] ?[^;,(]*--[\w-]+[^;,)]*\)?", "", message).strip()
-
-
 def _plain_problem(problem: dict[str, Any]) -> dict[str, Any]:
-    return {**problem, "what": _without_flags(problem["what"])}
+    return {**problem, "what": without_flags(problem["what"])}
 
 
-def _limit_memory() -> None:
+def limit_memory() -> None:
     """No more than MAX_MEMORY for this process, where the system has such a limit."""
     with suppress(ImportError, ValueError, OSError):
         import resource
@@ -173,12 +164,7 @@ class Progress:
 def _fit(
     channel: WorkerChannel, collection: "Collection", origin: Any, wanted: FitRequest, name: str
 ) -> None:
-    """Fit, examine every paradigm on the test bags, and write pages and tables into the run."""
-    from foveate.jobs.fit import start_fit
-    from foveate.jobs.job import open_job
-    from foveate.userdata.settings import FitSettings
-    from foveate.userdata.split import held_out
-
+    """Fit and examine, with frames of progress for the page."""
     progress = Progress([*wanted.paradigms, EXAMINING])
 
     def send_frame(_detailed: bool) -> None:
@@ -190,6 +176,34 @@ def _fit(
         progress.set(part, done, total)
         channel.poll_commands(send_frame)
 
+    run = fit_and_examine(collection, origin, wanted, name, report)
+    send_frame(True)
+    channel.send("result", run=run.name)
+
+
+def fit_and_examine(
+    collection: "Collection",
+    origin: "Origin",
+    wanted: FitRequest,
+    name: str,
+    report: PartProgress,
+    out: Path | None = None,
+) -> "Run":
+    """Fit, examine every paradigm on the test bags, and write pages and tables into the run.
+
+    Args:
+        collection: Labelled bags.
+        origin: Where they were read from.
+        wanted: Paradigms, seeds, epochs and classes without evidence.
+        name: The file's name for its user.
+        report: Called as ``report(part, done, total)``.
+        out: The run directory; a new one in the runs folder unless given.
+    """
+    from foveate.jobs.fit import start_fit
+    from foveate.jobs.job import open_job
+    from foveate.userdata.settings import FitSettings
+    from foveate.userdata.split import held_out
+
     settings = FitSettings(  # one split: quick, and its test bags are examined
         folds=1,
         paradigms=wanted.paradigms,
@@ -198,14 +212,13 @@ def _fit(
         choose="attention",
     )
     run = start_fit(
-        collection, settings, origin=origin, report=report, command=f"foveate fit {name}"
+        collection, settings, out, origin=origin, report=report, command=f"foveate fit {name}"
     )
     open_job(run).write_report(run, run.path / "report.html")
     test = held_out(collection, run.path)
     _examine_all(run, collection, test, wanted, name, report)
     _write_tables(run, test, name)
-    send_frame(True)
-    channel.send("result", run=run.name)
+    return run
 
 
 def _examine_all(

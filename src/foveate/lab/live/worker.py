@@ -19,6 +19,7 @@ def main() -> None:
     from foveate.lab.live.copying import train_copying_live
     from foveate.lab.live.experiment import run_experiment_live
     from foveate.lab.live.fit import fit_uploaded_bags
+    from foveate.lab.live.predict import predict_uploaded_bags
     from foveate.lab.live.text import train_text_live
     from foveate.lab.live.trainer import train_live
 
@@ -30,6 +31,7 @@ def main() -> None:
         "experiment": run_experiment_live,
         "words": train_text_live,
         "own": fit_uploaded_bags,
+        "predict": predict_uploaded_bags,
     }[job["kind"]]
     if job.get("task") == "copying":
         work = train_copying_live

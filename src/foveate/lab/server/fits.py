@@ -15,7 +15,7 @@ from foveate.lab.server.responses import json_response, not_found
 from foveate.records.runs import Run
 from foveate.settings import Settings
 
-__all__ = ["Edit", "routes"]
+__all__ = ["Edit", "finished_fit", "routes"]
 
 routes = APIRouter()
 
@@ -33,7 +33,7 @@ class Edit(Settings):
 @routes.get("/api/fit")
 def fit(run: str) -> Response:
     """How well each paradigm of a fit answers, where it looks, and which one to use."""
-    opened = _fit(run)
+    opened = finished_fit(run)
     manifest = opened.manifest
     examined = _examined(opened)
     verdicts = {name: _verdict(found, list(manifest["scores"])) for name, found in examined.items()}
@@ -47,7 +47,7 @@ def fit(run: str) -> Response:
             "classes": next((found["classes"] for found in examined.values()), []),
             "absent": _absent(opened),
             "verdicts": verdicts,
-            "recommendation": recommend(manifest["scores"], verdicts),
+            "recommendation": recommend(manifest["scores"], verdicts, manifest["chosen"]),
             "pages": [
                 page for page in ("report", "trust", "evidence")
                 if (opened.path / f"{page}.html").is_file()
@@ -76,7 +76,8 @@ def edit(change: dict[str, Any] = Body()) -> Response:  # noqa: B008
     return json_response(edited_bag(opened, wanted.row, wanted.removed, wanted.added))
 
 
-def _fit(name: str) -> Run:
+def finished_fit(name: str) -> Run:
+    """The finished fit of a name, with one test part."""
     run = run_by_name(name)
     if not run.is_a("fit") or not run.done:
         raise not_found("there is no such fit, or it is not finished")
@@ -86,7 +87,7 @@ def _fit(name: str) -> Run:
 
 
 def _bags(name: str, paradigm: str) -> FitBags:
-    run = _fit(name)
+    run = finished_fit(name)
     if paradigm not in run.manifest["scores"]:
         raise not_found("the fit has no such paradigm")
     return open_fit_bags(run, paradigm, _absent(run))

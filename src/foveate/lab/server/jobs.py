@@ -6,16 +6,18 @@ from fastapi import APIRouter, Body, Request
 from starlette.responses import Response
 
 from foveate.errors import FoveateError
+from foveate.lab.bundled import bundled_json
 from foveate.lab.requests import TASKS, ExperimentJob, Map, TrainJob
 from foveate.lab.server.responses import json_response
 from foveate.lab.server.session import Session
 from foveate.lab.server.sessions import MAX_RUNNING, Sessions
 
-__all__ = ["job_summary", "routes", "sessions_of"]
+__all__ = ["EXAMPLE", "job_summary", "routes", "sessions_of"]
 
 routes = APIRouter()
 
 POINTS = 400  # of a curve that is sent when a page opens
+EXAMPLE = "example"  # a finished training that comes with the package
 
 
 def sessions_of(request: Request) -> Sessions:
@@ -53,7 +55,9 @@ def run_again(request: Request, job: dict[str, Any] = Body()) -> Response:  # no
 
 @routes.get("/api/jobs/{name}")
 def one(request: Request, name: str, seed: int | None = None) -> Response:
-    """All that a page needs to show a job as it is now."""
+    """All that a page needs to show a job as it is now, or the training that is bundled."""
+    if name == EXAMPLE:
+        return json_response(_example(seed))
     session = sessions_of(request).get(name)
     number = session.last  # read first: later frames may be sent twice, but none is lost
     seeds = session.setup.get("seeds", [])
@@ -76,6 +80,14 @@ def one(request: Request, name: str, seed: int | None = None) -> Response:
     )
 
 
+def _example(seed: int | None) -> dict[str, Any]:
+    """The bundled training as one of its seeds sees it."""
+    training = bundled_json("training")
+    by_seed: dict[str, dict[str, Any]] = training["by_seed"]
+    member = by_seed.get(str(seed)) or next(iter(by_seed.values()))
+    return {**training["job"], **member}
+
+
 @routes.post("/api/jobs/{name}/{do}")
 def command(request: Request, name: str, do: Literal["pause", "go", "step", "stop"]) -> Response:
     """Pause, continue, do one epoch, or stop for good: then no process is left."""
@@ -93,7 +105,7 @@ def command(request: Request, name: str, do: Literal["pause", "go", "step", "sto
 
 def job_summary(session: Session) -> dict[str, Any]:
     """What the list of jobs shows of a job."""
-    job = session.job.model_dump(exclude={"path"})
+    job = session.job.model_dump(exclude={"path", "folder"})
     epochs = session.setup.get("epochs") or 0
     share = session.history.epoch / epochs if epochs and session.history.epoch else None
     if session.parts:

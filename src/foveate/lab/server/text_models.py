@@ -7,6 +7,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from foveate.errors import FoveateError
+from foveate.lab.bundled import bundled_json
 from foveate.lab.requests import TextJob
 from foveate.lab.saved_models import saved_models
 from foveate.lab.server.jobs import job_summary, sessions_of
@@ -59,6 +60,12 @@ def offered(request: Request) -> Response:
     sessions_of(request).prepare()
     models = {name: model.about for name, model in saved_models().items()}
     return json_response({"texts": TEXTS, "pairs": PAIRS, "saved": models})
+
+
+@routes.get("/api/text-models/readings")
+def readings(model: str = "") -> Response:
+    """What a bundled model has made of some texts, to look at while it is loaded."""
+    return json_response({"readings": bundled_json("readings").get(model, {})})
 
 
 @routes.post("/api/text-models")

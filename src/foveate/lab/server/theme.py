@@ -1,30 +1,39 @@
 """The palette, as CSS variables and as JSON for the charts.
 
-One hue means one thing on a screen. Paradigms have the colours of the library. Outcomes have no hue
-of their own but lightness, a pattern and a sign, except for the one to look for (right answer,
-wrong segment). Classes have the palette of Tol, which is not used for paradigms, and a shape each.
+One hue means one thing on a screen (:mod:`foveate.charts.palette`). Outcomes have no hue of their
+own but lightness, a pattern and a sign, except for the one to look for (right answer, wrong
+segment). Classes have a shape each as well.
 """
 
 from typing import Any
 
-from foveate.charts.palette import AGAINST, ATTENTION, FOR, colour, dash, label, shape
+from foveate.charts.palette import (
+    AGAINST,
+    ATTENTION,
+    CLASS_COLOURS,
+    FOR,
+    MISPLACED,
+    QUADRANT_COLOURS,
+    colour,
+    dash,
+    label,
+    shape,
+)
 from foveate.metrics.metric import METRICS
 
-__all__ = ["CLASS_COLOURS", "chart_theme", "palette_css", "vega_spec"]
+__all__ = ["chart_theme", "palette_css", "vega_spec"]
 
-CLASS_COLOURS = ("#332288", "#44AA99", "#AA4499", "#999933", "#661100", "#88CCEE", "#DDCC77")
 BACKGROUND = "#4b5258"
-MISPLACED = "#a3126e"
 OUTCOMES = {
     "focused": ("right answer, right segment", "#4a5b6c", "✓"),
     "misplaced": ("right answer, wrong segment", MISPLACED, "!"),
     "inaccurate": ("wrong answers", "#b9c0c7", "✗"),
 }
 QUADRANTS = {
-    "ftpt": ("both right", "#4a5b6c"),
-    "ffpt": ("right answer, wrong segment", MISPLACED),
-    "ftpf": ("right segment, wrong answer", "#8fa0b0"),
-    "ffpf": ("both wrong", "#cfd5da"),
+    "ftpt": "both right",
+    "ffpt": "right answer, wrong segment",
+    "ftpf": "right segment, wrong answer",
+    "ffpf": "both wrong",
 }
 
 
@@ -44,7 +53,8 @@ def chart_theme() -> dict[str, Any]:
             for name, kind in PARADIGMS.items()
         },
         "quadrants": {
-            name: {"label": words, "colour": shade} for name, (words, shade) in QUADRANTS.items()
+            name: {"label": words, "colour": QUADRANT_COLOURS[name]}
+            for name, words in QUADRANTS.items()
         },
         "outcomes": {
             name: {"label": words, "colour": shade, "sign": sign}

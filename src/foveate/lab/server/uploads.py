@@ -10,10 +10,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from foveate.errors import FoveateError
-from foveate.lab.requests import FitRequest, UploadJob
+from foveate.lab.requests import FitRequest, PredictJob, UploadJob
+from foveate.lab.server.fits import finished_fit
 from foveate.lab.server.guard import LARGEST_FILE
 from foveate.lab.server.jobs import job_summary, sessions_of
-from foveate.lab.server.responses import json_response
+from foveate.lab.server.responses import json_response, not_found
 from foveate.lab.server.session import Session
 from foveate.lab.server.upload_storage import remove_unreferenced, uploads_folder
 
@@ -25,21 +26,30 @@ FORMATS = (".csv", ".tsv", ".jsonl", ".parquet", ".npz")
 
 
 @routes.post("/api/uploads")
-async def upload(request: Request, name: str) -> Response:
-    """Store a file and read it."""
+async def upload(request: Request, name: str, run: str = "", paradigm: str = "") -> Response:
+    """Store a file and read it: to be fitted, or as new bags of a finished fit."""
     suffix = Path(name).suffix.lower()
     if suffix not in FORMATS:
         raise FoveateError(f"a file must end in {', '.join(FORMATS)}, got '{name[-60:]}'")
     path = uploads_folder() / f"{secrets.token_hex(8)}{suffix}"
     try:
         await _store(request, path)
-        job = UploadJob(path=str(path), name=name[-300:])
+        job = _job(path, name[-300:], run, paradigm)
         start = sessions_of(request).start
         session = await run_in_threadpool(start, job, partial(remove_unreferenced, path))
     except BaseException:
         path.unlink(missing_ok=True)
         raise
     return json_response(job_summary(session), 201)
+
+
+def _job(path: Path, name: str, run: str, paradigm: str) -> UploadJob | PredictJob:
+    if not run:
+        return UploadJob(path=str(path), name=name)
+    fit = finished_fit(run)
+    if paradigm not in fit.manifest["scores"]:
+        raise not_found("the fit has no such paradigm")
+    return PredictJob(path=str(path), name=name, run=run, folder=str(fit.path), paradigm=paradigm)
 
 
 @routes.post("/api/uploads/{name}/columns")

@@ -31,7 +31,7 @@ def calibration_chart(p: Array, scaled: Array, y: Array) -> alt.LayerChart:
     across = alt.X("confidence:Q", title="predicted probability", scale=alt.Scale(domain=[0, 1]))
     up = alt.Y("correct:Q", title="share correct", scale=alt.Scale(domain=[0, 1]))
     color = alt.Color(
-        "kind:N", scale=alt.Scale(domain=[BEFORE, AFTER], range=["#8a9299", "#0072B2"])
+        "kind:N", scale=alt.Scale(domain=[BEFORE, AFTER], range=["#8a9299", "#263340"])
     )
     shape = alt.Shape("kind:N", scale=alt.Scale(domain=[BEFORE, AFTER], range=["square", "circle"]))
     points = alt.Chart().mark_point(filled=True, opacity=0.9).encode(
@@ -93,7 +93,7 @@ def confusion_chart(p: Array, y: Array, classes: Sequence[str]) -> alt.LayerChar
     shade = alt.Color(
         "share:Q",
         legend=None,
-        scale=alt.Scale(domain=[0, 1], range=["#ffffff", "#0072B2"], interpolate="rgb"),
+        scale=alt.Scale(domain=[0, 1], range=["#ffffff", "#4a5b6c"], interpolate="rgb"),
     )
     ink = alt.condition("datum.share > 0.55", alt.value("#ffffff"), alt.value("#14181c"))
     cells = alt.Chart().mark_rect(stroke="#d5d8dc").encode(x=across, y=down, color=shade)

@@ -2,14 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 import numpy as np
 
-from foveate.charts.palette import colour, label, shape
+from foveate.charts.palette import INK, colour, label, shape
 from foveate.charts.render import spread_labels, with_rows
-from foveate.metrics.focus import EDGES, focus_and_prediction, heat_map, threshold_curve
+from foveate.metrics.focus import (
+    EDGES,
+    focus_and_prediction,
+    heat_map,
+    released_heat_map,
+    threshold_curve,
+)
 from foveate.metrics.intervals import Interval
 from foveate.records.record import Array, Record
 from foveate.records.runs import Run
@@ -117,6 +123,7 @@ def _plane_description(outcomes: Sequence[Outcome]) -> str:
     return "Accuracy against SAIF in percent, with 95 % intervals. " + "; ".join(texts)
 
 
+Bins = Literal["fixed", "data range"]
 CELL = 46  # pixels
 CELL_INK = "#14181c"  # on light cells; unlike INK it is the same in a dark page
 DARK = 30.0  # percent from which the text of a cell is white
@@ -128,19 +135,28 @@ def mean_heat_map(record: Record) -> Array:
     return 100 * heat_map(*focus_and_prediction(record)).mean(0)
 
 
-def heat_map_chart(record: Record, paradigm: str, size: int = CELL) -> alt.LayerChart:
+def heat_map_chart(
+    record: Record, paradigm: str, size: int = CELL, bins: Bins = "fixed"
+) -> alt.LayerChart:
     """Share of held-out bags by attention on the relevant segment and by p of the true class.
 
     Args:
         record: The paradigm's record.
         paradigm: Its name, or the title of the chart.
         size: Side of a cell, pixels.
+        bins: "fixed" has edges 0, .2, …, 1; "data range" divides the range of each score, all
+            seeds together, as the released script does. Its last cell is not SAIF.
     """
-    shares = mean_heat_map(record)
-    names = [f"{low:g}–{high:g}" for low, high in pairwise(EDGES)]
+    if bins == "fixed":
+        shares = mean_heat_map(record)
+        names = across = [f"{low:g}–{high:g}" for low, high in pairwise(EDGES)]
+        subtitle = f"SAIF {cell(shares[-1, -1])} % (outlined)"
+    else:
+        shares, names, across = _data_range(record)
+        subtitle = f"last cell {cell(shares[-1, -1])} % (not SAIF)"
     cells = [
         {
-            "a": names[j],
+            "a": across[j],
             "p": names[i],
             "share": float(share),
             "text": cell(share),
@@ -155,27 +171,38 @@ def heat_map_chart(record: Record, paradigm: str, size: int = CELL) -> alt.Layer
         labelFontSize=min(11, size // 4),
         labelOverlap=False,
     )
-    x = alt.X("a:O", sort=names, axis=axis, title="attention on the relevant segment, a_z")
+    x = alt.X("a:O", sort=across, axis=axis, title="attention on the relevant segment, a_z")
     y = alt.Y("p:O", sort=names[::-1], axis=axis, title="probability of the true class")
     base = alt.Chart().encode(x=x, y=y)
     scale = alt.Scale(
-        type="sqrt", domain=[0, 100], range=["#f7fbff", "#9ecae1", "#3182bd", "#08306b"]
+        type="sqrt", domain=[0, 100], range=["#f6f8fa", "#b3bec8", "#66788a", "#263340"]
     )
     ground = base.mark_rect(stroke="white", strokeWidth=1)
-    corner = base.transform_filter(f"datum.a === '{names[-1]}' && datum.p === '{names[-1]}'")
+    corner = base.transform_filter(f"datum.a === '{across[-1]}' && datum.p === '{names[-1]}'")
     chart = alt.layer(
         ground.encode(fill=alt.Fill("share:Q", scale=scale, legend=None)),
-        corner.mark_rect(fillOpacity=0, stroke="#D55E00", strokeWidth=3),
+        corner.mark_rect(fillOpacity=0, stroke=INK, strokeDash=[5, 3], strokeWidth=2.5),
         base.mark_text(fontSize=min(13, size // 3)).encode(
             text=alt.Text("text:N"), color=alt.Color("ink:N", scale=None)
         ),
     ).properties(
         width=size * len(names),
         height=size * len(names),
-        title=alt.Title(label(paradigm), subtitle=f"SAIF {cell(shares[-1, -1])} % (outlined)"),
-        description=_heat_map_description(paradigm, shares, names),
+        title=alt.Title(label(paradigm), subtitle=subtitle),
+        description=_heat_map_description(paradigm, shares, names, across, subtitle),
     )
     return with_rows(chart, cells)
+
+
+def _data_range(record: Record) -> tuple[Array, list[str], list[str]]:
+    """The heat map of the released script in percent, and the names of its rows and columns."""
+    a_z, p_y = (scores.ravel() for scores in focus_and_prediction(record))
+    shares = 100 * released_heat_map(a_z, p_y)
+    rows, columns = (
+        [f"{low:.2g}–{high:.2g}" for low, high in pairwise(np.histogram_bin_edges(x, len(shares)))]
+        for x in (p_y, a_z)
+    )
+    return shares, rows, columns
 
 
 def threshold_chart(records: Mapping[str, Record]) -> alt.LayerChart:
@@ -211,12 +238,14 @@ def _ink(share: float) -> str:
     return "white" if share > DARK else CELL_INK
 
 
-def _heat_map_description(paradigm: str, shares: Array, names: list[str]) -> str:
+def _heat_map_description(
+    paradigm: str, shares: Array, names: list[str], across: list[str], subtitle: str
+) -> str:
     i, j = np.unravel_index(shares.argmax(), shares.shape)
     return (
         f"{label(paradigm)}: share of bags in percent by attention on the relevant segment and "
-        f"probability of the true class, five by five cells. Both at least 0.8 (SAIF): "
-        f"{cell(shares[-1, -1])} %. Fullest cell: attention {names[j]}, probability {names[i]}, "
+        f"probability of the true class, five by five cells. Top right cell: {subtitle}. "
+        f"Fullest cell: attention {across[j]}, probability {names[i]}, "
         f"with {cell(shares[i, j])} %."
     )
 

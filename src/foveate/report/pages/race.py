@@ -61,14 +61,18 @@ def write_report(runs: Sequence[Run], path: Path) -> Path:
 
 
 def race_drawings(run: Run) -> dict[str, str]:
-    """Every figure of a race as SVG, the gallery as one more."""
+    """Every figure of a race as SVG, with the gallery and the heat maps of the released script."""
     from foveate.charts.render import to_svg
     from foveate.report.drawing.gallery import gallery
     from foveate.report.drawing.gallery_sheet import gallery_sheet
-    from foveate.report.drawing.race_charts import figures
+    from foveate.report.drawing.race_charts import figures, heat_map_chart
 
     records = run.records()
     drawings = {name: to_svg(chart) for name, chart in figures(run, records).items()}
+    for name, record in records.items():
+        if f"heat-map-{name}" in drawings:
+            chart = heat_map_chart(record, name, bins="data range")
+            drawings[f"released-heat-map-{name}"] = to_svg(chart)
     if rows := gallery(run, records):
         drawings["gallery"] = gallery_sheet(rows)
     return drawings

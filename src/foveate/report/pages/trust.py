@@ -99,6 +99,7 @@ def _view(found: Mapping[str, Any]) -> dict[str, Any]:
         "relevant": found["relevant"],
         "relevant_from": found.get("relevant_from", "declared"),
         "sampled": _sampled(found.get("audited")),
+        "notes": found.get("notes", []),
         "questions": [_question(answer) for answer in found.get("answers", {}).values()],
         "examples": [_example(bag, found["classes"]) for bag in found.get("examples", [])],
         "kinds": [kind for own in found["by_class"] for kind in _kinds(own)],

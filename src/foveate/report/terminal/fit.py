@@ -1,13 +1,17 @@
 """The results of a fit as a table for the terminal."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from foveate.metrics.faults import dead_focus_warning, divergence
 from foveate.records.runs import Run
-from foveate.report.pages.cross_fit import cross_fit_lead
+from foveate.report.pages.cross_fit import cross_fit_lead, one_sided_note
 from foveate.report.pages.score_cells import score_cell
+from foveate.userdata.model_card import CARD_MARKDOWN, model_card
 
 __all__ = ["print_fit"]
 
@@ -30,7 +34,17 @@ def print_fit(run: Run) -> None:
     for text in run.manifest.get("forced", ()):
         print(f"accepted by --force: {text}")
     print(f"report: {run.path / 'report.html'}")
-    print(f"next: 'foveate trust {run.path}' says whether its attention can be trusted")
+    _print_verdict(run)
+    print(f"model card: {run.path / CARD_MARKDOWN}")
+
+
+def _print_verdict(run: Run) -> None:
+    attention = model_card(run)["attention"]
+    if attention["verdict"] is None:
+        print(f"next: 'foveate trust {run.path}' says whether its attention can be trusted")
+        return
+    print(f"attention ({attention['paradigm']}): {attention['verdict']}. {attention['summary']}")
+    print(f"verdict: {run.path / 'trust.html'}")
 
 
 def _print_cross_fit(run: Run) -> None:
@@ -62,7 +76,23 @@ def _print_cross_fit(run: Run) -> None:
             f"probability {chosen['value']:.3f} on; out of fold, sensitivity "
             f"{chosen['sensitivity']:.3f} and specificity {chosen['specificity']:.3f}"
         )
+    _print_abstention(manifest)
+    if note := one_sided_note(manifest):
+        print(note)
     print(f"* new bags are predicted by {manifest['rule']}")
+
+
+def _print_abstention(manifest: Mapping[str, Any]) -> None:
+    entry = manifest.get("abstention")
+    if entry is None:
+        return
+    shares = zip(manifest["classes"], entry["coverage"], strict=True)
+    covered = ", ".join(f"{name} {100 * share:.1f} %" for name, share in shares)
+    print(
+        f"abstention: at most {100 * entry['error']:g} % of the bags of a class lose it; out of "
+        f"fold the class is kept for {covered}; {100 * entry['answered']:.1f} % of the bags are "
+        f"answered, {100 * entry['wrong_answer']:.1f} % wrongly"
+    )
 
 
 def _print_split(run: Run) -> None:

@@ -28,7 +28,7 @@ CUT = 2**18  # numbers of the batches that are cut together: 1 MB in single prec
 class Batch(NamedTuple):
     """The bags of one step, with a leading axis of members (inside a task: without it).
 
-    ``aux`` is the auxiliary input of the paradigm.
+    ``aux`` is the auxiliary input of the paradigm, ``weight`` that of each bag's loss.
     """
 
     x: Segments
@@ -36,6 +36,7 @@ class Batch(NamedTuple):
     z: Tensor | None = None
     mask: Tensor | None = None
     aux: Tensor | None = None
+    weight: Tensor | None = None
 
     def map(self, function: Callable[[Tensor], Tensor]) -> "Batch":
         """The batch with a function applied to each of its tensors."""
@@ -80,6 +81,8 @@ class MemberBags:
         self._buffer = Buffer()
         self.y = torch.stack([bag.y for bag in sets])
         self.z = _joined([bag.z for bag in sets], "z")
+        weight = _joined([bag.weight for bag in sets], "weight")
+        self.weight = None if weight is None else weight.to(dtype)
         self.mask = _mask(sets)
 
     @property
@@ -161,7 +164,16 @@ class MemberBags:
         buffer = self._buffer if reuse else None
         x = self._source.segments(BatchRequest(sets, at, used, whole, self.chunk, buffer))
         z = gather_rows(self.z, at)[..., :used] if with_z and self.z is not None else None
-        return Batch(x, gather_rows(self.y, at), z, mask, aux)
+        weight = None if self.weight is None else gather_rows(self.weight, at)
+        return Batch(x, gather_rows(self.y, at), z, mask, aux, weight)
+
+    def mean(self, loss: Tensor, rows: Tensor, members: Tensor) -> Tensor:
+        """The weighted mean of losses (S', B) of the bags at ``rows`` of members, shape (S',)."""
+        if self.weight is None:
+            return loss.mean(1)
+        sets = torch.zeros_like(members) if self.shared else members
+        weight = gather_rows(self.weight, rows + self.n * sets[:, None])
+        return (loss * weight).sum(1) / weight.sum(1)
 
     def windows(self, rows: Tensor, size: int) -> Iterator[Batch]:
         """Batches with a leading axis of steps, without relevance; each may overwrite the last.

@@ -15,8 +15,10 @@ function widthOf(word) {
   return measure.measureText(word).width;
 }
 
-// Words in lines, each on a ground of opacity √|shade|, the relevant ones framed.
-export function drawWords(tokens, shades, z, theme) {
+// Words in lines, each on a ground of opacity 0.6 √|shade|, the relevant ones framed. Shades are
+// attention, or evidence with a sign.
+export function drawWords(tokens, shades, z, theme, signed = false) {
+  const colourOf = (shade) => (shade < 0 ? theme.evidence.against : theme.evidence.for);
   const colours = pageColours(),
     marks = [];
   let x = 4,
@@ -34,8 +36,8 @@ export function drawWords(tokens, shades, z, theme) {
         width,
         height: LINE - 5,
         rx: 4,
-        fill: shades[j] < 0 ? theme.evidence.against : theme.attention,
-        "fill-opacity": Math.sqrt(Math.abs(shades[j])).toFixed(3),
+        fill: signed ? colourOf(shades[j]) : theme.attention,
+        "fill-opacity": (0.6 * Math.sqrt(Math.abs(shades[j]))).toFixed(3),
         ...(z?.[j] ? { stroke: colours.ink, "stroke-dasharray": "4 3" } : {}),
       }),
       s("text", { x: x + 4, y: y + LINE - 11, "font-size": FONT, fill: colours.ink }, word),

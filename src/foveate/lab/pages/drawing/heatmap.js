@@ -39,7 +39,7 @@ export function heatmap(figure, { choose = null } = {}) {
         width: CELL - 2,
         height: CELL - 2,
         rx: 4,
-        fill: "#0a5c93",
+        fill: "#4a5b6c",
         "fill-opacity": 0,
       });
       const words = text(x + CELL / 2, y + CELL / 2 + 4, "", { "font-size": 12 });
@@ -80,8 +80,9 @@ export function heatmap(figure, { choose = null } = {}) {
       height: CELL,
       rx: 5,
       fill: "none",
-      stroke: "#D55E00",
-      "stroke-width": 2.5,
+      stroke: colours.ink,
+      "stroke-dasharray": "5 3",
+      "stroke-width": 2,
       "pointer-events": "none",
     }),
     ...EDGES.map((edge, k) => text(LEFT + k * CELL, side + 16, edge)),

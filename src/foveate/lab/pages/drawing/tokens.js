@@ -10,12 +10,12 @@ function paragraph(spans) {
   return h("p", { class: "tokens" }, spaced);
 }
 
-// Opacity √α, relevant words framed.
+// Opacity 0.6 √α, so that the word stays readable; relevant words framed.
 export function drawTokens(tokens, z, theme) {
   const spans = tokens.map((word, j) => h("span", { class: z?.[j] ? "relevant" : null }, word));
   const attend = (alpha) =>
     spans.forEach((span, j) => {
-      span.style.background = withOpacity(theme.attention, Math.sqrt(Math.max(0, alpha[j])));
+      span.style.background = withOpacity(theme.attention, 0.6 * Math.sqrt(Math.max(0, alpha[j])));
       span.setAttribute("title", `α = ${alpha[j].toFixed(3)}`);
     });
   return { element: paragraph(spans), attend };

@@ -1,6 +1,6 @@
 // A user's bag drawn as what it is: images, texts, windows on a time axis, points or numbers.
 
-import { h, s } from "../core/dom.js";
+import { s } from "../core/dom.js";
 import { pageColours } from "../ui/charts.js";
 import { drawBag } from "./bag.js";
 import { drawTokens } from "./tokens.js";
@@ -119,6 +119,3 @@ export function segmentLabel(bag, j) {
   const number = `segment ${bag.segments[j] + 1}`;
   return bag.places ? `${number} at ${bag.places[j].join(", ")}` : number;
 }
-
-export const bagLegend = () =>
-  h("span", { class: "note" }, "Orange is attention; a dashed frame or a dot marks known evidence.");

@@ -1,7 +1,7 @@
 // Charts by Vega, which comes out of the wheel; its interpreter runs expressions, so no text
 // becomes code. Charts follow the colours of the page, light or dark.
 
-import { h } from "../core/dom.js";
+import { h, s } from "../core/dom.js";
 import { csv } from "./figure.js";
 
 let script = null;
@@ -25,9 +25,17 @@ export function pageColours() {
   return { ink: read("--ink"), soft: read("--soft-ink"), line: read("--line"), ground: read("--card") };
 }
 
-// Black lines of the palette would vanish on a dark ground.
+// Black and dark blue lines of the palette would be hard to see on a dark ground.
+const LIGHTER = { "#000000": "#e8ecef", "#1b1f24": "#e8ecef", "#0072b2": "#4aa3df", "#882255": "#cc6699" };
 export const visibleColour = (colour) =>
-  dark.matches && /^#0{6}$/i.test(colour) ? pageColours().ink : colour;
+  dark.matches ? (LIGHTER[colour.toLowerCase()] ?? colour) : colour;
+
+// A short piece of a line with its colour and dashes, for a legend.
+export function lineSample({ colour, dash }) {
+  const stroke = { stroke: visibleColour(colour), "stroke-width": 3, "stroke-dasharray": dash.join(" ") };
+  const line = s("line", { x1: 0, x2: 36, y1: 5, y2: 5, ...stroke });
+  return s("svg", { class: "stroke", viewBox: "0 0 36 10", "aria-hidden": "true" }, line);
+}
 
 function theme() {
   const { ink: text, soft, line, ground } = pageColours();
@@ -153,22 +161,33 @@ function cursorLayer(x) {
   };
 }
 
-// Labelled vertical rules at times that matter; rows are {x, label}.
+// Labelled vertical rules at times that matter; rows are {x, label, height}, heights in pixels.
 function markLayers(x) {
-  const { soft } = pageColours();
+  const { soft, ground } = pageColours();
+  const data = { name: "marks" };
   const rule = { type: "rule", strokeDash: [3, 3], strokeWidth: 1.2, color: soft, clip: true };
-  const text = { type: "text", align: "left", dx: 4, dy: 8, fontSize: 11, color: soft };
+  const text = { type: "text", align: "left", dx: 5, fontSize: 11.5, color: soft };
+  // The same text below in the colour of the ground, wider: lines do not cross the letters.
+  const halo = { ...text, stroke: ground, strokeWidth: 5, strokeJoin: "round" };
+  const y = { field: "height", type: "quantitative", scale: null, axis: null };
+  const encoding = { x, y, text: { field: "label" } };
   return [
-    { data: { name: "marks" }, mark: rule, encoding: { x } },
-    { data: { name: "marks" }, mark: text, encoding: { x, y: { value: 0 }, text: { field: "label" } } },
+    { data, mark: rule, encoding: { x } },
+    { data, mark: halo, encoding },
+    { data, mark: text, encoding },
   ];
 }
 
-const quantitative = (field, title, type, domain) => ({
+const quantitative = (field, title, log, domain) => ({
   field,
   type: "quantitative",
   title,
-  scale: { type: type ? "log" : "linear", nice: false, ...(domain ? { domain } : { zero: false }) },
+  scale: {
+    type: log ? "log" : "linear",
+    nice: false,
+    ...(domain && { domain }),
+    ...(!domain && !log && { zero: false }),
+  },
   axis: { format: ".6~g" },
 });
 

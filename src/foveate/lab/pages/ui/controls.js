@@ -59,3 +59,8 @@ export function field({ label, value, type = "text", min, max, onchange, placeho
   const input = h("input", { id, type, min, max, value, placeholder, onchange: change });
   return h("div", { class: "control" }, h("label", { for: id }, label), input);
 }
+
+// A panel that opens when its title is clicked.
+export function folded(title, ...content) {
+  return h("details", { class: "panel" }, h("summary", { class: "strong" }, title), ...content);
+}

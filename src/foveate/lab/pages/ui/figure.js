@@ -4,7 +4,10 @@ import { h } from "../core/dom.js";
 import { renderMath } from "./math.js";
 
 // Returns the element, the body to draw in, and `downloads`, whose functions give the SVG and CSV.
-export function figure({ title, about, equation = "", id = "", wide = false, subtitle = "" }) {
+// An equation is part of the explanation, or stands beneath the picture if it is to be seen at once.
+export function figure({ title, about, equation = "", visible = false, ...more }) {
+  const { id = "", wide = false, subtitle = "" } = more;
+  const formula = equation && h("p", { class: "equation" }, renderMath(equation));
   const body = h("div", { class: "picture" });
   const subtitleElement = h("span", { class: "subtitle" }, subtitle);
   const downloads = { svg: null, csv: null };
@@ -29,13 +32,14 @@ export function figure({ title, about, equation = "", id = "", wide = false, sub
     {},
     h("summary", {}, "What am I looking at?"),
     text,
-    equation && h("p", { class: "equation" }, renderMath(equation)),
+    !visible && formula,
   );
   const element = h(
     "figure",
     { class: wide ? "figure wide" : "figure", "data-figure": id || file },
     h("figcaption", {}, h("span", { class: "title" }, title), subtitleElement),
     body,
+    visible && formula,
     h(
       "div",
       { class: "foot" },

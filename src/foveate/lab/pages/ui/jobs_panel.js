@@ -6,7 +6,7 @@ import { h, render } from "../core/dom.js";
 import { formatSeconds, hasEnded, progressBar, stateLabel, stopJob } from "../core/job.js";
 
 const POLL = 2000; // milliseconds between updates
-const VIEW = { train: "train", experiment: "claims", words: "words", own: "data" };
+const VIEW = { train: "train", experiment: "claims", words: "words", own: "data", predict: "data" };
 
 const title = ({ job }) =>
   ({
@@ -14,11 +14,13 @@ const title = ({ job }) =>
     experiment: `Experiment: ${job.experiment}`,
     words: `Text model: ${job.corpus}`,
     own: `Your data: ${job.name}`,
+    predict: `New bags: ${job.name}`,
   })[job.kind] ?? job.kind;
 
 const address = (entry) =>
   addressOf(VIEW[entry.job.kind] ?? "start", {
-    id: entry.id,
+    id: entry.job.kind === "predict" ? null : entry.id,
+    run: entry.job.run,
     task: entry.job.task,
     what: entry.job.what,
     corpus: entry.job.corpus,

@@ -130,11 +130,11 @@ export async function bagEditor({ run, paradigm, bag, words, bags }, theme, clos
     added.push({ at: [one.row, one.top], id: one.id, truth: one.truth ?? one.says });
     update();
   };
-  const heads = ["Segment", "Attention", `Speaks for “${content.says}”`, "Without it", "Edit"];
+  const heads = ["Segment", "Attention", `Evidence for “${content.says}”`, "Probability without it", "Edit"];
   const save = () => download(`bag-${bag.id}.csv`, csv(csvRows(content)), "text/csv");
   describe();
   drawRows();
-  const title = `${bag.id}${content.truth === null ? "" : `, truly ${content.truth}`}`;
+  const title = `${bag.id}${content.truth === null ? "" : `, label ${content.truth}`}`;
   return h(
     "article",
     { class: "bag-editor", "aria-label": `Bag ${bag.id}` },
@@ -180,10 +180,13 @@ function note(content) {
     : "";
   const null_ =
     content.null === null ? "" : ` ${formatPercent(content.null)} rests on the null segment.`;
-  return h("p", { class: "note" }, `Orange is attention.${null_}${rest}`);
+  return h("p", { class: "note" }, `Violet is attention.${null_}${rest}`);
 }
 
-const signed = (x) => `${x > 0 ? "+" : ""}${(100 * x).toFixed(0)} points`;
+function signed(x) {
+  const points = Math.round(100 * x);
+  return `${points > 0 ? "+" : points < 0 ? "−" : ""}${Math.abs(points)} points`;
+}
 
 // Evidence for to the right, against to the left, with its sign as text.
 function evidenceBar(value, largest, theme) {

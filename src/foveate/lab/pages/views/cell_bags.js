@@ -101,7 +101,7 @@ function reading(name, view, answer, number, theme) {
     title: theme.paradigms[name]?.label ?? name,
     subtitle: `says ${view.says} (${formatShare(view.p_said)}), ${view.verdict}`,
     about:
-      "Orange is attention; the dashed ring marks the relevant segment. Below, what the " +
+      "Violet is attention; the dashed ring marks the relevant segment. Below, what the " +
       "classifier says of each segment by itself.",
     equation: "evidence of segment j = σ(g(x_j))",
     id: `bag-${name}`,

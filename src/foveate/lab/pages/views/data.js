@@ -1,17 +1,18 @@
 // Your data: a file, its columns, a fit, and one screen that says what came out.
 
 import { addressOf, params, setParams } from "../core/address.js";
-import { loadTheme, post, upload } from "../core/api.js";
+import { get, loadTheme, post, upload } from "../core/api.js";
 import { h, render, uniqueId } from "../core/dom.js";
 import { followJob, hasEnded, loadJob, stopJob } from "../core/job.js";
-import { emptyState, errorState, loadingState } from "../ui/states.js";
+import { errorState, loadingState, renderAsync } from "../ui/states.js";
 import { columnEditor } from "./data_columns.js";
 import { fitProgress, fitSettings } from "./data_fit.js";
-import { fitResult } from "./fit_result.js";
+import { fitResult, verdictPanel } from "./fit_result.js";
 
 const LEAD =
   "Choose a table or an array file of labelled bags. The lab shows how it reads the columns, fits " +
   "several ways to attend, and says whether the attention can be trusted. Nothing leaves this machine.";
+const EXAMPLE = "examples/fit-pumps";
 const FORMATS =
   "CSV, TSV, JSON lines or Parquet with a row for each segment; or NPZ. Up to 64 MB and a million " +
   "segments. A copy is stored in the runs folder while it is needed.";
@@ -87,16 +88,21 @@ export async function open(container) {
     }
   }
 
+  // What comes out, by a fit that comes with the package.
   function example() {
-    const fit = addressOf("data", { run: "examples/fit-pumps" });
-    return emptyState(
-      "No file yet.",
-      "No file at hand? Look at ",
-      h("a", { href: fit, id: "example" }, "a finished fit of recorded pumps"),
-      ", or ",
-      h("a", { href: "/train" }, "train on made-up bags"),
-      ".",
-    );
+    const box = h("div", {});
+    renderAsync(box, async () => {
+      const fit = await get("/api/fit", { run: EXAMPLE });
+      const look = { href: addressOf("data", { run: EXAMPLE }), id: "example", class: "button" };
+      return h(
+        "div",
+        {},
+        h("h2", {}, "What comes out: a finished example, recordings of pumps"),
+        verdictPanel(fit, fit.chosen, theme),
+        h("p", {}, h("a", look, "Look at its bags")),
+      );
+    });
+    return box;
   }
 
   function draw() {

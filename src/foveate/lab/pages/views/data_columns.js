@@ -15,6 +15,13 @@ const ROLES = {
   "left out": "left out",
 };
 
+const KINDS = {
+  features: "a row of numbers",
+  series: "a window in time",
+  text: "a text",
+  image: "an image",
+};
+
 export function columnEditor(name, view, change) {
   const roles = Object.fromEntries(view.columns.map((column) => [column.name, column.role]));
   const set = (column, role) => {
@@ -45,7 +52,7 @@ function summaryLine(description) {
   const parts = [
     `${bags.toLocaleString("en")} bags with ${segments.toLocaleString("en")} segments`,
     `${lengths[0]} to ${lengths[2]} a bag (median ${lengths[1]})`,
-    `a segment is ${kind === "features" ? "a row of numbers" : kind}`,
+    `a segment is ${KINDS[kind] ?? kind}`,
     counts.length ? `classes: ${counts.join(", ")}` : "no labels",
     groups !== null && `${groups} groups`,
     known > 0 && `evidence known in ${(100 * known).toFixed(0)} % of bags`,
@@ -90,7 +97,7 @@ function columnTable(columns, set) {
   const table = h("table", {}, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, columns.map(row)));
   return h(
     "details",
-    { class: "panel", open: columns.length <= 12 },
+    { class: "panel", open: Boolean(set) && columns.length <= 12 },
     h("summary", { class: "strong" }, "How the columns are read"),
     h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Columns" }, table),
   );

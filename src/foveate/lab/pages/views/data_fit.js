@@ -15,7 +15,6 @@ export function fitSettings(view, theme, begin) {
   const boxes = raced.map((name) =>
     checkbox({
       label: theme.paradigms[name].label,
-      colour: theme.paradigms[name].colour,
       checked: true,
       onchange: (on) => toggle(name, on),
     }),

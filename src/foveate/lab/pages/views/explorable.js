@@ -58,12 +58,12 @@ export function explorable(data, theme) {
     "section",
     { class: "panel explorable", "aria-label": "A bag under four ways of training" },
     h("h2", { class: "visually-hidden" }, "One bag under four ways of training"),
+    h("div", { class: "row player" }, play, scrubber.element, bagMenu),
     h(
       "div",
       { class: "stages" },
       panels.map((one) => one.element),
     ),
-    h("div", { class: "row player" }, play, scrubber.element, bagMenu),
     h(
       "div",
       { class: "row" },
@@ -73,6 +73,7 @@ export function explorable(data, theme) {
       h("span", { class: "note" }, "Drag a segment, or select it and use the arrow keys."),
     ),
     sentence,
+    groundLegend(data.classes, theme),
   );
 
   function load(k) {
@@ -248,6 +249,18 @@ function panel(name, table, { data, theme, largest, state, moved, choose }) {
     return { name, on, delta: table.incentive[state.at] };
   }
   return { element, rebuild, update };
+}
+
+function groundLegend(classes, theme) {
+  const swatch = (k) =>
+    h("span", { class: "key", style: { background: theme.classes[k], opacity: 0.55 } });
+  return h(
+    "p",
+    { class: "legend note" },
+    classes.map((name, k) => h("span", {}, swatch(k), `ground read as ${name}`)),
+    h("span", {}, "dashed ring: the segment that decides"),
+    h("span", {}, "+: the mixture that soft attention reads"),
+  );
 }
 
 // Regions of the classifier: the colour of the class, the stronger the surer.

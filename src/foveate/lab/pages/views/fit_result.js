@@ -3,8 +3,10 @@
 import { addressOf, params, setParams } from "../core/address.js";
 import { get } from "../core/api.js";
 import { capitalised, formatNumber, formatPercent, h, render } from "../core/dom.js";
+import { folded } from "../ui/controls.js";
 import { renderAsync } from "../ui/states.js";
 import { bagGrid } from "./bag_grid.js";
+import { newBags } from "./new_bags.js";
 
 const GRADES = { trust: "good", "trust with care": "warn", "do not trust": "bad", "cannot tell": "" };
 
@@ -18,7 +20,9 @@ export async function fitResult(container, run, theme) {
   const verdict = h("div", {});
   const bags = h("div", {});
   const table = h("div", {});
+  const ways = folded("All ways to attend", table);
   const more = h("div", {});
+  const predictor = newBags(run);
 
   const use = (paradigm) => {
     setParams({ paradigm, bag: null });
@@ -29,7 +33,7 @@ export async function fitResult(container, run, theme) {
     const paradigm = selected();
     render(verdict, verdictPanel(fit, paradigm, theme, use));
     render(table, paradigmTable(fit, paradigm, theme, use));
-    render(more, nextSteps(fit, paradigm), downloads(fit));
+    predictor.use(paradigm);
     grid?.leave();
     grid = bagGrid(bags, { run, paradigm, classes: fit.classes }, theme);
   }
@@ -39,18 +43,23 @@ export async function fitResult(container, run, theme) {
     async () => {
       fit = await get("/api/fit", { run });
       update();
-      return [verdict, bags, table, more];
+      render(more, downloads(fit));
+      return [verdict, ways, predictor.element, more, bags];
     },
     "Opening the fit …",
   );
-  return { leave: () => grid?.leave(), follow: () => fit && update() };
+  const leave = () => {
+    grid?.leave();
+    predictor.leave();
+  };
+  return { leave, follow: () => fit && update() };
 }
 
 function label(theme, name) {
   return theme.paradigms[name]?.label ?? capitalised(name);
 }
 
-function verdictPanel(fit, paradigm, theme, use) {
+export function verdictPanel(fit, paradigm, theme, use = null) {
   const verdict = fit.verdicts[paradigm];
   const grade =
     verdict && h("span", { class: `pill ${GRADES[verdict.grade]}`, id: "verdict" }, verdict.grade);
@@ -70,12 +79,13 @@ function verdictPanel(fit, paradigm, theme, use) {
         verdict.why.slice(0, 4).map((words) => h("li", {}, words)),
       ),
     verdict?.answers.length > 0 && sixQuestions(verdict.answers),
+    verdict?.next.length > 0 && nextSteps(verdict.next),
     advice &&
       h(
         "p",
         { class: "row", id: "recommendation" },
         h("span", {}, capitalised(advice.sentence)),
-        other && h("button", button, `Use ${label(theme, advice.name).toLowerCase()}`),
+        other && use && h("button", button, `Use ${label(theme, advice.name).toLowerCase()}`),
       ),
   );
 }
@@ -118,7 +128,6 @@ function paradigmTable(fit, paradigm, theme, use) {
       h(
         "th",
         { scope: "row" },
-        key(theme, name),
         label(theme, name),
         name === fit.chosen ? " (chosen)" : "",
       ),
@@ -132,42 +141,24 @@ function paradigmTable(fit, paradigm, theme, use) {
       h("td", {}, isSelected ? "shown" : h("button", choose, `Show ${label(theme, name)}`)),
     );
   };
+  const head = (title, k) => h("th", { class: k === 1 || k === 2 ? "number" : null }, title);
+  const table = h(
+    "table",
+    {},
+    h("thead", {}, h("tr", {}, heads.map(head))),
+    h("tbody", {}, fit.paradigms.map(row)),
+  );
   return h(
     "div",
-    { class: "panel scroll", tabindex: 0, role: "region", "aria-label": "Ways to attend" },
-    h("h2", {}, "All ways to attend"),
-    h(
-      "table",
-      {},
-      h(
-        "thead",
-        {},
-        h(
-          "tr",
-          {},
-          heads.map((title, k) => h("th", { class: k === 1 || k === 2 ? "number" : null }, title)),
-        ),
-      ),
-      h("tbody", {}, fit.paradigms.map(row)),
-    ),
+    {},
+    h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Ways to attend" }, table),
     h("p", { class: "note" }, `On test bags, with 95 % intervals. Chosen: ${fit.rule}.`),
   );
 }
 
-function key(theme, name) {
-  return h("span", { class: "key", style: { background: theme.paradigms[name]?.colour ?? "#767676" } });
-}
-
-function nextSteps(fit, paradigm) {
-  const next = fit.verdicts[paradigm]?.next ?? [];
-  if (!next.length) return null;
+function nextSteps(next) {
   const items = next.map((words) => h("li", {}, words));
-  return h(
-    "div",
-    { class: "panel" },
-    h("h2", {}, "What to do next"),
-    h("ul", { id: "next-steps" }, items),
-  );
+  return [h("h3", {}, "What to do next"), h("ul", { id: "next-steps" }, items)];
 }
 
 function downloads(fit) {
@@ -176,14 +167,12 @@ function downloads(fit) {
     return h("li", {}, h("a", { href, target: "_blank", rel: "noopener" }, words));
   };
   const titles = {
-    evidence: "Evidence page: where it looks and what speaks for which class",
+    evidence: "Evidence page: attention and evidence for each class",
     report: "Report of the fit",
     trust: "Report on trust",
   };
-  return h(
-    "div",
-    { class: "panel" },
-    h("h2", {}, "Downloads"),
+  return folded(
+    "Downloads",
     h(
       "ul",
       {},

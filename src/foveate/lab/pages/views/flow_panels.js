@@ -1,4 +1,5 @@
-// The quantities of the flow: what they are, and their equations.
+// The quantities of the flow: what they are, their equations, and at which height in pixels the
+// times are labelled at which the incentive of soft attention peaks and dies.
 
 export const PANELS = {
   rest: {
@@ -9,7 +10,7 @@ export const PANELS = {
       "at 1 − 1/m.",
     equation: "α = e^ν / (e^ν + m − 1)",
     log: true,
-    annotate: true,
+    annotate: 140,
   },
   incentive: {
     title: "δ, the incentive to look better",
@@ -19,7 +20,7 @@ export const PANELS = {
     equation:
       "δ = −∂L/∂α\nsoft:  μ (C − 1) / (e^(αμ) + C − 1)\nhard:  log(Cβ)\n" +
       "LVML:  (β − 1/C) / Z,   Z = αβ + (1 − α)/C",
-    annotate: true,
+    annotate: 70,
   },
   loss: {
     title: "Loss",
@@ -35,7 +36,7 @@ export const PANELS = {
       "Soft attention rises before hard attention does, and stops improving before it: once the " +
       "classifier is good enough on the mixture, little is left to gain from looking better.",
     equation: "α = e^ν / (e^ν + m − 1)",
-    annotate: true,
+    annotate: 90,
   },
   mu: {
     title: "μ, the classifier",

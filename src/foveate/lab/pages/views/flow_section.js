@@ -3,7 +3,7 @@
 import { params, setParams } from "../core/address.js";
 import { get, isExported } from "../core/api.js";
 import { formatNumber, formatPercent, h, render } from "../core/dom.js";
-import { drawChart, lineSpec } from "../ui/charts.js";
+import { drawChart, lineSample, lineSpec } from "../ui/charts.js";
 import { csv, figure } from "../ui/figure.js";
 import { checkbox, select, slider } from "../ui/controls.js";
 import { PANELS } from "./flow_panels.js";
@@ -15,6 +15,9 @@ const logScale = { scale: (x) => 10 ** x, unscale: (x) => Math.log10(x), step: 0
 const wholeScale = { ...logScale, scale: (x) => Math.round(10 ** x) };
 const timeScale = { ...logScale, scale: (x) => Number((10 ** x).toPrecision(3)), format: formatNumber };
 const DOTS = 25; // of a descent that are drawn
+
+// Rounding below zero would add a negative tick to an axis that begins at zero.
+const withoutNoise = (y) => (Math.abs(y) < 1e-9 ? 0 : y);
 
 export function flowSettings() {
   const given = params();
@@ -36,7 +39,7 @@ export function flowSection(theme) {
   const figures = Object.fromEntries(
     Object.entries(PANELS).map(([key, { title, about, equation }]) => [
       key,
-      figure({ title, about, equation, id: key }),
+      figure({ title, about, equation, id: key, visible: true }),
     ]),
   );
   const answer = h("p", { class: "answer", id: "why", "aria-live": "polite" });
@@ -238,6 +241,11 @@ export function flowSection(theme) {
       return `${label} α ${value(name, "alpha")}, δ ${value(name, "incentive")}, loss ${value(name, "loss")}`;
     });
     note.textContent = `At t = ${formatNumber(curves.t[at])}: ${words.join("; ")}.`;
+    for (const [panel, fig] of Object.entries(figures)) {
+      const known = paradigms().filter((name) => curves[name][panel] !== null);
+      const values = known.map((name) => `${theme.paradigms[name].label} ${value(name, panel)}`);
+      fig.subtitle.textContent = `t = ${formatNumber(curves.t[at])}: ${values.join(", ")}`;
+    }
     if (x !== null) Object.values(charts).forEach((chart) => chart.move(curves.t[at]));
   }
 
@@ -247,7 +255,7 @@ export function flowSection(theme) {
     const rows = paradigms().flatMap((name) =>
       curves[name][panel] === null
         ? []
-        : curves.t.map((x, i) => ({ x, y: curves[name][panel][i], name: label(name) })),
+        : curves.t.map((x, i) => ({ x, y: withoutNoise(curves[name][panel][i]), name: label(name) })),
     );
     if (!state.descent) return rows;
     const every = Math.ceil(state.descent.t.length / DOTS);
@@ -263,16 +271,18 @@ export function flowSection(theme) {
   function marksOf(panel) {
     const { peak, dead } = state.flow.events;
     if (!PANELS[panel].annotate || peak === undefined) return [];
-    const marks = [{ x: peak, label: "soft δ peaks" }];
-    return dead === null ? marks : [...marks, { x: dead, label: "soft δ below a tenth" }];
+    const top = PANELS[panel].annotate;
+    const marks = [{ x: peak, label: "soft δ peaks", height: top }];
+    if (dead !== null) marks.push({ x: dead, label: "soft δ below a tenth", height: top + 17 });
+    return marks;
   }
 
   async function drawFigures() {
     const names = paradigms().map((name) => theme.paradigms[name]);
-    const legend = names.map(({ colour, label }) =>
-      h("span", {}, h("span", { class: "stroke", style: { background: colour } }), label),
+    render(
+      key,
+      names.map((item) => h("span", {}, lineSample(item), item.label)),
     );
-    render(key, legend);
     for (const [panel, fig] of Object.entries(figures)) await drawPanel(panel, fig, names);
   }
 

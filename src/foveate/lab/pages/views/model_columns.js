@@ -13,9 +13,9 @@ import { copyingCharts } from "./copying_charts.js";
 const ABOUT = {
   focus: [
     "Where the focus looks",
-    "Base points over the focus score: the more orange the ground, the higher f scores a " +
+    "Base points over the focus score: the more violet the ground, the higher f scores a " +
       "segment there. Crosses are background, filled shapes the classes. A right focus puts" +
-      " every filled shape on a ground more orange than all crosses.",
+      " every filled shape on a ground more violet than all crosses.",
     "α_j = e^(f(x_j)) / Σ_k e^(f(x_k))",
   ],
   regions: [
@@ -40,7 +40,7 @@ const ABOUT = {
   ],
   examples: [
     "Attention on held-out bags",
-    "Orange frames are attention (opacity √α); the dashed ring marks the segment that decides the label.",
+    "Violet frames are attention (opacity √α); the dashed ring marks the segment that decides the label.",
     "α_j = e^(f(x_j)) / Σ_k e^(f(x_k))",
   ],
 };

@@ -8,7 +8,7 @@ import { flowSection } from "./flow_section.js";
 
 const LEAD =
   "A bag of segments comes with one label, and a model must find out by itself which segment " +
-  "decides it. Drag the segments, and play the training: the orange glow is attention.";
+  "decides it. Drag the segments, and play the training: the violet glow is attention.";
 const CARDS = [
   [
     "/train",

@@ -87,7 +87,7 @@ export function readingFigures(content, theme) {
       .forEach((span, j) => span.setAttribute("title", `${key} = ${content[key][j]}`));
     render(fig.body, words.element);
     fig.downloads.csv = () => csv(rows);
-    fig.downloads.svg = () => standaloneSvg(drawWords(tokens, shades, null, theme));
+    fig.downloads.svg = () => standaloneSvg(drawWords(tokens, shades, null, theme, key !== "alpha"));
     return fig.element;
   });
   const answer = `Answer: “${content.says}”, probability ${formatShare(content.p)}.`;

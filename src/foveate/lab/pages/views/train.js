@@ -16,6 +16,8 @@ const LEAD =
   "Striped squares answer right while looking at the wrong segment: click one to see which class " +
   "it reads from where.";
 const STATES = { running: "Training" };
+const EXAMPLE = "example"; // a training that comes with the package
+const EXAMPLE_TASK = "error-mode-1";
 
 export async function open(container) {
   const [theme, { tasks, maps }] = await Promise.all([loadTheme(), get("/api/tasks")]);
@@ -44,6 +46,7 @@ export async function open(container) {
   async function begin(request) {
     try {
       if (job && !hasEnded(job)) await stopJob(job.id);
+      bar.wait();
       const started = await post("/api/jobs", request);
       const isDefault = request.paradigms.join() === tasks[request.task].chosen.join();
       setParams({
@@ -84,12 +87,19 @@ export async function open(container) {
     return h("p", { class: "note" }, "Other trainings of this lab: ", links);
   }
 
+  // The job of the address; an example where there is none, so that there is something to look at.
+  function jobId() {
+    const { id, task = EXAMPLE_TASK } = params();
+    return id ?? (task === EXAMPLE_TASK ? EXAMPLE : null);
+  }
+
   async function attach() {
     stream?.close();
     columns?.destroy();
     stream = columns = strip = job = null;
     others = await listJobs();
-    const { id, seed } = params();
+    const { seed } = params();
+    const id = jobId();
     let problem = null;
     try {
       job = id ? await loadJob(id, seed) : null;
@@ -97,13 +107,12 @@ export async function open(container) {
       problem = errorState(new Error(`${error.message}. Start it again above.`));
     }
     drawStatus();
+    settings.collapse(job !== null && job.id !== EXAMPLE);
     if (!job) {
-      settings.collapse(false);
       render(overview);
       render(detail, problem);
       return;
     }
-    settings.collapse(true);
     drawStrip();
     if (job.setup.seeds) await drawDetail();
     if (!hasEnded(job) || job.epoch === 0) listen();
@@ -195,8 +204,8 @@ export async function open(container) {
   return {
     follow: async () => {
       settings.update();
-      const { id, seed } = params();
-      if (id !== job?.id) await attach();
+      const { seed } = params();
+      if (jobId() !== (job?.id ?? null)) await attach();
       else if (job && String(job.seed) !== (seed ?? String(job.job.first))) {
         await changeSeed();
         if (seed) scrollToDetail();
@@ -221,7 +230,14 @@ function statusBar(container, act) {
   const row = h("div", { class: "row" }, state, track, epoch, pause, step, stop);
   const reason = h("p", { class: "note error" });
   const idle = h("p", { class: "note" }, "Nothing is being trained. Start with the settings above.");
+  const example = h(
+    "p",
+    { id: "state" },
+    h("strong", {}, "An example, trained before. "),
+    "Click a square, or train your own with the settings above.",
+  );
   const others = h("div", {});
+  const wait = () => render(container, h("p", { id: "state", role: "status" }, "Starting …"));
 
   function progress(job) {
     const total = job.setup.epochs ?? job.job.epochs;
@@ -236,6 +252,7 @@ function statusBar(container, act) {
   function update(job, lost, links) {
     render(others, links);
     if (!job) return render(container, idle, others);
+    if (job.id === EXAMPLE) return render(container, example, others);
     const over = hasEnded(job);
     state.textContent = lost ? "Connection lost, trying again …" : stateLabel(job, STATES);
     pause.dataset.command = job.state === "paused" ? "go" : "pause";
@@ -247,5 +264,5 @@ function statusBar(container, act) {
     progress(job);
     if (!row.isConnected) render(container, row, reason, others);
   }
-  return { update, progress, fail: (error) => render(container, errorState(error)) };
+  return { update, progress, wait, fail: (error) => render(container, errorState(error)) };
 }

@@ -5,7 +5,7 @@ import { get, loadTheme, post } from "../core/api.js";
 import { formatPercent, h, render, uniqueId } from "../core/dom.js";
 import { followJob, hasEnded, loadJob, progressBar, stateLabel, stopJob } from "../core/job.js";
 import { select } from "../ui/controls.js";
-import { errorState, renderAsync } from "../ui/states.js";
+import { errorState, loadingState, renderAsync } from "../ui/states.js";
 import { alignmentFigures, readingFigures } from "./text_answers.js";
 
 const LEAD =
@@ -29,6 +29,7 @@ export async function open(container) {
   );
   let model = null;
   let stream = null;
+  let panel = null; // the boxes to type in, and what is read out of them
 
   const selection = () => {
     const given = params();
@@ -119,19 +120,35 @@ export async function open(container) {
       const first = name ?? defaultModel();
       if (first) return reopen(first);
       render(status, h("p", { class: "note" }, "No model is open. Train one below."));
-      return render(questions);
+      return clearQuestions();
     }
     try {
       model = await loadJob(id);
     } catch (error) {
       if (name in offer.saved) return reopen(name);
       render(status, errorState(new Error(`${error.message}. Train one below.`)));
-      return render(questions);
+      return clearQuestions();
     }
     drawStatus();
-    if (isReady()) await drawQuestions();
-    else render(questions);
-    if (!isReady() && !hasEnded(model)) listen(id);
+    if (isReady()) await drawQuestions(model.setup.view);
+    else if (!hasEnded(model)) {
+      listen(id);
+      await drawStoredReadings(name);
+    } else clearQuestions();
+  }
+
+  function clearQuestions() {
+    panel = null;
+    render(questions);
+  }
+
+  // Texts that a bundled model has read before, to look at while it is loaded.
+  async function drawStoredReadings(name) {
+    const { readings } = await get("/api/text-models/readings", { model: name ?? "" });
+    if (isReady()) return;
+    const examples = Object.keys(readings);
+    if (examples.length) await drawQuestions({ kind: "texts", examples }, readings);
+    else clearQuestions();
   }
 
   const isReady = () => ["ready", "idle"].includes(model.state);
@@ -147,14 +164,16 @@ export async function open(container) {
   function listen(id) {
     const onState = async () => {
       drawStatus();
-      if (!isReady() || questions.firstChild) return;
+      if (!isReady() || !stream) return;
+      stream.close();
+      stream = null;
       model = await loadJob(id);
-      stream?.close();
       offer = await get("/api/text-models");
       setParams({ model: model.result?.model || null }, { step: false });
       drawSettings();
       drawStatus();
-      await drawQuestions();
+      if (panel) await panel.answer();
+      else await drawQuestions(model.setup.view);
     };
     stream = followJob(model, {
       state: onState,
@@ -171,7 +190,7 @@ export async function open(container) {
       setParams({ id: started.id, model: name }, { step: false });
     } catch (error) {
       render(status, errorState(error));
-      return render(questions);
+      return clearQuestions();
     }
     await attach();
   }
@@ -199,8 +218,7 @@ export async function open(container) {
     );
   }
 
-  async function drawQuestions() {
-    const { examples, kind } = model.setup.view;
+  async function drawQuestions({ examples, kind }, readings = {}) {
     const given = params();
     const pairs = kind === "pairs";
     const result = h("div", {});
@@ -216,8 +234,13 @@ export async function open(container) {
       : { text: textBox("A text to read", given.text ?? examples[0], ask) };
     const typed = () =>
       Object.fromEntries(Object.entries(boxes).map(([key, one]) => [key, one.box.value]));
-    const answer = () =>
-      renderAsync(
+    const answer = () => {
+      if (!isReady()) {
+        const stored = readings[typed().text];
+        const wait = loadingState("The model is being loaded …");
+        return render(result, stored ? readingFigures(stored, theme) : wait);
+      }
+      return renderAsync(
         result,
         async () => {
           const content = await post(`/api/text-models/${model.id}`, typed());
@@ -225,6 +248,7 @@ export async function open(container) {
         },
         "Reading …",
       );
+    };
     const fillIn = (example) => {
       if (pairs) [boxes.source.box.value, boxes.target.box.value] = example;
       else boxes.text.box.value = example;
@@ -255,6 +279,7 @@ export async function open(container) {
       ),
       result,
     );
+    panel = { answer };
     await answer();
   }
 
@@ -264,7 +289,7 @@ export async function open(container) {
     follow: async () => {
       drawSettings();
       if (params().id !== model?.id) await attach();
-      else if (model && isReady()) await drawQuestions();
+      else if (model && isReady()) await drawQuestions(model.setup.view);
     },
     leave: () => stream?.close(),
   };

@@ -103,13 +103,13 @@ def _train_abmil(
 ) -> list[Array]:
     """The same for torchmil's ABMIL with the same encoder, optimiser and order of bags."""
     from foveate.studies.beyond.mnist_bags.training import train_abmil
-    from foveate.trust.torchmil import TorchMIL
+    from foveate.trust.external import External
 
     models = []
     for seed, bags in enumerate(train):
         models.append(train_abmil(_architecture(settings), bags, seed))
         progress(seed + 1, settings.seeds)
-    subject = TorchMIL(models)
+    subject = External([model.eval() for model in models], train[0])
     return [subject.look(bags).p[..., 1] for bags in tests]
 
 

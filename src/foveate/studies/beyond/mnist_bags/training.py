@@ -18,8 +18,8 @@ from foveate.records.record import Array, Record
 from foveate.studies.beyond.mnist_bags.networks import abmil, attention_model
 from foveate.training.loop import fit
 from foveate.training.plan import Plan
+from foveate.trust.external import External
 from foveate.trust.subject import Reading, Stacked, Subject
-from foveate.trust.torchmil import TorchMIL
 
 if TYPE_CHECKING:
     from foveate.studies.beyond.mnist_bags import MnistBagsSettings
@@ -50,7 +50,7 @@ def trained(
         for seed, bags in zip(seeds, train, strict=True):
             models.append(train_abmil(settings, bags, seed))
             progress(len(models), settings.seeds)
-        subject = TorchMIL(models)
+        subject = External([model.eval() for model in models], test[0])
     else:
         plan = Plan(
             epochs=settings.epochs, batch=settings.batch,

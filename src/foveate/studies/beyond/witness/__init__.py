@@ -151,4 +151,4 @@ def _variant(settings: WitnessSettings, name: str, rule: str) -> Trial:
 
     plan = Plan(**(usual.plan.model_dump() | {"every": sizes.epochs}))
     said = {"variant": rule, "set": name}
-    return replace(usual, bags=bags, rule=TRIED[rule], plan=plan, said=said)
+    return replace(usual, bags=bags, rule=TRIED[rule], plan=plan, meta=said)

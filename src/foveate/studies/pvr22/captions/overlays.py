@@ -61,7 +61,7 @@ def overlay_chart(record: Record, tops: Sequence[int], member: int = 0) -> Any:
             charts.append(_picture(overlaid(photo, heat), boxes, [text, _scale_of(values)]))
         rows.append(alt.hconcat(*charts, spacing=10).properties(title=_row_title(record, i, said)))
     chart = alt.vconcat(*rows, _legend(), spacing=16)
-    words = "Photos with the box of the named object; attention at the name laid over in orange."
+    words = "Photos with the box of the named object; attention at the name laid over in violet."
     return chart.properties(description=words)
 
 

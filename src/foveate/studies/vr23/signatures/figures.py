@@ -10,7 +10,7 @@ from foveate.charts.palette import colour, label
 from foveate.charts.render import with_rows
 from foveate.jobs.experiment import Records
 from foveate.metrics.intervals import mean_interval
-from foveate.report.drawing.race_charts import heat_map_chart
+from foveate.report.drawing.race_charts import Bins, heat_map_chart
 from foveate.studies.vr23.signatures import RULES, SignatureSettings
 
 __all__ = ["figures"]
@@ -19,25 +19,33 @@ CELL = 30  # pixels
 
 
 def figures(settings: SignatureSettings, records: Records) -> Mapping[str, Any]:
-    """The charts by name: ``heat-maps``, one row for each number of segments, and ``gains``.
+    """The charts by name: ``heat-maps``, ``gains``, and the heat maps of the released script.
 
     Args:
         settings: The experiment's settings.
         records: One per paradigm and length, ``soft-m5``.
     """
+    return {
+        "heat-maps": _heat_maps(settings, records, "fixed"),
+        "gains": _gains(settings.lengths, records),
+        "released-heat-maps": _heat_maps(settings, records, "data range"),
+    }
+
+
+def _heat_maps(settings: SignatureSettings, records: Records, bins: Bins) -> alt.VConcatChart:
     rows = [
         alt.hconcat(
             *(
-                heat_map_chart(records[f"{rule}-m{m}"], f"{label(rule)}, m = {m}", CELL)
+                heat_map_chart(records[f"{rule}-m{m}"], f"{label(rule)}, m = {m}", CELL, bins)
                 for rule in RULES
             )
         )
         for m in settings.lengths
     ]
-    maps = alt.vconcat(*rows).properties(
-        description="Share of held-out bags by focus score and by probability of the true class."
+    return alt.vconcat(*rows).properties(
+        description="Share of held-out bags by focus score and by probability of the true class, "
+        f"{bins} bins."
     )
-    return {"heat-maps": maps, "gains": _gains(settings.lengths, records)}
 
 
 def _gains(lengths: Sequence[int], records: Records) -> alt.LayerChart:

@@ -12,7 +12,15 @@ from foveate.studies.trials import Trial, run_trial, seconds_of_all
 from foveate.studies.vr23.table1.causes import CAUSES
 from foveate.studies.vr23.table1.criteria import CRITERIA, REVISIONS
 from foveate.studies.vr23.table1.published import PUBLISHED
-from foveate.studies.vr23.table1.rows import ROWS, RULES, WORD_RULES, Sizes, absent, trial_of
+from foveate.studies.vr23.table1.rows import (
+    ROWS,
+    RULES,
+    WORD_RULES,
+    Equal,
+    Sizes,
+    absent,
+    trial_of,
+)
 
 __all__ = ["Table1", "Table1Settings"]
 
@@ -28,10 +36,15 @@ class Table1Settings(Settings):
     rows: tuple[Annotated[str, one_of(ROWS)], ...]
     """Names in :data:`~foveate.studies.vr23.table1.rows.ROWS`."""
     sizes: dict[Literal["cifar10", "cifar100", "pixels", "words", "context"], Sizes]
+    paradigms: tuple[Annotated[str, one_of(dict.fromkeys(WORD_RULES))], ...] = ()
+    """Which ways to train; all unless given. Claims are judged with all of them only."""
+    equal: Equal = "focus calls"
+    """Of which calls every paradigm has as many as soft attention has."""
 
     def rules(self, row: str) -> tuple[str, ...]:
         """How the models of a row are trained."""
-        return WORD_RULES if ROWS[row].words else RULES
+        own = WORD_RULES if ROWS[row].words else RULES
+        return tuple(rule for rule in own if not self.paradigms or rule in self.paradigms)
 
     @property
     def images(self) -> tuple[str, ...]:
@@ -109,7 +122,9 @@ class Table1(Reproduction):
     def trials(self, settings: Table1Settings) -> dict[str, Trial]:
         """What is trained, by the name of its part."""
         return {
-            f"{row}-{rule}": trial_of(ROWS[row], rule, settings.sizes, settings.seeds)
+            f"{row}-{rule}": trial_of(
+                ROWS[row], rule, settings.sizes, settings.seeds, settings.equal
+            )
             for row in settings.rows
             for rule in settings.rules(row)
         }

@@ -11,7 +11,7 @@ from foveate.studies.published import cell
 from foveate.studies.vr23.table1 import PUBLISHED_PIXELS, Table1Settings
 from foveate.studies.vr23.table1.rows import ROWS, Sizes
 
-__all__ = ["deviations", "relevant_saif", "table1_cells"]
+__all__ = ["deviations", "middle_share", "relevant_saif", "table1_cells"]
 
 MIDDLE = (0.2, 0.8)  # the middle three rows and columns of the heat map, [vr23] Sec. 2.4
 
@@ -31,10 +31,15 @@ def relevant_saif(record: Record, tau: float = 0.8) -> Array:
     return 100 * saif(*_known(record), tau)
 
 
-def _middle(scores: Array) -> Array:
-    """Percentage of bags in the middle rows (or columns) of the heat map, shape (S,)."""
+def middle_share(scores: Array) -> Array:
+    """Share of bags in the middle rows (or columns) of the heat map, shape (S,).
+
+    Example:
+        >>> middle_share(np.array([[0.1, 0.2, 0.5, 0.8]])).tolist()
+        [0.5]
+    """
     low, high = MIDDLE
-    return 100 * ((scores >= low) & (scores < high)).mean(1)
+    return ((scores >= low) & (scores < high)).mean(1)
 
 
 def _measures(record: Record) -> dict[str, Array]:
@@ -44,8 +49,8 @@ def _measures(record: Record) -> dict[str, Array]:
         "SAIF %": relevant_saif(record),
         "accuracy %": 100 * record.last("accuracy"),
         "mean a_z": a_z.mean(1),
-        "middle focus %": _middle(a_z),
-        "middle prediction %": _middle(p_y),
+        "middle focus %": 100 * middle_share(a_z),
+        "middle prediction %": 100 * middle_share(p_y),
     }
     dead = _dead(record)
     return {key: np.where(dead, np.nan, values) for key, values in measures.items()}
@@ -65,25 +70,40 @@ def table1_cells(settings: Table1Settings, records: Records) -> list[Cell]:
         group, setting = ROWS[row].group, ROWS[row].setting
         for rule in settings.rules(row):
             record = records[f"{row}-{rule}"]
-            calls = np.array(record.meta["classifier_calls"], float)
-            values = {
-                **_measures(record),
-                "calls of g, millions": calls / 1e6,
-                "CPU s a seed": np.full(1, record.meta["cpu_seconds"] / len(calls)),
-            }
+            values = {**_measures(record), **_costs(record)}
             if (dead := _dead(record)).any():
                 values["dead seeds"] = np.full(1, float(dead.sum()))
             cells += [cell((group, rule, k), setting, v) for k, v in values.items()]
     return cells
 
 
+def _costs(record: Record) -> dict[str, Array]:
+    """What a training took: calls of g and f in millions, CPU seconds, and a chosen rate."""
+    meta = record.meta
+    calls = np.array(meta["classifier_calls"], float)
+    costs = {
+        "calls of g, millions": calls / 1e6,
+        "CPU s a seed": np.full(1, meta["cpu_seconds"] / len(calls)),
+    }
+    if {"n", "m", "epochs_run"} <= meta.keys():
+        costs["calls of f, millions"] = np.full(1, meta["n"] * meta["m"] * meta["epochs_run"] / 1e6)
+    if "rate" in meta:
+        costs["learning rate"] = np.full(1, meta["rate"])
+    return costs
+
+
 def deviations(settings: Table1Settings, records: Records) -> list[str]:
     """What differs from the published set-up, in sentences, and what is odd in the data."""
     text = [
         "Test mosaics are cut from test images only; each paradigm is read by its own inference; "
-        "every paradigm has the same number of epochs, and its classifier calls and seconds stand "
-        "beside it."
+        f"every paradigm has as many {settings.equal} as soft attention, and its calls and seconds "
+        "are given."
     ]
+    if any(own.rates for own in settings.sizes.values()):
+        text.append(
+            "The learning rate of each paradigm is the one of the grid with the highest accuracy "
+            "on a fifth of the training bags, which was held out."
+        )
     for kind in ("cifar10", "cifar100"):
         if any(ROWS[row].data == f"{kind}-features" for row in settings.rows):
             text.append(_over_features(kind, settings))

@@ -7,7 +7,7 @@ import altair as alt
 
 from foveate.charts.palette import label
 from foveate.jobs.experiment import Records
-from foveate.report.drawing.race_charts import heat_map_chart
+from foveate.report.drawing.race_charts import Bins, heat_map_chart
 from foveate.studies.comparison_chart import beside
 from foveate.studies.vr23.table1 import Table1Settings
 from foveate.studies.vr23.table1.cells import table1_cells
@@ -21,25 +21,33 @@ MAPPED = ("soft", "hard", "lvml", "hybrid")  # [vr23] Figure 1, and the hybrid
 
 
 def figures(settings: Table1Settings, records: Records) -> Mapping[str, Any]:
-    """The charts by name: ``saif``, ``accuracy`` and, for mosaics, ``heat-maps``."""
+    """The charts by name: ``saif``, ``accuracy`` and, for mosaics, both ``heat-maps``."""
     cells, known = table1_cells(settings, records), PUBLISHED.numbers
     charts = {
         "saif": beside(cells, known, "SAIF %"),
         "accuracy": beside(cells, known, "accuracy %"),
     }
     if settings.images:
-        rows = [
-            alt.hconcat(
-                *(
-                    heat_map_chart(
-                        records[f"{row}-{rule}"], f"{label(rule)}, {ROWS[row].group}", CELL
-                    )
-                    for rule in MAPPED
-                )
-            )
-            for row in settings.images
-        ]
-        charts["heat-maps"] = alt.vconcat(*rows).properties(
-            description="Share of held-out bags by focus score and probability of the true class."
-        )
+        charts["heat-maps"] = _heat_maps(settings, records, "fixed")
+        charts["released-heat-maps"] = _heat_maps(settings, records, "data range")
     return charts
+
+
+def _heat_maps(settings: Table1Settings, records: Records, bins: Bins) -> Any:
+    """One row of heat maps per row of the table, with one kind of bins."""
+    rows = [
+        alt.hconcat(
+            *(
+                heat_map_chart(
+                    records[f"{row}-{rule}"], f"{label(rule)}, {ROWS[row].group}", CELL, bins
+                )
+                for rule in MAPPED
+                if rule in settings.rules(row)
+            )
+        )
+        for row in settings.images
+    ]
+    return alt.vconcat(*rows).properties(
+        description="Share of held-out bags by focus score and probability of the true class, "
+        f"{bins} bins."
+    )

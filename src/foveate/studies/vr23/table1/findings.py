@@ -35,10 +35,12 @@ def judge_cells(
     """The findings from measured cells alone, those of stored results included.
 
     Args:
-        settings: Which rows there are.
+        settings: Which rows there are; no claim is judged with some of the paradigms only.
         cells: The table as measured.
         deviation: What differs from the published set-up.
     """
+    if settings.paradigms:
+        return []
     judge = _Judge(settings.rows, seed_values(cells), deviation or "none")
     results = [judge.best(), judge.hybrid(), judge.deliberate()]
     if settings.images and judge.has(settings.images[0], "soft", FOCUS):

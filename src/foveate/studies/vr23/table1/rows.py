@@ -24,7 +24,24 @@ from foveate.settings import Count, Positive, Settings
 from foveate.studies.trials import Trial
 from foveate.training.plan import Plan
 
-__all__ = ["ROWS", "RULES", "WORD_RULES", "Row", "Sizes", "absent", "notes_on", "trial_of"]
+__all__ = [
+    "RATES",
+    "ROWS",
+    "RULES",
+    "WORD_RULES",
+    "Equal",
+    "Row",
+    "Sizes",
+    "absent",
+    "notes_on",
+    "paradigm_of",
+    "trial_epochs",
+    "trial_of",
+]
+
+Equal = Literal["focus calls", "classifier calls"]
+RATES = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005)
+"""The grid of [vr23] Sec. 5, of which only the ends are published."""
 
 RULES = ("soft", "hard", "lvml", "hybrid", "random", "random-matched", "oracle")
 WORD_RULES = (*RULES[:4], "logit", *RULES[4:])  # what the released code calls LVML on HateXplain
@@ -52,6 +69,8 @@ class Sizes(Settings):
     lr: Positive
     own_lr: dict[str, Positive] = Field(default_factory=dict)
     """Rates of single paradigms, where they have their own."""
+    rates: tuple[Positive, ...] = ()
+    """A grid from which each paradigm's rate is chosen on held-out training bags."""
     optimizer: Literal["sgd", "adam"] = "adam"
     switch: Positive = 0.8
     """Where the hybrid switches: a fraction of the epochs, or an epoch."""
@@ -117,7 +136,34 @@ ROWS: Mapping[str, Row] = {
 }
 
 
-def trial_of(row: Row, rule: str, sizes: Mapping[Any, Sizes], seeds: int) -> Trial:
+def trial_epochs(rule: Paradigm, epochs: int, m: int, equal: Equal) -> int:
+    """Epochs that give a paradigm as many calls as soft attention has in ``epochs``, at least one.
+
+    Every paradigm calls f once a segment, so equal focus calls are equal epochs. Soft attention
+    calls g once a bag, where hard attention and LVML call it m times.
+
+    Example:
+        >>> from foveate.attention.paradigms import Hard, Hybrid
+        >>> trial_epochs(Hard(), 150, 5, "classifier calls")
+        30
+        >>> trial_epochs(Hybrid(switch=0.8), 150, 5, "classifier calls")  # 66 soft, 16 hard
+        82
+        >>> trial_epochs(Hard(), 150, 5, "focus calls")
+        150
+    """
+    if equal == "focus calls":
+        return epochs
+    fits = [
+        count
+        for count in range(1, epochs + 1)
+        if sum(rule.phase(Progress(epoch, count)).calls(m) for epoch in range(count)) <= epochs
+    ]
+    return max(fits, default=1)
+
+
+def trial_of(
+    row: Row, rule: str, sizes: Mapping[Any, Sizes], seeds: int, equal: Equal = "focus calls"
+) -> Trial:
     """What is trained for a cell of the table.
 
     Args:
@@ -125,25 +171,29 @@ def trial_of(row: Row, rule: str, sizes: Mapping[Any, Sizes], seeds: int) -> Tri
         rule: How it is trained, a registered paradigm or "oracle".
         sizes: Sizes by name.
         seeds: How many.
+        equal: Of which calls every paradigm has as many as soft attention.
     """
     if row.sizes not in sizes:
         given = ", ".join(sizes) or "none"
         raise FoveateError(f"sizes must have '{row.sizes}' for {row.group}, got {given}")
     own = sizes[row.sizes]
+    paradigm = paradigm_of(rule, own)
+    epochs = trial_epochs(paradigm, own.epochs, row.m, equal)
     plan = Plan(
-        epochs=own.epochs,
+        epochs=epochs,
         batch=own.batch,
         lr=own.own_lr.get(rule, own.lr),
         optimizer=own.optimizer,
-        every=max(own.epochs // 10, min(own.epochs, 4)),  # few: reading takes longer than steps
+        every=max(epochs // 10, min(epochs, 4)),  # few: evaluation takes longer than steps
     )
     return Trial(
         partial(_bags, row, own),
         partial(_model, row, rule == "oracle"),
-        _rule(rule, own),
+        paradigm,
         seeds,
         plan,
         partial(notes_on, row),
+        own.rates,
     )
 
 
@@ -166,7 +216,7 @@ def _bags(row: Row, sizes: Sizes, split: Any, seed: int) -> Bag:
     return DATASETS.get(row.data)().load(split, n=n, m=row.m, seed=seed)
 
 
-def _model(row: Row, told: bool, train: Bag) -> AttentionModel:
+def _model(row: Row, oracle: bool, train: Bag) -> AttentionModel:
     shape, classes = train.segment_shape, _classes(row)
     if row.words:
         shape = (len(train.bank),)
@@ -175,14 +225,15 @@ def _model(row: Row, told: bool, train: Bag) -> AttentionModel:
     else:
         f, g, layer = pair(row.net, shape, classes)
         model = FCAM(f, g, layer=layer)
-    return OracleModel(model) if told else model
+    return OracleModel(model) if oracle else model
 
 
 def _classes(row: Row) -> int:
     return 3 if row.data == "topic-words" else len(DATASETS.get(row.data)().classes)
 
 
-def _rule(name: str, sizes: Sizes) -> Paradigm:
+def paradigm_of(name: str, sizes: Sizes) -> Paradigm:
+    """The paradigm of a way to train, with the row's switch epoch."""
     if name == "oracle":
         return Oracle()
     if name == "random-matched":

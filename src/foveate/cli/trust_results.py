@@ -1,0 +1,121 @@
+"""Verdicts on attention as a table, a JSON file and a page."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from foveate.cli.results import this_command
+from foveate.records.record import write_atomically
+
+__all__ = ["TrustResults", "print_trust", "write_trust"]
+
+SIGNS = {"good": "+", "fair": "~", "bad": "-", "unknown": "?"}
+FEW = 15  # known bags below which counts are printed
+
+
+class TrustResults(NamedTuple):
+    """Verdicts and where they are written.
+
+    Args:
+        found: What was found, one entry for each paradigm or model, as JSON holds it.
+        name: What was examined.
+        source: Which bags.
+        numbers: The JSON file to write.
+        page: The page to write.
+        title: What the page is about; the name unless given.
+        chosen: The paradigm that a fit chose.
+        advice: Comparisons of paradigms, a sentence each.
+    """
+
+    found: tuple[dict[str, Any], ...]
+    name: str
+    source: str
+    numbers: Path
+    page: Path
+    title: str | None = None
+    chosen: str | None = None
+    advice: tuple[str, ...] = ()
+
+
+def write_trust(results: TrustResults) -> None:
+    """Write the numbers and the page, each whole or not at all."""
+    from foveate.report.pages.trust import write_trust_page
+
+    stored = {
+        "source": results.source,
+        "command": this_command(),
+        "chosen": results.chosen,
+        "advice": list(results.advice),
+        "found": list(results.found),
+    }
+    text = json.dumps(stored, ensure_ascii=False, indent=1, allow_nan=False).encode()
+    write_atomically(results.numbers, lambda file: file.write(text))
+    write_trust_page(results.page, stored, name=results.title or results.name)
+
+
+def print_trust(results: TrustResults, *, as_json: bool) -> None:
+    """Print verdicts, reasons and next steps, or everything as JSON."""
+    if as_json:
+        print(json.dumps(list(results.found), ensure_ascii=False))
+        return
+    _print_table(results)
+    for line in results.advice:
+        print(line)
+    for found in results.found:
+        verdict = found["verdict"]
+        print(f"{_marked(results, found)}: {verdict['grade']}. {verdict['summary']}")
+        for note in found["notes"]:
+            print(f"  {note}")
+        for answer in found["answers"].values():
+            print(f"  {SIGNS[answer['mark']]} {answer['question']} {answer['text']}")
+        for line in (*verdict["why"], *(f"next: {step}" for step in verdict["next"])):
+            print(f"  - {line}")
+    first = results.found[0]
+    print(f"segments of a bag taken to be evidence: {first['relevant']} ({first['relevant_from']})")
+    if first["audited"]["bags"] < first["audited"]["of_bags"]:
+        print("audited: {bags} of {of_bags} bags, drawn at random".format(**first["audited"]))
+    print(f"page: {results.page}")
+
+
+def _print_table(results: TrustResults) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title=f"can the attention of {escape(results.name)} be trusted?")
+    first = "paradigm" if results.chosen or len(results.found) > 1 else "model"
+    for heading in (first, "class", "verdict", "accuracy, %", "FT, estimated %", "measured %"):
+        table.add_column(heading, justify="right" if "%" in heading else "left")
+    for found in results.found:
+        for own in found["by_class"]:
+            cells = [_percent(own["accuracy"]), _estimated(own), _measured(own)]
+            who = escape(_marked(results, found)) if own is found["by_class"][0] else ""
+            table.add_row(who, escape(own["name"]), own["verdict"]["grade"], *cells)
+        table.add_section()
+    Console(width=None if Console().is_terminal else 140).print(table)
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.0f}"
+
+
+def _estimated(own: Mapping[str, Any]) -> str:
+    """Estimated FT with its chance level; a dash where nothing is estimated."""
+    value = _percent(own["estimate"])
+    return value if value == "–" else f"{value} (chance {_percent(own['chance'])})"
+
+
+def _measured(own: Mapping[str, Any]) -> str:
+    """Measured FT with its chance level, as a count where few bags are known."""
+    if own["measured"] is None:
+        return "–"
+    mean, known = own["measured"]["mean"], own["known"]
+    value = f"{mean * known:.0f} of {known}" if known < FEW else _percent(mean)
+    return f"{value} (chance {_percent(own['measured_chance'])})"
+
+
+def _marked(results: TrustResults, found: Mapping[str, Any]) -> str:
+    """A paradigm's name, with a star where it is the one that the fit chose."""
+    name: str = found["paradigm"]
+    return f"{name} *" if name == results.chosen else name
