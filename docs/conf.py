@@ -59,7 +59,10 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-suppress_warnings = ["misc.highlighting_failure"]  # CSV and JSON lines have no lexer
+suppress_warnings = [
+    "misc.highlighting_failure",  # CSV and JSON lines have no lexer
+    "myst-nb.lexer",  # cells that were not executed have no language
+]
 
 
 def copy_mathjax(target: Path) -> bool:
