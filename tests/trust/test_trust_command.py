@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+import foveate
 from foveate.cli import main
 from foveate.data import DATASETS
 from foveate.jobs.fit import start_fit
@@ -60,6 +61,16 @@ def test_one_paradigm_as_json(race, capsys):
     [found] = json.loads(capsys.readouterr().out)
     assert found["paradigm"] == "soft"
     assert len(found["scores"]) == 2
+
+
+def test_a_run_directory_is_examined_in_python(race):
+    found = foveate.examine(race, paradigm="soft")
+    main(["trust", str(race), "--paradigm", "soft"])
+    [stored] = json.loads((race / "trust.json").read_text())["found"]
+    assert found.paradigm == "soft"
+    assert found.to_json()["scores"] == stored["scores"]
+    with pytest.raises(foveate.FoveateError, match="no paradigm 'hard'"):
+        foveate.examine(race, paradigm="hard")
 
 
 def test_refusals_say_what_is_wrong(race, tmp_path, capsys):
