@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Declared", "examine_run", "main_paradigm"]
 
+NAN = float("nan")
+
 
 class Declared(NamedTuple):
     """What the user declared of the classes and their evidence.
@@ -48,6 +50,7 @@ def examine_run(
     """
     from foveate.jobs.job import open_trained
     from foveate.trust.advice import compare, overfits
+    from foveate.trust.stability import last_epochs
 
     job = open_trained(run)
     records = job.model_records(run)
@@ -58,7 +61,9 @@ def examine_run(
         report("examining", 0, len(names))
         for part in job.trained_parts(run, names, new, report):
             shared = _audited(part) if shared is None else shared
-            known = _Known(shared, tuple(records), overfits(records[part.name]))
+            record = records[part.name]
+            steady = last_epochs(record.values["same_top"]) if "same_top" in record.values else NAN
+            known = _Known(shared, tuple(records), overfits(record), steady)
             results.append(_examined(part, flags, known))
             report("examining", len(results), len(names))
     found = TrustResults(
@@ -80,11 +85,12 @@ def examine_run(
 
 
 class _Known(NamedTuple):
-    """What is known beside the bags: their audit, the paradigms tried, and overfitting."""
+    """What is known beside the bags: their audit, the paradigms tried, and their training."""
 
     audit: "Audit | None"
     tried: tuple[str, ...]
     overfitted: bool
+    last_epochs: float
 
 
 def _paradigms(run: Run, records: "dict[str, Record]", wanted: str | None) -> list[str]:
@@ -143,6 +149,7 @@ def _examined(part: "TrainedPart", flags: Declared, known: _Known) -> "Trust":
         audited=known.audit,
         tried=known.tried,
         overfitted=known.overfitted,
+        last_epochs=known.last_epochs,
         ids=part.ids,
         name=part.name,
     )

@@ -36,7 +36,7 @@ __all__ = ["Audit", "audit", "explain_away", "posterior"]
 
 PROPENSITY = 1.0  # inverse strength of the penalty on the model of the class given other labels
 WEIGHT = 10.0  # largest weight of a bag by its other labels, and one over the smallest
-AUDITED = 60_000  # segments that are scored, at most; beyond, some of the bags are drawn
+AUDITED = 50_000  # segments that are scored, at most; beyond, some of the bags are drawn
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,8 @@ def audit(
             that these are equally frequent in all classes; a further opinion explains segments
             away that tell one of them. For one set of bags.
         more: Further labelled bags to learn from, such as those that models were trained on.
-        more_labels: The other labels of those, boolean (n', L).
+        more_labels: The other labels of those, boolean (n', L); without them ``more`` is not used
+            where ``labels`` is given.
         classifiers: Names in :data:`~foveate.trust.density_ratio.CLASSIFIERS`.
     """
     if labels is not None and len(bags) > 1:
@@ -156,7 +157,8 @@ def audit(
     project = projection(rows.x)
     rows = rows._replace(x=project(rows.x))
     flat, group = y.ravel(), _groups(sets)
-    extra = None if more is None else (_some_rows(more, project), more.y.numpy())
+    unmatched = labels is not None and more_labels is None  # their labels cannot be compared
+    extra = None if more is None or unmatched else (_some_rows(more, project), more.y.numpy())
     total = len(rows.x) + (0 if extra is None else len(extra[0].x))
     fold = folds_of(flat, group, enough_folds(total))
     if labels is not None:
