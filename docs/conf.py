@@ -1,15 +1,20 @@
 """Configuration of the documentation site: ``make docs`` builds it without network access."""
 
+import os
 import shutil
 import subprocess
+import sys
 import tarfile
 import tempfile
 from pathlib import Path
 
-import foveate
 from sphinx.application import Sphinx
 
+import foveate
+
 HERE = Path(__file__).parent
+os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+os.environ |= {"COLUMNS": "108", "OMP_NUM_THREADS": "1"}  # of cells that run commands
 MATHJAX = "mathjax@3.2.2"
 
 project = "foveate"
@@ -18,13 +23,17 @@ copyright = "The foveate authors"
 version = release = foveate.__version__
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
-exclude_patterns = ["_build", "_vendor"]
+exclude_patterns = ["_build", "_ipython", "_vendor"]
 source_suffix = {".md": "myst-nb", ".rst": "restructuredtext"}
 nitpicky = False
 
 myst_enable_extensions = ["dollarmath", "amsmath", "attrs_inline"]
 myst_heading_anchors = 3
-nb_execution_mode = "cache"  # the code of a tutorial runs when it has changed
+# The code of a page runs when it has changed; "off" builds the pages without outputs.
+nb_execution_mode = os.environ.get("FOVEATE_DOCS_EXECUTION", "cache")
+nb_execution_in_temp = True
+nb_merge_streams = True
+nb_output_stderr = "remove"  # progress
 nb_execution_cache_path = str(HERE / "_build" / "executed")
 nb_execution_timeout = 120
 nb_execution_raise_on_error = True
@@ -37,12 +46,15 @@ napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 napoleon_use_rtype = False
 
+WIDE = ["gallery", "gallery-claims", "numbers", "proofs", "results", "which-paradigm"]
+WIDE += [f"tutorials/{path.stem}" for path in (HERE / "tutorials").glob("*.md")]
+
 html_theme = "pydata_sphinx_theme"
 html_title = "foveate"
 html_show_sourcelink = False
 html_theme_options = {
     "navbar_end": ["theme-switcher"],
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"]} | {page: [] for page in WIDE},
     "show_prev_next": True,
     "footer_start": ["copyright"],
     "footer_end": [],
@@ -59,7 +71,8 @@ def copy_mathjax(target: Path) -> bool:
             return False
         cached.parent.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory() as folder:
-            done = subprocess.run([npm, "pack", MATHJAX], cwd=folder, capture_output=True)
+            command = [npm, "pack", MATHJAX]
+            done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
             archives = list(Path(folder).glob("*.tgz"))
             if done.returncode or not archives:
                 return False
@@ -70,6 +83,16 @@ def copy_mathjax(target: Path) -> bool:
     target.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(cached, target / "tex-svg.js")
     return True
+
+
+def prepare_kernels() -> None:
+    """Let the kernels that run the pages start with the files in ``_ipython``."""
+    folder = HERE / "_build" / "ipython"
+    startup = folder / "profile_default" / "startup"
+    startup.mkdir(parents=True, exist_ok=True)
+    for path in (HERE / "_ipython").glob("*.py"):
+        shutil.copy(path, startup)
+    os.environ["IPYTHONDIR"] = str(folder)
 
 
 def escape_stars(
@@ -84,6 +107,10 @@ def setup(app: Sphinx) -> None:
     app.connect("autodoc-process-docstring", escape_stars)
 
 
+prepare_kernels()
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 # Without npm equations are shown as TeX; nothing is ever loaded from a CDN.
-html_static_path = ["_build/mathjax"] if copy_mathjax(HERE / "_build" / "mathjax") else []
+if copy_mathjax(HERE / "_build" / "mathjax"):
+    html_static_path.append("_build/mathjax")
 mathjax_path = "tex-svg.js"

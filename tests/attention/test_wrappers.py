@@ -11,7 +11,7 @@ from foveate.models.focus import FCAM
 from foveate.models.nets import linear, mlp
 from foveate.training.loop import fit
 from foveate.training.stack import Stack
-from foveate.userdata.estimator import balanced, training_rule
+from foveate.userdata.training_rules import balanced, training_rule
 from random_bags import random_bag
 
 

@@ -118,6 +118,20 @@ def test_the_shipped_ledger_has_a_verdict_for_every_claim_that_minutes_can_check
     assert ledger["scale"] == "small"
 
 
+def test_a_run_of_another_size_is_not_shown_as_this_scale(capsys, tmp_path):
+    place = "runs/claims-small/toy-classifier"
+    main(["run", "toy-classifier", "--scale", "small", "--set", "points=50", "--out", place])
+    capsys.readouterr()
+    assert known_ledger("small").runs == {}
+    main(["claims", "--paper", "blog21", "--run"])
+    capsys.readouterr()
+    (run,) = known_ledger("small").runs.values()
+    assert run.path.parent.resolve() == (tmp_path / place).parent
+    assert run.manifest["config"]["settings"]["points"] == 400
+    entries = known_ledger("small").of("blog21")
+    assert {entry.scale for entry in entries} == {"small"}
+
+
 def test_what_was_run_here_stands_beside_what_was_shipped(monkeypatch, capsys):
     main(["run", "toy-classifier", "--scale", "small", "--out", "runs/claims-small/toy-classifier"])
     capsys.readouterr()

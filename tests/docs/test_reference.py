@@ -27,7 +27,7 @@ def test_every_public_name_is_in_the_reference():
     assert set(foveate.__all__) - {"__version__"} == set(foveate.CONTENTS)
 
 
-CONTRACTS = {"trust.external.BagModel", "trust.subject.Subject", "trust.torchmil.TorchMIL"}
+CONTRACTS = {"trust.external.BagModel", "trust.subject.Subject"}
 """Protocols and abstract classes, which examples of their implementations show."""
 
 

@@ -39,7 +39,7 @@ def test_a_difference_above_five_points_has_its_cause_and_the_numbers_that_show_
     assert rows["hard", "clean", "SAIF %"].cause.kind == "open"
     assert rows["soft", "clean", "NNZ"].cause is None  # no percentage
     page = causes_markdown(list(rows.values()))
-    assert "4 comparisons, 2 above 5 points: split 1, open 1." in page
+    assert "4 comparisons, 2 above 5 points: split 1 (1 measured), open 1." in page
     assert "| 80 | 30.0 | -50.0 | *split*: Images leak. Measured: SAIF % 78.0 (released);" in page
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from foveate.cli import main
 from foveate.errors import FoveateError
+from foveate.jobs.experiment import settings_for
 from foveate.records.runs import open_run
 from foveate.report.pages.reproduction import as_markdown, reproduction_page, write_results
 from foveate.studies.published import Reproduction
@@ -176,6 +177,19 @@ def test_a_changed_table_is_kept_beside_the_unchanged_one(tmp_path):
     assert "scale: small, changed: two-hours" in as_markdown(kept, published_tables())
 
 
+def test_a_result_of_another_size_says_so_without_a_label(tmp_path):
+    usual = settings_for("table1", "small", {}).model_dump()
+    config = {"experiment": "table1", "scale": "small", "settings": usual}
+    own = result()
+    for settings in (usual, {**usual, "seeds": 9}):
+        manifest = {**own["manifest"], "config": {**config, "settings": settings}}
+        path = store({**own, "manifest": manifest}, tmp_path)
+        assert "changed" not in path.read_text()
+        (kept,) = stored_results(tmp_path)
+        text = as_markdown([kept], published_tables())
+        assert ("scale: small, changed: seeds" in text) == (settings is not usual)
+
+
 def test_damaged_results_are_named(tmp_path):
     other = '{"table": "table9", "scale": "small", "seconds": 1}'
     for text in ("{", "[]", '{"table": "table1", "scale": "small"}', other):
@@ -237,8 +251,9 @@ def test_an_estimate_is_of_the_table_as_it_is_changed(here, monkeypatch, capsys)
     assert [(settings.m, settings.seeds) for settings in seen] == [(5, 4)]
     [kept] = stored_results(here / "kept")
     assert (kept["label"], kept["seconds"]) == ("mine", 7200.0)
-    said = "`foveate reproduce table2 --scale smoke`, changed as mine, would take about 2.0 h"
-    assert said in (here / "docs" / "results.md").read_text()
+    text = (here / "docs" / "results.md").read_text()
+    command = "foveate reproduce table2 --scale smoke --set m=5 --seeds 4 --label mine"
+    assert f"`{command}` would take about 2.0 h" in text
 
 
 def test_docs_have_every_stored_table_whichever_is_asked_for(here):
@@ -277,9 +292,9 @@ def test_mistakes_are_sentences(here):
     [
         (
             ["all", "--set", "m=5", "--label", "a"],
-            "--set changes one table under a name of its own",
+            "--set changes one table and needs a name for the result",
         ),
-        (["table2", "--set", "m=5"], "--set changes one table under a name of its own"),
+        (["table2", "--set", "m=5"], "--set changes one table and needs a name for the result"),
         (["table2", "--label", "../a"], "a label is letters, digits and dashes, got '../a'"),
         (["table2", "--stored", "--results", "."], "no results of table2 are stored"),
         (["table2", "--scale", "smoke", "--set", "k=5", "--label", "a"], "unknown setting 'k'"),

@@ -1,11 +1,17 @@
+import json
+
 import numpy as np
 import pytest
 
+from foveate.charts.render import to_svg
 from foveate.data import DATASETS
 from foveate.data.image_mosaics import relevant_seen
 from foveate.errors import FoveateError
 from foveate.jobs.experiment import of_run, start_experiment
+from foveate.records.published import Cell
+from foveate.studies.reproduction import stored_results
 from foveate.studies.vr23.released_split.cells import clean_scores, released_scores
+from foveate.studies.vr23.released_split.figures import decomposition
 
 
 def test_released_test_mosaics_are_cut_from_training_images():
@@ -77,3 +83,14 @@ def test_released_numbers_are_the_weighted_mean_of_seen_and_unseen(tmp_path):
         np.testing.assert_allclose(clean_scores(record).correct.mean(-1), record.last("accuracy"))
         np.testing.assert_allclose(clean_scores(record).strong.mean(-1), record.last("saif"))
         assert released_scores(record).correct.shape == (2, 80)
+
+
+def test_the_decomposition_is_drawn_from_stored_cells():
+    (stored,) = (own for own in stored_results() if own["table"] == "released-split")
+    cells = [Cell(**{**one, "values": tuple(one["values"])}) for one in stored["cells"]]
+    svg = to_svg(decomposition(cells))
+    for series in ("test images (clean)", "training images, trained on", "published"):
+        assert series in svg
+    soft = next(c for c in cells if (c.name, c.measure) == ("soft", "accuracy, seen images %"))
+    text = json.dumps(decomposition(cells).to_dict())
+    assert f'"series": "training images, trained on", "value": {soft.mean}' in text

@@ -201,3 +201,18 @@ def test_the_gap_is_measured_from_each_start() -> None:
     norm = np.stack([np.full((1, 1), norm0), embedding_norm(1.2, 5, 0.7, 0.2, norm0)[None, None]])
     record = Record(np.arange(2), {"s": s, "norm": norm, "q_norm": np.full((2, 1), 0.7)})
     np.testing.assert_allclose(identity_gap(record, 5), 0, atol=1e-12)
+
+
+def test_cells_are_the_numbers_behind_the_findings():
+    records = made_records()
+    cells = {c[:3]: c for c in TopicWords().cells(USE, records)}
+    gap = cells["Made-up sentences", "Attn-FC", "largest gap of the identity %"]
+    assert gap.mean == pytest.approx(100 * identity_gap(records["fc"], USE.m)[-1].max(-1).mean())
+    assert gap.mean < TopicWords.published.numbers[gap[:3]] == 0.25
+    half = cells["Ablations", "keys frozen", "epochs to half the loss"]
+    assert half.mean == pytest.approx(epochs_to_half(records["kf"]).mean())
+    assert (half.seeds, len(half.values)) == (4, 4)
+    made = {k: v for k, v in records.items() if k not in REVIEWS}
+    assert any(group == "SST" for group, *_ in cells)
+    assert not any(c.group == "SST" for c in TopicWords().cells(USE, made))
+    assert TopicWords().differs(USE, records) == []

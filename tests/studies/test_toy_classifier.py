@@ -40,3 +40,13 @@ def test_attention_that_never_moves_fails_the_first_claim(records):
     }
     found = {f.claim: f for f in ToyClassifier().findings(settings, changed)}
     assert found["blog21:B1"].verdict == "does not hold"
+
+
+def test_cells_are_the_numerical_flow_beside_the_closed_form(records):
+    cells = {c[:3]: c.mean for c in ToyClassifier().cells(*records)}
+    known = ToyClassifier.published.numbers
+    assert len(known) == 7
+    for key, value in known.items():
+        assert cells[key] == pytest.approx(value, rel=1e-6)
+    gated = cells["Uniform start, softmax-gated attention", "attention p", "at τ = 2"]
+    assert 0.5 < gated < 1  # a share, unlike the free p

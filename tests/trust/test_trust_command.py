@@ -12,6 +12,8 @@ from foveate.jobs.race import start_race
 from foveate.report.pages.trust import trust_page
 from foveate.training.plan import Race
 from foveate.trust.examine import examine
+from foveate.trust.stability import last_epochs
+from foveate.trust.verdict import GRADES
 from foveate.userdata.settings import FitSettings
 from foveate.userdata.source import Origin
 
@@ -60,6 +62,16 @@ def test_one_paradigm_as_json(race, capsys):
     [found] = json.loads(capsys.readouterr().out)
     assert found["paradigm"] == "soft"
     assert len(found["scores"]) == 2
+    assert found["verdict"]["grade"] in GRADES
+    assert found["score"] is None or 0 <= found["score"] <= 1
+    questions = ["evidence", "looks", "depends", "kinds", "stable", "visible"]
+    assert list(found["answers"]) == questions
+    for own in found["by_class"]:
+        assert own["verdict"]["grade"] in GRADES
+        assert list(own["answers"]) == questions
+    kept = np.load(race / "soft" / "record.npz")["values/same_top"]
+    epochs = found["by_class"][0]["answers"]["stable"]["epochs"]
+    assert epochs == pytest.approx(last_epochs(kept))
 
 
 def test_refusals_say_what_is_wrong(race, tmp_path, capsys):

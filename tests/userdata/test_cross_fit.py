@@ -175,6 +175,19 @@ def all_different():
     return replace(collection, classes=classes, bag=replace(collection.bag, y=torch.arange(6)))
 
 
+def measurements():
+    collection = numbers(60)
+    y, names = torch.arange(60) % 3, ("0.5", "1.25", "2.0")
+    return replace(collection, classes=names, bag=replace(collection.bag, y=y))
+
+
+def test_a_bag_without_segments_is_named(tmp_path):
+    from foveate.io.arrays import from_arrays
+
+    with pytest.raises(FoveateError, match="a bag needs a segment, this one has none"):
+        from_arrays([np.ones((2, 3)), np.ones((0, 3))], ["no", "yes"])
+
+
 def grouped(group):
     collection = numbers(60)
     return replace(collection, bag=replace(collection.bag, group=group))
@@ -193,6 +206,13 @@ def grouped(group):
             "all bags of class 'yes' are in one group",
         ),
         (lambda: numbers(labelled=False), "has no labels to learn from"),
+        (
+            lambda: grouped(
+                torch.where(numbers().bag.y == 1, torch.arange(60) % 4, 10 + torch.arange(60))
+            ),
+            "every group has one label, and 4 groups have the class 'yes': 5 folds need 5 groups",
+        ),
+        (measurements, "labels must be classes, got numbers such as 0.5: .* cut the target into"),
     ],
 )
 def test_what_cannot_be_cross_fitted_is_one_sentence(collection, sentence):

@@ -1,4 +1,5 @@
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -7,11 +8,14 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, StratifiedGroupKFold, cross_val_score
+from sklearn.utils import check_array
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from foveate.bags.bag import pad
-from foveate.errors import FoveateError
+from foveate.errors import DataWarning, FoveateError
 from foveate.training.evaluation import read
-from foveate.userdata.estimator import FocusClassifier, usual_epochs
+from foveate.userdata.estimator import FocusClassifier
+from foveate.userdata.training_rules import usual_epochs
 
 QUICK = {"epochs": 12, "lr": 0.02, "batch": 16}
 
@@ -255,3 +259,95 @@ def test_class_weights_as_a_dict_equal_the_balanced_ones_they_spell_out():
     assert not np.array_equal(first, other)
     with pytest.raises(FoveateError, match="class_weight names 'maybe'"):
         FocusClassifier(class_weight={"maybe": 1.0}).fit(bags, y)
+
+
+FOLDED = {"folds": 2, "epochs": 6, "lr": 0.03, "batch": 16, "patience": None}
+
+
+def test_folds_give_an_ensemble_and_honest_probabilities():
+    bags, y, _ = ragged(40)
+    model = FocusClassifier("max", **FOLDED).fit(bags, y)
+    assert model.out_of_fold_proba_.shape == (40, 2)
+    assert len(model.ensemble_.stack) == 2  # one member per fold
+    new, truth, _ = ragged(40, seed=5)
+    assert model.score(new, truth) > 0.8
+    np.testing.assert_allclose(model.predict_proba(new).sum(1), 1)
+    assert [len(a) for a in model.attention(new)] == [len(bag) for bag in new]
+    assert model.examined().size == 2
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict_proba(new), model.predict_proba(new))
+    mixed = FocusClassifier("mixture", **FOLDED | {"epochs": 2}).fit(bags, y)
+    assert mixed.ensemble_.name == "mixture"
+    with pytest.raises(FoveateError, match="fit with one paradigm"):
+        mixed.examined()
+
+
+def test_labels_of_zeros_and_ones_make_it_multi_label():
+    bags, _, place = ragged(40, shift=0.0)
+    chance = np.random.default_rng(1)
+    y = (chance.random((40, 2)) < 0.5).astype(int)
+    for bag, own, j in zip(bags, y, place, strict=True):
+        bag[j] += 7 * np.array([own[0], -own[1], 0])
+    model = FocusClassifier("max", **FOLDED | {"epochs": 20}).fit(bags, y)
+    assert model.predict(bags).shape == y.shape
+    assert (model.predict(bags) == y).mean() > 0.8
+    assert model.out_of_fold_proba_.shape == (40, 2)
+    folds = [one.ensemble_.run.manifest for one in model.label_models_]
+    assert len(folds) == 2
+    np.testing.assert_allclose(
+        model.predict_proba(bags)[:, 1], model.label_models_[1].predict_proba(bags)[:, 1]
+    )
+    assert model.evidence(bags)[0].shape == (len(bags[0]), 2)
+    with pytest.raises(FoveateError, match="label 1 is 1 in all bags"):
+        FocusClassifier().fit(bags, np.stack([y[:, 0], np.ones(40)], 1))
+    with pytest.raises(FoveateError, match="must be 0 or 1"):
+        FocusClassifier().fit(bags, y + 1)
+
+
+def test_weights_of_bags_and_float_targets():
+    bags, y, _ = ragged(20)
+    even = FocusClassifier("soft", epochs=2).fit(bags, y)
+    scaled = FocusClassifier("soft", epochs=2).fit(bags, y, sample_weight=np.full(20, 3.0))
+    other = FocusClassifier("soft", epochs=2).fit(bags, y, sample_weight=np.arange(1, 21))
+    assert even.stack_.flat.equal(scaled.stack_.flat)
+    assert not even.stack_.flat.equal(other.stack_.flat)
+    without = FocusClassifier("soft", epochs=2).fit(bags[1:], y[1:], sample_weight=np.arange(1, 20))
+    zero = FocusClassifier("soft", epochs=2).fit(bags, y, sample_weight=np.arange(20))
+    assert zero.stack_.flat.equal(without.stack_.flat)
+    with pytest.raises(FoveateError, match=r"that of bag 0 is -1\.0"):
+        FocusClassifier().fit(bags, y, sample_weight=np.arange(-1, 19))
+    with pytest.raises(FoveateError, match="cut the target into classes"):
+        FocusClassifier().fit(bags, np.linspace(0, 1, 20))
+
+
+class OneSegmentBags(FocusClassifier):
+    """Rows of a table as bags of one segment, which scikit-learn's checks can call."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array, tags.input_tags.three_d_array = True, False
+        tags.classifier_tags.multi_label = False
+        return tags
+
+    def fit(self, X, y, sample_weight=None):
+        return super().fit(check_array(X)[:, None], y, sample_weight=sample_weight)
+
+    def predict_proba(self, X):
+        return super().predict_proba(check_array(X)[:, None])
+
+
+EXPECTED_FAILURES = {
+    "check_n_features_in_after_fitting": "the message speaks of segments, not of features",
+    "check_sample_weight_equivalence_on_dense_data": "copies of a bag are in other batches",
+    "check_sample_weight_equivalence_on_sparse_data": "bags are dense",
+}
+
+
+@parametrize_with_checks(
+    [OneSegmentBags("max", epochs=3, force=("one-bag-class", "label-copy"))],
+    expected_failed_checks=lambda _: EXPECTED_FAILURES,
+)
+def test_scikit_learn_accepts_the_estimator(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        check(estimator)

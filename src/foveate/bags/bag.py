@@ -33,6 +33,7 @@ class Bag:
             probes read it (and models that say so by name).
         mask: True where a segment exists, shape (n, m); None where all bags have m segments.
         group: Which bags belong together (a patient, a source), shape (n,).
+        weight: Weight of each bag's loss in training, above 0, shape (n,); None for equal weights.
 
     Example:
         >>> bag = Bag(torch.randn(4, 3, 2), torch.tensor([0, 1, 1, 0]))
@@ -45,6 +46,7 @@ class Bag:
     z: Tensor | None = None
     mask: Tensor | None = None
     group: Tensor | None = None
+    weight: Tensor | None = None
 
     def __post_init__(self) -> None:
         n, m = self.shape
@@ -56,6 +58,9 @@ class Bag:
                     raise FoveateError(f"{name} must be boolean, got {part.dtype}")
         if self.group is not None:
             _check_shape("group", self.group, (n,))
+        if self.weight is not None:
+            _check_shape("weight", self.weight, (n,))
+            _check_weight(self.weight)
         if self.y.is_floating_point() or (n and int(self.y.min()) < 0):
             raise FoveateError("y must hold whole numbers from 0 on, one per bag")
         filled = torch.full((n,), m > 0) if self.mask is None else self.mask.any(1)
@@ -101,7 +106,7 @@ class Bag:
         # Checked bags stay valid: skip the checks, which would read the whole bank again.
         taken = object.__new__(Bag)
         object.__setattr__(taken, "x", take(self.x, rows))
-        for name in ("y", "z", "mask", "group"):
+        for name in ("y", "z", "mask", "group", "weight"):
             part = getattr(self, name)
             object.__setattr__(taken, name, None if part is None else part[rows])
         return taken
@@ -143,6 +148,14 @@ def pad(
     index = torch.where(mask, start[:, None] + column, 0)
     relevance = None if z is None else _pad_relevance(z, mask)
     return Bag(Mosaics(torch.cat(list(bags)), index), y, relevance, mask, group)
+
+
+def _check_weight(weight: Tensor) -> None:
+    odd = ~(weight.isfinite() & (weight > 0))
+    if bool(odd.any()):
+        row = int(odd.nonzero()[0])
+        value = float(weight[row])
+        raise FoveateError(f"weights must be above 0 and finite, that of bag {row} is {value}")
 
 
 def _pad_relevance(z: Sequence[Tensor], mask: Tensor) -> Tensor:

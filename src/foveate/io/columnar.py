@@ -83,7 +83,7 @@ class ReadTable:
             columns: The flags of the user.
         """
         listed = []
-        for what in ("bag", "label", "text", "relevance", "group", "split"):
+        for what in ("bag", "label", "text", "relevance", "group", "split", "weight"):
             name = getattr(self.roles, what)
             if name is not None:
                 given = columns.named(what) == name

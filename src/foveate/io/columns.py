@@ -46,6 +46,8 @@ class Columns(Settings):
     """1 where a segment is relevant, 0 where not; empty: unknown for its bag."""
     group: str | None = None
     """What bags belong together, such as a patient: never on both sides of a split."""
+    weight: str | None = None
+    """Weight of the bag in training, a number above 0."""
     split: str | None = None
     """Name of the split that the bag is in."""
     places: Words = ()
@@ -110,11 +112,14 @@ class Roles(NamedTuple):
     places: tuple[str, ...]
     segment: tuple[str, ...]
     labels: tuple[str, ...] = ()
+    weight: str | None = None
 
     @property
     def cells(self) -> list[str]:
         """Columns whose cells are kept as they are."""
-        single = (self.bag, self.label, self.text, self.relevance, self.group, self.split)
+        single = (
+            self.bag, self.label, self.text, self.relevance, self.group, self.split, self.weight
+        )  # fmt: skip
         return [*(name for name in single if name is not None), *self.labels]
 
 
@@ -188,15 +193,16 @@ def roles(path: Path, names: Sequence[str], columns: Columns, labelled: bool | N
     text = find("text", "text", needed=True) if columns.segment is None else None
     relevance = find("relevance", *RELEVANCE)
     group = find("group", *GROUP)
-    split = find("split", "split")
+    split, weight = find("split", "split"), find("weight")
     places = tuple(column(path, names, name) or name for name in columns.places)
     segment = tuple(column(path, names, name) or name for name in columns.segment or ())
-    _once(path, (bag, label, relevance, group, split, *labels), segment)
+    _once(path, (bag, label, relevance, group, split, weight, *labels), segment)
     if text is None and columns.segment is None:
-        taken = {bag, label, columns.label, relevance, group, split, *places, *columns.labels}
+        taken = {bag, label, columns.label, relevance, group, split, weight, *places}
+        taken |= {*columns.labels}
         segment = tuple(name for name in names if name not in taken)
     label = label if known else None
-    return Roles(bag, label, text, relevance, group, split, places, segment, labels)
+    return Roles(bag, label, text, relevance, group, split, places, segment, labels, weight)
 
 
 def _label_columns(
@@ -215,6 +221,6 @@ def _once(path: Path, others: Sequence[str | None], segment: Sequence[str]) -> N
     for name in segment:
         if name in others:
             raise FoveateError(
-                f"{path}, column '{name}': is the bag, label, relevance, group or split, and "
-                "cannot be a part of the segment too"
+                f"{path}, column '{name}': is the bag, label, relevance, group, split or weight, "
+                "and cannot be a part of the segment too"
             )

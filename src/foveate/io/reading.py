@@ -39,6 +39,7 @@ def read_bags(
     places: Sequence[str] = (),
     tiles: int | None = None,
     split: str | None = None,
+    weight: str | None = None,
     tokens: bool | None = None,
     columns: Sequence[str] = (),
     header: bool = True,
@@ -64,6 +65,7 @@ def read_bags(
         places: Columns of coordinates.
         tiles: Pixels a side of the tiles that images are cut into.
         split: Column of splits.
+        weight: Column with the weight of each bag in training, of a table.
         tokens: Cut texts into words, or not; as the table is laid out unless given.
         columns: Names of the first columns of a CSV file without a line of names.
         header: Whether line 1 of a CSV file names the columns; without it they are c1, c2, ….
@@ -96,6 +98,7 @@ def read_bags(
         "places": places,
         "tiles": tiles,
         "split": split,
+        "weight": weight,
         "tokens": tokens,
         "columns": columns,
         "header": header,
@@ -111,8 +114,9 @@ def read_bags(
     except OSError as error:
         raise FoveateError(f"{str(path)[:80]}… cannot be opened: {error.strerror}") from None
     read = _of_folder if path.is_dir() else _of_file
-    if flags.labels and not _is_of_tables(path):
-        raise FoveateError(f"--labels are read from tables, and {path} is none")
+    if (flags.labels or flags.weight) and not _is_of_tables(path):
+        flag = "--labels" if flags.labels else "--weight"
+        raise FoveateError(f"{flag} is for tables, and {path} is none")
     bags = read(path, flags, None if merge_labels else classes, labelled, report, features)
     bags = replace(merged(bags, classes) if merge_labels else bags, accepted=flags.force)
     return bags.with_labels_only() if labelled else bags

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from foveate.errors import FoveateError
-from foveate.io.cells import Table, flags, names, optional_names, single
+from foveate.io.cells import Table, flags, floats, names, optional_names, single
 from foveate.io.collection import Collection, Kind, collect, numbered
 from foveate.io.columnar import ReadTable, read_columns, table_files
 from foveate.io.columns import Columns, header_hint
@@ -97,6 +97,7 @@ class _Bags:
         self.label_sets = label_sets(self.chosen.labels, self._list_cells, self._of_bag)
         self.groups = self._of_bag(self.chosen.group) if self.chosen.group else None
         self.split = self._of_bag(self.chosen.split) if self.chosen.split else None
+        self.weights = self._weights()
         if split is not None and self.split is None:
             self.split = [split[row] for row in self.first]
         self._leave_out_groups(features)
@@ -121,6 +122,9 @@ class _Bags:
             problems=self.problems,
             **parts,
         )
+        if self.weights is not None:
+            bag = replace(collected.bag, weight=torch.tensor(self.weights))
+            collected = replace(collected, bag=bag)
         if self.label_sets is None:
             return collected
         names, held = self.label_sets
@@ -201,6 +205,21 @@ class _Bags:
             return None
         labels = self._of_bag(self.chosen.label, missing=True)
         return [label or None for label in labels] if any(labels) else None
+
+    def _weights(self) -> list[float] | None:
+        """The weight of each bag, above 0; None without such a column."""
+        column = self.chosen.weight
+        if column is None:
+            return None
+        texts = self._of_bag(column)
+        place = lambda bag: self.table.place(int(self.first[bag]), column)  # noqa: E731
+        values: list[float] = floats(texts, place)[:, 0].tolist()
+        for bag, value in enumerate(values):
+            if not 0 < value < float("inf"):
+                raise FoveateError(
+                    f"{place(bag)}: a weight must be above 0 and finite, got {value}"
+                )
+        return values
 
     def _of_bag(self, column: str, *, missing: bool = False) -> list[str]:
         """The value of a column that all rows of a bag must share; "" if it may be missing."""

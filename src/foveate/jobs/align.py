@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Literal, Protocol, get_args
 
 import numpy as np
@@ -48,6 +49,10 @@ class AlignPlan:
         null: Whether "ibm1" has a NULL word; the diagonal model and the HMM always have one.
         steps: Of training, for attention.
         seed: Decides weights and order, for attention.
+        model: The folder of an encoder–decoder of the transformers library, for attention; None
+            trains a network on these pairs.
+        layer: Which of its decoder layers, from 0; the mean over all unless given.
+        head: Which head, from 0; the mean over all unless given.
     """
 
     method: Method = "ibm1"
@@ -56,8 +61,20 @@ class AlignPlan:
     null: bool = False
     steps: int = 1000
     seed: int = 0
+    model: Path | None = None
+    layer: int | None = None
+    head: int | None = None
 
     def __post_init__(self) -> None:
+        if self.model is not None and self.method != "attention":
+            raise FoveateError("--model is for --method attention")
+        if self.model is not None and self.symmetrise != "none":
+            raise FoveateError(
+                "--symmetrise needs both directions, and --model has one: align twice, with a "
+                "model of each direction"
+            )
+        if self.model is None and (self.layer is not None or self.head is not None):
+            raise FoveateError("--layer and --head are for --model")
         for name in ("iterations", "steps"):
             if getattr(self, name) < 1:
                 raise FoveateError(f"{name} must be at least 1, got {getattr(self, name)}")
@@ -102,6 +119,8 @@ def align_pairs(
         examples: Keep what a page shows of the course of learning.
     """
     rows = _readable(data.train) if examples else []
+    if plan.model is not None:
+        return _by_transformer(data, plan, plan.model, rows)
     one_way = _by_attention if plan.method == "attention" else _by_counting
     forward = one_way(data, plan, rows, partial(report, "aligning"))
     if plan.symmetrise == "none":
@@ -171,6 +190,27 @@ def _by_attention(
     ]
     links = links_of(read_attention(model, pairs.source, pairs.target))
     return Aligned(links, rows, tables, captions)
+
+
+def _by_transformer(data: SentencePairs, plan: AlignPlan, path: Path, rows: list[int]) -> Aligned:
+    """Links by the cross-attention of an encoder–decoder, which is not trained."""
+    from foveate.text.transformers.loading import load_translator
+    from foveate.text.transformers.translation import piece_pairs, read_attention
+
+    model, tokenizer = load_translator(path)
+    sides = (data.train.source, data.source_vocabulary), (data.train.target, data.target_vocabulary)
+    words = [[v.decode(tokens[i]) for i in range(len(tokens))] for tokens, v in sides]
+    alpha = read_attention(model, piece_pairs(tokenizer, *words), plan.layer, plan.head)
+    tables = [alpha.take(np.asarray(rows))] if rows else []
+    which = (
+        "all layers and heads, mean"
+        if plan.layer is None and plan.head is None
+        else (
+            f"layer {'mean' if plan.layer is None else plan.layer}, "
+            f"head {'mean' if plan.head is None else plan.head}"
+        )
+    )
+    return Aligned(links_of(alpha), rows, tables, [f"attention of {path.name}: {which}"])
 
 
 def _with_frequent_words(data: SentencePairs) -> SentencePairs:

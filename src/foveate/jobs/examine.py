@@ -46,9 +46,10 @@ def examine(
     attention: "AttentionOutput | None" = None,
     outputs: "OutputKind | None" = None,
     seed: int | None = None,
+    tokenizer: Any = None,
     probe: bool = True,
 ) -> "Trust":
-    """Say whether the attention of a model can be trusted, from held-out labelled bags.
+    """Judge whether the attention of a model can be trusted, from held-out labelled bags.
 
     Args:
         model: A module or function that returns answers and attention, as
@@ -74,6 +75,8 @@ def examine(
         attention: "scores" or "weights": whether attention is normalised; recognised unless given.
         outputs: "logits" or "probabilities"; recognised unless given.
         seed: Set before every call of a model that draws random numbers.
+        tokenizer: Of a text classifier of the transformers library; the bags are then texts, as
+            ``read_bags`` returns them.
         probe: Whether to fit a fresh probe on what is not attended.
 
     Example:
@@ -97,16 +100,24 @@ def examine(
     }  # fmt: skip
     if isinstance(model, str | Path) or hasattr(model, "manifest"):
         return _examine_run(model, bags, paradigm, options)
+    words: tuple[str, ...] = ()
+    if tokenizer is not None:
+        bags, words = _texts(bags)
     given = _labelled(bags, classes, known, ids)
-    subject, rule, given = _subject(
-        model, paradigm, given,
-        {
-            "adjacency": adjacency, "places": places, "attention": attention, "outputs": outputs,
-            "seed": seed,
-        },
-    )  # fmt: skip
+    subject: Any
+    if tokenizer is not None:
+        subject, rule = _text_models(model, tokenizer, words, given.classes), "soft"
+    else:
+        subject, rule, given = _subject(
+            model, paradigm, given,
+            {
+                "adjacency": adjacency, "places": places, "attention": attention,
+                "outputs": outputs, "seed": seed,
+            },
+        )  # fmt: skip
     options |= {"known": given.known, "ids": given.ids}
-    name = rule if paradigm or not hasattr(subject, "readers") else type(_first(model)).__name__
+    outside = hasattr(subject, "readers") or tokenizer is not None
+    name = type(_first(model)).__name__ if outside and not paradigm else rule
     return examine_subject(subject, rule, given.bag, given.classes, name=name, **options)
 
 
@@ -128,6 +139,25 @@ def _labelled(bags: Any, classes: Sequence[str] | None, known: Any, ids: Any) ->
     count = max(int(bag.y.max()) for bag in sets) + 1
     names = tuple(classes) if classes else tuple(str(c) for c in range(max(2, count)))
     return _Labelled(bags, names, known, ids)
+
+
+def _texts(bags: Any) -> tuple[Any, tuple[str, ...]]:
+    """Texts as bags of numbered words, and the words."""
+    words = getattr(bags, "words", None)
+    if words is None:
+        raise FoveateError(
+            "a text classifier reads texts: give what foveate.io.read_bags returns for a table of "
+            "texts"
+        )
+    return with_features(bags), tuple(dict.fromkeys(words))
+
+
+def _text_models(model: Any, tokenizer: Any, words: Sequence[str], classes: Sequence[str]) -> Any:
+    from foveate.text.transformers.encoder import TextEncoder
+    from foveate.trust.text_model import TextModels
+
+    several = list(model) if isinstance(model, list | tuple) else [model]
+    return TextModels([TextEncoder(part, tokenizer) for part in several], words, classes)
 
 
 def with_features(bags: "Collection") -> "Collection":

@@ -17,6 +17,8 @@ from foveate.errors import FoveateError
 
 __all__ = ["ExamineRequest", "examine_files", "examine_in_process"]
 
+STDERR = 2  # file descriptor: what the other process prints goes there
+
 
 @dataclass(frozen=True)
 class ExamineRequest:
@@ -63,8 +65,12 @@ def examine_files(request: ExamineRequest) -> dict[str, Any]:
         model = read_attention(Path(request.attention), bags.ids, bags.bag, bags.classes)
     else:
         model = _model(request)
+    tokenizer = None
+    if isinstance(model, tuple):
+        model, tokenizer = model
     trust = examine(
-        model, bags, adjacency=ADJACENCIES.get(request.adjacency) if request.adjacency else None,
+        model, bags, tokenizer=tokenizer,
+        adjacency=ADJACENCIES.get(request.adjacency) if request.adjacency else None,
         absent=tuple(request.absent), relevant=request.relevant, evidence=request.evidence,
         seed=request.seed,
     )  # fmt: skip
@@ -72,6 +78,8 @@ def examine_files(request: ExamineRequest) -> dict[str, Any]:
 
 
 def _model(request: ExamineRequest) -> Any:
+    """A model; of transformers, a model and its tokenizer."""
+    from foveate.text.transformers.loading import is_transformer, load_classifier
     from foveate.trust.loading import load_object, load_onnx
 
     name = request.model or ""
@@ -80,6 +88,10 @@ def _model(request: ExamineRequest) -> Any:
         if weights is not None:
             raise FoveateError("--weights is for a module; an ONNX file holds its weights")
         return load_onnx(path)
+    if is_transformer(path):
+        if weights is not None:
+            raise FoveateError("--weights is for a module; the folder holds its weights")
+        return load_classifier(path)
     return load_object(name, weights)
 
 
@@ -93,7 +105,7 @@ def examine_in_process(request: ExamineRequest) -> dict[str, Any]:
         result = Path(folder) / "result.json"
         ended = subprocess.run(
             [sys.executable, "-m", "foveate.jobs.examine_files", str(result)],
-            input=json.dumps(asdict(request)), text=True, stdout=sys.stderr.fileno(), check=False,
+            input=json.dumps(asdict(request)), text=True, stdout=STDERR, check=False,
         )  # fmt: skip
         if not result.exists():
             raise FoveateError(

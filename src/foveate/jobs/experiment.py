@@ -3,6 +3,7 @@
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
@@ -29,10 +30,12 @@ __all__ = [
     "Records",
     "Scale",
     "Work",
+    "changed_settings",
     "experiment_charts",
     "findings_of",
     "of_run",
     "resume_experiment",
+    "scale_title",
     "settings_for",
     "start_experiment",
 ]
@@ -47,7 +50,7 @@ Work = Callable[[Path, StepProgress], Record]
 
 
 class Experiment(ABC):
-    """One figure, table or group of claims: a class in a file of its own, registered by name.
+    """One figure, table or group of claims: a class in a separate file, registered by name.
 
     An experiment in a folder has ``findings(settings, records)`` in its ``findings.py`` and
     ``figures(settings, records)`` in its ``figures.py``; one in a single file has them as methods.
@@ -84,7 +87,7 @@ class Experiment(ABC):
         return findings
 
     def figures(self, settings: Any, records: Records) -> Mapping[str, Any]:
-        """Altair charts by name, drawn from the records alone, by ``figures.py`` in its folder."""
+        """Altair charts by name, drawn from the records only, by ``figures.py`` in its folder."""
         charts: Mapping[str, Any] = self._function("figures")(settings, records)
         return charts
 
@@ -181,7 +184,7 @@ class ExperimentJob(Job):
                 name,
                 criteria[one.claim],
                 one,
-                self.scale,
+                scale_title(run.manifest["config"]),
                 self.experiment.revisions.get(one.claim),
             )
             for one in findings_of(run)
@@ -210,6 +213,39 @@ def settings_for(name: str, scale: str, changes: Mapping[str, Any]) -> Settings:
         raise FoveateError(f"scale must be one of {', '.join(SCALES)}, got '{scale}'")
     usual = experiment.scales[scale]
     return type(usual)(**{**usual.model_dump(), **changes})
+
+
+def changed_settings(config: Mapping[str, Any]) -> list[str]:
+    """Settings in which a run differs from its scale as it is today, by name.
+
+    Args:
+        config: The ``config`` of a manifest: experiment, scale and settings.
+
+    Example:
+        >>> name = EXPERIMENTS.names()[0]
+        >>> usual = settings_for(name, "small", {}).model_dump()
+        >>> changed_settings({"experiment": name, "scale": "small", "settings": usual})
+        []
+    """
+    own = EXPERIMENTS.get(config["experiment"]).scales[config["scale"]]
+    given = config["settings"]
+    with suppress(FoveateError, ValueError):  # fields that did not exist yet have their defaults
+        given = type(own)(**given).model_dump()
+    usual, given = (json.loads(json.dumps(some)) for some in (own.model_dump(), given))
+    return [key for key in usual | given if usual.get(key) != given.get(key)]
+
+
+def scale_title(config: Mapping[str, Any]) -> str:
+    """The scale of a run in words, with the settings that were changed.
+
+    Example:
+        >>> name = EXPERIMENTS.names()[0]
+        >>> usual = settings_for(name, "small", {}).model_dump()
+        >>> scale_title({"experiment": name, "scale": "small", "settings": usual | {"seed": 1}})
+        'small, changed: seed'
+    """
+    changed = changed_settings(config)
+    return config["scale"] + (f", changed: {', '.join(changed)}" if changed else "")
 
 
 def start_experiment(

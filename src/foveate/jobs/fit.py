@@ -25,7 +25,6 @@ from foveate.records.runs import Run
 from foveate.types import PartProgress, StepProgress
 from foveate.userdata.cross_fit import CrossFit
 from foveate.userdata.ensemble import load_fitted, open_ensemble, part_name
-from foveate.userdata.estimator import training_rule
 from foveate.userdata.fitted import PREPARATION, Fitted, build_model
 from foveate.userdata.folds import Folds, load_folds
 from foveate.userdata.model_card import model_card, write_model_card
@@ -36,6 +35,7 @@ from foveate.userdata.source import Origin, fingerprint, read_again
 from foveate.userdata.split import held_out, trained_on
 from foveate.userdata.split_fit import SplitFit
 from foveate.userdata.stored_collection import load_collection, save_collection
+from foveate.userdata.training_rules import class_weights, parse_class_weight, training_rule
 
 if TYPE_CHECKING:
     from foveate.training.stack import Stack
@@ -123,6 +123,8 @@ class FitJob(Job):
         if self._run is None:
             self._problems = require_sound(self._read(progress))
         data = self._data(progress)
+        y = data.collection.bag.y.numpy()
+        class_weights(parse_class_weight(self.settings.class_weight), data.collection.classes, y)
         for name in self.settings.paradigms:
             training_rule(name)
             with torch.random.fork_rng(devices=[]):

@@ -12,7 +12,7 @@ from foveate.errors import FoveateError
 from foveate.models.layers import Layers
 from foveate.registry import Registry
 
-__all__ = ["NETS", "ROOM", "Pair", "direct", "linear", "mlp", "pair"]
+__all__ = ["NETS", "ROOM", "Pair", "direct", "linear", "mlp", "pair", "with_dropout"]
 
 ROOM = 2**15  # rows of the embedding table where the number of words is not given
 
@@ -76,6 +76,27 @@ def mlp(
         inputs = width
     net.add_module("out", nn.Linear(inputs, outputs, bias=bias))
     return net
+
+
+def with_dropout(net: nn.Module, share: float) -> nn.Module:
+    """The network with dropout after every ReLU; parameters and names of layers stay.
+
+    Args:
+        net: A sequence of layers, possibly nested.
+        share: Probability that a hidden number is set to 0 in training.
+
+    Example:
+        >>> [name for name, _ in with_dropout(mlp(2, 1), 0.5).named_children()]
+        ['flat', 'linear1', 'hidden1', 'hidden1_dropout', 'out']
+    """
+    if not isinstance(net, nn.Sequential):
+        return net
+    changed = type(net)()
+    for name, layer in net.named_children():
+        changed.add_module(name, with_dropout(layer, share))
+        if isinstance(layer, nn.ReLU):
+            changed.add_module(f"{name}_dropout", nn.Dropout(share))
+    return changed
 
 
 def pair(name: str, shape: Sequence[int], classes: int, layer: str = "zeroth") -> Pair:

@@ -62,4 +62,4 @@ def add_null_segment(bag: Bag, row: Tensor | None = None, known: Tensor | None =
         z = torch.cat([(certain & ~z.any(1))[:, None], z], 1)
     mask = None if bag.mask is None else torch.cat([exists, bag.mask], 1)
     x = Mosaics(torch.cat([first, bank]), torch.cat([zero, index + 1], 1))
-    return Bag(x, bag.y, z, mask, bag.group)
+    return Bag(x, bag.y, z, mask, bag.group, bag.weight)

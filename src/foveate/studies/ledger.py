@@ -1,5 +1,6 @@
 """The ledger: for every claim of the papers, the experiment that checks it and what it found."""
 
+import hashlib
 import json
 from collections.abc import Mapping
 from importlib import resources
@@ -10,9 +11,11 @@ from foveate.errors import FoveateError
 from foveate.jobs.experiment import (
     EXPERIMENTS,
     SCALES,
+    changed_settings,
     experiment_charts,
     findings_of,
     resume_experiment,
+    settings_for,
     start_experiment,
 )
 from foveate.papers import PAPERS, all_claims
@@ -27,6 +30,7 @@ __all__ = [
     "known_papers",
     "ledger_at",
     "long_ones",
+    "place_of",
     "run_ledger",
     "shipped_ledger",
     "write_ledger_report",
@@ -57,7 +61,7 @@ def run_ledger(
     """
     left_out = () if long else long_ones(scale, paper)
     missing = [name for name in _missing(scale, paper) if name not in left_out]
-    todo = {name: folder(scale) / name for name in missing}
+    todo = {name: place_of(name, scale) for name in missing}
     if len(todo) == 1:
         [(name, place)] = todo.items()
         _run_here(name, scale, place, report)
@@ -90,10 +94,25 @@ def _largest(name: str, scale: str) -> Run | None:
         raise FoveateError(f"scale must be one of {', '.join(SCALES)}, got '{scale}'")
     wanted = SCALES[1:] if scale == "small" else (scale,)  # a smoke ledger is for trying out
     for own in reversed(wanted):
-        place = folder(own) / name
+        place = place_of(name, own)
         if (place / "manifest.json").exists() and (run := open_run(place)).done:
             return run
     return None
+
+
+def place_of(name: str, scale: str) -> Path:
+    """Where the run of an experiment at a scale is, or will be; runs of other sizes stay."""
+    usual = folder(scale) / name
+    if not (usual / "manifest.json").exists():
+        return usual
+    changed = changed_settings(open_run(usual).manifest["config"])
+    return usual.with_name(f"{name}-{_key(name, scale)}") if changed else usual
+
+
+def _key(name: str, scale: str) -> str:
+    """A short hash of the settings of a scale."""
+    text = json.dumps(settings_for(name, scale, {}).model_dump(), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def _run_here(name: str, scale: str, place: Path, report: PartProgress | None) -> None:
@@ -156,7 +175,9 @@ def known_ledger(scale: str) -> Ledger:
         for entry in ledger.entries
         if entry.finding is not None and (entry.experiment in newer) == (ledger is here)
     }
-    versions = {**came.versions, **{name: here.versions[name] for name in newer}}
+    replaced = {entry.claim for entry in came.entries if entry.experiment in newer}
+    versions = {name: own for name, own in came.versions.items() if name not in replaced}
+    versions |= {name: here.versions[name] for name in newer}
     runs = {name: run for name, run in here.runs.items() if name in newer}
     return Ledger(scale, _entries(found, versions), runs, versions)
 
@@ -176,12 +197,18 @@ def _entries(
             served[claim][0],
             served[claim][1],
             found.get(claim),
-            versions.get(served[claim][0], {}).get("scale"),
+            _scale(versions.get(claim) or versions.get(served[claim][0], {})),
             served[claim][2],
         )
         for claim, statement in all_claims().items()
         if claim in served
     )
+
+
+def _scale(origin: Mapping[str, Any]) -> str | None:
+    """The scale of a run as the ledger shows it, with the settings that were changed."""
+    changed = ", ".join(origin.get("changed", ()))
+    return f"{origin['scale']}, changed: {changed}" if changed else origin.get("scale")
 
 
 def _experiments(paper: str | None) -> list[str]:

@@ -22,8 +22,16 @@ SHARES = (
 )
 WITHIN: Mapping[str, tuple[float, float]] = {
     **{f"{name} %": (0.0, 100.0) for name in SHARES},
+    "training loss": (0.0, np.inf),
     **dict.fromkeys(
-        ("mean a_z", "bag AUC", "segment AUROC", "AUC, clue reversed", "AUC, as in training"),
+        (
+            "attention on the topic word",
+            "mean a_z",
+            "bag AUC",
+            "segment AUROC",
+            "AUC, clue reversed",
+            "AUC, as in training",
+        ),
         (0.0, 1.0),
     ),
 }

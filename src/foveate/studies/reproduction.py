@@ -16,6 +16,7 @@ from foveate.jobs.experiment import (
     EXPERIMENTS,
     Records,
     Scale,
+    changed_settings,
     findings_of,
     of_run,
     resume_experiment,
@@ -28,7 +29,7 @@ from foveate.records.published import PublishedTable
 from foveate.records.record import write_atomically
 from foveate.records.runs import Run, open_run, runs_folder
 from foveate.settings import Settings
-from foveate.studies.ledger import folder
+from foveate.studies.ledger import place_of
 from foveate.studies.published import Reproduction
 from foveate.types import PartProgress
 
@@ -100,14 +101,14 @@ def reproduce(
         return {**_absent(table, scale), "absent": absent}
     place = _place(table, scale, settings, whole=not own and not absent)
     command = _command(table, scale, own, label)
-    tell = None if report is None else lambda part, a, b: report(f"{table}: {part}", a, b)
+    progress = None if report is None else lambda part, a, b: report(f"{table}: {part}", a, b)
     if (place / "manifest.json").exists():
         run = open_run(place)
-        run = run if run.done else resume_experiment(run, tell, engine)
+        run = run if run.done else resume_experiment(run, progress, engine)
     else:
         given = settings.model_dump()
         run = start_experiment(
-            table, scale, given, out=place, report=tell, command=command, engine=engine
+            table, scale, given, out=place, report=progress, command=command, engine=engine
         )
     return {**_result(table, run, command, absent), "label": label}
 
@@ -131,11 +132,17 @@ def estimate(
         label: What the changed table is called.
         report: Called as ``report(part, done, total)``.
     """
-    kind, settings, absent = _wanted(table, scale, _changed(changes, seeds))
+    own = _changed(changes, seeds)
+    kind, settings, absent = _wanted(table, scale, own)
     seconds = kind.seconds(settings, report) if _parts(table, settings) else 0.0
     return {
-        "table": table, "scale": scale, "seconds": seconds, "absent": absent, "label": label
-    }  # fmt: skip
+        "table": table,
+        "scale": scale,
+        "seconds": seconds,
+        "absent": absent,
+        "label": label,
+        "command": _command(table, scale, own, label),
+    }
 
 
 def charts_of(results: list[Result]) -> dict[str, Mapping[str, Any]]:
@@ -158,7 +165,8 @@ def store(result: Result, place: Path) -> Path:
     ending = "" if "cells" in result else "-estimate"
     label = f"-{result['label']}" if result.get("label") else ""
     path = place / f"{result['table']}-{result['scale']}{label}{ending}.json"
-    kept = {k: v for k, v in result.items() if k != "run"}  # a path of this machine
+    # "run" is a path of this machine, "changed" depends on the version that reads the result.
+    kept = {k: v for k, v in result.items() if k not in ("run", "changed")}
     text = _written(kept).encode()
     write_atomically(path, lambda file: file.write(text))
     return path
@@ -178,11 +186,18 @@ def stored_results(place: Path | None = None) -> list[Result]:
         raise FoveateError(f"there is no folder of results at {source}")
     files = sorted((path for path in source.iterdir()), key=lambda path: path.name)
     return [
-        _whole(path.read_text("utf-8"), str(path))
+        _with_changes(_whole(path.read_text("utf-8"), str(path)))
         for table in published_tables()
         for path in files
         if path.name.startswith(f"{table}-") and path.name.endswith(".json")
     ]
+
+
+def _with_changes(result: Result) -> Result:
+    """A stored result and, as "changed", the settings in which it differs from its scale today."""
+    config = result.get("manifest", {}).get("config", {})
+    known = "experiment" in config
+    return {**result, "changed": changed_settings(config)} if known else result
 
 
 def _whole(text: str, path: str) -> Result:
@@ -223,14 +238,9 @@ def _parts(table: str, settings: Settings) -> list[str]:
 
 def _place(table: str, scale: str, settings: Settings, whole: bool) -> Path:
     """Where a run with these settings is, or will be; one of other settings is left as it is."""
-    text = json.dumps(settings.model_dump(), sort_keys=True)
     if whole:
-        place = folder(scale) / table
-        if not (place / "manifest.json").exists():
-            return place
-        settings = open_run(place).manifest["config"]["settings"]
-        if json.dumps(settings, sort_keys=True) == text:
-            return place
+        return place_of(table, scale)
+    text = json.dumps(settings.model_dump(), sort_keys=True)
     key = hashlib.sha256(text.encode()).hexdigest()[:8]
     return runs_folder() / f"reproduce-{scale}" / f"{table}-{key}"
 
@@ -239,11 +249,15 @@ def _command(table: str, scale: str, changes: Mapping[str, Any], label: str) -> 
     """What repeats a table on any machine."""
     words = ["foveate", "reproduce", table, "--scale", scale]
     for key, value in changes.items():
-        words += ["--seeds", str(value)] if key == "seeds" else ["--set", f"{key}={_said(value)}"]
+        words += (
+            ["--seeds", str(value)]
+            if key == "seeds"
+            else ["--set", f"{key}={_setting_text(value)}"]
+        )
     return shlex.join([*words, *(["--label", label] if label else [])])
 
 
-def _said(value: Any) -> str:
+def _setting_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
@@ -269,7 +283,7 @@ def _result(table: str, run: Run, command: str, absent: Mapping[str, str]) -> Re
 def _faults(records: Records) -> list[str]:
     """What is wrong with trainings of focus and classifier, as sentences of their own."""
     read = {name: r for name, r in records.items() if {"s", "log_p"} <= r.final.keys()}
-    return [f"{said[0].upper()}{said[1:]}." for said in faults(read)]
+    return [f"{text[0].upper()}{text[1:]}." for text in faults(read)]
 
 
 def _absent(table: str, scale: str) -> Result:

@@ -138,7 +138,7 @@ def _paradigm_text(rule: Paradigm) -> str:
 def _fingerprint(bags: Sequence[Bag]) -> str:
     whole, known = blake2b(digest_size=16), dict[int, bytes]()
     for bag in bags:
-        for part in (*tensors_of(bag.x), bag.y, bag.mask):
+        for part in (*tensors_of(bag.x), bag.y, bag.mask, bag.weight):
             if part is not None:
                 if id(part) not in known:  # sets may share a bank
                     known[id(part)] = _digest(part)

@@ -34,7 +34,9 @@ from foveate.types import Array
 
 __all__ = ["Audit", "audit", "explain_away", "posterior"]
 
-AUDITED = 60_000  # segments that are scored, at most; beyond, some of the bags are drawn
+PROPENSITY = 1.0  # inverse strength of the penalty on the model of the class given other labels
+WEIGHT = 10.0  # largest weight of a bag by its other labels, and one over the smallest
+AUDITED = 50_000  # segments that are scored, at most; beyond, some of the bags are drawn
 
 
 @dataclass(frozen=True)
@@ -50,12 +52,14 @@ class Audit:
         shift: Median r in the class's own bags: 1 without confounding, shape (C,).
         least: The tenth percentile of r in the class's own bags, shape (C,).
         e: Probability of being evidence of the bag's own class, shape (K, k, m).
-        opinions: The same by each classifier alone, shape (V, K, k, m).
+        opinions: The same by each classifier alone, and with other labels explained away where they
+            are known, shape (V, K, k, m).
         bag_accuracy: Out-of-fold accuracy of labels read from single segments, shape (C,).
         group_drop: How much balanced accuracy of labels falls when whole groups are held out; None
             where there are no groups.
         segments: How many segments the bags have in all, audited or not.
         bags: Bags that the auditor learnt from, by class, shape (C,).
+        matched: Whether bags were weighted by their other labels.
     """
 
     picked: Array
@@ -71,6 +75,7 @@ class Audit:
     group_drop: float | None
     segments: int
     bags: Array
+    matched: bool = False
 
     @property
     def cover(self) -> Array:
@@ -134,10 +139,12 @@ def audit(
     Args:
         bags: One set of bags, or several that are drawn alike.
         classes: Number of classes C.
-        labels: Labels known of the bags beside their class, boolean (n, L); segments that speak
-            for one of them are explained away. For one set of bags.
+        labels: Labels known of the bags beside their class, boolean (n, L). Bags are weighted so
+            that these are equally frequent in all classes; a further opinion explains segments
+            away that tell one of them. For one set of bags.
         more: Further labelled bags to learn from, such as those that models were trained on.
-        more_labels: The other labels of those, boolean (n', L).
+        more_labels: The other labels of those, boolean (n', L); without them ``more`` is not used
+            where ``labels`` is given.
         classifiers: Names in :data:`~foveate.trust.density_ratio.CLASSIFIERS`.
     """
     if labels is not None and len(bags) > 1:
@@ -150,9 +157,12 @@ def audit(
     project = projection(rows.x)
     rows = rows._replace(x=project(rows.x))
     flat, group = y.ravel(), _groups(sets)
-    extra = None if more is None else (_some_rows(more, project), more.y.numpy())
+    unmatched = labels is not None and more_labels is None  # their labels cannot be compared
+    extra = None if more is None or unmatched else (_some_rows(more, project), more.y.numpy())
     total = len(rows.x) + (0 if extra is None else len(extra[0].x))
     fold = folds_of(flat, group, enough_folds(total))
+    if labels is not None:
+        rows, extra = _matched(rows, flat, labels[picked], extra, more_labels)
     opinions = [
         log_ratios(rows, flat, classes, fold=fold, more=extra, classifier=name)
         for name in (classifiers if not rows.words else classifiers[:1])
@@ -162,9 +172,10 @@ def audit(
     kappa, shift, least = _background(log_r, own, classes)
     grid = _Grid(there)
     e = posterior(log_r, kappa)[np.arange(len(own)), own]
+    alone = [_alone(part, own, classes) for part in opinions]
     if labels is not None:
         others = None if extra is None or more_labels is None else (extra[0], more_labels)
-        e = _beside(labels[picked], e, rows, fold, others)
+        alone.append(_beside(labels[picked], e, rows, fold, others))
     accuracy = _bag_accuracy(log_r, rows.bag, flat, classes, fold)
     return Audit(
         picked=picked,
@@ -175,12 +186,13 @@ def audit(
         shift=shift,
         least=least,
         e=grid.fill(e),
-        opinions=np.stack([grid.fill(_alone(part, own, classes)) for part in opinions]),
+        opinions=np.stack([grid.fill(part) for part in alone]),
         bag_accuracy=accuracy,
         group_drop=None if group is None else _group_drop(rows, flat, classes, extra, accuracy),
         segments=segments,
         bags=np.bincount(flat, minlength=classes)
         + (0 if extra is None else np.bincount(extra[1], minlength=classes)),
+        matched=labels is not None,
     )
 
 
@@ -221,6 +233,38 @@ def _background(log_r: Array, own: Array, classes: int) -> tuple[Array, Array, A
 
 def _odds(e: Array) -> Array:
     return e / np.maximum(1 - e, 1e-9)
+
+
+def _matched(
+    rows: Rows,
+    y: Array,
+    labels: Array,
+    more: tuple[Rows, Array] | None,
+    more_labels: Array | None,
+) -> tuple[Rows, tuple[Rows, Array] | None]:
+    r"""Rows weighted so that bags of all classes have their other labels equally often.
+
+    A bag of class y with other labels l gets the weight :math:`p(y) / p(y \mid l)` (inverse
+    propensity), by logistic regression. What a class shares with a label that accompanies it then
+    no longer tells the class. Weights are bounded, since few bags have rare pairs of labels.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    both = more is not None and more_labels is not None
+    have = np.concatenate([labels, more_labels]) if both and more_labels is not None else labels
+    own = np.concatenate([y, more[1]]) if both and more is not None else y
+    if len(np.unique(own)) < 2:
+        return rows, more
+    model = LogisticRegression(C=PROPENSITY).fit(have.astype(float), own)
+    column = np.searchsorted(model.classes_, own)
+    p = model.predict_proba(have.astype(float))[np.arange(len(own)), column]
+    share = np.bincount(column)[column] / len(own)
+    weight = np.clip(share / p, 1 / WEIGHT, WEIGHT)
+    first = rows._replace(weight=rows.weight * weight[: len(y)][rows.bag])
+    if not both or more is None:
+        return first, more
+    other = more[0]._replace(weight=more[0].weight * weight[len(y) :][more[0].bag])
+    return first, (other, more[1])
 
 
 def _beside(

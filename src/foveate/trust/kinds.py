@@ -23,10 +23,11 @@ __all__ = ["KIND_NAMES", "Kinds", "co_occurrence", "kind_of_segments", "kinds"]
 
 KIND_NAMES = ("A", "B")
 EVIDENCE = 0.5  # e from which on a segment counts as evidence
-FEWEST = 30  # evidence segments, and ten bags with two of them, are needed for a split
-SEVERAL = 0.3  # share of bags with two evidence segments or more
+FEWEST = 15  # evidence segments are needed for a split
+PAIRS = 5  # bags with two of them, at least
+SEVERAL = 0.15  # share of bags with two evidence segments or more
 EXCESS = 0.15  # of bags with both kinds over what one kind would give
-DEVIATIONS = 4.0  # standard deviations of that excess
+DEVIATIONS = 3.0  # standard deviations of that excess
 COMPONENTS, ROWS = 10, 3000
 
 
@@ -122,7 +123,9 @@ def kinds(audit: Audit, assigned: Array, top: Array, c: int, chosen: str | None 
     bag = where[:, 0] * audit.y.shape[1] + where[:, 1]
     total = max(1, int((audit.y == c).sum()))
     two, observed, expected, z = co_occurrence(cluster, bag) if len(bag) else (0, *_NONE)
-    several = two >= max(10, SEVERAL * total) and z >= DEVIATIONS and observed - expected >= EXCESS
+    several = (
+        two >= max(PAIRS, SEVERAL * total) and z >= DEVIATIONS and observed - expected >= EXCESS
+    )
     attended, missed = _attended(audit, assigned, evidence, top, c)
     return Kinds(
         several=bool(several),

@@ -10,6 +10,7 @@ from foveate.types import Array
 __all__ = ["Looking", "looking", "top_evidence"]
 
 SYSTEMATIC = 0.04  # error of the estimate that more bags do not lower; from the design sets
+LABELLED = 0.1  # the same where bags are matched by their other labels
 SHIFTED = 0.2  # what each unit of log shift adds to it
 
 
@@ -72,7 +73,7 @@ def looking(audit: Audit, top: Array, c: int, a: Array | None = None) -> Looking
             seen = top_evidence(audit, top, audit.opinion(v))
             opinions.append(np.array([seen[i, of[i]].mean() for i in range(len(top))]))
     own = [part.mean() for part in opinions]
-    half = _half_width(values[of], int(of[0].sum()), float(audit.shift[c]))
+    half = _half_width(values[of], int(of[0].sum()), float(audit.shift[c]), audit.matched)
     lengths = np.maximum(audit.there.sum(-1), 1)
     chance = ((audit.a if a is None else a).sum(-1) / lengths)[audit.y == c]
     return Looking(
@@ -86,9 +87,9 @@ def looking(audit: Audit, top: Array, c: int, a: Array | None = None) -> Looking
     )
 
 
-def _half_width(values: Array, bags: int, shift: float) -> float:
+def _half_width(values: Array, bags: int, shift: float, matched: bool) -> float:
     """Sampling over bags and what the auditor's model of the bags may be wrong by."""
     share = (values.mean() * bags + 2) / (bags + 4)
     sampling = 1.96 * np.sqrt(share * (1 - share) / (bags + 4))
-    systematic = SYSTEMATIC + SHIFTED * max(0.0, float(np.log(shift)))
+    systematic = (LABELLED if matched else SYSTEMATIC) + SHIFTED * max(0.0, float(np.log(shift)))
     return float(np.hypot(sampling, systematic))

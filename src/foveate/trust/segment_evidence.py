@@ -226,7 +226,7 @@ def _read_again(there: Array) -> Array:
 
 
 def _kept(order: Array, there: Array) -> Array:
-    """Segments that stay by order (attention, random), share, and kept or removed, (S, K, n, m)."""
+    """Which segments stay, by order (attention, random), share, and kept or removed."""
     chance = random_order(there)
     lengths = there.sum(-1)
     keep = []

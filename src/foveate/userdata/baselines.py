@@ -91,7 +91,13 @@ def baseline_names(n: int, width: int) -> list[str]:
     return [name for name in BASELINES if small or name != TREES]
 
 
-def fit_linear(x: Array, y: Array, classes: int, groups: Array | None = None) -> LinearModel:
+def fit_linear(
+    x: Array,
+    y: Array,
+    classes: int,
+    groups: Array | None = None,
+    sample_weight: Array | None = None,
+) -> LinearModel:
     """Logistic regression on standardised features, its L2 penalty chosen in inner folds.
 
     Args:
@@ -99,11 +105,13 @@ def fit_linear(x: Array, y: Array, classes: int, groups: Array | None = None) ->
         y: Labels, shape (n,); every class occurs.
         classes: Number of classes C.
         groups: Groups that inner folds do not divide, shape (n,).
+        sample_weight: Weights of the bags, shape (n,).
     """
     mean, scale = x.mean(0), x.std(0)
     scale = np.where(scale > 0, scale, 1.0)
     z = (x - mean) / scale
-    model = _logistic(_penalty(z, y, groups)).fit(z, y)
+    penalty = _penalty(z, y, groups, sample_weight)
+    model = _logistic(penalty).fit(z, y, sample_weight=sample_weight)
     weight, bias = model.coef_, model.intercept_
     if classes == 2:
         weight, bias = np.vstack([-weight, weight]) / 2, np.concatenate([-bias, bias]) / 2
@@ -111,14 +119,16 @@ def fit_linear(x: Array, y: Array, classes: int, groups: Array | None = None) ->
     return LinearModel(weight, bias - weight @ mean)
 
 
-def fit_predict_boosted(x: Array, y: Array, new: Array, seed: int) -> Array:
+def fit_predict_boosted(
+    x: Array, y: Array, new: Array, seed: int, sample_weight: Array | None = None
+) -> Array:
     """Probabilities of gradient-boosted trees, fitted to (x, y), for new features."""
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     trees = HistGradientBoostingClassifier(
         max_iter=100, learning_rate=0.1, min_samples_leaf=5, random_state=seed
     )
-    p: Array = trees.fit(x, y).predict_proba(new)
+    p: Array = trees.fit(x, y, sample_weight=sample_weight).predict_proba(new)
     return p
 
 
@@ -140,7 +150,7 @@ def cross_fit_baselines(
         the mean-pooled linear models of all P folds.
     """
     y, classes = bag.y.numpy(), len(preparation.classes)
-    group = None if bag.group is None else bag.group.numpy()
+    group, weight = (None if v is None else v.numpy() for v in (bag.group, bag.weight))
     width = pooled(bag.take(slice(0, 1)), preparation, ("mean",)).shape[1]
     names = baseline_names(len(bag), width)
     held = {name: np.zeros((len(bag), classes)) for name in names}
@@ -151,19 +161,23 @@ def cross_fit_baselines(
         for repeat, fold in folds.parts:
             rows, out = folds.training(repeat, fold), folds.held_out(repeat, fold)
             both = np.concatenate([x[out], new.reshape(-1, x.shape[1])])
+            groups, weights = (_at(part, rows) for part in (group, weight))
             if name == TREES:
-                p = fit_predict_boosted(x[rows], y[rows], both, fold)
+                p = fit_predict_boosted(x[rows], y[rows], both, fold, weights)
             else:
-                groups = None if group is None else group[rows]
-                model = fit_linear(x[rows], y[rows], classes, groups)
+                model = fit_linear(x[rows], y[rows], classes, groups, weights)
                 p = model.probabilities(both)
                 linear += [model] if name == MEAN else []
             held[name][out] += p[: len(out)] / len(folds.fold)
             tested[name] += p[len(out) :] / len(folds.parts)
         progress(number + 1, len(names))
-    weights = torch.from_numpy(np.stack([model.weight for model in linear]))
+    stacked = torch.from_numpy(np.stack([model.weight for model in linear]))
     biases = torch.from_numpy(np.stack([model.bias for model in linear]))
-    return held, tested, {"weight": weights, "bias": biases}
+    return held, tested, {"weight": stacked, "bias": biases}
+
+
+def _at(values: Array | None, rows: Array) -> Array | None:
+    return None if values is None else values[rows]
 
 
 def _logistic(penalty: float) -> Any:
@@ -172,7 +186,7 @@ def _logistic(penalty: float) -> Any:
     return LogisticRegression(C=penalty, max_iter=1000)
 
 
-def _penalty(z: Array, y: Array, groups: Array | None) -> float:
+def _penalty(z: Array, y: Array, groups: Array | None, weight: Array | None = None) -> float:
     """The inverse penalty with the lowest log loss in inner folds; .01 where bags are too few."""
     units = np.arange(len(y)) if groups is None else groups
     folds = min(3, int(np.bincount(y).min()), len(np.unique(units)))
@@ -185,8 +199,10 @@ def _penalty(z: Array, y: Array, groups: Array | None) -> float:
         if len(np.unique(y[~here])) < len(np.unique(y)):
             return 0.01
         for i, penalty in enumerate(PENALTIES):
-            p = _logistic(penalty).fit(z[~here], y[~here]).predict_proba(z[here])
-            losses[i] -= np.log(np.maximum(p[np.arange(here.sum()), y[here]], 1e-12)).sum()
+            model = _logistic(penalty).fit(z[~here], y[~here], sample_weight=_at(weight, ~here))
+            own = model.predict_proba(z[here])[np.arange(here.sum()), y[here]]
+            logs = np.log(np.maximum(own, 1e-12))
+            losses[i] -= float((logs if weight is None else logs * weight[here]).sum())
     return float(PENALTIES[losses.argmin()])
 
 

@@ -20,14 +20,12 @@ from foveate.metrics.calibration import calibrated
 from foveate.metrics.faults import diverged, divergence
 from foveate.records.record import Record, save_arrays, save_checkpoint
 from foveate.records.runs import Run
-from foveate.training.loop import fit
-from foveate.training.plan import Plan
 from foveate.types import Array, PartProgress, StepProgress
 from foveate.userdata.assessment import OutOfFold, assess, score_lists
 from foveate.userdata.baselines import BASELINES, cross_fit_baselines
 from foveate.userdata.ensemble import BASELINE_PART, open_ensemble, part_name
-from foveate.userdata.estimator import balanced, training_rule, usual_epochs
-from foveate.userdata.fitted import WEIGHTS, build_model
+from foveate.userdata.fitted import WEIGHTS
+from foveate.userdata.fold_training import FoldTask, train_fold
 from foveate.userdata.folds import Folds, draw_cross_fit, resumed_folds, save_folds
 from foveate.userdata.gallery import pick_gallery_bags, save_gallery
 from foveate.userdata.procedure import CHECKPOINT, Procedure, collection_sizes, prepare_bags
@@ -38,7 +36,6 @@ from foveate.userdata.shift import TrainingSummary
 __all__ = ["CrossFit"]
 
 OUT_OF_FOLD = "out_of_fold.npz"
-SHORT_STEPS, FEWEST_EPOCHS = 100, 5  # of training where early stopping has too few bags
 
 
 class CrossFit(Procedure):
@@ -105,46 +102,22 @@ class CrossFit(Procedure):
     ) -> Record:
         """Train one paradigm without a fold, and predict the fold."""
         settings, folds, y = self.settings, self.folds, self.bags.y.numpy()
-        train = self.bags.take(torch.from_numpy(folds.training(repeat, fold)))
-        held_out = self.bags.take(torch.from_numpy(folds.held_out(repeat, fold)))
+        rows = folds.held_out(repeat, fold)
         inner = folds.validation(repeat, fold, y, settings.seeds) if settings.patience else None
-        kind = None if settings.class_weight == "none" else settings.class_weight
-        weights = balanced(train.y.numpy(), len(self.preparation.classes), kind)
-        record = fit(
-            lambda: build_model(self.preparation, settings, paradigm),
-            train,
-            replace(held_out, z=None),
-            training_rule(paradigm, weights, settings.supervise_focus),
-            seeds=[_member_seed(settings.seeds, s, repeat, fold) for s in range(settings.seeds)],
-            plan=self._plan(len(train), inner is not None),
-            checkpoint=checkpoint,
-            report=progress,
-            validation_rows=inner,
+        task = FoldTask(
+            paradigm,
+            self.bags.take(torch.from_numpy(folds.training(repeat, fold))),
+            self.bags.take(torch.from_numpy(rows)),
+            inner,
+            [_member_seed(settings.seeds, s, repeat, fold) for s in range(settings.seeds)],
+            self.preparation,
         )
-        if record.meta["epochs_run"] < record.meta["plan"]["epochs"]:  # stopped early
-            progress(record.meta["epochs_run"], record.meta["epochs_run"])
+        record = train_fold(task, settings, checkpoint, progress)
         final = {name: record.final[name] for name in ("log_p", "y", "s", "losses")}
         if "mask" in record.final:
             final["mask"] = record.final["mask"]
-        final["rows"] = folds.held_out(repeat, fold)
-        meta = {**record.meta, "paradigm": paradigm, "early_stopping": inner is not None}
-        return replace(record, final=final, meta=meta)
-
-    def _plan(self, bags: int, early_stopping: bool) -> Plan:
-        settings = self.settings
-        steps = -(-bags // settings.batch)
-        epochs = usual_epochs(bags, settings.batch)
-        if not early_stopping and settings.patience:
-            epochs = max(FEWEST_EPOCHS, -(-SHORT_STEPS // steps))
-        return Plan(
-            epochs=settings.epochs or epochs,
-            batch=settings.batch,
-            lr=settings.lr,
-            weight_decay=settings.weight_decay,
-            validation=0.2 if early_stopping else 0.0,
-            patience=settings.patience if early_stopping else None,
-            save_seconds=settings.save_seconds,
-        )
+        final["rows"] = rows
+        return replace(record, final=final, meta={**record.meta, "paradigm": paradigm})
 
     def _run_baselines(self, folder: Path, progress: StepProgress) -> Record:
         p, test, linear = cross_fit_baselines(
@@ -200,6 +173,8 @@ class CrossFit(Procedure):
                 "parameters": own[0].meta["parameters"],
                 "early stopping": all(record.meta["early_stopping"] for record in own),
             }
+            found = [record.meta["searched"] for record in own if "searched" in record.meta]
+            result[name] |= {"searched": found} if found else {}
         return result
 
     def _add_test_scores(

@@ -1,57 +1,76 @@
 """FocusClassifier: attention on bags as a scikit-learn estimator."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 import torch
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from foveate.attention.paradigms import PARADIGMS, Paradigm, WithClassWeights, WithFocus
-from foveate.bags.bag import Bag, pad
+from foveate.bags.bag import Bag
 from foveate.bags.segments import map_stored
 from foveate.bags.standardisation import Standardisation
 from foveate.errors import FoveateError
 from foveate.io.check import require_sound
-from foveate.io.collection import Collection, Kind
+from foveate.io.collection import Collection
 from foveate.metrics.faults import divergence
-from foveate.models.focus import FCAM, AttentionModel
-from foveate.models.nets import Pair, pair
-from foveate.models.null_segment import NullSegment, add_null_segment
+from foveate.models.focus import AttentionModel
+from foveate.models.nets import pair
+from foveate.models.null_segment import add_null_segment
 from foveate.training.loop import fit
+from foveate.training.plan import Plan
 from foveate.trust.explanation import Explained, explain
 from foveate.trust.subject import Stacked
 from foveate.types import Array
+from foveate.userdata.ensemble import MIXTURE
+from foveate.userdata.estimator_inputs import (
+    Bags,
+    as_bag,
+    as_collection,
+    bag_weights,
+    class_labels,
+    known_relevance,
+    multi_labels,
+    shape_text,
+    whole_seed,
+    with_extras,
+)
+from foveate.userdata.fitted import Fitted
+from foveate.userdata.folds import Folds, draw_cross_fit
+from foveate.userdata.in_memory import cross_fit
+from foveate.userdata.settings import FitSettings, mixed_paradigms
+from foveate.userdata.training_rules import (
+    class_weights,
+    focus_model,
+    inference,
+    training_rule,
+    usual_epochs,
+)
 
-__all__ = [
-    "FocusClassifier",
-    "balanced",
-    "focus_model",
-    "inference",
-    "training_rule",
-    "usual_epochs",
-]
+__all__ = ["FocusClassifier"]
 
-Bags = Sequence[Any] | Array | Bag
-
-STEPS, FEWEST, MOST = 1500, 20, 300  # of training, where no number of epochs is asked for
+YES = 1  # of a label's own classifier
 
 
 class FocusClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier of bags that says which segments it looked at, and what they speak for.
+    """A scikit-learn classifier of bags, with the attention and evidence of every segment.
 
     Bags are a list of arrays (m_i, d), an array of them, or a :class:`~foveate.bags.bag.Bag`.
+    Labels of shape (n, L), 0 or 1, make it multi-label: one classifier per label, on shared folds;
+    probabilities, predictions and evidence then have one column per label.
 
     Args:
-        paradigm: How it is trained and read, a name in ``foveate list paradigms``.
+        paradigm: How it is trained and read, a name in ``foveate list paradigms``; with folds also
+            "mixture", the default of ``foveate fit``.
         map: How scores become attention, a name in ``foveate list maps``.
         net: Networks for f and g.
         epochs: Passes over the bags; None for as many as make 1,500 steps, between 20 and 300.
         lr: Learning rate of Adam.
         batch: Bags to a step.
-        seeds: Models trained side by side, whose probabilities are averaged.
+        seeds: Models trained side by side (in each fold), whose probabilities are averaged.
         layer: Where segments are averaged: "zeroth", or f's "last" hidden layer.
         class_weight: "balanced" weighs a bag by the rarity of its class; a dict gives the weight of
             each class by its label, 1 where it names none; None weighs all bags alike.
@@ -59,8 +78,19 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
         supervise_focus: Weight of −log attention on segments known to be relevant.
         null_segment: Whether each bag has one more, learnt segment, on which attention may rest
             where there is no evidence.
-        random_state: Decides weights and order.
+        random_state: Decides weights, order and folds.
         force: Names of errors of :func:`foveate.io.check.problems` that are accepted.
+        folds: Folds of cross-fitting, whose models make the ensemble that predicts; 1 trains on all
+            bags without early stopping.
+        weight_decay: L2 penalty on all weights.
+        dropout: Share of hidden numbers that are set to 0 in training.
+        patience: With folds, epochs without a lower loss on inner validation bags before a model
+            stops; None trains for all epochs.
+
+    Attributes:
+        classes_: The classes; of multi-label bags 0 and 1.
+        out_of_fold_proba_: With folds, probabilities of the training bags by models that were not
+            trained on them, as ``predict_proba`` gives them.
 
     Example:
         >>> chance = np.random.default_rng(0)
@@ -89,6 +119,10 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
         null_segment: bool = False,
         random_state: int | None = 0,
         force: Sequence[str] = (),
+        folds: int = 1,
+        weight_decay: float = 0.0,
+        dropout: float = 0.0,
+        patience: int | None = 10,
     ) -> None:
         self.paradigm, self.map, self.net = paradigm, map, net
         self.epochs, self.lr, self.batch, self.seeds = epochs, lr, batch, seeds
@@ -96,72 +130,190 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
         self.supervise_focus, self.null_segment = supervise_focus, null_segment
         self.random_state = random_state
         self.force = force
+        self.folds, self.patience = folds, patience
+        self.weight_decay, self.dropout = weight_decay, dropout
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.input_tags.three_d_array = True
+        tags.classifier_tags.multi_label = True
         return tags
 
-    def fit(self, bags: Bags, y: Any, relevance: Sequence[Any] | None = None) -> "FocusClassifier":
+    def fit(
+        self,
+        bags: Bags,
+        y: Any,
+        relevance: Sequence[Any] | None = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+    ) -> "FocusClassifier":
         """Train on labelled bags.
 
         Args:
             bags: The bags.
-            y: Their labels, numbers or words.
+            y: Their labels, numbers or words, shape (n,); of multi-label bags 0 or 1, (n, L).
             relevance: Of each bag, which segments are relevant, shape (m_i,), or None where that
                 is not known. Used where ``supervise_focus`` is above 0.
+            sample_weight: Weight of each bag's loss, shape (n,); bags of weight 0 are left out.
+            groups: What bags belong together, shape (n,): never in two folds.
         """
-        self.classes_, labels = _labels(y, bags)
-        rule = training_rule(
-            self.paradigm,
-            _class_weights(self.class_weight, self.classes_, labels),
-            self.supervise_focus,
-        )
-        bag = _as_bag(bags, torch.from_numpy(labels), relevance)
-        require_sound(_collection(bag, self.classes_, self.force))
-        rows = bag.bank
+        if self.seeds < 1 or self.folds < 1:
+            odd = "seeds" if self.seeds < 1 else "folds"
+            raise FoveateError(f"{odd} must be at least 1, got {getattr(self, odd)}")
+        self.__dict__.pop("label_models_", None)
+        if sample_weight is not None:
+            weight = bag_weights(sample_weight, len(bags))
+            rows = (weight > 0).nonzero().flatten()
+            if len(rows) < len(bags):
+                return self._fit_some(rows, bags, y, relevance, sample_weight, groups)
+            sample_weight = weight
+        if (several := multi_labels(y, bags)) is not None:
+            return self._fit_labels(bags, several, relevance, sample_weight, groups)
+        self.classes_, labels = class_labels(y, bags)
+        bag = with_extras(as_bag(bags, torch.from_numpy(labels), relevance), sample_weight, groups)
+        return self._fit_one(bag, relevance, None)
+
+    def _fit_some(self, rows: Tensor, bags: Bags, *parts: Any) -> "FocusClassifier":
+        """Train on the bags at ``rows``, with the same rows of all else that is given."""
+        numbers = rows.tolist()
+        chosen = bags.take(rows) if isinstance(bags, Bag) else [bags[i] for i in numbers]
+        some = [None if part is None else [part[i] for i in numbers] for part in parts]
+        return FocusClassifier.fit(self, chosen, *some)
+
+    def _fit_one(
+        self, bag: Bag, relevance: Sequence[Any] | None, folds: Folds | None
+    ) -> "FocusClassifier":
+        """Train on bags with one label each, in folds or at once."""
+        known = None if relevance is None else known_relevance(relevance)
+        collection = as_collection(bag, self.classes_, self.force)
+        require_sound(collection)
         self.segment_shape_ = bag.segment_shape
         self.n_features_in_ = int(np.prod(bag.segment_shape))
-        self.standard_ = Standardisation.of(rows) if self.standardise else None
-        if self.seeds < 1:
-            raise FoveateError(f"seeds must be at least 1, got {self.seeds}")
-        first = _seed(self.random_state)
-        train = self.prepared(bag, None if relevance is None else _known(relevance))
-        del bag, rows  # one copy of large bags is enough
+        if self.folds > 1:
+            return self._fit_folds(collection, known, folds)
+        self.__dict__.pop("ensemble_", None)
+        labels = bag.y.numpy()
+        rule = training_rule(
+            self.paradigm,
+            class_weights(self.class_weight, self.classes_.tolist(), labels),
+            self.supervise_focus,
+        )
+        self.standard_ = Standardisation.of(bag.bank) if self.standardise else None
+        first = whole_seed(self.random_state)
+        train = self.prepared(bag, known)
+        del bag, collection  # one copy of large bags is enough
+        epochs = self.epochs or usual_epochs(len(train), self.batch)
         record = fit(
             self._build,
             train,
             train.take(slice(0, 1)),  # nothing is held out here: measured on one bag, at the ends
             rule,
             seeds=range(first, first + self.seeds),
-            epochs=(epochs := self.epochs or usual_epochs(len(train), self.batch)),
-            lr=self.lr,
-            batch=self.batch,
-            every=epochs,
-        )
+            plan=Plan(
+                epochs=epochs, lr=self.lr, batch=self.batch, weight_decay=self.weight_decay,
+                every=epochs,
+            ),
+        )  # fmt: skip
         if lost := divergence({self.paradigm: record}):
             raise FoveateError(lost)
         self.stack_, self.n_iter_ = record.trained, epochs
         return self
 
+    def _fit_folds(
+        self, collection: Collection, known: Tensor | None, folds: Folds | None
+    ) -> "FocusClassifier":
+        """Train the models of every fold."""
+        self.__dict__.pop("stack_", None)
+        weight: Any = self.class_weight
+        if isinstance(weight, Mapping):
+            class_weights(weight, self.classes_.tolist(), collection.bag.y.numpy())
+            weight = {str(label): value for label, value in weight.items()}
+        mixed = self.paradigm == MIXTURE
+        settings = FitSettings(
+            folds=self.folds, paradigms=mixed_paradigms() if mixed else (self.paradigm,),
+            seeds=self.seeds, epochs=self.epochs, batch=self.batch, lr=self.lr, map=self.map,
+            weight_decay=self.weight_decay, dropout=self.dropout, patience=self.patience,
+            net=self.net, layer=self.layer, class_weight="none" if weight is None else weight,
+            standardise=self.standardise, supervise_focus=self.supervise_focus, encoder="none",
+            null_segment=self.null_segment, split_seed=whole_seed(self.random_state),
+        )  # fmt: skip
+        if known is None and collection.bag.z is not None:
+            known = torch.ones(len(collection), dtype=torch.bool)
+        marked = replace(collection, known=known)
+        found = cross_fit(marked, settings, None if mixed else self.paradigm, folds)
+        self.ensemble_, self.out_of_fold_proba_ = found.model, found.p
+        self.n_iter_ = max(e["epochs"] for e in found.model.run.manifest["resolved"].values())
+        return self
+
+    def _fit_labels(
+        self,
+        bags: Bags,
+        y: Array,
+        relevance: Sequence[Any] | None,
+        sample_weight: Any,
+        groups: Any,
+    ) -> "FocusClassifier":
+        """One classifier per label; with folds, on folds that balance all labels."""
+        bag = with_extras(as_bag(bags, torch.zeros(len(y), dtype=torch.long), relevance),
+                          sample_weight, groups)  # fmt: skip
+        names = tuple(str(k) for k in range(y.shape[1]))
+        every = Collection(
+            bag, tuple(map(str, range(len(bag)))), labels=torch.from_numpy(y > 0),
+            label_names=names, source="the bags",
+        )  # fmt: skip
+        folds = None
+        if self.folds > 1:
+            seed = whole_seed(self.random_state)
+            folds = draw_cross_fit(every, FitSettings(folds=self.folds, split_seed=seed))
+        models = []
+        for name in names:
+            model: FocusClassifier = clone(self)
+            model.classes_ = np.array([0, 1])
+            models.append(model._fit_one(every.of_label(name).bag, relevance, folds))
+        self.label_models_, self.classes_ = models, np.array([0, 1])
+        self.segment_shape_ = models[0].segment_shape_
+        self.n_features_in_ = models[0].n_features_in_
+        if folds is not None:
+            held = [model.out_of_fold_proba_[:, YES] for model in models]
+            self.out_of_fold_proba_ = np.stack(held, 1)
+        return self
+
     def predict(self, bags: Bags) -> Array:
-        """The most probable class of each bag, shape (n,)."""
+        """The most probable class of each bag, (n,); of multi-label bags 0 or 1, (n, L)."""
         p = self.predict_proba(bags)
+        if self._is_multi_label:
+            return (p >= 0.5).astype(np.int64)
         return self.classes_[p.argmax(1)]
 
     def predict_proba(self, bags: Bags) -> Array:
-        """Probabilities of the classes, in the order of ``classes_``, shape (n, C)."""
-        return self._read(bags).p
+        """Probabilities of the classes, in the order of ``classes_``, shape (n, C).
+
+        Of multi-label bags, the probability of each label, shape (n, L).
+        """
+        if self._is_multi_label:
+            return np.stack([model.predict_proba(bags)[:, YES] for model in self.label_models_], 1)
+        found = self._read(bags)
+        return self.ensemble_.probabilities(found) if self._is_ensemble else found.p
 
     def decision_function(self, bags: Bags) -> Array:
-        """Log-probabilities (n, C); of two classes, the log-odds of the second, shape (n,)."""
+        """Log-probabilities (n, C); of two classes, the log-odds of the second, shape (n,).
+
+        Of multi-label bags, the log-odds of each label, shape (n, L).
+        """
         p = self.predict_proba(bags)
         log_p: Array = np.log(np.maximum(p, np.finfo(p.dtype).tiny))
+        if self._is_multi_label:
+            return log_p - np.log(np.maximum(1 - p, np.finfo(p.dtype).tiny))
         return log_p[:, 1] - log_p[:, 0] if len(self.classes_) == 2 else log_p
 
     def attention(self, bags: Bags) -> list[Array]:
-        """Attention on the segments of each bag, (m_i,); what the null segment takes is missing."""
+        """Attention on the segments of each bag, (m_i,); what the null segment takes is missing.
+
+        Of multi-label bags, one column per label, (m_i, L).
+        """
+        if self._is_multi_label:
+            return _columns([model.attention(bags) for model in self.label_models_])
         return [alpha[self._first :] for alpha in self._read(bags).alpha]
 
     def null_attention(self, bags: Bags) -> Array:
@@ -173,194 +325,67 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
     def evidence(self, bags: Bags) -> list[Array]:
         """What each segment says for (+) and against (−) each class, one array (m_i, C) a bag.
 
-        See :mod:`foveate.trust.explanation` for the equation.
+        See :mod:`foveate.trust.explanation` for the equation. Of multi-label bags, what it says for
+        each label, (m_i, L).
         """
+        if self._is_multi_label:
+            parts = [model.evidence(bags) for model in self.label_models_]
+            return _columns([[own[:, YES] for own in part] for part in parts])
         return [e[self._first :] for e in self._read(bags, with_evidence=True).evidence]
+
+    @property
+    def _is_multi_label(self) -> bool:
+        return hasattr(self, "label_models_")
+
+    @property
+    def _is_ensemble(self) -> bool:
+        return hasattr(self, "ensemble_")
 
     @property
     def _first(self) -> int:
         return int(self.null_segment)
 
     def _read(self, bags: Bags, *, with_evidence: bool = False) -> Explained:
-        check_is_fitted(self, "stack_")
-        bag = _as_bag(bags, None)
+        check_is_fitted(self, "classes_")
+        bag = as_bag(bags, None)
         if bag.segment_shape != self.segment_shape_:
-            widths = f"{_said(self.segment_shape_)} numbers, got {_said(bag.segment_shape)}"
-            raise FoveateError(f"segments must have the shape of training, {widths}")
+            widths = f"{shape_text(self.segment_shape_)} numbers, got "
+            raise FoveateError(
+                f"segments must have the shape of training, {widths}{shape_text(bag.segment_shape)}"
+            )
+        if self._is_ensemble:
+            return self.ensemble_.explain(self.prepared(bag), with_evidence=with_evidence)
         rule = inference(self.paradigm)
         return explain(self.stack_, self.prepared(bag), rule, with_evidence=with_evidence)
 
     def examined(self) -> Stacked:
         """The trained models, as :func:`foveate.trust.examine.examine` reads them."""
-        check_is_fitted(self, "stack_")
-        return Stacked(self.stack_, inference(self.paradigm))
+        check_is_fitted(self, "classes_")
+        if self._is_multi_label:
+            raise FoveateError("labels are examined one by one: see label_models_")
+        if not self._is_ensemble:
+            return Stacked(self.stack_, inference(self.paradigm))
+        if not isinstance(self.ensemble_, Fitted):
+            raise FoveateError("a mixture has no single attention: fit with one paradigm")
+        return Stacked(self.ensemble_.stack, self.ensemble_.paradigm)
 
     def prepared(self, bag: Bag, known: Tensor | None = None) -> Bag:
         """Bags as the models read them: standardised, with the null segment in front."""
+        if self._is_ensemble:
+            plain = as_collection(bag, self.classes_, self.force)
+            return self.ensemble_.bags(plain)
         if self.standard_ is not None:
             x = map_stored(self.standard_.apply, bag.x)
-            bag = Bag(x, bag.y, bag.z, bag.mask, bag.group)
+            bag = Bag(x, bag.y, bag.z, bag.mask, bag.group, bag.weight)
         return add_null_segment(bag, known=known) if self.null_segment else bag
 
     def _build(self) -> AttentionModel:
         nets = pair(self.net, self.segment_shape_, len(self.classes_), self.layer)
         map = self.map if inference(self.paradigm).uses_attention else "uniform"
-        return focus_model(nets, map, self.segment_shape_ if self.null_segment else None)
+        shape = self.segment_shape_ if self.null_segment else None
+        return focus_model(nets, map, shape, self.dropout)
 
 
-def focus_model(
-    nets: Pair, map: str = "softmax", null: Sequence[int] | None = None
-) -> AttentionModel:
-    """An untrained model; ``null`` is the shape of its null segment, if it has one."""
-    model = FCAM(nets.f, nets.g, map, nets.layer)
-    return model if null is None else NullSegment(model, null)
-
-
-def inference(name: str) -> Paradigm:
-    """A paradigm that reads segments, by name."""
-    rule = PARADIGMS.get(name)()
-    if rule.whole_bag:
-        raise FoveateError(f"paradigm '{name}' reads whole bags and has no attention to show")
-    return rule
-
-
-def training_rule(
-    name: str, weights: tuple[float, ...] | None = None, focus: float = 0.0
-) -> Paradigm:
-    """A paradigm by name with class weights and supervision of the focus around it."""
-    rule = inference(name)
-    if focus < 0:
-        raise FoveateError(f"the weight of focus supervision must not be negative, got {focus}")
-    rule = rule if weights is None else WithClassWeights(rule, weights)
-    return WithFocus(rule, focus) if focus else rule
-
-
-def balanced(y: Array, classes: int, kind: str | None = "balanced") -> tuple[float, ...] | None:
-    """Weights n / (C n_c) of the classes, whose mean over the bags is 1.
-
-    Example:
-        >>> balanced(np.array([0, 0, 0, 1]), 2)
-        (0.6666666666666666, 2.0)
-    """
-    if kind is None:
-        return None
-    if kind != "balanced":
-        raise FoveateError(f"class_weight must be 'balanced' or None, got {kind!r}")
-    counts = np.bincount(y, minlength=classes)
-    return tuple((len(y) / (classes * np.maximum(counts, 1))).tolist())
-
-
-def _class_weights(
-    given: str | Mapping[Any, float] | None, classes: Array, labels: Array
-) -> tuple[float, ...] | None:
-    """Weights of the classes, from a rule or from a dict by label."""
-    if not isinstance(given, Mapping):
-        return balanced(labels, len(classes), given)
-    names = classes.tolist()
-    unknown = [label for label in given if label not in names]
-    if unknown:
-        raise FoveateError(f"class_weight names {unknown[0]!r}, which is none of {names}")
-    weights = tuple(float(given.get(name, 1.0)) for name in names)
-    if not all(0 < weight < np.inf for weight in weights):
-        raise FoveateError(f"class weights must be above 0 and finite, got {dict(given)}")
-    return weights
-
-
-def usual_epochs(n: int, batch: int) -> int:
-    """Epochs that make about 1,500 steps of ``batch`` of ``n`` bags, between 20 and 300."""
-    return min(MOST, max(FEWEST, -(-STEPS // -(-n // batch))))
-
-
-def _labels(y: Any, bags: Bags) -> tuple[Array, Array]:
-    """The classes in order, and each bag's number among them."""
-    given = np.asarray(y)
-    if given.ndim != 1 or len(given) != len(bags):
-        raise FoveateError(f"{len(bags)} bags need one label each, got shape {given.shape}")
-    if given.dtype.kind == "f" and not np.isfinite(given).all():
-        raise FoveateError(f"labels must be known: that of bag {_first_odd(given)} is not")
-    if given.dtype.kind == "f" and (given != np.floor(given)).any():
-        odd = float(given[np.argmax(given != np.floor(given))])
-        raise FoveateError(
-            f"labels must be classes, whole numbers or names, got {odd}: this is a classifier"
-        )
-    classes, labels = np.unique(given, return_inverse=True)
-    if len(classes) < 2:
-        raise FoveateError(f"there must be two classes at least, got {list(classes)}")
-    return classes, labels.astype(np.int64)
-
-
-def _first_odd(values: Array) -> int:
-    return int(np.flatnonzero(~np.isfinite(values))[0])
-
-
-def _collection(bag: Bag, classes: Array, accepted: Sequence[str]) -> Collection:
-    """Bags from Python as a collection, to be checked as bags from files are."""
-    names = tuple(f"x{k}" for k in range(int(np.prod(bag.segment_shape))))
-    kind: Kind = "features" if len(bag.segment_shape) == 1 else "image"
-    return Collection(
-        bag,
-        tuple(map(str, range(len(bag)))),
-        tuple(map(str, classes)),
-        names if kind == "features" else (),
-        kind,
-        source="the bags",
-        accepted=tuple(accepted),
-    )
-
-
-def _as_bag(bags: Bags, y: Tensor | None, relevance: Sequence[Any] | None = None) -> Bag:
-    """Lists of arrays as one Bag, with errors that name the bag."""
-    if isinstance(bags, Bag):
-        return Bag(bags.x, bags.y if y is None else y, bags.z, bags.mask, bags.group)
-    if not len(bags):
-        raise FoveateError("at least one bag is needed, got none")
-    rows = [_segments(i, bag) for i, bag in enumerate(bags)]
-    for i, bag in enumerate(rows):
-        if bag.shape[1:] != rows[0].shape[1:]:
-            widths = f"bag {i} has {_said(bag.shape[1:])}, bag 0 {_said(rows[0].shape[1:])}"
-            raise FoveateError(f"all segments must have as many numbers: {widths}")
-    z = None if relevance is None else _relevance(relevance, rows)
-    return pad(rows, torch.zeros(len(rows), dtype=torch.long) if y is None else y, z)
-
-
-def _segments(i: int, bag: Any) -> Tensor:
-    try:
-        values = torch.as_tensor(np.asarray(bag, dtype=np.float32))
-    except (TypeError, ValueError):
-        raise FoveateError(f"bag {i} must be an array of numbers (segments, columns)") from None
-    if values.dim() < 2 or not len(values):
-        shape = f"got shape {tuple(values.shape)}"
-        raise FoveateError(f"bag {i} must be an array (segments, columns) with a segment, {shape}")
-    if not bool(torch.isfinite(values).all()):
-        row = int((~torch.isfinite(values.flatten(1))).any(1).nonzero()[0])
-        raise FoveateError(f"bag {i}: segment {row} holds NaN or infinity")
-    return values
-
-
-def _relevance(relevance: Sequence[Any], rows: Sequence[Tensor]) -> list[Tensor]:
-    if len(relevance) != len(rows):
-        raise FoveateError(f"relevance must be given for {len(rows)} bags, got {len(relevance)}")
-    found = []
-    for i, (own, bag) in enumerate(zip(relevance, rows, strict=True)):
-        z = torch.zeros(len(bag)) if own is None else torch.as_tensor(np.asarray(own, dtype=float))
-        if z.shape != (len(bag),):
-            shape = f"{len(bag)} segments, got shape {tuple(z.shape)}"
-            raise FoveateError(f"relevance of bag {i} must be None or name its {shape}")
-        found.append(z > 0)
-    return found
-
-
-def _known(relevance: Sequence[Any]) -> Tensor:
-    return torch.tensor([own is not None for own in relevance])
-
-
-def _seed(random_state: Any) -> int:
-    if random_state is None:
-        return int(np.random.default_rng().integers(2**31))
-    if not isinstance(random_state, int | np.integer) or random_state < 0:
-        raise FoveateError(f"random_state must be a whole number from 0, got {random_state!r}")
-    return int(random_state)
-
-
-def _said(shape: Sequence[int]) -> str:
-    return "×".join(map(str, shape))
+def _columns(parts: Sequence[Sequence[Array]]) -> list[Array]:
+    """Of each bag, the arrays (m_i,) of all labels side by side, (m_i, L)."""
+    return [np.stack(own, 1) for own in zip(*parts, strict=True)]

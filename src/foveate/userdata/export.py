@@ -20,7 +20,7 @@ from foveate.models.layers import Layers
 from foveate.models.null_segment import add_null_segment
 from foveate.randomness import generator
 from foveate.records.record import Array, write_atomically
-from foveate.text.tokens import START
+from foveate.text.tokens import MARKS, START
 from foveate.userdata.fitted import Component, FittedModel
 from foveate.userdata.prepare import Preparation
 
@@ -79,12 +79,10 @@ class _Part(nn.Module):
         self.rule, self.temperature = component.paradigm, component.temperature
         self.weight: Tensor
         self.bias: Tensor
-        self.centred: Tensor
         if component.linear is not None:
             weight, bias = (part.float() for part in component.linear)
             self.register_buffer("weight", weight)
             self.register_buffer("bias", bias)
-            self.register_buffer("centred", weight.mean(0) - weight.mean((0, 1)))
 
     def forward(self, x: Tensor, first: int) -> tuple[Tensor, Tensor | None, Tensor]:
         """Calibrated probabilities (C,), attention (m,) if there is any, and evidence (m, C)."""
@@ -106,11 +104,23 @@ class _Part(nn.Module):
 
     def _linear(self, rows: Tensor, first: int) -> tuple[Tensor, None, Tensor]:
         """Linear models of the mean segment; a segment's evidence is its share of the logits."""
-        x = rows.flatten(1)
-        mean = x[first:].mean(0)
-        p = (torch.einsum("pcd,d->pc", self.weight, mean) + self.bias).softmax(1).mean(0)
-        evidence = x @ self.centred.mT / x[first:].shape[0]
+        logits = self._segment_logits(rows.flatten(1))
+        p = (logits[first:].mean(0) + self.bias).softmax(1).mean(0)
+        shared = logits.mean(1)
+        evidence = (shared - shared.mean(1, keepdim=True)) / logits[first:].shape[0]
         return self._calibrated(p), None, evidence
+
+    def _segment_logits(self, x: Tensor) -> Tensor:
+        """Logits of single segments without intercept, shape (m, P, C).
+
+        Of word ids (m, words), the mean weight of the words that are no marks: the features of a
+        text are the shares of its words.
+        """
+        if x.is_floating_point():
+            return torch.einsum("pcd,md->mpc", self.weight, x)
+        words = (x >= len(MARKS)).to(self.weight.dtype)
+        weights = self.weight.permute(2, 0, 1)[x] * words[..., None, None]
+        return weights.sum(1) / words.sum(1).clamp_min(1)[:, None, None]
 
 
 def export_onnx(fitted: FittedModel, path: Path) -> float:
@@ -124,12 +134,6 @@ def export_onnx(fitted: FittedModel, path: Path) -> float:
         The largest difference from the library over bags of several sizes.
     """
     onnx, _ = _extra()
-    linear = any(component.linear is not None for component in fitted.components)
-    if linear and fitted.preparation.vocabulary is not None:
-        raise FoveateError(
-            "the mixture of texts has a bag-of-words part, which is not exported: name one "
-            "paradigm with --paradigm"
-        )
     with _quietly():
         size = torch.export.Dim("m", min=16)  # kernels for short rows are another path in torch
         program = torch.onnx.export(

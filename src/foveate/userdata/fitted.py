@@ -25,9 +25,9 @@ from foveate.training.stack import Stack
 from foveate.trust.explanation import Explained, explain
 from foveate.types import PartProgress
 from foveate.userdata.abstention import prediction_sets
-from foveate.userdata.estimator import focus_model, inference
 from foveate.userdata.prepare import Preparation
 from foveate.userdata.settings import FitSettings
+from foveate.userdata.training_rules import focus_model, inference
 
 __all__ = [
     "PREPARATION",
@@ -190,10 +190,10 @@ def build_model(preparation: Preparation, settings: FitSettings, paradigm: str) 
         if settings.net not in (None, "words"):
             raise FoveateError(f"texts are read by the net 'words', got '{settings.net}'")
         nets = words(len(preparation.vocabulary), classes, last=settings.layer == "last")
-        return focus_model(nets, map)  # the null segment is a word of its own
+        return focus_model(nets, map, dropout=settings.dropout)  # the null segment is a word
     usual = "vr23" if shape == CIFAR else "mlp"
     nets = pair(settings.net or usual, shape, classes, settings.layer)
-    return focus_model(nets, map, shape if preparation.null else None)
+    return focus_model(nets, map, shape if preparation.null else None, settings.dropout)
 
 
 def open_fitted(run: Run, paradigm: str | None = None) -> Fitted:

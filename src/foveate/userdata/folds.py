@@ -1,6 +1,7 @@
 """Folds for cross-fitting: stratified by class, groups undivided, with inner validation bags."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -249,11 +250,25 @@ def _must_have_labels(collection: Collection) -> None:
     if len(present) < 2:
         only = collection.classes[present[0]] if len(present) else "none"
         raise FoveateError(f"{source} must have bags of two classes, all bags are '{only}'")
+    if _are_measurements(collection.classes):
+        raise FoveateError(
+            f"{source}: labels must be classes, got numbers such as {collection.classes[0]}: "
+            "ordinal, regression and survival targets are not fitted; cut the target into classes"
+        )
     if len(present) == len(y):
         raise FoveateError(
             f"{source}: every bag has a label of its own, so nothing can be learnt: is --label "
             "the name of another column?"
         )
+
+
+def _are_measurements(classes: Sequence[str]) -> bool:
+    """Whether names of classes are numbers with decimals."""
+    try:
+        values = [float(name) for name in classes]
+    except ValueError:
+        return False
+    return len(values) > 2 and any(not value.is_integer() for value in values)
 
 
 def _must_suffice(collection: Collection, units: Any, folds: int) -> None:
@@ -273,8 +288,14 @@ def _must_suffice(collection: Collection, units: Any, folds: int) -> None:
             f"{source}: {folds} folds need as many groups (copies of a bag count as one), got "
             f"{len(np.unique(units))}: {remedy}"
         )
+    one_label = len(np.unique(np.stack([units, y]), axis=1).T) == len(np.unique(units))
     for c, name in enumerate(collection.classes):
         groups = len(np.unique(units[y == c]))
+        if 2 <= groups < folds and one_label:
+            raise FoveateError(
+                f"{source}: every group has one label, and {groups} groups have the class "
+                f"'{name}': {folds} folds need {folds} groups of every class: {remedy}"
+            )
         if groups < 2:
             raise FoveateError(
                 f"{source}: all bags of class '{name}' are in one group, so no fold can both learn "

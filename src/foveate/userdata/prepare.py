@@ -117,7 +117,8 @@ class Preparation:
         self._must_match(collection)
         bag = collection.bag
         bank = self._bank(collection, report, features)
-        ready = Bag(Mosaics(bank, bag.index), self._labels(collection), bag.z, bag.mask, bag.group)
+        x, y = Mosaics(bank, bag.index), self._labels(collection)
+        ready = Bag(x, y, bag.z, bag.mask, bag.group, bag.weight)
         if not self.null:
             return ready
         row = None

@@ -1,6 +1,7 @@
 """How a fit uses its bags: one split, or cross-fitting over folds."""
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -73,9 +74,10 @@ def prepare_bags(
         )
     encoded = encode_tiles(collection, settings.encoder, progress)
     preparation = Preparation.learn(collection, rows, settings, encoded)
-    return preparation, preparation.apply(
-        collection, progress, None if encoded is None else encoded[1]
-    )
+    bag = preparation.apply(collection, progress, None if encoded is None else encoded[1])
+    if bag.weight is not None:  # of mean 1, so that the learning rate keeps its meaning
+        bag = replace(bag, weight=bag.weight / bag.weight[rows].mean())
+    return preparation, bag
 
 
 def collection_sizes(

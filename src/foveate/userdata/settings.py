@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from foveate.settings import Count, NonNegative, Positive, Settings, Share, Words
 from foveate.training.plan import default_paradigms
@@ -24,6 +24,23 @@ def _threshold(rule: str) -> str:
     from foveate.userdata.thresholds import parse_rule
 
     parse_rule(rule)
+    return rule
+
+
+def _class_weight_text(given: Any) -> Any:
+    """Weights by class as a text, which flags and manifests hold."""
+    if not isinstance(given, Mapping):
+        return given
+    odd = [name for name in given if "," in str(name)]
+    if odd:
+        raise ValueError(f"class weights need class names without commas, got '{odd[0]}'")
+    return ",".join(f"{name}={value}" for name, value in given.items())
+
+
+def _class_weight(rule: str) -> str:
+    from foveate.userdata.training_rules import parse_class_weight
+
+    parse_class_weight(rule)
     return rule
 
 
@@ -57,6 +74,11 @@ class FitSettings(Settings):
     """Learning rate of Adam."""
     weight_decay: NonNegative = 0.01
     """L2 penalty on all weights."""
+    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """Share of hidden numbers that are set to 0 in each step of training."""
+    search: Annotated[int, Field(ge=0)] = 0
+    """Trials that choose learning rate, weight decay and dropout within each fold's training bags
+    (Optuna); 0 for none."""
     patience: Count | None = 10
     """Epochs without a lower loss on inner validation bags before a model stops."""
     net: str | None = None
@@ -67,8 +89,10 @@ class FitSettings(Settings):
     """Where segments are averaged: zeroth, or f's last hidden layer."""
     choose: Literal["accuracy", "attention"] = "accuracy"
     """What decides: accuracy, or of those about as accurate the attention most to be trusted."""
-    class_weight: Literal["balanced", "none"] = "none"
-    """Weigh bags by the rarity of their class, or not."""
+    class_weight: Annotated[
+        str, BeforeValidator(_class_weight_text), AfterValidator(_class_weight)
+    ] = "none"
+    """Weigh bags by the rarity of their class (balanced), by CLASS=WEIGHT,…, or not (none)."""
     threshold: Annotated[str, AfterValidator(_threshold)] = "none"
     """With folds and two classes: youden, f1, or cost=C (a missed bag of the second class costs C
     false alarms) choose the probability from which on the second class is predicted."""
@@ -100,6 +124,8 @@ class FitSettings(Settings):
     def _one_split_has_no_repeats(self) -> Self:
         if self.folds == 1 and (self.repeats > 1 or self.test_share):
             raise ValueError("repeats and test-share need folds: set --folds to 2 or more")
+        if self.search and (self.folds == 1 or self.patience is None):
+            raise ValueError("search needs folds and inner validation bags: set folds and patience")
         if self.folds == 1 and self.abstain is not None:
             raise ValueError("abstain needs out-of-fold predictions: set --folds to 2 or more")
         if self.abstain is not None and self.threshold != "none":

@@ -72,7 +72,7 @@ def fingerprint(collection: Collection) -> str:
     bag = collection.bag
     for part in (*tensors_of(bag.x), bag.y, bag.z, bag.mask, bag.group, collection.known):
         _add(whole, part)
-    for more in (collection.missing, collection.labels):
+    for more in (collection.missing, collection.labels, bag.weight):
         if more is not None:
             _add(whole, more)
     listed = (collection.ids, collection.classes, collection.columns, collection.words or ())

@@ -17,7 +17,6 @@ from foveate.training.loop import fit
 from foveate.training.plan import Plan
 from foveate.trust.explanation import explain
 from foveate.types import PartProgress, StepProgress
-from foveate.userdata.estimator import balanced, training_rule, usual_epochs
 from foveate.userdata.fitted import WEIGHTS, build_model, open_fitted
 from foveate.userdata.gallery import pick_gallery_bags, save_gallery
 from foveate.userdata.procedure import CHECKPOINT, Procedure, collection_sizes, prepare_bags
@@ -26,6 +25,12 @@ from foveate.userdata.select import RULES, attention_score, choose
 from foveate.userdata.settings import FitSettings
 from foveate.userdata.shift import TrainingSummary
 from foveate.userdata.split import PARTS, keep_split, resumed_split, split_bags
+from foveate.userdata.training_rules import (
+    class_weights,
+    parse_class_weight,
+    training_rule,
+    usual_epochs,
+)
 
 __all__ = ["SplitFit"]
 
@@ -79,8 +84,8 @@ class SplitFit(Procedure):
         settings = self.settings
         train, validation, test = (self.bags[part] for part in PARTS)
         classes = len(self.preparation.classes)
-        kind = None if settings.class_weight == "none" else settings.class_weight
-        weights = balanced(train.y.numpy(), classes, kind)
+        rule = parse_class_weight(settings.class_weight)
+        weights = class_weights(rule, self.preparation.classes, train.y.numpy())
         record = fit(
             lambda: build_model(self.preparation, settings, name),
             train,

@@ -14,6 +14,7 @@ from foveate.records.record import load_checkpoint, save_checkpoint
 __all__ = ["load_collection", "save_collection"]
 
 ELSEWHERE = ("bag", "roles", "reading_problems")  # stored by its tensors, or in the manifest
+OF_BAG = ("y", "z", "mask", "group", "weight")
 NAMES = [field.name for field in fields(Collection) if field.name not in ELSEWHERE]
 
 
@@ -27,7 +28,7 @@ def save_collection(path: Path, collection: Collection) -> None:
     bag = collection.bag
     shared, stored = shared_bank(bag.x) is not None, tensors_of(bag.x)
     tensors = dict(zip(("bank", "index") if shared else ("x",), stored, strict=True))
-    values = {name: getattr(bag, name) for name in ("y", "z", "mask", "group")}
+    values = {name: getattr(bag, name) for name in OF_BAG}
     values |= {name: getattr(collection, name) for name in NAMES}
     tensors |= {name: value for name, value in values.items() if isinstance(value, Tensor)}
     save_checkpoint(path, tensors, {k: v for k, v in values.items() if k not in tensors})
@@ -40,5 +41,5 @@ def load_collection(path: Path) -> Collection:
         name: tuple(value) if isinstance(value, list) else value for name, value in meta.items()
     } | tensors
     x = values["x"] if "x" in values else Mosaics(values["bank"], values["index"])
-    bag = Bag(x, *(values[name] for name in ("y", "z", "mask", "group")))
+    bag = Bag(x, *(values[name] for name in OF_BAG))
     return Collection(bag, **{name: values[name] for name in NAMES})

@@ -29,6 +29,9 @@ def align_command(
     null: bool = False,
     steps: int = 1000,
     seed: int = 0,
+    model: Path | None = None,
+    layer: int | None = None,
+    head: int | None = None,
     gold: Path | None = None,
     report: Path | None = None,
     overwrite: Overwrite = False,
@@ -56,6 +59,13 @@ def align_command(
         Of training, for attention.
     seed
         Decides weights and order, for attention.
+    model
+        The folder of an encoder–decoder of the transformers library (Marian, BART, T5), for
+        attention; a small network is trained unless given.
+    layer
+        Which decoder layer of --model, from 0; the mean over all unless given.
+    head
+        Which head of --model, from 0; the mean over all unless given.
     gold
         A file of links to score against, one line for each pair: 0-1 is sure, 0?1 or 0-1?
         possible. Pairs with an empty line have no gold and are not scored.
@@ -67,12 +77,12 @@ def align_command(
     from foveate.text.corpora.gold_links import read_gold_links
     from foveate.text.corpora.user_files import read_pairs
 
-    plan = AlignPlan(method, symmetrise, iterations, null, steps, seed)
+    plan = AlignPlan(method, symmetrise, iterations, null, steps, seed, model, layer, head)
     check_outputs(out, report, inputs=(source, target, gold), overwrite=overwrite)
     data = read_pairs(source, target)
     links = read_gold_links(gold, data.train) if gold else None
     with progress_of(quiet=True) as progress:
-        if method == "attention":
+        if method == "attention" and model is None:
             _warn_if_unlikely(data)
         aligned = align_pairs(data, plan, progress, examples=report is not None)
     if report:

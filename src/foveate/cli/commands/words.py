@@ -13,10 +13,11 @@ from foveate.errors import FoveateError
 from foveate.report.progress import progress_of
 
 if TYPE_CHECKING:
-    from foveate.jobs.read import Reading, SplitTexts
+    from foveate.jobs.read import Reading, ReadingPlan, SplitTexts
     from foveate.records.record import Record
     from foveate.text.corpora import LabelledTexts, SentencePairs
     from foveate.text.statistics.diagnosis import Diagnosis
+    from foveate.types import PartProgress
 
 __all__ = ["diagnose_command", "read_command"]
 
@@ -103,12 +104,16 @@ def read_command(
     shown: int = 8,
     seed: int = 0,
     rationale: str | None = None,
+    model: Path | None = None,
+    checkpoints: tuple[Path, ...] = (),
     table: Literal["csv", "parquet"] = "csv",
     out: Path = Path("texts.html"),
     overwrite: Overwrite = False,
 ) -> None:
     """Train a reader on labelled texts; write its page, its numbers, α, β and Δ, and its model.
 
+    With --model nothing is trained: a text classifier of the transformers library reads all texts,
+    or an encoder–decoder a table of sentence pairs.
     Beside page.html it writes page.numbers.json (accuracy, agreement A, τ), page.tokens.csv (α, β
     and Δ of every word of every held-out text) and page.model.safetensors.
 
@@ -144,31 +149,90 @@ def read_command(
         Decides the split, the weights, the order and what is shown.
     rationale
         Column of rationales to score against: 0 or 1 for every word that spaces separate.
+    model
+        The folder of a model of the transformers library, to read in place of training.
+    checkpoints
+        Folders of earlier checkpoints of an encoder–decoder, first to last, for ξ.
     table
         Format of the table of tokens.
     out
         The page to write; the other files are named after it.
     """
-    from foveate.jobs.read import ReadingPlan, read_texts_job, split_texts
+    from foveate.jobs.read import ReadingPlan
     from foveate.text.corpora.rationales import read_rationales
     from foveate.text.corpora.user_files import read_texts, text_column
 
     plan = ReadingPlan(steps, embedding, d, batch, lr, longest, shown, seed=seed)
     if not 0 < share < 1:
         raise FoveateError(f"share must be between 0 and 1, got {share}")
-    beside = [out.with_suffix(s) for s in (".numbers.json", f".tokens.{table}", MODEL)]
+    suffixes = (".numbers.json", f".tokens.{table}", *(() if model else (MODEL,)))
+    beside = [out.with_suffix(suffix) for suffix in suffixes]
     check_outputs(out, inputs=(file,), overwrite=overwrite)
     check_outputs(*beside, inputs=(file,), overwrite=overwrite or out.exists())
+    if model is not None and _is_translator(model, checkpoints):
+        return _read_pairs(file, plan, (*checkpoints, model), out, table)
     whole = read_texts(file, text=text, label=label, classes=_listed(classes))
     rationales = read_rationales(file, text_column(file, text), rationale) if rationale else None
-    texts = split_texts(whole, share, least, seed)
     with progress_of(quiet=True) as progress:
-        reading = read_texts_job(texts, plan, lambda *at: progress("training", *at))
+        if model is None:
+            reading, texts = _trained(whole, plan, share, least, progress)
+        else:
+            reading, texts = _read_as_it_is(whole, plan, model, progress)
     marked = None if rationales is None else [rationales[row] for row in texts.rows.tolist()]
     numbers = _write_numbers(out, reading, texts, marked, table)
-    print(_write_reading(out, file.name, texts.data, reading.record))
+    print(_write_reading(out, file.name, texts.data, reading.record, model))
     _print_agreement(numbers)
     print(f"page: {out}")
+
+
+def _is_translator(model: Path, checkpoints: tuple[Path, ...]) -> bool:
+    from foveate.text.transformers.loading import is_translator
+
+    found = is_translator(model)
+    if checkpoints and not found:
+        raise FoveateError("--checkpoints are for an encoder–decoder: see --model")
+    return found
+
+
+def _read_pairs(
+    file: Path, plan: "ReadingPlan", models: tuple[Path, ...], out: Path, form: str
+) -> None:
+    from foveate.cli.translator_reading import read_with_translator
+    from foveate.jobs.read_transformer import check_untrained
+
+    check_untrained(plan)
+    read_with_translator(file, models, out, form, plan.shown)
+
+
+def _trained(
+    whole: "LabelledTexts", plan: "ReadingPlan", share: float, least: int, progress: "PartProgress"
+) -> "tuple[Reading, SplitTexts]":
+    from foveate.jobs.read import read_texts_job, split_texts
+
+    texts = split_texts(whole, share, least, plan.seed)
+    return read_texts_job(texts, plan, lambda *at: progress("training", *at)), texts
+
+
+def _read_as_it_is(
+    whole: "LabelledTexts", plan: "ReadingPlan", path: Path, progress: "PartProgress"
+) -> "tuple[Reading, SplitTexts]":
+    """All texts as a classifier of the transformers library reads them."""
+    import torch
+
+    from foveate.jobs.read import SplitTexts
+    from foveate.jobs.read_transformer import check_untrained, read_with_transformer
+    from foveate.text.transformers.encoder import TextEncoder
+    from foveate.text.transformers.loading import load_classifier
+    from foveate.trust.text_model import class_order
+
+    check_untrained(plan)
+    encoder = TextEncoder(*load_classifier(path))
+    order = class_order(encoder.model.config, whole.classes)
+    reading = read_with_transformer(
+        whole, encoder, order, plan, lambda *at: progress("reading", *at)
+    )
+    rows = torch.arange(len(whole.train))
+    return reading, SplitTexts(whole, whole.train, whole.vocabulary, rows)
 
 
 def _write_numbers(
@@ -199,15 +263,15 @@ def _write_numbers(
     columns = of.token_columns(values, start, reading.words, rows, rationales)
     write_table(out.with_suffix(f".tokens.{form}"), pa.table(columns))
     data = texts.data
-    path = out.with_suffix(MODEL)
-    save_reader(path, reading.model, data.vocabulary, data.classes)
+    if reading.model is not None:
+        save_reader(out.with_suffix(MODEL), reading.model, data.vocabulary, data.classes)
     return numbers
 
 
 def _print_agreement(numbers: dict[str, Any]) -> None:
     agreement = numbers["agreement"]
     print(
-        f"{numbers['texts']:,} held-out texts: A(α, β) {agreement['alpha, beta']['A_fair']:.2f}, "
+        f"{numbers['texts']:,} texts: A(α, β) {agreement['alpha, beta']['A_fair']:.2f}, "
         f"A(Δ, β) {agreement['delta, beta']['A_fair']:.2f}, random {agreement['random']:.2f}"
     )
     if scores := numbers["rationales"]:
@@ -217,7 +281,9 @@ def _print_agreement(numbers: dict[str, Any]) -> None:
         )
 
 
-def _write_reading(out: Path, name: str, texts: "LabelledTexts", record: "Record") -> str:
+def _write_reading(
+    out: Path, name: str, texts: "LabelledTexts", record: "Record", model: Path | None
+) -> str:
     """Write the page of a reader, and give what is said of its last step."""
     from foveate.report.pages.texts import texts_of, write_texts_page
 
@@ -228,12 +294,18 @@ def _write_reading(out: Path, name: str, texts: "LabelledTexts", record: "Record
         shown,
         captions,
         title=f"What a reader looks at in {name}",
-        lead="Held-out texts as a bi-LSTM with attention reads them while it learns: where it "
-        "looks, what it knows of each position by itself, and what moves its answer.",
+        lead=f"{_who(model)}: where it looks, what it knows of each position by itself, and what "
+        "moves its answer.",
         setup={**counts, **{name: str(value) for name, value in record.meta["plan"].items()}},
         command=this_command(),
     )
     return captions[-1]
+
+
+def _who(model: Path | None) -> str:
+    if model is None:
+        return "Held-out texts as a bi-LSTM with attention reads them while it learns"
+    return f"Texts as {model.name} reads them"
 
 
 def _listed(classes: str | None) -> list[str] | None:

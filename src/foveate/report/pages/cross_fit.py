@@ -7,8 +7,15 @@ from foveate.charts.palette import label
 from foveate.records.record import load_arrays
 from foveate.records.runs import Run
 from foveate.report.pages.score_cells import COLUMNS, score_cell
+from foveate.userdata.model_card import CARD_MARKDOWN, model_card
 
-__all__ = ["BASELINE_LABELS", "cross_fit_context", "cross_fit_lead", "model_label"]
+__all__ = [
+    "BASELINE_LABELS",
+    "cross_fit_context",
+    "cross_fit_lead",
+    "model_label",
+    "one_sided_note",
+]
 
 BASELINE_LABELS = {
     "mixture": "Mixture",
@@ -17,6 +24,7 @@ BASELINE_LABELS = {
     "mean-max-min-lr": "Mean, max and min pooling, logistic regression",
     "boosted-trees": "Mean, max and min pooling, boosted trees",
 }
+ONE_SIDED = ("max", "presence", "noisy-or")  # only the second of two classes has evidence
 PARTS = {"out_of_fold": "out of fold", "test": "test bags"}
 
 
@@ -41,8 +49,12 @@ def cross_fit_context(run: Run) -> dict[str, Any]:
         if scores and part in next(iter(scores.values()))
     }
     has_test = "test bags" in tables
+    attention = model_card(run)["attention"] if scores else {}
     return {
         "lead": cross_fit_lead(manifest) if scores else "",
+        "notes": [*_decision_notes(manifest), one_sided_note(manifest)] if scores else [],
+        "verdict": attention if attention.get("verdict") else None,
+        "card": CARD_MARKDOWN if (run.path / CARD_MARKDOWN).exists() else "",
         "rows": list(scores),
         "tables": tables,
         "headings": [heading for heading, _, _ in COLUMNS.values()],
@@ -63,7 +75,13 @@ def cross_fit_lead(manifest: Mapping[str, Any]) -> str:
     areas = [scores[name]["out_of_fold"]["auroc"][0] for name in (attention, baseline)]
     spread = "" if low is None else f" [{low:+.3f}, {high:+.3f}]"
     numbers = f"AUROC {areas[0]:.3f} against {areas[1]:.3f}, difference {mean:+.3f}{spread}"
-    if comparison["as_good"]:
+    if high is not None and high < 0:
+        first = (
+            f"A baseline without attention ({model_label(baseline)}) ranks these bags better than "
+            f"the best attention model ({model_label(attention)}): {numbers}. Predict with such a "
+            "baseline; attention is of use to see which segments matter."
+        )
+    elif comparison["as_good"]:
         first = (
             f"A baseline without attention ({model_label(baseline)}) is as good as the best "
             f"attention model ({model_label(attention)}) on these bags: {numbers}. Attention is "
@@ -82,6 +100,42 @@ def cross_fit_lead(manifest: Mapping[str, Any]) -> str:
         f"{first} The mixture, which predicts new bags, has a balanced accuracy of {accuracy} % "
         f"out of fold (guessing gives {chance:.1f} %) and an AUROC of {area}."
     )
+
+
+def one_sided_note(manifest: Mapping[str, Any]) -> str:
+    """Scores of the models in which only the second of two classes has evidence."""
+    scores, classes = manifest["scores"], manifest["classes"]
+    one_sided = [name for name in ONE_SIDED if name in scores]
+    if len(classes) != 2 or not one_sided:
+        return ""
+    parts = [f"{model_label(n)} {scores[n]['out_of_fold']['auroc'][0]:.3f}" for n in one_sided]
+    return (
+        f"If '{classes[0]}' means that nothing is there, only segments for '{classes[1]}' should "
+        f"count. AUROC of the models with this one-sided reading: {', '.join(parts)}; of the "
+        f"mixture, in which both classes may have evidence: "
+        f"{scores['mixture']['out_of_fold']['auroc'][0]:.3f}."
+    )
+
+
+def _decision_notes(manifest: Mapping[str, Any]) -> list[str]:
+    """How new bags are decided, where a threshold or an abstention was chosen."""
+    notes = []
+    if chosen := manifest.get("threshold"):
+        notes.append(
+            f"'{manifest['classes'][1]}' is predicted from probability {chosen['value']:.3f} on "
+            f"({chosen['rule']}); out of fold, sensitivity {chosen['sensitivity']:.3f} and "
+            f"specificity {chosen['specificity']:.3f}."
+        )
+    if entry := manifest.get("abstention"):
+        shares = zip(manifest["classes"], entry["coverage"], strict=True)
+        covered = ", ".join(f"{name} {100 * share:.1f} %" for name, share in shares)
+        notes.append(
+            f"A bag is answered if exactly one class cannot be excluded; at most "
+            f"{100 * entry['error']:g} % of the bags of a class should lose it. Out of fold the "
+            f"class was not excluded for {covered}; {100 * entry['answered']:.1f} % of the bags "
+            f"were answered, {100 * entry['wrong_answer']:.1f} % of all wrongly."
+        )
+    return notes
 
 
 def _row(name: str, scores: Mapping[str, Any], kind: str, weights: Any) -> dict[str, Any]:

@@ -69,7 +69,10 @@ def _table(result: Result, published: PublishedTable) -> dict[str, Any]:
 
 
 def _scale(result: Result) -> str:
-    return result["scale"] + (f", changed: {result['label']}" if result.get("label") else "")
+    """The scale, and the settings in which a result differs from it, whatever its label says."""
+    label, changed = result.get("label", ""), ", ".join(result.get("changed", ()))
+    notes = f"{label} ({changed})" if label and changed else label or changed
+    return result["scale"] + (f", changed: {notes}" if notes else "")
 
 
 def _grouped(result: Result) -> dict[tuple[str, str], list[Measured]]:
@@ -201,9 +204,9 @@ def as_markdown(results: Sequence[Result], published: Tables) -> str:
 
 
 def _estimated(result: Result) -> str:
-    changed = f", changed as {result['label']}," if result.get("label") else ""
+    usual = f"foveate reproduce {result['table']} --scale {result['scale']}"
     return (
-        f"`foveate reproduce {result['table']} --scale {result['scale']}`{changed} would take "
+        f"`{result.get('command', usual)}` would take "
         f"about {format_duration(result['seconds'])} on one core of the machine that estimated it."
     )
 

@@ -125,6 +125,8 @@ def texts_of(record: Record) -> tuple[list[ShadedText], list[str]]:
         says = [_says(classes, text["label"], step) for step in p]
         texts.append(ShadedText(text["tokens"], classes[text["label"]], says, alpha, beta, delta))
     reached = record.values["accuracy"][:, 0]
+    if not record.t[-1]:
+        return texts, [f"{100 * reached[-1]:.0f} % of texts right"]
     captions = [
         f"step {step:,} of {record.t[-1]:,}: {100 * share:.0f} % of held-out texts right"
         for step, share in zip(record.t.tolist(), reached.tolist(), strict=True)

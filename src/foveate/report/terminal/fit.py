@@ -9,7 +9,7 @@ from rich.table import Table
 
 from foveate.metrics.faults import dead_focus_warning, divergence
 from foveate.records.runs import Run
-from foveate.report.pages.cross_fit import cross_fit_lead
+from foveate.report.pages.cross_fit import cross_fit_lead, one_sided_note
 from foveate.report.pages.score_cells import score_cell
 from foveate.userdata.model_card import CARD_MARKDOWN, model_card
 
@@ -77,6 +77,8 @@ def _print_cross_fit(run: Run) -> None:
             f"{chosen['sensitivity']:.3f} and specificity {chosen['specificity']:.3f}"
         )
     _print_abstention(manifest)
+    if note := one_sided_note(manifest):
+        print(note)
     print(f"* new bags are predicted by {manifest['rule']}")
 
 

@@ -66,6 +66,7 @@ class Stack:
         self.buffers = {k: torch.stack([dict(m.named_buffers())[k] for m in models]) for k in names}
         kinds = [type(module) for module in self.model.modules()]
         self.together = not any(issubclass(kind, CONVOLUTIONS) for kind in kinds)
+        self.draws = any(issubclass(kind, nn.Dropout) for kind in kinds)
         self.mixes_rows = any(issubclass(kind, nn.modules.batchnorm._BatchNorm) for kind in kinds)
 
     def __len__(self) -> int:
@@ -88,7 +89,8 @@ class Stack:
             if self.together and len(flat) > 1:
                 dims = (0, 0, *(_axes(arg) for arg in args))
                 call = partial(self._call, task)
-                return vmap(call, in_dims=dims, randomness="error")(flat, buffers, *args)
+                randomness = "different" if self.draws else "error"
+                return vmap(call, in_dims=dims, randomness=randomness)(flat, buffers, *args)
             return _stacked([self._one(task, i, flat[i], buffers, args) for i in range(len(flat))])
 
     def gradients(

@@ -9,6 +9,7 @@ from pydantic import Field
 from foveate.data.files.hub import locate
 from foveate.errors import FoveateError
 from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
+from foveate.models.efficientnet import weights_file
 from foveate.records.published import Cell, PublishedTable
 from foveate.settings import AtLeastTwo, Count, Positive, Settings, one_of
 from foveate.studies.beyond.trust.sets import SETS, WAYS
@@ -19,11 +20,15 @@ __all__ = ["TrustSettings", "TrustStudy"]
 FILES = {
     "mnist": ("mnist", "ylecun/mnist"),
     "birds": ("mil_hja_birds", "none"),
+    "cifar10": ("cifar10", "uoft-cs/cifar10"),
+    "photographs": ("coco_one_person", "none"),
     "hockey": ("mil_newsgroups_hockey", "none"),
     "hatexplain": ("hatexplain", "Hate-speech-CNERG/hatexplain"),
     "sst": ("sst", "stanfordnlp/sst"),
     "fever": ("eraser_fever", "none"),
 }
+
+ENCODED = ("cifar10", "photographs")  # sets that need the encoder
 
 
 class TrustSettings(Settings):
@@ -54,7 +59,7 @@ class TrustStudy(Reproduction):
     long = True
     scales: ClassVar[Mapping[Scale, Settings]] = {
         "smoke": TrustSettings(sets=("error-mode-1", "raff-single"), ways=1, n=100, epochs=0.1),
-        "small": TrustSettings(n=400, ways=4),
+        "small": TrustSettings(n=300),
         "paper": TrustSettings(seeds=5, n=2000),
     }
 
@@ -75,5 +80,8 @@ class TrustStudy(Reproduction):
                 locate(folder, hub_id)
             except FoveateError as error:
                 absent[prefix] = str(error)
+        if weights_file() is None:
+            for prefix in ENCODED:
+                absent[prefix] = "the weights of the encoder must be in $FOVEATE_DATA/weights"
         kept = tuple(name for name in settings.sets if name.split("-")[0] not in absent)
         return settings.model_copy(update={"sets": kept}), absent

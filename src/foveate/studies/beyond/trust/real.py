@@ -11,13 +11,14 @@ from foveate.data.hatexplain import as_bag, read_posts
 from foveate.randomness import generator
 from foveate.types import Array
 
-__all__ = ["birds", "fever", "hatexplain", "hockey", "sentiment"]
+__all__ = ["birds", "fever", "halves", "hatexplain", "hockey", "sentiment"]
 
 Halves = tuple[Bag, Bag, Array | None, Array | None]
 """Training and test bags, and their other labels where there are any."""
 
 
-def _halves(n: int, name: str, seed: int) -> tuple[Array, Array]:
+def halves(n: int, name: str, seed: int) -> tuple[Array, Array]:
+    """Rows of the training and of the test half of n bags, drawn at random."""
     order = torch.randperm(n, generator=generator("trust study", name, seed)).numpy()
     return order[: n // 2], order[n // 2 :]
 
@@ -33,7 +34,7 @@ def birds(species: int, seed: int) -> Halves:
     column = names.index(f"species_{species}")
     rows = {bag: np.flatnonzero(segments["bag"] == bag) for bag in bags["bag"]}
     parts: list[Any] = []
-    for half in _halves(len(heard), "birds", seed):
+    for half in halves(len(heard), "birds", seed):
         own = [rows[bags["bag"][i]] for i in half]
         z = [torch.from_numpy(segments["segment_label"][r] == species) for r in own]
         y = torch.from_numpy(heard[half, column].astype(np.int64))
@@ -48,7 +49,7 @@ def hockey(seed: int) -> Halves:
     x = np.stack([table[f"x{k}"] for k in range(200)], 1).astype(np.float32)
     ids = list(dict.fromkeys(table["bag"].tolist()))
     parts = []
-    for half in _halves(len(ids), "hockey", seed):
+    for half in halves(len(ids), "hockey", seed):
         own = [np.flatnonzero(table["bag"] == ids[i]) for i in half]
         y = torch.tensor([int(table["label"][r[0]] > 0) for r in own])
         z = [torch.from_numpy(table["relevant"][r] > 0) for r in own]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from foveate.studies.beyond.trust.sets import SETS, WAYS, Sample, TrustSet, Way
 from foveate.training.loop import fit
 from foveate.trust.auditor import Audit, audit
 from foveate.trust.examine import Trust, examine
+from foveate.trust.external import External
 from foveate.trust.subject import Subject, as_subject
 from foveate.trust.verdict import GRADES, grade_of
 
@@ -54,7 +56,7 @@ def train_and_examine(
         labels=sample.test_labels,
         more_labels=sample.train_labels,
     )
-    ways = WAYS[: settings.ways]
+    ways = [way for way in WAYS[: settings.ways] if _possible(way, own, sample)]
     rows: list[dict[str, float]] = []
     whole: dict[str, list[float]] = {"ft": [], "score": [], "model_score": [], "accuracy": []}
     whole["swapped"] = []
@@ -73,6 +75,39 @@ def train_and_examine(
     return Record(np.zeros(1), {}, final, meta)
 
 
+def _possible(way: Way, own: TrustSet, sample: Sample) -> bool:
+    """Whether models of a way can be trained on a set: torchmil's have two classes and numbers."""
+    if not way.torchmil:
+        return True
+    numbers = sample.train.take(slice(0, 1)).dense().is_floating_point()
+    return len(own.classes) == 2 and numbers and find_spec("torchmil") is not None
+
+
+def _abmil(sample: Sample, plan: dict[str, Any], seed: int) -> nn.Module:
+    """ABMIL of torchmil behind a layer of 64, trained on its logit with Adam."""
+    from torchmil.models import ABMIL
+
+    x, y = sample.train.dense().flatten(2).float(), sample.train.y.float()
+    mask = torch.ones(x.shape[:2], dtype=torch.bool)
+    mask = mask if sample.train.mask is None else sample.train.mask
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        encoder = nn.Sequential(nn.Linear(x.shape[-1], 64), nn.ReLU())
+        model: nn.Module = ABMIL(in_shape=(x.shape[-1],), att_dim=32, feat_ext=encoder)
+    optimizer = torch.optim.Adam(
+        model.parameters(), lr=plan["lr"], weight_decay=plan.get("weight_decay", 0.0)
+    )
+    criterion = nn.BCEWithLogitsLoss()
+    chance = generator("trust study", "abmil", seed)
+    for _ in range(plan["epochs"]):
+        for rows in torch.randperm(len(x), generator=chance).split(plan["batch"]):
+            optimizer.zero_grad()
+            loss = criterion(model(x[rows], mask[rows]).reshape(-1), y[rows])
+            loss.backward()
+            optimizer.step()
+    return model
+
+
 def _trained(own: TrustSet, sample: Sample, way: Way, settings: "TrustSettings") -> Subject:
     """Models of one way, as something that can be examined."""
     rows = torch.arange(max(20, int(way.share * len(sample.train))))
@@ -88,6 +123,8 @@ def _trained(own: TrustSet, sample: Sample, way: Way, settings: "TrustSettings")
     plan = dict(own.plan)
     plan["epochs"] = max(1, round(plan["epochs"] * way.epochs * settings.epochs))
     seeds = range(settings.seeds)
+    if way.torchmil:
+        return External([_abmil(sample, plan, seed).eval() for seed in seeds], sample.train)
     record = fit(build, train, sample.test, way.paradigm, seeds=seeds, every=10_000, **plan)
     rule = PARADIGMS.get(way.paradigm)()
     if not way.redraw:

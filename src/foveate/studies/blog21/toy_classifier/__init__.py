@@ -8,10 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from foveate.dynamics import blog21
-from foveate.jobs.experiment import EXPERIMENTS, Experiment, Records, Scale, Work
+from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
 from foveate.records.findings import Finding
+from foveate.records.published import Cell
 from foveate.records.record import Record
 from foveate.settings import AtLeastTwo, Positive, Settings
+from foveate.studies.blog21.toy_classifier.published import PUBLISHED, toy_cells
+from foveate.studies.published import Reproduction
 from foveate.studies.verdicts import verdict_of
 
 __all__ = ["ToyClassifier", "ToySettings"]
@@ -29,9 +32,10 @@ class ToySettings(Settings):
 
 
 @EXPERIMENTS.register("toy-classifier")
-class ToyClassifier(Experiment):
+class ToyClassifier(Reproduction):
     """Closed form, numerical flow, three starts; free attention and softmax-gated attention."""
 
+    published = PUBLISHED
     about = "the blog's two-token classifier: three starts, free and softmax-gated attention"
     criteria: ClassVar[Mapping[str, str]] = {
         "blog21:B1": "From β₀ = β₁ = 0, p = ½ the difference β₁ − β₀ has moved by more than ½ "
@@ -51,6 +55,12 @@ class ToyClassifier(Experiment):
 
     def parts(self, settings: ToySettings) -> Mapping[str, Work]:
         return {"starts": partial(_starts, settings), "long-run": partial(_long_run, settings)}
+
+    def cells(self, settings: ToySettings, records: Records) -> list[Cell]:
+        return toy_cells(records)
+
+    def differs(self, settings: ToySettings, records: Records) -> list[str]:
+        return ["The equations are of free attention; the softmax-gated flow is ours."]
 
     def findings(self, settings: ToySettings, records: Records) -> list[Finding]:
         record, later = records["starts"], records["long-run"]

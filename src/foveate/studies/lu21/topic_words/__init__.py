@@ -13,12 +13,15 @@ from foveate.data.files.hub import locate
 from foveate.data.sst import HUB_ID
 from foveate.data.topic_words import topic_words
 from foveate.errors import FoveateError
-from foveate.jobs.experiment import EXPERIMENTS, Experiment, Scale, Work
+from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
+from foveate.records.published import Cell
 from foveate.records.record import Array, Record
 from foveate.settings import AtLeastTwo, Count, Positive, Settings
 from foveate.studies.lu21.topic_words.gradient_descent import Descent, descend
+from foveate.studies.lu21.topic_words.published import PUBLISHED, topic_word_cells
 from foveate.studies.lu21.topic_words.reviews import REVIEWS, TOP, Reading, Reviews, review_part
 from foveate.studies.lu21.topic_words.sentences import Sentences
+from foveate.studies.published import Reproduction
 from foveate.text.models.word_attention import Classifier, WordAttention, classifier
 from foveate.types import StepProgress
 
@@ -77,9 +80,10 @@ MADE = {
 
 
 @EXPERIMENTS.register("topic-words")
-class TopicWords(Experiment):
+class TopicWords(Reproduction):
     """The score–embedding-norm identity, what it brings about, and how far SST follows it."""
 
+    published = PUBLISHED
     about = "the identity between a topic word's score and embedding norm, on made-up text and SST"
     criteria: ClassVar[Mapping[str, str]] = {
         "lu21:C1": "With the query held, for each of FC, TC and TL and in every seed: the relative "
@@ -140,6 +144,17 @@ class TopicWords(Experiment):
             return made
         real = {n: partial(review_part, how, _reading(settings, how)) for n, how in REVIEWS.items()}
         return {**made, **real}
+
+    def cells(self, settings: TopicWordsSettings, records: Records) -> list[Cell]:
+        return topic_word_cells(settings, records)
+
+    def differs(self, settings: TopicWordsSettings, records: Records) -> list[str]:
+        if (settings.sst_lr_fc, settings.sst_lr_tc) == (0.1, 0.1) or "sst2-fc" not in records:
+            return []
+        return [
+            f"SST: learning rate {settings.sst_lr_fc:g} (FC) and {settings.sst_lr_tc:g} (TC) for "
+            f"{settings.sst_epochs:,} epochs at most, in place of .1 and as many times more epochs."
+        ]
 
 
 def _reading(settings: TopicWordsSettings, how: Reviews) -> Reading:

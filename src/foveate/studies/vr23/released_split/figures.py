@@ -12,7 +12,7 @@ from foveate.records.published import Cell
 from foveate.studies.vr23.released_split import ReleasedSplit, ReleasedSplitSettings
 from foveate.studies.vr23.released_split.cells import CLEAN, RELEASED, released_split_cells
 
-__all__ = ["figures"]
+__all__ = ["decomposition", "figures"]
 
 SERIES = {
     "test images (clean)": ("#0072B2", "circle"),
@@ -25,14 +25,21 @@ SERIES = {
 
 def figures(settings: ReleasedSplitSettings, records: Records) -> Mapping[str, Any]:
     """The chart ``decomposition``: clean, unseen, seen, released and published, by paradigm."""
-    cells = released_split_cells(settings, records)
+    return {"decomposition": decomposition(released_split_cells(settings, records))}
+
+
+def decomposition(cells: Sequence[Cell]) -> Any:
+    """Accuracy and SAIF on each kind of test image beside the published numbers.
+
+    Args:
+        cells: The table as measured, or read from a stored result.
+    """
     groups = list(dict.fromkeys(c.group for c in cells))
     rows = [
         alt.hconcat(*(_panel(group, measure, cells) for measure in ("accuracy", "SAIF")))
         for group in groups
     ]
-    chart = alt.vconcat(*rows).properties(description=_description(cells))
-    return {"decomposition": chart}
+    return alt.vconcat(*rows).properties(description=_description(cells))
 
 
 def _series(measure: str, cells: Sequence[Cell]) -> dict[str, Cell]:

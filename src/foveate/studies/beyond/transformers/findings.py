@@ -1,0 +1,218 @@
+"""What the trainings of transformers say of the claims."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from foveate.jobs.experiment import Records
+from foveate.metrics.intervals import mean_interval
+from foveate.records.findings import Finding, Verdict
+from foveate.records.record import Record
+from foveate.studies.snell21.copying.findings import first_above
+from foveate.types import Array
+
+if TYPE_CHECKING:
+    from foveate.studies.beyond.transformers import TransformerSettings
+
+__all__ = ["findings", "first_half"]
+
+HALF = 0.5
+
+
+def findings(settings: "TransformerSettings", records: Records) -> list[Finding]:
+    """One finding for each claim."""
+    return [
+        _tasks(settings, records),
+        _order(settings, records),
+        _agreement(settings, records),
+        _heads(settings, records),
+        _two_wrongs(settings, records),
+        _pairs(settings, records),
+    ]
+
+
+def first_half(record: Record, name: str) -> Array:
+    """The first step at which a quantity of each seed is at least one half, infinite if never."""
+    above = record.values[name] >= HALF
+    return np.where(above.any(0), record.t[above.argmax(0)].astype(float), np.inf)
+
+
+def _learnt(settings: "TransformerSettings", record: Record) -> Array:
+    return first_above(record, settings.learnt, settings.steps)
+
+
+def _tasks(settings: "TransformerSettings", records: Records) -> Finding:
+    one = settings.heads[0]
+    easy, hard = (_learnt(settings, records[f"{kind}-{one}"]) for kind in ("subset", "permutation"))
+    failed = np.isinf(hard)
+    share = mean_interval(failed.astype(float), within=(0, 1))
+    all_easy, slower = bool(np.isfinite(easy).all()), np.median(hard) >= 1.5 * np.median(easy)
+    verdict: Verdict = "does not hold"
+    if all_easy and failed.any():
+        verdict = "holds"
+    elif all_easy and slower:
+        verdict = "holds in part"
+    return Finding(
+        claim="transformers:C1",
+        verdict=verdict,
+        effect=share.mean,
+        low=share.low,
+        high=share.high,
+        measure=f"share of seeds that do not learn permutations within {settings.steps} steps",
+        summary=f"40-of-60: learnt after {_listed(easy)} steps; permutations: {_listed(hard)}.",
+        figure="order",
+        deviation=_deviation(settings),
+    )
+
+
+def _order(settings: "TransformerSettings", records: Records) -> Finding:
+    lead = []
+    for kind in ("subset", "permutation"):
+        record = records[f"{kind}-{settings.heads[0]}"]
+        done = np.isfinite(_learnt(settings, record))
+        beta, alpha = first_half(record, "knows"), first_half(record, "on")
+        both = done & (np.isfinite(beta) | np.isfinite(alpha))
+        capped = [np.where(np.isfinite(v), v, settings.steps + settings.every)[both]
+                  for v in (alpha, beta)]  # fmt: skip
+        lead.append(capped[0] - capped[1])
+    gap = np.concatenate(lead)
+    verdict: Verdict = "does not hold"
+    if len(gap) and (gap > 0).all():
+        verdict = "holds"
+    elif len(gap) and (gap > 0).mean() > HALF and not (gap < 0).any():
+        verdict = "holds in part"
+    mean = mean_interval(gap) if len(gap) else None
+    return Finding(
+        claim="transformers:C2",
+        verdict=verdict,
+        effect=float("nan") if mean is None else mean.mean,
+        low=None if mean is None else mean.low,
+        high=None if mean is None else mean.high,
+        measure="steps by which β reaches one half before α does",
+        summary=f"{int((gap > 0).sum())} of {len(gap)} seeds that learnt: β first; "
+        f"{int((gap < 0).sum())}: α first; {int((gap == 0).sum())}: at the same measurement "
+        f"(every {settings.every} steps).",
+        figure="order",
+        deviation=_deviation(settings),
+    )
+
+
+def _agreement(settings: "TransformerSettings", records: Records) -> Finding:
+    record = records[f"subset-{settings.heads[0]}"]
+    done = np.isfinite(_learnt(settings, record))
+    a, chance = record.values["agreement"][:, done], record.values["chance"][:, done]
+    end = a[-1]
+    verdict: Verdict = "does not hold"
+    if len(end) and (end >= 0.9).all() and (np.abs(a[0] - chance[0]) <= 0.1).all():
+        verdict = "holds"
+    elif len(end) and end.mean() >= HALF:
+        verdict = "holds in part"
+    mean = mean_interval(end, within=(0, 1)) if len(end) else None
+    starts = ", ".join(f"{value:.2f}" for value in a[0])
+    ends = ", ".join(f"{value:.2f}" for value in end)
+    level = f"{record.values['chance'][0].mean():.2f}"
+    return Finding(
+        claim="transformers:C3",
+        verdict=verdict,
+        effect=float("nan") if mean is None else mean.mean,
+        low=None if mean is None else mean.low,
+        high=None if mean is None else mean.high,
+        measure="fair A(α, β) at the end, 40-of-60 with one head",
+        summary=f"A(α, β) of {int(done.sum())} of {len(done)} seeds that learnt: {starts} at step "
+        f"0, {ends} at the end; chance {level}.",
+        figure="agreement",
+        deviation=_deviation(settings),
+    )
+
+
+def _heads(settings: "TransformerSettings", records: Records) -> Finding:
+    one, many = (_learnt(settings, records[f"permutation-{h}"]) for h in settings.heads)
+    counts = int(np.isfinite(one).sum()), int(np.isfinite(many).sum())
+    # Steps of seeds that never learn count as the next measurement after the end.
+    medians = [float(np.median(np.minimum(v, settings.steps + settings.every)))
+               for v in (one, many)]  # fmt: skip
+    more, faster = counts[1] > counts[0], medians[1] <= 0.8 * medians[0]
+    verdict: Verdict = "does not hold"
+    if counts[1] >= counts[0] and (more or faster):
+        verdict = "holds"
+    elif counts[1] >= counts[0] and medians[1] < medians[0]:
+        verdict = "holds in part"
+    share = mean_interval(np.isfinite(many).astype(float) - np.isfinite(one))
+    few, several = settings.heads
+    return Finding(
+        claim="transformers:C4",
+        verdict=verdict,
+        effect=share.mean,
+        low=share.low,
+        high=share.high,
+        measure=f"share of seeds that learn permutations with {several} heads, minus with {few}",
+        summary=f"Permutations with {few} head: learnt after {_listed(one)} steps; with {several}: "
+        f"{_listed(many)}.",
+        figure="order",
+        deviation=_deviation(settings),
+    )
+
+
+def _two_wrongs(settings: "TransformerSettings", records: Records) -> Finding:
+    found, trained = [], 0
+    for name, record in records.items():
+        if name == "pairs":
+            continue
+        end = {k: record.values[k][-1] for k in ("accuracy", "on", "knows")}
+        right = end["accuracy"] > settings.learnt
+        trained += int(right.sum())
+        wrong = right & (end["on"] < HALF) & (end["knows"] < HALF)
+        found += [
+            f"{name} seed {k} (accuracy {end['accuracy'][k]:.2f}, α {end['on'][k]:.2f}, β "
+            f"{end['knows'][k]:.2f})"
+            for k in np.flatnonzero(wrong)
+        ]
+    return Finding(
+        claim="transformers:C5",
+        verdict="holds" if found else "does not hold",
+        effect=float(len(found)),
+        low=None,
+        high=None,
+        measure="seeds that copy right with neither α nor β on the word",
+        summary=f"{len(found)} of {trained} seeds that copy right"
+        + (f": {'; '.join(found)}." if found else "."),
+        figure="ends",
+        deviation=_deviation(settings),
+    )
+
+
+def _pairs(settings: "TransformerSettings", records: Records) -> Finding:
+    record = records["pairs"]
+    a, chance = record.values["agreement"], record.values["chance"]
+    gain = a[-1] - chance[-1]
+    rises = bool((a[-1] > a[0]).all())
+    verdict: Verdict = "does not hold"
+    if rises and (gain >= 0.2).all():
+        verdict = "holds"
+    elif rises and (gain >= 0.1).all():
+        verdict = "holds in part"
+    mean = mean_interval(a[-1], within=(0, 1))
+    accuracy = record.values["accuracy"][-1].mean()
+    return Finding(
+        claim="transformers:C6",
+        verdict=verdict,
+        effect=mean.mean,
+        low=mean.low,
+        high=mean.high,
+        measure=f"fair A(α, β) on held-out pairs after {settings.pair_steps} steps",
+        summary=f"{settings.pairs}: A(α, β) from {a[0].mean():.2f} to {a[-1].mean():.2f}, chance "
+        f"{chance[0].mean():.2f}; {100 * accuracy:.0f} % of words right.",
+        figure="agreement",
+        deviation=_deviation(settings),
+    )
+
+
+def _listed(steps: Array) -> str:
+    return ", ".join(f"{int(s)}" if np.isfinite(s) else "never" for s in steps)
+
+
+def _deviation(settings: "TransformerSettings") -> str:
+    return (
+        f"a transformer of {settings.d} numbers a state, {settings.seeds} seeds; the spread of "
+        "initial weights was chosen on a pilot with other weights"
+    )

@@ -1,0 +1,1 @@
+"""Models of the transformers library: attention recorded and set through its own interface."""

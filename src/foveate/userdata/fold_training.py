@@ -1,0 +1,132 @@
+"""Training of one paradigm without one fold, with a search for its settings if asked for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from torch import Tensor
+
+from foveate.bags.bag import Bag
+from foveate.errors import FoveateError
+from foveate.records.record import Record
+from foveate.training.loop import fit
+from foveate.training.plan import Plan
+from foveate.trust.explanation import explain
+from foveate.types import StepProgress
+from foveate.userdata.fitted import build_model
+from foveate.userdata.prepare import Preparation
+from foveate.userdata.scores import mean_probability
+from foveate.userdata.search import search_settings
+from foveate.userdata.settings import FitSettings
+from foveate.userdata.training_rules import (
+    class_weights,
+    parse_class_weight,
+    training_rule,
+    usual_epochs,
+)
+
+__all__ = ["FoldTask", "train_fold"]
+
+SHORT_STEPS, FEWEST_EPOCHS = 100, 5  # of training where early stopping has too few bags
+
+
+@dataclass(frozen=True)
+class FoldTask:
+    """One paradigm to be trained without one fold.
+
+    Args:
+        paradigm: Its name.
+        train: Bags of the other folds, prepared.
+        held_out: Bags of the fold; predicted, never trained or selected on.
+        inner: For each member positions among the training bags for early stopping; None where
+            they would be too few.
+        seeds: One per member.
+        preparation: How bags were prepared.
+    """
+
+    paradigm: str
+    train: Bag
+    held_out: Bag
+    inner: Sequence[Tensor] | None
+    seeds: Sequence[int]
+    preparation: Preparation
+
+
+def train_fold(
+    task: FoldTask, settings: FitSettings, checkpoint: Path, progress: StepProgress
+) -> Record:
+    """Train all members, after a search for their settings if ``settings.search`` is above 0.
+
+    Args:
+        task: What to train.
+        settings: Settings of the fit.
+        checkpoint: File of the training's state.
+        progress: Called as ``progress(done, total)``.
+    """
+    found = None
+    if settings.search:
+        settings, found = _searched(task, settings, progress)
+    record = _trained(task, settings, checkpoint, progress)
+    meta = {**record.meta, "early_stopping": task.inner is not None}
+    return replace(record, meta=meta | ({} if found is None else {"searched": found}))
+
+
+def _searched(
+    task: FoldTask, settings: FitSettings, progress: StepProgress
+) -> tuple[FitSettings, dict[str, float]]:
+    inner = task.inner
+    if inner is None:
+        raise FoveateError(
+            "--search needs inner validation bags, and a class has too few bags for them: leave it "
+            "out, or choose fewer --folds"
+        )
+    one = replace(task, inner=inner[:1], seeds=task.seeds[:1], held_out=task.train.take(inner[0]))
+
+    def score(tried: FitSettings, number: int) -> float:
+        record = _trained(one, tried, None, lambda *_: None)
+        progress(number + 1, settings.search + 1)
+        found = explain(
+            record.trained, one.held_out, training_rule(task.paradigm), with_evidence=False
+        )
+        own = mean_probability(found.log_p)[np.arange(len(one.held_out)), one.held_out.y.numpy()]
+        return float(-np.log(np.maximum(own, 1e-12)).mean())
+
+    return search_settings(settings, score, task.seeds[0])
+
+
+def _trained(
+    task: FoldTask, settings: FitSettings, checkpoint: Path | None, progress: StepProgress
+) -> Record:
+    train, classes = task.train, task.preparation.classes
+    weights = class_weights(parse_class_weight(settings.class_weight), classes, train.y.numpy())
+    record = fit(
+        lambda: build_model(task.preparation, settings, task.paradigm),
+        train,
+        replace(task.held_out, z=None),
+        training_rule(task.paradigm, weights, settings.supervise_focus),
+        seeds=task.seeds,
+        plan=_plan(settings, len(train), task.inner is not None),
+        checkpoint=checkpoint,
+        report=progress,
+        validation_rows=task.inner,
+    )
+    if record.meta["epochs_run"] < record.meta["plan"]["epochs"]:  # stopped early
+        progress(record.meta["epochs_run"], record.meta["epochs_run"])
+    return record
+
+
+def _plan(settings: FitSettings, bags: int, early_stopping: bool) -> Plan:
+    steps = -(-bags // settings.batch)
+    epochs = usual_epochs(bags, settings.batch)
+    if not early_stopping and settings.patience:
+        epochs = max(FEWEST_EPOCHS, -(-SHORT_STEPS // steps))
+    return Plan(
+        epochs=settings.epochs or epochs,
+        batch=settings.batch,
+        lr=settings.lr,
+        weight_decay=settings.weight_decay,
+        validation=0.2 if early_stopping else 0.0,
+        patience=settings.patience if early_stopping else None,
+        save_seconds=settings.save_seconds,
+    )

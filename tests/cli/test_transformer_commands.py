@@ -1,0 +1,214 @@
+"""read, align and trust with saved transformers, as a user types them."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+import torch
+
+pytest.importorskip("transformers")
+
+from foveate.errors import FoveateError
+from foveate.io import read_bags
+from foveate.jobs.examine_files import ExamineRequest, examine_files
+from foveate.metrics.agreement import contextual, fair_agreement
+from foveate.metrics.alignment import alignment_scores, read_pharaoh
+from foveate.text.transformers.encoder import TextEncoder
+from foveate.text.transformers.translation import (
+    influence,
+    piece_pairs,
+    read_attention,
+    read_evidence,
+)
+from text.tiny_transformers import WORDS, classifier, tokenizer, translator
+
+from .typed import complain, contents, succeed
+
+
+def right_bert():
+    """A Bert of one layer made by hand: CLS looks at "good", and its value decides the class."""
+    model = classifier(
+        "Bert", num_hidden_layers=1, num_attention_heads=1, id2label={0: "no", 1: "yes"}
+    )
+    layer, size = model.bert.encoder.layer[0], 16
+    with torch.no_grad():
+        for part in model.parameters():
+            part.zero_()
+        for name, part in model.named_parameters():
+            if "LayerNorm.weight" in name:
+                part.fill_(1.0)
+        table = model.bert.embeddings.word_embeddings.weight
+        table.copy_(torch.eye(size))
+        attention = layer.attention.self
+        attention.query.bias[0] = 10.0
+        attention.key.weight[0, WORDS.index("good")] = 4.0
+        attention.value.weight[1, WORDS.index("good")] = 3.0
+        layer.attention.output.dense.weight.copy_(torch.eye(size))
+        layer.output.dense.weight.zero_()
+        model.bert.pooler.dense.weight.copy_(torch.eye(size))
+        model.classifier.weight[1, 1] = 12.0
+        model.classifier.bias[1] = -3.0
+    return model
+
+
+@pytest.fixture
+def reviews(here):
+    """Texts that say "good" somewhere, or not; a saved Bert that finds it."""
+    chance = np.random.default_rng(0)
+    others = ["film", "a", "the", "very", "dull", "it", "was", "plot", "seen"]
+    with (here / "reviews.csv").open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["text", "label"])
+        for i in range(80):
+            words = chance.choice(others, 7).tolist()
+            if i % 2:
+                words[int(chance.integers(7))] = "good"
+            rows.writerow([" ".join(words), "yes" if i % 2 else "no"])
+    right_bert().save_pretrained(here / "bert")
+    tokenizer().save_pretrained(here / "bert")
+    return here
+
+
+def test_read_with_a_saved_classifier(reviews):
+    said = succeed("read", "reviews.csv", "--model", "bert", "--out", "page.html")
+    assert "100 % of texts right" in said
+    numbers = json.loads((reviews / "page.numbers.json").read_text())
+    assert numbers["texts"] == 80
+    assert numbers["accuracy"] == 1.0
+    with (reviews / "page.tokens.csv").open() as file:
+        tokens = list(csv.DictReader(file))
+    assert len(tokens) == 80 * 7
+    good = [row for row in tokens if row["word"] == "good"]
+    other = [row for row in tokens if row["word"] != "good" and int(row["row"]) % 2]
+    assert min(float(row["alpha"]) for row in good) > 0.9
+    assert min(float(row["beta"]) for row in good) > max(float(row["beta"]) for row in other)
+    assert numbers["agreement"]["alpha, beta"]["A_fair"] > 0.5
+    assert not (reviews / "page.model.safetensors").exists()
+    assert "Texts as bert reads them" in (reviews / "page.html").read_text()
+
+
+def test_a_saved_classifier_gets_a_verdict_and_is_named_contextual_or_not(reviews):
+    found = examine_files(ExamineRequest("reviews.csv", model="bert", absent=("no",)))
+    assert found["paradigm"] == "BertForSequenceClassification"
+    assert "pieces merged to words" in found["notes"][0]
+    yes = found["by_class"][found["classes"].index("yes")]
+    assert yes["estimate"] > 0.9
+    assert yes["accuracy"] == 1.0
+    assert yes["verdict"]["grade"] == "trust with care"
+
+
+def test_a_deep_encoder_is_contextual(reviews):
+    import foveate
+
+    model = classifier("Bert")
+    bags = read_bags("reviews.csv", labelled=True)
+    trust = foveate.examine([model, model], bags, tokenizer=tokenizer(), probe=False)
+    assert all("Segments see each other" in own["context"] for own in trust.by_class)
+    assert all(own["verdict"]["grade"] != "trust" for own in trust.by_class)
+
+
+@pytest.fixture
+def pairs(here):
+    """Two files of sentences, gold links, and a saved Marian."""
+    (here / "s.txt").write_text("good film\nthe plot was dull\nbadly seen\n")
+    (here / "t.txt").write_text("film good\ndull was the plot\nseen badly\n")
+    (here / "gold.txt").write_text("0-1 1-0\n\n0-1 1-0\n")
+    translator("Marian").save_pretrained(here / "marian")
+    tokenizer().save_pretrained(here / "marian")
+    return here
+
+
+def test_align_by_the_attention_of_a_saved_model(pairs):
+    arguments = ("align", "s.txt", "t.txt", "--method", "attention", "--model", "marian")
+    said = succeed(*arguments, "--out", "links.txt", "--gold", "gold.txt", "--report", "page.html")
+    links = read_pharaoh(pairs / "links.txt")
+    source = [line.split() for line in (pairs / "s.txt").read_text().splitlines()]
+    target = [line.split() for line in (pairs / "t.txt").read_text().splitlines()]
+    alpha = read_attention(translator("Marian"), piece_pairs(tokenizer(), source, target))
+    expected = [{(int(row.argmax()), t) for t, row in enumerate(alpha[i])} for i in range(3)]
+    assert links == expected
+    gold = read_pharaoh(pairs / "gold.txt")
+    score = alignment_scores([links[0], links[2]], [gold[0], gold[2]], [gold[0], gold[2]])
+    assert f"AER       {score.aer:.3f}" in said
+    assert "scored on the 2 of 3 pairs" in said
+    succeed(*arguments, "--out", "other.txt", "--layer", "0", "--head", "1")
+    one = read_attention(translator("Marian"), piece_pairs(tokenizer(), source, target), 0, 1)
+    assert read_pharaoh(pairs / "other.txt")[1] == {
+        (int(row.argmax()), t) for t, row in enumerate(one[1])
+    }
+
+
+def test_bad_arguments_are_one_sentence_and_write_nothing(pairs, reviews):
+    def refuse(*arguments):
+        before = contents(pairs)
+        said = complain(*arguments)
+        assert contents(pairs) == before
+        return said
+
+    align = ("align", "s.txt", "t.txt", "--out", "links.txt")
+    assert "--model is for --method attention" in refuse(*align, "--model", "marian")
+    attention = (*align, "--method", "attention")
+    assert "needs both directions" in refuse(
+        *attention, "--model", "marian", "--symmetrise", "grow"
+    )
+    assert "are for --model" in refuse(*attention, "--layer", "0")
+    assert "layer must be from 0 to 0" in refuse(*attention, "--model", "marian", "--layer", "3")
+    assert "no encoder–decoder" in refuse(*attention, "--model", "bert")
+    assert "must be a folder" in refuse(*attention, "--model", "nothing")
+    read = ("read", "reviews.csv", "--out", "page.html")
+    assert "--steps is for training" in refuse(*read, "--model", "bert", "--steps", "5")
+    assert "no column of source sentences" in refuse(*read, "--model", "marian")
+    assert "are for an encoder–decoder" in refuse(*read, "--model", "bert", "--checkpoints", "x")
+    request = ExamineRequest("reviews.csv", model="bert", weights="w.safetensors")
+    with pytest.raises(FoveateError, match="holds its weights"):
+        examine_files(request)
+
+
+def test_classes_are_matched_by_name(here):
+    (here / "texts.csv").write_text("text,label\ngood film,pos\ndull plot,neg\n")
+    model = classifier("Bert", id2label={0: "POS", 1: "NEG"})
+    model.save_pretrained(here / "bert")
+    tokenizer().save_pretrained(here / "bert")
+    succeed("read", "texts.csv", "--model", "bert", "--out", "page.html")
+    p = TextEncoder(model, tokenizer()).read([["good", "film"], ["dull", "plot"]]).p
+    right = np.mean([p[0].argmax() == 0, p[1].argmax() == 1])
+    assert json.loads((here / "page.numbers.json").read_text())["accuracy"] == right
+    (here / "texts.csv").write_text("text,label\ngood film,pos\ndull plot,bad\n")
+    assert "no class 'bad'" in complain("read", "texts.csv", "--model", "bert")
+
+
+def test_read_pairs_with_checkpoints_of_a_translator(here):
+    lines = ["source,target", "good film,film good", "the plot was dull,dull was the plot"]
+    (here / "pairs.csv").write_text("\n".join(lines))
+    models = [translator("Bart", 2, seed=seed) for seed in range(3)]
+    for k, model in enumerate(models):
+        model.save_pretrained(here / f"step{k}")
+        tokenizer().save_pretrained(here / f"step{k}")
+    earlier = ["--checkpoints", "step0", "--checkpoints", "step1"]
+    said = succeed("read", "pairs.csv", "--model", "step2", *earlier, "--out", "page.html")
+    source = [["good", "film"], ["the", "plot", "was", "dull"]]
+    target = [["film", "good"], ["dull", "was", "the", "plot"]]
+    pairs = piece_pairs(tokenizer(), source, target)
+    alpha, beta = read_attention(models[2], pairs), read_evidence(models[2], pairs)
+    delta = influence(models[2], pairs)
+    with (here / "page.tokens.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 4 + 16
+    for name, values in (("alpha", alpha.values), ("beta", np.exp(beta.values)),
+                         ("delta", delta.values)):  # fmt: skip
+        np.testing.assert_allclose([float(row[name]) for row in rows], values, rtol=1e-5)
+    assert (rows[5]["target_word"], rows[5]["source_word"]) == ("dull", "plot")
+    numbers = json.loads((here / "page.numbers.json").read_text())
+    fair = fair_agreement(alpha.values, beta.values, alpha.start).mean()
+    assert numbers["agreement"]["alpha, beta"]["A_fair"] == pytest.approx(fair)
+    curve = [
+        fair_agreement(alpha.values, read_attention(m, pairs).values, alpha.start).mean()
+        for m in models
+    ]
+    series = numbers["checkpoints"]
+    assert series["alpha, last alpha"] == pytest.approx(curve)
+    level = contextual(fair, np.array(curve), np.array(series["accuracy"]))
+    assert (series["xi"], series["xi_checkpoint"]) == (level.performance, level.checkpoint)
+    assert "ξ(α, β)" in said
+    assert "Where step2 looks in pairs.csv" in (here / "page.html").read_text()

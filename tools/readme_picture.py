@@ -1,0 +1,85 @@
+"""Draw the picture of the README: one mosaic, two models, equal accuracy, different attention.
+
+Usage: ``python tools/readme_picture.py`` in the root of the repository. The race comes with the
+package, so the picture changes only with it.
+"""
+
+import re
+from collections.abc import Mapping
+from html import escape
+from pathlib import Path
+
+from foveate.charts.palette import INK, label
+from foveate.lab.bundled import BUNDLED
+from foveate.metrics.metric import summarise
+from foveate.records.record import Record, write_atomically
+from foveate.records.runs import open_run
+from foveate.report.drawing.gallery import Row, View, gallery
+
+WRONG, RIGHT = "hard", "witness"
+PANEL, MARGIN, GAP, HEAD, FOOT = 300.0, 20.0, 60.0, 64.0, 52.0
+
+
+def picture(records: Mapping[str, Record], row: Row) -> str:
+    """The two panels as SVG.
+
+    Args:
+        records: The records of the race.
+        row: A stored bag that both paradigms classify correctly.
+    """
+    views = {view.paradigm: view for view in row.views}
+    size = [float(v) for v in re.findall(r'viewBox="[\d.-]+ [\d.-]+ ([\d.]+) ([\d.]+)"',
+                                         str(row.picture))[0]]  # fmt: skip
+    tall = PANEL * size[1] / size[0]
+    width, height = 2 * (MARGIN + PANEL) + GAP, HEAD + tall + FOOT + MARGIN
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
+        f'width="{width:g}" height="{height:g}" font-family="sans-serif" fill="{INK}" role="img" '
+        'aria-label="One mosaic of digits and the attention of two equally accurate models">'
+        '<rect width="100%" height="100%" rx="8" fill="#fff"/>'
+        f"<defs>{row.picture}</defs>"  # the segments, which both panels refer to
+    ]
+    for k, name in enumerate((WRONG, RIGHT)):
+        left = MARGIN + k * (PANEL + GAP)
+        parts += _panel(records[name], views[name], left, tall)
+    parts.append(
+        _text(MARGIN, height - 12, "dashed: the digit that decides; violet: attention", 12)
+    )
+    return "".join(parts) + "</svg>\n"
+
+
+def _panel(record: Record, view: View, left: float, tall: float) -> list[str]:
+    numbers = summarise(record)
+    title = f"{label(view.paradigm)}: {numbers['accuracy'].mean:.0f} % accurate"
+    looks = f"looks at the digit that decides in {numbers['ft'].mean:.0f} % of mosaics"
+    place = f'<svg x="{left:g}" y="{HEAD:g}" width="{PANEL:g}" height="{tall:g}" '
+    colour = "#00684a" if view.focused else "#a03c00"
+    return [
+        _text(left, 28, title, 17, bold=True),
+        _text(left, 49, looks, 13),
+        str(view.picture).replace("<svg ", place, 1),
+        _text(left, HEAD + tall + 24, view.verdict, 15, bold=True, fill=colour),
+    ]
+
+
+def _text(x: float, y: float, words: str, size: int, bold: bool = False, fill: str = INK) -> str:
+    weight = ' font-weight="bold"' if bold else ""
+    return (
+        f'<text x="{x:g}" y="{y:g}" font-size="{size}" fill="{fill}"{weight}>{escape(words)}</text>'
+    )
+
+
+def main() -> None:
+    """Write docs/images/two-panels.svg."""
+    run = open_run(BUNDLED / "runs" / "race-digits")
+    records = run.records()
+    for row in gallery(run, records):
+        views = {view.paradigm: view for view in row.views}
+        if views[WRONG].correct and not views[WRONG].focused and views[RIGHT].focused:
+            write_atomically(Path("docs/images/two-panels.svg"), picture(records, row).encode())
+            return
+    raise SystemExit("no stored bag is right for the wrong reason under one paradigm only")
+
+
+if __name__ == "__main__":
+    main()
