@@ -37,6 +37,10 @@ MEASURED = {
 }
 REAL_FIRST = ("HateXplain", "CIFAR", "MNIST", "Digits")
 REAL_PARADIGMS = ("lvml", "soft", "max", "presence", "hybrid", "witness", "abmil")
+REAL_MAPS = {
+    **{f"{MIXTURE}, {kind}": kind for kind in MAP_KINDS},
+    "soft, attention": "attention of soft alone",
+}
 TRAINED = {"seeds that learn %": ".0f", "steps, median": ".0f"}
 
 
@@ -184,20 +188,20 @@ def real_bags_table(result: Result) -> str:
 
 
 def real_maps_table(result: Result) -> str:
-    """One row per set with known relevance: what the maps of the default fit point at."""
+    """One row per set with known relevance: what maps of the default and of soft attention find."""
     cells = _by_key(result)
     lines = []
     for group in dict.fromkeys(key[0] for key in cells):
         values = [
-            cells.get((group, "", f"{MIXTURE}, {kind}", measure))
+            cells.get((group, "", name, measure))
             for measure in ("pointing %", "segment AUROC")
-            for kind in MAP_KINDS
+            for name in REAL_MAPS
         ]
-        if all(value is not None for value in values):
-            forms = [".0f"] * len(MAP_KINDS) + [".3f"] * len(MAP_KINDS)
-            numbers = zip(values, forms, strict=True)
-            lines.append([group, *(format(v["mean"], form) for v, form in numbers if v)])
-    head = [f"{measure}, {kind}" for measure in ("FT %", "segment AUROC") for kind in MAP_KINDS]
+        forms = [".0f"] * len(REAL_MAPS) + [".3f"] * len(REAL_MAPS)
+        numbers = [(v["mean"], form) for v, form in zip(values, forms, strict=True) if v]
+        if len(numbers) == len(forms):
+            lines.append([group, *(format(*number) for number in numbers)])
+    head = [f"{m}, {words}" for m in ("FT %", "segment AUROC") for words in REAL_MAPS.values()]
     return _markdown(["", *head], lines)
 
 
