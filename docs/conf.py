@@ -8,8 +8,9 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-import foveate
 from sphinx.application import Sphinx
+
+import foveate
 
 HERE = Path(__file__).parent
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -45,7 +46,7 @@ napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 napoleon_use_rtype = False
 
-WIDE = ["gallery", "gallery-claims", "numbers", "results", "which-paradigm"]
+WIDE = ["gallery", "gallery-claims", "numbers", "proofs", "results", "which-paradigm"]
 WIDE += [f"tutorials/{path.stem}" for path in (HERE / "tutorials").glob("*.md")]
 
 html_theme = "pydata_sphinx_theme"
@@ -53,7 +54,7 @@ html_title = "foveate"
 html_show_sourcelink = False
 html_theme_options = {
     "navbar_end": ["theme-switcher"],
-    "secondary_sidebar_items": {"**": ["page-toc"]} | dict.fromkeys(WIDE, []),
+    "secondary_sidebar_items": {"**": ["page-toc"]} | {page: [] for page in WIDE},
     "show_prev_next": True,
     "footer_start": ["copyright"],
     "footer_end": [],
@@ -70,7 +71,8 @@ def copy_mathjax(target: Path) -> bool:
             return False
         cached.parent.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory() as folder:
-            done = subprocess.run([npm, "pack", MATHJAX], cwd=folder, capture_output=True)
+            command = [npm, "pack", MATHJAX]
+            done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
             archives = list(Path(folder).glob("*.tgz"))
             if done.returncode or not archives:
                 return False

@@ -23,6 +23,7 @@ ELSEWHERE = {
     "guide/dataset": "test_one_file.py",
     "guide/experiment": "test_one_file.py",
     "guide/five-commands": "test_guide.py",
+    "guide/models": "docs/test_models_guide.py",
     "guide/metric": "test_one_file.py",
     "guide/own-data": "io/test_own_guide.py",
     "guide/paradigm": "test_one_file.py",

@@ -292,9 +292,9 @@ def test_mistakes_are_sentences(here):
     [
         (
             ["all", "--set", "m=5", "--label", "a"],
-            "--set changes one table under a name of its own",
+            "--set changes one table and needs a name for the result",
         ),
-        (["table2", "--set", "m=5"], "--set changes one table under a name of its own"),
+        (["table2", "--set", "m=5"], "--set changes one table and needs a name for the result"),
         (["table2", "--label", "../a"], "a label is letters, digits and dashes, got '../a'"),
         (["table2", "--stored", "--results", "."], "no results of table2 are stored"),
         (["table2", "--scale", "smoke", "--set", "k=5", "--label", "a"], "unknown setting 'k'"),

@@ -11,7 +11,7 @@ from foveate.models.focus import FCAM, FixedFocus
 from foveate.models.nets import linear, mlp
 from foveate.training.loop import Training, fit
 from foveate.training.plan import Plan
-from foveate.training.stack import MemberBags, batches
+from foveate.training.stack import MemberBags, sources
 from small_training import TRAINABLE, bags, small_model, trained
 
 
@@ -43,15 +43,15 @@ def test_reused_buffers_do_not_change_training(name, monkeypatch):
     for bag in (train, dense):
         usual, same = (
             fit(build, bag, test, name, seeds=[0, 1], epochs=3, batch=8)
-            for large in (batches.LARGE, 1)
-            if monkeypatch.setattr(batches, "LARGE", large) is None
+            for large in (sources.LARGE, 1)
+            if monkeypatch.setattr(sources, "LARGE", large) is None
         )
         assert torch.equal(usual.trained.flat, same.trained.flat)
         np.testing.assert_array_equal(usual.final["alpha"], same.final["alpha"])
 
 
 def test_buffers_are_reused_on_request_only(monkeypatch):
-    monkeypatch.setattr(batches, "LARGE", 1)
+    monkeypatch.setattr(sources, "LARGE", 1)
     x = torch.arange(128.0).view(4, 2, 16)
     pile = MemberBags(Bag(x, torch.zeros(4, dtype=torch.long)), 1)
     first, second = torch.tensor([[0, 2]]), torch.tensor([[3, 1]])

@@ -248,6 +248,23 @@ def test_cross_fitted_models_read_every_bag_once():
         CrossFitted([(whole, rows[0]), (whole, rows[0])])
 
 
+def test_a_set_of_usual_size_gets_a_verdict_out_of_fold():
+    """As many bags as MUSK1 has: a fifth of them is too few, all of them by folds are enough."""
+    bag = made(n=92)
+    bag = Bag(bag.x, bag.y)
+    held_out = bag.take(slice(0, 18))
+    assert judge_few(held_out).verdict.grade == "cannot tell"
+    parts = np.array_split(np.arange(92), 5)
+    folds = CrossFitted([(as_subject([good()] * 2, "soft"), rows) for rows in parts])
+    trust = examine(folds, "soft", bag, CLASSES, probe=False)
+    assert trust.bags == 92
+    assert trust.verdict.grade in ("trust", "trust with care")
+
+
+def judge_few(bag):
+    return examine([good(), good()], "soft", bag, CLASSES, probe=False)
+
+
 def test_of_equally_accurate_models_the_better_looking_one_is_named():
     one = replace(judged(good(), "plain"), paradigm="hard")
     other = replace(one, paradigm="soft", score=0.4, verdict=Verdict("do not trust", ""))

@@ -11,15 +11,13 @@ from torch import Tensor
 
 from foveate.attention.paradigms import Paradigm, Progress
 from foveate.bags.bag import Bag
-from foveate.bags.segments import group_by_length
-from foveate.models.focus import AttentionModel
 from foveate.randomness import generator
 from foveate.records.record import Record
+from foveate.training.closed import flush_denormals
 from foveate.training.early_stopping import EarlyStopping
 from foveate.training.epoch_inputs import (
     EpochInputs,
     Group,
-    gather_bags,
     grouped,
     member_progress,
     per_member,
@@ -30,7 +28,8 @@ from foveate.training.evaluation import Reading, measure, read_stack
 from foveate.training.memory import limit_memory
 from foveate.training.optimisers import Settings, StackedOptimizer
 from foveate.training.plan import Plan
-from foveate.training.stack import Batch, Build, MemberBags, Stack
+from foveate.training.stack import Build, MemberBags, Stack
+from foveate.training.step_gradients import StepGradients
 
 __all__ = ["Probe", "Training"]
 
@@ -66,6 +65,7 @@ class Training:
         )
         at_once = plan.batch if self.part is None else max(1, self.part // self.train.m)
         self._prepare = EpochInputs(self.stack, self.train, self.rows, self.seeds, at_once)
+        self.gradients = StepGradients(self.stack, self.train, self.rows, self.part)
         lr = torch.tensor(per_member(plan.lr, size), dtype=dtype)
         settings = Settings(plan.momentum, plan.weight_decay)
         self.optimizer = StackedOptimizer(plan.optimizer, lr, self.stack.flat.shape[1], settings)
@@ -95,11 +95,10 @@ class Training:
         order = self._prepare.order(self.epoch)
         groups = self._groups(self._phases(self.epoch), self.active)
         aux = [self._prepare.aux(*group, self.epoch) for group in groups]
-        total = torch.zeros(len(self.seeds), dtype=self.stack.dtype)
-        self.stack.model.train()
-        for step, positions in enumerate(order.split(self.plan.batch, 1)):
-            with self._dropout_numbers(step):
-                total += self._step(positions, groups, aux) * positions.shape[1]
+        if not self.stack.model.training:
+            self.stack.model.train()
+        with flush_denormals():
+            total = self._steps(order, groups, aux)
         self.losses.append(torch.where(self.active, total / order.shape[1], self._last_loss()))
         for phase, members in groups:
             self.calls[members] += phase.calls(self.train.m) * order.shape[1]
@@ -108,6 +107,21 @@ class Training:
         self._stop()
         if self.epoch % self.plan.measure_every == 0 or self.done:
             self._measure()
+
+    def _steps(self, order: Tensor, groups: list[Group], aux: list[Tensor | None]) -> Tensor:
+        """The steps of an epoch; returns the losses of members, summed over bags, shape (S,)."""
+        total = torch.zeros(len(self.seeds), dtype=self.stack.dtype)
+        phase = groups[0].phase
+        together = len(groups[0].members) == len(self.seeds)
+        if together and aux[0] is None and self.gradients.in_windows(phase):
+            windows = self.train.windows(self.rows.gather(1, order), self.plan.batch)
+            for grad in self.gradients.closed.steps(phase, windows, total):
+                self.optimizer.step(self.stack.flat, grad)
+            return total
+        for step, positions in enumerate(order.split(self.plan.batch, 1)):
+            with self._dropout_numbers(step):
+                total.add_(self._step(positions, groups, aux), alpha=positions.shape[1])
+        return total
 
     @contextmanager
     def _dropout_numbers(self, step: int) -> Iterator[None]:
@@ -123,53 +137,18 @@ class Training:
     def _step(self, positions: Tensor, groups: list[Group], aux: list[Tensor | None]) -> Tensor:
         """One gradient step of all active members; returns their mean losses, shape (S,)."""
         if len(groups[0].members) == len(self.seeds):  # the common case, without copies
-            losses, grad = self._gradients(groups[0].phase, positions, aux[0])
+            losses, grad = self.gradients(groups[0].phase, positions, aux[0])
             self.optimizer.step(self.stack.flat, grad)
             return losses
         losses = torch.zeros(len(self.seeds), dtype=self.stack.dtype)
         grad = torch.zeros_like(self.stack.flat)
         for (phase, members), asked in zip(groups, aux, strict=True):
-            losses[members], grad[members] = self._gradients(
+            losses[members], grad[members] = self.gradients(
                 phase, positions[members], asked, members
             )
         active = None if bool(self.active.all()) else self.active.nonzero()[:, 0]
         self.optimizer.step(self.stack.flat, grad, active)
         return losses
-
-    def _gradients(
-        self, phase: Paradigm, positions: Tensor, aux: Tensor | None, members: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        """Mean loss and gradient of some members on the bags at positions in the epoch (S', B).
-
-        A large step, which members compute one by one, is the weighted mean of its parts.
-        """
-        if self.part is None:
-            return self._at_once(phase, positions, aux, members)
-        who = torch.arange(len(self.seeds)) if members is None else members
-        lengths = self.train.lengths(self.rows[who].gather(1, positions), who)[0]
-        losses = torch.zeros(1, dtype=self.stack.dtype)
-        grad = torch.zeros(1, self.stack.flat.shape[1], dtype=self.stack.dtype)
-        for some in group_by_length(lengths, self.part):
-            part = self._at_once(phase, positions[:, some], aux, members)
-            losses.add_(part[0], alpha=len(some) / len(lengths))
-            grad.add_(part[1], alpha=len(some) / len(lengths))
-        return losses, grad
-
-    def _at_once(
-        self, phase: Paradigm, positions: Tensor, aux: Tensor | None, members: Tensor | None
-    ) -> tuple[Tensor, Tensor]:
-        batch = self.train.batch(
-            (self.rows if members is None else self.rows[members]).gather(1, positions),
-            members,
-            None if aux is None else gather_bags(aux, positions),
-            whole=not self.stack.mixes_rows,
-            with_z=self.stack.model.needs_z or phase.needs_z,
-            trim=not phase.whole_bag,
-            reuse=True,
-        )
-        if phase.recalls and batch.aux is not None and batch.mask is not None:
-            batch = batch._replace(aux=batch.aux[..., : batch.mask.shape[-1]])
-        return self.stack.gradients(_mean_loss, batch, phase, members=members)
 
     def _progress(self, epoch: int) -> list[tuple[Paradigm, Progress]]:
         """The paradigm and the progress of each member at the start of an epoch."""
@@ -305,13 +284,6 @@ class Training:
         self.losses, self.times = list(tensors["losses"]), tensors["times"].tolist()
         self.epoch, self.cpu_seconds = meta["epoch"], meta["cpu_seconds"]
         self._read, self._tops = None, tensors.get("tops")
-
-
-def _mean_loss(model: AttentionModel, batch: Batch, phase: Paradigm) -> Tensor:
-    focus = model.attend(batch.x, batch.mask, batch.z)
-    loss = phase.loss(focus.alpha, focus.h, model.g, batch.y, batch.aux)
-    loss = loss + phase.relevance_loss(focus.alpha, batch.z) if phase.needs_z else loss
-    return (loss if batch.weight is None else loss * batch.weight).mean()
 
 
 def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

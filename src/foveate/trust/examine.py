@@ -14,6 +14,7 @@ from foveate.metrics.intervals import Interval
 from foveate.metrics.ranks import from_the_top
 from foveate.models.focus import AttentionModel
 from foveate.randomness import generator
+from foveate.records import json_values
 from foveate.training.stack import Stack
 from foveate.trust.answers import Answer, answers_of, examples_of
 from foveate.trust.auditor import Audit, audit
@@ -31,7 +32,6 @@ from foveate.trust.summaries import (
     column,
     curves_of,
     mean_of,
-    plain,
     quantities,
     unattended_probe,
 )
@@ -109,7 +109,7 @@ class Trust:
 
     def to_json(self) -> dict[str, Any]:
         """As JSON holds it: numbers that do not exist are null."""
-        values: dict[str, Any] = plain(asdict(self))
+        values: dict[str, Any] = json_values.to_json(asdict(self))
         return values
 
 

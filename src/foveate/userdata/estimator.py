@@ -56,7 +56,7 @@ YES = 1  # of a label's own classifier
 
 
 class FocusClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier of bags that says which segments it looked at, and what they speak for.
+    """A scikit-learn classifier of bags, with the attention and evidence of every segment.
 
     Bags are a list of arrays (m_i, d), an array of them, or a :class:`~foveate.bags.bag.Bag`.
     Labels of shape (n, L), 0 or 1, make it multi-label: one classifier per label, on shared folds;

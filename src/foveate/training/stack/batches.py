@@ -1,6 +1,6 @@
-"""The bags of all members of a stack, their batches, and the sources of segments."""
+"""The bags of all members of a stack and their batches."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from math import prod
 from typing import NamedTuple
@@ -9,175 +9,20 @@ import torch
 from torch import Tensor
 
 from foveate.bags.bag import Bag
-from foveate.bags.segments import Mosaics, Segments, as_input, rows_at, shared_bank, stored
+from foveate.bags.segments import Segments, shared_bank, stored
 from foveate.errors import FoveateError
+from foveate.training.stack.sources import (
+    Banks,
+    BatchRequest,
+    Buffer,
+    Dense,
+    gather_rows,
+    source,
+)
 
-__all__ = [
-    "Banks",
-    "Batch",
-    "BatchRequest",
-    "Buffer",
-    "Dense",
-    "MemberBags",
-    "gather_rows",
-    "source",
-]
+__all__ = ["Batch", "MemberBags"]
 
-SMALL_BANK = 2**26  # numbers: 256 MB in single precision
-NARROW = 16  # numbers of a segment: below, no kernel runs well along it
-LARGE = 2**22  # numbers of a batch: above, getting memory takes longer than filling it
-
-
-class Buffer:
-    """Memory for the segments of one large batch after another.
-
-    Blocks larger than the allocator caches are requested from the system again for every batch,
-    page by page, which takes longer than filling them.
-    """
-
-    def __init__(self) -> None:
-        self._memory = torch.empty(0)
-
-    def of(self, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
-        """Uninitialised numbers; overwrites the previous batch."""
-        need = prod(shape)
-        if self._memory.dtype != dtype or self._memory.numel() < need:
-            self._memory = torch.empty(need, dtype=dtype)
-        return self._memory[:need].view(shape)
-
-
-class BatchRequest(NamedTuple):
-    """Which bags a batch contains, and in which form.
-
-    Args:
-        sets: The set of bags of each member, shape (S',).
-        at: Their bags, counted through all sets, shape (S', B).
-        used: How many segments of each bag, from the first on.
-        whole: Whether a bank smaller than these bags is passed as a whole with an index.
-        chunk: How many segments are read from the bank at a time; None for all.
-        buffer: Memory to reuse for the segments of a large batch; None to allocate.
-    """
-
-    sets: Tensor
-    at: Tensor
-    used: int
-    whole: bool
-    chunk: int | None
-    buffer: Buffer | None
-
-
-class Dense:
-    """Dense segments of one or several sets of bags, shape (sets, n, m, *)."""
-
-    def __init__(self, sets: list[Tensor], dtype: torch.dtype) -> None:
-        self.x = _typed(_stack(sets), dtype)
-        self.storage = self.x.untyped_storage().data_ptr()
-
-    def segments(self, request: BatchRequest) -> Segments:
-        """The segments of the requested bags, shape (S', B, used, *)."""
-        some = request.used < self.x.shape[2]
-        # The segments of one bag, and usually those of bags read in order, need no copy.
-        if request.at.numel() == 1 or (
-            len(request.at) == 1 and request.buffer is None and not some
-        ):
-            return _fast_layout(rows_at(self.x.flatten(0, 1), request.at)[:, :, : request.used])
-        if some:
-            return _fast_layout(gather_rows(self.x[:, :, : request.used], request.at))
-        return _fast_layout(gather_rows(self.x, request.at, request.buffer))
-
-    def as_banks(self) -> "Banks":
-        """The same bags, each segment a row of a bank."""
-        n, m = self.x.shape[1:3]
-        index = torch.arange(n * m).view(n, m)
-        return Banks([Mosaics(x.flatten(0, 1), index) for x in self.x], self.x.dtype)
-
-
-class Banks:
-    """A bank for all sets, or one each, and the index of every bag."""
-
-    def __init__(self, sets: list[Mosaics], dtype: torch.dtype) -> None:
-        self.index = torch.stack([x.index for x in sets])
-        self.separate = not all(x.bank is sets[0].bank for x in sets)
-        self.length = max(len(x.bank) for x in sets)
-        banks = [_lengthened(x.bank, self.length) for x in (sets if self.separate else sets[:1])]
-        self.bank = _typed(_stack(banks), dtype)
-        self.storage = self.bank.untyped_storage().data_ptr()
-
-    def segments(self, request: BatchRequest) -> Segments:
-        """The segments of the requested bags, dense or as an index into a bank."""
-        sets, index = request.sets, gather_rows(self.index, request.at)[..., : request.used]
-        if request.chunk is not None or (request.whole and self.length < index[0].numel()):
-            everyone = not self.separate or len(sets) == len(self.bank)
-            bank = self.bank if everyone else self.bank[sets]
-            return Mosaics(bank.expand(len(sets), *bank.shape[1:]), index, request.chunk)
-        banks = sets if self.separate else torch.zeros_like(sets)
-        if request.whole and not self.bank.is_floating_point() and self.bank.dtype != torch.uint8:
-            return _once_each(self.bank, banks, index)
-        rows = index + self.length * banks[:, None, None]
-        if request.at.numel() == 1:
-            return _fast_layout(rows_at(self.bank.flatten(0, 1), rows))
-        return _fast_layout(gather_rows(self.bank, rows, request.buffer))
-
-
-def source(sets: list[Segments], dtype: torch.dtype) -> Dense | Banks:
-    """The source of all sets of bags, which must have the same form.
-
-    Args:
-        sets: The segments of each set.
-        dtype: Number type of floating-point segments.
-    """
-    banks = [shared for x in sets if (shared := shared_bank(x)) is not None]
-    if not banks:
-        return Dense([stored(x) for x in sets], dtype)
-    if len(banks) != len(sets):
-        raise FoveateError("the bags of all members must be dense, or all refer to a bank")
-    return Banks(banks, dtype)
-
-
-def gather_rows(sets: Tensor, at: Tensor, buffer: Buffer | None = None) -> Tensor:
-    """Rows of the concatenated sets (sets, n, *) at an index (S, …), shape (S, …, *)."""
-    rows, index = sets.flatten(0, 1), at.flatten()
-    shape = (len(index), *rows.shape[1:])
-    if buffer is None or prod(shape) < LARGE:
-        return rows.index_select(0, index).unflatten(0, at.shape)
-    filled = torch.index_select(rows, 0, index, out=buffer.of(shape, rows.dtype))
-    return filled.unflatten(0, at.shape)
-
-
-def _stack(parts: list[Tensor]) -> Tensor:
-    """``torch.stack``, without a copy of a single part."""
-    return parts[0][None] if len(parts) == 1 else torch.stack(parts)
-
-
-def _typed(x: Tensor, dtype: torch.dtype) -> Tensor:
-    """Convert the bytes of a small set once; those of a large one are converted in each batch."""
-    if x.dtype != torch.uint8 and not x.is_floating_point():
-        return x  # identifiers, such as words
-    small = x.numel() <= SMALL_BANK or dtype != torch.float32
-    return as_input(x).to(dtype) if small else x
-
-
-def _once_each(bank: Tensor, banks: Tensor, index: Tensor) -> Mosaics:
-    """Bags of words (S, B, m) with a bank of the words in them, since most words repeat."""
-    pairs = [member.unique(return_inverse=True) for member in index]
-    length = max(len(rows) for rows, _ in pairs)
-    rows = torch.stack([_lengthened(rows, length) for rows, _ in pairs])
-    return Mosaics(bank[banks[:, None], rows], torch.stack([inverse for _, inverse in pairs]))
-
-
-def _fast_layout(x: Tensor) -> Tensor:
-    """Segments (S, B, m, *); those of a few numbers in a layout with contiguous bags."""
-    if x.dim() == 3 or x.shape[3:].numel() >= NARROW:
-        return x
-    turned = (0, *reversed(range(1, x.dim())))
-    return x.permute(turned).contiguous().permute(turned)
-
-
-def _lengthened(bank: Tensor, length: int) -> Tensor:
-    """Pad a bank with rows that no index refers to."""
-    if len(bank) == length:
-        return bank
-    return torch.cat([bank, bank[:1].expand(length - len(bank), *bank.shape[1:])])
+CUT = 2**18  # numbers of the batches that are cut together: 1 MB in single precision
 
 
 class Batch(NamedTuple):
@@ -192,6 +37,20 @@ class Batch(NamedTuple):
     mask: Tensor | None = None
     aux: Tensor | None = None
     weight: Tensor | None = None
+
+    def map(self, function: Callable[[Tensor], Tensor]) -> "Batch":
+        """The batch with a function applied to each of its tensors."""
+        shared = shared_bank(self.x)
+        x: Segments = (
+            function(stored(self.x))
+            if shared is None
+            else shared._replace(bank=function(shared.bank), index=function(shared.index))
+        )
+        rest = {
+            name: None if (part := getattr(self, name)) is None else function(part)
+            for name in ("z", "mask", "aux")
+        }
+        return Batch(x, function(self.y), **rest)
 
 
 class MemberBags:
@@ -225,6 +84,11 @@ class MemberBags:
         weight = _joined([bag.weight for bag in sets], "weight")
         self.weight = None if weight is None else weight.to(dtype)
         self.mask = _mask(sets)
+
+    @property
+    def stored_dtype(self) -> torch.dtype:
+        """Number type of the stored segments, which batches have unless they are bytes."""
+        return self._source.dtype
 
     @property
     def reuses(self) -> bool:
@@ -310,6 +174,32 @@ class MemberBags:
         sets = torch.zeros_like(members) if self.shared else members
         weight = gather_rows(self.weight, rows + self.n * sets[:, None])
         return (loss * weight).sum(1) / weight.sum(1)
+
+    def windows(self, rows: Tensor, size: int) -> Iterator[Batch]:
+        """Batches with a leading axis of steps, without relevance; each may overwrite the last.
+
+        Segments of a few numbers are cut for several steps at once, others for one.
+
+        Args:
+            rows: The bags of each member in order, shape (S, n).
+            size: Bags per step.
+        """
+        whole = rows.shape[1] - rows.shape[1] % size if self._cuts_together else 0
+        if whole and isinstance(self._source, Dense):
+            numbers = self.size * size * self.m * prod(self.segment_shape)
+            for some in rows[:, :whole].split(size * max(1, CUT // numbers), 1):
+                at = some if self.shared else some + self.n * torch.arange(self.size)[:, None]
+                y = gather_rows(self.y, at).unflatten(1, (-1, size)).transpose(0, 1)
+                yield Batch(self._source.narrow_segments(at, size), y)
+        if whole < rows.shape[1]:
+            for some in rows[:, whole:].split(size, 1):
+                batch = self.batch(some, with_z=False, trim=True, reuse=True)
+                yield batch.map(lambda value: value.unsqueeze(0))
+
+    @property
+    def _cuts_together(self) -> bool:
+        narrow = isinstance(self._source, Dense) and self._source.narrow
+        return narrow and self.mask is None and self.chunk is None
 
 
 def _mask(sets: list[Bag]) -> Tensor | None:

@@ -195,7 +195,10 @@ const quantitative = (field, title, log, domain) => ({
 export function lineSpec({ names, x, y, height = 190, logX = false, logY = false, ...more }) {
   const { domainX, domainY, band, legend, dots, zoom, withCursor, withMarks } = more;
   const labels = names.map((item) => item.label);
-  const key = legend ? { symbolType: "stroke", symbolOpacity: 1, columns: 4 } : null;
+  const longest = Math.max(...labels.map((text) => text.length));
+  const room = Math.min(innerWidth, 1440) - 120;
+  const columns = Math.max(1, Math.floor(room / (60 + 6.6 * longest)));
+  const key = legend ? { symbolType: "stroke", symbolOpacity: 1, columns } : null;
   const byName = (range) => ({
     field: "name",
     type: "nominal",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from foveate.data.captions import Captioned, read_captioned
-from foveate.data.features.datasets import kept_file
+from foveate.data.features.datasets import cached_file
 from foveate.data.features.encoders import BUILT_IN, Encoder, find_encoder
 from foveate.data.features.encoding import Sizes, encode, squared
 from foveate.data.features.image_sources import Pictures, find_pictures
@@ -131,7 +131,7 @@ def encoder_of(settings: CaptionSettings) -> Encoder:
 
 
 def _file(settings: CaptionSettings, pictures: Pictures) -> Path:
-    return kept_file(pictures, encoder_of(settings), Sizes(settings.image_side))
+    return cached_file(pictures, encoder_of(settings), Sizes(settings.image_side))
 
 
 def pool_of(settings: CaptionSettings, report: StepProgress | None = None) -> Pool:

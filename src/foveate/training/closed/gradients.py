@@ -1,0 +1,231 @@
+"""Losses and gradients of the members of a stack on a batch, where closed formulas exist.
+
+The general path runs any model under ``torch.func.vmap`` with autograd. For small networks its cost
+per operation exceeds the arithmetic. Here models of affine layers with softmax attention are
+computed by a fixed sequence of operations on the members together, into memory that every step
+reuses. The members are processed in groups whose activations fit the processor cache.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import accumulate
+
+import torch
+from torch import Tensor
+
+from foveate.attention.paradigms import Paradigm
+from foveate.bags.segments import Segments, shared_bank, stored, tensors_of
+from foveate.models.focus import FCAM
+from foveate.training.closed.heads import Objective, objective_of
+from foveate.training.closed.layouts import Loaded, layout_of
+from foveate.training.closed.networks import Chain, Layer, Memory, layers_of
+from foveate.training.stack import Batch, MemberBags, Stack
+
+__all__ = ["ClosedGradients", "flush_denormals"]
+
+CACHED = 2**19  # numbers of the largest array of a group of members: 2 MB in single precision
+PROGRAMS = 256  # programs kept, one for each group of members and shape of a batch
+
+
+class ClosedGradients:
+    """Closed gradients of a stack; ``supports`` tells where they exist.
+
+    Args:
+        stack: The models.
+    """
+
+    def __init__(self, stack: Stack) -> None:
+        self._stack = stack
+        self._networks = _networks(stack)
+        self._memory = Memory(stack.dtype, stack.flat.device)
+        self._programs: dict[tuple[object, ...], _Program] = {}
+
+    def supports(self, phase: Paradigm, bags: MemberBags) -> bool:
+        """Whether the gradient of a paradigm's loss on these bags is computed here."""
+        return (
+            self._networks is not None
+            and objective_of(phase) is not None
+            and bags.chunk is None
+            and bags.weight is None
+            and bags.stored_dtype == self._stack.dtype
+            and len(bags.segment_shape) > 0
+        )
+
+    def gradients(
+        self, phase: Paradigm, batch: Batch, members: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Mean loss and gradient of some members on their bags, (S',) and (S', P).
+
+        The gradient is overwritten by the next call.
+
+        Args:
+            phase: The paradigm.
+            batch: The bags of the members.
+            members: Which members; None for all.
+        """
+        flat = self._stack.flat
+        if members is not None:
+            own = self._memory.of("parameters", len(members), flat.shape[1])
+            flat = torch.index_select(flat, 0, members, out=own)
+        losses = flat.new_zeros(len(flat))
+        (grad,) = self._steps(phase, [batch.map(lambda value: value.unsqueeze(0))], flat, losses)
+        return losses / batch.y.shape[1], grad
+
+    def steps(
+        self,
+        phase: Paradigm,
+        windows: Iterable[Batch],
+        total: Tensor,
+        members: slice = slice(None),
+    ) -> Iterator[Tensor]:
+        """The gradient (S', P) of each of many steps of members, to be used before the next.
+
+        Args:
+            phase: The paradigm.
+            windows: Batches with a leading axis of steps.
+            total: Where the losses are added, summed over bags, shape (S',).
+            members: Which members; all unless given.
+        """
+        return self._steps(phase, windows, self._stack.flat[members], total)
+
+    def _steps(
+        self, phase: Paradigm, windows: Iterable[Batch], flat: Tensor, total: Tensor
+    ) -> Iterator[Tensor]:
+        grad = self._memory.of("gradient", *flat.shape)
+        for window in windows:
+            size = self._group(window)
+            groups = [slice(start, start + size) for start in range(0, len(flat), size)]
+            parts = [window] if len(groups) == 1 else [_members(window, some) for some in groups]
+            programs = [
+                self._program(phase, part, flat, grad, some)
+                for part, some in zip(parts, groups, strict=True)
+            ]
+            count, bags = window.y.shape[0], window.y.shape[2]
+            if len(programs) == 1:
+                programs[0].load(window)
+                for k in range(count):
+                    programs[0].run(k)
+                    yield grad
+                total.add_(programs[0].losses().sum(0), alpha=bags)
+                continue
+            for k in range(count):
+                for program, part, some in zip(programs, parts, groups, strict=True):
+                    program.load(_step(part, k))
+                    program.run(0)
+                    total[some].add_(program.losses()[0], alpha=bags)
+                yield grad
+
+    def _group(self, window: Batch) -> int:
+        """How many members are processed at a time."""
+        assert self._networks is not None
+        shared = shared_bank(window.x)
+        columns = stored(window.x).shape[2:4].numel() if shared is None else shared.bank.shape[2]
+        widest = max(max(layer.outputs, layer.inputs) for net in self._networks for layer in net)
+        return max(1, CACHED // (columns * widest))
+
+    def _program(
+        self, phase: Paradigm, window: Batch, flat: Tensor, grad: Tensor, part: slice
+    ) -> "_Program":
+        key = (phase, flat.data_ptr(), part.start, _shape(window.x))
+        if key not in self._programs:
+            if len(self._programs) >= PROGRAMS:
+                self._programs.clear()
+            objective = objective_of(phase)
+            assert objective is not None
+            assert self._networks is not None
+            self._programs[key] = _Program(
+                self._networks, objective, window.x, flat[part], grad[part], self._memory
+            )
+        return self._programs[key]
+
+
+class _Program:
+    """The operations of a step for batches of one shape."""
+
+    def __init__(
+        self,
+        networks: tuple[list[Layer], list[Layer]],
+        objective: Objective,
+        x: Segments,
+        flat: Tensor,
+        grad: Tensor,
+        memory: Memory,
+    ) -> None:
+        of_f, of_g = networks
+        self._layout = layout = layout_of(x)(x, memory)
+        self._f = Chain(of_f, flat, grad, layout.columns, memory, "f", last_bias=False)
+        layout.attach(self._f.outputs[-1])
+        columns = layout.columns if objective.head.reads_segments else layout.bags
+        g = Chain(of_g, flat, grad, columns, memory, "g")
+        given = objective.class_weights
+        weights = None if given is None else flat.new_tensor(given) / layout.bags
+        self._head = objective.head(layout, g, memory, weights)
+        self._lowest = torch.finfo(flat.dtype).min / 4
+        self._loaded: list[Loaded] = []
+
+    def load(self, window: Batch) -> None:
+        """Set the batches of the next steps."""
+        self._loaded = self._layout.load(window.x)
+        self._head.load(window, self._loaded)
+        mask = window.mask
+        self._hidden = None if mask is None else (~self._layout.arranged(mask)).unbind()
+
+    def run(self, k: int) -> None:
+        """Write the gradients of step k."""
+        layout, step = self._layout, self._loaded[k]
+        self._f.forward(step.inputs)
+        scores = layout.read_scores(step)
+        if self._hidden is not None:
+            scores.masked_fill_(self._hidden[k], self._lowest)
+        torch._softmax(scores, layout.axis, False, out=layout.alpha)
+        self._head.write_scores_grad(k, step)
+        self._f.backward(layout.column_grad(step), step.rows)
+
+    def losses(self) -> Tensor:
+        """The mean losses of the steps that were run, shape (steps, S)."""
+        return self._head.losses()
+
+
+@contextmanager
+def flush_denormals() -> Iterator[None]:
+    """Treat numbers below the smallest normal one as 0, which processors compute much faster.
+
+    Late in training the gradients of unlikely classes are so small. Applies to the calling thread.
+    """
+    before = float(torch.tensor(2e-38) * 0.25) == 0
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(before)
+
+
+def _networks(stack: Stack) -> tuple[list[Layer], list[Layer]] | None:
+    """The layers of f and g; None if the model is of another kind."""
+    model = stack.model
+    if type(model) is not FCAM or model.map != "softmax" or model.layer is not None:
+        return None
+    if model._forward_hooks or model._forward_pre_hooks or stack.buffers:
+        return None
+    sizes = {name: p.numel() for name, p in model.named_parameters()}
+    starts = dict(zip(sizes, accumulate(sizes.values(), initial=0), strict=False))
+    f, g = layers_of(model.f, "f", starts), layers_of(model.g, "g", starts)
+    if f is None or g is None or f[-1].outputs != 1:
+        return None
+    return f, g
+
+
+def _step(window: Batch, k: int) -> Batch:
+    """One step of a window, with its axis."""
+    return window.map(lambda value: value[k : k + 1])
+
+
+def _members(window: Batch, part: slice) -> Batch:
+    """Some members of a window."""
+    return window.map(lambda value: value[:, part])
+
+
+def _shape(x: Segments) -> tuple[object, ...]:
+    """What a program depends on: shapes without the number of steps, and the order of axes."""
+    parts = tensors_of(x)
+    return (*(part.shape[1:] for part in parts), parts[0].stride(2))

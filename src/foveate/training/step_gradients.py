@@ -1,0 +1,119 @@
+"""Loss and gradient of a step, by closed formulas or by autograd, at once or in parts."""
+
+from math import prod
+
+import torch
+from torch import Tensor
+
+from foveate.attention.paradigms import Paradigm
+from foveate.bags.segments import group_by_length
+from foveate.models.focus import AttentionModel
+from foveate.training.closed import ClosedGradients
+from foveate.training.epoch_inputs import gather_bags
+from foveate.training.stack import Batch, MemberBags, Stack
+
+__all__ = ["StepGradients"]
+
+LARGE_BAG = 2**17  # numbers of a bag from which on copying it takes longer than a step's overhead
+
+
+class StepGradients:
+    """Computes losses and gradients of the members of a stack on their bags.
+
+    Args:
+        stack: The models.
+        bags: Their bags.
+        rows: Which of them each member is trained on, shape (S, n).
+        part: The largest number of segments in a part of a step; None for whole steps.
+    """
+
+    def __init__(self, stack: Stack, bags: MemberBags, rows: Tensor, part: int | None) -> None:
+        self._stack, self._bags, self._rows, self._part = stack, bags, rows, part
+        self.closed = ClosedGradients(stack)
+
+    def in_windows(self, phase: Paradigm) -> bool:
+        """Whether all members are trained by ``closed.steps`` on batches that are cut together."""
+        return self._part is None and self._closed(phase) and not self._bag_by_bag(phase)
+
+    def __call__(
+        self, phase: Paradigm, positions: Tensor, aux: Tensor | None, members: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Mean loss and gradient of some members on the bags at positions in the epoch (S', B).
+
+        A large step, which members compute one by one, is the weighted mean of its parts.
+        """
+        who = torch.arange(len(self._stack)) if members is None else members
+        if self._bag_by_bag(phase):
+            return self._sum_of_bags(phase, positions, aux, who)
+        if self._part is None:
+            return self._at_once(phase, positions, aux, members)
+        lengths = self._bags.lengths(self._rows[who].gather(1, positions), who)[0]
+        losses = torch.zeros(1, dtype=self._stack.dtype)
+        grad = torch.zeros(1, self._stack.flat.shape[1], dtype=self._stack.dtype)
+        for some in group_by_length(lengths, self._part):
+            part = self._at_once(phase, positions[:, some], aux, members)
+            losses.add_(part[0], alpha=len(some) / len(lengths))
+            grad.add_(part[1], alpha=len(some) / len(lengths))
+        return losses, grad
+
+    def _closed(self, phase: Paradigm) -> bool:
+        return self.closed.supports(phase, self._bags)
+
+    def _bag_by_bag(self, phase: Paradigm) -> bool:
+        """Whether bags are so large that each is computed alone, in place, without a copy."""
+        numbers = self._bags.m * prod(self._bags.segment_shape)
+        return numbers >= LARGE_BAG and self._closed(phase) and not self._bags.repeats(1)
+
+    def _sum_of_bags(
+        self, phase: Paradigm, positions: Tensor, aux: Tensor | None, who: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Mean loss and gradient of members, one bag after another."""
+        losses = torch.zeros(len(who), dtype=self._stack.dtype)
+        grad = torch.zeros(len(who), self._stack.flat.shape[1], dtype=self._stack.dtype)
+        for i, member in enumerate(who.tolist()):
+            asked = None if aux is None else aux[i : i + 1]
+            windows = (
+                self._batch(phase, position[:, None], asked, who[i : i + 1]).map(_one_step)
+                for position in positions[i : i + 1].unbind(1)
+            )
+            own, these = losses[i : i + 1], slice(member, member + 1)
+            for part in self.closed.steps(phase, windows, own, these):
+                grad[i : i + 1].add_(part)
+        return losses.div_(positions.shape[1]), grad.div_(positions.shape[1])
+
+    def _at_once(
+        self, phase: Paradigm, positions: Tensor, aux: Tensor | None, members: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """Mean loss and gradient by closed formulas where they exist, else by autograd."""
+        batch = self._batch(phase, positions, aux, members)
+        if self._closed(phase):
+            return self.closed.gradients(phase, batch, members)
+        return self._stack.gradients(_mean_loss, batch, phase, members=members)
+
+    def _batch(
+        self, phase: Paradigm, positions: Tensor, aux: Tensor | None, members: Tensor | None
+    ) -> Batch:
+        batch = self._bags.batch(
+            (self._rows if members is None else self._rows[members]).gather(1, positions),
+            members,
+            None if aux is None else gather_bags(aux, positions),
+            whole=not self._stack.mixes_rows,
+            with_z=self._stack.model.needs_z or phase.needs_z,
+            trim=not phase.whole_bag,
+            reuse=True,
+        )
+        if phase.recalls and batch.aux is not None and batch.mask is not None:
+            batch = batch._replace(aux=batch.aux[..., : batch.mask.shape[-1]])
+        return batch
+
+
+def _mean_loss(model: AttentionModel, batch: Batch, phase: Paradigm) -> Tensor:
+    focus = model.attend(batch.x, batch.mask, batch.z)
+    loss = phase.loss(focus.alpha, focus.h, model.g, batch.y, batch.aux)
+    loss = loss + phase.relevance_loss(focus.alpha, batch.z) if phase.needs_z else loss
+    return (loss if batch.weight is None else loss * batch.weight).mean()
+
+
+def _one_step(values: Tensor) -> Tensor:
+    """Values of a batch with a leading axis of one step."""
+    return values.unsqueeze(0)
