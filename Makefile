@@ -35,14 +35,14 @@ test-lowest:            ## the tests with the lowest versions that pyproject.tom
 bench: $(READY)
 	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
 
-SPHINX := $(BIN)/sphinx-build -q -W --keep-going -j 2 -b html docs
+SPHINX := $(BIN)/sphinx-build -q -W --keep-going -b html docs
 
 docs: $(READY)          ## the documentation site with the outputs of its code; warnings are errors
 	$(SPHINX) docs/_build/html
 	@echo docs/_build/html/index.html
 
 site: $(READY)          ## the same without running the code of the pages, which the tests run
-	FOVEATE_DOCS_EXECUTION=off $(SPHINX) docs/_build/unexecuted
+	FOVEATE_DOCS_EXECUTION=off $(SPHINX) docs/_build/unexecuted -j 2
 
 release: $(READY)       ## sdist and wheel in dist/, installed and tried in a clean environment
 	$(BIN)/python tools/check_release.py dist

@@ -35,7 +35,7 @@ nb_execution_in_temp = True
 nb_merge_streams = True
 nb_output_stderr = "remove"  # progress
 nb_execution_cache_path = str(HERE / "_build" / "executed")
-nb_execution_timeout = 120
+nb_execution_timeout = 600  # of a cell; on an idle machine every page takes less than two minutes
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
 
@@ -59,7 +59,10 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-suppress_warnings = ["misc.highlighting_failure"]  # CSV and JSON lines have no lexer
+suppress_warnings = [
+    "misc.highlighting_failure",  # CSV and JSON lines have no lexer
+    "myst-nb.lexer",  # cells that were not executed have no language
+]
 
 
 def copy_mathjax(target: Path) -> bool:

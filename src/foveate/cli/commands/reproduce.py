@@ -37,7 +37,8 @@ def reproduce_command(
     Parameters
     ----------
     table
-        table1 (vr23), table2 (pvr22), captions, or all of these; or a study of this project.
+        table1, released-split (vr23), table2, captions (pvr22), agreement (snell21), topic-words
+        (lu21), toy-classifier (blog21), or all of these; or a study of this project.
     scale
         small suits two cores, paper is the published size; smoke only tries the machinery.
     seeds

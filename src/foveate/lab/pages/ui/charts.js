@@ -282,6 +282,10 @@ export function stackedSpec({ names, x, until, height = 130, withCursor = false,
 // A figure of the library, drawn as its reports draw it; its rows are what the CSV holds.
 export async function drawLibraryFigure(figure, spec) {
   figure.body.classList.add("white");
+  // A wide figure scrolls in its frame, with the keyboard too.
+  for (const [name, value] of Object.entries({ tabindex: 0, role: "group" }))
+    figure.body.setAttribute(name, value);
+  figure.body.setAttribute("aria-label", figure.element.querySelector(".title").textContent);
   const chart = await drawChart(figure.body, spec, { config: spec.config });
   figure.downloads.svg = () => chart.svg();
   figure.downloads.csv = () => csv(figureRows(spec));
