@@ -117,17 +117,19 @@ export async function drawChart(container, spec, options = {}) {
   }
   await redraw();
   sizes.observe(container);
-  chart.update = async (next) => {
+  // Rows, and marks where there are some, in one pass of the view.
+  chart.update = async (next, marks = null) => {
     chart.rows = next;
-    await chart.view.data("rows", next).runAsync();
+    chart.view.data("rows", next);
+    if (marks !== null) {
+      chart.marks = marks;
+      chart.view.data("marks", marks);
+    }
+    await chart.view.runAsync();
   };
   chart.move = async (x) => {
     chart.at = x;
     await chart.view.data("cursor", [{ x }]).runAsync();
-  };
-  chart.mark = async (next) => {
-    chart.marks = next;
-    await chart.view.data("marks", next).runAsync();
   };
   // Calls back with the value on the x axis under the pointer, or null when it leaves.
   chart.onPointer = (callback) => {
