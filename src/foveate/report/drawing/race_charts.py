@@ -198,11 +198,14 @@ def _data_range(record: Record) -> tuple[Array, list[str], list[str]]:
     """The heat map of the released script in percent, and the names of its rows and columns."""
     a_z, p_y = (scores.ravel() for scores in focus_and_prediction(record))
     shares = 100 * released_heat_map(a_z, p_y)
-    rows, columns = (
-        [f"{low:.2g}–{high:.2g}" for low, high in pairwise(np.histogram_bin_edges(x, len(shares)))]
-        for x in (p_y, a_z)
-    )
+    rows, columns = (_bin_names(np.histogram_bin_edges(x, len(shares))) for x in (p_y, a_z))
     return shares, rows, columns
+
+
+def _bin_names(edges: Array) -> list[str]:
+    """Names of the bins between some edges, with enough decimals to tell the edges apart."""
+    digits = max(1, 1 - int(np.floor(np.log10(np.diff(edges).min()))))
+    return [f"{low:g}–{high:g}" for low, high in pairwise(np.round(edges, digits) + 0.0)]
 
 
 def threshold_chart(records: Mapping[str, Record]) -> alt.LayerChart:
