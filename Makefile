@@ -4,12 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo campaigns test-lowest test lint types tests bench docs ledger clean
+.PHONY: demo campaigns test-lowest test lint types tests site bench docs release ledger clean
 
 demo: $(READY)          ## the main job: race five paradigms on digits mosaics, end with a report
 	$(BIN)/foveate demo
 
-test: lint types tests  ## all that CI checks
+test: lint types tests site  ## all that CI checks
 
 lint: $(READY)
 	$(BIN)/ruff format --check src tests benchmarks tools
@@ -36,10 +36,17 @@ bench: $(READY)         ## every row of docs/performance.md at small size, under
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
 	$(BIN)/python benchmarks/all.py
 
-docs: $(READY)          ## the documentation site in docs/_build/html; warnings are errors
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
-	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
+SPHINX := $(BIN)/sphinx-build -q -W --keep-going -b html docs
+
+docs: $(READY)          ## the documentation site with the outputs of its code; warnings are errors
+	$(SPHINX) docs/_build/html
 	@echo docs/_build/html/index.html
+
+site: $(READY)          ## the same without running the code of the pages, which the tests run
+	FOVEATE_DOCS_EXECUTION=off $(SPHINX) docs/_build/unexecuted -j 2
+
+release: $(READY)       ## sdist and wheel in dist/, installed and tried in a clean environment
+	$(BIN)/python tools/check_release.py dist
 
 ledger: $(READY)        ## run every claim at small scale; renew the shipped ledger and its docs
 	$(BIN)/foveate claims --run --long --report --docs docs/papers
@@ -51,4 +58,4 @@ $(READY): pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) build src/*.egg-info .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) build dist docs/_build src/*.egg-info .mypy_cache .ruff_cache .pytest_cache

@@ -17,6 +17,8 @@ from result_tables import (
     diagnosis_table,
     group_table,
     permutation_table,
+    real_bags_table,
+    real_maps_table,
     short_table,
     table_with_duration,
     variants_table,
@@ -78,6 +80,8 @@ TABLES: Mapping[str, tuple[str, str, Callable[[Result], str]]] = {
         "",
         partial(group_table, measures={"AUC, clue reversed": ".3f", "AUC, as in training": ".3f"}),
     ),
+    "real-bags": ("real-bags", "", real_bags_table),
+    "real-maps": ("real-bags", "", real_maps_table),
     "diagnosis-said": ("diagnosis", "", diagnosis_table),
     "diagnosis-left": ("diagnosis", "", permutation_table),
 }

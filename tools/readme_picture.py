@@ -43,7 +43,7 @@ def picture(records: Mapping[str, Record], row: Row) -> str:
         left = MARGIN + k * (PANEL + GAP)
         parts += _panel(records[name], views[name], left, tall)
     parts.append(
-        _text(MARGIN, height - 12, "dashed: the digit that decides; orange: attention", 12)
+        _text(MARGIN, height - 12, "dashed: the digit that decides; violet: attention", 12)
     )
     return "".join(parts) + "</svg>\n"
 

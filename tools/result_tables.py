@@ -6,14 +6,20 @@ from typing import Any
 from foveate.charts.palette import label
 from foveate.report.durations import run_duration
 from foveate.studies.beyond.diagnosis.cells import ATTENTION, LEFT, SAID, VERDICTS
+from foveate.studies.beyond.real_bags.sets import SETS
 from foveate.studies.beyond.witness.cells import CALM, CALM_GAIN, GAIN, REACHED, RULES, VALIDATION
 from foveate.studies.reproduction import Result
+from foveate.trust.segment_maps import MAP_KINDS
+from foveate.userdata.baselines import BASELINES, MEAN
+from foveate.userdata.ensemble import MIXTURE
 
 __all__ = [
     "calibrated_table",
     "diagnosis_table",
     "group_table",
     "permutation_table",
+    "real_bags_table",
+    "real_maps_table",
     "short_table",
     "table_with_duration",
     "variants_table",
@@ -30,6 +36,11 @@ MEASURED = {
     "sentences without %": ".0f",
 }
 REAL_FIRST = ("HateXplain", "CIFAR", "MNIST", "Digits")
+REAL_PARADIGMS = ("lvml", "soft", "max", "presence", "hybrid", "witness", "abmil")
+REAL_MAPS = {
+    **{f"{MIXTURE}, {kind}": kind for kind in MAP_KINDS},
+    "soft, attention": "attention of soft alone",
+}
 TRAINED = {"seeds that learn %": ".0f", "steps, median": ".0f"}
 
 
@@ -153,6 +164,45 @@ def permutation_table(result: Result) -> str:
         for measure in LEFT
     ]
     return _markdown(["", *names], lines)
+
+
+def real_bags_table(result: Result) -> str:
+    """One row per set: AUC of the default fit, baselines, single paradigms and other libraries."""
+    cells = _by_key(result)
+    area = {key[::2]: cell["mean"] for key, cell in cells.items() if key[3] == "bag AUC"}
+    roles = {own.title: own.role for own in SETS.values()}
+    lines = []
+    for group in dict.fromkeys(key[0] for key in cells):
+        own = {name: value for (of, name), value in area.items() if of == group}
+        if MIXTURE not in own:
+            continue
+        best = max((name for name in BASELINES if name in own), key=lambda name: own[name])
+        columns = (MIXTURE, MEAN)
+        lines.append([
+            group, roles.get(group, ""), *(f"{own[name]:.3f}" for name in columns),
+            f"{own[best]:.3f} ({best})", f"{own[MIXTURE] - own[best]:+.3f}",
+            *(f"{own[name]:.3f}" if name in own else "" for name in REAL_PARADIGMS),
+        ])  # fmt: skip
+    head = ["AUC", "used for", "default", "mean-lr", "best baseline", "difference"]
+    return _markdown([*head, *map(label, REAL_PARADIGMS)], lines)
+
+
+def real_maps_table(result: Result) -> str:
+    """One row per set with known relevance: what maps of the default and of soft attention find."""
+    cells = _by_key(result)
+    lines = []
+    for group in dict.fromkeys(key[0] for key in cells):
+        values = [
+            cells.get((group, "", name, measure))
+            for measure in ("pointing %", "segment AUROC")
+            for name in REAL_MAPS
+        ]
+        forms = [".0f"] * len(REAL_MAPS) + [".3f"] * len(REAL_MAPS)
+        numbers = [(v["mean"], form) for v, form in zip(values, forms, strict=True) if v]
+        if len(numbers) == len(forms):
+            lines.append([group, *(format(*number) for number in numbers)])
+    head = [f"{m}, {words}" for m in ("FT %", "segment AUROC") for words in REAL_MAPS.values()]
+    return _markdown(["", *head], lines)
 
 
 def _format_number(value: float | None, form: str) -> str:

@@ -1,8 +1,10 @@
 """Judge stored results again and renew the ledger that comes with the package.
 
-Usage: ``python tools/update_ledger.py [RUN …]``. Findings of the given finished runs replace stored
-ones; tables that can be judged from their stored cells are judged by today's criteria; a finding by
-an earlier criterion that cannot be renewed is dropped, so that its claim counts as not run.
+Usage: ``python tools/update_ledger.py [--missing] [RUN …]``. Findings of the given finished runs
+replace stored ones; with ``--missing`` they only fill claims that have none, for runs that are
+smaller than the stored one. Tables that can be judged from their stored cells are judged by today's
+criteria; a finding by an earlier criterion that cannot be renewed is dropped, so that its claim
+counts as not run.
 """
 
 import json
@@ -19,7 +21,7 @@ from foveate.jobs.experiment import EXPERIMENTS, changed_settings, findings_of, 
 from foveate.records.findings import Finding
 from foveate.records.published import Cell
 from foveate.records.record import write_atomically
-from foveate.records.runs import open_run
+from foveate.records.runs import Run, open_run
 from foveate.studies.reproduction import stored_results
 
 LEDGER = Path(str(files("foveate"))) / "studies" / "results" / "claims.json"
@@ -39,26 +41,25 @@ def judge_stored(result: dict[str, Any]) -> list[Finding]:
     return findings
 
 
-def updated(ledger: dict[str, Any], runs: Sequence[Path]) -> dict[str, Any]:
+def updated(ledger: dict[str, Any], runs: Sequence[Path], missing: bool = False) -> dict[str, Any]:
     """The ledger with new findings.
 
     Args:
         ledger: As stored.
         runs: Directories of finished experiments.
+        missing: Whether runs only fill claims without a finding.
     """
+    empty = {entry["claim"] for entry in ledger["claims"] if entry["finding"] is None}
     new: dict[str, Finding] = {}
     for result in stored_results():
         if result.get("cells") and not result.get("label"):
             new |= {finding.claim: finding for finding in judge_stored(result)}
     for path in runs:
         run = open_run(path)
-        new |= {finding.claim: finding for finding in findings_of(run)}
-        keep = {key: run.manifest.get(key) for key in ("versions", "commit", "cpu_seconds")}
-        name = run.manifest["label"]
-        config = run.manifest["config"]
-        changed = changed_settings(config)
-        also = {"changed": changed} if changed else {}
-        ledger["versions"][name] = {**keep, "scale": config["scale"], **also}
+        findings = [f for f in findings_of(run) if not missing or f.claim in empty]
+        new |= {finding.claim: finding for finding in findings}
+        names = [f.claim for f in findings] if missing else [run.manifest["label"]]
+        ledger["versions"] |= dict.fromkeys(names, _origin(run))
     revised = {claim for _, kind in EXPERIMENTS.items() for claim in kind.revisions}
     criteria = {c: t for _, kind in EXPERIMENTS.items() for c, t in kind.criteria.items()}
     for entry in ledger["claims"]:
@@ -71,6 +72,14 @@ def updated(ledger: dict[str, Any], runs: Sequence[Path]) -> dict[str, Any]:
     return ledger
 
 
+def _origin(run: Run) -> dict[str, Any]:
+    """Where findings come from: versions, commit, cost, scale and the settings that differ."""
+    keep = {key: run.manifest.get(key) for key in ("versions", "commit", "cpu_seconds")}
+    config = run.manifest["config"]
+    changed = changed_settings(config)
+    return {**keep, "scale": config["scale"], **({"changed": changed} if changed else {})}
+
+
 def _with_deviation(new: dict[str, Any], old: dict[str, Any] | None) -> dict[str, Any]:
     """A finding that was judged from cells alone keeps what was said of its set-up."""
     if new["deviation"] == "none" and old:
@@ -79,6 +88,7 @@ def _with_deviation(new: dict[str, Any], old: dict[str, Any] | None) -> dict[str
 
 
 if __name__ == "__main__":
-    ledger = updated(json.loads(LEDGER.read_text("utf-8")), [Path(a) for a in sys.argv[1:]])
+    given = [Path(argument) for argument in sys.argv[1:] if argument != "--missing"]
+    ledger = updated(json.loads(LEDGER.read_text("utf-8")), given, "--missing" in sys.argv)
     text = (json.dumps(ledger, indent=1, ensure_ascii=False) + "\n").encode()
     write_atomically(LEDGER, lambda file: file.write(text))

@@ -21,7 +21,7 @@ def generator(*parts: str | int) -> torch.Generator:
 
 
 def stable_permutation(n: int, *parts: str | int) -> list[int]:
-    """A permutation of 0 … n−1 from SHA-256 alone, so that no library version can change it.
+    """A permutation of 0 … n−1 from SHA-256, so that no library version can change it.
 
     Position ``i`` is ranked by the hash of ``parts`` and ``i``.
 

@@ -37,11 +37,11 @@ NonEmpty = Annotated[tuple[T, ...], Field(min_length=1)]
 MOST_NAMES = 20  # names listed in an error message
 
 
-def _words(given: Any) -> Any:
+def _words(value: Any) -> Any:
     """Words separated by commas, or a list of them."""
-    parts = given.split(",") if isinstance(given, str) else given
+    parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, list | tuple):
-        return given
+        return value
     return tuple(word.strip() for part in parts for word in str(part).split(","))
 
 
@@ -51,12 +51,12 @@ Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
 def one_of(names: Collection[str]) -> AfterValidator:
     """A validator for ``Annotated[str, …]``: the text must be one of the names."""
 
-    def check(given: str) -> str:
-        if given in names:
-            return given
+    def check(value: str) -> str:
+        if value in names:
+            return value
         if len(names) <= MOST_NAMES:
             raise ValueError(f"must be among {', '.join(names)}")
-        near = difflib.get_close_matches(given, names, n=3, cutoff=0)
+        near = difflib.get_close_matches(value, names, n=3, cutoff=0)
         raise ValueError(f"must be one of {len(names)} names, as {', '.join(map(repr, near))}")
 
     return AfterValidator(check)

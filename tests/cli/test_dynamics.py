@@ -71,7 +71,7 @@ def test_flow_draws_and_tells_the_best_switch(capsys, tmp_path):
         (["run", "flows", "--set", "points"], "--set takes key=value"),
         (["run", "flows", "--set", "pionts=3"], "Did you mean 'points'?"),
         (["run", "flows", "--seeds", "3"], "unknown setting 'seeds'"),
-        (["claims", "--paper", "vr24"], "paper must be one of blog21, lu21"),
+        (["claims", "--paper", "vr24"], "blog21, lu21, pvr22, snell21, vr23, got 'vr24'"),
         (["resume", "nowhere"], "there is no run directory nowhere"),
     ],
 )

@@ -57,11 +57,11 @@ def test_ones_own_files_are_cut_into_mosaics(here):
 @pytest.mark.parametrize(
     ("flags", "sentence"),
     [
-        ([], "which labels are foreground must be said for a path: --foreground 0,1,2"),
+        ([], "the foreground labels of a path must be given: --foreground 0,1,2"),
         (["--foreground", "0"], "foreground must be two or more labels"),
         (["--foreground", "0,9"], "empty classes: no image in the train split"),
         (["--foreground", "0,1,2,3,4,5"], "no background is left"),
-        (["--foreground", "cat,dog"], "foreground must be whole numbers, got 'cat,dog'"),
+        (["--foreground", "cat,dog"], "foreground must be integers, got 'cat,dog'"),
         (["--foreground", "0,1", "--label", "kind"], "has no array 'kind': it holds X, y"),
         (["--foreground", "0,1", "--m", "1"], "m: input should be greater than or equal to 2"),
         (["--foreground", "0,1", "--net", "vr23"], "'vr23' reads 3×32×32 images"),

@@ -12,9 +12,15 @@ pytest.importorskip("transformers")
 from foveate.errors import FoveateError
 from foveate.io import read_bags
 from foveate.jobs.examine_files import ExamineRequest, examine_files
+from foveate.metrics.agreement import contextual, fair_agreement
 from foveate.metrics.alignment import alignment_scores, read_pharaoh
 from foveate.text.transformers.encoder import TextEncoder
-from foveate.text.transformers.translation import piece_pairs, read_attention
+from foveate.text.transformers.translation import (
+    influence,
+    piece_pairs,
+    read_attention,
+    read_evidence,
+)
 from text.tiny_transformers import WORDS, classifier, tokenizer, translator
 
 from .typed import complain, contents, succeed
@@ -152,7 +158,8 @@ def test_bad_arguments_are_one_sentence_and_write_nothing(pairs, reviews):
     assert "must be a folder" in refuse(*attention, "--model", "nothing")
     read = ("read", "reviews.csv", "--out", "page.html")
     assert "--steps is for training" in refuse(*read, "--model", "bert", "--steps", "5")
-    assert "encoder–decoder" in refuse(*read, "--model", "marian")
+    assert "no column of source sentences" in refuse(*read, "--model", "marian")
+    assert "are for an encoder–decoder" in refuse(*read, "--model", "bert", "--checkpoints", "x")
     request = ExamineRequest("reviews.csv", model="bert", weights="w.safetensors")
     with pytest.raises(FoveateError, match="holds its weights"):
         examine_files(request)
@@ -169,3 +176,39 @@ def test_classes_are_matched_by_name(here):
     assert json.loads((here / "page.numbers.json").read_text())["accuracy"] == right
     (here / "texts.csv").write_text("text,label\ngood film,pos\ndull plot,bad\n")
     assert "no class 'bad'" in complain("read", "texts.csv", "--model", "bert")
+
+
+def test_read_pairs_with_checkpoints_of_a_translator(here):
+    lines = ["source,target", "good film,film good", "the plot was dull,dull was the plot"]
+    (here / "pairs.csv").write_text("\n".join(lines))
+    models = [translator("Bart", 2, seed=seed) for seed in range(3)]
+    for k, model in enumerate(models):
+        model.save_pretrained(here / f"step{k}")
+        tokenizer().save_pretrained(here / f"step{k}")
+    earlier = ["--checkpoints", "step0", "--checkpoints", "step1"]
+    said = succeed("read", "pairs.csv", "--model", "step2", *earlier, "--out", "page.html")
+    source = [["good", "film"], ["the", "plot", "was", "dull"]]
+    target = [["film", "good"], ["dull", "was", "the", "plot"]]
+    pairs = piece_pairs(tokenizer(), source, target)
+    alpha, beta = read_attention(models[2], pairs), read_evidence(models[2], pairs)
+    delta = influence(models[2], pairs)
+    with (here / "page.tokens.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 4 + 16
+    for name, values in (("alpha", alpha.values), ("beta", np.exp(beta.values)),
+                         ("delta", delta.values)):  # fmt: skip
+        np.testing.assert_allclose([float(row[name]) for row in rows], values, rtol=1e-5)
+    assert (rows[5]["target_word"], rows[5]["source_word"]) == ("dull", "plot")
+    numbers = json.loads((here / "page.numbers.json").read_text())
+    fair = fair_agreement(alpha.values, beta.values, alpha.start).mean()
+    assert numbers["agreement"]["alpha, beta"]["A_fair"] == pytest.approx(fair)
+    curve = [
+        fair_agreement(alpha.values, read_attention(m, pairs).values, alpha.start).mean()
+        for m in models
+    ]
+    series = numbers["checkpoints"]
+    assert series["alpha, last alpha"] == pytest.approx(curve)
+    level = contextual(fair, np.array(curve), np.array(series["accuracy"]))
+    assert (series["xi"], series["xi_checkpoint"]) == (level.performance, level.checkpoint)
+    assert "ξ(α, β)" in said
+    assert "Where step2 looks in pairs.csv" in (here / "page.html").read_text()

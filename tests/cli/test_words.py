@@ -155,8 +155,8 @@ def test_attention_is_warned_of_where_nothing_can_be_learnt(here):
     code, _, err = call("align", "s.txt", "s.txt", *flags)
     assert code == 0
     assert err.splitlines() == [
-        "Attention is unlikely to be learnt. No word tells more of the output than the others of "
-        "its sentence do: to one who counts words, all positions look alike."
+        "Attention is unlikely to be learnt. No word is more informative about the output than the "
+        "others of its sentence: by word counts, all positions are equal."
     ]
 
 
@@ -318,7 +318,7 @@ def test_bad_pairs_are_named_by_file_line_and_reason(here, command, source, targ
     ("line", "said"),
     [
         ("0_1", "gold.txt, line 3: links must be pairs like 0-1, or 0?1 if possible, got '0_1'"),
-        ("0-99", "gold.txt, line 3: link 0-99 lies outside a pair of"),
+        ("0-99", "gold.txt, line 3: link 0-99 is outside a pair of"),
     ],
 )
 def test_bad_gold_is_named(pairs, here, line, said):

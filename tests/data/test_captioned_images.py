@@ -65,7 +65,7 @@ def test_a_photo_stands_on_one_side_only(tmp_path):
     found = read_captioned(write(tmp_path, train=[row(1), row(2), row(3)], test=[row(2)]))
     left = found["train"].without(found["test"])
     assert (left.image_id.tolist(), left.row.tolist(), len(left)) == ([1, 3], [0, 2], 2)
-    assert left.notes == ("1 photos are held out too and are not learnt from",)
+    assert left.notes == ("1 photos are also held out and are excluded from training",)
     assert found["test"].without(left).notes == ()
 
 

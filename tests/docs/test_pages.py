@@ -1,6 +1,7 @@
 """Structure and links of the documentation site, checked without building it."""
 
 import re
+import tomllib
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -85,3 +86,10 @@ def test_every_language_of_a_block_is_known(page):
 def test_reference_lists_every_command():
     """``python tools/docs_tables.py`` updates the page."""
     assert re.findall(r"^\| `foveate ([\w-]+)` \|", text_of("commands"), re.M) == sorted(COMMANDS)
+
+
+def test_every_extra_is_explained():
+    """The page start says what each optional dependency is for."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    explained = re.findall(r"^\| `(\w+)` \|", text_of("start"), re.M)
+    assert sorted(explained) == sorted(project["optional-dependencies"])

@@ -13,10 +13,11 @@ from foveate.cli.commands.lab import lab_command
 from foveate.errors import FoveateError
 from foveate.lab.server.app import create_app
 from foveate.lab.server.guard import GUESSES, LARGEST_BODY, RateLimit
-from foveate.lab.server.responses import json_response, to_json
+from foveate.lab.server.responses import json_response
 from foveate.lab.server.serving import bind_socket
 from foveate.lab.server.sessions import MAX_STREAMS
 from foveate.lab.server.token import resolve_token
+from foveate.records.json_values import to_json
 
 TOKEN = "a-word-that-is-long"
 
@@ -133,7 +134,7 @@ def test_the_token_leaves_the_address(closed):
 
 
 @pytest.mark.parametrize("path", ["//evil.example/", "///evil.example", "/\\evil.example"])
-def test_the_way_back_stays_here(closed, path):
+def test_a_redirect_stays_on_this_host(closed, path):
     answer = ask(closed, "GET", f"http://127.0.0.1:8000{path}?token={TOKEN}")
     assert not answer.headers["location"].startswith(("//", "/\\"))
 
@@ -248,11 +249,15 @@ def test_the_command_checks_its_arguments():
         lab_command(runs=Path("nowhere/at/all"))
 
 
-def test_streams_are_capped_with_a_sentence(app):
+def test_streams_are_capped_with_a_sentence(app, monkeypatch):
     sessions = app.state.sessions
     for _ in range(MAX_STREAMS):
         assert sessions.open_stream()
     assert not sessions.open_stream()
+    monkeypatch.setattr(sessions, "get", lambda _name: None)  # any job will do
+    answer = ask(app, "GET", "/api/jobs/any/events")
+    assert answer.status_code == 429
+    assert "close one" in answer.json()["error"]
     sessions.close_stream()
     assert sessions.open_stream()
     for _ in range(MAX_STREAMS):

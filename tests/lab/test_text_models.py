@@ -169,3 +169,17 @@ def test_bundled_models_read_plain_sentences(client, monkeypatch, name, text, sa
     assert "." in answer["tokens"] or "." not in text
     if word is not None:
         assert answer["beta"][answer["tokens"].index(word)] > 0.5
+
+
+def test_stored_readings_are_what_the_bundled_model_says(client):
+    name = "example-sms"
+    stored = client.get("/api/text-models/readings", params={"model": name}).json()["readings"]
+    assert len(stored) >= 6
+    session = client.post("/api/text-models", json={"model": name}).json()["id"]
+    _ready(client, session)
+    for text, reading in list(stored.items())[:2]:
+        answer = client.post(f"/api/text-models/{session}", json={"text": text}).json()
+        assert answer["tokens"] == reading["tokens"]
+        assert answer["alpha"] == pytest.approx(reading["alpha"], abs=1e-3)
+        assert answer["says"] == reading["says"]
+    assert client.get("/api/text-models/readings").json() == {"readings": {}}

@@ -140,6 +140,37 @@ def test_from_a_file_to_a_verdict(client, folder):
     assert not origin.exists()
 
 
+def recordings():
+    """New recordings of the bundled fit, without labels; two of them in other units."""
+    chance = np.random.default_rng(1)
+    rows = ["recording,pump,start,end,rms,peak,low,high,hiss"]
+    for k in range(6):
+        for j in range(10):
+            values = chance.normal(0, 1, 5) * (1000 if k < 2 else 1)
+            rows.append(f"n{k},new,{j},{j + 1},{','.join(f'{x:.3f}' for x in values)}")
+    return "\n".join(rows).encode()
+
+
+def test_new_bags_are_predicted_and_compared_with_training(client, folder):
+    before = dropped(folder)
+    asked = {"name": "new.csv", "run": "examples/fit-pumps", "paradigm": "soft"}
+    answer = client.post("/api/uploads", params=asked, content=recordings())
+    found = reached(client, answer.json()["id"], "done", "failed")
+    assert found["state"] == "done", found["reason"]
+    assert "folder" not in found["job"]
+    result = found["result"]
+    assert result["total"] == len(result["rows"]) == 6
+    assert "label" not in result["rows"][0]
+    assert {row["predicted"] for row in result["rows"]} <= {"bearing", "healthy", "leak"}
+    assert result["unusual"] == 2
+    assert any("column 'rms'" in words for words in result["warnings"])
+    assert [row["bag"] for row in result["rows"] if "rms" in row["unusual"]] == ["n0", "n1"]
+    gone(folder, before)
+    other = {**asked, "paradigm": "nothing"}
+    assert client.post("/api/uploads", params=other, content=b"bag\n").status_code == 404
+    assert dropped(folder) <= before
+
+
 def test_a_file_that_nobody_fits_goes(client, folder):
     before = dropped(folder)
     name = drop(client, "bags.csv", table(8)).json()["id"]

@@ -143,7 +143,7 @@ def test_an_overlay_keeps_the_photo_where_there_is_no_attention():
 def test_names_are_found_with_the_boxes_they_may_stand_for():
     pool = pool_of(USE)
     side = pool.test
-    kind, *ends = side.told.boxes[0][0]
+    kind, *ends = side.captioned.boxes[0][0]
     other = (kind + 1) % 3
     said = [["a", ("cat", "dog", "kite")[k], "here"] for k in (kind, other)]
     names = names_in(pool, side, [said, [["kite"] * 9]], 5)
@@ -329,7 +329,7 @@ def test_the_stored_images_are_split_as_they_should_be():
         pytest.skip(str(why_not(settings)))
     pool = pool_of(settings)
     assert [len(s) for s in (pool.train, pool.validation, pool.test)] == [908, 200, 326]
-    sides = [set(s.told.image_id.tolist()) for s in (pool.train, pool.validation, pool.test)]
+    sides = [set(s.captioned.image_id.tolist()) for s in (pool.train, pool.validation, pool.test)]
     assert len(set.union(*sides)) == sum(map(len, sides))
     assert pool.bank.x.shape == (1434, 320, 2, 2)
     assert len(Exam.of(settings, pool).names.image) == 2287

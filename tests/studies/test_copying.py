@@ -262,9 +262,11 @@ def test_verdicts_on_heads(bad, one, random, verdict):
     records = {f"lstm-sum-{k}": curves([(50, a) for a in level]) for k, level in levels.items()}
     best = np.array([[0.99, 0.99, 0.99], [0.1, 0.2, 0.3]])
     records["lstm-search"] = Record(np.zeros(1), {}, accuracies(best))
-    settings = HeadsSettings(draws=2, variants=("lstm-sum",))
+    settings = HeadsSettings(draws=20, variants=("lstm-sum",))
     [finding] = Heads().findings(settings, records)
     assert finding.verdict == verdict
+    [few] = Heads().findings(settings.model_copy(update={"draws": 19}), records)
+    assert few.verdict == "underpowered"
     assert "found 1 good and 1 bad ones by best accuracy, the same ones by last" in finding.summary
 
 

@@ -200,3 +200,7 @@ def test_collapsed_seeds_of_the_gaussians_stand_beside_the_others():
     assert ("Gaussians, last layer", "collapsed seeds") not in cells
     assert Table2().findings(settings, records) == []
     assert set(Table2().trials(settings)) == set(records)
+    records["points-softmax-zeroth"].values["accuracy"][-1] = 0.6
+    cells = {(c.group, c.measure): c for c in Table2().cells(settings, records)}
+    assert cells[at, "collapsed seeds"].mean == SEEDS
+    assert (at, "accuracy % without collapsed seeds") not in cells

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 from foveate.records.record import Record
 from foveate.studies.beyond.trust import TrustSettings, TrustStudy
@@ -9,6 +10,10 @@ from foveate.studies.beyond.trust.attacks import ATTACKS, attacked
 from foveate.studies.beyond.trust.raff import KINDS, unit_test
 from foveate.studies.beyond.trust.sets import SETS, WAYS
 from foveate.studies.beyond.trust.summary import row_of, trust_cells
+from foveate.studies.beyond.trust.toys import TOYS, evidence_of_digits
+from foveate.studies.beyond.trust.training import train_and_examine
+from foveate.studies.reproduction import stored_results
+from foveate.trust.looking import INTERVAL_HELD
 
 GRADE = {"trust": 0, "care": 1, "silent": 2, "distrust": 3}
 
@@ -59,13 +64,15 @@ def test_design_and_confirmation_are_kept_apart():
     cells = {(c.group, c.name, c.measure): c.mean for c in trust_cells(records)}
     lines = list(dict.fromkeys(key[:2] for key in cells))
     assert lines == [
-        ("Design sets", "a"),
-        ("Design sets", "all"),
-        ("Design sets", "identifiable"),
-        ("Confirmation sets", "b"),
-        ("Confirmation sets", "all"),
+        ("Design, identifiable", "a"),
+        ("Design, identifiable", "all"),
+        ("Design", "all"),
+        ("Confirmation, not identifiable", "b"),
+        ("Confirmation, not identifiable", "all"),
+        ("Confirmation", "all"),
     ]
-    assert cells["Confirmation sets", "b", "error where said"] == pytest.approx(0.1 / 3)
+    key = ("Confirmation, not identifiable", "b", "error where said")
+    assert cells[key] == pytest.approx(0.1 / 3)
 
 
 def test_no_set_plays_both_roles():
@@ -96,3 +103,41 @@ def test_unit_tests_swap_the_poison(kind):
     poison = [(bag.dense().mean(-1) < -8) & bag.mask for bag in (usual, swapped)]
     assert (poison[0].any(1) == (usual.y == 0)).all()
     assert (poison[1].any(1) == (swapped.y == 1)).all()
+
+
+@pytest.mark.parametrize("kind", TOYS)
+def test_toys_against_their_definition(kind):
+    digits = torch.randint(10, (200, 6), generator=torch.Generator().manual_seed(0))
+    labels, relevant = evidence_of_digits(kind, digits)
+    for row, y, z in zip(digits.tolist(), labels.tolist(), relevant.tolist(), strict=True):
+        if kind == "four":
+            assert y == (8 in row) + 2 * (9 in row)
+            meant = {8, 9}
+        elif kind == "pos-neg":
+            up, down = ([d for d in row if d in own] for own in ((4, 6, 8), (5, 7, 9)))
+            assert y == int(len(up) > len(down))
+            meant = set(up if y else down)
+        else:
+            pairs = [(k, k + 1) for k in range(4) if k in row and k + 1 in row]
+            assert y == int(bool(pairs))
+            meant = {digit for pair in pairs for digit in pair}
+        assert z == [digit in meant for digit in row]
+
+
+def test_models_of_torchmil_are_a_way_of_two_classes(tmp_path):
+    pytest.importorskip("torchmil")
+    settings = TrustSettings(sets=("raff-single",), n=60, epochs=0.05)
+    found = train_and_examine(settings, "raff-single", tmp_path, lambda done, total: None)
+    assert found.meta["ways"] == [way.name for way in WAYS]
+    assert (found.final["way"] == np.arange(len(WAYS))).all()
+    assert found.meta["role"] == "design"
+
+
+def test_what_pages_say_of_intervals_is_the_stored_result():
+    [result] = [r for r in stored_results() if r["table"] == "trust" and r["scale"] == "small"]
+    cells = {(c["group"], c["name"], c["measure"]): c["mean"] for c in result["cells"]}
+    held = cells["Confirmation, identifiable", "all", "interval holds %"]
+    assert round(held) == round(100 * INTERVAL_HELD)
+    assert cells["Confirmation", "all", "misses"] == 0  # as README says
+    assert cells["Confirmation", "all", "false alarms"] == 2
+    assert (cells["Confirmation", "all", "good"], cells["Confirmation", "all", "bad"]) == (118, 366)

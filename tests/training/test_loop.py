@@ -277,6 +277,21 @@ def test_record_matches_its_weights(every):
         assert one.done == (done == 3)
 
 
+def test_the_share_of_unchanged_top_segments_is_recorded():
+    train, test = bags((0, 1))
+    tops = []
+
+    def probe(training):
+        tops.append(training._read.alpha.argmax(-1))
+        return {}
+
+    record = fit(small_model, train, test, "soft", seeds=(0, 1), epochs=3, lr=0.5, probe=probe)
+    shares = [(a == b).double().mean(1).numpy() for a, b in pairwise(tops)]
+    assert np.isnan(record.values["same_top"][0]).all()
+    np.testing.assert_allclose(record.values["same_top"][1:], shares)
+    assert np.min(shares) < 1  # something changes
+
+
 def test_counts_of_classifier_calls():
     train, _ = bags([0])
     per_epoch = len(train[0])

@@ -67,12 +67,17 @@ def shortcut():
     )
 
 
+@functools.cache
+def audited(case):
+    bag = made(case)
+    return audit([Bag(bag.x, bag.y)], 3)
+
+
 def judged(model, case, *, known=False, **flags):
     bag = made(case)
     subject = [model, model]
     shown = bag if known else Bag(bag.x, bag.y)
-    checked = audit([shown], 3)
-    return examine(subject, "soft", shown, CLASSES, audited=checked, probe=False, **flags)
+    return examine(subject, "soft", shown, CLASSES, audited=audited(case), probe=False, **flags)
 
 
 def grades(trust):
@@ -95,6 +100,8 @@ def test_a_tag_on_a_background_segment_is_never_trusted_and_can_be_settled():
     assert grades(trust) == ["cannot tell"] * 3
     assert trust.answers["kinds"].mark == "bad"
     assert any("--evidence" in step for step in trust.verdict.next)
+    kinds = [bag["kind"] for bag in trust.examples]
+    assert kinds == ["right, for a reason that is not known"]
     bag, meant = made("tag"), {}
     for c, entry in enumerate(trust.by_class):
         examples = entry["answers"]["kinds"]["examples"]
@@ -108,7 +115,34 @@ def test_a_tag_on_a_background_segment_is_never_trusted_and_can_be_settled():
     assert settled.score < 0.1
     other = judged(good(), "tag", evidence=meant)
     assert other.score > 0.9
+    assert other.examples[0]["kind"] == "right for the right reason"
     assert "do not trust" not in grades(other)
+
+
+def accompanied(n, seed):
+    """Two classes; a companion is in 80 % of the bags of one class and in 20 % of the other.
+
+    The companion is a segment of its own kind and a label that is known.
+    """
+    chance = torch.Generator().manual_seed(seed)
+    y = torch.arange(n) % 2
+    x = torch.randn(n, M, WIDTH, generator=chance)
+    order = torch.rand(n, M, generator=chance).argsort(1)
+    x[torch.arange(n), order[:, 0], y] += 6
+    has = torch.rand(n, generator=chance) < torch.where(y == 1, 0.8, 0.2)
+    x[torch.arange(n)[has], order[has, 1], TAG] += 6
+    return Bag(x, y), has.numpy()[:, None], order[:, 1].numpy()
+
+
+def test_a_companion_whose_label_is_known_is_no_evidence():
+    bag, has, place = accompanied(400, 0)
+    rows = np.flatnonzero(has[:, 0] & (bag.y.numpy() == 1))
+    without = audit([bag], 2).e[0][rows, place[rows]].mean()
+    matched = audit([bag], 2, labels=has)
+    assert without > 0.5  # r = .8 / .2 = 4, so that e = .75 exactly
+    assert matched.e[0][rows, place[rows]].mean() < 0.25  # r = 1 where the label is as frequent
+    assert matched.matched
+    assert len(matched.opinions) == 3  # boosting, forest, and other labels explained away
 
 
 def test_a_stain_is_evidence_everywhere():
@@ -176,6 +210,16 @@ def test_poison_is_found():
     assert flagged.by_class[1]["verdict"]["grade"] == "do not trust"
 
 
+def test_attention_that_oscillates_at_the_end_of_training_is_not_trusted():
+    calm, restless = (judged(good(), "plain", last_epochs=share) for share in (0.95, 0.4))
+    assert calm.answers["stable"].mark == "good"
+    assert restless.answers["stable"].mark == "bad"
+    assert "60 % of bags" in restless.answers["stable"].text
+    assert "trust" not in grades(restless)
+    several = judged(good(), "several", last_epochs=0.4)  # the top may change among three
+    assert several.answers["stable"].mark == "good"
+
+
 def test_a_small_set_with_known_relevance_gets_its_exact_interval():
     bag = made(n=12)
     trust = examine([good(), good()], "soft", bag, CLASSES, probe=False)
@@ -202,6 +246,23 @@ def test_cross_fitted_models_read_every_bag_once():
     assert first.bags == N
     with pytest.raises(FoveateError, match="every bag exactly once"):
         CrossFitted([(whole, rows[0]), (whole, rows[0])])
+
+
+def test_a_set_of_usual_size_gets_a_verdict_out_of_fold():
+    """As many bags as MUSK1 has: a fifth of them is too few, all of them by folds are enough."""
+    bag = made(n=92)
+    bag = Bag(bag.x, bag.y)
+    held_out = bag.take(slice(0, 18))
+    assert judge_few(held_out).verdict.grade == "cannot tell"
+    parts = np.array_split(np.arange(92), 5)
+    folds = CrossFitted([(as_subject([good()] * 2, "soft"), rows) for rows in parts])
+    trust = examine(folds, "soft", bag, CLASSES, probe=False)
+    assert trust.bags == 92
+    assert trust.verdict.grade in ("trust", "trust with care")
+
+
+def judge_few(bag):
+    return examine([good(), good()], "soft", bag, CLASSES, probe=False)
 
 
 def test_of_equally_accurate_models_the_better_looking_one_is_named():

@@ -15,11 +15,13 @@ from foveate.metrics.agreement import fair_agreement
 from foveate.models.focus import FCAM, AttentionModel
 from foveate.models.nets import pair
 from foveate.training.evaluation import read
+from foveate.trust import segment_evidence
 from foveate.trust.class_evidence import aversion, marks_of, separation
 from foveate.trust.controls import left_over, seed_agreement
 from foveate.trust.error_modes import detect, estimate, reading, score
 from foveate.trust.segment_evidence import SHARES, evidence_of, relative_entropy
 from foveate.trust.subject import Reading, as_subject
+from foveate.trust.summaries import curves_of
 
 RULES = ("soft", "hard", "lvml", "logit")
 C = 3
@@ -180,6 +182,18 @@ def test_marks_against_loops(ragged):
         assert aversion(found, 0, c) == pytest.approx(np.mean(wins))
         said = (found.said_by_top[0, ~of] == c).mean()
         assert marks["falsely"][0, c] == pytest.approx(said)
+
+
+def test_curves_of_many_bags_rest_on_some_of_them(ragged, monkeypatch):
+    subject = as_subject(model(), "soft")
+    whole = evidence_of(subject, [ragged])
+    monkeypatch.setattr(segment_evidence, "CURVES", int(ragged.mask.sum()) // 2)
+    some = evidence_of(subject, [ragged])
+    rows = ~np.isnan(some.curves.kept).any((0, 2))
+    assert 2 <= rows.sum() < len(ragged)
+    np.testing.assert_allclose(some.curves.removed[:, rows], whole.curves.removed[:, rows])
+    assert np.isfinite(curves_of(some)["removed_random"]).all()
+    assert curves_of(some)["kept"] == pytest.approx(some.curves.kept[:, rows].mean((0, 1)))
 
 
 def test_random_scores_separate_by_one_half():

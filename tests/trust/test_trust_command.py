@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+import foveate
 from foveate.cli import main
 from foveate.data import DATASETS
 from foveate.jobs.fit import start_fit
@@ -12,6 +13,8 @@ from foveate.jobs.race import start_race
 from foveate.report.pages.trust import trust_page
 from foveate.training.plan import Race
 from foveate.trust.examine import examine
+from foveate.trust.stability import last_epochs
+from foveate.trust.verdict import GRADES
 from foveate.userdata.settings import FitSettings
 from foveate.userdata.source import Origin
 
@@ -60,6 +63,26 @@ def test_one_paradigm_as_json(race, capsys):
     [found] = json.loads(capsys.readouterr().out)
     assert found["paradigm"] == "soft"
     assert len(found["scores"]) == 2
+    assert found["verdict"]["grade"] in GRADES
+    assert found["score"] is None or 0 <= found["score"] <= 1
+    questions = ["evidence", "looks", "depends", "kinds", "stable", "visible"]
+    assert list(found["answers"]) == questions
+    for own in found["by_class"]:
+        assert own["verdict"]["grade"] in GRADES
+        assert list(own["answers"]) == questions
+    kept = np.load(race / "soft" / "record.npz")["values/same_top"]
+    epochs = found["by_class"][0]["answers"]["stable"]["epochs"]
+    assert epochs == pytest.approx(last_epochs(kept))
+
+
+def test_a_run_directory_is_examined_in_python(race):
+    found = foveate.examine(race, paradigm="soft")
+    main(["trust", str(race), "--paradigm", "soft"])
+    [stored] = json.loads((race / "trust.json").read_text())["found"]
+    assert found.paradigm == "soft"
+    assert found.to_json()["scores"] == stored["scores"]
+    with pytest.raises(foveate.FoveateError, match="no paradigm 'hard'"):
+        foveate.examine(race, paradigm="hard")
 
 
 def test_refusals_say_what_is_wrong(race, tmp_path, capsys):

@@ -43,13 +43,14 @@ def facts(draw):
         overridden=draw(share),
         other_kind=draw(st.booleans()),
         stability=draw(share),
+        steady=draw(share),
         visible=draw(st.booleans()),
     )
 
 
 def worse(f, key, by):
     """The same facts with one of them worse."""
-    low = ("accuracy", "removal", "stability", "estimated_worst", "worst")
+    low = ("accuracy", "removal", "stability", "steady", "estimated_worst", "worst")
     high = ("background_flips", "poisoned", "repeat_flips", "overridden")
     if key in low:
         return replace(f, **{key: getattr(f, key) * by})
@@ -65,9 +66,9 @@ def worse(f, key, by):
     return replace(f, **{"other_kind": True} if key == "other_kind" else {"visible": False})
 
 
-KEYS = ("accuracy", "removal", "stability", "estimated_worst", "worst", "background_flips",
-        "poisoned", "repeat_flips", "overridden", "estimate", "measured", "other_kind",
-        "visible")  # fmt: skip
+KEYS = ("accuracy", "removal", "stability", "steady", "estimated_worst", "worst",
+        "background_flips", "poisoned", "repeat_flips", "overridden", "estimate", "measured",
+        "other_kind", "visible")  # fmt: skip
 
 
 @given(facts(), st.sampled_from(KEYS), share)
@@ -100,6 +101,7 @@ def test_trust_needs_every_question_answered_well():
         {"overridden": 0.9},
         {"stability": 0.5},
         {"stability": float("nan")},
+        {"steady": 0.5},
         {"other_kind": True},
         {"visible": False},
         {"presence": "everywhere"},
@@ -145,6 +147,8 @@ def test_measured_ft_below_chance_is_said():
     verdict = judge(below)
     assert verdict.grade == "do not trust"
     assert "not above chance (10 %)" in verdict.summary
+    few = replace(GOOD, measured=exact_interval(1, 10), known=10, measured_chance=0.2)
+    assert any("not above chance 20 %" in line for line in judge(few).why)
 
 
 def test_few_known_bags_are_shown_as_counts_with_their_exact_interval():

@@ -1,4 +1,5 @@
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -7,9 +8,11 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, StratifiedGroupKFold, cross_val_score
+from sklearn.utils import check_array
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from foveate.bags.bag import pad
-from foveate.errors import FoveateError
+from foveate.errors import DataWarning, FoveateError
 from foveate.training.evaluation import read
 from foveate.userdata.estimator import FocusClassifier
 from foveate.userdata.training_rules import usual_epochs
@@ -308,7 +311,43 @@ def test_weights_of_bags_and_float_targets():
     other = FocusClassifier("soft", epochs=2).fit(bags, y, sample_weight=np.arange(1, 21))
     assert even.stack_.flat.equal(scaled.stack_.flat)
     assert not even.stack_.flat.equal(other.stack_.flat)
-    with pytest.raises(FoveateError, match=r"that of bag 0 is 0\.0"):
-        FocusClassifier().fit(bags, y, sample_weight=np.arange(20))
+    without = FocusClassifier("soft", epochs=2).fit(bags[1:], y[1:], sample_weight=np.arange(1, 20))
+    zero = FocusClassifier("soft", epochs=2).fit(bags, y, sample_weight=np.arange(20))
+    assert zero.stack_.flat.equal(without.stack_.flat)
+    with pytest.raises(FoveateError, match=r"that of bag 0 is -1\.0"):
+        FocusClassifier().fit(bags, y, sample_weight=np.arange(-1, 19))
     with pytest.raises(FoveateError, match="cut the target into classes"):
         FocusClassifier().fit(bags, np.linspace(0, 1, 20))
+
+
+class OneSegmentBags(FocusClassifier):
+    """Rows of a table as bags of one segment, which scikit-learn's checks can call."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array, tags.input_tags.three_d_array = True, False
+        tags.classifier_tags.multi_label = False
+        return tags
+
+    def fit(self, X, y, sample_weight=None):
+        return super().fit(check_array(X)[:, None], y, sample_weight=sample_weight)
+
+    def predict_proba(self, X):
+        return super().predict_proba(check_array(X)[:, None])
+
+
+EXPECTED_FAILURES = {
+    "check_n_features_in_after_fitting": "the message speaks of segments, not of features",
+    "check_sample_weight_equivalence_on_dense_data": "copies of a bag are in other batches",
+    "check_sample_weight_equivalence_on_sparse_data": "bags are dense",
+}
+
+
+@parametrize_with_checks(
+    [OneSegmentBags("max", epochs=3, force=("one-bag-class", "label-copy"))],
+    expected_failed_checks=lambda _: EXPECTED_FAILURES,
+)
+def test_scikit_learn_accepts_the_estimator(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        check(estimator)

@@ -2,7 +2,7 @@
 
 A paradigm declares its own appearance (:class:`~foveate.attention.paradigms.Paradigm`); what it
 leaves open is derived from its name. Colours are those of Okabe and Ito (and of Tol for the rest),
-which most colour-blind readers can tell apart. Dash and shape repeat the distinction for print in
+which most colour-blind readers can distinguish. Dash and shape repeat the distinction for print in
 grey. Attention, classes and outcomes have colours that no default paradigm has: one hue means one
 thing on a screen.
 """

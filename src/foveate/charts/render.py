@@ -23,7 +23,7 @@ def theme() -> dict[str, Any]:
     return {
         "background": "#ffffff",
         "font": "sans-serif",
-        "aria": False,  # the figure as a whole has one description instead
+        "aria": False,  # the figure has one description instead
         "padding": 8,
         "view": {"stroke": faint},
         "title": {

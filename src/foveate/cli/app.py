@@ -26,7 +26,7 @@ __all__ = ["COMMANDS", "main"]
 
 SUFFIX = "_command"
 FILE_ERRORS = (errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC)
-"""Faults of a path or a disk that the user can mend, wherever they show."""
+"""Errors of a path or a disk that the user can correct."""
 
 
 def find_commands(folder: Path) -> dict[str, tuple[str, str]]:
@@ -119,7 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _check_numbers(tokens: Sequence[str]) -> None:
-    """Refuse fractions for flags that take whole numbers; only the called command is imported."""
+    """Refuse fractions for flags that take integers; only the called command is imported."""
     if not tokens or tokens[0] not in COMMANDS or not any("." in token for token in tokens):
         return
     from foveate.cli.whole_numbers import check_whole_numbers
@@ -129,13 +129,13 @@ def _check_numbers(tokens: Sequence[str]) -> None:
 
 
 def _close_pipe() -> None:
-    """End without a word when the reader of the output has closed it, as ``head`` does."""
+    """Exit silently when the reader of the output has closed it, as ``head`` does."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     raise SystemExit(128 + 13)
 
 
 def _sentence(error: CycloptsError) -> str:
-    """What went wrong, in one line; our own sentence where pydantic has wrapped it."""
+    """The error in one line; the original sentence where pydantic has wrapped it."""
     for problem in getattr(error.__cause__, "errors", list)():
         if "error" in problem.get("ctx", {}):
             return str(problem["ctx"]["error"])

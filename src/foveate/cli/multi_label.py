@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from foveate.cli.commands.trust import Declared, examine_run, main_paradigm
+from foveate.cli.run_verdicts import Declared, examine_run, main_paradigm
 from foveate.errors import FoveateError
 from foveate.records.runs import Run, open_run
 from foveate.report.progress import progress_of

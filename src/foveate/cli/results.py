@@ -6,7 +6,7 @@ import sys
 
 from foveate.records.runs import Run
 
-__all__ = ["run_again", "show_results", "this_command"]
+__all__ = ["repeating_command", "show_results", "this_command"]
 
 
 def show_results(run: Run, *, as_json: bool) -> None:
@@ -27,17 +27,17 @@ def show_results(run: Run, *, as_json: bool) -> None:
 
 
 def this_command() -> str:
-    """The command line as it was given: a page or a table is written over."""
+    """The command line of this process."""
     return shlex.join(["foveate", *sys.argv[1:]])
 
 
-def run_again() -> str:
-    """The command line as it was given, less ``--out``: a run directory is used once."""
-    words = iter(sys.argv[1:])
-    kept = []
-    for word in words:
+def repeating_command() -> str:
+    """The command line without ``--out``: a run directory is used once."""
+    arguments = iter(sys.argv[1:])
+    words = []
+    for word in arguments:
         if word == "--out":
-            next(words, None)
+            next(arguments, None)
         elif not word.startswith("--out="):
-            kept.append(word)
-    return shlex.join(["foveate", *kept])
+            words.append(word)
+    return shlex.join(["foveate", *words])

@@ -75,9 +75,9 @@ def print_ledger(ledger: Ledger, paper: str | None) -> None:
     for heading in ("claim", "statement", "verdict", "measured", "experiment", "scale"):
         table.add_column(heading, overflow="fold")
     for entry in ledger.of(paper):
-        found = entry.finding
-        verdict, effect = (found.verdict, effect_words(found)) if found else ("not run", "–")
-        scale = (entry.scale or "–") if found else "–"
+        finding = entry.finding
+        verdict, effect = (finding.verdict, effect_words(finding)) if finding else ("not run", "–")
+        scale = (entry.scale or "–") if finding else "–"
         table.add_row(entry.claim, entry.statement, verdict, effect, entry.experiment, scale)
     _console().print(table)
     if not ledger.runs:

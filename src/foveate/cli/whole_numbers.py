@@ -34,7 +34,7 @@ def check_whole_numbers(function: Callable[..., Any], tokens: Sequence[str]) -> 
     for k, token in enumerate(tokens):
         name, equals, value = token.partition("=")
         value = value if equals else "".join(tokens[k + 1 : k + 2])
-        if name in flags and FRACTION.fullmatch(value) and not _is_whole(value):
+        if name in flags and FRACTION.fullmatch(value) and not _is_integral(value):
             raise FoveateError(f"{name} must be a whole number, got {value}")
 
 
@@ -45,8 +45,8 @@ def _is_integer(annotation: Any) -> bool:
     return annotation is int or set(typing.get_args(annotation)) == {int, type(None)}
 
 
-def _is_whole(text: str) -> bool:
+def _is_integral(text: str) -> bool:
     try:
         return float(text).is_integer()
     except ValueError:
-        return True  # no number at all: the parser says so
+        return True  # not a number: the parser reports it

@@ -1,6 +1,6 @@
 """Data sets: one file each, dropped into this folder, found by name.
 
-A data set is a function ``load(split, n, m, seed) -> Bag``. The seed alone decides the bags; train
+A data set is a function ``load(split, n, m, seed) -> Bag``. The seed decides the bags; train
 and test never share a base image.
 """
 
@@ -75,8 +75,8 @@ class Dataset:
                 mosaics are new mosaics of the training images, as in the papers' released code.
         """
         if image_split not in IMAGE_SPLITS:
-            known = ", ".join(IMAGE_SPLITS)
-            raise FoveateError(f"the split of images must be one of {known}, got '{image_split}'")
+            names = ", ".join(IMAGE_SPLITS)
+            raise FoveateError(f"the split of images must be one of {names}, got '{image_split}'")
         if image_split == "clean":
             return self
         if self.released is None:
@@ -95,12 +95,13 @@ DATASETS: Registry[Callable[[], Dataset]] = Registry(
     group="foveate.datasets",
     check=_check_usable,
 )
+"""Data sets by name: ``DATASETS.get("digits")()``; ``@DATASETS.register("name")`` adds one."""
 
 
 def load(
     name: str, *, n: int | None = None, m: int | None = None, seed: int = 0
 ) -> tuple[Bag, Bag]:
-    """Training and test bags of a registered data set, by its usual sizes unless told otherwise.
+    """Training and test bags of a registered data set, in its default sizes unless given.
 
     Example:
         >>> train, test = load("error-mode-1", n=10, seed=0)
@@ -118,6 +119,6 @@ def load(
 def check_sizes(m: int, *counts: int) -> None:
     """Bags need two segments at least, and sets one bag."""
     if m < 2:
-        raise FoveateError(f"m must be at least 2 segments a bag, got {m}")
+        raise FoveateError(f"m must be at least 2 segments per bag, got {m}")
     if any(count < 1 for count in counts):
         raise FoveateError(f"the number of bags must be at least 1, got {min(counts)}")

@@ -5,14 +5,14 @@ A folder holds Parquet files of ``train`` and ``test`` with the columns
 ::
 
     image     struct{bytes, path}, an image file each
-    image_id  a whole number, the same for the same photo in every set
+    image_id  an integer, the same for the same photo in every set
     width     of the stored image in pixels, as ``height``
     captions  list<string>
     objects   struct{bbox list<[x, y, w, h] in pixels>, category list<int>}
     license   a name, where it is known
 
-and beside them ``object_words.csv``: for each category, in order, the words that name it. COCO as a
-whole is read the same way from a folder of this layout.
+and next to them ``object_words.csv``: for each category, in order, the words that name it. COCO as
+a whole is read the same way from a folder of this layout.
 """
 
 import json
@@ -45,7 +45,7 @@ class Captioned:
         image_id: A number for each photo, shape (N,).
         captions: Captions of each image, as written; at least one.
         boxes: Boxes of each image.
-        row: Where each image stands among all images of the folder, shape (N,).
+        row: Row of each image among all images of the folder, shape (N,).
         names: Names of the categories, where they are known.
         licence: Licence of each photo, "" where it is not known.
         notes: What in the files is not as it should be, and what was done about it.
@@ -62,11 +62,11 @@ class Captioned:
     def __len__(self) -> int:
         return len(self.captions)
 
-    def without(self, others: "Captioned") -> "Captioned":
-        """The images whose number is not among ``others``: no photo stands on both sides."""
-        keep = np.flatnonzero(~np.isin(self.image_id, others.image_id))
+    def without(self, excluded: "Captioned") -> "Captioned":
+        """The images whose number is not among ``excluded``: no photo is in both."""
+        keep = np.flatnonzero(~np.isin(self.image_id, excluded.image_id))
         gone = len(self) - len(keep)
-        note = (f"{gone} photos are held out too and are not learnt from",) if gone else ()
+        note = (f"{gone} photos are also held out and are excluded from training",) if gone else ()
         return Captioned(
             self.image_id[keep],
             tuple(self.captions[i] for i in keep),
@@ -86,13 +86,13 @@ def read_captioned(folder: Path) -> dict[str, Captioned]:
     """
     if not folder.is_dir():
         raise FoveateError(f"there is no folder {folder} of images with captions")
-    found, start = {}, 0
+    parts_by_split, start = {}, 0
     for split, files in split_files(folder).items():
         parts = _Parts(_names(files[0]))
         for file in files:
             start += parts.read(file, start)
-        found[split] = parts.whole()
-    return found
+        parts_by_split[split] = parts.as_captioned()
+    return parts_by_split
 
 
 class _Parts:
@@ -115,23 +115,25 @@ class _Parts:
                 continue
             boxes = self._boxes(row, where)
             licence = str(row.get("license") or "")
-            self.rows.append((_whole(row["image_id"], where), captions, boxes, start + k, licence))
+            self.rows.append(
+                (_integer(row["image_id"], where), captions, boxes, start + k, licence)
+            )
         return len(rows)
 
     def _boxes(self, row: Mapping[str, Any], where: str) -> tuple[Box, ...]:
         width, height = row["width"], row["height"]
         if not (width and height and width > 0 and height > 0):
             raise FoveateError(f"{where}: width and height must be above 0")
-        kinds, places = row["objects"]["category"], row["objects"]["bbox"]
-        if len(kinds) != len(places):
-            raise FoveateError(f"{where}: {len(places)} boxes and {len(kinds)} categories")
+        kinds, stored = row["objects"]["category"], row["objects"]["bbox"]
+        if len(kinds) != len(stored):
+            raise FoveateError(f"{where}: {len(stored)} boxes and {len(kinds)} categories")
         boxes = []
-        for kind, place in zip(kinds, places, strict=True):
+        for kind, box in zip(kinds, stored, strict=True):
             if kind is None or not 0 <= kind < (len(self.names) or kind + 1):
                 raise FoveateError(
                     f"{where}: a category must be 0 to {len(self.names) - 1}, got {kind}"
                 )
-            x, y, w, h = _inside(place, width, height, where)
+            x, y, w, h = _inside(box, width, height, where)
             if w * h <= 0:
                 self.notes.append(f"image {row['image_id']} has a box of no area, left out")
                 continue
@@ -139,7 +141,7 @@ class _Parts:
             boxes.append((int(kind), *ends))
         return tuple(boxes)
 
-    def whole(self) -> Captioned:
+    def as_captioned(self) -> Captioned:
         ids, captions, boxes, rows, licence = (tuple(row[k] for row in self.rows) for k in range(5))
         return Captioned(
             np.array(ids, np.int64),
@@ -152,27 +154,27 @@ class _Parts:
         )
 
 
-def _whole(value: Any, where: str) -> int:
+def _integer(value: Any, where: str) -> int:
     if not isinstance(value, int):
-        raise FoveateError(f"{where}: image_id must be a whole number, got {value!r}")
+        raise FoveateError(f"{where}: image_id must be an integer, got {value!r}")
     return value
 
 
-def _inside(place: Sequence[float], width: int, height: int, where: str) -> list[float]:
-    """A box that lies in its image, its rounding cut off."""
-    x, y, w, h = place
+def _inside(box: Sequence[float], width: int, height: int, where: str) -> list[float]:
+    """A box within its image; rounding beyond the border is clipped."""
+    x, y, w, h = box
     fits = x >= -EDGE and y >= -EDGE and x + w <= width + EDGE and y + h <= height + EDGE
     if not fits or min(w, h) < 0:  # also where a number is none
-        said = ", ".join(f"{value:g}" for value in place)
-        raise FoveateError(f"{where}: box [{said}] must lie in the image of {width}×{height}")
+        numbers = ", ".join(f"{value:g}" for value in box)
+        raise FoveateError(f"{where}: box [{numbers}] must lie in the image of {width}×{height}")
     return [max(0.0, x), max(0.0, y), w + min(0.0, x), h + min(0.0, y)]
 
 
 def _names(file: Path) -> tuple[str, ...]:
-    """Names that the hub's own metadata gives to the categories."""
+    """Names of the categories in the hub's metadata."""
     import pyarrow.parquet as pq
 
-    columns_of(file)  # says what is wrong with a damaged file
+    columns_of(file)  # reports a damaged file
     metadata = pq.read_schema(file).metadata or {}
     try:
         features = json.loads(metadata[b"huggingface"])["info"]["features"]

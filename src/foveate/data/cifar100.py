@@ -63,8 +63,8 @@ def _cut(images: Split, split: Split, n: int, m: int, seed: int) -> Bag:
     """Mosaics of a split, cut from the images of that split or of another one."""
     folder = locate("cifar100", "uoft-cs/cifar100")
     bank = read_split(folder, images, seed, "fine_label")
-    chance = generator("cifar100", split, seed)
-    return mosaics(bank, foreground_labels(folder), None, n=n, m=m, generator=chance)
+    stream = generator("cifar100", split, seed)
+    return mosaics(bank, foreground_labels(folder), None, n=n, m=m, generator=stream)
 
 
 @DATASETS.register("cifar100")

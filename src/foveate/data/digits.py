@@ -28,7 +28,7 @@ def _table() -> FloatArray:
     """Pixels 0 … 16 and the label of every image, shape (1797, 65).
 
     The file inside the scikit-learn package is read directly, because importing scikit-learn takes
-    more than a second; a version that keeps it elsewhere is asked for the data.
+    more than a second; with a version that stores it elsewhere, scikit-learn loads the data.
     """
     spec = find_spec("sklearn")
     if spec is not None and spec.origin is not None:

@@ -1,4 +1,4 @@
-"""Three mosaics in the plane that attention solves while it looks at the wrong segment.
+"""Three mosaics in the plane that attention solves while focusing on the wrong segment.
 
 [pvr22] Sec. 4. The boxes and sizes are those of the released scripts, which draw 3,000 mosaics
 from 2,100 or fewer base points; here every segment is a fresh draw. The text says 200 mosaics.
@@ -45,12 +45,12 @@ def points(boxes: Boxes, kind: Tensor, generator: torch.Generator) -> Tensor:
     Args:
         boxes: The base distributions.
         kind: −1 for background or a foreground class, shape (N,).
-        generator: Where all chance comes from.
+        generator: Source of random numbers.
 
     Returns:
         Points of the plane, shape (N, 2). [pvr22] Sec. 4
     """
-    # A kind of −1 reads the last row, where the background stands.
+    # A kind of −1 reads the last row, the background.
     left, right, low, high = torch.tensor([*boxes.foreground, boxes.background])[kind].unbind(1)
     corner, size = torch.stack([left, low], 1), torch.stack([right - left, high - low], 1)
     return corner + size * torch.rand(len(kind), 2, generator=generator)

@@ -26,7 +26,7 @@ def points(kind: Tensor, generator: torch.Generator) -> Tensor:
 
     Args:
         kind: −1 for background or a foreground class, shape (N,).
-        generator: Where all chance comes from.
+        generator: Source of random numbers.
 
     Returns:
         Points of the plane, shape (N, 2). [pvr22] appendix

@@ -58,7 +58,7 @@ class Posts:
 
     Args:
         splits: Posts by split.
-        words: The vocabulary, of the training posts alone; id 0 stands for all other words. (The
+        words: The vocabulary, of the training posts only; id 0 is every other word. (The
             released code takes it from all splits.)
         notes: What in the files is not as it should be, and what was done about it, by post.
     """
@@ -71,8 +71,8 @@ class Posts:
         """The posts that lose tokens where m are the most of a post, one note each."""
         return tuple(
             f"post {post.name} has {len(post.words)} tokens; those behind the first {m} are cut off"
-            for own in self.splits.values()
-            for post in own
+            for chosen_posts in self.splits.values()
+            for post in chosen_posts
             if len(post.words) > m
         )
 
@@ -92,9 +92,9 @@ def read_posts(folder: Path, judge: Judge = "majority") -> Posts:
     for split in ("train", "test"):
         if not files[split]:
             raise FoveateError(f"{folder} has no file {split}-*.parquet")
-    every = [file for part in files.values() for file in part]
+    all_files = [file for part in files.values() for file in part]
     return _read(tuple((split, tuple(part)) for split, part in files.items()), judge,
-                 fingerprint(every))  # fmt: skip
+                 fingerprint(all_files))  # fmt: skip
 
 
 def as_bag(posts: Sequence[Post], words: Sequence[str], m: int) -> Bag:
@@ -103,7 +103,7 @@ def as_bag(posts: Sequence[Post], words: Sequence[str], m: int) -> Bag:
     Args:
         posts: At least one.
         words: The vocabulary.
-        m: Most tokens of a post; what stands behind is cut off.
+        m: Most tokens of a post; longer posts are truncated.
 
     Example:
         >>> post = Post("a", ("good", "bad", "new"), 0, (False, True, False))
@@ -111,11 +111,11 @@ def as_bag(posts: Sequence[Post], words: Sequence[str], m: int) -> Bag:
         >>> bag.x.index.tolist(), bag.z.tolist()
         ([[2, 1, 0, 0]], [[False, True, False, False]])
     """
-    place = {word: i for i, word in enumerate(words)}
+    id_of = {word: i for i, word in enumerate(words)}
     index = np.zeros((len(posts), m), np.int64)
     z, mask = np.zeros(index.shape, bool), np.zeros(index.shape, bool)
     for row, post in enumerate(posts):
-        ids = [place.get(word, UNKNOWN) for word in post.words[:m]]
+        ids = [id_of.get(word, UNKNOWN) for word in post.words[:m]]
         index[row, : len(ids)], mask[row, : len(ids)] = ids, True
         z[row, : len(ids)] = post.marked[:m]
     y = torch.tensor([post.label for post in posts])
@@ -141,7 +141,7 @@ def _read(files: tuple[tuple[str, tuple[Path, ...]], ...], judge: Judge, stamp: 
 
 
 def _judged(where: str, row: Mapping[str, Any], judge: Judge, notes: list[str]) -> Post:
-    """A row of the file as a post; what is odd about its rationales goes to the notes."""
+    """A row of the file as a post; irregular rationales are recorded in the notes."""
     name, words = str(row["id"]), tuple(row["post_tokens"] or ())
     if not words:
         raise FoveateError(f"{where}, post {name}: must have a token, got none")
@@ -161,12 +161,12 @@ def _label(where: str, labels: Sequence[int] | None, judge: Judge) -> int:
         raise FoveateError(f"{where}: must have a label, got none")
     for label in labels:
         if label not in range(len(CLASSES)):
-            known = ", ".join(f"{k} {name}" for k, name in enumerate(CLASSES))
-            raise FoveateError(f"{where}: labels must be {known}, got {label}")
+            names = ", ".join(f"{k} {name}" for k, name in enumerate(CLASSES))
+            raise FoveateError(f"{where}: labels must be {names}, got {label}")
     if judge == "first":
         return int(labels[0])
-    (label, count), *others = Counter(labels).most_common()
-    if others and others[0][1] == count:
+    (label, count), *runners_up = Counter(labels).most_common()
+    if runners_up and runners_up[0][1] == count:
         raise FoveateError(f"{where}: must have a majority label, got {list(labels)}")
     return int(label)
 
@@ -177,8 +177,8 @@ def _fitted(
     """A rationale as one mark a token; marks behind the last token are of nothing and go."""
     marks = np.asarray(rationale, dtype=np.int64)
     if not np.isin(marks, (0, 1)).all():
-        odd = marks[~np.isin(marks, (0, 1))][0]
-        raise FoveateError(f"{where}: marks must be 0 or 1, got {odd}")
+        invalid = marks[~np.isin(marks, (0, 1))][0]
+        raise FoveateError(f"{where}: marks must be 0 or 1, got {invalid}")
     if len(marks) != length:
         done = "the rest is cut off" if len(marks) > length else "tokens without one are unmarked"
         notes.append(f"{where} has {len(marks)} marks for {length} tokens; {done}")
@@ -191,13 +191,15 @@ def _load(judge: Judge, split: Split, *, n: int, m: int, seed: int) -> Bag:
     """All posts of a split in the order of the file, or n of them that the seed chooses."""
     check_sizes(m, n)
     posts = read_posts(locate("hatexplain", "Hate-speech-CNERG/hatexplain"), judge)
-    own = posts.splits[split]
-    if n > len(own):
-        raise FoveateError(f"hatexplain has {len(own):,} {split} posts, got n = {n:,}")
-    if n < len(own):
-        chosen = torch.randperm(len(own), generator=generator("hatexplain", split, seed))[:n]
-        own = tuple(own[k] for k in chosen.sort().values.tolist())
-    return as_bag(own, posts.words, m)
+    chosen_posts = posts.splits[split]
+    if n > len(chosen_posts):
+        raise FoveateError(f"hatexplain has {len(chosen_posts):,} {split} posts, got n = {n:,}")
+    if n < len(chosen_posts):
+        chosen = torch.randperm(len(chosen_posts), generator=generator("hatexplain", split, seed))[
+            :n
+        ]
+        chosen_posts = tuple(chosen_posts[k] for k in chosen.sort().values.tolist())
+    return as_bag(chosen_posts, posts.words, m)
 
 
 def hatexplain(judge: Judge) -> Dataset:

@@ -58,8 +58,8 @@ def mosaics(
         background: The labels of the background; None for all others.
         n: Number of mosaics.
         m: Images per mosaic.
-        generator: Where all chance comes from. [pvr22] Sec. 3.1 and 6.1
-        shares: In which shares the classes are drawn, in place of evenly.
+        generator: Source of random numbers. [pvr22] Sec. 3.1 and 6.1
+        shares: Class probabilities; uniform if None.
     """
     kind = _kinds(bank, foreground, background)
     kinds = np.arange(BACKGROUND, len(foreground))
@@ -70,8 +70,8 @@ def mosaics(
 
     def draw(kind: Tensor, generator: torch.Generator) -> Tensor:
         chance = torch.rand(len(kind), dtype=torch.float64, generator=generator)
-        place = kind - BACKGROUND
-        return order[start[place] + (chance * count[place]).long()]
+        row = kind - BACKGROUND
+        return order[start[row] + (chance * count[row]).long()]
 
     index, y, z = sdc(draw, classes=len(foreground), n=n, m=m, generator=generator, shares=shares)
     return Bag(Mosaics(bank.x, index), y, z)
@@ -187,7 +187,7 @@ def from_path(
     foreground: Sequence[int] = (0, 1, 2),
     background: Sequence[int] | None = None,
 ) -> Dataset:
-    """A data set of mosaics cut from a user's own images, read and checked at once.
+    """A data set of mosaics made of a user's images, read and checked immediately.
 
     Args:
         path: A folder of Parquet files in the hub's layout, an NPZ file with X and y, or what
@@ -243,20 +243,20 @@ def _kinds(
     """What each base image is, −1 for background or its class; all of these must occur."""
     if len(foreground) < 2 or len(set(foreground)) < len(foreground):
         raise FoveateError(f"foreground must be two or more labels, each once: {_list(foreground)}")
-    if both := set(foreground) & set(background or ()):
-        raise FoveateError(f"labels cannot be foreground and background at once: {_list(both)}")
+    if shared := set(foreground) & set(background or ()):
+        raise FoveateError(f"labels cannot be foreground and background at once: {_list(shared)}")
     labels, inverse = np.unique(bank.y.numpy(), return_inverse=True)
-    for side, wanted in (("foreground", foreground), ("background", background or ())):
-        if empty := set(wanted) - set(labels.tolist()):
+    for side, labels_of_side in (("foreground", foreground), ("background", background or ())):
+        if empty := set(labels_of_side) - set(labels.tolist()):
             raise FoveateError(
                 f"empty classes: no image in {where} has the {side} label {_list(empty)}; "
                 f"the labels there are {_list(labels.tolist())}"
             )
-    kinds = {label: place for place, label in enumerate(foreground)}
-    others = set(labels.tolist() if background is None else background) - set(foreground)
-    if not others:
+    kinds = {label: row for row, label in enumerate(foreground)}
+    other_labels = set(labels.tolist() if background is None else background) - set(foreground)
+    if not other_labels:
         raise FoveateError(f"no background is left in {where}: every label is a foreground class")
-    kinds |= dict.fromkeys(others, BACKGROUND)
+    kinds |= dict.fromkeys(other_labels, BACKGROUND)
     return np.array([kinds.get(label, UNUSED) for label in labels.tolist()])[inverse]
 
 

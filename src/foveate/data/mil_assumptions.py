@@ -22,7 +22,7 @@ Kind = Literal["single-concept", "multi-concept", "frequency"]
 KINDS: tuple[Kind, ...] = ("single-concept", "multi-concept", "frequency")
 WIDTH = 16  # numbers of a segment, D
 BACKGROUND, FIRST, SECOND, POISON, PADDING = range(5)
-MANY = (35, 44)  # segments of one concept in a negative test bag of the frequency test
+REPEATED = (35, 44)  # segments of one concept in a negative test bag of the frequency test
 
 
 class _Concepts(NamedTuple):
@@ -54,7 +54,7 @@ def mil_bags(kind: Kind, *, n: int, m: int, reversed: bool, generator: torch.Gen
 
     Args:
         kind: Which of the tests.
-        n: Number of bags; of an odd number, one more is negative.
+        n: Number of bags; if odd, one more is negative.
         m: Most background segments of a bag.
         reversed: Whether the clue is reversed, as in test bags.
         generator: The source of all randomness.
@@ -95,7 +95,7 @@ def _counts(kind: Kind, y: Tensor, m: int, reversed: bool, generator: torch.Gene
         many, one, poison = draw(1, 3), torch.ones_like(y), clue
     else:
         many, poison = torch.ones_like(y), torch.zeros_like(y)
-        one = draw(*MANY) if reversed else torch.ones_like(y)
+        one = draw(*REPEATED) if reversed else torch.ones_like(y)
     only = torch.stack([one * (1 - either), one * either], 1)
     concepts = torch.where(positive[:, None], many[:, None].expand(-1, 2), only)
     return torch.cat([background[:, None], concepts, poison[:, None]], 1)
@@ -104,7 +104,7 @@ def _counts(kind: Kind, y: Tensor, m: int, reversed: bool, generator: torch.Gene
 def _most(kind: Kind, reversed: bool) -> int:
     """The largest number of segments of concepts and poison in a bag."""
     if kind == "frequency":
-        return MANY[1] if reversed else 2
+        return REPEATED[1] if reversed else 2
     return 4 if kind == "single-concept" else 7
 
 
@@ -128,8 +128,8 @@ def _dataset(kind: Kind, about: str) -> Dataset:
     name = f"mil-{kind}"
 
     def load(split: Split, *, n: int, m: int, seed: int) -> Bag:
-        chance = generator(name, split, seed)
-        return mil_bags(kind, n=n, m=m, reversed=split == "test", generator=chance)
+        stream = generator(name, split, seed)
+        return mil_bags(kind, n=n, m=m, reversed=split == "test", generator=stream)
 
     recipe = Recipe(m=9, n=500, n_test=500, net="mlp", epochs=40, batch=50, lr=3e-3)
     return Dataset(name, about, ("negative", "positive"), load, recipe)

@@ -9,7 +9,7 @@ __all__ = ["mnist"]
 
 @DATASETS.register("mnist")
 def mnist() -> Dataset:
-    """Digits 0, 1, 2 among the digits 3 to 9, on MNIST's own split."""
+    """Digits 0, 1, 2 among the digits 3 to 9, on MNIST's split."""
     return image_dataset(
         "mnist",
         lambda split, seed: read_split(locate("mnist", "ylecun/mnist"), split, seed),

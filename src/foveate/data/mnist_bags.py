@@ -25,7 +25,7 @@ SPREAD = 0.2  # of the mean size: the paper's pairs are 10 and 2, 50 and 10, 100
 def bags_with(bank: Bank, target: int, *, n: int, m: int, generator: torch.Generator) -> Bag:
     """Bags of images, half of them with a target among them; z marks the targets.
 
-    Sizes are drawn from a normal distribution, to the nearest whole number, at least 1 and at most
+    Sizes are drawn from a normal distribution, to the nearest integer, at least 1 and at most
     2m (five standard deviations), so that all sets are equally wide. A positive bag is one of
     images drawn evenly, drawn again until it has a target; a negative one is drawn evenly from the
     other images. The authors' balanced loader does the same, except that it draws the size again
@@ -35,24 +35,24 @@ def bags_with(bank: Bank, target: int, *, n: int, m: int, generator: torch.Gener
     Args:
         bank: The base images of one split; the bags share its tensor.
         target: The label that makes a bag positive.
-        n: Number of bags; of an odd number, one more is negative.
+        n: Number of bags; if odd, one more is negative.
         m: Mean size of a bag.
-        generator: Where all chance comes from.
+        generator: Source of random numbers.
     """
     check_sizes(m, n)
     is_target = bank.y == target
-    others = (~is_target).nonzero().squeeze(1)
-    if not len(others) or len(others) == len(bank.y):
+    other_rows = (~is_target).nonzero().squeeze(1)
+    if not len(other_rows) or len(other_rows) == len(bank.y):
         raise FoveateError(f"bags need images of the label {target} and others, got one kind only")
     size = (torch.randn(n, generator=generator) * SPREAD * m + m).round().clamp(1, 2 * m)
     mask = torch.arange(2 * m) < size[:, None]
     y = torch.randperm(n, generator=generator) % 2
-    index = others[_rows(len(others), mask.shape, generator)]
+    index = other_rows[_rows(len(other_rows), mask.shape, generator)]
     without = y.nonzero().squeeze(1)  # positive bags that have no target yet
     while len(without):
         index[without] = _rows(len(bank.y), (len(without), mask.shape[1]), generator)
-        found = (is_target[index[without]] & mask[without]).any(1)
-        without = without[~found]
+        has_target = (is_target[index[without]] & mask[without]).any(1)
+        without = without[~has_target]
     index = torch.where(mask, index, 0)
     return Bag(Mosaics(bank.x, index), y, is_target[index] & mask, mask)
 
@@ -63,8 +63,8 @@ def _rows(count: int, shape: tuple[int, ...], generator: torch.Generator) -> Ten
 
 def _dataset(name: str, source: Source, about: str) -> Dataset:
     def load(split: Split, *, n: int, m: int, seed: int) -> Bag:
-        chance = generator(name, split, seed)
-        return bags_with(source(split, seed), NINE, n=n, m=m, generator=chance)
+        stream = generator(name, split, seed)
+        return bags_with(source(split, seed), NINE, n=n, m=m, generator=stream)
 
     return Dataset(
         name,
@@ -77,7 +77,7 @@ def _dataset(name: str, source: Source, about: str) -> Dataset:
 
 @DATASETS.register("mnist-bags")
 def mnist_bags() -> Dataset:
-    """Bags of about ten MNIST digits, positive if one is a nine, on MNIST's own split."""
+    """Bags of about ten MNIST digits, positive if one is a nine, on MNIST's split."""
     return _dataset(
         "mnist-bags",
         lambda split, seed: read_split(locate("mnist", "ylecun/mnist"), split, seed),

@@ -29,7 +29,7 @@ class Named:
 
     Args:
         place: The last word of the name.
-        categories: The objects that the name may stand for.
+        categories: The objects that the name may refer to.
     """
 
     place: int
@@ -50,25 +50,25 @@ class ObjectWords:
 
     def __init__(self, phrases: Sequence[Sequence[str]]) -> None:
         self._of: dict[tuple[str, ...], tuple[int, ...]] = {}
-        for category, own in enumerate(phrases):
-            for phrase in dict.fromkeys(tuple(caption_words(text)) for text in own):
+        for category, texts in enumerate(phrases):
+            for phrase in dict.fromkeys(tuple(caption_words(text)) for text in texts):
                 if phrase:
                     self._of[phrase] = (*self._of.get(phrase, ()), category)
         self.longest = max(map(len, self._of), default=0)
 
     def find(self, caption: Sequence[str]) -> list[Named]:
         """Where a caption names an object, from left to right; phrases do not overlap."""
-        found, at = [], 0
+        matches, at = [], 0
         while at < len(caption):
             step = 1
             for length in range(min(self.longest, len(caption) - at), 0, -1):
                 kinds = self._of.get(tuple(caption[at : at + length]))
                 if kinds is not None:
-                    found.append(Named(at + length - 1, kinds))
+                    matches.append(Named(at + length - 1, kinds))
                     step = length
                     break
             at += step
-        return found
+        return matches
 
 
 def read_object_words(folder: Path) -> ObjectWords:

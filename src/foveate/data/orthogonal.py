@@ -21,7 +21,7 @@ def points(classes: int, kind: Tensor, generator: torch.Generator) -> Tensor:
     Args:
         classes: Number of classes C.
         kind: −1 for background or a foreground class, shape (N,).
-        generator: Where all chance comes from; ε ~ N(0, .01).
+        generator: Source of random numbers; ε ~ N(0, .01).
 
     Returns:
         Points, shape (N, C + 1). The released code blurs the foreground by a variance of 1e-10;
@@ -37,7 +37,7 @@ def linear_orthogonal(classes: int = 20, m: int = 20) -> Dataset:
 
     Args:
         classes: Number of classes C.
-        m: Segments per bag unless the loader is told otherwise.
+        m: Segments per bag by default.
 
     Example:
         >>> bag = linear_orthogonal(classes=3).load("train", n=5, m=2, seed=0)
@@ -49,7 +49,7 @@ def linear_orthogonal(classes: int = 20, m: int = 20) -> Dataset:
     return sdc_dataset(
         "orthogonal",
         partial(points, classes),
-        about=f"{classes} orthogonal unit vectors against noise on an axis of its own",
+        about=f"{classes} orthogonal unit vectors against noise on a separate axis",
         classes=tuple(f"axis {k}" for k in range(classes)),
         recipe=Recipe(
             m=m,

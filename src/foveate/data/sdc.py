@@ -33,8 +33,8 @@ def sdc(
         classes: Number of foreground classes k.
         n: Number of mosaics.
         m: Segments per mosaic.
-        generator: Where all chance comes from.
-        shares: In which shares the k classes are drawn, in place of evenly.
+        generator: Source of random numbers.
+        shares: Class probabilities; uniform if None.
 
     Returns:
         Rows of ``draw``, shape (n, m, *); labels y (n,); relevance z (n, m). [pvr22] Sec. 3.1
@@ -45,12 +45,12 @@ def sdc(
         True
     """
     check_sizes(m, n)
-    place = torch.randint(m, (n,), generator=generator)
+    position = torch.randint(m, (n,), generator=generator)
     if shares is None:
         y = torch.randint(classes, (n,), generator=generator)
     else:
         y = torch.multinomial(torch.tensor(shares), n, replacement=True, generator=generator)
-    z = torch.arange(m) == place[:, None]
+    z = torch.arange(m) == position[:, None]
     kind = torch.where(z, y[:, None], BACKGROUND)
     return draw(kind.flatten(), generator).unflatten(0, (n, m)), y, z
 
@@ -61,7 +61,7 @@ def sdc_dataset(
     """A data set whose segments are points of ``draw``, fresh ones for every split and seed."""
 
     def load(split: Split, *, n: int, m: int, seed: int) -> Bag:
-        chance = generator(name, split, seed)
-        return Bag(*sdc(draw, classes=len(classes), n=n, m=m, generator=chance))
+        stream = generator(name, split, seed)
+        return Bag(*sdc(draw, classes=len(classes), n=n, m=m, generator=stream))
 
     return Dataset(name, about, classes, load, recipe)

@@ -1,6 +1,6 @@
 """Sentences of film reviews with their sentiment: the Stanford Sentiment Treebank.
 
-[lu21] Sec. 5: whole sentences, not the treebank's phrases, as bags of words without punctuation.
+[lu21] Sec. 5: sentences, not the treebank's phrases, as bags of words without punctuation.
 Letters are made small, which the paper does not mention and its traced sentence shows.
 """
 
@@ -37,7 +37,7 @@ class Corpus:
     """Labelled sentences over one vocabulary.
 
     Args:
-        words: The words by id; id 0 stands for all that training does not have.
+        words: The words by id; id 0 is every word that training lacks.
         train: Training sentences as bags of word ids.
         validation: Sentences to stop by.
         test: Held-out sentences.
@@ -52,8 +52,8 @@ class Corpus:
 
     def ids(self, text: str) -> list[int]:
         """The word ids of a sentence."""
-        place = {word: i for i, word in enumerate(self.words)}
-        return [place.get(word, UNKNOWN) for word in clean(text.split())]
+        id_of = {word: i for i, word in enumerate(self.words)}
+        return [id_of.get(word, UNKNOWN) for word in clean(text.split())]
 
 
 def clean(tokens: list[str]) -> list[str]:
@@ -94,10 +94,10 @@ def make_corpus(texts: Mapping[str, Texts], classes: Literal[2, 5]) -> Corpus:
     # Frequent words come first, and equally frequent ones in the order of the alphabet.
     counts = Counter(word for row in chosen["train"][0] for word in row)
     words = ("", *sorted(counts, key=lambda word: (-counts[word], word)))
-    place = {word: i for i, word in enumerate(words)}
+    id_of = {word: i for i, word in enumerate(words)}
     bags = {
         split: _bag(
-            [[place.get(word, UNKNOWN) for word in row] for row in rows],
+            [[id_of.get(word, UNKNOWN) for word in row] for row in rows],
             label if classes == 5 else (label > NEUTRAL).astype(np.int64),
             len(words),
         )
@@ -125,12 +125,12 @@ def _split(folder: Path, split: str) -> Texts:
 
 
 def _listed(tokens: Any) -> list[str]:
-    """A list of tokens; the hub's own copy joins them by bars."""
+    """A list of tokens; the hub's copy joins them by bars."""
     return tokens.split("|") if isinstance(tokens, str) else list(tokens)
 
 
 def _graded(label: NDArray[Any]) -> NDArray[np.int64]:
-    """Labels 0 … 4; the hub's own copy has shares in [0, 1], cut at .2, .4, .6 and .8."""
+    """Labels 0 … 4; the hub's copy has shares in [0, 1], cut at .2, .4, .6 and .8."""
     if np.issubdtype(label.dtype, np.floating):
         return np.searchsorted([0.2, 0.4, 0.6, 0.8], label.astype(np.float64).round(5))
     return label.astype(np.int64)

@@ -1,7 +1,7 @@
 """Sentences of one topic word among words that say nothing. [lu21] Sec. 3
 
 Segments are word ids: the bank of a bag is the vocabulary itself and its index is the sentences, so
-a word's score and embedding are computed once, in how many sentences it may stand. Train and test
+a word's score and embedding are computed once, however many sentences contain it. Train and test
 share their words, as languages do; that is why this task is no registered data set, whose splits
 share no segment.
 """
@@ -46,9 +46,9 @@ def topic_words(
     Ids 0 … J·|T_j| − 1 are the topic words, ``per_topic`` in a row to a topic; then comes Θ.
 
     Args:
-        split: Which stream of chance; "train" and "test" are independent.
+        split: Which random stream; "train" and "test" are independent.
         n: Number of sentences. The default sizes are the published ones. [lu21] Sec. 5
-        m: Other words beside the topic word, so that a sentence has m + 1.
+        m: Words besides the topic word, so that a sentence has m + 1.
         topics: Number of topics J.
         per_topic: Topic words of a topic.
         others: Size of the dictionary Θ.
@@ -69,11 +69,11 @@ def topic_words(
         )
     first_other = topics * per_topic
 
-    def draw(kind: Tensor, chance: torch.Generator) -> Tensor:
-        topic_word = kind * per_topic + torch.randint(per_topic, kind.shape, generator=chance)
-        other = first_other + torch.randint(others, kind.shape, generator=chance)
+    def draw(kind: Tensor, stream: torch.Generator) -> Tensor:
+        topic_word = kind * per_topic + torch.randint(per_topic, kind.shape, generator=stream)
+        other = first_other + torch.randint(others, kind.shape, generator=stream)
         return torch.where(kind == BACKGROUND, other, topic_word)
 
-    chance = generator("topic-words", split, seed)
-    index, y, z = sdc(draw, classes=topics, n=n, m=m + 1, generator=chance)
+    stream = generator("topic-words", split, seed)
+    index, y, z = sdc(draw, classes=topics, n=n, m=m + 1, generator=stream)
     return sentences(index, first_other + others, y, z)

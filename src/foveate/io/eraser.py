@@ -17,7 +17,7 @@ from foveate.io.columnar import split_of
 from foveate.io.columns import Columns
 from foveate.io.problem import Problem
 from foveate.io.rows import column_names, lines, rows, where
-from foveate.io.tokenisation import given_words
+from foveate.io.tokenisation import whitespace_words
 from foveate.types import PartProgress
 
 __all__ = ["is_eraser", "read_eraser"]
@@ -178,7 +178,7 @@ class _Library:
 def _sentences(text: Any, place: str) -> Sentences:
     if not isinstance(text, str):
         raise FoveateError(f"{place}: a document must be a text, got {json.dumps(text)[:40]}")
-    sentences = [words for line in text.split("\n") if (words := given_words(line))]
+    sentences = [words for line in text.split("\n") if (words := whitespace_words(line))]
     if not sentences:
         raise FoveateError(f"{place}: the document is empty")
     return sentences

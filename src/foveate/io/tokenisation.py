@@ -11,11 +11,11 @@ from collections.abc import Sequence
 __all__ = [
     "LONGEST",
     "UNKNOWN_WORD",
-    "given_words",
     "hide_integers",
     "is_short",
     "originals",
     "split_underscores",
+    "whitespace_words",
     "without_line_breaks",
     "words",
 ]
@@ -38,13 +38,13 @@ def words(text: str) -> list[str]:
     return WORD.findall(text.lower())
 
 
-def given_words(text: str) -> list[str]:
-    """Words of a text that is tokenised already, in small letters.
+def whitespace_words(text: str) -> list[str]:
+    """Words of a text that is already tokenised, in lower case.
 
-    Only spaces and tabs part words, as in other tools: a number may hold a space of another kind.
+    Only spaces and tabs separate words, as in other tools: a number may contain another space.
 
     Example:
-        >>> given_words("It does n't  . &apos;s")
+        >>> whitespace_words("It does n't  . &apos;s")
         ['it', 'does', "n't", '.', '&apos;s']
     """
     return GIVEN.findall(text.lower())

@@ -50,7 +50,7 @@ Work = Callable[[Path, StepProgress], Record]
 
 
 class Experiment(ABC):
-    """One figure, table or group of claims: a class in a file of its own, registered by name.
+    """One figure, table or group of claims: a class in a separate file, registered by name.
 
     An experiment in a folder has ``findings(settings, records)`` in its ``findings.py`` and
     ``figures(settings, records)`` in its ``figures.py``; one in a single file has them as methods.
@@ -87,7 +87,7 @@ class Experiment(ABC):
         return findings
 
     def figures(self, settings: Any, records: Records) -> Mapping[str, Any]:
-        """Altair charts by name, drawn from the records alone, by ``figures.py`` in its folder."""
+        """Altair charts by name, drawn from the records only, by ``figures.py`` in its folder."""
         charts: Mapping[str, Any] = self._function("figures")(settings, records)
         return charts
 

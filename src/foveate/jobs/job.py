@@ -59,8 +59,8 @@ class TrainedPart(NamedTuple):
         classes: Names of the classes.
         known: True for bags whose relevant segments are known, shape (n,); None for all or none.
         ids: Names of the bags; None where they have none.
-        more: Further labelled bags, those that the members were trained on; None where not at hand.
-        labels: Labels of the bags beside their class, boolean (n, L); None where there are none.
+        more: Further labelled bags, those that the members were trained on; None where unavailable.
+        labels: Labels of the bags besides their class, boolean (n, L); None where there are none.
     """
 
     name: str
@@ -218,7 +218,7 @@ class Job(ABC):
         Args:
             run: A finished run.
             names: Which parts.
-            new: Bags to examine them on; the run's own held-out bags if None.
+            new: Bags to examine them on; the run's held-out bags if None.
             progress: Called as ``progress(part, done, total)``.
         """
         raise NotImplementedError

@@ -1,7 +1,7 @@
 """The lifecycle of every job: start, compute parts, finish; resume where it was interrupted.
 
 A part is finished when its record is on disk, so an interrupted run is resumed by computing the
-parts that have none, each from its own checkpoint. CPU seconds are counted through interruptions.
+parts that have none, each from its checkpoint. CPU seconds are counted through interruptions.
 """
 
 import shutil
@@ -124,13 +124,13 @@ def _run_reopened_part(
 
 def run_part(folder: Path, name: str, *, job: Job, progress: StepProgress) -> None:
     """Compute one part of a job and write its record to ``folder / name``."""
-    own = folder / name
-    own.mkdir(parents=True, exist_ok=True)
-    clock = _CpuClock(own / "spent.txt", progress)
+    part_folder = folder / name
+    part_folder.mkdir(parents=True, exist_ok=True)
+    clock = _CpuClock(part_folder / "spent.txt", progress)
     record = job.run_part(name, folder, clock)
     meta = {**record.meta, "spent": clock.seconds(), "versions": versions()}
-    replace(record, meta=meta).save(own / "record.npz")
-    (own / CHECKPOINT).unlink(missing_ok=True)
+    replace(record, meta=meta).save(part_folder / "record.npz")
+    (part_folder / CHECKPOINT).unlink(missing_ok=True)
     clock.path.unlink(missing_ok=True)
 
 

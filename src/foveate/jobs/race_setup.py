@@ -60,9 +60,7 @@ def _dataset(race: Race) -> Dataset:
             raise FoveateError(f"there is nothing at {race.data}")
         return DATASETS.get(race.data)()
     if race.foreground is None:
-        raise FoveateError(
-            "which labels are foreground must be said for a path: --foreground 0,1,2"
-        )
+        raise FoveateError("the foreground labels of a path must be given: --foreground 0,1,2")
     return from_path(race.data, label=race.label, foreground=_labels(race.foreground))
 
 
@@ -70,7 +68,7 @@ def _labels(words: Sequence[str]) -> tuple[int, ...]:
     try:
         return tuple(int(word) for word in words)
     except ValueError:
-        raise FoveateError(f"foreground must be whole numbers, got '{','.join(words)}'") from None
+        raise FoveateError(f"foreground must be integers, got '{','.join(words)}'") from None
 
 
 def race_paradigm(race: Race, name: str) -> Paradigm:

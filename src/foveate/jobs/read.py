@@ -114,20 +114,20 @@ def split_texts(texts: LabelledTexts, share: float, least: int, seed: int) -> Sp
         least: Words seen less often in training are unknown.
         seed: Decides which texts.
     """
-    held = held_out(len(texts.train), share, "own texts", seed)
-    if not held.any() or held.all():
-        raise FoveateError(f"{texts.about}: {len(held)} texts are too few to hold some out")
-    known, vocabulary = frequent(texts.train, texts.vocabulary, least, ~held)
+    validation = held_out(len(texts.train), share, "own texts", seed)
+    if not validation.any() or validation.all():
+        raise FoveateError(f"{texts.about}: {len(validation)} texts are too few to hold some out")
+    known, vocabulary = frequent(texts.train, texts.vocabulary, least, ~validation)
     data = replace(
         texts,
-        train=known.take(~held),
-        y_train=texts.y_train[~held],
-        validation=known.take(held),
-        y_validation=texts.y_train[held],
+        train=known.take(~validation),
+        y_train=texts.y_train[~validation],
+        validation=known.take(validation),
+        y_validation=texts.y_train[validation],
         vocabulary=vocabulary,
     )
-    rows = held.nonzero().flatten()
-    return SplitTexts(data, texts.train.take(held), texts.vocabulary, rows)
+    rows = validation.nonzero().flatten()
+    return SplitTexts(data, texts.train.take(validation), texts.vocabulary, rows)
 
 
 def frequent(
@@ -147,12 +147,12 @@ def frequent(
         ([4, 1, 4], 'b')
     """
     counted = tokens if train is None else tokens.take(train)
-    seen = torch.bincount(counted.ids, minlength=len(vocabulary))
-    kept = (seen >= max(1, least)).nonzero().flatten()
-    kept = kept[kept >= len(MARKS)]
+    occurrences = torch.bincount(counted.ids, minlength=len(vocabulary))
+    chosen = (occurrences >= max(1, least)).nonzero().flatten()
+    chosen = chosen[chosen >= len(MARKS)]
     number = torch.full((len(vocabulary),), UNKNOWN)
-    number[kept] = torch.arange(len(kept)) + len(MARKS)
-    return Tokens(number[tokens.ids], tokens.start), Vocabulary(vocabulary.decode(kept.tolist()))
+    number[chosen] = torch.arange(len(chosen)) + len(MARKS)
+    return Tokens(number[tokens.ids], tokens.start), Vocabulary(vocabulary.decode(chosen.tolist()))
 
 
 def read_texts_job(
@@ -218,8 +218,8 @@ def example_rows(texts: Tokens, y: Tensor, plan: ReadingPlan) -> Tensor:
     classes = range(max(2, int(y.max()) + 1))
     order = torch.randperm(len(texts), generator=generator("shown texts", plan.seed))
     lengths = texts.lengths[order]
-    odd = ((lengths > READABLE) | (lengths < FEWEST)).long()
-    order = order[odd.argsort(stable=True)]
+    unsuitable = ((lengths > READABLE) | (lengths < FEWEST)).long()
+    order = order[unsuitable.argsort(stable=True)]
     turns = torch.cat([torch.arange(int((y == c).sum())) * len(classes) + c for c in classes])
     by_class = torch.cat([order[y[order] == c] for c in classes])
     return by_class[turns.argsort()][: plan.shown]

@@ -11,9 +11,9 @@ from foveate.errors import FoveateError
 from foveate.lab.bundled import BUNDLED
 from foveate.lab.server.app import PAGES
 from foveate.lab.server.flow import annotated_flow
-from foveate.lab.server.responses import to_json
 from foveate.lab.server.theme import chart_theme, palette_css
 from foveate.lab.server.vega import vega_script
+from foveate.records.json_values import to_json
 
 __all__ = ["SIZES", "export_pages"]
 
@@ -60,4 +60,4 @@ def _index() -> str:
 def _write(folder: Path, name: str, content: Any) -> None:
     path = folder / "data" / f"{name}.json"
     path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(to_json(content), separators=(",", ":")), "utf-8")
+    path.write_text(json.dumps(to_json(content, named=False), separators=(",", ":")), "utf-8")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from foveate.errors import FoveateError
-from foveate.io.tokenisation import given_words, words
+from foveate.io.tokenisation import whitespace_words, words
 from foveate.lab.bundled import BUNDLED
 from foveate.records.record import write_atomically
 from foveate.records.runs import runs_folder
@@ -43,7 +43,7 @@ FOLDER, ABOUT, WEIGHTS = "lab-words", "about.json", "weights.safetensors"
 TOKENISERS: dict[str, Callable[[str], list[str]]] = {
     "words": words,
     "review_words": words,  # typed text has no line breaks of web pages
-    "given_words": given_words,
+    "whitespace_words": whitespace_words,
 }
 SUMMARY = ("what", "corpus", "steps", "accuracy", "created")
 

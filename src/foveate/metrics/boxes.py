@@ -16,16 +16,18 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
+
+from foveate.types import FloatArray
 
 __all__ = ["PIXELS", "Grid", "box_mask", "only"]
 
-Floats = NDArray[np.float64]
 
 PIXELS = 224  # [pvr22] Sec. 2: boxes are masks of 224 × 224
 
 
-def box_mask(boxes: Iterable[tuple[float, float, float, float]], pixels: int = PIXELS) -> Floats:
+def box_mask(
+    boxes: Iterable[tuple[float, float, float, float]], pixels: int = PIXELS
+) -> FloatArray:
     """The union of some boxes as a mask of 0 and 1, shape (pixels, pixels).
 
     A pixel is in a box if its centre is; a box without any has the pixel at the box's centre.
@@ -49,7 +51,7 @@ def box_mask(boxes: Iterable[tuple[float, float, float, float]], pixels: int = P
     return mask
 
 
-def only(s: Floats, k: int) -> Floats:
+def only(s: FloatArray, k: int) -> FloatArray:
     """Ones at the k largest of the last axis and 0 elsewhere; of equals the first.
 
     Example:
@@ -75,7 +77,7 @@ class Grid:
     pixels: int = PIXELS
 
     @cached_property
-    def rows(self) -> Floats:
+    def rows(self) -> FloatArray:
         """R, bilinear weights of cells for pixels, shape (pixels, side); rows sum to 1."""
         at = (np.arange(self.pixels) + 0.5) * self.side / self.pixels - 0.5
         at = at.clip(0, self.side - 1)  # constant beyond the outermost centres
@@ -86,16 +88,16 @@ class Grid:
         weights[pixel, np.minimum(below + 1, self.side - 1)] += at - below
         return weights
 
-    def raised(self, alpha: Floats) -> Floats:
+    def raised(self, alpha: FloatArray) -> FloatArray:
         """U(α), shape (…, pixels, pixels), from (…, places): for pictures."""
         return self.rows @ self._square(alpha) @ self.rows.T
 
-    def lowered(self, mask: Floats) -> Floats:
+    def lowered(self, mask: FloatArray) -> FloatArray:
         """:math:`R^T v R`, shape (places,): what products with U(α) need of a mask."""
-        low: Floats = (self.rows.T @ mask @ self.rows).reshape(-1)
+        low: FloatArray = (self.rows.T @ mask @ self.rows).reshape(-1)
         return low
 
-    def cosine(self, alpha: Floats, low: Floats, area: Floats) -> Floats:
+    def cosine(self, alpha: FloatArray, low: FloatArray, area: FloatArray) -> FloatArray:
         """Cosine of up-sampled attention and masks, shape (n,).
 
         Args:
@@ -106,14 +108,14 @@ class Grid:
         gram = self.rows.T @ self.rows
         square = self._square(alpha)
         length = np.sqrt((square * (gram @ square @ gram)).sum((-2, -1)))
-        cosines: Floats = (alpha * low).sum(-1) / (length * np.sqrt(area))
+        cosines: FloatArray = (alpha * low).sum(-1) / (length * np.sqrt(area))
         return cosines
 
-    def inside(self, alpha: Floats, low: Floats) -> Floats:
+    def inside(self, alpha: FloatArray, low: FloatArray) -> FloatArray:
         """The share of up-sampled attention within masks, shape (n,); arguments as above."""
         total = self.lowered(np.ones((self.pixels, self.pixels)))
-        shares: Floats = (alpha * low).sum(-1) / (alpha @ total)
+        shares: FloatArray = (alpha * low).sum(-1) / (alpha @ total)
         return shares
 
-    def _square(self, alpha: Floats) -> Floats:
+    def _square(self, alpha: FloatArray) -> FloatArray:
         return alpha.reshape(*alpha.shape[:-1], self.side, self.side)

@@ -155,9 +155,9 @@ def _versions(run: Run) -> list[Symptom]:
 
 
 def _leftovers(run: Run) -> list[Symptom]:
-    abandoned = leftovers(run.path)
-    if not abandoned:
+    files = leftovers(run.path)
+    if not files:
         return []
-    first = abandoned[0].name
-    what = f"{len(abandoned)} temporary files of killed writes, first {first}: --clean removes them"
+    first = files[0].name
+    what = f"{len(files)} temporary files of killed writes, first {first}: --clean removes them"
     return [Symptom("note", str(run.path), what)]

@@ -88,7 +88,8 @@ class Ledger:
         scale: The least scale of the runs behind it.
         entries: One per claim, in the order of the papers.
         runs: The run behind each experiment, where it is on this machine.
-        versions: Versions, commit, scale and CPU seconds of the runs, by experiment.
+        versions: Versions, commit, scale and CPU seconds of the runs, by experiment, or by claim
+            where a run other than the experiment's stands behind one.
     """
 
     scale: str

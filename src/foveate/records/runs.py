@@ -194,7 +194,8 @@ def open_run(path: Path | str) -> Run:
         if not folder.exists() and (runs_folder() / folder).exists():
             folder = runs_folder() / folder
     except OSError as error:
-        raise FoveateError(f"there is no run directory {path}: {error.strerror}") from None
+        name = str(path)[:80]
+        raise FoveateError(f"there is no run directory {name}…: {error.strerror}") from None
     if not folder.is_dir():
         raise FoveateError(f"there is no run directory {path}")
     file = folder / MANIFEST

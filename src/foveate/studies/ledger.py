@@ -175,7 +175,9 @@ def known_ledger(scale: str) -> Ledger:
         for entry in ledger.entries
         if entry.finding is not None and (entry.experiment in newer) == (ledger is here)
     }
-    versions = {**came.versions, **{name: here.versions[name] for name in newer}}
+    replaced = {entry.claim for entry in came.entries if entry.experiment in newer}
+    versions = {name: own for name, own in came.versions.items() if name not in replaced}
+    versions |= {name: here.versions[name] for name in newer}
     runs = {name: run for name, run in here.runs.items() if name in newer}
     return Ledger(scale, _entries(found, versions), runs, versions)
 
@@ -195,7 +197,7 @@ def _entries(
             served[claim][0],
             served[claim][1],
             found.get(claim),
-            _scale(versions.get(served[claim][0], {})),
+            _scale(versions.get(claim) or versions.get(served[claim][0], {})),
             served[claim][2],
         )
         for claim, statement in all_claims().items()

@@ -72,8 +72,8 @@ def _tell(name: str, place: Path, report: PartProgress | None) -> None:
 
 
 def _ended(name: str, process: "subprocess.Popen[bytes]") -> None:
-    _, said = process.communicate()
+    _, errors = process.communicate()
     if process.returncode:
-        last = said.decode(errors="replace").strip().splitlines()
+        last = errors.decode(errors="replace").strip().splitlines()
         why = last[-1].removeprefix("foveate: ") if last else f"exit code {process.returncode}"
         raise FoveateError(f"experiment '{name}' failed: {why}")

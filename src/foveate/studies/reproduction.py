@@ -101,14 +101,14 @@ def reproduce(
         return {**_absent(table, scale), "absent": absent}
     place = _place(table, scale, settings, whole=not own and not absent)
     command = _command(table, scale, own, label)
-    tell = None if report is None else lambda part, a, b: report(f"{table}: {part}", a, b)
+    progress = None if report is None else lambda part, a, b: report(f"{table}: {part}", a, b)
     if (place / "manifest.json").exists():
         run = open_run(place)
-        run = run if run.done else resume_experiment(run, tell, engine)
+        run = run if run.done else resume_experiment(run, progress, engine)
     else:
         given = settings.model_dump()
         run = start_experiment(
-            table, scale, given, out=place, report=tell, command=command, engine=engine
+            table, scale, given, out=place, report=progress, command=command, engine=engine
         )
     return {**_result(table, run, command, absent), "label": label}
 
@@ -132,11 +132,17 @@ def estimate(
         label: What the changed table is called.
         report: Called as ``report(part, done, total)``.
     """
-    kind, settings, absent = _wanted(table, scale, _changed(changes, seeds))
+    own = _changed(changes, seeds)
+    kind, settings, absent = _wanted(table, scale, own)
     seconds = kind.seconds(settings, report) if _parts(table, settings) else 0.0
     return {
-        "table": table, "scale": scale, "seconds": seconds, "absent": absent, "label": label
-    }  # fmt: skip
+        "table": table,
+        "scale": scale,
+        "seconds": seconds,
+        "absent": absent,
+        "label": label,
+        "command": _command(table, scale, own, label),
+    }
 
 
 def charts_of(results: list[Result]) -> dict[str, Mapping[str, Any]]:
@@ -243,11 +249,15 @@ def _command(table: str, scale: str, changes: Mapping[str, Any], label: str) -> 
     """What repeats a table on any machine."""
     words = ["foveate", "reproduce", table, "--scale", scale]
     for key, value in changes.items():
-        words += ["--seeds", str(value)] if key == "seeds" else ["--set", f"{key}={_said(value)}"]
+        words += (
+            ["--seeds", str(value)]
+            if key == "seeds"
+            else ["--set", f"{key}={_setting_text(value)}"]
+        )
     return shlex.join([*words, *(["--label", label] if label else [])])
 
 
-def _said(value: Any) -> str:
+def _setting_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
@@ -273,7 +283,7 @@ def _result(table: str, run: Run, command: str, absent: Mapping[str, str]) -> Re
 def _faults(records: Records) -> list[str]:
     """What is wrong with trainings of focus and classifier, as sentences of their own."""
     read = {name: r for name, r in records.items() if {"s", "log_p"} <= r.final.keys()}
-    return [f"{said[0].upper()}{said[1:]}." for said in faults(read)]
+    return [f"{text[0].upper()}{text[1:]}." for text in faults(read)]
 
 
 def _absent(table: str, scale: str) -> Result:

@@ -45,7 +45,7 @@ class Trial:
     meta: Mapping[str, str] = field(default_factory=dict)
 
 
-def run_trial(trial: Trial, checkpoint: Path, tell: Callable[[int, int], None]) -> Record:
+def run_trial(trial: Trial, checkpoint: Path, progress: Callable[[int, int], None]) -> Record:
     """Train all seeds of a trial; its record has the notes on the data and the chosen rate."""
     seeds = range(trial.seeds)
     train, test = ([trial.bags(split, seed) for seed in seeds] for split in ("train", "test"))
@@ -63,7 +63,7 @@ def run_trial(trial: Trial, checkpoint: Path, tell: Callable[[int, int], None]) 
         seeds=seeds,
         plan=plan,
         checkpoint=checkpoint,
-        report=tell,
+        report=progress,
     )
     return replace(record, meta={**record.meta, **meta, **trial.meta})
 

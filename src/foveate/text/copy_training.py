@@ -19,7 +19,7 @@ __all__ = ["CopyTask", "course", "model_for", "read_copies"]
 
 @dataclass(frozen=True)
 class CopyTask:
-    """What is copied, and how it is learnt.
+    """A copy task and its training settings.
 
     Args:
         kind: One of :data:`foveate.text.corpora.copying.KINDS`.
@@ -62,8 +62,8 @@ def course(
     )
 
     def loss(step: int) -> Tensor:
-        chance = generator("copies to learn", task.kind, data_seed, step)
-        x, y = copying(task.kind, task.batch, chance, task.length)
+        stream = generator("copies to learn", task.kind, data_seed, step)
+        x, y = copying(task.kind, task.batch, stream, task.length)
         scores = model(x, shifted(y))
         return torch.nn.functional.cross_entropy(scores.flatten(0, 1), y.flatten())
 
@@ -83,16 +83,16 @@ def read_copies(model: Seq2Seq, x: Tensor, y: Tensor, probed: int) -> dict[str, 
         probed: Number of sequences on which β is read at every position.
 
     Returns:
-        ``accuracy`` of words with the true words before them; ``loss`` in nats a word; ``on``, the
-        attention on the word to copy, summed over heads and divided by their number; ``knows``, the
-        share of places where β is largest at the word to copy (chance with fair ties: 1/L).
+        ``accuracy`` of words with the true words before them; ``loss`` in nats per word; ``on``,
+        the attention on the word to copy, summed over heads and divided by their number; ``knows``,
+        the share of positions where β is largest at the word to copy (random level: 1/L).
     """
     reading = model.read(x, shifted(y))
     scores = model.logits(model.context(reading), reading.s)
-    right = x[:, None, :] == y[:, :, None]  # (n, T, L): where the word to copy stands
-    few = model.read(x[:probed], shifted(y[:probed]))
+    right = x[:, None, :] == y[:, :, None]  # (n, T, L): where the word to copy is
+    first = model.read(x[:probed], shifted(y[:probed]))
     everywhere = torch.ones_like(right[:probed])
-    beta = model.evidence(few, y[:probed], everywhere).view_as(everywhere)
+    beta = model.evidence(first, y[:probed], everywhere).view_as(everywhere)
     best = beta == beta.amax(-1, keepdim=True)
     knows = (best & right[:probed]).sum(-1) / best.sum(-1)
     return {

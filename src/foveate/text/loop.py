@@ -2,7 +2,7 @@
 
 :mod:`foveate.training.loop` stacks members, which pays where one member leaves the machine idle.
  A recurrent network of 256 does not: its products fill a core, and stacking gains nothing. So
-members follow one another here, and cores are filled by running parts side by side.
+members are trained one after another here; parts run in parallel.
 """
 
 import time
@@ -33,7 +33,7 @@ class Course:
 
     Args:
         model: Its parameters that require a gradient are trained, by Adam.
-        loss: The loss of step 1, 2, …, on a batch which the step alone decides.
+        loss: The loss of step 1, 2, …, on a batch determined by the step.
         measure: What is measured after a step (0: before the first), arrays of fixed shape.
         lr: Learning rate.
         enough: Whether the training may end after a measurement; what is not measured then is NaN.
@@ -47,7 +47,7 @@ class Course:
 
 
 def built(make: Callable[[], nn.Module], *name: str | int) -> nn.Module:
-    """A model whose initial weights ``name`` decides, torch's global generator left alone."""
+    """A model whose initial weights depend on ``name``, not on torch's global generator."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(generator("weights", *name).initial_seed() % 2**63)
         return make()
@@ -74,14 +74,14 @@ def follow(
 ) -> Record:
     """Train every member in turn and measure it at the steps ``at``.
 
-    A killed call goes on from its checkpoint and ends with the same numbers.
+    A killed call continues from its checkpoint and ends with the same numbers.
 
     Args:
         courses: One call per member that sets its training up.
         at: Steps to measure at, rising, 0 for the start; the last is the end.
         checkpoint: Where to keep the state, written now and then and after every member.
         report: Called as ``report(steps done, steps in all)``.
-        meta: What the record says of itself.
+        meta: Metadata of the record.
 
     Returns:
         A record with t = ``at`` and values of shape (T, S, …).
@@ -89,13 +89,13 @@ def follow(
     walk = _Walk(tuple(at), checkpoint)
     total = len(courses) * at[-1]
     for member in range(len(walk.done), len(courses)):
-        walk.member(courses[member](), partial(_tell, report, member * at[-1], total))
+        walk.member(courses[member](), partial(_report_step, report, member * at[-1], total))
     names = walk.done[0] if walk.done else {}
     values = {name: np.stack([rows[name] for rows in walk.done], 1) for name in names}
     return Record(np.asarray(at), values, {}, dict(meta or {}))
 
 
-def _tell(report: Callable[[int, int], None], before: int, total: int, step: int) -> None:
+def _report_step(report: Callable[[int, int], None], before: int, total: int, step: int) -> None:
     report(before + step, total)
 
 
@@ -105,19 +105,19 @@ class _Walk:
     def __init__(self, at: tuple[int, ...], checkpoint: Path | None) -> None:
         self.at, self.path = at, checkpoint
         self.done: list[Measurements] = []
-        self.kept: tuple[dict[str, Tensor], dict[str, Any]] | None = None
+        self.restored: tuple[dict[str, Tensor], dict[str, Any]] | None = None
         if checkpoint is not None and checkpoint.exists():
             tensors, meta = load_checkpoint(checkpoint)
             for member in range(meta["done"]):
                 self.done.append(_numbers(tensors, f"done/{member}/"))
-            self.kept = (tensors, meta) if meta["step"] is not None else None
+            self.restored = (tensors, meta) if meta["step"] is not None else None
 
     def member(self, course: Course, progress: Callable[[int], None]) -> None:
         """Train one member from its beginning, or from where the checkpoint left it."""
         trained = [p for p in course.model.parameters() if p.requires_grad]
         optimizer = torch.optim.Adam(trained, course.lr, fused=True)
         rows: list[Measurements] = []
-        step = self._restore(course.model, optimizer, rows) if self.kept else 0
+        step = self._restore(course.model, optimizer, rows) if self.restored else 0
         saved = time.monotonic()
         over = False
         while not over:
@@ -161,9 +161,9 @@ class _Walk:
     def _restore(
         self, model: nn.Module, optimizer: torch.optim.Optimizer, rows: list[Measurements]
     ) -> int:
-        assert self.kept is not None  # the caller has looked
-        tensors, meta = self.kept
-        self.kept = None
+        assert self.restored is not None  # the caller has checked
+        tensors, meta = self.restored
+        self.restored = None
         model.load_state_dict(_under(tensors, "model/"))
         state: dict[int, dict[str, Tensor]] = {}
         for key, value in _under(tensors, "adam/").items():
@@ -189,6 +189,6 @@ def _table(rows: list[Measurements], length: int) -> Measurements:
     columns = {}
     for name in rows[0]:
         column = np.stack([np.asarray(row[name], np.float64) for row in rows])
-        rest = np.full((length - len(rows), *column.shape[1:]), np.nan)
-        columns[name] = np.concatenate([column, rest])
+        padding = np.full((length - len(rows), *column.shape[1:]), np.nan)
+        columns[name] = np.concatenate([column, padding])
     return columns

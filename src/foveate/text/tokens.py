@@ -36,7 +36,7 @@ class Tokens:
     """n texts of token ids, one behind the other.
 
     Args:
-        ids: All tokens, shape (N,), whole numbers.
+        ids: All tokens, shape (N,), integers.
         start: Where each text begins, and N at the end, shape (n + 1,).
 
     Example:
@@ -104,8 +104,8 @@ class Vocabulary:
 
     Args:
         words: The words in order of their ids, without the marks.
-        space: The sign that stands for a space where words are pieces of text; None where they
-            are whole.
+        space: The symbol of a space where words are pieces of text; None where they
+            are complete words.
 
     Example:
         >>> vocabulary = Vocabulary.of([["a", "b", "a"], ["a"]], least=2)
@@ -120,7 +120,8 @@ class Vocabulary:
         if len(self._ids) < len(self.words):
             twice = next(word for i, word in enumerate(self.words) if self._ids[word] != i)
             raise FoveateError(f"words must differ from each other and the marks: '{twice}' twice")
-        for mark in (PAD, START, END):  # a text that spells a mark must not end or pad itself
+        # A text that contains a mark literally must not end or pad itself.
+        for mark in (PAD, START, END):
             del self._ids[MARKS[mark]]
 
     @classmethod
@@ -131,8 +132,8 @@ class Vocabulary:
     @classmethod
     def counted(cls, counts: Mapping[str, int], least: int = 1) -> "Vocabulary":
         """The words of a table of counts, in the same order."""
-        kept = (word for word, count in counts.items() if count >= least and word not in MARKS)
-        return cls(sorted(kept, key=lambda word: (-counts[word], word)))
+        frequent = (word for word, count in counts.items() if count >= least and word not in MARKS)
+        return cls(sorted(frequent, key=lambda word: (-counts[word], word)))
 
     def __len__(self) -> int:
         return len(self.words)
@@ -178,7 +179,7 @@ def batches(lengths: Tensor, size: int, generator: torch.Generator | None) -> li
     """Rows of texts in batches of ``size``, like with like, so that little is padded.
 
     Rows are shuffled, pools of many batches sorted by length and cut, the batches shuffled again:
-    chance enters at both ends, and padding stays small.
+    the order is random at both levels, and padding stays small.
 
     Args:
         lengths: Number of tokens of each text, shape (n,); (n, k) sorts by the first, then the
@@ -190,7 +191,7 @@ def batches(lengths: Tensor, size: int, generator: torch.Generator | None) -> li
         Rows of each batch; together they are all rows, once.
     """
     if size < 1:
-        raise FoveateError(f"a batch needs a text at least, got {size}")
+        raise FoveateError(f"a batch must have at least one text, got {size}")
     key = lengths.double() if lengths.dim() == 1 else _by_columns(lengths)
     if generator is None:
         return list(key.argsort(stable=True).split(size))
@@ -204,9 +205,9 @@ POOL = 100  # batches sorted together
 
 
 class Epochs:
-    """The rows of every step, which name and step alone decide: epoch after epoch, each shuffled.
+    """The rows of every step, determined by name and step: shuffled epochs, one after another.
 
-    A training can therefore go on from any step.
+    A training can therefore be resumed at any step.
 
     Args:
         lengths: Number of tokens of each text, shape (n,) or (n, k), as for :func:`batches`.

@@ -1,4 +1,4 @@
-"""One training of a translation model, as [snell21] A.8 does it, and what it says by itself."""
+"""Training of a translation model as in [snell21] A.8, and its translations."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ __all__ = [
     "translator",
 ]
 
-SHOWN = (7, 12)  # words of the sentence that figures show, at least and at most
+SHOWN = (7, 12)  # least and most words of the sentence shown in figures
 Measure = Callable[[Seq2Seq, int], Mapping[str, Array]]
 
 
@@ -111,7 +111,7 @@ def _behind_one_another(parts: list[Tokens]) -> Tokens:
 
 
 class PairStream:
-    """The pairs of every step, of like length, which ``name`` and the step alone decide.
+    """The pairs of every step, of similar length, determined by ``name`` and the step.
 
     Args:
         pairs: Pairs to learn from.
@@ -128,9 +128,9 @@ class PairStream:
         return PairBatch.of(self.source, self.target, self.epochs.rows(step))
 
 
-def translation_loss(model: Seq2Seq, batch: PairBatch, chance: torch.Generator | None) -> Tensor:
-    """Cross-entropy, the mean over target words with END; scores are made of real words alone."""
-    reading = model.read(batch.x, shifted(batch.y), batch.mask, chance)
+def translation_loss(model: Seq2Seq, batch: PairBatch, noise: torch.Generator | None) -> Tensor:
+    """Cross-entropy, the mean over target words with END; padding is excluded."""
+    reading = model.read(batch.x, shifted(batch.y), batch.mask, noise)
     context, s = model.context(reading)[batch.real], reading.s[batch.real]
     return nn.functional.cross_entropy(model.logits(context, s), batch.y[batch.real])
 
@@ -170,5 +170,5 @@ def translated_bleu(
         most: At most so many words to a translation, END included.
     """
     translations = translate(model, pairs.source, most=most, width=width)
-    wanted = [vocabulary.text(pairs.target[i]) for i in range(len(pairs))]
-    return bleu([vocabulary.text(words) for words in translations], wanted)
+    references = [vocabulary.text(pairs.target[i]) for i in range(len(pairs))]
+    return bleu([vocabulary.text(words) for words in translations], references)

@@ -38,11 +38,11 @@ class Reading(NamedTuple):
 
 
 def read(model: AttentionModel, bag: Bag, paradigm: str | Paradigm = "soft") -> Reading:
-    """Read any model under any paradigm's inference.
+    """Predict with a model under the inference rule of any paradigm.
 
     Args:
         model: A trained model.
-        bag: What it reads.
+        bag: The bags.
         paradigm: Whose inference, by name or as an object.
 
     Example:

@@ -79,6 +79,7 @@ class Training:
         self.times: list[int] = []
         self.values: dict[str, list[np.ndarray]] = {}
         self._read: Reading | None = None  # evaluation of the current weights
+        self._tops: Tensor | None = None  # most attended segments at the last evaluation
         self._measure()
 
     @property
@@ -211,11 +212,19 @@ class Training:
         measured: dict[str, np.ndarray] = {"train_loss": self._last_loss().double().numpy()}
         self._read = self._reading()
         measured |= measure(self._read, self.test)
+        measured["same_top"] = self._same_top(self._read.alpha)
         if self.probe is not None:
             measured |= self.probe(self)
         self.times.append(self.epoch)
         for name, value in measured.items():
             self.values.setdefault(name, []).append(value)
+
+    def _same_top(self, alpha: Tensor) -> np.ndarray:
+        """Share of held-out bags with the same top segment as one evaluation before, (S,)."""
+        before, self._tops = self._tops, alpha.argmax(-1)
+        if before is None:
+            return np.full(len(alpha), np.nan)
+        return (before == self._tops).double().mean(1).numpy()
 
     def _reading(self) -> Reading:
         groups = self._groups(self.readings(), torch.ones_like(self.active))
@@ -258,6 +267,7 @@ class Training:
             **{f"optimizer/{k}": v for k, v in self.optimizer.state.items()},
             **{f"values/{k}": torch.from_numpy(np.stack(v)) for k, v in self.values.items()},
             **(self.patience.state() if self.patience else {}),
+            **({} if self._tops is None else {"tops": self._tops}),
             **{"active": self.active, "calls": self.calls},
             **{"losses": torch.stack(self.losses), "times": torch.tensor(self.times)},
         }
@@ -273,7 +283,7 @@ class Training:
         self.active, self.calls = tensors["active"], tensors["calls"]
         self.losses, self.times = list(tensors["losses"]), tensors["times"].tolist()
         self.epoch, self.cpu_seconds = meta["epoch"], meta["cpu_seconds"]
-        self._read = None
+        self._read, self._tops = None, tensors.get("tops")
 
 
 def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -149,6 +149,10 @@ def _kinds(facts: Sequence[ClassFacts]) -> tuple[Mark, str]:
 
 
 def _stable(facts: Sequence[ClassFacts]) -> tuple[Mark, str]:
+    restless = [f.steady for f in facts if f.steady < STABLE]
+    if restless:
+        share = f"{100 * (1 - min(restless)):.0f} %"
+        return "bad", f"Over the last epochs the top segment changed in {share} of bags."
     known = [f for f in facts if not np.isnan(f.stability)]
     if not known:
         return "unknown", "One model shows nothing about stability: train more seeds."
@@ -167,9 +171,16 @@ def _visible(facts: Sequence[ClassFacts]) -> tuple[Mark, str]:
 
 
 def examples_of(
-    sight: Reading, bags: Sequence[Bag], audit: Audit, top: Array, ids: Sequence[str] | None
+    sight: Reading,
+    bags: Sequence[Bag],
+    audit: Audit,
+    top: Array,
+    ids: Sequence[str] | None,
+    facts: Sequence[ClassFacts],
 ) -> list[dict[str, Any]]:
     """Three bags of the first model: right for the right reason, right by luck, and wrong.
+
+    Where the evidence of a class is not settled, a bag that is right is shown without a reason.
 
     Args:
         sight: What the models make of the bags.
@@ -177,15 +188,19 @@ def examples_of(
         audit: Where evidence is.
         top: The most attended segment of each audited bag, shape (S, k).
         ids: Names of the bags; their numbers where None.
+        facts: Of every class.
     """
     a, p = top_evidence(audit, top)[0], sight.p[0, audit.picked]
     if np.isnan(p).any():
         return []
     y, said = bags[0].y.numpy()[audit.picked], p.argmax(-1)
     right, sure = said == y, p.max(-1)
+    known = right & np.array([not np.isnan(f.estimate) for f in facts])[y]
+    unknown = right & ~known & ~known.any()
     wanted = {
-        "right for the right reason": np.where(right & (a >= 0.5), a + sure, -1.0),
-        "right, but looking elsewhere": np.where(right & (a < 0.5), sure - a + 1e-9, -1.0),
+        "right for the right reason": np.where(known & (a >= 0.5), a + sure, -1.0),
+        "right, but looking elsewhere": np.where(known & (a < 0.5), sure - a + 1e-9, -1.0),
+        "right, for a reason that is not known": np.where(unknown, sure, -1.0),
         "wrong": np.where(right, -1.0, sure),
     }
     found = []

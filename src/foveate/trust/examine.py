@@ -14,6 +14,7 @@ from foveate.metrics.intervals import Interval
 from foveate.metrics.ranks import from_the_top
 from foveate.models.focus import AttentionModel
 from foveate.randomness import generator
+from foveate.records import json_values
 from foveate.training.stack import Stack
 from foveate.trust.answers import Answer, answers_of, examples_of
 from foveate.trust.auditor import Audit, audit
@@ -31,7 +32,6 @@ from foveate.trust.summaries import (
     column,
     curves_of,
     mean_of,
-    plain,
     quantities,
     unattended_probe,
 )
@@ -53,7 +53,8 @@ class Trust:
         members: Number of models.
         bags: Bags that each was examined on.
         relevant: How many segments of a bag were taken to be evidence by the model-dependent score.
-        relevant_from: Where that number comes from: "declared", "known" or "inferred".
+        relevant_from: Where that number comes from: "declared", "known", "inferred", or "assumed"
+            where the auditor sees no evidence.
         verdict: On the whole.
         score: Estimated FT, mean over models, of the classes that can be judged; nan (null in JSON)
             where nothing is said.
@@ -108,7 +109,7 @@ class Trust:
 
     def to_json(self) -> dict[str, Any]:
         """As JSON holds it: numbers that do not exist are null."""
-        values: dict[str, Any] = plain(asdict(self))
+        values: dict[str, Any] = json_values.to_json(asdict(self))
         return values
 
 
@@ -127,7 +128,7 @@ def examine(
     audited: Audit | None = None,
     tried: Sequence[str] = (),
     overfitted: bool = False,
-    earlier: Subject | None = None,
+    last_epochs: float = float("nan"),
     ids: Sequence[str] | None = None,
     probe: bool = True,
     name: str | None = None,
@@ -152,7 +153,7 @@ def examine(
         audited: What :func:`~foveate.trust.auditor.audit` gave for the same bags, to use again.
         tried: Paradigms that were trained already, which are not advised again.
         overfitted: Whether held-out loss rose while training loss fell.
-        earlier: The same models some epochs before the end of training.
+        last_epochs: What :func:`~foveate.trust.stability.last_epochs` gave of their training.
         ids: Names of the bags.
         probe: Whether to fit a fresh probe on what is not attended.
         name: What to call the paradigm, where it is an object.
@@ -179,7 +180,7 @@ def examine(
     order = from_the_top(sight.alpha, sight.s, np.broadcast_to(masks(sets), sight.alpha.shape))
     questions = Questions(
         subject, sets, sight, checked, order, tuple(classes), tuple(absent), meant,
-        labels=labels is not None, overfitted=overfitted, earlier=earlier,
+        labels=labels is not None, overfitted=overfitted, last_epochs=last_epochs,
     )  # fmt: skip
     count, source = _count(relevant, sets, known_ones, checked)
     found = evidence_of(subject, sets, sight, count)
@@ -207,7 +208,7 @@ def examine(
         by_class=_by_class(results, verdicts, marks, ids),
         by_model=_by_model(marks, scores, model_scores, values if sure else {}),
         answers=answers_of(facts, [result.amount.count for result in results]),
-        examples=tuple(examples_of(sight, sets, checked, order[:, checked.picked, 0], ids)),
+        examples=tuple(examples_of(sight, sets, checked, questions.top, ids, facts)),
         audited=_audited_counts(checked, sets),
         evidence=quantities(found, same, len(sets) == 1) | _probed(sets, sight, probe),
         curves=curves_of(found),
@@ -336,7 +337,7 @@ def _count(
         return usual_count(bags, known), "known"
     seen = checked.cover >= 0.5
     count = checked.e.sum(-1)[seen]
-    return (max(1, round(float(np.median(count)))) if seen.any() else 1), "inferred"
+    return (max(1, round(float(np.median(count)))), "inferred") if seen.any() else (1, "assumed")
 
 
 def _agreement(subject: Subject, bags: Sequence[Bag], sight: Reading) -> tuple[Array, Array]:

@@ -44,6 +44,7 @@ class ClassFacts:
             the most attended segment of a bag is repeated.
         other_kind: (d) Whether there are two kinds of evidence and none was chosen.
         stability: (e) Agreement of models; nan with one model.
+        steady: Share of bags whose top segment stays over the last epochs; nan where not known.
         visible: (f) Whether the auditor can see.
         reasons: Why it cannot.
         needs: What would help.
@@ -77,6 +78,7 @@ class ClassFacts:
     repeat_flips: float = 0.0
     other_kind: bool = False
     stability: float = NAN
+    steady: float = NAN
     visible: bool = True
     reasons: tuple[str, ...] = field(default=())
     needs: tuple[str, ...] = field(default=())

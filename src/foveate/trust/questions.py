@@ -45,7 +45,7 @@ class Questions:
         evidence: The kind of evidence that is meant, "A" or "B", by class where declared.
         labels: Whether other labels of the bags were explained away.
         overfitted: Whether held-out loss rose while training loss fell.
-        earlier: The models some epochs before the end.
+        last_epochs: Share of bags whose top segment stays at the end of training; nan if unknown.
     """
 
     subject: Subject
@@ -58,7 +58,7 @@ class Questions:
     evidence: Mapping[str, str] = field(default_factory=dict)
     labels: bool = False
     overfitted: bool = False
-    earlier: Subject | None = None
+    last_epochs: float = float("nan")
 
     @property
     def top(self) -> Array:
@@ -114,7 +114,7 @@ def ask(
         context = context_of(q.subject, q.bags[0])
     else:
         depends, context = untested(size), None
-    tops, before = _shared_tops(q)
+    tops = _shared_tops(q)
     answers = []
     for c in range(size):
         several = kinds(q.audit, assigned, q.top, c, q.evidence.get(q.classes[c]))
@@ -125,7 +125,7 @@ def ask(
             labels=q.labels, context=context,
         )  # fmt: skip
         a = top_evidence(q.audit, tops, None if meant is None else meant[:1], first=True)
-        stable = stability(tops, a, q.audit.y[0] == c, np.array(looks.members), before)
+        stable = stability(tops, a, q.audit.y[0] == c, np.array(looks.members), q.last_epochs)
         facts = ClassFacts(
             name=q.classes[c],
             bags=int(marks["bags"][:, c].mean()),
@@ -139,7 +139,8 @@ def ask(
             overfitted=q.overfitted,
             context="" if context is None else context.sentence,
             reread=q.subject.rereadable,
-            stability=stable.seeds if np.isnan(stable.epochs) else min(stable.seeds, stable.epochs),
+            stability=stable.seeds,
+            steady=_steady(stable, found[c]),
             **_measured(q, c, values, known),
             **_looked(looks, found[c], several, seen),
             **_dependent(depends, c, q.empty),
@@ -154,14 +155,20 @@ def _accuracy(marks: Marks) -> float:
     return mean_of(np.array([mean_of(column) for column in marks["accuracy"].T]))
 
 
-def _shared_tops(q: Questions) -> tuple[Array, Array | None]:
-    """Top segments of all models on the audited bags of the first set, at the end and before."""
-    rows = torch.from_numpy(q.audit.picked)
-    few = q.bags[0].take(rows)
-    before = None if q.earlier is None else _tops(q.earlier.taken(q.audit.picked).look([few]), few)
+def _steady(stable: Stability, amount: Amount) -> float:
+    """Agreement over the last epochs, where a bag has one evidence segment.
+
+    Among several the top may change without harm, and that is not told apart here.
+    """
+    return stable.epochs if amount.count < 1.5 else float("nan")
+
+
+def _shared_tops(q: Questions) -> Array:
+    """Top segments of all models on the audited bags of the first set."""
     if len(q.bags) == 1:
-        return q.top, before
-    return _tops(q.subject.look([few]), few), before
+        return q.top
+    few = q.bags[0].take(torch.from_numpy(q.audit.picked))
+    return _tops(q.subject.look([few]), few)
 
 
 def _tops(sight: Reading, bag: Bag) -> Array:

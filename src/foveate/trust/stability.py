@@ -6,9 +6,10 @@ import numpy as np
 
 from foveate.types import Array
 
-__all__ = ["Stability", "stability"]
+__all__ = ["Stability", "last_epochs", "stability"]
 
 BOTH = 0.5  # a from which on a top segment counts as evidence
+LAST = 0.25  # share of the evaluations that count as the end of training
 
 
 @dataclass(frozen=True)
@@ -19,8 +20,8 @@ class Stability:
         seeds: Share of pairs of models and bags with the same top segment, or both tops evidence;
             nan with one model.
         same_top: Share with the same top segment.
-        epochs: The same agreement between each model and its state some epochs before; nan where
-            that is not known.
+        epochs: Share of held-out bags whose top segment stays from one evaluation to the next at
+            the end of training, all classes together; nan where that is not known.
         spread: Largest minus smallest estimated FT of a model; nan with one model.
         models: Number of models.
     """
@@ -32,8 +33,25 @@ class Stability:
     models: int
 
 
+def last_epochs(same_top: Array) -> float:
+    """How often the top segment stays between evaluations at the end of training.
+
+    Args:
+        same_top: Share of bags with the same top segment as one evaluation before, by evaluation
+            and model, shape (T, S); nan where it is not known.
+
+    Example:
+        >>> last_epochs(np.array([[np.nan], [0.2], [0.5], [0.9], [0.7]]))
+        0.7
+    """
+    rows = same_top[~np.isnan(same_top).any(1)]
+    if len(rows) < 2:  # one step from the random start to the end says nothing of the end
+        return float("nan")
+    return float(rows[-max(1, int(LAST * len(rows))) :].mean())
+
+
 def stability(
-    top: Array, a: Array, of: Array, members: Array, before: Array | None = None
+    top: Array, a: Array, of: Array, members: Array, epochs: float = float("nan")
 ) -> Stability:
     """How alike models attend on bags that they share.
 
@@ -42,7 +60,7 @@ def stability(
         a: Probability that it is evidence, shape (S, k).
         of: Which bags are of the class, boolean, shape (k,).
         members: Estimated FT of each model, shape (S,).
-        before: Top segments some epochs before the end, shape (S, k).
+        epochs: What :func:`last_epochs` gave.
 
     Example:
         >>> top, a = np.array([[0, 1], [0, 2]]), np.array([[1.0, 0.9], [1.0, 0.0]])
@@ -60,5 +78,4 @@ def stability(
         both = [((a[i] >= BOTH) & (a[j] >= BOTH)) | (top[i] == top[j]) for i, j in pairs]
         same, alike = float(equal.mean()), float(np.mean([part.mean() for part in both]))
         spread = float(np.nanmax(members) - np.nanmin(members))
-    epochs = nan if before is None or not of.any() else float((top == before[:, of]).mean())
     return Stability(alike, same, epochs, spread, size)

@@ -1,8 +1,6 @@
 """What was found, as plain numbers: means with intervals, curves, tables, and JSON."""
 
-import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +13,7 @@ from foveate.trust.segment_evidence import SHARES, Evidence
 from foveate.trust.subject import Reading
 from foveate.types import Array
 
-__all__ = ["by_class", "column", "curves_of", "mean_of", "plain", "quantities", "unattended_probe"]
+__all__ = ["by_class", "column", "curves_of", "mean_of", "quantities", "unattended_probe"]
 
 
 def quantities(found: Evidence, same: tuple[Array, Array], shared: bool) -> dict[str, Interval]:
@@ -86,16 +84,3 @@ def mean_of(values: Array) -> float:
     """The mean of what is a number; nan where nothing is."""
     there = values[~np.isnan(values)]
     return float(there.mean()) if len(there) else float("nan")
-
-
-def plain(value: Any) -> Any:
-    """As JSON holds it, all the way down: named tuples become objects, nan becomes null."""
-    if isinstance(value, dict):
-        return {key: plain(part) for key, part in value.items()}
-    if isinstance(value, tuple | list):
-        if hasattr(value, "_asdict"):
-            return plain(value._asdict())
-        return [plain(part) for part in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

@@ -19,7 +19,8 @@ tell, do not trust:
    Segments that see each other before attention, so that the state at the attended place may stand
    for others, without 15 bags of known relevance: trust with care. (The auditor reads the inputs,
    so that the estimate of FT holds for such models too.)
-4. Models that differ (agreement below .7), or only one model: trust with care.
+4. Models that differ (agreement below .7), only one model, or a top segment that changed in more
+   than 30 % of bags between the last evaluations of training: trust with care.
 5. Less than half of the class's bags classified right: trust with care.
 
 Every limit falls when its fact gets worse, and the lowest decides, so that more bad evidence never
@@ -112,13 +113,22 @@ def _limits(facts: ClassFacts) -> Iterator[tuple[Grade, str]]:
             f"Whether answers of {name} depend on what is attended was not tested: the models were "
             "not read again.",
         )
+    yield from _stability_limits(facts)
+    if facts.accuracy < 0.5:
+        right = f"{100 * facts.accuracy:.0f} %"
+        yield "trust with care", f"Only {right} of the bags of {name} are classified right."
+
+
+def _stability_limits(facts: ClassFacts) -> Iterator[tuple[Grade, str]]:
+    """Limits by question (e)."""
+    name = f"'{facts.name}'"
     if np.isnan(facts.stability):
         yield "trust with care", "One model shows nothing about stability."
     elif facts.stability < STABLE:
         yield "trust with care", f"Models agree on {100 * facts.stability:.0f} % of bags of {name}."
-    if facts.accuracy < 0.5:
-        right = f"{100 * facts.accuracy:.0f} %"
-        yield "trust with care", f"Only {right} of the bags of {name} are classified right."
+    if facts.steady < STABLE:
+        share = f"{100 * facts.steady:.0f} %"
+        yield "trust with care", f"Over the last epochs the top segment stayed in {share} of bags."
 
 
 def _sure(facts: ClassFacts) -> bool:
@@ -285,9 +295,11 @@ def _numbers(facts: ClassFacts) -> tuple[str, ...]:
         low, high = (100 * (end or 0) for end in facts.measured[1:])
         hits = facts.measured.mean * facts.known
         count = f"{hits:.0f} of {facts.known}" if facts.known < FEW else f"{facts.known}"
+        above = facts.measured.mean > facts.measured_chance
         lines.append(
             f"Measured on {count} bags with known relevance: FT {100 * facts.measured.mean:.0f} % "
-            f"[{low:.0f}, {high:.0f}], chance {100 * facts.measured_chance:.0f} %."
+            f"[{low:.0f}, {high:.0f}], {'' if above else 'not above '}chance "
+            f"{100 * facts.measured_chance:.0f} %."
         )
     if not np.isnan(facts.estimate):
         lines.append(

@@ -30,6 +30,7 @@ from foveate.userdata.estimator_inputs import (
     Bags,
     as_bag,
     as_collection,
+    bag_weights,
     class_labels,
     known_relevance,
     multi_labels,
@@ -55,7 +56,7 @@ YES = 1  # of a label's own classifier
 
 
 class FocusClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier of bags that says which segments it looked at, and what they speak for.
+    """A scikit-learn classifier of bags, with the attention and evidence of every segment.
 
     Bags are a list of arrays (m_i, d), an array of them, or a :class:`~foveate.bags.bag.Bag`.
     Labels of shape (n, L), 0 or 1, make it multi-label: one classifier per label, on shared folds;
@@ -154,18 +155,31 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
             y: Their labels, numbers or words, shape (n,); of multi-label bags 0 or 1, (n, L).
             relevance: Of each bag, which segments are relevant, shape (m_i,), or None where that
                 is not known. Used where ``supervise_focus`` is above 0.
-            sample_weight: Weight of each bag's loss, above 0, shape (n,).
+            sample_weight: Weight of each bag's loss, shape (n,); bags of weight 0 are left out.
             groups: What bags belong together, shape (n,): never in two folds.
         """
         if self.seeds < 1 or self.folds < 1:
             odd = "seeds" if self.seeds < 1 else "folds"
             raise FoveateError(f"{odd} must be at least 1, got {getattr(self, odd)}")
         self.__dict__.pop("label_models_", None)
+        if sample_weight is not None:
+            weight = bag_weights(sample_weight, len(bags))
+            rows = (weight > 0).nonzero().flatten()
+            if len(rows) < len(bags):
+                return self._fit_some(rows, bags, y, relevance, sample_weight, groups)
+            sample_weight = weight
         if (several := multi_labels(y, bags)) is not None:
             return self._fit_labels(bags, several, relevance, sample_weight, groups)
         self.classes_, labels = class_labels(y, bags)
         bag = with_extras(as_bag(bags, torch.from_numpy(labels), relevance), sample_weight, groups)
         return self._fit_one(bag, relevance, None)
+
+    def _fit_some(self, rows: Tensor, bags: Bags, *parts: Any) -> "FocusClassifier":
+        """Train on the bags at ``rows``, with the same rows of all else that is given."""
+        numbers = rows.tolist()
+        chosen = bags.take(rows) if isinstance(bags, Bag) else [bags[i] for i in numbers]
+        some = [None if part is None else [part[i] for i in numbers] for part in parts]
+        return FocusClassifier.fit(self, chosen, *some)
 
     def _fit_one(
         self, bag: Bag, relevance: Sequence[Any] | None, folds: Folds | None

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from sklearn.utils.validation import column_or_1d
 from torch import Tensor
 
 from foveate.bags.bag import Bag, pad
@@ -36,7 +37,7 @@ def multi_labels(y: Any, bags: Bags) -> Array | None:
         bags: The bags.
     """
     given = np.asarray(y)
-    if given.ndim != 2 or len(given) != len(bags):
+    if given.ndim != 2 or given.shape[1] < 2 or len(given) != len(bags):
         return None
     if not np.isin(given, (0, 1)).all():
         raise FoveateError("labels of multi-label bags must be 0 or 1, one column per label")
@@ -46,9 +47,9 @@ def multi_labels(y: Any, bags: Bags) -> Array | None:
     return given.astype(np.int64)
 
 
-def with_extras(bag: Bag, sample_weight: Any = None, groups: Any = None) -> Bag:
-    """The bags with weights and groups, where these are given."""
-    weight = bag.weight if sample_weight is None else bag_weights(sample_weight, len(bag))
+def with_extras(bag: Bag, weight: Tensor | None = None, groups: Any = None) -> Bag:
+    """The bags with weights, shape (n,), and groups, where these are given."""
+    weight = bag.weight if weight is None else weight
     group = bag.group
     if groups is not None:
         named = [str(name) for name in np.asarray(groups).tolist()]
@@ -59,21 +60,27 @@ def with_extras(bag: Bag, sample_weight: Any = None, groups: Any = None) -> Bag:
 
 
 def bag_weights(given: Any, n: int) -> Tensor:
-    """Weights of n bags, scaled to mean 1, shape (n,)."""
+    """Weights of n bags, those above 0 scaled to mean 1, shape (n,)."""
     weight = np.asarray(given, dtype=np.float64)
     if weight.shape != (n,):
         raise FoveateError(f"sample_weight must have one number for {n} bags, got {weight.shape}")
-    if not (np.isfinite(weight) & (weight > 0)).all():
-        odd = int(np.flatnonzero(~(np.isfinite(weight) & (weight > 0)))[0])
+    if not (np.isfinite(weight) & (weight >= 0)).all():
+        odd = int(np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))[0])
         raise FoveateError(
-            f"sample_weight must be above 0 and finite, that of bag {odd} is {weight[odd]}"
+            f"sample_weight must be finite and not negative, that of bag {odd} is {weight[odd]}"
         )
-    return torch.from_numpy(weight / weight.mean())
+    if not weight.any():
+        raise FoveateError("sample_weight must not be zero for all bags")
+    return torch.from_numpy(weight / weight[weight > 0].mean())
 
 
 def class_labels(y: Any, bags: Bags) -> tuple[Array, Array]:
-    """The classes in order, and each bag's number among them."""
+    """The classes in order, and each bag's number among them; a column (n, 1) is one label each."""
+    if y is None:
+        raise FoveateError("a classifier requires y to be passed, but the target y is None")
     given = np.asarray(y)
+    if given.ndim == 2 and given.shape[1] == 1:
+        given = column_or_1d(given, warn=True)
     if given.ndim != 1 or len(given) != len(bags):
         raise FoveateError(f"{len(bags)} bags need one label each, got shape {given.shape}")
     if given.dtype.kind == "f" and not np.isfinite(given).all():
@@ -81,12 +88,12 @@ def class_labels(y: Any, bags: Bags) -> tuple[Array, Array]:
     if given.dtype.kind == "f" and (given != np.floor(given)).any():
         odd = float(given[np.argmax(given != np.floor(given))])
         raise FoveateError(
-            f"labels must be classes, whole numbers or names, got {odd}: ordinal, regression and "
-            "survival targets are not fitted; cut the target into classes"
+            f"labels must be classes, whole numbers or names, got the continuous target {odd}: "
+            "ordinal, regression and survival targets are not fitted; cut the target into classes"
         )
     classes, labels = np.unique(given, return_inverse=True)
     if len(classes) < 2:
-        raise FoveateError(f"there must be two classes at least, got {list(classes)}")
+        raise FoveateError(f"there must be two classes at least, got one class: {classes.tolist()}")
     return classes, labels.astype(np.int64)
 
 

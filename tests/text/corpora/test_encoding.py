@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foveate.errors import FoveateError
-from foveate.io.tokenisation import given_words
-from foveate.text.corpora import LabelledTexts, Links, Pairs, TextsWanted
+from foveate.io.tokenisation import whitespace_words
+from foveate.text.corpora import LabelledTexts, Links, Pairs, TextsRequest
 from foveate.text.corpora.encoding import Collection, Raw, held_out, labelled_texts, parted
 from foveate.text.tokens import Tokens, Vocabulary
 
@@ -34,9 +34,9 @@ def test_a_collection_encodes_as_a_vocabulary_would(rows, least, data):
 def made(train: int | None = None, validation: int = 9, seed: int = 0, **more) -> LabelledTexts:
     raw = Raw([f"t{i} same word{i % 3}" for i in range(20)], np.arange(20) % 2)
     other = Raw([f"t{i} same unseen{i}" for i in range(20, 40)], np.arange(20) % 2)
-    wanted = TextsWanted(train, validation, seed, least=1)
+    wanted = TextsRequest(train, validation, seed, least=1)
     return labelled_texts(
-        "test", raw, other, wanted, classes=("even", "odd"), words=given_words, **more
+        "test", raw, other, wanted, classes=("even", "odd"), words=whitespace_words, **more
     )
 
 
@@ -101,7 +101,7 @@ def test_parts_must_fit_together():
     y = torch.tensor([0, 1])
     for labels, why in ((y[:1], "2 texts need as many labels"), (y + 1, "labels must be 0 to 1")):
         with pytest.raises(FoveateError, match=why):
-            LabelledTexts(two, labels, two, y, vocabulary, ("a", "b"), given_words)
+            LabelledTexts(two, labels, two, y, vocabulary, ("a", "b"), whitespace_words)
     with pytest.raises(FoveateError, match="2 source and 1 target"):
         Pairs(two, two.take(torch.tensor([0])))
     assert len(Pairs(two, two, Links.of([[(0, 0)], [(1, 1)]]))) == 2

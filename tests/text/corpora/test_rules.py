@@ -3,11 +3,11 @@
 import pytest
 
 from foveate.io.tokenisation import (
-    given_words,
     hide_integers,
     is_short,
     originals,
     split_underscores,
+    whitespace_words,
     without_line_breaks,
     words,
 )
@@ -36,9 +36,9 @@ def test_words_and_signs(text, expected):
     assert words(text) == expected
 
 
-def test_given_words_are_what_spaces_and_tabs_part():
-    assert given_words("It does n't\t a-b  . \r\n") == ["it", "does", "n't", "a-b", "."]
-    assert given_words("8\xa01/2 stars") == ["8\xa01/2", "stars"]
+def test_whitespace_words_are_separated_by_spaces_and_tabs():
+    assert whitespace_words("It does n't\t a-b  . \r\n") == ["it", "does", "n't", "a-b", "."]
+    assert whitespace_words("8\xa01/2 stars") == ["8\xa01/2", "stars"]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from foveate.errors import FoveateError
-from foveate.text.corpora import PAIRS, PairsWanted, load_pairs
+from foveate.text.corpora import PAIRS, PairsRequest, load_pairs
 from foveate.text.corpora import pieces as own_pieces
 from foveate.text.corpora.news_commentary import commentary
 from foveate.text.corpora.pieces import Pieces, in_pieces
@@ -144,13 +144,13 @@ def test_news_commentary_without_numbers_nine_to_one(tmp_path, store):
     assert [a.split()[1] for a, _ in both] == [b.split()[1] for _, b in both]
     (tmp_path / "a").write_text("".join(line.partition("\t")[0] + "\n" for line in lines[:20]))
     (tmp_path / "b").write_text("".join(line.partition("\t")[2] + "\n" for line in lines[:20]))
-    files = commentary(PairsWanted(unit="words"), tmp_path / "a", tmp_path / "b")
+    files = commentary(PairsRequest(unit="words"), tmp_path / "a", tmp_path / "b")
     assert spelt(files, "train") == both
     (folder / "en-pt.tsv").write_text("a\tb\tc\n")
     with pytest.raises(FoveateError, match=r"one file of two columns .* got en-nl.tsv.gz, en-pt"):
         load_pairs("news_commentary")
     with pytest.raises(FoveateError, match=r"en-pt.tsv, line 1: must be two sentences"):
-        commentary(PairsWanted(), folder / "en-pt.tsv")
+        commentary(PairsRequest(), folder / "en-pt.tsv")
 
 
 GOLD = {

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from foveate.errors import FoveateError
-from foveate.io.tokenisation import given_words
+from foveate.io.tokenisation import whitespace_words
 from foveate.text.corpora.user_files import kind_of, read_pairs, read_texts
 
 ROWS = [("Good film!", "pos"), ("Bad, bad film", "neg"), ('A "so-so"\nfilm', "pos")]
@@ -68,7 +68,7 @@ def test_labelled_texts_of_every_form_read_alike(tmp_path, name):
 def test_columns_words_and_classes_can_be_named(tmp_path):
     file = tmp_path / "a.csv"
     file.write_text("a;b;text\nGood-ish film;2;x\nBad film;10;x\nBad;2;x\n")
-    texts = read_texts(file, text="a", label="b", words=given_words, least=2)
+    texts = read_texts(file, text="a", label="b", words=whitespace_words, least=2)
     assert texts.classes == ("2", "10")  # whole numbers by size
     assert texts.y_train.tolist() == [0, 1, 0]
     assert texts.vocabulary.words[4:] == ("bad", "film")

@@ -111,7 +111,7 @@ def test_named_chance_decides_what_is_seen(model, image):
 
 
 def test_places_are_not_drawn_without_a_generator(model, image):
-    with pytest.raises(FoveateError, match="drawn only by a generator of a name"):
+    with pytest.raises(FoveateError, match="sampled positions need a generator"):
         model.read(image, torch.tensor([[[START]]]), "sampled")
 
 

@@ -168,7 +168,7 @@ def test_dropout_lies_between_layers_only():
         two = LSTM(E, D, layers=2, dropout=0.5).double()
     ids, table, mask = texts()
     full, last = two(ids, table, mask)
-    thin, dropped = two(ids, table, mask, chance=generator("between"))
+    thin, dropped = two(ids, table, mask, generator=generator("between"))
     assert torch.equal(last[0].h, dropped[0].h)
     assert not torch.equal(full[mask], thin[mask])
     assert bool((thin[mask] != 0).all())

@@ -30,7 +30,7 @@ def made(**kind):
 
 @pytest.fixture(params=KINDS)
 def model(request, monkeypatch):
-    for size in ("SIZE", "FEW"):  # several batches, some padded
+    for size in ("SIZE", "INFLUENCE_BATCH"):  # several batches, some padded
         monkeypatch.setattr(probes, size, 2)
     return made(**KINDS[request.param])
 

@@ -121,11 +121,11 @@ def test_information_of_a_table_by_plain_loops():
     assert _table_information(tables, kappa) == pytest.approx(total / 3)
 
 
-def test_permutations_look_alike_everywhere():
+def test_permutations_are_equal_everywhere():
     found = copies("permutation")
     assert found.verdict == "unlikely"
     assert (found.information, found.lift, found.z, found.without) == (0, 0, 0, 1)
-    assert "look alike" in found.reason
+    assert "all positions are equal" in found.reason
     assert found.words == ()
     assert found.summary == "Attention is unlikely to be learnt."
 
@@ -135,7 +135,7 @@ def test_a_mixture_of_permutations_has_a_table_but_nothing_within_a_sentence():
     assert found.verdict == "unlikely"
     assert found.table == pytest.approx(0.5, abs=0.1)  # ρ is 2 within a set and 0 without
     assert (found.information, found.lift) == (0, 0)
-    assert "all of them tell the same" in found.reason
+    assert "all of them equally" in found.reason
 
 
 def test_a_subset_is_learnt_from_and_by_how_much():
@@ -234,8 +234,8 @@ def test_too_little_is_said():
         (1e-2, 50.0, 0.05, 0.06, 0.01, "likely", "6 %"),
         (1e-2, 50.0, 0.05, 0.059, 0.01, "may be", "seed"),
         (1e-5, 50.0, 0.05, 0.0029, 0.0, "unlikely", "noise"),
-        (1e-2, 2.9, 0.05, 0.5, 0.01, "unlikely", "alike"),
-        (1e-2, 9.0, 0.1, 0.5, 0.01, "unlikely", "alike"),
+        (1e-2, 2.9, 0.05, 0.5, 0.01, "unlikely", "are equal"),
+        (1e-2, 9.0, 0.1, 0.5, 0.01, "unlikely", "are equal"),
         (1e-2, 2.9, 0.05, 0.5, 0.021, "may be", "few"),
         (1.0, 99.0, 0.05, 3.5, 0.1, "likely", "3.5 times"),
     ],
@@ -248,8 +248,8 @@ def test_decisions_want_significance_and_size(information, z, p, lift, spread, v
 
 
 def test_a_table_that_is_not_flat_is_another_reason():
-    assert "the same" in decide(0, 0, 1, 0, 0, table=0.5, table_z=9.0).reason
-    assert "alike" in decide(0, 0, 1, 0, 0, table=0.5, table_z=2.0).reason
+    assert "equally" in decide(0, 0, 1, 0, 0, table=0.5, table_z=9.0).reason
+    assert "are equal" in decide(0, 0, 1, 0, 0, table=0.5, table_z=2.0).reason
 
 
 @cache

@@ -25,7 +25,7 @@ def check_command(
     columns: ColumnFlags = None,
     as_json: Json = False,
 ) -> None:
-    """Describe your own bags and report what is wrong with them; exit code 2 if there are errors.
+    """Describe your bags and report problems; exit code 2 if there are errors.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def _rows(description: "Description") -> list[tuple[str, str]]:
     classes = [f"{name}: {count:,}" for name, count in description.classes.items()]
     lines = [
         ("bags", f"{description.bags:,} of {description.segments:,} segments"),
-        ("segments a bag", f"{least:,} to {most:,}, median {median:g}"),
+        ("segments per bag", f"{least:,} to {most:,}, median {median:g}"),
         ("a segment is", _segment(description)),
         ("classes", _shortened(classes) or "none: the bags are unlabelled"),
     ]
@@ -112,11 +112,11 @@ def _rows(description: "Description") -> list[tuple[str, str]]:
     if description.splits is not None:
         splits = [f"{name}: {count:,}" for name, count in description.splits.items()]
         lines.append(("splits", _shortened(splits)))
-    known = "unknown"
+    text = "unknown"
     if description.relevant is not None:
         share = f"{100 * description.relevant:.3g} % of their segments are relevant"
-        known = f"known for {100 * description.known:.3g} % of bags; {share}"
-    return [*lines, ("relevance", known)]
+        text = f"known for {100 * description.known:.3g} % of bags; {share}"
+    return [*lines, ("relevance", text)]
 
 
 def _segment(description: "Description") -> str:

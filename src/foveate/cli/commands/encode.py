@@ -24,7 +24,7 @@ def encode_command(
     out: Path | None = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Run a frozen encoder over images and keep their features.
+    """Run a frozen encoder over images and store their features.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def encode_command(
     weights
         The encoder's weights; those in the folder FOVEATE_DATA/weights unless given.
     side
-        Pixels a side that images are brought to; 128 unless given.
+        Pixels per side that images are resized to; 128 by default.
     grid
         Keep a grid of features in place of one vector: after block 10, block 15, or the head.
     dtype
@@ -46,7 +46,7 @@ def encode_command(
         The file; of a data set in the cache, of a path NAME-features.npz here unless given.
     """
     from foveate.data import DATASETS
-    from foveate.data.features.datasets import kept_file
+    from foveate.data.features.datasets import cached_file
     from foveate.data.features.encoders import find_encoder
     from foveate.data.features.encoding import SIDE, Sizes, encode
     from foveate.data.features.image_sources import find_pictures
@@ -55,7 +55,7 @@ def encode_command(
     sizes = Sizes(SIDE if side is None else side, dtype)
     chosen, pictures = find_encoder(encoder, weights, grid), find_pictures(images, label)
     if out is None and images in DATASETS:
-        out = kept_file(pictures, chosen, sizes)  # in the cache, whose files are replaceable
+        out = cached_file(pictures, chosen, sizes)  # in the cache, whose files are replaceable
     else:
         out = out or Path(f"{Path(pictures.name).stem}-features.npz")
         check_outputs(out, inputs=(Path(images),), overwrite=overwrite)

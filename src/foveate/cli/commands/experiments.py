@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from foveate.cli.flags import Cluster, Flag, Json, Overwrite, SettingFlags, Workers
 from foveate.cli.outputs import check_outputs
-from foveate.cli.results import run_again, show_results
+from foveate.cli.results import repeating_command, show_results
 from foveate.errors import FoveateError
 from foveate.report.progress import progress_of
 
@@ -107,7 +107,7 @@ def run_command(
     changes = dict(changed_setting(text) for text in set) | (
         {} if seeds is None else {"seeds": seeds}
     )
-    command = run_again()
+    command = repeating_command()
     engine = Engine(workers, cluster)
     with progress_of(quiet=as_json) as report:
         run = start_experiment(
@@ -159,8 +159,8 @@ def claims_command(
     if paper is not None and paper not in papers:
         raise FoveateError(f"paper must be one of {', '.join(papers)}, got '{paper}'")
     if run:
-        with progress_of(quiet=as_json) as tell:
-            ledger = run_ledger(scale, paper, tell, long=long)
+        with progress_of(quiet=as_json) as progress:
+            ledger = run_ledger(scale, paper, progress, long=long)
         if left_out := long_ones(scale, paper):
             print(f"left out, add --long: {', '.join(sorted(left_out))}", file=sys.stderr)
     else:

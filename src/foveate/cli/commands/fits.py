@@ -14,7 +14,7 @@ from foveate.cli.multi_label import (
     write_labels_segments,
 )
 from foveate.cli.outputs import check_outputs
-from foveate.cli.results import run_again, show_results, this_command
+from foveate.cli.results import repeating_command, show_results, this_command
 from foveate.errors import DataWarning, FoveateError
 from foveate.io.columns import Columns
 from foveate.report.progress import progress_of
@@ -77,7 +77,7 @@ def fit_command(
     from foveate.userdata.source import Origin
 
     engine, origin = Engine(workers, cluster), Origin(data, given(columns))
-    command = run_again()
+    command = repeating_command()
     with progress_of(quiet=as_json) as report:
         bags = origin.read(labelled=True, report=report)
         if not as_json:
@@ -93,8 +93,8 @@ def fit_command(
 
 def _examine(run: "Run") -> "Run":
     """The verdict on the main paradigm; a fit stays finished if there can be none."""
-    from foveate.cli.commands.trust import Declared, examine_run, main_paradigm
     from foveate.cli.multi_label import examine_labels
+    from foveate.cli.run_verdicts import Declared, examine_run, main_paradigm
 
     try:
         if "labels" in run.manifest:

@@ -30,7 +30,7 @@ def lab_command(
         Address to listen on.
     token
         Ask viewers for a token, which is printed with the address. Set it with the environment
-        variable FOVEATE_LAB_TOKEN; a random one is drawn unless given.
+        variable FOVEATE_LAB_TOKEN; a random one by default.
     token_file
         A file of mode 600 that holds the token.
     open

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from foveate.cli.flags import Cluster, Json, Workers
-from foveate.cli.results import run_again, show_results
+from foveate.cli.results import repeating_command, show_results
 from foveate.errors import FoveateError
 from foveate.report.progress import progress_of
 from foveate.training.plan import Race
@@ -46,11 +46,11 @@ def race_command(
     from foveate.jobs.engine import Engine
     from foveate.jobs.race import start_race
 
-    given = {name: getattr(race, name) for name in race.model_fields_set} if race else {}
+    flags = {name: getattr(race, name) for name in race.model_fields_set} if race else {}
     from_file = _read_toml(config) if config else {}
     named = {"data": data} if data else {}
-    settings = Race(**{**from_file, **given, **named})
-    command = run_again()
+    settings = Race(**{**from_file, **flags, **named})
+    command = repeating_command()
     engine = Engine(workers, cluster)
     with progress_of(quiet=as_json) as report:
         run = start_race(settings, out=out, report=report, command=command, engine=engine)

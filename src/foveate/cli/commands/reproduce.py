@@ -32,16 +32,17 @@ def reproduce_command(
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
-    """Run published tables again, and show published and measured numbers side by side.
+    """Reproduce published tables: published and measured numbers in one table.
 
     Parameters
     ----------
     table
-        table1 (vr23), table2 (pvr22), captions, or all of these; or a study of our own.
+        table1, released-split (vr23), table2, captions (pvr22), agreement (snell21), topic-words
+        (lu21), toy-classifier (blog21), or all of these; or a study of this project.
     scale
         small suits two cores, paper is the published size; smoke only tries the machinery.
     seeds
-        How many seeds, in place of the scale's own number.
+        Number of seeds, instead of the scale's.
     set
         A setting to change, as key=value; may be repeated. Needs one table and a label.
     label
@@ -67,63 +68,67 @@ def reproduce_command(
     if not as_json and not estimate:
         check_outputs(out or Path("reproduce.html"), overwrite=overwrite)
     tables = published_tables()
-    every = tuple(name for name, own in tables.items() if stored or own.numbers)
-    names = every if table == "all" else (table,)
+    all_names = tuple(name for name, item in tables.items() if stored or item.numbers)
+    names = all_names if table == "all" else (table,)
     if set and (len(names) > 1 or not label):
-        raise FoveateError("--set changes one table under a name of its own: add --label NAME")
+        raise FoveateError(
+            "--set changes one table and needs a name for the result: add --label NAME"
+        )
     what = {"changes": dict(changed_setting(text) for text in set), "label": label}
     if stored:
-        found = _stored(names, results)
+        computed = _stored(names, results)
     else:
-        found = _estimates(names, scale, seeds, what) if estimate or scale == "paper" else []
+        computed = _estimates(names, scale, seeds, what) if estimate or scale == "paper" else []
         if not estimate:
             how = {**what, "engine": Engine(workers, cluster)}
-            found = _run(names, scale, seeds, how, quiet=as_json)
+            computed = _run(names, scale, seeds, how, quiet=as_json)
         if results is not None:
-            _keep(found, results)
+            _store(computed, results)
     if docs is not None:
-        kept = stored_results(results)
-        print(write_results(kept, tables, docs), file=sys.stderr)
-        print(write_causes(comparisons(kept), docs), file=sys.stderr)
+        known = stored_results(results)
+        print(write_results(known, tables, docs), file=sys.stderr)
+        print(write_causes(comparisons(known), docs), file=sys.stderr)
     if as_json:
-        print(json.dumps(found, ensure_ascii=False))
+        print(json.dumps(computed, ensure_ascii=False))
     elif not estimate:
-        print(f"page: {_page(found, out or Path('reproduce.html'))}")
+        print(f"page: {_page(computed, out or Path('reproduce.html'))}")
 
 
-def _stored(names: tuple[str, ...], place: Path | None) -> list[dict[str, Any]]:
+def _stored(names: tuple[str, ...], folder: Path | None) -> list[dict[str, Any]]:
     from foveate.studies.reproduction import stored_results
 
-    found = [own for own in stored_results(place) if own["table"] in names]
-    if not found:
+    computed = [result for result in stored_results(folder) if result["table"] in names]
+    if not computed:
         raise FoveateError(f"no results of {', '.join(names)} are stored")
-    return found
+    return computed
 
 
-def _keep(found: list[dict[str, Any]], place: Path) -> None:
+def _store(computed: list[dict[str, Any]], folder: Path) -> None:
     from foveate.studies.reproduction import store
 
-    for own in found:
-        print(store(own, place), file=sys.stderr)
+    for result in computed:
+        print(store(result, folder), file=sys.stderr)
 
 
 def _estimates(
     names: tuple[str, ...], scale: Any, seeds: int | None, what: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    """How long each that can be run would take; said as well, as is what cannot."""
+    """Estimated times of tables, printed with the reasons of those that cannot be run."""
     from foveate.report.durations import format_duration
     from foveate.studies.reproduction import estimate
 
     with progress_of(quiet=True) as report:
-        found = [estimate(name, scale, seeds, **what, report=report) for name in names]
-    for own in found:
-        which = f"{own['table']} at {scale} scale"
-        if own.get("seconds"):
-            print(f"{which}: about {format_duration(own['seconds'])} on one core", file=sys.stderr)
+        computed = [estimate(name, scale, seeds, **what, report=report) for name in names]
+    for result in computed:
+        which = f"{result['table']} at {scale} scale"
+        if result.get("seconds"):
+            print(
+                f"{which}: about {format_duration(result['seconds'])} on one core", file=sys.stderr
+            )
         else:
-            why = next(iter(own["absent"].values()), "it has no parts")
+            why = next(iter(result["absent"].values()), "it has no parts")
             print(f"{which} cannot be run here: {why}", file=sys.stderr)
-    return [own for own in found if own.get("seconds")]
+    return [result for result in computed if result.get("seconds")]
 
 
 def _run(
@@ -135,13 +140,13 @@ def _run(
         return [reproduce(name, scale, seeds, report=report, **how) for name in names]
 
 
-def _page(found: list[dict[str, Any]], path: Path) -> Path:
+def _page(computed: list[dict[str, Any]], path: Path) -> Path:
     """The page, with the figures of the runs that are on this machine."""
     from foveate.records.record import write_atomically
     from foveate.report.pages.reproduction import reproduction_page
     from foveate.studies.reproduction import charts_of, published_tables
 
-    whole = [own for own in found if "cells" in own]
-    page = reproduction_page(whole, published_tables(), charts_of(whole)).encode()
+    complete = [result for result in computed if "cells" in result]
+    page = reproduction_page(complete, published_tables(), charts_of(complete)).encode()
     write_atomically(path, lambda file: file.write(page))
     return path

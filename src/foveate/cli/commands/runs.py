@@ -21,7 +21,7 @@ def resume_command(
     cluster: Cluster = None,
     as_json: Json = False,
 ) -> None:
-    """Go on with a run that was stopped; it ends as if it never had been.
+    """Resume an interrupted run; its results equal those of an uninterrupted one.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def runs_command(folder: Path | None = None, /) -> None:
     Parameters
     ----------
     folder
-        Where to look; runs/ unless given.
+        The folder of runs; runs/ by default.
     """
     from foveate.cli.tables import print_runs
 

@@ -2,23 +2,16 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal
 
 from foveate.cli.flags import ColumnFlags, Json, Overwrite, given
 from foveate.cli.outputs import check_outputs
+from foveate.cli.run_verdicts import Declared, examine_run
 from foveate.cli.trust_results import TrustResults, print_trust, write_trust
 from foveate.errors import FoveateError
-from foveate.metrics.faults import diverged, divergence
 from foveate.records.runs import Run, open_run
-from foveate.report.progress import progress_of
 
-if TYPE_CHECKING:
-    from foveate.jobs.job import NewBags, TrainedPart
-    from foveate.records.record import Record
-    from foveate.trust.auditor import Audit
-    from foveate.trust.examine import Trust
-
-__all__ = ["Declared", "examine_run", "main_paradigm", "trust_command"]
+__all__ = ["trust_command"]
 
 RUNS_CODE = "--model runs the code of {module}, in a process of its own, with your permissions."
 
@@ -109,7 +102,7 @@ def trust_command(
     print_trust(results, as_json=as_json)
 
 
-def _examine_labels(run: Run, flags: "Declared", other: object, *, as_json: bool) -> None:
+def _examine_labels(run: Run, flags: Declared, other: object, *, as_json: bool) -> None:
     """The verdict on every label of a multi-label run."""
     from foveate.cli.multi_label import examine_labels
 
@@ -124,20 +117,6 @@ def _examine_labels(run: Run, flags: "Declared", other: object, *, as_json: bool
     for name, grade in verdicts.items():
         print(f"{name}: {grade}")
     print(f"page: {run.path / 'report.html'}")
-
-
-class Declared(NamedTuple):
-    """What the user declared of the classes and their evidence.
-
-    Args:
-        absent: Classes that mean that nothing is there.
-        relevant: How many segments of a bag may be evidence.
-        evidence: Which kind of evidence is meant.
-    """
-
-    absent: tuple[str, ...] = ()
-    relevant: int | None = None
-    evidence: str | dict[str, str] | None = None
 
 
 def _of_files(
@@ -177,125 +156,9 @@ def _of_files(
     return TrustResults((found,), name, data.name, out.with_suffix(".json"), out)
 
 
-def examine_run(
-    run: Run, flags: Declared, paradigm: str | None = None, new: "NewBags | None" = None
-) -> TrustResults:
-    """Examine the models of a finished run, and write the verdict, its page and the model card.
-
-    Args:
-        run: A race or a fit.
-        flags: What the user declared.
-        paradigm: Which of the run's paradigms; all unless given.
-        new: Labelled bags that a fit has not seen; its own held-out bags unless given.
-
-    Returns:
-        A verdict per paradigm, and advice on which to use.
-    """
-    from foveate.jobs.job import open_trained
-    from foveate.trust.advice import compare, overfits
-
-    job = open_trained(run)
-    records = job.model_records(run)
-    names = _paradigms(run, records, paradigm)
-    results: list[Trust] = []
-    shared: Audit | None = None
-    with progress_of(quiet=True) as report:
-        report("examining", 0, len(names))
-        for part in job.trained_parts(run, names, new, report):
-            shared = _audited(part) if shared is None else shared
-            known = _Known(shared, tuple(records), overfits(records[part.name]))
-            results.append(_examined(part, flags, known))
-            report("examining", len(results), len(names))
-    found = TrustResults(
-        tuple(trust.to_json() for trust in results),
-        run.name,
-        "the run's own held-out bags" if new is None else new.path.name,
-        run.path / "trust.json",
-        run.path / "trust.html",
-        Path(run.manifest["label"]).name,
-        main_paradigm(run),
-        tuple(compare(results, main_paradigm(run))),
-    )
-    write_trust(found)
-    if run.is_a("fit"):
-        from foveate.userdata.model_card import write_model_card
-
-        write_model_card(run)
-    return found
-
-
-class _Known(NamedTuple):
-    """What is known beside the bags: their audit, the paradigms tried, and overfitting."""
-
-    audit: "Audit | None"
-    tried: tuple[str, ...]
-    overfitted: bool
-
-
 def _meant(text: str | None) -> str | dict[str, str] | None:
     """The kinds of evidence that are meant, for all classes or by class."""
     if text is None or "=" not in text:
         return text
     pairs = [part.strip().rpartition("=") for part in text.split(",")]
     return {name: kind for name, _, kind in pairs}
-
-
-def _paradigms(run: Run, records: "dict[str, Record]", wanted: str | None) -> list[str]:
-    """The parts to examine, sound ones alone; the one that a fit chose comes first."""
-    lost = {name for name, record in records.items() if diverged(record)}
-    parts = [name for name in records if _has_attention(name) and name not in lost]
-    if wanted in lost or (lost and not parts):
-        raise FoveateError(f"{run.path}: {divergence(records)}")
-    if wanted is None:
-        return sorted(parts, key=lambda name: name != main_paradigm(run))
-    if wanted not in parts:
-        raise FoveateError(f"{run.path} has no paradigm '{wanted}'; it has {', '.join(parts)}")
-    return [wanted]
-
-
-def main_paradigm(run: Run) -> str | None:
-    """The paradigm that a fit chose; of a mixture, the one with the largest weight."""
-    attention = run.manifest["config"].get("paradigms", ())
-    weights = {k: w for k, w in run.manifest.get("weights", {}).items() if k in attention}
-    chosen: str | None = run.manifest.get("chosen")
-    return max(weights, key=lambda name: weights[name]) if weights else chosen
-
-
-def _has_attention(name: str) -> bool:
-    from foveate.attention.paradigms import PARADIGMS
-
-    return not PARADIGMS.get(name)().whole_bag
-
-
-def _audited(part: "TrainedPart") -> "Audit | None":
-    """The audit of the bags, which serves for all paradigms; None for more bags than are held."""
-    from foveate.trust.auditor import audit
-    from foveate.trust.examine import CELLS
-
-    sets = part.bags if isinstance(part.bags, list) else [part.bags]
-    n, m = sets[0].shape
-    if n * m * len(part.classes) > CELLS:
-        return None
-    return audit(sets, len(part.classes), more=part.more, labels=part.labels)
-
-
-def _examined(part: "TrainedPart", flags: Declared, known: _Known) -> "Trust":
-    from foveate.trust.examine import examine
-
-    return examine(
-        part.models,
-        part.name,
-        part.bags,
-        part.classes,
-        known=part.known,
-        absent=flags.absent,
-        relevant=flags.relevant,
-        evidence=flags.evidence,
-        more=part.more,
-        labels=part.labels,
-        audited=known.audit,
-        tried=known.tried,
-        overfitted=known.overfitted,
-        ids=part.ids,
-        name=part.name,
-    )

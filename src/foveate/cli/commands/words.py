@@ -105,13 +105,15 @@ def read_command(
     seed: int = 0,
     rationale: str | None = None,
     model: Path | None = None,
+    checkpoints: tuple[Path, ...] = (),
     table: Literal["csv", "parquet"] = "csv",
     out: Path = Path("texts.html"),
     overwrite: Overwrite = False,
 ) -> None:
     """Train a reader on labelled texts; write its page, its numbers, α, β and Δ, and its model.
 
-    With --model nothing is trained: a text classifier of the transformers library reads all texts.
+    With --model nothing is trained: a text classifier of the transformers library reads all texts,
+    or an encoder–decoder a table of sentence pairs.
     Beside page.html it writes page.numbers.json (accuracy, agreement A, τ), page.tokens.csv (α, β
     and Δ of every word of every held-out text) and page.model.safetensors.
 
@@ -148,7 +150,9 @@ def read_command(
     rationale
         Column of rationales to score against: 0 or 1 for every word that spaces separate.
     model
-        The folder of a text classifier of the transformers library, to read in place of training.
+        The folder of a model of the transformers library, to read in place of training.
+    checkpoints
+        Folders of earlier checkpoints of an encoder–decoder, first to last, for ξ.
     table
         Format of the table of tokens.
     out
@@ -165,6 +169,8 @@ def read_command(
     beside = [out.with_suffix(suffix) for suffix in suffixes]
     check_outputs(out, inputs=(file,), overwrite=overwrite)
     check_outputs(*beside, inputs=(file,), overwrite=overwrite or out.exists())
+    if model is not None and _is_translator(model, checkpoints):
+        return _read_pairs(file, plan, (*checkpoints, model), out, table)
     whole = read_texts(file, text=text, label=label, classes=_listed(classes))
     rationales = read_rationales(file, text_column(file, text), rationale) if rationale else None
     with progress_of(quiet=True) as progress:
@@ -177,6 +183,25 @@ def read_command(
     print(_write_reading(out, file.name, texts.data, reading.record, model))
     _print_agreement(numbers)
     print(f"page: {out}")
+
+
+def _is_translator(model: Path, checkpoints: tuple[Path, ...]) -> bool:
+    from foveate.text.transformers.loading import is_translator
+
+    found = is_translator(model)
+    if checkpoints and not found:
+        raise FoveateError("--checkpoints are for an encoder–decoder: see --model")
+    return found
+
+
+def _read_pairs(
+    file: Path, plan: "ReadingPlan", models: tuple[Path, ...], out: Path, form: str
+) -> None:
+    from foveate.cli.translator_reading import read_with_translator
+    from foveate.jobs.read_transformer import check_untrained
+
+    check_untrained(plan)
+    read_with_translator(file, models, out, form, plan.shown)
 
 
 def _trained(

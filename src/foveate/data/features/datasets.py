@@ -19,13 +19,13 @@ from foveate.data.files.cache import cache_directory
 from foveate.data.files.feature_files import read_features
 from foveate.errors import FoveateError
 
-__all__ = ["MOSAICS", "kept_file", "over_features"]
+__all__ = ["MOSAICS", "cached_file", "over_features"]
 
 MOSAICS = ("cifar10", "cifar100", "digits", "digits-unbalanced", "mnist")
-EVERY = 10.0  # seconds between two lines of progress
+PROGRESS_SECONDS = 10.0  # seconds between two lines of progress
 
 
-def kept_file(pictures: Pictures, encoder: Encoder, sizes: Sizes = USUAL) -> Path:
+def cached_file(pictures: Pictures, encoder: Encoder, sizes: Sizes = USUAL) -> Path:
     """Where the features of some images are kept, among all that was ever encoded.
 
     Args:
@@ -92,22 +92,22 @@ def _recipe(pixels: Recipe) -> Recipe:
 
 def _encoded(name: str) -> Path:
     pictures, encoder = find_pictures(name), find_encoder()
-    path = kept_file(pictures, encoder)
+    path = cached_file(pictures, encoder)
     return encode(pictures, encoder, path, report=_lines(f"encoding {name}"))
 
 
 def _lines(what: str) -> Callable[[int, int], None]:
     """Progress as plain lines, now and then: a loader may run anywhere, also under a bar."""
-    said = time.monotonic()
+    last_report = time.monotonic()
     first: tuple[float, int] | None = None  # timed from the first part on: the rest may be kept
 
     def report(done: int, total: int) -> None:
-        nonlocal said, first
+        nonlocal last_report, first
         now = time.monotonic()
         start, before = first = first or (now, done)
-        if done == before or now - said < EVERY:
+        if done == before or now - last_report < PROGRESS_SECONDS:
             return
-        said = now
+        last_report = now
         left = (total - done) * (now - start) / (done - before) / 60
         print(f"{what}: {done:,} of {total:,} images, {left:.0f} min left", file=sys.stderr)
 

@@ -32,7 +32,7 @@ class Encoder:
     """A frozen network and what identifies it.
 
     Args:
-        name: How it was asked for.
+        name: The requested name.
         layer: What it gives out: "pooled", a grid, or "output" of a module of the user's.
         weights: SHA-256 of its weights.
         build: Makes the network: colour images in [0, 1], (N, 3, side, side), to (N, …).
@@ -77,14 +77,14 @@ def _imported(name: str) -> Callable[..., object]:
         )
     with _here_too():
         try:
-            found: object = importlib.import_module(module)
+            target: object = importlib.import_module(module)
             for part in factory.split("."):
-                found = getattr(found, part)
+                target = getattr(target, part)
         except (ImportError, AttributeError) as error:
             raise FoveateError(f"encoder '{name}' cannot be imported: {error}") from None
-    if not callable(found):
+    if not callable(target):
         raise FoveateError(f"encoder '{name}' must be a function that returns a torch module")
-    return found
+    return target
 
 
 @contextmanager
@@ -109,11 +109,11 @@ def _frozen(factory: Callable[..., object], name: str, weights: Path | None) -> 
 
 
 def _state_digest(network: nn.Module) -> str:
-    whole = hashlib.sha256()
+    result = hashlib.sha256()
     for name, tensor in sorted(network.state_dict().items()):
-        whole.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
-        whole.update(tensor.contiguous().view(-1).view(torch.uint8).numpy().tobytes())
-    return whole.hexdigest()
+        result.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+        result.update(tensor.contiguous().view(-1).view(torch.uint8).numpy().tobytes())
+    return result.hexdigest()
 
 
 def _file_digest(file: Path) -> str:

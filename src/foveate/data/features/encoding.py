@@ -36,7 +36,7 @@ class Sizes:
     """How images go in and features come out.
 
     Args:
-        side: Images are squeezed to squares of so many pixels a side.
+        side: Images are resized to squares with this many pixels per side.
         dtype: Number type of the stored features.
     """
 
@@ -60,8 +60,8 @@ def encode(
 ) -> Path:
     """Write the features of all images to ``out``; :mod:`~foveate.data.files.feature_files`.
 
-    Killed at any moment and called again, it goes on where it was and ends with the same bytes. A
-    file that holds what is asked for already is left as it is.
+    Killed at any moment and called again, it resumes and ends with the same bytes. A file that
+    already has the requested content is not changed.
 
     Args:
         pictures: The images.
@@ -70,19 +70,19 @@ def encode(
         sizes: Size of the images, number type of the features.
         report: Called as ``report(images done, images)``.
     """
-    wanted = request(pictures, encoder, sizes)
+    expected = request(pictures, encoder, sizes)
     if out.exists():
-        return _holding(out, wanted)
+        return _check_manifest(out, expected)
     if not pictures.rows:
         raise FoveateError(f"{pictures.name} holds no images")
     working = _Working(encoder.build(), encoder.name, sizes)
     try:
-        parts = Parts(out, wanted)
+        parts = Parts(out, expected)
         _fill(parts, pictures, working, report)
         parts.join(_labels(pictures))
     except (FoveateError, OSError):
         if out.exists():  # another process was at it too, and was first
-            return _holding(out, wanted)
+            return _check_manifest(out, expected)
         raise
     return out
 
@@ -101,11 +101,11 @@ def request(pictures: Pictures, encoder: Encoder, sizes: Sizes) -> dict[str, Any
 def squared(images: Sequence[Tensor], side: int) -> Tensor:
     """Images as colour squares in [0, 1], shape (N, 3, side, side), by antialiased bicubics.
 
-    The whole image is squeezed, nothing cut off, so that a box keeps its relative place.
+    The image is resized without cropping, so that a box keeps its relative position.
 
     Args:
         images: Bytes (C, H, W) of any sizes, C one or three.
-        side: Pixels a side.
+        side: Pixels per side.
     """
     if len({image.shape for image in images}) > 1:
         return torch.cat([squared([image], side) for image in images])
@@ -126,7 +126,7 @@ class _Working:
     @torch.inference_mode()
     def features(self, images: Sequence[Tensor], start: int) -> NDArray[Any]:
         """Features of some images, the first of which is row ``start`` of all."""
-        found = []
+        batches = []
         for at in range(0, len(images), BATCH):
             h = self._called(squared(images[at : at + BATCH], self.sizes.side))
             h = h.to(getattr(torch, self.sizes.dtype))
@@ -137,8 +137,8 @@ class _Working:
                     f"encoder '{self.name}': the features of image {row} are not finite in "
                     f"{self.sizes.dtype}"
                 )
-            found.append(h.contiguous().numpy())
-        return np.concatenate(found)
+            batches.append(h.contiguous().numpy())
+        return np.concatenate(batches)
 
     def _called(self, x: Tensor) -> Tensor:
         try:
@@ -172,18 +172,18 @@ def _fill(parts: Parts, pictures: Pictures, working: _Working, report: StepProgr
 
 
 def _labels(pictures: Pictures) -> dict[str, NDArray[Any]]:
-    known = {
+    arrays = {
         "y": pictures.y,
         "test": pictures.test,
         "names": pictures.names or None,
         "path": pictures.paths or None,
     }
-    return {name: np.asarray(value) for name, value in known.items() if value is not None}
+    return {name: np.asarray(value) for name, value in arrays.items() if value is not None}
 
 
-def _holding(out: Path, wanted: dict[str, Any]) -> Path:
-    """A file that is there already, if it is the one that is wanted."""
-    if read_manifest(out) != wanted:
+def _check_manifest(out: Path, expected: dict[str, Any]) -> Path:
+    """The existing file, if its manifest is the expected one."""
+    if read_manifest(out) != expected:
         raise FoveateError(
             f"{out} is there already and holds something else: remove it or choose another --out"
         )

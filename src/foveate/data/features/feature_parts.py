@@ -1,4 +1,4 @@
-"""Features on their way to one file: parts beside it, saved one by one, joined at the end."""
+"""Features in progress: parts in a folder, saved one by one, concatenated at the end."""
 
 import json
 import zipfile
@@ -28,7 +28,7 @@ class Parts:
 
     Args:
         out: The file.
-        manifest: What was asked for, in words and numbers.
+        manifest: The request, as JSON stores it.
     """
 
     def __init__(self, out: Path, manifest: Mapping[str, Any]) -> None:
@@ -52,7 +52,7 @@ class Parts:
         return sum(self.sizes)
 
     def add(self, x: Array, image: Array) -> None:
-        """Save the next part, whole or not at all.
+        """Save the next part, atomically.
 
         Args:
             x: Features, shape (n, …).
@@ -97,11 +97,11 @@ class Parts:
 
     def _features(self, member: IO[bytes], test: Array | None) -> tuple[Array, Array, Array]:
         """Write X; return the digests of all images, and mean and deviation of training rows."""
-        seen, digests, at = Moments(), [], 0
-        for place in range(len(self.sizes)):
-            part = load_arrays(self._path(place))
+        moments, digests, at = Moments(), [], 0
+        for number in range(len(self.sizes)):
+            part = load_arrays(self._path(number))
             x = part["X"]
-            if place == 0:
+            if number == 0:
                 form = np.lib.format.dtype_to_descr(x.dtype)
                 header = {"descr": form, "fortran_order": False, "shape": (self.rows, *x.shape[1:])}
                 np.lib.format.write_array_header_1_0(member, header)
@@ -109,16 +109,16 @@ class Parts:
             digests.append(part["image"])
             train = x if test is None else x[~test[at : at + len(x)]]
             for k in range(0, len(train), ROWS):
-                seen.add(train[k : k + ROWS].astype(np.float64))
+                moments.add(train[k : k + ROWS].astype(np.float64))
             at += len(x)
-        return np.concatenate(digests), *seen.mean_and_std()
+        return np.concatenate(digests), *moments.mean_and_std()
 
-    def _path(self, place: int) -> Path:
-        return self.folder / f"part-{place:06d}.npz"
+    def _path(self, number: int) -> Path:
+        return self.folder / f"part-{number:06d}.npz"
 
-    def _size(self, place: int) -> int | None:
+    def _size(self, number: int) -> int | None:
         try:
-            return len(load_arrays(self._path(place))["X"])
+            return len(load_arrays(self._path(number))["X"])
         except (FoveateError, KeyError):
             return None
 

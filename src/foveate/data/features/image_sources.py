@@ -34,7 +34,7 @@ SPLITS = ("train", "test", "validation", "valid", "val")
 
 @dataclass(frozen=True)
 class Pictures:
-    """Images in order, of any sizes, decoded as they are asked for.
+    """Images in order, of any sizes, decoded on demand.
 
     Args:
         name: What they are called.
@@ -44,7 +44,7 @@ class Pictures:
         y: Labels, shape (N,), where they have some.
         names: Names of the labels, where they are known.
         test: True for images of the official test split, shape (N,), where there is one.
-        paths: Files that the images are in, where each has its own.
+        paths: Files of the images, where there is one for each.
     """
 
     name: str
@@ -83,8 +83,8 @@ def _named(name: str, label: str | None) -> Pictures:
     if label is not None:
         raise FoveateError(f"--label is for a path, got the data set {name}")
     if data.banks is None:
-        some = [key for key, make in DATASETS.items() if make().banks is not None]
-        raise FoveateError(f"'{name}' is not made of images; these are: {', '.join(some)}")
+        names = [key for key, make in DATASETS.items() if make().banks is not None]
+        raise FoveateError(f"'{name}' is not made of images; these are: {', '.join(names)}")
     return _of_banks(name, data.banks(), name)
 
 
@@ -110,9 +110,9 @@ def _of_banks(name: str, banks: Mapping[str, Bank], where: str) -> Pictures:
 
 @lru_cache(maxsize=8)  # of the tensor itself: seeds and splits share their banks
 def _digest(x: Tensor) -> str:
-    whole = hashlib.sha256(repr(tuple(x.shape)).encode())
-    whole.update(x.contiguous().numpy().data)
-    return whole.hexdigest()
+    result = hashlib.sha256(repr(tuple(x.shape)).encode())
+    result.update(x.contiguous().numpy().data)
+    return result.hexdigest()
 
 
 def _of_parquet(path: Path, label: str | None) -> Pictures:
@@ -139,13 +139,13 @@ def _of_folder(path: Path) -> Pictures:
     split = all(parts and parts[0] in SPLITS for parts in inner) and len({p[0] for p in inner}) > 1
     classes = ["/".join(parts[split:]) for parts in inner]
     names = tuple(sorted(set(classes)))
-    place = {name: k for k, name in enumerate(names)}
+    number_of = {name: k for k, name in enumerate(names)}
     return Pictures(
         path.resolve().name,
         _stamp(files),
         len(files),
         lambda start: map(_opened, files[start:]),
-        np.array([place[name] for name in classes]) if "" not in names else None,
+        np.array([number_of[name] for name in classes]) if "" not in names else None,
         names if "" not in names else (),
         np.array([parts[0] != "train" for parts in inner]) if split else None,
         tuple(str(file.relative_to(path)) for file in files),

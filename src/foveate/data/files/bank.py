@@ -12,7 +12,7 @@ from torch import Tensor
 from foveate.data import Split
 from foveate.errors import FoveateError
 
-__all__ = ["Bank", "must_be_classes", "split_rows", "whole_numbers"]
+__all__ = ["Bank", "integer_labels", "must_be_classes", "split_rows"]
 
 TRAIN_SHARE = 0.7  # of the base images, where no official split exists
 
@@ -22,7 +22,7 @@ class Bank(NamedTuple):
 
     Args:
         x: Images as bytes, channels first (N, C, H, W), or floats of any shape (N, *).
-        y: Their labels, whole numbers from 0 on, shape (N,).
+        y: Their labels, integers from 0, shape (N,).
         names: Names of the labels where they are known, else empty.
     """
 
@@ -40,12 +40,12 @@ class Bank(NamedTuple):
 
 
 def split_rows(bank: Bank, split: Split, generator: torch.Generator) -> Tensor:
-    """Rows of a split, stratified by label, 70 to 30; equal images fall on one side.
+    """Rows of a split, stratified by label, 70 to 30; equal images are in one split.
 
     Args:
         bank: All base images.
         split: Which side.
-        generator: Decides the sides; in the same state for both splits of a seed.
+        generator: Draws the split; in the same state for both splits of a seed.
 
     Returns:
         Rows of the bank in increasing order.
@@ -59,8 +59,8 @@ def split_rows(bank: Bank, split: Split, generator: torch.Generator) -> Tensor:
     first: dict[bytes, int] = {}  # copies would otherwise carry test images into training
     original = torch.tensor(
         [
-            first.setdefault(hashlib.blake2b(row.tobytes(), digest_size=16).digest(), place)
-            for place, row in enumerate(bank.x.numpy())
+            first.setdefault(hashlib.blake2b(row.tobytes(), digest_size=16).digest(), row_number)
+            for row_number, row in enumerate(bank.x.numpy())
         ]
     )
     unique = torch.tensor(list(first.values()))
@@ -73,7 +73,7 @@ def split_rows(bank: Bank, split: Split, generator: torch.Generator) -> Tensor:
     return (train if split == "train" else ~train).nonzero().squeeze(1)
 
 
-def whole_numbers(values: NDArray[Any], where: str) -> NDArray[np.int64]:
+def integer_labels(values: NDArray[Any], where: str) -> NDArray[np.int64]:
     """Labels as integers, or an error that names the first row that is not one.
 
     Args:
@@ -81,7 +81,7 @@ def whole_numbers(values: NDArray[Any], where: str) -> NDArray[np.int64]:
         where: File and column, for the message.
 
     Example:
-        >>> whole_numbers(np.array([0.0, 1.5]), "a.npz, array 'y'")
+        >>> integer_labels(np.array([0.0, 1.5]), "a.npz, array 'y'")
         Traceback (most recent call last):
         foveate.errors.FoveateError: a.npz, array 'y', row 1: labels must be whole numbers from 0 \
 on, got 1.5

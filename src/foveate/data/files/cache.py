@@ -12,7 +12,7 @@ from foveate.errors import FoveateError
 from foveate.records.record import write_atomically
 from foveate.records.runs import cache_directory
 
-__all__ = ["cache_directory", "fingerprint", "kept"]
+__all__ = ["cache_directory", "cached", "fingerprint"]
 
 VERSION = 1  # goes up when decoding changes, so that older arrays are not read
 
@@ -23,10 +23,10 @@ def fingerprint(files: Sequence[Path]) -> tuple[tuple[str, int, int], ...]:
     return tuple((str(path), stat.st_size, stat.st_mtime_ns) for path, stat in stats)
 
 
-def kept(key: object, rows: int, make: Callable[[], NDArray[np.uint8]]) -> NDArray[np.uint8]:
+def cached(key: object, rows: int, make: Callable[[], NDArray[np.uint8]]) -> NDArray[np.uint8]:
     """The array stored under ``key``, else what ``make`` returns, stored for the next time.
 
-    A file that cannot be read back whole is made anew; a directory that cannot be written is done
+    A file that cannot be read completely is recomputed; a directory that cannot be written is done
     without.
 
     Args:

@@ -60,17 +60,17 @@ class Encoded(NamedTuple):
 
 
 def image_digest(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Sixteen bytes that stand for an image's pixels, shape (16,)."""
-    whole = hashlib.blake2b(np.ascontiguousarray(pixels).tobytes(), digest_size=16)
-    return np.frombuffer(whole.digest(), np.uint8)
+    """A 16-byte digest of an image's pixels, shape (16,)."""
+    total = hashlib.blake2b(np.ascontiguousarray(pixels).tobytes(), digest_size=16)
+    return np.frombuffer(total.digest(), np.uint8)
 
 
 def read_manifest(path: Path) -> dict[str, Any] | None:
     """What made a file of encoded images, without reading them; None if it is no such file."""
     try:
         with zipfile.ZipFile(path) as archive, archive.open("manifest.npy") as member:
-            found = json.loads(np.lib.format.read_array(member, allow_pickle=False).tobytes())
-        return dict(found) if found["images"]["name"] else None
+            manifest = json.loads(np.lib.format.read_array(member, allow_pickle=False).tobytes())
+        return dict(manifest) if manifest["images"]["name"] else None
     except (OSError, zipfile.BadZipFile, KeyError, ValueError, TypeError):
         return None
 
@@ -95,15 +95,15 @@ def read_features(path: Path, split: Split, seed: int) -> Bank:
         raise FoveateError(f"{path} has no labels, which mosaics need")
     if test is not None:
         return Bank(*_official(x, y, test, mean, std, split == "test"), names)
-    train, own = (
+    train, rows_of_split = (
         split_rows(Bank(image, y), side, generator(manifest["images"]["name"], "base images", seed))
         for side in ("train", split)
     )
-    seen = Moments()
+    moments = Moments()
     for rows in train.split(ROWS):
-        seen.add(x[rows].double().numpy())
-    mean, std = (torch.from_numpy(part) for part in seen.mean_and_std())
-    return Bank(_standardised(x[own], mean, std), y[own], names)
+        moments.add(x[rows].double().numpy())
+    mean, std = (torch.from_numpy(part) for part in moments.mean_and_std())
+    return Bank(_standardised(x[rows_of_split], mean, std), y[rows_of_split], names)
 
 
 class Moments:
@@ -128,13 +128,13 @@ class Moments:
         count = part.size // part.shape[1]
         mean = part.mean(axes, keepdims=True)[0]
         away = mean - self.mean
-        whole = self.count + count
+        total = self.count + count
         self.squares = (
             self.squares
             + ((part - mean) ** 2).sum(axes, keepdims=True)[0]
-            + away**2 * (self.count * count / whole)
+            + away**2 * (self.count * count / total)
         )
-        self.mean, self.count = self.mean + away * (count / whole), whole
+        self.mean, self.count = self.mean + away * (count / total), total
 
     def mean_and_std(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """What was gathered, in single precision, of a shape that features can be divided by."""
@@ -146,8 +146,8 @@ class Moments:
 def _official(
     x: Tensor, y: Tensor, test: Tensor, mean: Tensor, std: Tensor, side: bool
 ) -> tuple[Tensor, Tensor]:
-    own = (test == side).nonzero()[:, 0]
-    return _standardised(x[own], mean, std), y[own]
+    rows_of_split = (test == side).nonzero()[:, 0]
+    return _standardised(x[rows_of_split], mean, std), y[rows_of_split]
 
 
 def _standardised(x: Tensor, mean: Tensor, std: Tensor) -> Tensor:
@@ -158,9 +158,11 @@ def _standardised(x: Tensor, mean: Tensor, std: Tensor) -> Tensor:
 def _read(path: Path, stamp: object) -> Encoded:
     manifest, arrays = read_manifest(path), load_arrays(path)
     names = tuple(str(name) for name in arrays.get("names", ()))
-    held = {name: torch.from_numpy(arrays[name]) for name in ARRAYS if name in arrays}
-    lengths = {len(held[name]) for name in ("X", "y", "test", "image") if name in held}
-    if manifest is None or len(lengths) != 1 or not held.keys() >= {"X", "image", "mean", "std"}:
+    tensors = {name: torch.from_numpy(arrays[name]) for name in ARRAYS if name in arrays}
+    lengths = {len(tensors[name]) for name in ("X", "y", "test", "image") if name in tensors}
+    if manifest is None or len(lengths) != 1 or not tensors.keys() >= {"X", "image", "mean", "std"}:
         raise FoveateError(f"{path} is not a whole file of encoded images")
-    image, mean, std = (held[name] for name in ("image", "mean", "std"))
-    return Encoded(held["X"], held.get("y"), names, held.get("test"), image, mean, std, manifest)
+    image, mean, std = (tensors[name] for name in ("image", "mean", "std"))
+    return Encoded(
+        tensors["X"], tensors.get("y"), names, tensors.get("test"), image, mean, std, manifest
+    )

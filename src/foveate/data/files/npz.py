@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from foveate.data.files.bank import Bank, whole_numbers
+from foveate.data.files.bank import Bank, integer_labels
 from foveate.data.files.cache import fingerprint
 from foveate.errors import FoveateError
 
@@ -25,7 +25,7 @@ def read_npz(path: Path, label: str | None = None) -> Bank:
 
     Args:
         path: The file.
-        label: Name of the array of labels, ``y`` unless told otherwise.
+        label: Name of the array of labels, ``y`` by default.
     """
     return _read(path, label or "y", fingerprint([path]))
 
@@ -39,7 +39,7 @@ def _read(path: Path, label: str, stamp: object) -> Bank:
         )
     if not len(y):
         raise FoveateError(f"{path} holds no images")
-    labels = whole_numbers(y, f"{path}, array '{label}'")
+    labels = integer_labels(y, f"{path}, array '{label}'")
     return Bank(torch.from_numpy(_segments(x, path)), torch.from_numpy(labels))
 
 

@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from foveate.data.files.bank import Bank, must_be_classes, whole_numbers
-from foveate.data.files.cache import fingerprint, kept
+from foveate.data.files.bank import Bank, integer_labels, must_be_classes
+from foveate.data.files.cache import cached, fingerprint
 from foveate.errors import FoveateError
 from foveate.io.image_decoding import decode_image
 
@@ -37,7 +37,7 @@ def split_files(path: Path) -> dict[str, tuple[Path, ...]]:
     """The Parquet files of ``train`` and ``test``, or of ``all`` where there is no such split.
 
     A file belongs to the split that its name, or its subfolder's name, begins with;
-    ``validation`` stands in for a missing ``test``.
+    ``validation`` replaces a missing ``test``.
 
     Args:
         path: A folder, searched with all its subfolders, or one file.
@@ -47,9 +47,11 @@ def split_files(path: Path) -> dict[str, tuple[Path, ...]]:
         raise FoveateError(f"{path} is neither a folder of Parquet files nor an NPZ file")
     splits: dict[str, list[Path]] = {}
     for file in files:
-        inner = file.parent.name if file.parent != path else ""  # the set's own name says nothing
-        found = SPLIT.match(file.name) or SPLIT.match(inner)
-        splits.setdefault(found[1] if found else "", []).append(file)
+        inner = (
+            file.parent.name if file.parent != path else ""
+        )  # the name of the set itself is no split
+        match = SPLIT.match(file.name) or SPLIT.match(inner)
+        splits.setdefault(match[1] if match else "", []).append(file)
     test = next((splits[name] for name in STAND_FOR_TEST if name in splits), None)
     if "train" in splits and test:
         chosen = {"train": splits["train"], "test": test}
@@ -69,13 +71,13 @@ def read_parquet(files: Sequence[Path], label: str | None = None) -> Bank:
 
     Args:
         files: Files with a column ``image`` or ``img``, struct{bytes, path}, and one of labels.
-        label: Name of the column of labels, ``label`` unless told otherwise.
+        label: Name of the column of labels, ``label`` by default.
     """
     return _read(tuple(files), label or "label", fingerprint(files))
 
 
 def read_column(files: Sequence[Path], column: str) -> NDArray[np.int64]:
-    """A column of whole numbers, shape (N,)."""
+    """A column of integers, shape (N,)."""
     parts = []
     for file in files:
         table = _open(file)
@@ -84,10 +86,10 @@ def read_column(files: Sequence[Path], column: str) -> NDArray[np.int64]:
                 f"{file} has no label column '{column}'; --label chooses one of its columns: "
                 f"{', '.join(columns_of(file))}"
             )
-        with _whole(file):
+        with _readable(file):
             values = table.read(columns=[column]).column(0).to_numpy()
         where = f"{file}, column '{column}'"
-        parts.append(whole_numbers(values, where))
+        parts.append(integer_labels(values, where))
         must_be_classes(parts[-1], label_names(file, column), where)
     return np.concatenate(parts)
 
@@ -103,7 +105,7 @@ def read_rows(file: Path, columns: Sequence[str]) -> list[dict[str, Any]]:
         raise FoveateError(
             f"{file} has no column '{missing[0]}'; its columns are {', '.join(columns_of(file))}"
         )
-    with _whole(file):
+    with _readable(file):
         rows: list[dict[str, Any]] = _open(file).read(columns=list(columns)).to_pylist()
     return rows
 
@@ -137,20 +139,20 @@ def _read(files: tuple[Path, ...], label: str, stamp: object) -> Bank:
     y = read_column(files, label)
     if not len(y):
         raise FoveateError(f"{files[0]} holds no images")
-    x = kept((stamp, columns), len(y), lambda: _stack(files, columns))
+    x = cached((stamp, columns), len(y), lambda: _stack(files, columns))
     return Bank(torch.from_numpy(x), torch.from_numpy(y), label_names(files[0], label))
 
 
 def _open(file: Path) -> Any:
     import pyarrow.parquet as pq
 
-    with _whole(file):
+    with _readable(file):
         return pq.ParquetFile(file)
 
 
 @contextmanager
-def _whole(file: Path) -> Iterator[None]:
-    """What Arrow says of a file that is cut or damaged, in one sentence."""
+def _readable(file: Path) -> Iterator[None]:
+    """Turn Arrow's errors about a truncated or damaged file into one sentence."""
     import pyarrow as pa
 
     try:
@@ -168,7 +170,7 @@ def _image_column(file: Path) -> str:
 
 
 def label_names(file: Path, label: str) -> tuple[str, ...]:
-    """Names that the hub's own metadata gives to the labels."""
+    """Names of the labels in the hub's metadata."""
     metadata = _open(file).schema_arrow.metadata or {}
     try:
         features = json.loads(metadata[b"huggingface"])["info"]["features"]
@@ -189,8 +191,8 @@ def _stack(files: Sequence[Path], columns: Sequence[str]) -> NDArray[np.uint8]:
             images.append(image)
     channels = 3 if any(image.ndim == 3 for image in images) else 1
     stack = np.empty((len(images), channels, *images[0].shape[:2]), np.uint8)
-    for place, image in enumerate(images):  # a grey image among coloured ones fills all channels
-        stack[place] = np.moveaxis(image, -1, 0) if image.ndim == 3 else image
+    for row, image in enumerate(images):  # a grey image among coloured ones fills all channels
+        stack[row] = np.moveaxis(image, -1, 0) if image.ndim == 3 else image
     return stack
 
 
@@ -226,7 +228,7 @@ def _cells(file: Path, column: str, start: int) -> Iterator[bytes | None]:
     kind = table.schema_arrow.field(column).type
     if not (pa.types.is_struct(kind) and kind.get_field_index("bytes") >= 0):
         raise FoveateError(f"{file}, column '{column}': must be a struct with 'bytes', got {kind}")
-    with _whole(file):
+    with _readable(file):
         for batch in table.iter_batches(batch_size=1024, columns=[column]):
             cells = pc.struct_field(batch.column(0), "bytes")
             yield from cells[start:].to_pylist()

@@ -8,26 +8,9 @@ import numpy as np
 from fastapi import HTTPException
 from starlette.responses import Response
 
-__all__ = ["error_response", "json_response", "not_found", "to_json"]
+from foveate.records.json_values import to_json
 
-
-def to_json(value: Any) -> Any:
-    """Arrays as lists, and numbers that JSON does not have as null.
-
-    Example:
-        >>> to_json({"a": np.array([1.0, np.nan]), "b": np.int64(3)})
-        {'a': [1.0, None], 'b': 3}
-    """
-    if isinstance(value, Mapping):
-        return {str(key): to_json(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [to_json(item) for item in value]
-    if isinstance(value, np.ndarray):
-        finite = value.dtype.kind != "f" or bool(np.isfinite(value).all())
-        return value.tolist() if finite else to_json(value.tolist())
-    if isinstance(value, np.generic):
-        return to_json(value.item())
-    return None if isinstance(value, float) and not np.isfinite(value) else value
+__all__ = ["error_response", "json_response", "not_found"]
 
 
 def json_response(value: Any, status: int = 200) -> Response:
@@ -35,7 +18,7 @@ def json_response(value: Any, status: int = 200) -> Response:
     try:  # nearly always all numbers are finite, and checking each is slower than writing it
         text = _dump(value, allow_nan=False)
     except ValueError:
-        text = _dump(to_json(value))
+        text = _dump(to_json(value, named=False))
     return Response(text.encode(), status, {"Cache-Control": "no-store"}, "application/json")
 
 

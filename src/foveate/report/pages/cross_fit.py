@@ -75,7 +75,13 @@ def cross_fit_lead(manifest: Mapping[str, Any]) -> str:
     areas = [scores[name]["out_of_fold"]["auroc"][0] for name in (attention, baseline)]
     spread = "" if low is None else f" [{low:+.3f}, {high:+.3f}]"
     numbers = f"AUROC {areas[0]:.3f} against {areas[1]:.3f}, difference {mean:+.3f}{spread}"
-    if comparison["as_good"]:
+    if high is not None and high < 0:
+        first = (
+            f"A baseline without attention ({model_label(baseline)}) ranks these bags better than "
+            f"the best attention model ({model_label(attention)}): {numbers}. Predict with such a "
+            "baseline; attention is of use to see which segments matter."
+        )
+    elif comparison["as_good"]:
         first = (
             f"A baseline without attention ({model_label(baseline)}) is as good as the best "
             f"attention model ({model_label(attention)}) on these bags: {numbers}. Attention is "

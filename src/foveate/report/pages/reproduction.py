@@ -204,9 +204,9 @@ def as_markdown(results: Sequence[Result], published: Tables) -> str:
 
 
 def _estimated(result: Result) -> str:
-    changed = f", changed as {result['label']}," if result.get("label") else ""
+    usual = f"foveate reproduce {result['table']} --scale {result['scale']}"
     return (
-        f"`foveate reproduce {result['table']} --scale {result['scale']}`{changed} would take "
+        f"`{result.get('command', usual)}` would take "
         f"about {format_duration(result['seconds'])} on one core of the machine that estimated it."
     )
 

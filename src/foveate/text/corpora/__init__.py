@@ -1,7 +1,7 @@
 """Text data sets: labelled texts and sentence pairs, one file each, found by name.
 
 A file dropped into this folder enters a function into :data:`TEXTS` or :data:`PAIRS`. The seed
-alone decides which texts are drawn and where they go; words are numbered by the training part.
+alone decides which texts are drawn and split how; the training part decides the vocabulary.
 """
 
 from collections.abc import Callable
@@ -22,9 +22,9 @@ __all__ = [
     "LabelledTexts",
     "Links",
     "Pairs",
-    "PairsWanted",
+    "PairsRequest",
     "SentencePairs",
-    "TextsWanted",
+    "TextsRequest",
     "Unit",
     "Words",
     "load_pairs",
@@ -33,7 +33,7 @@ __all__ = [
 
 Unit = Literal["pieces", "words"]
 Words = Callable[[str], list[str]]
-"""How a text becomes words: a new one is encoded by ``vocabulary.encode(words(text))``."""
+"""The tokeniser: a new text is encoded by ``vocabulary.encode(words(text))``."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class LabelledTexts:
         y_validation: Their labels.
         vocabulary: Words of the training texts.
         classes: Names of the classes.
-        words: How a text became words.
-        about: What these texts are, where that is not the whole data set.
+        words: The tokeniser.
+        about: Which part of the data set these texts are, if not all.
     """
 
     train: Tokens
@@ -129,7 +129,7 @@ class SentencePairs:
         target_vocabulary: Words of the target sentences; the same object where pieces are shared.
         source_words: How a source sentence became words.
         target_words: How a target sentence became words.
-        about: What these pairs are, where that is not the whole data set.
+        about: Which part of the data set these pairs are, if not all.
     """
 
     train: Pairs
@@ -156,8 +156,8 @@ class SentencePairs:
 
 
 @dataclass(frozen=True)
-class TextsWanted:
-    """How much of a labelled set is wanted.
+class TextsRequest:
+    """Which part of a labelled set to load.
 
     Args:
         train: At most so many training texts; None for all.
@@ -176,8 +176,8 @@ class TextsWanted:
 
 
 @dataclass(frozen=True)
-class PairsWanted:
-    """How much of a set of sentence pairs is wanted, in what units.
+class PairsRequest:
+    """Which part of a set of sentence pairs to load, in which units.
 
     Args:
         unit: Shared ``pieces`` or lower-cased ``words``; None for what the set is made for.
@@ -199,10 +199,10 @@ class PairsWanted:
             raise FoveateError(f"a unit is 'pieces' or 'words', got '{self.unit}'")
 
 
-TEXTS: Registry[Callable[[TextsWanted], LabelledTexts]] = Registry(
+TEXTS: Registry[Callable[[TextsRequest], LabelledTexts]] = Registry(
     "set of labelled texts", package="foveate.text.corpora"
 )
-PAIRS: Registry[Callable[[PairsWanted], SentencePairs]] = Registry(
+PAIRS: Registry[Callable[[PairsRequest], SentencePairs]] = Registry(
     "set of sentence pairs", package="foveate.text.corpora"
 )
 
@@ -210,14 +210,14 @@ PAIRS: Registry[Callable[[PairsWanted], SentencePairs]] = Registry(
 def load_texts(
     name: str, *, train: int | None = None, validation: int = 4000, seed: int = 0, least: int = 3
 ) -> LabelledTexts:
-    """Labelled texts by name; see :class:`TextsWanted`.
+    """Labelled texts by name; see :class:`TextsRequest`.
 
     Example:
         >>> texts = load_texts("keywords", train=100, validation=50)
         >>> texts.counts
         {'train': 100, 'validation': 50, 'median length': 40, 'vocabulary': 44}
     """
-    return TEXTS.get(name)(TextsWanted(train, validation, seed, least))
+    return TEXTS.get(name)(TextsRequest(train, validation, seed, least))
 
 
 def load_pairs(
@@ -229,14 +229,14 @@ def load_pairs(
     pieces: int = 8000,
     least: int = 1,
 ) -> SentencePairs:
-    """Sentence pairs by name; see :class:`PairsWanted`.
+    """Sentence pairs by name; see :class:`PairsRequest`.
 
     Example:
         >>> pairs = load_pairs("made-up", train=100)
         >>> len(pairs.train), pairs.train.links is None
         (100, False)
     """
-    return PAIRS.get(name)(PairsWanted(unit, train, seed, pieces, least))
+    return PAIRS.get(name)(PairsRequest(unit, train, seed, pieces, least))
 
 
 def _at_least_one(**counts: int | None) -> None:

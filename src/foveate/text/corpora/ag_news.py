@@ -4,30 +4,30 @@ import numpy as np
 
 from foveate.data.files.hub import locate
 from foveate.io.tokenisation import hide_integers, words
-from foveate.text.corpora import TEXTS, LabelledTexts, TextsWanted
+from foveate.text.corpora import TEXTS, LabelledTexts, TextsRequest
 from foveate.text.corpora.encoding import Raw, labelled_texts
 from foveate.text.corpora.stored_parts import read_texts
 
 __all__ = ["ag_news", "news_words", "world_or_business"]
 
 WORLD, BUSINESS = 0, 2
-WHOLE = 60000  # training articles of the two classes
+FULL_SIZE = 60000  # training articles of the two classes
 
 
 @TEXTS.register("ag_news")
-def ag_news(wanted: TextsWanted) -> LabelledTexts:
+def ag_news(request: TextsRequest) -> LabelledTexts:
     """Articles of two of the four classes; validation from the official test part."""
     path = locate("ag_news", "fancyzhx/ag_news")
     train, test = (world_or_business(read_texts(path, part)) for part in ("train", "test"))
-    part = f"a part of AG News: {len(train.texts):,} of {WHOLE:,} training articles"
+    part = f"a part of AG News: {len(train.texts):,} of {FULL_SIZE:,} training articles"
     return labelled_texts(
         "ag_news",
         train,
         test,
-        wanted,
+        request,
         classes=("world", "business"),
         words=news_words,
-        about=part if len(train.texts) < WHOLE else "",
+        about=part if len(train.texts) < FULL_SIZE else "",
     )
 
 

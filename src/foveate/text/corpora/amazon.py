@@ -3,7 +3,7 @@
 import numpy as np
 
 from foveate.io.tokenisation import is_short, words
-from foveate.text.corpora import TEXTS, LabelledTexts, TextsWanted
+from foveate.text.corpora import TEXTS, LabelledTexts, TextsRequest
 from foveate.text.corpora.encoding import Raw, labelled_texts
 from foveate.text.corpora.stored_parts import folder, read_texts
 
@@ -11,7 +11,7 @@ __all__ = ["amazon"]
 
 
 @TEXTS.register("amazon")
-def amazon(wanted: TextsWanted) -> LabelledTexts:
+def amazon(request: TextsRequest) -> LabelledTexts:
     """Reviews under 400 words, books to kitchenware in one; validation from both held-out parts.
 
     The paper has about 40,000 reviews; these are the 8,000 of the labelled part. The set has no
@@ -26,7 +26,7 @@ def amazon(wanted: TextsWanted) -> LabelledTexts:
         "amazon",
         train,
         held_out,
-        wanted,
+        request,
         classes=("negative", "positive"),
         words=words,
         keep=is_short,

@@ -25,8 +25,8 @@ def copying(
     """Inputs x and outputs y of n fresh sequences; word w = 1, 2, … has the id 3 + w.
 
     ``permutation``: x is a permutation of the words 1 … L, y = x; every pair has the same words,
-    so co-occurrence says nothing. ``subset``: L words drawn without replacement from 3L/2 (40 of
-    60), y = x. ``mixture``: a permutation of 1 … L or, with chance ½, of L + 1 … 2L, y = x.
+    so co-occurrence is uninformative. ``subset``: L words drawn without replacement from 3L/2 (40
+    of 60), y = x. ``mixture``: a permutation of 1 … L or, with probability ½, of L + 1 … 2L, y = x.
     ``permutation-function``: x as in ``subset``, y_t = x_{π(t)} with one fixed π.
 
     Args:

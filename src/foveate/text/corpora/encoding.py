@@ -13,16 +13,16 @@ from torch import Tensor
 
 from foveate.errors import FoveateError
 from foveate.randomness import generator
-from foveate.text.corpora import LabelledTexts, TextsWanted, Words
+from foveate.text.corpora import LabelledTexts, TextsRequest, Words
 from foveate.text.tokens import Tokens, Vocabulary
 
 __all__ = ["Collection", "Raw", "held_out", "labelled_texts", "parted"]
 
 
 class Collection:
-    """Texts as numbers, in the order they come: a word gets the next number when first seen.
+    """Texts as numbers: a word gets the next number at its first occurrence.
 
-    A few bytes to a word are held, not the words themselves, so that large files can be read
+    A few bytes per word are stored, not the words themselves, so that large files can be read
     line by line.
 
     Example:
@@ -40,7 +40,7 @@ class Collection:
         self._ids, self._start = array("i"), array("q", [0])
 
     def add(self, words: Sequence[str]) -> None:
-        """Take in a text."""
+        """Add a text."""
         self._ids.extend(map(self._number.__getitem__, words))
         self._start.append(len(self._ids))
 
@@ -84,7 +84,7 @@ class Raw(NamedTuple):
         )
 
 
-def held_out(n: int, share: float, *chance: str | int) -> Tensor:
+def held_out(n: int, share: float, *stream: str | int) -> Tensor:
     """Which of n rows are held out: a share of them, drawn at random, shape (n,).
 
     Example:
@@ -93,13 +93,13 @@ def held_out(n: int, share: float, *chance: str | int) -> Tensor:
     """
     if not 0 <= share < 1:
         raise FoveateError(f"the share held out must be from 0 to less than 1, got {share}")
-    order = torch.randperm(n, generator=generator(*chance))
+    order = torch.randperm(n, generator=generator(*stream))
     return torch.zeros(n, dtype=torch.bool).index_fill(0, order[: round(share * n)], True)
 
 
-def parted(raw: Raw, first: int, *chance: str | int) -> tuple[Raw, Raw]:
-    """So many texts drawn at random, and the others."""
-    order = torch.randperm(len(raw.texts), generator=generator(*chance)).numpy()
+def parted(raw: Raw, first: int, *stream: str | int) -> tuple[Raw, Raw]:
+    """A random sample of ``first`` texts, and the others."""
+    order = torch.randperm(len(raw.texts), generator=generator(*stream)).numpy()
     return raw.take(order[:first]), raw.take(order[first:])
 
 
@@ -107,47 +107,47 @@ def labelled_texts(
     name: str,
     train: Raw,
     others: Raw,
-    wanted: TextsWanted,
+    request: TextsRequest,
     *,
     classes: tuple[str, ...],
     words: Words,
     keep: Callable[[Sequence[str]], bool] = bool,
     about: str = "",
 ) -> LabelledTexts:
-    """Texts drawn from both sides at random, as ids of the words of the training texts.
+    """Random samples of training and validation texts, as ids of the words of the training texts.
 
     A smaller number of texts is the beginning of a larger one, and the validation texts do not
     depend on the number of training texts.
 
     Args:
         name: Name of the data set, which decides the draw together with the seed.
-        train: What may be learnt from.
-        others: What validation texts are drawn from.
-        wanted: How many of each.
+        train: Texts to sample training texts from.
+        others: Texts to sample validation texts from.
+        request: How many of each, and the seed.
         classes: Names of the classes.
-        words: How a text becomes words.
+        words: The tokeniser.
         keep: Which texts are used, by their words; wordless ones never are.
-        about: What must be said of these texts.
+        about: A remark about these texts.
     """
     texts = Collection()
 
     def draw(raw: Raw, most: int | None, part: str) -> Tensor:
-        order = torch.randperm(len(raw.texts), generator=generator(name, part, wanted.seed))
+        order = torch.randperm(len(raw.texts), generator=generator(name, part, request.seed))
         chosen: list[int] = []
         for row in order.tolist():
             if len(chosen) == most:
                 break
-            if (found := words(raw.texts[row])) and keep(found):
-                texts.add(found)
+            if (tokens := words(raw.texts[row])) and keep(tokens):
+                texts.add(tokens)
                 chosen.append(row)
         if not chosen:
             raise FoveateError(f"'{name}' has no {part} text that the rules let through")
         return torch.from_numpy(raw.y[chosen])
 
-    y_train = draw(train, wanted.train, "train")
-    y_validation = draw(others, wanted.validation, "validation")
+    y_train = draw(train, request.train, "train")
+    y_validation = draw(others, request.validation, "validation")
     is_train = torch.arange(len(texts)) < len(y_train)
-    vocabulary, ids = texts.encoded(is_train.numpy(), wanted.least)
+    vocabulary, ids = texts.encoded(is_train.numpy(), request.least)
     return LabelledTexts(
         ids.take(is_train),
         y_train,

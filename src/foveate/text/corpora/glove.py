@@ -1,4 +1,4 @@
-"""Word vectors made elsewhere, in GloVe's text format: a word and its numbers on every line."""
+"""Pretrained word vectors in GloVe's text format: a word and its numbers per line."""
 
 from pathlib import Path
 
@@ -24,35 +24,35 @@ def glove(
     Args:
         path: The file, read line by line; one that ends in .gz is unpacked on the way.
         vocabulary: The words.
-        dim: Numbers to a word, d.
+        dim: Size d of a vector.
         generator: Decides the random vectors.
     """
     vectors = torch.randn(len(vocabulary), dim, generator=generator)
-    found = 0
+    count = 0
     for number, line in enumerate(lines(Path(path)), 1):
-        word, _, rest = line.partition(" ")
+        word, _, numbers = line.partition(" ")
         (i,) = vocabulary.encode([word])
         if number > 1 and i == UNKNOWN:
             continue
-        values = rest.split(" ")
+        values = numbers.split(" ")
         if number > 1 and len(values) > dim:
             continue  # a word with spaces, which no vocabulary has
         vector = _numbers(values, dim, f"{path}, line {number}")
         if i != UNKNOWN:
             vectors[i] = torch.from_numpy(vector)
-            found += 1
-    if not found:
+            count += 1
+    if not count:
         raise FoveateError(f"{path} has no vector for any of the {len(vocabulary):,} words")
     return vectors
 
 
-def _numbers(values: list[str], dim: int, place: str) -> NDArray[np.float32]:
+def _numbers(values: list[str], dim: int, where: str) -> NDArray[np.float32]:
     if len(values) != dim:
-        raise FoveateError(f"{place}: must be a word and {dim} numbers, got {len(values)}")
+        raise FoveateError(f"{where}: must be a word and {dim} numbers, got {len(values)}")
     try:
         numbers = np.array(values, np.float32)
     except ValueError as error:
-        raise FoveateError(f"{place}: must be a word and {dim} numbers ({error})") from None
+        raise FoveateError(f"{where}: must be a word and {dim} numbers ({error})") from None
     if not np.isfinite(numbers).all():
-        raise FoveateError(f"{place}: must be finite, holds NaN or infinity")
+        raise FoveateError(f"{where}: must be finite, holds NaN or infinity")
     return numbers

@@ -29,14 +29,14 @@ class GoldLinks:
 
     @property
     def scored(self) -> list[int]:
-        """The pairs that have gold links; an empty line says that there are none to compare with.
+        """The pairs that have gold links; an empty line is a pair without gold links.
 
         Example:
             >>> GoldLinks([{(0, 0)}, set()], [set(), set()]).scored
             [0]
         """
-        both = zip(self.sure, self.possible, strict=True)
-        return [number for number, (sure, possible) in enumerate(both) if sure or possible]
+        links = zip(self.sure, self.possible, strict=True)
+        return [number for number, (sure, possible) in enumerate(links) if sure or possible]
 
     def select(self, corpus: Sequence[T]) -> list[T]:
         """The entries of a corpus at the scored pairs."""
@@ -61,7 +61,7 @@ def read_gold_links(path: Path, pairs: Pairs) -> GoldLinks:
             L, T = sizes[number - 1]
             if link[0] >= L or link[1] >= T:
                 raise FoveateError(
-                    f"{path}, line {number}: link {word} lies outside a pair of {L} and {T} words"
+                    f"{path}, line {number}: link {word} is outside a pair of {L} and {T} words"
                 )
             (gold.sure if is_sure else gold.possible)[-1].add(link)
     if len(gold.sure) != len(sizes):

@@ -4,9 +4,9 @@ import torch
 from torch import Tensor
 
 from foveate.errors import FoveateError
-from foveate.io.tokenisation import given_words
+from foveate.io.tokenisation import whitespace_words
 from foveate.randomness import generator as named
-from foveate.text.corpora import TEXTS, LabelledTexts, TextsWanted
+from foveate.text.corpora import TEXTS, LabelledTexts, TextsRequest
 from foveate.text.tokens import MARKS, Tokens, Vocabulary
 
 __all__ = ["KEYWORD", "keyword_sentences", "keywords"]
@@ -19,7 +19,7 @@ TRAIN, VALIDATION = 4000, 1000
 def keyword_sentences(
     n: int, generator: torch.Generator, length: int = 40, vocabulary: int = 40
 ) -> tuple[Tensor, Tensor]:
-    """Sentences over the words 1 … V, half of them (the odd one is negative) with one "1".
+    """Sentences over the words 1 … V, half of them (rounded down) with one "1".
 
     The other words are uniform over 2 … V: what rejection sampling ends with. Word w has the id
     3 + w.
@@ -49,14 +49,14 @@ def keyword_sentences(
 
 
 @TEXTS.register("keywords")
-def keywords(wanted: TextsWanted) -> LabelledTexts:
-    """4,000 training sentences unless told otherwise, and at most 1,000 for validation."""
+def keywords(request: TextsRequest) -> LabelledTexts:
+    """4,000 training sentences by default, and at most 1,000 for validation."""
     vocabulary = Vocabulary(str(word) for word in range(1, 41))
 
     def part(name: str, n: int) -> tuple[Tokens, Tensor]:
-        x, y = keyword_sentences(n, named("keywords", name, wanted.seed))
+        x, y = keyword_sentences(n, named("keywords", name, request.seed))
         return Tokens(x.flatten(), torch.arange(n + 1) * x.shape[1]), y
 
-    train = part("train", wanted.train or TRAIN)
-    validation = part("validation", min(wanted.validation, VALIDATION))
-    return LabelledTexts(*train, *validation, vocabulary, ("without", "with"), given_words)
+    train = part("train", request.train or TRAIN)
+    validation = part("validation", min(request.validation, VALIDATION))
+    return LabelledTexts(*train, *validation, vocabulary, ("without", "with"), whitespace_words)

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from foveate.errors import FoveateError
 
-__all__ = ["Array", "Links", "Places"]
+__all__ = ["Array", "LinkSet", "Links"]
 
 Array = NDArray[np.int64]
-Places = set[tuple[int, int]]
+LinkSet = set[tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,13 @@ class Links:
         """Links given as one list of (source place, target place) for each pair."""
         return cls(*(_rows(links) for links in (sure, possible)))
 
-    def sets(self, pairs: int) -> tuple[list[Places], list[Places]]:
+    def sets(self, pairs: int) -> tuple[list[LinkSet], list[LinkSet]]:
         """The sure and the possible links of each pair, as the metrics of alignment take them.
 
         Args:
             pairs: Number of all pairs, n.
         """
-        sure, possible = ([Places() for _ in range(pairs)] for _ in range(2))
+        sure, possible = ([LinkSet() for _ in range(pairs)] for _ in range(2))
         for sets, part in ((sure, self.sure), (possible, self.possible)):
             for pair, i, j in part.tolist():
                 sets[pair].add((i, j))
@@ -59,12 +59,12 @@ class Links:
             rows: The pairs to keep, each once, shape (k,).
             pairs: Number of all pairs, n.
         """
-        place = np.full(pairs, -1, np.int64)
-        place[rows] = np.arange(len(rows))
-        return Links(*(_renumbered(part, place) for part in (self.sure, self.possible)))
+        new_row = np.full(pairs, -1, np.int64)
+        new_row[rows] = np.arange(len(rows))
+        return Links(*(_renumbered(part, new_row) for part in (self.sure, self.possible)))
 
     def must_fit(self, source: Array, target: Array) -> None:
-        """Every link must lie within its pair.
+        """Raise for a link outside its pair.
 
         Args:
             source: Lengths of the source sentences, shape (n,).
@@ -74,13 +74,13 @@ class Links:
             if links.ndim != 2 or links.shape[1] != 3:
                 raise FoveateError(f"links must be rows of three numbers, got {links.shape}")
             pair = links[:, 0]
-            odd = (links < 0).any(1) | (pair >= len(source))
-            odd[~odd] = (links[~odd, 1] >= source[pair[~odd]]) | (
-                links[~odd, 2] >= target[pair[~odd]]
+            invalid = (links < 0).any(1) | (pair >= len(source))
+            invalid[~invalid] = (links[~invalid, 1] >= source[pair[~invalid]]) | (
+                links[~invalid, 2] >= target[pair[~invalid]]
             )
-            if odd.any():
-                number, i, j = links[odd][0].tolist()
-                raise FoveateError(f"link {i}-{j} of pair {number} lies outside its sentences")
+            if invalid.any():
+                number, i, j = links[invalid][0].tolist()
+                raise FoveateError(f"link {i}-{j} of pair {number} is outside its sentences")
 
 
 def _rows(links: Iterable[Iterable[Sequence[int]]]) -> Array:
@@ -88,7 +88,7 @@ def _rows(links: Iterable[Iterable[Sequence[int]]]) -> Array:
     return np.array(rows, np.int64).reshape(-1, 3)
 
 
-def _renumbered(links: Array, place: Array) -> Array:
-    kept = links[place[links[:, 0]] >= 0]
-    kept = np.column_stack([place[kept[:, 0]], kept[:, 1:]])
-    return kept[np.argsort(kept[:, 0], kind="stable")]
+def _renumbered(links: Array, new_row: Array) -> Array:
+    selected = links[new_row[links[:, 0]] >= 0]
+    selected = np.column_stack([new_row[selected[:, 0]], selected[:, 1:]])
+    return selected[np.argsort(selected[:, 0], kind="stable")]

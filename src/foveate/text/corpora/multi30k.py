@@ -2,7 +2,7 @@
 
 from foveate.data.files.hub import locate
 from foveate.io.tokenisation import words
-from foveate.text.corpora import PAIRS, PairsWanted, SentencePairs
+from foveate.text.corpora import PAIRS, PairsRequest, SentencePairs
 from foveate.text.corpora.pair_encoding import PARTS, RawPairs, sentence_pairs
 from foveate.text.corpora.stored_parts import read_part
 
@@ -10,11 +10,11 @@ __all__ = ["multi30k"]
 
 
 @PAIRS.register("multi30k")
-def multi30k(wanted: PairsWanted) -> SentencePairs:
+def multi30k(request: PairsRequest) -> SentencePairs:
     """29,000 / 1,014 / 1,000 captions, the official parts (test_2016_flickr)."""
     path = locate("multi30k", "bentrevett/multi30k")
     parts = {
         part: RawPairs(*(side.to_pylist() for side in read_part(path, part, "en", "de")))
         for part in PARTS
     }
-    return sentence_pairs("multi30k", parts, wanted, unit="pieces", words=words)
+    return sentence_pairs("multi30k", parts, request, unit="pieces", words=words)

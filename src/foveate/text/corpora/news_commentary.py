@@ -6,7 +6,7 @@ from pathlib import Path
 from foveate.errors import FoveateError
 from foveate.io.rows import lines
 from foveate.io.tokenisation import words
-from foveate.text.corpora import PAIRS, PairsWanted, SentencePairs
+from foveate.text.corpora import PAIRS, PairsRequest, SentencePairs
 from foveate.text.corpora.pair_encoding import RawPairs, parted_pairs, sentence_pairs
 from foveate.text.corpora.stored_parts import folder
 from foveate.text.corpora.user_files import paired_lines
@@ -17,33 +17,33 @@ HELD_OUT = 0.1  # [snell21] A.8: a 90–10 split
 
 
 @PAIRS.register("news_commentary")
-def news_commentary(wanted: PairsWanted) -> SentencePairs:
+def news_commentary(request: PairsRequest) -> SentencePairs:
     """The one file of two columns (.tsv or .tsv.gz) in ``$FOVEATE_DATA/news_commentary``."""
     path = folder("news_commentary")
     tables = sorted([*path.glob("*.tsv"), *path.glob("*.tsv.gz")])
     if len(tables) != 1:
         names = ", ".join(file.name for file in tables) or "none"
         raise FoveateError(f"{path} must hold one file of two columns (.tsv, .tsv.gz), got {names}")
-    return commentary(wanted, tables[0])
+    return commentary(request, tables[0])
 
 
-def commentary(wanted: PairsWanted, source: Path, target: Path | None = None) -> SentencePairs:
+def commentary(request: PairsRequest, source: Path, target: Path | None = None) -> SentencePairs:
     """Pairs without purely numerical ones, nine tenths to learn from; the seed decides which.
 
     Args:
-        wanted: How many, and of what.
+        request: How many, in which units.
         source: A file of two columns parted by a tab, or of source sentences.
         target: The file of target sentences in the second case.
     """
     pairs = (
-        _columns(source) if target is None else (both for _, both in paired_lines(source, target))
+        _columns(source) if target is None else (pair for _, pair in paired_lines(source, target))
     )
     good = [
-        both for both in pairs if not any(map(is_numerical, both)) and all(map(str.strip, both))
+        pair for pair in pairs if not any(map(is_numerical, pair)) and all(map(str.strip, pair))
     ]
     raw = RawPairs([one for one, _ in good], [other for _, other in good])
-    parts = parted_pairs(raw, HELD_OUT, "news_commentary", "split", wanted.seed)
-    return sentence_pairs("news_commentary", parts, wanted, unit="pieces", words=words)
+    parts = parted_pairs(raw, HELD_OUT, "news_commentary", "split", request.seed)
+    return sentence_pairs("news_commentary", parts, request, unit="pieces", words=words)
 
 
 def is_numerical(sentence: str) -> bool:

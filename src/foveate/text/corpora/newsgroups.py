@@ -7,7 +7,7 @@ import numpy as np
 from foveate.data.files.hub import locate
 from foveate.errors import FoveateError
 from foveate.io.tokenisation import hide_integers, split_underscores, words
-from foveate.text.corpora import TEXTS, LabelledTexts, TextsWanted
+from foveate.text.corpora import TEXTS, LabelledTexts, TextsRequest
 from foveate.text.corpora.encoding import Raw, labelled_texts
 from foveate.text.corpora.stored_parts import read_part, read_texts
 
@@ -17,14 +17,14 @@ GROUPS = ("rec.sport.baseball", "rec.sport.hockey")
 
 
 @TEXTS.register("newsgroups")
-def newsgroups(wanted: TextsWanted) -> LabelledTexts:
+def newsgroups(request: TextsRequest) -> LabelledTexts:
     """Messages without headers, footers and quotes, empty ones left out; official split by date."""
     path = locate("newsgroups_baseball_hockey", "SetFit/20_newsgroups")
     return labelled_texts(
         "newsgroups",
         _messages(path, "train"),
         _messages(path, "test"),
-        wanted,
+        request,
         classes=("baseball", "hockey"),
         words=message_words,
     )

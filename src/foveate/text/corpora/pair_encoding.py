@@ -9,7 +9,7 @@ from torch import Tensor
 
 from foveate.errors import FoveateError
 from foveate.randomness import generator
-from foveate.text.corpora import Pairs, PairsWanted, SentencePairs, Unit, Words
+from foveate.text.corpora import Pairs, PairsRequest, SentencePairs, Unit, Words
 from foveate.text.corpora.encoding import Collection, held_out
 from foveate.text.corpora.links import Links
 from foveate.text.corpora.pieces import in_pieces
@@ -37,17 +37,17 @@ class RawPairs(NamedTuple):
 NONE = RawPairs((), ())
 
 
-def parted_pairs(raw: RawPairs, share: float, *chance: str | int) -> dict[str, RawPairs]:
-    """Training pairs and a share of validation pairs drawn at random, both in their old order."""
-    held = held_out(len(raw.source), share, *chance)
-    rows = torch.arange(len(held))
-    return {"train": raw.take(rows[~held]), "validation": raw.take(rows[held])}
+def parted_pairs(raw: RawPairs, share: float, *stream: str | int) -> dict[str, RawPairs]:
+    """Training pairs and a random share of validation pairs, both in their original order."""
+    validation = held_out(len(raw.source), share, *stream)
+    rows = torch.arange(len(validation))
+    return {"train": raw.take(rows[~validation]), "validation": raw.take(rows[validation])}
 
 
 def sentence_pairs(
     name: str,
     parts: Mapping[str, RawPairs],
-    wanted: PairsWanted,
+    request: PairsRequest,
     *,
     unit: Unit,
     words: Words,
@@ -58,26 +58,26 @@ def sentence_pairs(
 
     Args:
         name: Name of the data set, which decides the draw together with the seed.
-        parts: Pairs of each part there is; pairs without a word on either side are left out.
-        wanted: How many training pairs, and of what.
-        unit: What is meant where the user does not say.
-        words: How a text becomes words, where words are wanted.
+        parts: Pairs of each part there is; pairs with an empty side are left out.
+        request: How many training pairs, in which units.
+        unit: The default unit.
+        words: The tokeniser, where the unit is words.
         read_all: Whether the vocabulary is of all parts, which is fair where links are all that
             is scored and all text may be read.
-        about: What must be said of these pairs.
+        about: A remark about these pairs.
     """
     raw = {part: _with_words(parts.get(part, NONE)) for part in PARTS}
-    if wanted.train is not None:
-        chance = generator(name, "train", wanted.seed)
-        order = torch.randperm(len(raw["train"].source), generator=chance)
-        raw["train"] = raw["train"].take(order[: wanted.train].sort().values)
+    if request.train is not None:
+        stream = generator(name, "train", request.seed)
+        order = torch.randperm(len(raw["train"].source), generator=stream)
+        raw["train"] = raw["train"].take(order[: request.train].sort().values)
     if not len(raw["train"].source):
         raise FoveateError(f"'{name}' has no training pairs")
-    if (wanted.unit or unit) == "words":
-        return _by_words([*raw.values()], wanted.least, words, read_all, about)
+    if (request.unit or unit) == "words":
+        return _by_words([*raw.values()], request.least, words, read_all, about)
     if any(pairs.links is not None for pairs in parts.values()):
         raise FoveateError(f"the links of '{name}' are between words: ask for the unit 'words'")
-    return _by_pieces([*raw.values()], wanted.pieces, about)
+    return _by_pieces([*raw.values()], request.pieces, about)
 
 
 def _by_words(
@@ -93,26 +93,26 @@ def _by_words(
     (source_vocabulary, source), (target_vocabulary, target) = (
         side.encoded(train, least) for side in sides
     )
-    cut = _joined(raw, _sliced(source, counts), _sliced(target, counts))
-    return SentencePairs(*cut, source_vocabulary, target_vocabulary, words, words, about)
+    tokens = _as_pairs(raw, _sliced(source, counts), _sliced(target, counts))
+    return SentencePairs(*tokens, source_vocabulary, target_vocabulary, words, words, about)
 
 
 def _by_pieces(raw: Sequence[RawPairs], size: int, about: str) -> SentencePairs:
     texts = [text for pairs in raw for side in pairs[:2] for text in side]
     pieces, ids = in_pieces(texts, 2 * len(raw[0].source), size)
     sides = _sliced(ids, [len(side) for pairs in raw for side in pairs[:2]])
-    cut = _joined(raw, sides[::2], sides[1::2])
+    tokens = _as_pairs(raw, sides[::2], sides[1::2])
     shared = pieces.vocabulary
-    return SentencePairs(*cut, shared, shared, pieces.words, pieces.words, about)
+    return SentencePairs(*tokens, shared, shared, pieces.words, pieces.words, about)
 
 
 def _with_words(raw: RawPairs) -> RawPairs:
-    """The pairs that have a word on both sides."""
+    """The pairs without an empty side."""
 
-    def some(sentence: Any) -> bool:
+    def has_words(sentence: Any) -> bool:
         return bool(sentence.strip() if isinstance(sentence, str) else sentence)
 
-    good = [some(a) and some(b) for a, b in zip(raw.source, raw.target, strict=True)]
+    good = [has_words(a) and has_words(b) for a, b in zip(raw.source, raw.target, strict=True)]
     return raw if all(good) else raw.take(torch.tensor(good).nonzero().squeeze(1))
 
 
@@ -125,7 +125,7 @@ def _sliced(tokens: Tokens, counts: Sequence[int]) -> list[Tokens]:
     return [tokens.take(rows) for rows in torch.arange(len(tokens)).split(list(counts))]
 
 
-def _joined(
+def _as_pairs(
     raw: Sequence[RawPairs], source: Sequence[Tokens], target: Sequence[Tokens]
 ) -> tuple[Pairs, Pairs, Pairs]:
     links = (pairs.links for pairs in raw)

@@ -2,7 +2,7 @@
 
 [snell21] A.8 uses SentencePiece with 8,000 shared pieces. The unigram trainer of ``tokenizers``,
 SentencePiece's first choice, gives slightly other scores in every run; byte-pair encoding, its
-second, is exact, and is what is done here: NFKC, spaces as "▁", letters apart from punctuation.
+second, is exact and implemented here: NFKC, spaces as "▁", letters separate from punctuation.
 """
 
 import hashlib
@@ -66,28 +66,36 @@ def in_pieces(texts: Sequence[str], train: int, size: int) -> tuple[Pieces, Toke
     def make() -> Arrays:
         description = _learnt(texts[:train], size)
         tokens = Pieces(description).tokens(texts)
-        own = np.frombuffer(description.encode(), np.uint8)
-        return {"pieces": own, "ids": tokens.ids.numpy(), "start": tokens.start.numpy()}
+        tokenizers = np.frombuffer(description.encode(), np.uint8)
+        return {"pieces": tokenizers, "ids": tokens.ids.numpy(), "start": tokens.start.numpy()}
 
-    arrays = _kept(digest.hexdigest()[:32], make)
+    arrays = _cached(digest.hexdigest()[:32], make)
     pieces = Pieces(arrays["pieces"].tobytes().decode())
     return pieces, Tokens(torch.from_numpy(arrays["ids"]), torch.from_numpy(arrays["start"]))
 
 
 def _learnt(texts: Sequence[str], size: int) -> str:
-    own = _tokenizers()
-    cutter = own.Tokenizer(own.models.BPE(unk_token=MARKS[UNKNOWN]))
-    one_space = own.normalizers.Replace(own.Regex(r"\s+"), " ")
-    strip = own.normalizers.Strip()
-    cutter.normalizer = own.normalizers.Sequence([own.normalizers.NFKC(), one_space, strip])
-    apart = own.pre_tokenizers.Split(own.Regex(rf"{SPACE}?(?:\w+|[^\w\s{SPACE}]+)"), "isolated")
-    cutter.pre_tokenizer = own.pre_tokenizers.Sequence([own.pre_tokenizers.Metaspace(), apart])
-    trainer = own.trainers.BpeTrainer(vocab_size=size, special_tokens=[*MARKS], show_progress=False)
+    tokenizers = _tokenizers()
+    cutter = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token=MARKS[UNKNOWN]))
+    one_space = tokenizers.normalizers.Replace(tokenizers.Regex(r"\s+"), " ")
+    strip = tokenizers.normalizers.Strip()
+    cutter.normalizer = tokenizers.normalizers.Sequence(
+        [tokenizers.normalizers.NFKC(), one_space, strip]
+    )
+    words_and_punctuation = tokenizers.pre_tokenizers.Split(
+        tokenizers.Regex(rf"{SPACE}?(?:\w+|[^\w\s{SPACE}]+)"), "isolated"
+    )
+    cutter.pre_tokenizer = tokenizers.pre_tokenizers.Sequence(
+        [tokenizers.pre_tokenizers.Metaspace(), words_and_punctuation]
+    )
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=size, special_tokens=[*MARKS], show_progress=False
+    )
     cutter.train_from_iterator(texts, trainer)
     return cutter.to_str()
 
 
-def _kept(name: str, make: Callable[[], Arrays]) -> Arrays:
+def _cached(name: str, make: Callable[[], Arrays]) -> Arrays:
     """Arrays stored under a name, else made and stored; a directory may refuse, that is no harm."""
     try:
         path = cache_directory() / "pieces" / f"{name}.npz"

@@ -1,4 +1,4 @@
-"""Rationales: which words of a text a person marked as evidence for its label."""
+"""Rationales: which words of a text a person annotated as evidence for its label."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -40,15 +40,15 @@ def token_flags(text: str, flags: Sequence[bool]) -> Array:
     return np.repeat(np.asarray(flags, bool), counts)
 
 
-def _rationale(text: str, flags: Any, place: str) -> Array | None:
+def _rationale(text: str, flags: Any, where: str) -> Array | None:
     values = flags.replace(",", " ").split() if isinstance(flags, str) else flags
     if values is None or len(values) == 0:
         return None
     if not all(str(value) in ("0", "1", "0.0", "1.0", "True", "False") for value in values):
-        raise FoveateError(f"{place}: a rationale must be 0 or 1 for every word, got {flags!r}")
-    marked = [str(value) in ("1", "1.0", "True") for value in values]
-    if len(marked) != len(text.split()):
+        raise FoveateError(f"{where}: a rationale must be 0 or 1 for every word, got {flags!r}")
+    flagged = [str(value) in ("1", "1.0", "True") for value in values]
+    if len(flagged) != len(text.split()):
         raise FoveateError(
-            f"{place}: the text has {len(text.split())} words, its rationale {len(marked)} flags"
+            f"{where}: the text has {len(text.split())} words, its rationale {len(flagged)} flags"
         )
-    return token_flags(text, marked)
+    return token_flags(text, flagged)

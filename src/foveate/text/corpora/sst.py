@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from foveate.data.files.hub import locate
 from foveate.data.sst import HUB_ID
-from foveate.io.tokenisation import given_words
-from foveate.text.corpora import TEXTS, LabelledTexts, TextsWanted
+from foveate.io.tokenisation import whitespace_words
+from foveate.text.corpora import TEXTS, LabelledTexts, TextsRequest
 from foveate.text.corpora.encoding import Raw, labelled_texts
 from foveate.text.corpora.stored_parts import read_part
 
@@ -19,18 +19,18 @@ __all__ = ["polar", "sst"]
 
 
 @TEXTS.register("sst")
-def sst(wanted: TextsWanted) -> LabelledTexts:
+def sst(request: TextsRequest) -> LabelledTexts:
     """Whole sentences without the neutral ones; validation from the official test part."""
     path = locate("sst", HUB_ID)
     train, test = (polar(*read_part(path, part, "tokens", "label")) for part in ("train", "test"))
     classes = ("negative", "positive")
-    return labelled_texts("sst", train, test, wanted, classes=classes, words=given_words)
+    return labelled_texts("sst", train, test, request, classes=classes, words=whitespace_words)
 
 
 def polar(tokens: Any, labels: Any) -> Raw:
     """Sentences of labels 0, 1 (negative) and 3, 4 (positive) of 0 … 4; neutral ones go.
 
-    The hub's own copy joins tokens by bars and has shares in [0, 1], cut at .4 and .6.
+    The hub's copy joins tokens by bars and has shares in [0, 1], cut at .4 and .6.
 
     Args:
         tokens: Arrow array of lists or of joined tokens.

@@ -46,14 +46,14 @@ def read_part(path: Path, part: str, *columns: str) -> list[Any]:
     if not tables:
         named = " and ".join(columns)
         raise FoveateError(f"{path} has no {part} file with the columns {named}")
-    whole = pa.concat_tables(tables)
-    return [whole.column(name).combine_chunks() for name in columns]
+    table = pa.concat_tables(tables)
+    return [table.column(name).combine_chunks() for name in columns]
 
 
 def read_texts(path: Path, part: str, text: str = "text", label: str = "label") -> Raw:
     """Texts of a part and their labels."""
     texts, labels = read_part(path, part, text, label)
-    return Raw(texts.to_pylist(), _whole(labels))
+    return Raw(texts.to_pylist(), _as_integers(labels))
 
 
 def _files(path: Path, part: str) -> list[Path]:
@@ -80,5 +80,5 @@ def _table(file: Path, columns: tuple[str, ...]) -> Any:
         raise FoveateError(f"{file} cannot be read: {' '.join(str(error).split())}") from None
 
 
-def _whole(labels: Any) -> NDArray[np.int64]:
+def _as_integers(labels: Any) -> NDArray[np.int64]:
     return np.asarray(labels.to_numpy(zero_copy_only=False)).astype(np.int64)

@@ -1,9 +1,9 @@
 """A small made-up pair of languages: hidden dictionary, known alignments, nothing to download.
 
 Sentences follow one pattern, NOUN-PHRASE VERB NOUN-PHRASE [PREPOSITION NOUN-PHRASE] [ADVERB], with
-NOUN-PHRASE = [article] [adjective] noun, 4 to 9 words. Words of a kind are drawn by Zipf's law. The
+NOUN-PHRASE = [article] [adjective] noun, 4 to 9 words. Words of a kind follow Zipf's law. The
 translation is decided by the sentence: word for word, but the adjective follows its noun, the
-article has no counterpart, and a particle without one stands before the object.
+article has no counterpart, and a particle without one precedes the object.
 """
 
 from bisect import bisect_right
@@ -15,9 +15,9 @@ import numpy as np
 import torch
 
 from foveate.errors import FoveateError
-from foveate.io.tokenisation import given_words
+from foveate.io.tokenisation import whitespace_words
 from foveate.randomness import generator
-from foveate.text.corpora import PAIRS, PairsWanted, SentencePairs
+from foveate.text.corpora import PAIRS, PairsRequest, SentencePairs
 from foveate.text.corpora.links import Links
 from foveate.text.corpora.pair_encoding import RawPairs, sentence_pairs
 
@@ -27,8 +27,8 @@ KINDS = {"noun": 26, "adjective": 12, "verb": 12, "adverb": 6, "preposition": 4}
 """Number of words of each kind, 60 in all."""
 ARTICLE, PARTICLE = "ta", "vu"
 SHORTEST, LONGEST = 4, 9
-OFTEN = 0.5  # chance of an article, an adjective, a preposition, an adverb
-DRAWS, ROUNDS = 17, 50  # numbers that the longest sentence takes; how often more are drawn
+OFTEN = 0.5  # probability of an article, an adjective, a preposition, an adverb
+DRAWS, ROUNDS = 17, 50  # random numbers of the longest sentence; retries
 TRAIN, HELD_OUT = 4000, 500
 ONSETS = ("ptkmnslr", "bdgfvzhj")  # what syllables of each language begin with
 VOWELS = "aeiou"
@@ -38,16 +38,16 @@ VOWELS = "aeiou"
 def dictionary() -> dict[str, dict[str, str]]:
     """Translations of the words of each kind; the same in every run."""
     need = sum(KINDS.values())
-    chance = generator("made-up", "dictionary")
-    source, target = (_invented(onsets, need, chance) for onsets in ONSETS)
+    random = generator("made-up", "dictionary")
+    source, target = (_invented(onsets, need, random) for onsets in ONSETS)
     pairs = iter(zip(source, target, strict=True))
     return {kind: dict(next(pairs) for _ in range(count)) for kind, count in KINDS.items()}
 
 
-def _invented(onsets: str, count: int, chance: torch.Generator) -> list[str]:
+def _invented(onsets: str, count: int, random: torch.Generator) -> list[str]:
     """Different words of two syllables, a consonant and a vowel each."""
     syllables = [onset + vowel for onset in onsets for vowel in VOWELS]
-    order = torch.randperm(len(syllables) ** 2, generator=chance)[:count]
+    order = torch.randperm(len(syllables) ** 2, generator=random)[:count]
     first, second = order // len(syllables), order % len(syllables)
     return [syllables[i] + syllables[j] for i, j in zip(first, second, strict=True)]
 
@@ -60,7 +60,7 @@ class Sentence(NamedTuple):
     links: list[tuple[int, int]]
 
 
-def sentences(n: int, chance: torch.Generator) -> list[Sentence]:
+def sentences(n: int, random: torch.Generator) -> list[Sentence]:
     """n different sentences.
 
     Example:
@@ -70,7 +70,7 @@ def sentences(n: int, chance: torch.Generator) -> list[Sentence]:
     """
     sentences: dict[str, Sentence] = {}
     for _ in range(ROUNDS):
-        for row in torch.rand(2 * n, DRAWS, generator=chance, dtype=torch.float64).tolist():
+        for row in torch.rand(2 * n, DRAWS, generator=random, dtype=torch.float64).tolist():
             if len(sentences) == n:
                 return list(sentences.values())
             one = _sentence(iter(row))
@@ -81,37 +81,37 @@ def sentences(n: int, chance: torch.Generator) -> list[Sentence]:
 
 def _sentence(draws: Iterator[float]) -> Sentence:
     """The sentence that uniform numbers spell."""
-    said = Sentence([], [], [])
-    _noun_phrase(said, draws)
-    _say(said, _word("verb", draws))
-    said.target.append(PARTICLE)
-    _noun_phrase(said, draws)
+    sentence = Sentence([], [], [])
+    _noun_phrase(sentence, draws)
+    _append(sentence, _word("verb", draws))
+    sentence.target.append(PARTICLE)
+    _noun_phrase(sentence, draws)
     if next(draws) < OFTEN:
-        _say(said, _word("preposition", draws))
-        _noun_phrase(said, draws)
+        _append(sentence, _word("preposition", draws))
+        _noun_phrase(sentence, draws)
     if next(draws) < OFTEN:
-        _say(said, _word("adverb", draws))
-    return said
+        _append(sentence, _word("adverb", draws))
+    return sentence
 
 
-def _noun_phrase(said: Sentence, draws: Iterator[float]) -> None:
+def _noun_phrase(sentence: Sentence, draws: Iterator[float]) -> None:
     if next(draws) < OFTEN:
-        said.source.append(ARTICLE)
+        sentence.source.append(ARTICLE)
     has_adjective = next(draws) < OFTEN
     adjective, noun = _word("adjective", draws), _word("noun", draws)
-    _say(said, adjective, noun) if has_adjective else _say(said, noun)
+    _append(sentence, adjective, noun) if has_adjective else _append(sentence, noun)
 
 
-def _say(said: Sentence, *words: tuple[str, str]) -> None:
+def _append(sentence: Sentence, *words: tuple[str, str]) -> None:
     """Append words, and their translations the other way round."""
-    i, j, last = len(said.source), len(said.target), len(words) - 1
-    said.source.extend(word for word, _ in words)
-    said.target.extend(translation for _, translation in reversed(words))
-    said.links.extend((i + place, j + last - place) for place in range(len(words)))
+    i, j, last = len(sentence.source), len(sentence.target), len(words) - 1
+    sentence.source.extend(word for word, _ in words)
+    sentence.target.extend(translation for _, translation in reversed(words))
+    sentence.links.extend((i + offset, j + last - offset) for offset in range(len(words)))
 
 
 def _word(kind: str, draws: Iterator[float]) -> tuple[str, str]:
-    """A word of a kind and its translation, the r-th with chance in proportion to 1/r."""
+    """A word of a kind and its translation, the r-th with probability in proportion to 1/r."""
     words, chances = _zipf(kind)
     return words[bisect_right(chances, next(draws))]
 
@@ -123,22 +123,22 @@ def _zipf(kind: str) -> tuple[list[tuple[str, str]], list[float]]:
 
 
 @PAIRS.register("made-up")
-def made_up(wanted: PairsWanted) -> SentencePairs:
-    """4,000 training pairs unless told otherwise, 500 and 500 held out; no sentence comes twice."""
-    train = wanted.train or TRAIN
+def made_up(request: PairsRequest) -> SentencePairs:
+    """4,000 training pairs by default, 500 and 500 held out; no sentence occurs twice."""
+    train = request.train or TRAIN
     # Held-out sentences come first, so that they do not depend on the number of the others.
-    drawn = sentences(2 * HELD_OUT + train, generator("made-up", "sentences", wanted.seed))
+    generated = sentences(2 * HELD_OUT + train, generator("made-up", "sentences", request.seed))
     cuts = {
-        "train": drawn[2 * HELD_OUT :],
-        "validation": drawn[:HELD_OUT],
-        "test": drawn[HELD_OUT : 2 * HELD_OUT],
+        "train": generated[2 * HELD_OUT :],
+        "validation": generated[:HELD_OUT],
+        "test": generated[HELD_OUT : 2 * HELD_OUT],
     }
     parts = {
-        part: RawPairs(
-            [one.source for one in some],
-            [one.target for one in some],
-            Links.of(one.links for one in some),
+        name: RawPairs(
+            [one.source for one in part],
+            [one.target for one in part],
+            Links.of(one.links for one in part),
         )
-        for part, some in cuts.items()
+        for name, part in cuts.items()
     }
-    return sentence_pairs("made-up", parts, wanted, unit="words", words=given_words)
+    return sentence_pairs("made-up", parts, request, unit="words", words=whitespace_words)

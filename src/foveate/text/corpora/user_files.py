@@ -1,6 +1,6 @@
-"""A user's own texts: labelled texts or sentence pairs from CSV, JSON lines, Parquet, plain lines.
+"""A user's texts: labelled texts or sentence pairs from CSV, JSON lines, Parquet, plain lines.
 
-Files are read row by row and kept as numbers, so that a large one needs a few bytes to a word.
+Files are read row by row and stored as numbers, so that large ones need a few bytes per word.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +13,7 @@ import torch
 
 from foveate.errors import FoveateError
 from foveate.io.rows import Row, column_names, lines, rows, where
-from foveate.io.tokenisation import given_words
+from foveate.io.tokenisation import whitespace_words
 from foveate.io.tokenisation import words as split_words
 from foveate.text.corpora import LabelledTexts, Pairs, SentencePairs, Words
 from foveate.text.corpora.encoding import Collection, held_out
@@ -33,7 +33,7 @@ def kind_of(path: str | Path) -> Literal["texts", "pairs"]:
     """Whether a table holds labelled texts or sentence pairs, by the names of its columns."""
     path = Path(path)
     names = column_names(path)
-    labelled = _known(names, TEXT) and _known(names, LABEL)
+    labelled = _first_of(names, TEXT) and _first_of(names, LABEL)
     if bool(labelled) != bool(_sides(names)):
         return "texts" if labelled else "pairs"
     raise FoveateError(
@@ -76,15 +76,15 @@ def read_texts(
     if len(set(labels)) < 2:
         raise FoveateError(f"{path}: two classes are needed, all labels are '{labels[0]}'")
     y = torch.tensor([*map({name: i for i, name in enumerate(names)}.__getitem__, labels)])
-    held = held_out(len(texts), share, "files", seed)
-    vocabulary, ids = texts.encoded(~held.numpy(), least)
-    parts = (ids.take(~held), y[~held], ids.take(held), y[held])
+    is_validation = held_out(len(texts), share, "files", seed)
+    vocabulary, ids = texts.encoded(~is_validation.numpy(), least)
+    parts = (ids.take(~is_validation), y[~is_validation], ids.take(is_validation), y[is_validation])
     return LabelledTexts(*parts, vocabulary, names, words, str(path))
 
 
-def text_column(path: Path, given: str | None = None) -> str:
+def text_column(path: Path, chosen: str | None = None) -> str:
     """The column of texts of a table: the given one, or the one known by its name."""
-    return _column(path, given, TEXT, "texts", "text")
+    return _column(path, chosen, TEXT, "texts", "text")
 
 
 def _collected(
@@ -95,8 +95,8 @@ def _collected(
         texts.add(_words(text, words, path, number))
         labels.append(intern(_label(label, path, number)))
         if classes is not None and labels[-1] not in classes:
-            known = ", ".join(classes)
-            raise FoveateError(f"{where(path, number)}: label '{labels[-1]}' is none of {known}")
+            names = ", ".join(classes)
+            raise FoveateError(f"{where(path, number)}: label '{labels[-1]}' is none of {names}")
     return texts, labels
 
 
@@ -126,31 +126,31 @@ def read_pairs(
     """
     if target_path is None:
         files = (Path(path), Path(path))
-        cut, pairs = words or split_words, paired_rows(files[0], source, target)
+        tokenise, pairs = words or split_words, paired_rows(files[0], source, target)
     else:
         files = (Path(path), Path(target_path))
-        cut, pairs = words or given_words, paired_lines(*files)
+        tokenise, pairs = words or whitespace_words, paired_lines(*files)
     sides = Collection(), Collection()
     for number, sentences in pairs:
         for side, sentence, file in zip(sides, sentences, files, strict=True):
-            side.add(_words(sentence, cut, file, number))
-    held = held_out(len(sides[0]), share, "files", seed)
+            side.add(_words(sentence, tokenise, file, number))
+    is_validation = held_out(len(sides[0]), share, "files", seed)
     (source_vocabulary, of_source), (target_vocabulary, of_target) = (
-        side.encoded(~held.numpy(), least) for side in sides
+        side.encoded(~is_validation.numpy(), least) for side in sides
     )
     everything = Pairs(of_source, of_target)
-    train, validation = everything.take(~held), everything.take(held)
-    none = everything.take(torch.zeros_like(held))
+    train, validation = everything.take(~is_validation), everything.take(is_validation)
+    none = everything.take(torch.zeros_like(is_validation))
     parts = (train, validation, none, source_vocabulary, target_vocabulary)
-    return SentencePairs(*parts, cut, cut, str(path))
+    return SentencePairs(*parts, tokenise, tokenise, str(path))
 
 
 def paired_rows(path: Path, source: str | None = None, target: str | None = None) -> Iterator[Row]:
     """Pairs of a table as they came, with the line of each."""
-    own = _sides(column_names(path)) or (None, None)
+    sides = _sides(column_names(path)) or (None, None)
     columns = [
-        _column(path, source or own[0], (), "source sentences", "source"),
-        _column(path, target or own[1], (), "target sentences", "target"),
+        _column(path, source or sides[0], (), "source sentences", "source"),
+        _column(path, target or sides[1], (), "target sentences", "target"),
     ]
     yield from rows(path, columns)
 
@@ -170,19 +170,19 @@ def paired_lines(source: Path, target: Path) -> Iterator[Row]:
         raise FoveateError(f"{source} and {target} are empty")
 
 
-def _column(path: Path, given: str | None, known: Sequence[str], what: str, argument: str) -> str:
-    """The column that is meant, or an error that says what there is."""
+def _column(path: Path, chosen: str | None, usual: Sequence[str], what: str, argument: str) -> str:
+    """The named or usual column; an error lists those that exist."""
     names = column_names(path)
-    name = given or _known(names, known)
+    name = chosen or _first_of(names, usual)
     if name in names:
         return name
     columns = f"its columns are {', '.join(names)}"
-    if given:
-        raise FoveateError(f"{path} has no column '{given}'; {columns}")
+    if chosen:
+        raise FoveateError(f"{path} has no column '{chosen}'; {columns}")
     raise FoveateError(f"{path} has no column of {what} known by its name ({argument}); {columns}")
 
 
-def _known(names: Sequence[str], usual: Sequence[str]) -> str | None:
+def _first_of(names: Sequence[str], usual: Sequence[str]) -> str | None:
     by_lower = {name.lower(): name for name in names}
     return next((by_lower[name] for name in usual if name in by_lower), None)
 
@@ -190,7 +190,7 @@ def _known(names: Sequence[str], usual: Sequence[str]) -> str | None:
 def _sides(names: Sequence[str]) -> tuple[str, str] | None:
     """Columns of source and target; of two languages the one that comes first is the source."""
     for pair in SIDES:
-        source, target = (_known(names, (side,)) for side in pair)
+        source, target = (_first_of(names, (side,)) for side in pair)
         if source and target:
             return source, target
     languages = [name for name in names if f" {name.lower()} " in LANGUAGES]
@@ -198,8 +198,8 @@ def _sides(names: Sequence[str]) -> tuple[str, str] | None:
 
 
 def _words(text: Any, words: Words, path: Path, number: int) -> list[str]:
-    if isinstance(text, str) and (found := words(text)):
-        return found
+    if isinstance(text, str) and (tokens := words(text)):
+        return tokens
     if text is None or isinstance(text, str):
         raise FoveateError(f"{where(path, number)}: the text is empty")
     raise FoveateError(f"{where(path, number)}: must be a text, got {text!r}")
@@ -218,7 +218,7 @@ def _label(label: Any, path: Path, number: int) -> str:
 
 
 def _in_order(labels: Iterable[str]) -> tuple[str, ...]:
-    """Labels by size where they are whole numbers, else by the alphabet."""
+    """Labels in numerical order if they are integers, else in alphabetical order."""
     try:
         return tuple(sorted(labels, key=int))
     except ValueError:

@@ -1,6 +1,6 @@
 """Sentence pairs with word alignments: made by hand (gold), and one set made by machine.
 
-Vocabularies are of all parts: links are scored, never learnt from, so all text may be read.
+Vocabularies are of all parts: links are scored, never trained on, so all text may be used.
 """
 
 from functools import partial
@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from foveate.io.tokenisation import given_words
-from foveate.text.corpora import PAIRS, PairsWanted, SentencePairs
+from foveate.io.tokenisation import whitespace_words
+from foveate.text.corpora import PAIRS, PairsRequest, SentencePairs
 from foveate.text.corpora.links import Array, Links
 from foveate.text.corpora.pair_encoding import PARTS, RawPairs, parted_pairs, sentence_pairs
 from foveate.text.corpora.stored_parts import folder, has_part, read_part
@@ -28,12 +28,12 @@ GOLD = {
 HELD_OUT = 0.1  # of a set in one part
 
 
-def gold(name: str, wanted: PairsWanted) -> SentencePairs:
+def gold(name: str, request: PairsRequest) -> SentencePairs:
     """Pairs with links made by hand, in the parts of the files; one part is split 90–10 by seed.
 
     Args:
         name: One of :data:`GOLD`.
-        wanted: How many, in words.
+        request: How many; the unit is words.
     """
     path = folder("word_alignment") / GOLD[name]
     columns = ("src_tokens", "tgt_tokens", "sure", "possible")
@@ -41,13 +41,13 @@ def gold(name: str, wanted: PairsWanted) -> SentencePairs:
     about = ""
     if "train" not in parts:
         (only,) = parts.values()
-        parts = parted_pairs(only, HELD_OUT, name, "split", wanted.seed)
+        parts = parted_pairs(only, HELD_OUT, name, "split", request.seed)
         about = f"{len(only.source)} pairs in one part, split by seed, 90–10"
     if name == "hansards":
         parts["train"] = parts["train"]._replace(links=None)
         about = "the training pairs have no links"
     return sentence_pairs(
-        name, parts, wanted, unit="words", words=given_words, read_all=True, about=about
+        name, parts, request, unit="words", words=whitespace_words, read_all=True, about=about
     )
 
 
@@ -56,14 +56,14 @@ for _name in GOLD:
 
 
 @PAIRS.register("multi30k_aligned_auto")
-def multi30k_aligned_auto(wanted: PairsWanted) -> SentencePairs:
+def multi30k_aligned_auto(request: PairsRequest) -> SentencePairs:
     """Multi30k in words with links made by machine: a teacher's guess, not gold."""
     path = folder("multi30k_aligned_auto")
     columns = ("en_tokens", "de_tokens", "alignment")
     parts = {part: _linked(path, part, *columns) for part in PARTS}
     about = "the links were made by machine, not by hand"
     return sentence_pairs(
-        "multi30k_aligned_auto", parts, wanted, unit="words", words=given_words, about=about
+        "multi30k_aligned_auto", parts, request, unit="words", words=whitespace_words, about=about
     )
 
 
@@ -77,5 +77,5 @@ def _linked(path: Path, part: str, *columns: str) -> RawPairs:
 def _rows(column: Any) -> Array:
     """An Arrow column of lists of [source place, target place] as rows (pair, source, target)."""
     counts = np.diff(column.offsets.to_numpy())
-    places = column.flatten().flatten().to_numpy().astype(np.int64).reshape(-1, 2)
-    return np.column_stack([np.repeat(np.arange(len(counts)), counts), places])
+    positions = column.flatten().flatten().to_numpy().astype(np.int64).reshape(-1, 2)
+    return np.column_stack([np.repeat(np.arange(len(counts)), counts), positions])

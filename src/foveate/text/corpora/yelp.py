@@ -9,7 +9,7 @@ from pathlib import Path
 
 from foveate.data.files.hub import locate
 from foveate.io.tokenisation import words
-from foveate.text.corpora import TEXTS, LabelledTexts, TextsWanted
+from foveate.text.corpora import TEXTS, LabelledTexts, TextsRequest
 from foveate.text.corpora.encoding import labelled_texts, parted
 from foveate.text.corpora.stored_parts import folder, has_part, read_texts
 
@@ -21,25 +21,25 @@ HELD_OUT = 0.2  # of a set in one part
 
 
 @TEXTS.register("yelp")
-def yelp(wanted: TextsWanted) -> LabelledTexts:
-    """At most 20,000 training reviews unless told otherwise; a set in one part is split by seed."""
+def yelp(request: TextsRequest) -> LabelledTexts:
+    """At most 20,000 training reviews by default; a set in one part is split by seed."""
     path, about = _folder(), ""
     test = read_texts(path, "test")
     if has_part(path, "train"):
         train = read_texts(path, "train")
     else:
         all_of_it = len(test.texts)
-        test, train = parted(test, round(HELD_OUT * all_of_it), "yelp", "split", wanted.seed)
+        test, train = parted(test, round(HELD_OUT * all_of_it), "yelp", "split", request.seed)
         about = f"{all_of_it:,} reviews of the test part, split by seed; there is no training part"
-    most = wanted.train or REVIEWS
-    wanted = TextsWanted(most, wanted.validation, wanted.seed, wanted.least)
+    most = request.train or REVIEWS
+    request = TextsRequest(most, request.validation, request.seed, request.least)
     classes = ("negative", "positive")
-    return labelled_texts("yelp", train, test, wanted, classes=classes, words=words, about=about)
+    return labelled_texts("yelp", train, test, request, classes=classes, words=words, about=about)
 
 
 def _folder() -> Path:
-    """The whole set where it is, else the sample of it, else the hub."""
-    root = Path(os.environ.get("FOVEATE_DATA") or "/nowhere")
+    """The full set if it exists, else the sample, else the hub."""
+    root = Path(os.environ.get("FOVEATE_DATA") or "/nonexistent")
     if not (root / "yelp_polarity").is_dir() and (root / SAMPLE).is_dir():
         return folder(SAMPLE)
     return locate("yelp_polarity", "fancyzhx/yelp_polarity")

@@ -1,4 +1,4 @@
-"""Captions said word by word: what greedy and beam search ask of a captioner."""
+"""Decoding of captions: the interface of greedy and beam search for a captioner."""
 
 from dataclasses import dataclass
 
@@ -10,21 +10,21 @@ __all__ = ["Speaking"]
 
 
 @dataclass(frozen=True)
-class _Told:
-    """Where captions under way stand: images (n, …) once, states (n·k, hidden) for each caption."""
+class _DecodingState:
+    """State of unfinished captions: images (n, …) once, states (n·k, hidden) per caption."""
 
     a: Tensor
     keys: Tensor
     h: Tensor
     c: Tensor
 
-    def take(self, rows: Tensor) -> "_Told":
+    def take(self, rows: Tensor) -> "_DecodingState":
         """Other captions of the same images: those of an image together, as many for each."""
-        return _Told(self.a, self.keys, self.h[rows], self.c[rows])
+        return _DecodingState(self.a, self.keys, self.h[rows], self.c[rows])
 
 
 class Speaking:
-    """A captioner that says captions word by word, for :mod:`foveate.text.models.decoding`.
+    """A captioner that decodes word by word, for :mod:`foveate.text.models.decoding`.
 
     Args:
         model: The captioner.
@@ -36,21 +36,21 @@ class Speaking:
         self.model, self.a, self.look = model, a, look
         self.table = model.table
 
-    def steps(self, x: Tensor, mask: Tensor | None = None) -> _Told:
+    def steps(self, x: Tensor, mask: Tensor | None = None) -> _DecodingState:
         """Begin a caption for each of the images x (n,)."""
         a = self.a[x]
         state = self.model.begin(a, 1)
-        return _Told(a, self.model.key(a), state.h[:, 0], state.c[:, 0])
+        return _DecodingState(a, self.model.key(a), state.h[:, 0], state.c[:, 0])
 
-    def step(self, word: Tensor, at: _Told) -> tuple[Tensor, _Told]:
-        """Scores of the next word (n·k, V) after ``word`` (n·k,), and where captions stand then."""
+    def step(self, word: Tensor, at: _DecodingState) -> tuple[Tensor, _DecodingState]:
+        """Scores of the next word (n·k, V) after ``word`` (n·k,), and the next state."""
         model, n = self.model, len(at.a)
         y_in, h, c = word.view(n, -1, 1), at.h.view(n, -1, at.h.shape[1]), at.c
         weights = model.attend(at.keys, h)
         position = place_seen(weights, self.look, None)
-        seen = weights @ at.a if position is None else features_at(at.a, position)
+        context = weights @ at.a if position is None else features_at(at.a, position)
         embedded = model.from_word(nn.functional.embedding(y_in[..., 0], model.table))
-        state = model.advance(embedded, seen, State(h, c.view_as(h)))
-        glance = Glance(state.h[:, :, None], seen[:, :, None], weights, weights)
+        state = model.advance(embedded, context, State(h, c.view_as(h)))
+        glance = Glance(state.h[:, :, None], context[:, :, None], weights, weights)
         logits = model.logits(glance, y_in).flatten(0, 2)
-        return logits, _Told(at.a, at.keys, state.h.flatten(0, 1), state.c.flatten(0, 1))
+        return logits, _DecodingState(at.a, at.keys, state.h.flatten(0, 1), state.c.flatten(0, 1))

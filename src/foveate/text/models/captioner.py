@@ -1,4 +1,4 @@
-r"""A decoder that looks at places of an image for every word it says: Xu et al. (2015). [vr23] 5
+r"""A decoder that attends to positions of an image for every word: Xu et al. (2015). [vr23] 5
 
 .. math:: \alpha_t = \mathrm{softmax}_i\, v^\top \tanh(W a_i + U h_{t-1}), \quad
           z_t = \phi(\{a_i\}, \alpha_t), \quad
@@ -10,7 +10,7 @@ attention :math:`z_t = a_{s_t}` with a place :math:`s_t \sim \alpha_t` while it 
 top place when it is read. Neither the gate on z nor the penalty on :math:`\sum_t \alpha_t` of Xu
 et al. is here: [vr23] mentions none.
 
-Captions stand in the order (image, caption, word), so that the captions of an image share its
+Captions are ordered (image, caption, word), so that the captions of an image share its
 features.
 """
 
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 Look = Literal["soft", "top", "sampled"]
-"""What is seen at a step: the mean of all places, the top place, or a place drawn from α."""
+"""The context of a step: the mean of all positions, the top one, or one drawn from α."""
 TINY = 1e-38  # a place of no weight can be the last one, by rounding; its logarithm stays finite
 
 
@@ -62,7 +62,7 @@ class Glance:
 
 @dataclass(frozen=True)
 class State:
-    """Where the recurrence stands: hidden and cell state, each (I, k, hidden)."""
+    """State of the recurrence: hidden and cell state, each (I, k, hidden)."""
 
     h: Tensor
     c: Tensor
@@ -105,7 +105,7 @@ class Captioner(nn.Module):
         self.place_out = nn.Linear(d, embed, bias=False)
         self.out = nn.Linear(embed, words)
         self.dropout = dropout
-        # What a word's log p is on average: REINFORCE's baseline, kept with the weights.
+        # Mean log p of a word: REINFORCE's baseline, stored with the weights.
         self.register_buffer("baseline", -torch.tensor(float(words)).log())
 
     def read(
@@ -113,7 +113,7 @@ class Captioner(nn.Module):
         a: Tensor,
         y_in: Tensor,
         look: Look,
-        chance: torch.Generator | None = None,
+        generator: torch.Generator | None = None,
         places: Tensor | None = None,
     ) -> Glance:
         """Run the decoder over the words before each place.
@@ -122,35 +122,37 @@ class Captioner(nn.Module):
             a: Features of the places, shape (I, L, d).
             y_in: Words shifted by one, see :func:`~foveate.text.models.seq2seq.shifted`, (I, k, T).
             look: What is seen.
-            chance: Draws places; not needed by other looks.
-            places: The places to see in place of drawn ones, shape (I, k, T).
+            generator: Draws positions; needed by "sampled" only.
+            places: Positions to use instead of drawn ones, shape (I, k, T).
         """
         images, captions, length = y_in.shape
         state, keys = self.begin(a, captions), self.key(a)
         words = self.from_word(nn.functional.embedding(y_in, self.table))
         draws = None
         if look == "sampled" and places is None:
-            if chance is None:
-                raise FoveateError("places can be drawn only by a generator of a name: give one")
-            draws = torch.rand(length, images, captions, 1, generator=chance)
+            if generator is None:
+                raise FoveateError("sampled positions need a generator, got none")
+            draws = torch.rand(length, images, captions, 1, generator=generator)
         rows: list[list[Tensor]] = [[], [], [], []]
         for t in range(length):
             weights = self.attend(keys, state.h)
             position = place_seen(weights, look, None if draws is None else draws[t])
             position = position if places is None else places[..., t, None]
             if position is None:
-                seen, log = weights @ a, weights.new_zeros(images, captions)
+                context, log = weights @ a, weights.new_zeros(images, captions)
             else:
-                seen = features_at(a, position)
+                context = features_at(a, position)
                 log = weights.gather(-1, position).squeeze(-1).clamp(min=TINY).log()
-            state = self.advance(words[:, :, t], seen, state)
-            for row, value in zip(rows, (state.h, seen, weights, log), strict=True):
+            state = self.advance(words[:, :, t], context, state)
+            for row, value in zip(rows, (state.h, context, weights, log), strict=True):
                 row.append(value)
         return Glance(*(torch.stack(row, 2) for row in rows))
 
-    def logits(self, glance: Glance, y_in: Tensor, chance: torch.Generator | None = None) -> Tensor:
-        """Scores of all words at every place, shape (I, k, T, V); ``chance`` drops."""
-        h = drop(glance.h, self.dropout, chance)
+    def logits(
+        self, glance: Glance, y_in: Tensor, generator: torch.Generator | None = None
+    ) -> Tensor:
+        """Scores of all words at every position, shape (I, k, T, V); ``generator`` drops."""
+        h = drop(glance.h, self.dropout, generator)
         before = nn.functional.embedding(y_in, self.table)
         return self.out(before + self.state_out(h) + self.place_out(glance.z))
 
@@ -159,16 +161,16 @@ class Captioner(nn.Module):
         a: Tensor,
         y: Tensor,
         look: Look,
-        chance: torch.Generator | None = None,
+        generator: torch.Generator | None = None,
         places: Tensor | None = None,
     ) -> tuple[Tensor, Glance]:
-        """log p of the words y (I, k, T), given those before and the image, and how it looked.
+        """log p of the words y (I, k, T), given those before and the image, and the attention.
 
-        ``chance`` draws places and drops values; None drops nothing.
+        ``generator`` draws positions and dropout; None means no dropout.
         """
         y_in = shifted(y.flatten(0, 1)).view_as(y)
-        glance = self.read(a, y_in, look, chance, places)
-        logits = self.logits(glance, y_in, chance)
+        glance = self.read(a, y_in, look, generator, places)
+        logits = self.logits(glance, y_in, generator)
         chosen = logits.gather(-1, y[..., None]).squeeze(-1)
         return chosen - logits.logsumexp(-1), glance
 
@@ -182,9 +184,9 @@ class Captioner(nn.Module):
         layer = (keys[:, None] + self.query(h)[:, :, None]).tanh()
         return (layer @ self.score).softmax(-1)
 
-    def advance(self, word: Tensor, seen: Tensor, state: State) -> State:
-        """The next state, from the gates' share of a word (I, k, 4·hidden) and what is seen."""
-        gates = word + self.from_place(seen) + self.from_state(state.h)
+    def advance(self, word: Tensor, context: Tensor, state: State) -> State:
+        """The next state, from the gate inputs of a word (I, k, 4·hidden) and the context."""
+        gates = word + self.from_place(context) + self.from_state(state.h)
         i, f, o, g = gates.chunk(4, -1)
         c = f.sigmoid() * state.c + i.sigmoid() * g.tanh()
         return State(o.sigmoid() * c.tanh(), c)
@@ -206,12 +208,12 @@ def features_at(a: Tensor, position: Tensor) -> Tensor:
 
 
 def scored(y: Tensor) -> Tensor:
-    """True where a word counts: padding does not, nor do words the model cannot say."""
+    """True where a word counts: not padding, and in the vocabulary of the model."""
     return (y != PAD) & (y != UNKNOWN)
 
 
 def word_loss(log_p: Tensor, counts: Tensor) -> Tensor:
-    """Cross-entropy in nats a word, from log p (I, k, T) and which words count."""
+    """Cross-entropy in nats per word, from log p (I, k, T) and which words count."""
     return -(log_p * counts).sum() / counts.sum()
 
 

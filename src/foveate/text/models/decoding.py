@@ -13,7 +13,7 @@ from foveate.errors import FoveateError
 from foveate.text.models.seq2seq import Seq2Seq
 from foveate.text.tokens import END, PAD, START, Tokens, batches
 
-__all__ = ["Said", "Speaker", "beam_search", "greedy", "translate"]
+__all__ = ["Decoded", "Speaker", "beam_search", "greedy", "translate"]
 
 SIZE = 32  # sentences decoded together
 NEVER = (PAD, START)  # no translation holds these
@@ -30,8 +30,8 @@ class Speaker(Protocol):
     def step(self, word: Tensor, at: Any) -> tuple[Tensor, Any]: ...
 
 
-class Said(NamedTuple):
-    """What was said for n sentences.
+class Decoded(NamedTuple):
+    """Decoded sentences.
 
     Args:
         words: The words of each, without END.
@@ -43,7 +43,7 @@ class Said(NamedTuple):
 
 
 @torch.no_grad()
-def greedy(model: Speaker, x: Tensor, mask: Tensor | None = None, *, most: int) -> Said:
+def greedy(model: Speaker, x: Tensor, mask: Tensor | None = None, *, most: int) -> Decoded:
     """Take the most probable word at every step, until END.
 
     Args:
@@ -63,7 +63,7 @@ def greedy(model: Speaker, x: Tensor, mask: Tensor | None = None, *, most: int) 
         over = over | (word == END)
         if bool(over.all()):
             break
-    return Said(_until_end(torch.stack(outputs, 1)), score)
+    return Decoded(_until_end(torch.stack(outputs, 1)), score)
 
 
 @torch.no_grad()
@@ -75,12 +75,12 @@ def beam_search(
     most: int,
     width: int = 5,
     by_length: bool = True,
-) -> Said:
+) -> Decoded:
     r"""Keep the ``width`` best beginnings of every sentence at each step.
 
     The rank of a hypothesis is :math:`\log p / T`, a finished one's T including END; without
     ``by_length`` it is :math:`\log p`, which favours the short. Finished hypotheses stay and
-    compete with those that go on. With width 1 this is :func:`greedy`.
+    compete with unfinished ones. With width 1 this is :func:`greedy`.
 
     Args:
         model: The model.
@@ -114,7 +114,7 @@ def beam_search(
         if bool(over.all()):
             break
     # topk sorts, so the first hypothesis is the best
-    return Said(_until_end(words[:, 0, 1:]), score[:, 0])
+    return Decoded(_until_end(words[:, 0, 1:]), score[:, 0])
 
 
 def translate(model: Seq2Seq, source: Tokens, *, most: int, width: int = 5) -> list[list[int]]:

@@ -28,7 +28,7 @@ class GRU(nn.Module):
         table: Tensor,
         mask: Tensor | None = None,
         first: list[State] | None = None,
-        chance: torch.Generator | None = None,
+        generator: torch.Generator | None = None,
     ) -> tuple[Tensor, list[State]]:
         """The states of texts of equal length, (B, L, d), and the last state, as :class:`LSTM`.
 
@@ -37,7 +37,7 @@ class GRU(nn.Module):
             table: Embeddings, shape (V, inputs).
             mask: None, or all True: texts of different lengths are not supported.
             first: State before the first word; None for 0.
-            chance: Not used; one layer has no dropout.
+            generator: Unused; one layer has no dropout.
         """
         if mask is not None and not bool(mask.all()):
             raise FoveateError("the GRU reads texts of equal length only; use the LSTM")

@@ -9,14 +9,14 @@ __all__ = ["draw_by_module"]
 
 
 def draw_by_module(model: nn.Module, *name: str | int) -> None:
-    """Draw the parameters of every module anew, each from a stream of its own name.
+    """Redraw the parameters of every module, each from a stream with its name.
 
     Modules constructed one after the other share one stream, so that one more module changes the
-    weights of all that follow it. Here ``out.weight`` is the same whatever stands before it.
+    weights of all that follow it. Here ``out.weight`` is the same whatever precedes it.
     torch's global generator is left as it was.
 
     Args:
-        model: Its modules with a ``reset_parameters`` method are drawn again.
+        model: Its modules with a ``reset_parameters`` method are redrawn.
         name: Decides all weights, together with each module's path in the model.
 
     Example:

@@ -1,10 +1,10 @@
-r"""Long short-term memory over ragged texts, with a backward pass of its own.
+r"""Long short-term memory over ragged texts, with a custom backward pass.
 
 :math:`(i, f, o, g) = W_x x_t + W_h h_{t-1} + b`, :math:`c_t = σ(f) c_{t-1} + σ(i) \tanh g`,
 :math:`h_t = σ(o) \tanh c_t`, as in torch's ``nn.LSTM`` but for the order of the gates. Two things
 make it faster: words come as ids, so :math:`W_x` multiplies every word of a batch once, however
 often it occurs; and the gradient of :math:`W_h` is one product over all steps in place of one per
-step. Where a text has ended the state stands still, so padding never reaches a state.
+step. After the end of a text the state is constant, so padding never reaches a state.
 """
 
 from typing import Any, NamedTuple
@@ -118,7 +118,7 @@ class _Layer(nn.Module):
 
 
 class _Level(nn.Module):
-    """One layer in one direction or both, side by side."""
+    """One layer in one direction or both, concatenated."""
 
     def __init__(self, inputs: int, d: int, ways: int) -> None:
         super().__init__()
@@ -132,7 +132,7 @@ class _Level(nn.Module):
         h, last = self.forth(_gate_inputs(self.forth, x), alive, first)
         if self.back is None:
             return h, last
-        # Turned round, what is padding comes first, and the state stands still at its beginning.
+        # Reversed, padding comes first, and the state keeps its initial value.
         turned = None if alive is None else alive.flip(0)
         other, end = self.back(_gate_inputs(self.back, x).flip(0), turned, first)
         mean = State((last.h + end.h) / 2, (last.c + end.c) / 2)
@@ -166,7 +166,7 @@ class LSTM(nn.Module):
         table: Tensor,
         mask: Tensor | None = None,
         first: list[State] | None = None,
-        chance: torch.Generator | None = None,
+        generator: torch.Generator | None = None,
     ) -> tuple[Tensor, list[State]]:
         """The states of texts of word ids.
 
@@ -175,7 +175,7 @@ class LSTM(nn.Module):
             table: Embeddings, shape (V, inputs).
             mask: True where there is a word, shape (B, L), words first; None where all are.
             first: State of every layer before the first word; None for 0.
-            chance: Decides what is dropped; None drops nothing.
+            generator: Draws the dropout; None means no dropout.
 
         Returns:
             The last layer's states, shape (B, L, out), and the last state of every layer, the mean
@@ -187,7 +187,7 @@ class LSTM(nn.Module):
         for depth, level in enumerate(self.levels):
             h, end = level(x, alive, None if first is None else first[depth])
             last.append(end)
-            x = drop(h, self.dropout, chance)
+            x = drop(h, self.dropout, generator)
         return h.transpose(0, 1), last
 
 
@@ -195,12 +195,12 @@ class _Words:
     """Words of a batch, time first; each different one passes through a layer's input map once."""
 
     def __init__(self, ids: Tensor, table: Tensor) -> None:
-        self.unique, self.place = ids.unique(return_inverse=True)
+        self.unique, self.position = ids.unique(return_inverse=True)
         self.table = table
 
     def through(self, layer: _Layer) -> Tensor:
         """The gate inputs of every word, (L, B, 4d)."""
-        return look_up(layer.gate_inputs(look_up(self.table, self.unique)), self.place)
+        return look_up(layer.gate_inputs(look_up(self.table, self.unique)), self.position)
 
 
 def _gate_inputs(layer: _Layer, x: "Tensor | _Words") -> Tensor:
@@ -212,9 +212,9 @@ def look_up(table: Tensor, ids: Tensor) -> Tensor:
     return nn.functional.embedding(ids, table)
 
 
-def drop(x: Tensor, share: float, chance: torch.Generator | None) -> Tensor:
-    """Set a share of the values to 0 and scale the others up; nothing happens without chance."""
-    if chance is None or not share:
+def drop(x: Tensor, share: float, generator: torch.Generator | None) -> Tensor:
+    """Dropout: set a share of the values to 0 and scale the others up; none without a generator."""
+    if generator is None or not share:
         return x
-    kept = torch.rand(x.shape, generator=chance) >= share
-    return x * kept / (1 - share)
+    keep = torch.rand(x.shape, generator=generator) >= share
+    return x * keep / (1 - share)

@@ -1,4 +1,4 @@
-r"""The bag-of-words proxy: how word knowledge is learnt under uniform attention. [snell21] Sec. 2.3
+r"""The bag-of-words proxy: how words are learnt under uniform attention. [snell21] Sec. 2.3
 
 :math:`p_t = σ(\frac1L \sum_l W e_{x_l})` for every t; the set of input words and the set of output
 words of a pair are all it sees. Its probe is :math:`β_{t,l} = σ(W e_{x_l})_{y_t}`.

@@ -2,7 +2,7 @@ r"""A text classifier: bi-LSTM, attention, and a gated sum of word evidence. [sn
 
 :math:`a_l = v^\top \mathrm{ReLU}(Q h_l)`, :math:`\alpha = \mathrm{softmax}(a)`, and
 :math:`p = σ(\sum_l \alpha_l \gamma_l)` with :math:`\gamma_l = w^\top h_l + b`: attention gates what
-each position says by itself. (The constant b passes through the sum because α adds up to 1.)
+each position contributes by itself. (The constant b passes through the sum because α adds up to 1.)
 With more than two classes γ has one column for each and a softmax replaces σ; the paper has two.
 """
 
@@ -26,7 +26,7 @@ class Glance:
 
     Args:
         alpha: Attention, shape (B, L), 0 where a text has ended.
-        gamma: What each position says for class 1 by itself, a log-odds ratio, shape (B, L); with
+        gamma: Evidence of each position for class 1 by itself, a log-odds ratio, shape (B, L); with
             more than two classes their scores, shape (B, L, C).
     """
 
@@ -42,7 +42,7 @@ class Glance:
 
 
 class Reader(nn.Module):
-    """The paper's classifier: 1,274,882 parameters beside the embedding at the usual sizes.
+    """The paper's classifier: 1,274,882 parameters besides the embedding at the usual sizes.
 
     Args:
         words: Size of the vocabulary.
@@ -81,7 +81,7 @@ class Reader(nn.Module):
         Args:
             ids: Words, shape (B, L).
             mask: True where there is a word, shape (B, L), words first; None where all are.
-            table: Embeddings in place of the model's own, for gradients by position.
+            table: Embeddings instead of the model's, for gradients by position.
         """
         h, _ = self.lstm(ids, self.table if table is None else table, mask)
         gamma = self.out(h).squeeze(-1) if self.classes == 2 else self.out(h)
@@ -118,5 +118,5 @@ def label_log_odds(scores: Tensor, y: Tensor) -> Tensor:
     """
     if scores.dim() == 1:
         return signed(scores, y)
-    others = scores.scatter(1, y[:, None], -torch.inf).logsumexp(1)
-    return scores.gather(1, y[:, None]).squeeze(1) - others
+    other_scores = scores.scatter(1, y[:, None], -torch.inf).logsumexp(1)
+    return scores.gather(1, y[:, None]).squeeze(1) - other_scores

@@ -110,7 +110,7 @@ class Seq2Seq(nn.Module):
         x: Tensor,
         y_in: Tensor,
         mask: Tensor | None = None,
-        chance: torch.Generator | None = None,
+        generator: torch.Generator | None = None,
     ) -> Reading:
         """Encode x (B, L), run the decoder over the words y_in (B, T) before each t, and attend.
 
@@ -118,7 +118,7 @@ class Seq2Seq(nn.Module):
             x: Source words, shape (B, L).
             y_in: Target words one place late (:func:`shifted`), shape (B, T).
             mask: True where there is a source word, shape (B, L); None where all are.
-            chance: Decides what is dropped; None drops nothing.
+            generator: Draws the dropout; None means no dropout.
         """
         if self.own is None:
             source, (x, y_in) = _needed(self.table, x, y_in)
@@ -126,18 +126,18 @@ class Seq2Seq(nn.Module):
         else:
             source, (x,) = _needed(self.table, x)
             target, (y_in,) = _needed(self.own, y_in)
-        h, last = self.encoder(x, source, mask, chance=chance)
-        s, _ = self.decoder(y_in, target, first=last, chance=chance)
+        h, last = self.encoder(x, source, mask, generator=generator)
+        s, _ = self.decoder(y_in, target, first=last, generator=generator)
         return Reading(self.narrow(h), s, self.attend(s, h, mask), mask)
 
     def attend(self, s: Tensor, h: Tensor, mask: Tensor | None) -> Tensor:
         """Attention of every head, shape (K, B, T, L), from decoder and raw encoder states."""
         shape = (len(self.heads), *s.shape[:2], h.shape[1])
-        seen = None if mask is None else mask[None, :, None, :].expand(shape)
+        visible = None if mask is None else mask[None, :, None, :].expand(shape)
         if self.attention == "uniform":
-            return softmax(h.new_zeros(shape), seen)
+            return softmax(h.new_zeros(shape), visible)
         scores = torch.stack([head(s) @ h.transpose(1, 2) for head in self.heads])
-        return softmax(scores, seen)
+        return softmax(scores, visible)
 
     def context(self, reading: Reading) -> Tensor:
         """The contexts of all heads, summed or averaged, shape (B, T, d)."""
@@ -155,10 +155,10 @@ class Seq2Seq(nn.Module):
         x: Tensor,
         y_in: Tensor,
         mask: Tensor | None = None,
-        chance: torch.Generator | None = None,
+        generator: torch.Generator | None = None,
     ) -> Tensor:
         """Scores of the next word at every t, shape (B, T, V)."""
-        reading = self.read(x, y_in, mask, chance)
+        reading = self.read(x, y_in, mask, generator)
         return self.logits(self.context(reading), reading.s)
 
     def evidence(self, reading: Reading, y: Tensor, real: Tensor) -> Tensor:
@@ -169,10 +169,10 @@ class Seq2Seq(nn.Module):
         Args:
             reading: What :meth:`read` gave.
             y: The correct words, shape (B, T).
-            real: True where β is wanted, shape (B, T, L).
+            real: True where β is needed, shape (B, T, L).
 
         Returns:
-            log β at the wanted places in order of (b, t, l), shape (N,).
+            log β at these positions in order of (b, t, l), shape (N,).
         """
         b, t, index = real.nonzero(as_tuple=True)
         h, s = reading.h, reading.s
@@ -198,7 +198,7 @@ class Seq2Seq(nn.Module):
         return Decoding(h, self.narrow(h), mask, last)
 
     def step(self, word: Tensor, at: "Decoding") -> tuple[Tensor, "Decoding"]:
-        """Scores of the next word (B, V) after ``word`` (B,), and where decoding stands then."""
+        """Scores of the next word (B, V) after ``word`` (B,), and the next state."""
         table = self.table if self.own is None else self.own
         s, last = self.decoder(word[:, None], table, first=at.last)
         alpha = self.attend(s, at.raw, at.mask)
@@ -208,7 +208,7 @@ class Seq2Seq(nn.Module):
 
 @dataclass(frozen=True)
 class Decoding:
-    """Where decoding stands: encoder states, raw and for the readout, and the decoder's state."""
+    """State of decoding: encoder states, raw and for the readout, and the decoder's state."""
 
     raw: Tensor
     h: Tensor
@@ -231,8 +231,8 @@ def _needed(table: Tensor, *ids: Tensor) -> tuple[Tensor, list[Tensor]]:
     The gradient of a table is as large as the table, and every way into it makes one.
     """
     words, index = torch.cat([rows.flatten() for rows in ids]).unique(return_inverse=True)
-    places = index.split([rows.numel() for rows in ids])
-    return look_up(table, words), [p.view_as(i) for p, i in zip(places, ids, strict=True)]
+    positions = index.split([rows.numel() for rows in ids])
+    return look_up(table, words), [p.view_as(i) for p, i in zip(positions, ids, strict=True)]
 
 
 def shifted(y: Tensor) -> Tensor:

@@ -50,7 +50,7 @@ def load_reader(path: Path) -> StoredReader:
         raise FoveateError(f"{path} holds no reader: write one with foveate read")
     vocabulary, classes = Vocabulary(meta["words"]), tuple(meta["classes"])
     make = partial(Reader, len(vocabulary), classes=len(classes), **meta["sizes"])
-    model = built(make, "stored reader")  # leaves torch's global generator alone
+    model = built(make, "stored reader")  # does not touch torch's global generator
     assert isinstance(model, Reader)
     model.load_state_dict(tensors)
     return StoredReader(model.eval(), vocabulary, classes)

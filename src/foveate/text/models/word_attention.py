@@ -1,7 +1,7 @@
 r"""Attention over word tables: every word has a key and an embedding. [lu21] Sec. 3
 
 :math:`s_w = q^\top\kappa_w`, :math:`\bar\nu = \sum_w \alpha_w \nu_w`, and a classifier reads
-:math:`\bar\nu`. What is not trained is a buffer, so that any optimiser leaves it alone.
+:math:`\bar\nu`. What is not trained is a buffer, which optimisers do not update.
 """
 
 from collections.abc import Collection
@@ -64,7 +64,7 @@ def classifier(kind: Classifier, inputs: int, outputs: int) -> nn.Sequential:
 class WordAttention(AttentionModel):
     r"""Keys 0, embeddings and query normal, attention :math:`\alpha \propto e^{q^\top\kappa_w}`.
 
-    Segments are word ids, whole numbers of any type.
+    Segments are word ids, integers of any type.
 
     Args:
         words: Size of the vocabulary W.
@@ -97,8 +97,8 @@ class WordAttention(AttentionModel):
         frozen: Collection[str] = ("query",),
     ) -> None:
         super().__init__()
-        if odd := sorted(set(frozen) - set(TABLES)):
-            raise FoveateError(f"frozen may name {', '.join(TABLES)}, got '{odd[0]}'")
+        if unknown := sorted(set(frozen) - set(TABLES)):
+            raise FoveateError(f"frozen may name {', '.join(TABLES)}, got '{unknown[0]}'")
         self.g = g
         starts = (
             torch.zeros(words, key),

@@ -1,10 +1,10 @@
-r"""Probes of a translation model: what it looks at, what it knows, what moves its loss. [snell21]
+r"""Probes of a translation model: attention, evidence, influence on the loss. [snell21]
 
 For every target word t of a pair and every source word l: attention :math:`\alpha_{t,l}`, the
 lexical probe :math:`\beta_{t,l} = N([h_l, s_t])_{y_t}` (its logarithm), and gradient influence
 :math:`\Delta_{t,l} = -e_l \cdot \partial L_t / \partial e_l`. Pairs are read in batches of like
-length and come back in their own order. END is learnt and counts as a word of the performance, but
-has no row: no source word is its translation.
+length and are returned in the original order. END is learnt and counts as a word of the
+performance, but has no row: no source word is its translation.
 """
 
 from collections.abc import Callable, Iterator
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 SIZE = 64  # pairs read together
-FEW = 8  # pairs that influence is read of together, a copy for every word
+INFLUENCE_BATCH = 8  # pairs whose influence is computed together, a copy per word
 CELLS = 1 << 22  # scores of the proxy held at a time
 
 
@@ -69,11 +69,11 @@ class PairBatch:
 
 @dataclass(frozen=True)
 class Performance:
-    """How well words are said with the true words before them, END included.
+    """Performance with teacher forcing, END included.
 
     Args:
         accuracy: Share of words given the largest probability (token accuracy).
-        loss: Nats a word.
+        loss: Nats per word.
     """
 
     accuracy: float
@@ -141,29 +141,29 @@ def read_evidence(model: Seq2Seq, source: Tokens, target: Tokens) -> Tables:
 def influence(model: Seq2Seq, source: Tokens, target: Tokens) -> Tables:
     r"""Gradient influence :math:`\Delta_{t,l} = -e_l \cdot \partial L_t / \partial e_l`.
 
-    To first order, how much the loss of word t falls when word l is made louder. Every target word
-    gets a copy of its pair, so that one backward pass serves all words of some pairs; a third
+    To first order, how much the loss of word t falls as the embedding of word l grows. Every target
+    word gets a copy of its pair, so that one backward pass serves all words of some pairs; a third
     faster than a pass for each t, but still as dear as T training steps. [snell21] Sec. 5.1
     """
-    return _read(lambda batch: _influence(model, batch), source, target, FEW)
+    return _read(lambda batch: _influence(model, batch), source, target, INFLUENCE_BATCH)
 
 
 def _influence(model: Seq2Seq, batch: PairBatch) -> Tensor:
-    wanted = batch.real[:, 1:]
-    b, t = wanted.nonzero(as_tuple=True)
+    counted = batch.real[:, 1:]
+    b, t = counted.nonzero(as_tuple=True)
     mask, before = batch.mask[b], shifted(batch.y)[b]
     with torch.enable_grad():
         e = look_up(model.table, batch.x[b]).detach().requires_grad_()
-        index = torch.arange(mask.numel()).view_as(mask)  # each position its own embedding
+        index = torch.arange(mask.numel()).view_as(mask)  # one embedding per position
         raw, last = model.encoder(index, e.flatten(0, 1), mask)
         target_table = model.table if model.own is None else model.own
-        every, _ = model.decoder(before, target_table.detach(), first=last)
-        s = every[torch.arange(len(t)), t][:, None]
+        states, _ = model.decoder(before, target_table.detach(), first=last)
+        s = states[torch.arange(len(t)), t][:, None]
         context = model.attend(s, raw, mask).sum(0) @ model.narrow(raw)
         scores = model.logits(context, s)[:, 0]
         loss = nn.functional.cross_entropy(scores, batch.y[b, t], reduction="sum")
         (gradient,) = torch.autograd.grad(loss, e)
-    values = e.new_zeros(*wanted.shape, mask.shape[1])
+    values = e.new_zeros(*counted.shape, mask.shape[1])
     values[b, t] = -(e.detach() * gradient).sum(-1)
     return values
 
@@ -184,7 +184,7 @@ def proxy_evidence(proxy: Proxy, source: Tokens, target: Tokens) -> Tables:
     r"""The proxy's probe, :math:`\log \beta^{px}_{t,l} = \log σ(W e_{x_l})_{y_t}`. [snell21] 2.3"""
     words, index = source.ids.unique(return_inverse=True)
     size = max(1, CELLS // len(proxy.weight))
-    total = torch.cat([proxy.logits(some).logsumexp(-1) for some in words.split(size)])[index]
+    total = torch.cat([proxy.logits(part).logsumexp(-1) for part in words.split(size)])[index]
 
     def read(batch: PairBatch) -> Tensor:
         scores = look_up(proxy.weight, batch.y[:, :-1]) @ look_up(proxy.table, batch.x).mT

@@ -107,7 +107,9 @@ def token_columns(
 
 
 def _auc(values: Array, flags: Array | None) -> float:
-    """The chance that a marked token has a larger value than another, ties counted half."""
-    marked, others = values[flags], values[~np.asarray(flags)]
-    above = (marked[:, None] > others).mean() + 0.5 * (marked[:, None] == others).mean()
+    """The probability that a relevant token has a larger value than another, ties half."""
+    relevant, other_values = values[flags], values[~np.asarray(flags)]
+    above = (relevant[:, None] > other_values).mean() + 0.5 * (
+        relevant[:, None] == other_values
+    ).mean()
     return float(above)

@@ -1,6 +1,6 @@
-r"""What a text classifier attends to, what it knows of each word, and what moves it.
+r"""Probes of a text classifier: attention, evidence of each word, influence on its output.
 
-Quantities by position lie flat, text after text, in the order of the texts, as
+Quantities by position are concatenated over texts, as
 :mod:`foveate.metrics.agreement` takes them: attention :math:`α_l`, evidence
 :math:`γ_l = w^\top h_l + b`, the lexical probe :math:`β_l = σ((2y - 1)\,γ_l)` and influence
 :math:`Δ_l = -e_l \cdot ∂\mathcal L/∂e_l`. [snell21] Sec. 2.4, 5.1
@@ -20,7 +20,7 @@ from foveate.text.tokens import Tokens
 
 __all__ = ["TextProbes", "influence", "probe_texts", "word_evidence"]
 
-CELLS = 1 << 13  # padded positions looked at together: what a core's cache and little memory hold
+CELLS = 1 << 13  # padded positions processed together: they fit the cache
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def probe_texts(model: Reader, tokens: Tokens, y: Tensor, cells: int = CELLS) ->
 
 
 def influence(model: Reader, tokens: Tokens, y: Tensor, cells: int = CELLS) -> Array:
-    r"""How much each word speaks for the label, to first order.
+    r"""How much each word supports the label, to first order.
 
     :math:`Δ_l = -e_l \cdot ∂\mathcal L/∂e_l` with :math:`\mathcal L = -\log p_y`: the gain in
     :math:`\log p_y` per unit of growth of the word's embedding at position l alone.
@@ -103,7 +103,7 @@ def influence(model: Reader, tokens: Tokens, y: Tensor, cells: int = CELLS) -> A
     delta = torch.empty(len(tokens.ids))
     for rows in _alike(tokens.lengths, cells):
         ids, mask = tokens.padded(rows)
-        # Every position gets a row of its own in the table, and so a gradient of its own.
+        # Every position gets a separate row in the table, and so a separate gradient.
         e = model.table.detach()[ids.flatten()].requires_grad_()
         glance: Glance = model(torch.arange(ids.numel()).view_as(ids), mask, e)
         loss = torch.nn.functional.softplus(-label_log_odds(glance.logit, y[rows])).sum()

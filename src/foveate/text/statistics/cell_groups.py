@@ -78,8 +78,8 @@ def cell_groups(
     cells = source.lengths * target.lengths
     if int(cells.sum()) > HOLD:
         return lambda: _groups(source, target, size, rows)
-    held = list(_groups(source, target, size, rows))
-    return lambda: held
+    groups = list(_groups(source, target, size, rows))
+    return lambda: groups
 
 
 def _groups(

@@ -1,7 +1,7 @@
 """Which words occur together: the count table C, Trans(o|i), and what they say of each pair.
 
-In the letters of [snell21] Sec. 4: i is a word of the input, o one of the output, l and t are their
-positions. A labelled text is a pair whose target is the label alone (:func:`label_targets`).
+In the notation of [snell21] Sec. 4: i is a word of the input, o one of the output, l and t are
+their positions. A labelled text is a pair whose target is only the label (:func:`label_targets`).
 """
 
 import numpy as np
@@ -46,9 +46,9 @@ def bags(tokens: Tokens, size: int) -> sparse.csr_array:
     """
     check_ids(tokens, size)
     ids, start = tokens.ids.numpy(), tokens.start.numpy()
-    made = sparse.csr_array((np.ones(len(ids)), ids, start), (len(tokens), size), copy=True)
-    made.sum_duplicates()  # in place, hence the copy
-    return made
+    counts = sparse.csr_array((np.ones(len(ids)), ids, start), (len(tokens), size), copy=True)
+    counts.sum_duplicates()  # in place, hence the copy
+    return counts
 
 
 def count_table(
@@ -87,8 +87,8 @@ def translations(counts: sparse.csr_array) -> sparse.csr_array:
     [snell21] Eq. 14
     """
     total = counts.sum(1)
-    each = np.repeat(np.where(total > 0, total, 1.0), np.diff(counts.indptr))
-    return sparse.csr_array((counts.data / each, counts.indices, counts.indptr), counts.shape)
+    row_totals = np.repeat(np.where(total > 0, total, 1.0), np.diff(counts.indptr))
+    return sparse.csr_array((counts.data / row_totals, counts.indices, counts.indptr), counts.shape)
 
 
 def lookup(table: sparse.csr_array, source: Tokens, target: Tokens) -> Tables:
@@ -118,8 +118,8 @@ def beliefs(
     .. math:: \beta_{t,l} = \frac{C_{x_l,y_t} + \kappa\, p_{y_t}}{\sum_o C_{x_l,o} + \kappa},
         \quad p_o = \sum_i C_{i,o} / \sum_{i,o'} C_{i,o'}
 
-    With κ = 0 this is the paper's Trans(y_t|x_l). With κ > 0 a word that was never counted says
-    nothing, where Trans = 0 would speak against it.
+    With κ = 0 this is the paper's Trans(y_t|x_l). With κ > 0 an unseen word is uninformative,
+    whereas Trans = 0 would be evidence against it.
 
     Args:
         counts: The count table C, shape (I, O).
@@ -137,9 +137,9 @@ def beliefs(
 def _entries(data: Array, keys: Array, size: int, source: Tokens, target: Tokens) -> Tables:
     """The data at the keys of the cells' word pairs; ``keys`` are sorted, and not all are there."""
     cells = word_pairs(source, target, size)
-    wanted, places = number(cells.values)
-    at = np.searchsorted(keys, wanted)
-    there = np.flatnonzero(np.append(keys, -1)[at] == wanted)
-    entries = np.zeros(len(wanted))
+    keys_needed, positions = number(cells.values)
+    at = np.searchsorted(keys, keys_needed)
+    there = np.flatnonzero(np.append(keys, -1)[at] == keys_needed)
+    entries = np.zeros(len(keys_needed))
     entries[there] = data[at[there]]
-    return cells.filled(entries[places])
+    return cells.filled(entries[positions])

@@ -2,7 +2,7 @@
 
 :func:`~foveate.text.statistics.information.crossed` measures all pairs once. A permuted control
 measures many times: here what does not depend on the order is computed once, all pairs are counted,
-and no more cells are looked at than a bound allows.
+and the number of measured cells is bounded.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ __all__ = ["COUNTED", "LEAST", "MEASURED", "Crossing", "Measurement"]
 Read = Callable[[sparse.csr_array, Tokens, Tokens], Tables]
 
 COUNTED = 1 << 23  # cells counted: no table has more entries, so some 100 MB at most for each
-MEASURED = 1 << 19  # cells looked at
+MEASURED = 1 << 19  # cells measured
 LEAST = 30  # pairs: ten to a table
 
 
@@ -66,15 +66,15 @@ class Measurement:
 
 
 class Crossing:
-    """Pairs dealt into three folds; each fold is measured by the tables of the other two.
+    """Pairs in three folds; each fold is measured by the tables of the other two.
 
     Args:
         source: Input texts.
         target: Output texts, one for each input.
         size: Number of input and of output words (I, O).
         parts: Words and numbers that decide folds and samples.
-        counted: Cells to count at most; of more, pairs are drawn at random.
-        measured: Cells to look at, at most.
+        counted: Most cells to count; beyond, pairs are sampled.
+        measured: Most cells to measure.
         smoothing: As in :func:`foveate.text.statistics.information.crossed`.
     """
 
@@ -93,18 +93,18 @@ class Crossing:
         if len(source) < LEAST:
             raise FoveateError(f"{LEAST} sentences are needed at least, got {len(source)}")
         order = torch.randperm(len(source), generator=generator("folds", *parts))
-        kept = _within(source, target, order, counted)
-        self.rows = order[:kept]
+        count = _within(source, target, order, counted)
+        self.rows = order[:count]
         self.source, self.target = source.take(self.rows), target.take(self.rows)
         self.kappa = smoothing * len(self.target.ids) / len(self.source.ids)
-        self._folds = torch.arange(kept).tensor_split(3)
+        self._folds = torch.arange(count).tensor_split(3)
         shares = sparse.diags_array(1 / self.source.lengths.numpy()) @ bags(self.source, size[0])
         self._shares = [shares[fold.numpy()].T.tocsr() for fold in self._folds]
         self._bags = bags(self.target, size[1])
         # Rows are in random order, so the beginning of a fold is a fair sample of it.
-        few = [_within(self.source, self.target, fold, measured // 3) for fold in self._folds]
-        self._few = [fold[:n] for fold, n in zip(self._folds, few, strict=True)]
-        self.measured = torch.cat(self._few)
+        rows = [_within(self.source, self.target, fold, measured // 3) for fold in self._folds]
+        self._measured_rows = [fold[:n] for fold, n in zip(self._folds, rows, strict=True)]
+        self.measured = torch.cat(self._measured_rows)
 
     def order(self, number: int) -> Tensor:
         """The targets' order in control ``number``, from 1; 0 is the true one."""
@@ -115,22 +115,24 @@ class Crossing:
 
     def tables(self, order: Tensor) -> list[sparse.csr_array]:
         """The count table of each fold, with the targets in this order."""
-        made = []
+        tables = []
         for fold, shares in zip(self._folds, self._shares, strict=True):
             table = sparse.csr_array(shares @ self._bags[order[fold].numpy()])
             table.sort_indices()
-            made.append(table)
-        return made
+            tables.append(table)
+        return tables
 
     def measure(self, order: Tensor, tables: list[sparse.csr_array]) -> Measurement:
         """What the tables say of the measured pairs, with the targets in this order."""
         return Measurement(*(self._times(order, tables, shift) for shift in (1, 2)))
 
-    def look(self, order: Tensor, tables: list[sparse.csr_array], shift: int, read: Read) -> Tables:
+    def evaluate(
+        self, order: Tensor, tables: list[sparse.csr_array], shift: int, read: Read
+    ) -> Tables:
         """What is read off the table ``shift`` folds on, for the measured pairs in this order."""
         parts = []
-        for k, few in enumerate(self._few):
-            x, y = self.source.take(few), self.target.take(order[few])
+        for k, rows in enumerate(self._measured_rows):
+            x, y = self.source.take(rows), self.target.take(order[rows])
             parts.append(read(tables[(k + shift) % 3], x, y))
         return Tables.join(parts)
 
@@ -138,7 +140,7 @@ class Crossing:
         def shares(table: sparse.csr_array, x: Tokens, y: Tokens) -> Tables:
             return beliefs(table, x, y, smoothing=self.kappa).shares()
 
-        alpha = self.look(order, tables, shift, shares)
+        alpha = self.evaluate(order, tables, shift, shares)
         return alpha.filled(alpha.values * alpha.spread(alpha.lengths))
 
 

@@ -10,44 +10,43 @@ START = (0.003, 0.06)
 """How far β varies over positions by a random start, relative to its mean: least and most."""
 SIGMAS = 3.0
 NOTHING = 1e-9  # nats, and times: what rounding leaves
-FEW = "too few"
+TOO_FEW = "too few"
 
 REASONS = {
-    "stands out": "The word that co-occurrence points at is worth {more} more than the average "
-    "word of its sentence, which stands out from the random start of every network tried.",
-    "as noise": "The word that co-occurrence points at is worth {more} more than the average word "
-    "of its sentence. There is something to learn from, but a network's random start can vary by "
-    "as much, so the network and its seed decide.",
-    "below noise": "The word that co-occurrence points at is worth only {more} more than the "
-    "average word of its sentence: more than chance, but less than the noise of a random start.",
-    FEW: "Within sentences nothing is told apart from chance, but there are too few sentences to "
-    "tell: a word worth {more} more than the average could have gone unseen.",
-    "all the same": "Words do tell something of the output, but within a sentence all of them tell "
-    "the same: no position promises more than another, so attention has nothing to go by.",
-    "flat": "No word tells more of the output than the others of its sentence do: to one who "
-    "counts words, all positions look alike.",
+    "stands out": "The most informative word of a sentence is worth {more} more than its average "
+    "word, which exceeds the variation of the random start of every network tried.",
+    "as noise": "The most informative word of a sentence is worth {more} more than its average "
+    "word. There is information to learn from, but a random start can vary by as much, so the "
+    "network and its seed decide.",
+    "below noise": "The most informative word of a sentence is worth only {more} more than its "
+    "average word: significant, but less than the noise of a random start.",
+    TOO_FEW: "No difference between the words of a sentence is significant, but there are too few "
+    "sentences: a word worth {more} more than the average could have been missed.",
+    "all the same": "Words are informative about the output, but within a sentence all of them "
+    "equally: no position is better than another, so attention has no signal to learn from.",
+    "flat": "No word is more informative about the output than the others of its sentence: by "
+    "word counts, all positions are equal.",
 }
 
 ADVICE = {
     "likely": (
         "Train as usual; one head is enough to begin with.",
-        "The words that carry the information are where attention should look early on: compare.",
+        "Attention should first go to the informative words listed below: compare.",
     ),
     "may be": (
-        "Train several seeds and report how many of them learn: one run says little here.",
-        "Use several heads: the more random starts there are, the likelier a good one is. "
-        "[snell21] Sec. 5.2",
+        "Train several seeds and report how many of them learn: one run is not conclusive.",
+        "Use several heads: with more random starts a good one is more likely. [snell21] Sec. 5.2",
     ),
     "unlikely": (
         "Use several heads: of eight random starts one is usually good enough to begin with. "
         "[snell21] Sec. 5.2",
-        "Mix in sentences of other words, so that the company a word keeps differs from sentence "
-        "to sentence: 40 words drawn from 60 are always learnt, all 40 in random order by luck.",
-        "Or begin with words that are known: pretrained embeddings, or attention supervised by a "
-        "few alignments.",
+        "Add sentences of other words, so that co-occurring words differ between sentences: 40 "
+        "words drawn from 60 are always learnt, all 40 in random order only sometimes.",
+        "Or start from known words: pretrained embeddings, or attention supervised by a few "
+        "alignments.",
     ),
-    FEW: (
-        "Give more sentences: ten times as many tell three times as well what is chance.",
+    TOO_FEW: (
+        "Use more sentences: ten times as many reduce the noise by a factor of three.",
         "Until then, train several seeds and report how many of them learn.",
     ),
 }
@@ -78,7 +77,7 @@ def decide(
         p: Chance of as much, from permutations.
         lift: Beyond the control.
         lift_spread: Standard deviation of the control's lift.
-        table: Information of the whole table beyond its control.
+        table: Information of the table beyond its control.
         table_z: The same in standard deviations.
 
     Example:
@@ -95,11 +94,13 @@ def decide(
             else _decision("unlikely", "below noise", lift)
         )
     if SIGMAS * lift_spread > high:
-        return _decision("may be", FEW, SIGMAS * lift_spread)
+        return _decision("may be", TOO_FEW, SIGMAS * lift_spread)
     same = table > NOTHING and table_z > SIGMAS
     return _decision("unlikely", "all the same" if same else "flat", 0.0)
 
 
 def _decision(verdict: Verdict, why: str, lift: float) -> Decision:
     more = f"{lift:.2g} times" if lift >= 2 else f"{100 * lift:.2g} %"
-    return Decision(verdict, REASONS[why].format(more=more), ADVICE[FEW if why == FEW else verdict])
+    return Decision(
+        verdict, REASONS[why].format(more=more), ADVICE[TOO_FEW if why == TOO_FEW else verdict]
+    )

@@ -1,4 +1,4 @@
-r"""Will attention be learnt? What co-occurrence says of a corpus before anything is trained.
+r"""Will attention be learnt? Co-occurrence statistics of a corpus before any training.
 
 While attention is uniform a model learns words from the count table C alone, and attention then
 goes to the positions whose words say most for the output: what counts is how :math:`C_{x_l,y_t}`
@@ -12,7 +12,7 @@ variance is left with the targets permuted (``foveate reproduce diagnosis`` meas
 tasks, where all words are as frequent, both say the same.
 
 **Chance.** A table of few sentences is never flat. So r is read off two tables that share no
-sentence with what is read or with each other, and chance averages out:
+sentence with the measured one or with each other, and noise averages out:
 *information* is :math:`\tfrac12 \overline{(r - 1)(r' - 1)}` in nats an output word, *lift*
 :math:`r'` at the position where r is largest, less 1: how much more the word that co-occurrence
 points at is worth than the sentence's average. A word counts in full once it has been seen more
@@ -27,7 +27,7 @@ measures it). Below the least of these no network can tell words from its own no
 largest all can; between, the network and its seed decide. None of the three numbers was fitted to
 an outcome of training.
 
-What it cannot see: order. Words that belong together by their place alone are as flat as any other
+Limitation: order is ignored. Words related only by their position are as flat as any other
 (the paper's permutations are copied place by place, and fail). And co-occurrence starts attention
 but does not promise that the model can say where to look: the permutation function has the table of
 40-of-60 and is not learnt. [snell21] Sec. 6.2
@@ -41,6 +41,7 @@ import numpy as np
 from scipy import sparse
 
 from foveate.errors import FoveateError
+from foveate.records.json_values import to_json
 from foveate.text.statistics.cross_fitting import Crossing, Measurement
 from foveate.text.statistics.decision import NOTHING, START, Verdict, decide
 from foveate.text.statistics.examples import Carrier, Example, carriers, examples
@@ -56,7 +57,7 @@ SMOOTHING = 5.0  # occurrences
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What co-occurrence says of a corpus.
+    """Co-occurrence statistics of a corpus and the decision.
 
     Args:
         verdict: "likely", "may be" or "unlikely".
@@ -71,9 +72,9 @@ class Diagnosis:
         p: Chance to see so much where nothing belongs, at most; 1/(K + 1) is the least there is.
         lift: How much more the word that co-occurrence points at is worth, less the control's mean.
         control_lift: Lift of each control, shape (K,).
-        table: Information of the table as a whole, half of χ² between words and outputs.
+        table: Information of the table, half of χ² between words and outputs.
         table_control: The same of each control, shape (K,).
-        without: Share of sentences with no more information than one of their own controls.
+        without: Share of sentences with no more information than one of their controls.
         by_sentence: Information of each measured sentence, shape (m,).
         by_sentence_control: The same of the first control.
         words: The words that carry most information.
@@ -108,7 +109,7 @@ class Diagnosis:
 
     def as_json(self) -> dict[str, Any]:
         """All numbers, for machines."""
-        plain = {name: _plain(value) for name, value in self.__dict__.items()}
+        plain = {name: to_json(value) for name, value in self.__dict__.items()}
         return {"summary": self.summary, **plain, "start": list(START)}
 
 
@@ -137,17 +138,17 @@ def diagnose(
     crossing = Crossing(source, target, size, "diagnosis", seed, smoothing=SMOOTHING)
     tables = crossing.tables(crossing.order(0))
     measured = crossing.measure(crossing.order(0), tables)
-    true, chance = _read(measured, tables, crossing.kappa), list[_Read]()
+    true, control_runs = _measure(measured, tables, crossing.kappa), list[_Measured]()
     for number in range(1, controls + 1):
         order = crossing.order(number)
         permuted = crossing.tables(order)
-        chance.append(_read(crossing.measure(order, permuted), permuted, crossing.kappa))
+        control_runs.append(_measure(crossing.measure(order, permuted), permuted, crossing.kappa))
         report(number, controls)
-    control, lifts, flat = (np.array([one[k] for one in chance]) for k in range(3))
+    control, lifts, flat = (np.array([one[k] for one in control_runs]) for k in range(3))
     information, z, p = _against(true.information, control)
     table, table_z, _ = _against(true.table, flat)
     lift = true.lift - float(lifts.mean())
-    best_by_chance = np.max([one.by_sentence for one in chance], 0)
+    best_control = np.max([one.by_sentence for one in control_runs], 0)
     decision = decide(information, z, p, lift, float(lifts.std(ddof=1)), table, table_z)
     return Diagnosis(
         **decision._asdict(),
@@ -162,15 +163,15 @@ def diagnose(
         control_lift=lifts,
         table=table,
         table_control=flat,
-        without=float((true.by_sentence <= best_by_chance + NOTHING).mean()),
+        without=float((true.by_sentence <= best_control + NOTHING).mean()),
         by_sentence=true.by_sentence,
-        by_sentence_control=chance[0].by_sentence,
+        by_sentence_control=control_runs[0].by_sentence,
         words=carriers(crossing, measured, tables, words),
         examples=examples(crossing, measured, true.by_sentence, words),
     )
 
 
-class _Read(NamedTuple):
+class _Measured(NamedTuple):
     """One order of the targets: information, lift, the table's information; by sentence."""
 
     information: float
@@ -179,10 +180,10 @@ class _Read(NamedTuple):
     by_sentence: Array
 
 
-def _read(measured: Measurement, tables: Sequence[sparse.csr_array], kappa: float) -> _Read:
+def _measure(measured: Measurement, tables: Sequence[sparse.csr_array], kappa: float) -> _Measured:
     within = measured.information
     by_sentence = measured.by_sentence(within)
-    return _Read(
+    return _Measured(
         _round(float(within.mean())),
         _round(float(measured.lift.mean())),
         _round(_table_information(tables, kappa)),
@@ -197,9 +198,9 @@ def _table_information(tables: Sequence[sparse.csr_array], kappa: float) -> floa
     :math:`\tfrac12 \sum_{i,o} p_i\, p_o\, (\rho_{i,o} - 1)(\rho'_{i,o} - 1)`, in which the sum over
     all o, counted or not, has a closed form.
     """
-    whole = tables[0] + tables[1] + tables[2]
-    total, frequent = whole.sum(1), whole.sum(0)
-    p_i, p_o = total / whole.sum(), frequent / whole.sum()
+    table = tables[0] + tables[1] + tables[2]
+    total, frequent = table.sum(1), table.sum(0)
+    p_i, p_o = total / table.sum(), frequent / table.sum()
     inverse = sparse.diags_array(1 / np.where(p_o > 0, p_o, 1.0))
     values = []
     for a, b in ((0, 1), (1, 2), (2, 0)):
@@ -211,7 +212,7 @@ def _table_information(tables: Sequence[sparse.csr_array], kappa: float) -> floa
 
 
 def _against(value: float, control: Array) -> tuple[float, float, float]:
-    """A value beyond its control's mean, in its standard deviations, and the chance of as much."""
+    """A value beyond its control's mean, in its standard deviations, and the p-value."""
     excess = value - float(np.mean(control))
     spread = max(float(np.std(control, ddof=1)), NOTHING)
     reached = int((control >= value - NOTHING).sum())
@@ -220,12 +221,3 @@ def _against(value: float, control: Array) -> tuple[float, float, float]:
 
 def _round(value: float) -> float:
     return 0.0 if abs(value) < NOTHING else value
-
-
-def _plain(value: Any) -> Any:
-    """Arrays, tuples and named tuples as JSON takes them."""
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if hasattr(value, "_asdict"):
-        return {name: _plain(part) for name, part in value._asdict().items()}
-    return [_plain(part) for part in value] if isinstance(value, tuple) else value

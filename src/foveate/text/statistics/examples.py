@@ -16,12 +16,12 @@ __all__ = ["Carrier", "Example", "carriers", "examples"]
 
 MOST = 20  # words shown
 
-LONGEST = 400  # words of an example that are kept; its values are from the whole
+LONGEST = 400  # words of an example that are shown; its values use all words
 QUANTILES = (0.98, 0.9, 0.7, 0.5, 0.3, 0.1)
 
 
 class Carrier(NamedTuple):
-    """A word that tells positions apart.
+    """A word whose co-occurrence distinguishes positions.
 
     Args:
         word: The word.
@@ -46,9 +46,9 @@ class Example(NamedTuple):
     Args:
         source: Its words.
         target: Words of its output, or its class.
-        place: Which of these is asked for.
-        times: How much more than the sentence's average each word says for it, r, shape (L,).
-        information: Of the whole pair, nats an output word.
+        place: Position in the target that ``times`` refers to.
+        times: Evidence of each word relative to the sentence's average, r, shape (L,).
+        information: Of the pair, nats per output word.
     """
 
     source: list[str]
@@ -80,18 +80,18 @@ def carriers(
     one, other = measured.one.values - 1, measured.other.values - 1
     for_it = (one > NOTHING) & (other > NOTHING)
     weight = np.where(for_it, one * other / measured.one.spread(measured.one.lengths), 0.0)
-    pairs, place = number(word_pairs(x, y, O).values)
-    by_pair = np.bincount(place, weight, len(pairs))
+    pairs, index = number(word_pairs(x, y, O).values)
+    by_pair = np.bincount(index, weight, len(pairs))
     by_word = np.bincount(pairs // O, by_pair, I)
-    whole = sparse.csr_array(tables[0] + tables[1] + tables[2])
-    frequent = whole.sum(0) / whole.sum()
+    table = sparse.csr_array(tables[0] + tables[1] + tables[2])
+    frequent = table.sum(0) / table.sum()
     times = np.bincount(crossing.source.ids.numpy(), minlength=I)
     results = []
     for i in np.argsort(-by_word, kind="stable")[:MOST].tolist():
         if by_word[i] > 0:
             rows = slice(*np.searchsorted(pairs, [i * O, (i + 1) * O]))
             o = int(pairs[rows][by_pair[rows].argmax()] % O)
-            row = whole[[i]].toarray()[0]
+            row = table[[i]].toarray()[0]
             share, trans = float(by_word[i] / by_word.sum()), float(row[o] / row.sum())
             names = words[0][i], words[1][o]
             results.append(Carrier(*names, share, trans, float(frequent[o]), int(times[i])))

@@ -2,7 +2,7 @@ r"""The hidden Markov model of word alignment: neighbouring words come from neig
 
 Vogel, Ney & Tillmann (1996), with NULL as Och & Ney (2003) add it: a word may come from NULL with
 probability :math:`p_0`, and NULL remembers the position before it. The position of word t depends
-on that of word t − 1 by the width of the jump alone,
+on that of word t − 1 only by the width of the jump,
 
 .. math:: p(a_t = i \mid a_{t-1} = i') = (1 - p_0)\Big[(1 - \lambda)
     \frac{c_{i - i'}}{\sum_{i''} c_{i'' - i'}} + \frac{\lambda}{L}\Big].
@@ -54,7 +54,7 @@ class HMM:
     log_likelihood: Array
 
     def posteriors(self, source: Tokens, target: Tokens) -> Tables:
-        """Where each target word comes from, given the whole pair; NULL is a last position."""
+        """Posterior of the source of each target word given the pair; NULL is the last position."""
         size = self.table.shape[0] - 1, self.table.shape[1]
         check_ids(source, size[0])
         check_ids(target, size[1])
@@ -124,7 +124,7 @@ def fit_hmm(
     counts = fit_ibm1(source, target, (I, O), iterations=first, null=True).counts
     width = int(source.lengths.max())
     jumps = 1 / (1.0 + np.abs(np.arange(-width, width + 1) - 1))
-    batches = _held(source, target, table_keys(counts), (I, O))
+    batches = _cached_batches(source, target, table_keys(counts), (I, O))
     model = HMM(normalised(counts, prior), jumps, null, uniform, np.empty(0))
     for k in range(iterations):
         model = _iteration(model, batches(), counts, prior)
@@ -132,14 +132,14 @@ def fit_hmm(
     return model
 
 
-def _held(
+def _cached_batches(
     source: Tokens, target: Tokens, keys: Array, size: tuple[int, int]
 ) -> Callable[[], Iterable[PairBatch]]:
     """The batches, held in memory where they are not too large."""
     if int((source.lengths * target.lengths).sum()) > HOLD:
         return lambda: pair_batches(source, target, keys, size)
-    held = list(pair_batches(source, target, keys, size))
-    return lambda: held
+    batches = list(pair_batches(source, target, keys, size))
+    return lambda: batches
 
 
 def _iteration(

@@ -118,7 +118,7 @@ def with_null(source: Tokens, word: int) -> Tokens:
 
 
 def _expected(
-    theta: Array, groups: Iterable[CellGroup], again: Iterable[CellGroup], lengths: Array
+    theta: Array, groups: Iterable[CellGroup], second_pass: Iterable[CellGroup], lengths: Array
 ) -> tuple[Array, float]:
     r"""The E step: expected counts of all pairs of words, and the log-likelihood under ``theta``.
 
@@ -130,7 +130,7 @@ def _expected(
         total += group.cells.T @ theta[done : done + len(group.keys)]
         done += len(group.keys)
     inverse = 1 / total
-    counts = np.concatenate([group.cells @ inverse for group in again])
+    counts = np.concatenate([group.cells @ inverse for group in second_pass])
     counts *= theta
     return counts, float(np.log(total / lengths).sum())
 

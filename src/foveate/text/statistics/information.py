@@ -1,4 +1,4 @@
-"""The information within a sentence: does Trans(y_t|x_l) tell the positions l apart?
+"""The information within a sentence: does Trans(y_t|x_l) distinguish the positions l?
 
 Attention can only learn to look where some positions promise more than others. A table that is not
 flat is no promise: in a mixture of two permutation sets each word knows its set, and within a
@@ -36,11 +36,11 @@ def terms(alpha: Tables) -> Tables:
 
 
 def information(alpha: Tables) -> Array:
-    r"""How far each row is from uniform, in nats: 0 where no position says more than another.
+    r"""How far each row is from uniform, in nats: 0 where all positions are equally informative.
 
     .. math:: \mathrm{KL}(\alpha\,\|\,\tfrac1L) = \sum_l \alpha_l \log(L\,\alpha_l)
 
-    A table counted from few sentences varies by chance, and this is positive for chance alone; see
+    A table counted from few sentences is noisy, and this is positive for pure noise; see
     :func:`shared_information`.
 
     Returns:
@@ -67,8 +67,8 @@ def shared_information(alpha: Tables, other: Tables) -> Array:
     .. math:: \tfrac L2 \sum_l (\alpha_l - \tfrac1L)(\alpha'_l - \tfrac1L)
 
     For :math:`\alpha = \alpha'` near uniform this is :func:`information` to second order (half of
-    χ²; beyond, it is larger). What varies by chance varies differently in the two, so that chance
-    alone gives 0 on average, up to what the normalisation bends: compare with a permuted control.
+    χ²; beyond, it is larger). Their noise is independent, so that pure noise gives 0
+    on average, up to the bias of the normalisation: compare with a permuted control.
 
     Args:
         alpha: Rows that sum to 1, from :func:`crossed`.
@@ -89,10 +89,10 @@ def by_word(parts: Tables, words: Tokens, size: int) -> Array:
         size: Number of source words.
 
     Returns:
-        Shape (size,), negative for words that speak against themselves.
+        Shape (size,), negative for words that are evidence against their outputs.
     """
-    whole = np.bincount(words.ids.numpy()[parts.column], parts.values, size)
-    return whole / len(parts.lengths)
+    totals = np.bincount(words.ids.numpy()[parts.column], parts.values, size)
+    return totals / len(parts.lengths)
 
 
 def crossed(
@@ -104,7 +104,7 @@ def crossed(
 ) -> tuple[Tables, Tables]:
     """Two α_IBM for every pair, from two tables that share no sentence with it or each other.
 
-    Pairs are dealt at random into three folds; a fold is measured by the tables counted on each of
+    Pairs are assigned at random to three folds; a fold is measured by the tables counted on each of
     the other two, so that :func:`shared_information` sees only what both confirm.
 
     Args:
@@ -112,9 +112,9 @@ def crossed(
         target: Output texts, one for each input.
         size: Number of input and of output words (I, O).
         parts: Words and numbers that decide the folds.
-        smoothing: Occurrences that speak for the prior; in the unit of the count table it is
-            multiplied by the mean of what one occurrence adds. Positive, so that a word which one
-            fold lacks says nothing.
+        smoothing: Pseudo-count of the prior; in the unit of the count table it is
+            multiplied by the mean of what one occurrence adds. Positive, so that a word
+            missing from a fold is uninformative.
     """
     order = torch.randperm(len(source), generator=generator("folds", *parts))
     folds = [rows.sort().values for rows in order.tensor_split(3)]

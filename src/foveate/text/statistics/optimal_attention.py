@@ -52,7 +52,7 @@ def optimal_attention(
     :math:`\mathcal{L}(\alpha) - \min \mathcal{L} \le \sum_l \alpha_l g_l - \min_l g_l` with the
     gradient g, which holds as the loss is convex. Interior points have no exact zeros; weights
     that should be 0 are of the order of the tolerance. Computed in float64, some words at a time:
-    the logits of all (t, l) are never held whole.
+    the logits of all (t, l) are never in memory together.
 
     Args:
         h: Hidden states of the inputs, shape (n, L, d).
@@ -93,7 +93,7 @@ def optimal_attention(
 def _solve(
     gamma: Tensor, offset: Tensor, y: Tensor, real: Tensor, tol: float, steps: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Problems side by side: gamma (B, L, V), offset (B, V), y (B,), real (B, L)."""
+    """A batch of problems: gamma (B, L, V), offset (B, V), y (B,), real (B, L)."""
     gamma = gamma - gamma.gather(2, y[:, None, None].expand(*gamma.shape[:2], 1))
     problem = _Problem(gamma, offset - offset.gather(1, y[:, None]), real)
     alpha = real / real.sum(1, keepdim=True).double()

@@ -1,4 +1,4 @@
-"""Sentence pairs of similar length side by side, time first, for models that go word by word."""
+"""Batches of sentence pairs of similar length, time first, for recursions over words."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class PairBatch:
     Args:
         pairs: The pairs' numbers in the corpus, shape (B,).
         lengths: Source lengths, shape (B,).
-        active: How many pairs have a word at each t, shape (T,), never rising.
+        active: How many pairs have a word at each t, shape (T,), non-increasing.
         pair: The pair within the batch of each row, shape (R,).
         t: The target position of each row, shape (R,).
         entry: Which entry of the translation table each cell needs, shape (R, L + 1) with NULL
@@ -77,8 +77,8 @@ def _batch(
     within = np.repeat(source.start.numpy()[pairs], lengths)
     step = np.arange(len(within)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     x[real] = source.ids.numpy()[within + step]
-    wanted = x[pair] * size[1] + y[:, None]
-    entry = table_positions(keys, wanted.ravel()).reshape(wanted.shape)
+    needed = x[pair] * size[1] + y[:, None]
+    entry = table_positions(keys, needed.ravel()).reshape(needed.shape)
     real[:, -1] = True  # NULL
     entry[~real[pair]] = len(keys) + 1
     return PairBatch(pairs, lengths, np.bincount(t), pair, t, entry)

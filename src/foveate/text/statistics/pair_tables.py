@@ -19,7 +19,7 @@ class Tables:
     """A table for each of n pairs of texts: a row of L values for every output position t.
 
     Rows follow the target's tokens, values within a row the source's; what an attention, a probe
-    or an alignment says of (t, l). Labelled texts have one row each, T = 1.
+    or an alignment of (t, l). Labelled texts have one row each, T = 1.
 
     Args:
         values: All values, pair by pair and row by row, shape (N,) with N = Σ T L.
@@ -53,7 +53,7 @@ class Tables:
 
     @classmethod
     def blank(cls, source: Array, target: Array) -> "Tables":
-        """Tables of zeros that take no room, for the form alone."""
+        """Tables of zeros that take no memory, for their shape only."""
         return cls(np.broadcast_to(0, int((source * target).sum())), source, target)
 
     @classmethod
@@ -141,9 +141,9 @@ class Tables:
             >>> Tables.of([[[1, 2, 3], [4, 5, 6]]]).without_last()[0].tolist()
             [[1, 2], [4, 5]]
         """
-        kept = np.ones(len(self.values), bool)
-        kept[self.start[1:] - 1] = False
-        return Tables(self.values[kept], self.source - 1, self.target)
+        keep = np.ones(len(self.values), bool)
+        keep[self.start[1:] - 1] = False
+        return Tables(self.values[keep], self.source - 1, self.target)
 
     def links(self, null: bool = False) -> list[set[tuple[int, int]]]:
         """Links (l, t) from every row to the position where it is largest, the first of several.

@@ -25,13 +25,13 @@ def normalised(counts: sparse.csr_array, prior: float = 0.0) -> sparse.csr_array
         >>> normalised(sparse.csr_array([[1.0, 3.0]])).toarray()
         array([[0.25, 0.75]])
     """
-    each = np.diff(counts.indptr)
-    row = np.repeat(np.arange(counts.shape[0]), each)
+    row_sizes = np.diff(counts.indptr)
+    row = np.repeat(np.arange(counts.shape[0]), row_sizes)
     total = np.bincount(row, counts.data, counts.shape[0])
     if prior:
         from scipy.special import digamma
 
-        data = np.exp(digamma(counts.data + prior) - digamma(total + prior * each)[row])
+        data = np.exp(digamma(counts.data + prior) - digamma(total + prior * row_sizes)[row])
     else:
         data = counts.data / np.maximum(total, np.finfo(float).tiny)[row]
     return sparse.csr_array((data, counts.indices, counts.indptr), counts.shape)
@@ -43,18 +43,18 @@ def table_keys(table: sparse.csr_array) -> Array:
     return row * table.shape[1] + table.indices
 
 
-def table_positions(keys: Array, wanted: Array) -> Array:
-    """Where each wanted key is among sorted keys, ``len(keys)`` where it is not.
+def table_positions(keys: Array, queries: Array) -> Array:
+    """Positions of queries in sorted keys, ``len(keys)`` where absent.
 
     Args:
         keys: Sorted, different from each other, shape (K,).
-        wanted: In any order, shape (N,).
+        queries: Keys in any order, shape (N,).
 
     Example:
         >>> table_positions(np.array([2, 5, 7]), np.array([7, 3, 2]))
         array([2, 3, 0], dtype=int32)
     """
-    different, places = number(wanted)
+    different, positions = number(queries)
     at = np.searchsorted(keys, different)
     at[np.append(keys, -1)[at] != different] = len(keys)
-    return at.astype(np.int32)[places]
+    return at.astype(np.int32)[positions]

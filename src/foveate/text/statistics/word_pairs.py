@@ -12,7 +12,7 @@ from foveate.types import Array
 __all__ = ["CELLS", "check_ids", "chunks", "fresh", "number", "sizes", "word_pairs"]
 
 
-CELLS = 1 << 20  # cells looked at together: some 50 MB with all that is made of them
+CELLS = 1 << 20  # cells processed together: about 50 MB with intermediate results
 
 
 def check_ids(tokens: Tokens, size: int) -> None:
@@ -24,10 +24,10 @@ def check_ids(tokens: Tokens, size: int) -> None:
 
 def sizes(source: Tokens, target: Tokens, size: tuple[int, int] | None) -> tuple[int, int]:
     """Number of source and of target words: ``size`` if all ids fit, or from the largest ids."""
-    known = size or (int(source.ids.max()) + 1, int(target.ids.max()) + 1)
-    check_ids(source, known[0])
-    check_ids(target, known[1])
-    return known
+    sizes = size or (int(source.ids.max()) + 1, int(target.ids.max()) + 1)
+    check_ids(source, sizes[0])
+    check_ids(target, sizes[1])
+    return sizes
 
 
 def chunks(source: Tokens, target: Tokens, cells: int = CELLS) -> Iterator[tuple[Tokens, Tokens]]:
@@ -59,7 +59,7 @@ def word_pairs(source: Tokens, target: Tokens, size: int) -> Tables:
 def number(keys: Array) -> tuple[Array, Array]:
     """The different keys in order, and for each key its place among them.
 
-    Key and place share a word of 63 bits where they fit, so that one plain sort does for both:
+    Key and position share a word of 63 bits where they fit, so that one sort suffices:
     four times as fast as ``np.unique``.
 
     Args:
@@ -78,9 +78,9 @@ def number(keys: Array) -> tuple[Array, Array]:
     packed = np.sort(keys << shift | np.arange(len(keys)))
     ordered = packed >> shift
     first = fresh(ordered)
-    places = np.empty(len(keys), np.int32)
-    places[packed & ((1 << shift) - 1)] = np.cumsum(first) - 1
-    return ordered[first], places
+    positions = np.empty(len(keys), np.int32)
+    positions[packed & ((1 << shift) - 1)] = np.cumsum(first) - 1
+    return ordered[first], positions
 
 
 def fresh(ordered: Array) -> Array:

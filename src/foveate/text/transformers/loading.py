@@ -1,5 +1,6 @@
 """Load models of the transformers library from a folder, without code and without pickles."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Any
 
 from foveate.errors import FoveateError
 
-__all__ = ["is_transformer", "load_classifier", "load_translator"]
+__all__ = ["is_transformer", "is_translator", "load_classifier", "load_translator"]
 
 NEEDED = "pip install 'foveate[transformers]'"
 
@@ -15,6 +16,16 @@ NEEDED = "pip install 'foveate[transformers]'"
 def is_transformer(path: Path) -> bool:
     """Whether a path is a folder that ``save_pretrained`` wrote."""
     return path.is_dir() and (path / "config.json").exists()
+
+
+def is_translator(path: Path) -> bool:
+    """Whether a path is such a folder of an encoder–decoder."""
+    if not is_transformer(path):
+        return False
+    try:
+        return bool(json.loads((path / "config.json").read_text("utf-8"))["is_encoder_decoder"])
+    except (ValueError, KeyError, TypeError):
+        return False
 
 
 def load_classifier(path: Path) -> tuple[Any, Any]:

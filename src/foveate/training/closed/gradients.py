@@ -46,6 +46,7 @@ class ClosedGradients:
             self._networks is not None
             and objective_of(phase) is not None
             and bags.chunk is None
+            and bags.weight is None
             and bags.stored_dtype == self._stack.dtype
             and len(bags.segment_shape) > 0
         )

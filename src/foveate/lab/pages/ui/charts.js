@@ -117,17 +117,19 @@ export async function drawChart(container, spec, options = {}) {
   }
   await redraw();
   sizes.observe(container);
-  chart.update = async (next) => {
+  // Rows, and marks where there are some, in one pass of the view.
+  chart.update = async (next, marks = null) => {
     chart.rows = next;
-    await chart.view.data("rows", next).runAsync();
+    chart.view.data("rows", next);
+    if (marks !== null) {
+      chart.marks = marks;
+      chart.view.data("marks", marks);
+    }
+    await chart.view.runAsync();
   };
   chart.move = async (x) => {
     chart.at = x;
     await chart.view.data("cursor", [{ x }]).runAsync();
-  };
-  chart.mark = async (next) => {
-    chart.marks = next;
-    await chart.view.data("marks", next).runAsync();
   };
   // Calls back with the value on the x axis under the pointer, or null when it leaves.
   chart.onPointer = (callback) => {
@@ -195,7 +197,10 @@ const quantitative = (field, title, log, domain) => ({
 export function lineSpec({ names, x, y, height = 190, logX = false, logY = false, ...more }) {
   const { domainX, domainY, band, legend, dots, zoom, withCursor, withMarks } = more;
   const labels = names.map((item) => item.label);
-  const key = legend ? { symbolType: "stroke", symbolOpacity: 1, columns: 4 } : null;
+  const longest = Math.max(...labels.map((text) => text.length));
+  const room = Math.min(innerWidth, 1440) - 120;
+  const columns = Math.max(1, Math.floor(room / (60 + 6.6 * longest)));
+  const key = legend ? { symbolType: "stroke", symbolOpacity: 1, columns } : null;
   const byName = (range) => ({
     field: "name",
     type: "nominal",
@@ -279,6 +284,10 @@ export function stackedSpec({ names, x, until, height = 130, withCursor = false,
 // A figure of the library, drawn as its reports draw it; its rows are what the CSV holds.
 export async function drawLibraryFigure(figure, spec) {
   figure.body.classList.add("white");
+  // A wide figure scrolls in its frame, with the keyboard too.
+  for (const [name, value] of Object.entries({ tabindex: 0, role: "group" }))
+    figure.body.setAttribute(name, value);
+  figure.body.setAttribute("aria-label", figure.element.querySelector(".title").textContent);
   const chart = await drawChart(figure.body, spec, { config: spec.config });
   figure.downloads.svg = () => chart.svg();
   figure.downloads.csv = () => csv(figureRows(spec));

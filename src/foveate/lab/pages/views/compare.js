@@ -5,21 +5,24 @@ import { get } from "../core/api.js";
 import { h } from "../core/dom.js";
 import { emptyState, renderAsync } from "../ui/states.js";
 import { drawCurves } from "./curves.js";
-import { outcomeTable } from "./run.js";
+import { outcomeTable, runsPage } from "./run.js";
+
+const OTHER_DATA =
+  "These runs were not trained on the same data: differences are between tasks, not between methods.";
 
 // Names without the words that all of them begin with.
 export function shortNames(names) {
-  const words = names.map((name) => name.split("-"));
+  const words = names.map((name) => name.split(/(?<=[-/])/));
   let common = 0;
   while (words.every((list) => list.length > common + 1 && list[common] === words[0][common]))
     common += 1;
-  return Object.fromEntries(names.map((name, k) => [name, words[k].slice(common).join("-")]));
+  return Object.fromEntries(names.map((name, k) => [name, words[k].slice(common).join("")]));
 }
 
 export async function compareRuns(container, names, theme) {
   let curves = null;
   await renderAsync(
-    container,
+    runsPage(container, `${names.length} runs compared`),
     async () => {
       const runs = await Promise.all(names.map((name) => get("/api/run", { run: name })));
       const differences = await Promise.all(
@@ -35,13 +38,15 @@ export async function compareRuns(container, names, theme) {
       curves = isEmpty ? null : await drawCurves(names, { parts }, theme, { short });
       const section = (run) => {
         const link = h("a", { href: addressOf("runs", { run: run.name }) }, short[run.name]);
-        return h("section", {}, h("h2", {}, link), outcomeTable(run, theme));
+        const table = run.outcomes.length > 0 && outcomeTable(run, theme);
+        const result = { href: addressOf("data", { run: run.name }) };
+        const fit = run.kind === "fit" && h("p", {}, h("a", result, "Its verdict and its bags"));
+        return h("section", {}, h("h2", {}, link), run.summary && h("p", {}, run.summary), table, fit);
       };
       return h(
         "div",
         {},
-        h("p", { class: "note" }, h("a", { href: "/runs" }, "← all runs")),
-        h("h1", {}, `${names.length} runs compared`),
+        new Set(runs.map((run) => run.label)).size > 1 && h("p", { class: "note" }, OTHER_DATA),
         differences.map((one) => differenceTable(one, short, theme)),
         h("h2", {}, "Over training"),
         curves ? curves.element : emptyState("No curves.", "These runs have no finished parts."),
@@ -88,7 +93,7 @@ function differenceTable({ first, second, parts }, short, theme) {
         h(
           "tr",
           {},
-          heads.map((head) => h("th", { scope: "col" }, head)),
+          heads.map((head, k) => h("th", { scope: "col", class: k ? "number" : null }, head)),
         ),
       ),
       h("tbody", {}, entries.map(row)),

@@ -9,6 +9,17 @@ import { csv, figure } from "../ui/figure.js";
 
 const OTHER_TITLES = { train_loss: "Training loss" }; // quantities that are no registered metric
 const SPARE = ["#332288", "#117733", "#AA4499", "#661100", "#6699CC", "#999933"];
+const RUN_DASHES = [[1, 0], [7, 4], [2, 3], [10, 3, 2, 3], [14, 5], [4, 2, 1, 2]];
+const USUAL = ["ft", "accuracy"]; // quantities to begin with
+
+// Which quantities each run has; where several are compared, parts are named "run/part".
+function quantitiesOf(names, parts) {
+  const own = (name) =>
+    Object.entries(parts).filter(([key]) => names.length === 1 || key.startsWith(`${name}/`));
+  return Object.fromEntries(
+    names.map((name) => [name, new Set(own(name).flatMap(([, part]) => part.quantities))]),
+  );
+}
 
 // Further controls and figures may stand with the curve; `moved` hears where the slider stands.
 export async function drawCurves(
@@ -18,15 +29,14 @@ export async function drawCurves(
   { controls: more = [], figures = [], moved = () => {}, short = {} } = {},
 ) {
   const quantities = [...new Set(Object.values(run.parts).flatMap((part) => part.quantities))];
+  const known = quantitiesOf(names, run.parts);
+  const shared = quantities.filter((key) => names.every((name) => known[name].has(key)));
+  const first = USUAL.find((key) => shared.includes(key)) ?? shared[0] ?? quantities[0];
   const last = Math.max(...Object.values(run.parts).map((part) => part.last));
   const now = () => {
     const range = params();
     return {
-      quantity: quantities.includes(range.quantity)
-        ? range.quantity
-        : quantities.includes("ft")
-          ? "ft"
-          : quantities[0],
+      quantity: quantities.includes(range.quantity) ? range.quantity : first,
       start: range.from === undefined ? null : Number(range.from),
       end: range.to === undefined ? null : Number(range.to),
       at: range.at === undefined ? last : Number(range.at),
@@ -54,11 +64,11 @@ export async function drawCurves(
   const marks = () =>
     data.map(({ run: name, part }, k) => ({
       label: label(name, part),
-      colour:
+      colour: theme.paradigms[part]?.colour ?? SPARE[k % SPARE.length],
+      dash:
         names.length > 1
-          ? [...theme.classes, ...SPARE][k % 12]
-          : (theme.paradigms[part]?.colour ?? SPARE[k % 6]),
-      dash: theme.paradigms[part]?.dash ?? [1, 0],
+          ? RUN_DASHES[names.indexOf(name) % RUN_DASHES.length]
+          : (theme.paradigms[part]?.dash ?? [1, 0]),
     }));
   const rows = () =>
     data.flatMap(({ run: name, part, curve }) =>
@@ -164,8 +174,9 @@ export async function drawCurves(
   }
   async function redraw() {
     const range = now();
+    const drawn = names.filter((name) => known[name].has(range.quantity));
     const answers = await Promise.all(
-      names.map((name) =>
+      drawn.map((name) =>
         get("/api/run/curves", {
           run: name,
           quantity: range.quantity,
@@ -175,15 +186,18 @@ export async function drawCurves(
       ),
     );
     data = answers.flatMap((answer, k) =>
-      Object.entries(answer.parts).map(([part, curve]) => ({ run: names[k], part, curve })),
+      Object.entries(answer.parts).map(([part, curve]) => ({ run: drawn[k], part, curve })),
     );
     const total = Math.max(...data.map(({ curve }) => curve.rows)),
       exact = data.every(({ curve }) => curve.exact);
     const points = total.toLocaleString("en");
     const title = titleOf(range.quantity);
-    fig.subtitle.textContent = exact
-      ? `${title}. All ${points} points are drawn.`
-      : `${title}. Thinned from ${points} points; look closer to see all.`;
+    const absent = names.filter((name) => !drawn.includes(name)).map((name) => short[name] ?? name);
+    const without = absent.length ? ` Not measured in ${absent.join(", ")}.` : "";
+    const thinned = exact
+      ? `All ${points} points are drawn.`
+      : `Thinned from ${points} points; look closer to see all.`;
+    fig.subtitle.textContent = `${title}. ${thinned}${without}`;
     const next = JSON.stringify([
       range.quantity,
       range.start,

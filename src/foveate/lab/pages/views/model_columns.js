@@ -113,7 +113,7 @@ function makeColumn(name, setup, theme) {
     words,
     h(
       "div",
-      { class: "scroll" },
+      { class: "scroll", tabindex: 0, role: "region", "aria-label": "Outcome by class" },
       h(
         "table",
         {},
@@ -123,7 +123,7 @@ function makeColumn(name, setup, theme) {
           h(
             "tr",
             {},
-            h("th", {}, ""),
+            h("td", {}),
             ["answer right", "focus right", "back\u00adground read as it"].map((words) =>
               h("th", { class: "number", scope: "col" }, words),
             ),

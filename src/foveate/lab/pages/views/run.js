@@ -2,17 +2,25 @@
 
 import { addressOf } from "../core/address.js";
 import { get } from "../core/api.js";
-import { h } from "../core/dom.js";
+import { h, render } from "../core/dom.js";
 import { drawLibraryFigure } from "../ui/charts.js";
 import { figure } from "../ui/figure.js";
 import { emptyState, renderAsync } from "../ui/states.js";
 import { drawCurves } from "./curves.js";
 import { timeline } from "./timeline.js";
 
+// The link back, the title of the page, and a place for what is loaded.
+export function runsPage(container, title) {
+  const place = h("div", {});
+  const back = h("p", { class: "note" }, h("a", { href: "/runs" }, "← all runs"));
+  render(container, back, h("h1", {}, title), place);
+  return place;
+}
+
 export async function openRun(container, name, theme) {
   const leavers = [];
   await renderAsync(
-    container,
+    runsPage(container, name),
     async () => {
       const run = await get("/api/run", { run: name });
       const parts = Object.keys(run.parts);
@@ -20,8 +28,6 @@ export async function openRun(container, name, theme) {
       const page = h(
         "div",
         {},
-        h("p", { class: "note" }, h("a", { href: "/runs" }, "← all runs")),
-        h("h1", {}, name),
         run.unfinished && h("p", { class: "pill warn" }, run.unfinished),
         run.summary && h("p", { class: "lead" }, run.summary),
         run.outcomes.length > 0 && outcomeTable(run, theme),
@@ -133,7 +139,7 @@ function setup(run) {
         h("summary", {}, title),
         h(
           "div",
-          { class: "scroll" },
+          { class: "scroll", tabindex: 0, role: "region", "aria-label": title },
           h(
             "table",
             {},

@@ -73,7 +73,7 @@ def left_of_counts(source: Tokens, target: Tokens, size: tuple[int, int]) -> flo
 def _variance(crossing: Crossing, order: torch.Tensor, outputs: int) -> float:
     tables = crossing.tables(order)
     one, other = (
-        crossing.look(order, tables, shift, partial(_centred, outputs)) for shift in (1, 2)
+        crossing.evaluate(order, tables, shift, partial(_centred, outputs)) for shift in (1, 2)
     )
     return float((one.values * other.values).mean())
 

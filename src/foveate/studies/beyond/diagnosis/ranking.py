@@ -3,18 +3,17 @@
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from foveate.jobs.experiment import Records
 from foveate.metrics.intervals import Interval
 from foveate.studies.snell21.copying.findings import first_above
+from foveate.types import FloatArray
 
 if TYPE_CHECKING:
     from foveate.studies.beyond.diagnosis import DiagnosisSettings
 
 __all__ = ["Ranking", "rank_correlation", "ranking", "steps_to_learn", "trained"]
 
-Numbers = NDArray[np.float64]
 DRAWS = 2000
 
 
@@ -30,7 +29,7 @@ class Ranking(NamedTuple):
     """What the second could be at most: conditions that all seeds learn, or none, tie."""
 
 
-def steps_to_learn(settings: "DiagnosisSettings", records: Records) -> dict[str, Numbers]:
+def steps_to_learn(settings: "DiagnosisSettings", records: Records) -> dict[str, FloatArray]:
     """The first measured step at which each seed has learnt, infinite where none; by condition."""
     return {
         name: first_above(r, settings.learnt, settings.steps)
@@ -59,7 +58,7 @@ def ranking(settings: "DiagnosisSettings", records: Records) -> Ranking:
     )
 
 
-def rank_correlation(a: Numbers, b: Numbers) -> Any:
+def rank_correlation(a: FloatArray, b: FloatArray) -> Any:
     """Spearman's correlation with average ranks for ties; NaN where one of them is all ties.
 
     Args:
@@ -80,12 +79,12 @@ def rank_correlation(a: Numbers, b: Numbers) -> Any:
         return (v @ u) / np.sqrt((u @ u) * (v * v).sum(-1))
 
 
-def _ranked(steps: Numbers) -> Numbers:
+def _ranked(steps: FloatArray) -> FloatArray:
     """Steps with the infinite ones as one large number, so that they tie."""
     return np.where(np.isfinite(steps), steps, 1e12)
 
 
-def _interval(information: Numbers, value: Numbers, draws: Numbers) -> Interval:
+def _interval(information: FloatArray, value: FloatArray, draws: FloatArray) -> Interval:
     correlations = rank_correlation(information, draws)
     there = correlations[np.isfinite(correlations)]
     mean = float(rank_correlation(information, value))

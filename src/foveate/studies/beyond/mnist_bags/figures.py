@@ -10,7 +10,7 @@ from foveate.charts.render import with_rows
 from foveate.jobs.experiment import Records
 from foveate.metrics.intervals import mean_interval
 
-__all__ = ["figures", "rows_of"]
+__all__ = ["auc_chart", "figures", "rows_of"]
 
 MEASURES = {"bag_auc": "bag AUC", "segment_auroc": "segment AUROC"}
 SIDE = 250
@@ -20,7 +20,7 @@ def figures(_: object, records: Records) -> Mapping[str, Any]:
     """Bag AUC against segment AUROC with intervals over seeds; both over the training bags."""
     rows = rows_of(records)
     sizes = sorted({row["bags"] for row in rows})
-    charts = {"auc": _against(rows, sizes)}
+    charts = {"auc": auc_chart(rows, sizes)}
     if len(sizes) > 1:
         charts["bags"] = _over_bags(rows)
     return charts
@@ -56,7 +56,7 @@ def _shape(methods: list[str]) -> alt.Shape:
     return alt.Shape("label:N", scale=scale, legend=alt.Legend(columns=6))
 
 
-def _against(rows: list[dict[str, Any]], sizes: list[int]) -> Any:
+def auc_chart(rows: list[dict[str, Any]], sizes: list[int]) -> Any:
     """A panel for the fewest, a middle and the largest number of bags; a cross a method."""
     chosen = sorted({sizes[0], sizes[len(sizes) // 2], sizes[-1]})
     methods = _methods(rows)

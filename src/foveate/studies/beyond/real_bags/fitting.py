@@ -155,7 +155,9 @@ def _measured(model: FittedModel, collection: Collection) -> dict[str, Array]:
         several = mask.sum(1) > 1
         drop = np.full(len(y), np.nan)
         if several.any():
-            rest = replace(bag, mask=torch.from_numpy(without)).take(torch.from_numpy(several))
+            rest = replace(
+                bag.take(torch.from_numpy(several)), mask=torch.from_numpy(without[several])
+            )
             drop[several] = before[several] - _log_odds(model, rest, y[several])
         values[f"{kind}/removal"] = drop
     return values

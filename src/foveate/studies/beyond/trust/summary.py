@@ -97,17 +97,19 @@ def row_of(records: Sequence[Record], name: str) -> Row:
 
 
 def trust_cells(records: Records) -> list[Cell]:
-    """A line a set, and lines of all design, all confirmation and all identifiable sets."""
+    """A line a set and one of all, by role, for identifiable sets and for the others."""
     cells = []
     for role in ("design", "confirmation"):
         own = by_role(records, role)
-        rows = [row_of([record], name) for name, record in own.items()]
+        for sees in (True, False):
+            part = {name: r for name, r in own.items() if bool(r.meta["identifiable"]) == sees}
+            group = f"{role.capitalize()}, {'' if sees else 'not '}identifiable"
+            rows = [row_of([record], name) for name, record in part.items()]
+            rows += [row_of(list(part.values()), "all")] if part else []
+            for row in rows:
+                cells += _cells(group, row)
         if own:
-            seen = [r for r in own.values() if r.meta["identifiable"]]
-            rows.append(row_of(list(own.values()), "all"))
-            rows += [row_of(seen, "identifiable")] if seen else []
-        for row in rows:
-            cells += _cells(f"{role.capitalize()} sets", row)
+            cells += _cells(role.capitalize(), row_of(list(own.values()), "all"))
     return cells
 
 

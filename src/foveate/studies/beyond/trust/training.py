@@ -124,8 +124,7 @@ def _trained(own: TrustSet, sample: Sample, way: Way, settings: "TrustSettings")
     plan["epochs"] = max(1, round(plan["epochs"] * way.epochs * settings.epochs))
     seeds = range(settings.seeds)
     if way.torchmil:
-        models = [_abmil(sample, plan, seed).eval() for seed in seeds]
-        return External(models, sample.test)
+        return External([_abmil(sample, plan, seed).eval() for seed in seeds], sample.train)
     record = fit(build, train, sample.test, way.paradigm, seeds=seeds, every=10_000, **plan)
     rule = PARADIGMS.get(way.paradigm)()
     if not way.redraw:

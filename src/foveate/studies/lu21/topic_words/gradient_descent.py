@@ -181,7 +181,7 @@ def descend(
         patience: Hold a member after so many steps without a lower ``validation_loss``, which is
             looked at when it is measured.
         checkpoint: File to keep the state in.
-        progress: Called as ``tell(done, epochs)`` at every measurement.
+        progress: Called as ``progress(done, epochs)`` at every measurement.
         save_seconds: Time between checkpoints.
 
     Returns:

@@ -106,8 +106,8 @@ class Captions(Reproduction):
 
 
 def _part(
-    settings: CaptionSettings, rule: str, checkpoint: Path, tell: Callable[[int, int], None]
+    settings: CaptionSettings, rule: str, checkpoint: Path, progress: Callable[[int, int], None]
 ) -> Record:
     from foveate.studies.pvr22.captions.training import train_part
 
-    return train_part(settings, rule, checkpoint, tell)
+    return train_part(settings, rule, checkpoint, progress)

@@ -64,7 +64,9 @@ class Exam:
         words = [pool.vocabulary.decode(row) for row in ids]
         own = names_in(pool, pool.test, [[row] for row in words], settings.longest)
         spoken = read_words(model, pool, pool.test, padded(ids), look, own)
-        wanted = [[" ".join(caption_words(t)) for t in texts] for texts in pool.test.told.captions]
+        wanted = [
+            [" ".join(caption_words(t)) for t in texts] for texts in pool.test.captioned.captions
+        ]
         said = np.full((len(self.shown), settings.longest), PAD)
         for k, image in enumerate(self.names.image[self.shown]):
             said[k, : len(ids[image])] = ids[image]
@@ -100,8 +102,8 @@ class Exam:
     def about(self) -> dict[str, Any]:
         """What the record says of itself."""
         pool, settings = self.pool, self.settings
-        told, names = pool.test.told, self.names.take(self.shown)
-        texts = [told.captions[i][k] for i, k in zip(names.image, names.caption, strict=True)]
+        captioned, names = pool.test.captioned, self.names.take(self.shown)
+        texts = [captioned.captions[i][k] for i, k in zip(names.image, names.caption, strict=True)]
         words = [caption_words(text)[t] for text, t in zip(texts, names.step, strict=True)]
         return {
             "kinds": list(kinds_of(settings.top)),
@@ -109,17 +111,17 @@ class Exam:
             "images": {
                 "train": len(pool.train),
                 "validation": len(pool.validation),
-                "test": len(told),
+                "test": len(captioned),
             },
             "captions": int((pool.train.y != PAD).any(-1).sum()),
             "grid": [pool.bank.side, int(pool.bank.x.shape[1])],
             "names": len(self.names.image),
             "shown": [
                 {
-                    "image_id": int(told.image_id[i]),
+                    "image_id": int(captioned.image_id[i]),
                     "caption": text,
                     "word": word,
-                    "licence": told.licence[i] if told.licence else "",
+                    "licence": captioned.licence[i] if captioned.licence else "",
                 }
                 for i, text, word in zip(names.image.tolist(), texts, words, strict=True)
             ],
@@ -131,7 +133,7 @@ class Exam:
         pool, names = self.pool, self.names.take(self.shown)
         photo = np.zeros((len(self.shown), PIXELS, PIXELS, 3), np.uint8)
         boxes = [
-            [box[1:] for box in pool.test.told.boxes[i] if box[0] in kinds]
+            [box[1:] for box in pool.test.captioned.boxes[i] if box[0] in kinds]
             for i, kinds in zip(names.image.tolist(), names.kinds, strict=True)
         ]
         ends = np.full((len(boxes), max(map(len, boxes), default=0), 4), np.nan)
@@ -143,11 +145,13 @@ class Exam:
 
 def _to_show(settings: CaptionSettings, pool: Pool, names: Names) -> Array:
     """The first names, by the number of the photo, of middling boxes, each of another object."""
-    told, share = pool.test.told, names.area / PIXELS**2
+    captioned, share = pool.test.captioned, names.area / PIXELS**2
     chosen: dict[tuple[int, ...], int] = {}
-    for row in np.lexsort((names.step, names.caption, told.image_id[names.image])):
+    for row in np.lexsort((names.step, names.caption, captioned.image_id[names.image])):
         image = int(names.image[row])
-        free = not told.licence or not any(word in told.licence[image] for word in KEPT_IN)
+        free = not captioned.licence or not any(
+            word in captioned.licence[image] for word in KEPT_IN
+        )
         used = any(names.image[k] == image for k in chosen.values())
         if free and not used and 0.05 <= share[row] <= 0.5:
             chosen.setdefault(names.kinds[row], int(row))

@@ -104,8 +104,8 @@ def _cell(
 
 def findings(settings: CaptionSettings, records: Records) -> list[Finding]:
     """One finding a claim."""
-    said = " ".join(deviations(settings, records)).rstrip(".")
-    return [_aligned(settings, records["soft"], said), _hybrid(records, said)]
+    text = " ".join(deviations(settings, records)).rstrip(".")
+    return [_aligned(settings, records["soft"], text), _hybrid(records, text)]
 
 
 def _aligned(settings: CaptionSettings, record: Record, deviation: str) -> Finding:
@@ -126,7 +126,7 @@ def _aligned(settings: CaptionSettings, record: Record, deviation: str) -> Findi
             f"{in_words(cosine(record, source, 'full', 'shuffled'), 3)}"
         )
     start = _at_start(record)
-    said = (
+    text = (
         f"{'. '.join(w[0].upper() + w[1:] for w in words)}. {sum(met)} of {len(met)} conditions "
         f"met. Before training, in reference captions: full {start['full']:.3f}, {top} "
         f"{start[top]:.3f}, {chance} {start[chance]:.3f}, uniform {start['uniform']:.3f}. An "
@@ -135,7 +135,7 @@ def _aligned(settings: CaptionSettings, record: Record, deviation: str) -> Findi
     )
     effect = cosine(record, "own", top, chance)
     measure = f"cosine with the boxes, {top} minus {chance}, captions the model says"
-    return Finding("pvr22:C1", verdict_of(met), *effect, measure, said, "cosines", deviation)
+    return Finding("pvr22:C1", verdict_of(met), *effect, measure, text, "cosines", deviation)
 
 
 def _at_start(record: Record) -> dict[str, float]:
@@ -149,14 +149,14 @@ def _hybrid(records: Records, deviation: str) -> Finding:
     gain = _gain(records["hybrid"], records["soft"])
     lost = mean_interval(records["hybrid"].last("bleu") - records["soft"].last("bleu"))
     met = [above(gain), lost.mean > -1]
-    said = (
+    text = (
         f"Captions the models say: SAIF at .3 {saif_of(records['soft'], 'own').mean:.1f} % under "
         f"soft attention, {saif_of(records['hard'], 'own').mean:.1f} % under hard, "
         f"{saif_of(records['hybrid'], 'own').mean:.1f} % under the hybrid, from soft "
         f"{in_words(gain)} points; BLEU-4 {in_words(lost)}. {sum(met)} of 2 conditions met."
     )
     measure = "SAIF at .3, hybrid minus soft, points"
-    return Finding("vr23:C16-captions", verdict_of(met), *gain, measure, said, "saif", deviation)
+    return Finding("vr23:C16-captions", verdict_of(met), *gain, measure, text, "saif", deviation)
 
 
 def _gain(one: Record, other: Record) -> Interval:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from foveate.data.captions import Captioned, read_captioned
-from foveate.data.features.datasets import kept_file
+from foveate.data.features.datasets import cached_file
 from foveate.data.features.encoders import BUILT_IN, Encoder, find_encoder
 from foveate.data.features.encoding import Sizes, encode, squared
 from foveate.data.features.image_sources import Pictures, find_pictures
@@ -63,12 +63,12 @@ class Side:
     Args:
         rows: Where their features stand in the bank, shape (N,).
         y: Their captions as words with END behind, padded, shape (N, k, T).
-        told: Captions as written, and boxes.
+        captioned: Captions as written, and boxes.
     """
 
     rows: Tensor
     y: Tensor
-    told: Captioned
+    captioned: Captioned
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -131,7 +131,7 @@ def encoder_of(settings: CaptionSettings) -> Encoder:
 
 
 def _file(settings: CaptionSettings, pictures: Pictures) -> Path:
-    return kept_file(pictures, encoder_of(settings), Sizes(settings.image_side))
+    return cached_file(pictures, encoder_of(settings), Sizes(settings.image_side))
 
 
 def pool_of(settings: CaptionSettings, report: StepProgress | None = None) -> Pool:
@@ -225,14 +225,14 @@ def _joined(parts: Sequence[Captioned]) -> Captioned:
     )
 
 
-def side_of(settings: CaptionSettings, told: Captioned, vocabulary: Vocabulary) -> Side:
+def side_of(settings: CaptionSettings, captioned: Captioned, vocabulary: Vocabulary) -> Side:
     """Captions as padded words: at most ``captions`` to an image and ``longest`` words to each.
 
     A caption that is cut has no END: it teaches how to begin, not where to stop.
     """
-    y = torch.full((len(told), settings.captions, settings.longest), PAD)
-    for i, texts in enumerate(told.captions):
+    y = torch.full((len(captioned), settings.captions, settings.longest), PAD)
+    for i, texts in enumerate(captioned.captions):
         for k, text in enumerate(texts[: settings.captions]):
             ids = [*vocabulary.encode(caption_words(text)), END][: settings.longest]
             y[i, k, : len(ids)] = torch.tensor(ids)
-    return Side(torch.from_numpy(told.row), y, told)
+    return Side(torch.from_numpy(captioned.row), y, captioned)

@@ -82,10 +82,10 @@ class Lesson:
 
 
 def train_part(
-    settings: CaptionSettings, rule: str, checkpoint: Path, tell: Callable[[int, int], None]
+    settings: CaptionSettings, rule: str, checkpoint: Path, progress: Callable[[int, int], None]
 ) -> Record:
     """Train all seeds one way; the hybrid goes on from soft attention's weights at the switch."""
-    pool = pool_of(settings, tell)
+    pool = pool_of(settings, progress)
     exam = Exam.of(settings, pool)
     lengths = (pool.train.y != PAD).sum(-1).amax(-1)
     per_epoch = Epochs(lengths, settings.batch).per_epoch
@@ -98,7 +98,7 @@ def train_part(
         for seed in range(settings.seeds)
     ]
     at = marks(settings, per_epoch, rule)
-    record = follow(members, at, checkpoint=checkpoint, report=tell)
+    record = follow(members, at, checkpoint=checkpoint, report=progress)
     meta = {**exam.about(), "rule": rule, "per_epoch": per_epoch}
     return replace(record, final=exam.pictures(), meta=meta)
 

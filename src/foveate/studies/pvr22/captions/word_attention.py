@@ -77,23 +77,23 @@ class Names:
 
 
 def names_in(
-    pool: Pool, side: Side, said: Sequence[Sequence[Sequence[str]]], longest: int
+    pool: Pool, side: Side, captions: Sequence[Sequence[Sequence[str]]], longest: int
 ) -> Names:
     """Every name of an object in some captions of the images of a side.
 
     Args:
         pool: Says what names an object, and how many places there are.
         side: The images with their boxes.
-        said: Words of each caption of each image.
+        captions: Words of each caption of each image.
         longest: Words beyond are not read.
     """
     grid = Grid(pool.bank.side)
     nothing = (np.zeros(grid.side**2), 0.0)
     masks: dict[tuple[int, ...], tuple[Array, float]] = {}
     rows, low, area, kinds = [], [], [], []
-    for i, captions in enumerate(said):
-        boxes = side.told.boxes[i]
-        for k, words in enumerate(captions):
+    for i, of_image in enumerate(captions):
+        boxes = side.captioned.boxes[i]
+        for k, words in enumerate(of_image):
             for name in pool.objects.find(words[:longest]):
                 here = tuple(j for j, box in enumerate(boxes) if box[0] in name.categories)
                 if here and (i, *here) not in masks:
@@ -154,17 +154,17 @@ def say(
     model: Captioner, pool: Pool, side: Side, look: Look, *, longest: int, beam: int
 ) -> list[list[int]]:
     """The captions that a model says for the images of a side, without END."""
-    said: list[list[int]] = []
+    captions: list[list[int]] = []
     for rows in side.rows.split(2 * CHUNK):
         speaking = Speaking(model, pool.bank.take(rows), look)
-        said += beam_search(speaking, torch.arange(len(rows)), most=longest, width=beam).words
-    return said
+        captions += beam_search(speaking, torch.arange(len(rows)), most=longest, width=beam).words
+    return captions
 
 
-def padded(said: Sequence[Sequence[int]]) -> Tensor:
+def padded(captions: Sequence[Sequence[int]]) -> Tensor:
     """One caption an image as words with END behind, shape (N, 1, T)."""
-    y = torch.full((len(said), 1, 1 + max(map(len, said), default=0)), PAD)
-    for i, words in enumerate(said):
+    y = torch.full((len(captions), 1, 1 + max(map(len, captions), default=0)), PAD)
+    for i, words in enumerate(captions):
         y[i, 0, : len(words) + 1] = torch.tensor([*words, END])
     return y
 
@@ -209,4 +209,4 @@ def compared(
 
 def reference_words(side: Side, captions: int) -> list[list[list[str]]]:
     """Words of the reference captions that are read."""
-    return [[caption_words(text) for text in own[:captions]] for own in side.told.captions]
+    return [[caption_words(text) for text in own[:captions]] for own in side.captioned.captions]

@@ -118,7 +118,7 @@ def _mode_part(
     mode: int,
     authors: bool,
     checkpoint: Path,
-    tell: Callable[[int, int], None],
+    progress: Callable[[int, int], None],
 ) -> Record:
     """One mode under soft attention; a seed decides a member's bags, order and random weights."""
     data = DATASETS.get(f"error-mode-{mode}")()
@@ -143,12 +143,14 @@ def _mode_part(
         seeds=seeds,
         plan=plan,
         checkpoint=checkpoint,
-        report=tell,
+        report=progress,
     )
     return settled(record, Stack(builds, seeds), test, BOXES[mode])
 
 
-def _linear_part(settings: ErrorModeSettings, _: Path, tell: Callable[[int, int], None]) -> Record:
+def _linear_part(
+    settings: ErrorModeSettings, _: Path, progress: Callable[[int, int], None]
+) -> Record:
     """What linear focuses can do: the best margins, FT by direction, and f = x₁ + x₂ in mode 1."""
     best = [best_separation(boxes) for boxes in BOXES.values()]
     angle = np.linspace(-180, 180, settings.angles + 1)
@@ -157,7 +159,7 @@ def _linear_part(settings: ErrorModeSettings, _: Path, tell: Callable[[int, int]
     accuracy = []
     for seed in range(settings.sums):
         accuracy.append(_sum_focus(settings, seed))
-        tell(seed + 1, settings.sums)
+        progress(seed + 1, settings.sums)
     final = {
         "margin": np.array([[found.margin for found in best]]),
         "direction": np.stack([found.w for found in best])[None],

@@ -57,7 +57,7 @@ def figures(settings: ErrorModeSettings, records: Records) -> Mapping[str, Any]:
 
 def _convergence(records: Records) -> alt.HConcatChart:
     """Share of the trainings that fell which have reached .95, by epoch."""
-    panels, told = [], []
+    panels, texts = [], []
     titles = {"starts": "Random starts that fell", "authors": "From the authors' weights"}
     for group, title in titles.items():
         rows: list[dict[str, Any]] = []
@@ -66,7 +66,7 @@ def _convergence(records: Records) -> alt.HConcatChart:
             took = epochs_to_accuracy(record)[fell(record)]
             if len(took) == 0:
                 continue
-            told.append(f"{title.lower()}, mode {k}: {took.mean():.1f} epochs on average")
+            texts.append(f"{title.lower()}, mode {k}: {took.mean():.1f} epochs on average")
             for t in record.t[record.t <= 60]:
                 share = mean_interval(100.0 * (took <= t), within=(0, 100))
                 rows.append({"t": int(t), "mode": f"mode {k}", **as_row(share)})
@@ -78,7 +78,7 @@ def _convergence(records: Records) -> alt.HConcatChart:
     return (
         alt.hconcat(*panels)
         .resolve_scale(color="shared", strokeDash="shared")
-        .properties(description="Epochs until accuracy .95: " + "; ".join(told))
+        .properties(description="Epochs until accuracy .95: " + "; ".join(texts))
     )
 
 
@@ -98,7 +98,7 @@ def _lines(rows: list[dict[str, Any]], x: alt.X, y: alt.Y, title: str) -> Any:
 def _sparsity(records: Records) -> alt.HConcatChart:
     """Attention entropy of accurate models, on bags with the right and with a wrong focus."""
     words = {"ffpt": "wrong focus", "ftpt": "right focus"}
-    panels, told = [], []
+    panels, texts = [], []
     x = alt.X("what:N", title=None, sort=list(words.values()), axis=alt.Axis(labelAngle=0))
     y = alt.Y(
         "ent:Q", title="attention entropy, bits", scale=alt.Scale(domain=[0, float(np.log2(9))])
@@ -124,14 +124,14 @@ def _sparsity(records: Records) -> alt.HConcatChart:
         ]
         title = alt.Title(f"Mode {k}", subtitle=f"{accurate(record).sum()} accurate models")
         panels.append(alt.layer(*layers).properties(width=210, height=260, title=title))
-        told += [f"mode {k}, {row['what']}: {row['mean']:.2f} bits" for row in means]
+        texts += [f"mode {k}, {row['what']}: {row['mean']:.2f} bits" for row in means]
     return alt.hconcat(*panels).properties(
         title=alt.Title(
             "Attention on bags predicted right",
             subtitle="a tick is the mean of one model, the point the mean of all with its 95 % "
             "interval; dashed: 1 bit, as of two equal segments",
         ),
-        description="Attention entropy of bags predicted right. " + "; ".join(told),
+        description="Attention entropy of bags predicted right. " + "; ".join(texts),
     )
 
 

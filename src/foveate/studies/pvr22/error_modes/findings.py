@@ -87,7 +87,7 @@ def _median(values: Array) -> str:
 
 
 def _sparsity(records: Records) -> Finding:
-    spread_ok, contrast_ok, said = [], [], []
+    spread_ok, contrast_ok, sentences = [], [], []
     shares: list[Array] = []
     for mode in BOXES:
         record = records[f"mode-{mode}-starts"]
@@ -97,7 +97,7 @@ def _sparsity(records: Records) -> Finding:
         if not astray.any():
             spread_ok.append(False)
             contrast_ok.append(False)
-            said.append(f"mode {mode}: no accurate model with {LEAST_BAGS} such bags")
+            sentences.append(f"mode {mode}: no accurate model with {LEAST_BAGS} such bags")
             continue
         shares.append(record.final["split_spread"][astray, FFPT])
         share = mean_interval(shares[-1], within=(0, 1))
@@ -105,7 +105,7 @@ def _sparsity(records: Records) -> Finding:
         paired = _paired(ent[both, FFPT] - ent[both, FTPT])
         contrast_ok.append(paired is not None and (paired.low or 0) > 0)
         nnz = record.final["split_nnz"][astray, FFPT].mean()
-        said.append(
+        sentences.append(
             f"mode {mode} ({astray.sum()} models): {100 * share.mean:.0f} % of such bags have at "
             f"least 1 bit, mean {ent[astray, FFPT].mean():.2f} bits and {nnz:.1f} segments above "
             ".01; with the right focus "
@@ -125,7 +125,7 @@ def _sparsity(records: Records) -> Finding:
         measure="share of right-but-unfocused bags with at least 1 bit of attention entropy, mean "
         "of the modes",
         summary="Bags predicted right with a wrong focus, accurate models. "
-        + ". ".join(said)
+        + ". ".join(sentences)
         + ".",
         figure="sparsity",
         deviation="The paper says it of its preliminary experiments and gives no number. In mode 3 "
@@ -139,15 +139,15 @@ def _paired(values: Array) -> Interval | None:
 
 def _speed(records: Records) -> Finding:
     met: list[bool] = []
-    said: list[str] = []
+    sentences: list[str] = []
     slower: Interval | None = None
     for group, words in (("starts", "random starts"), ("authors", "the authors' weights")):
         epochs = {}
         for mode in BOXES:
             record = records[f"mode-{mode}-{group}"]
             epochs[mode] = epochs_to_accuracy(record)[fell(record)]
-        told = [f"mode {k} {_mean(v)} ({len(v)} trainings)" for k, v in epochs.items()]
-        said.append(f"from {words}: {', '.join(told)}")
+        parts = [f"mode {k} {_mean(v)} ({len(v)} trainings)" for k, v in epochs.items()]
+        sentences.append(f"from {words}: {', '.join(parts)}")
         gaps = [
             difference_interval(epochs[1], epochs[k]) if len(epochs[1]) and len(epochs[k]) else None
             for k in (2, 3)
@@ -155,7 +155,7 @@ def _speed(records: Records) -> Finding:
         met += [gap is not None and (gap.low or 0) > 0 for gap in gaps]
         if group == "starts":
             slower = min((g for g in gaps if g is not None), key=lambda g: g.mean, default=None)
-    slower = slower or Interval(0.0, None, None)  # nothing to compare, as `said` tells
+    slower = slower or Interval(0.0, None, None)  # nothing to compare, as the text says
     names = ("mode 2, random", "mode 3, random", "mode 2, authors'", "mode 3, authors'")
     slow = [name for name, good in zip(names, met, strict=True) if good]
     return Finding(
@@ -166,8 +166,8 @@ def _speed(records: Records) -> Finding:
         high=slower.high,
         measure="epochs to accuracy .95, mode 1 minus the slower of modes 2 and 3, random starts "
         "that fell into the mode",
-        summary=f"Mean epochs to accuracy .95 of trainings that fell, {'; '.join(said)}. Mode 1 is "
-        f"slower than: {'; '.join(slow) if slow else 'none'}.",
+        summary=f"Mean epochs to accuracy .95 of trainings that fell, {'; '.join(sentences)}. "
+        f"Mode 1 is slower than: {'; '.join(slow) if slow else 'none'}.",
         figure="convergence",
         deviation="Mode 3 is trained with Adam, the others with SGD, as published: epochs compare "
         "optimisers too.",

@@ -25,7 +25,7 @@ __all__ = ["angles", "foresight", "outcomes"]
 
 def outcomes(records: Records) -> alt.HConcatChart:
     """How many random starts end at each accuracy and FT; the authors' weights are outlined."""
-    panels, told = [], []
+    panels, texts = [], []
     x, y = _percent(alt.X, "x", "accuracy, %"), _percent(alt.Y, "y", "FT, %")
     for k in BOXES:
         record, own = records[f"mode-{k}-starts"], records[f"mode-{k}-authors"]
@@ -50,10 +50,10 @@ def outcomes(records: Records) -> alt.HConcatChart:
             width=212, height=212, title=alt.Title(f"Mode {k}", subtitle=subtitle)
         )
         panels.append(with_rows(chart, rows))
-        told.append(f"mode {k}: {100 * fell(record).mean():.0f} % accurate but looking elsewhere")
+        texts.append(f"mode {k}: {100 * fell(record).mean():.0f} % accurate but looking elsewhere")
     return alt.hconcat(*panels).properties(
         description="Number of random starts by accuracy and FT at the end of training. "
-        + "; ".join(told)
+        + "; ".join(texts)
     )
 
 

@@ -61,13 +61,14 @@ def _without_collapsed(group: str, name: str, record: Record) -> list[Cell]:
     """How many seeds ended below :data:`COLLAPSED`, and the means of the others, if there are."""
     accuracy = record.last("accuracy")
     collapsed = accuracy < COLLAPSED
-    if not collapsed.any() or collapsed.all():
+    if not collapsed.any():
         return []
-    values = {
-        "accuracy % without collapsed seeds": 100 * accuracy[~collapsed],
-        "FTPT % without collapsed seeds": 100 * record.last("ftpt")[~collapsed],
-        "collapsed seeds": np.full(1, float(collapsed.sum())),
-    }
+    values = {"collapsed seeds": np.full(1, float(collapsed.sum()))}
+    if not collapsed.all():
+        values |= {
+            "accuracy % without collapsed seeds": 100 * accuracy[~collapsed],
+            "FTPT % without collapsed seeds": 100 * record.last("ftpt")[~collapsed],
+        }
     return [cell((group, name, measure), "", value) for measure, value in values.items()]
 
 

@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
-import numpy as np
-from numpy.typing import NDArray
 
 from foveate.charts.render import with_rows
 from foveate.jobs.experiment import Records
@@ -13,17 +11,17 @@ from foveate.metrics.intervals import mean_interval
 from foveate.studies.snell21.agreement.comparison import FAIR, PAPER, TRAINING
 from foveate.studies.snell21.agreement.published import COLUMNS, RECORDED, title
 from foveate.studies.snell21.agreement.record_values import frozen_best, number, random
+from foveate.types import FloatArray
 
 __all__ = ["frozen_dots", "interval", "table_dots", "training_dots"]
 
 Rows = list[dict[str, Any]]
-Numbers = NDArray[np.float64]
 
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#767676"
 UNIT = alt.Scale(domain=[0, 1])
 
 
-def interval(values: Numbers) -> dict[str, float]:
+def interval(values: FloatArray) -> dict[str, float]:
     """Mean over seeds and the ends of its interval, as fields of a row."""
     mean, low, high = mean_interval(values)
     return {"y": mean, "low": mean if low is None else low, "high": mean if high is None else high}

@@ -5,7 +5,6 @@ from typing import Any
 
 import altair as alt
 import numpy as np
-from numpy.typing import NDArray
 
 from foveate.charts.lines import band_chart
 from foveate.charts.render import with_rows
@@ -20,10 +19,10 @@ from foveate.studies.snell21.agreement.dot_charts import (
 )
 from foveate.studies.snell21.agreement.published import COLUMNS, title
 from foveate.studies.snell21.agreement.record_values import chosen, number, random
+from foveate.types import FloatArray
 
 __all__ = ["figures"]
 
-Numbers = NDArray[np.float64]
 
 INK, BLUE, ORANGE, GREEN, GREY = "#1b1f24", "#0072B2", "#D55E00", "#009E73", "#767676"
 
@@ -52,7 +51,7 @@ def _panels(
 
 
 def _curves(
-    record: Record, series: Mapping[str, tuple[Numbers, str]], heading: str, y: str, top: float
+    record: Record, series: Mapping[str, tuple[FloatArray, str]], heading: str, y: str, top: float
 ) -> alt.LayerChart:
     """Means over seeds with bands; steps on a root scale, since most happens early.
 

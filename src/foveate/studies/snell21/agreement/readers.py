@@ -39,7 +39,7 @@ class Stages:
         settings: Settings.
         texts: Texts to learn from and to read.
         checkpoint: Where the part would keep its state; every kind has a file beside it.
-        progress: Called as ``tell(steps done, steps in all)``, all kinds together.
+        progress: Called as ``progress(steps done, steps in all)``, all kinds together.
         kinds: Kinds that will be trained.
     """
 
@@ -51,7 +51,7 @@ class Stages:
         progress: StepProgress,
         kinds: Sequence[str] = KINDS,
     ) -> None:
-        self.settings, self.texts, self.tell = settings, texts, progress
+        self.settings, self.texts, self.progress = settings, texts, progress
         self.files = {kind: checkpoint.with_name(f"{kind}.safetensors") for kind in kinds}
         self.start = texts.read.start.numpy()
         self.random = random_levels(self.start, texts.group)
@@ -136,7 +136,7 @@ class Stages:
             members,
             at,
             checkpoint=self.files[kind],
-            report=lambda done, _: self.tell(before + done, total),
+            report=lambda done, _: self.progress(before + done, total),
         )
 
     def _reader(self, kind: str, seed: int, measure: Measure) -> Course:

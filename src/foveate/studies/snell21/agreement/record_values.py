@@ -15,6 +15,7 @@ from foveate.studies.snell21.agreement.published import (
     RANDOM,
     title,
 )
+from foveate.types import FloatArray
 
 __all__ = [
     "agreement_cells",
@@ -29,8 +30,6 @@ __all__ = [
     "top_performance",
 ]
 
-Numbers = NDArray[np.float64]
-
 
 def chosen(record: Record) -> NDArray[np.int64]:
     """The checkpoint of each seed that maximises A(α, β_uf(τ)) on the choosing half, shape (S,)."""
@@ -38,7 +37,7 @@ def chosen(record: Record) -> NDArray[np.int64]:
     return best
 
 
-def number(record: Record, name: str, part: int = REPORTING, measure: int = FAIR) -> Numbers:
+def number(record: Record, name: str, part: int = REPORTING, measure: int = FAIR) -> FloatArray:
     """A quantity of each seed, shape (S,).
 
     What is said of β_uf is read at the chosen checkpoint, all else at the end.
@@ -55,35 +54,35 @@ def number(record: Record, name: str, part: int = REPORTING, measure: int = FAIR
     return _at(values, chosen(record)) if "uf" in name.split("_") else values[-1]
 
 
-def random(record: Record, part: int = REPORTING) -> Numbers:
+def random(record: Record, part: int = REPORTING) -> FloatArray:
     """The random level, shape (S,)."""
     return np.asarray(record.final["random"][:, part])
 
 
-def excess(record: Record, name: str, part: int = REPORTING) -> Numbers:
+def excess(record: Record, name: str, part: int = REPORTING) -> FloatArray:
     """How far a quantity is above the random level, with fair ties, shape (S,)."""
     return number(record, name, part) - random(record, part)
 
 
-def frozen_best(record: Record) -> Numbers:
+def frozen_best(record: Record) -> FloatArray:
     """The best A(α_fr(τ), α), its checkpoint chosen on the other half, shape (S,)."""
     values = record.values["frozen_alpha"][:, :, :, FAIR]
     return _at(values[:, :, REPORTING], values[:, :, CHOOSING].argmax(0))
 
 
-def rise(record: Record) -> Numbers:
+def rise(record: Record) -> FloatArray:
     """By how much A(α, β_uf(τ)) at the chosen checkpoint exceeds that at the start, shape (S,)."""
     return number(record, "alpha_uf") - record.values["alpha_uf"][0, :, REPORTING, FAIR]
 
 
-def fall(record: Record) -> Numbers:
+def fall(record: Record) -> FloatArray:
     """By how much A(α, β_uf(τ)) at the chosen checkpoint exceeds that at the end, shape (S,)."""
     return number(record, "alpha_uf") - record.values["alpha_uf"][-1, :, REPORTING, FAIR]
 
 
 def context(
     record: Record, name: str, performance: str = "partner_accuracy", part: int = REPORTING
-) -> Numbers:
+) -> FloatArray:
     """Contextual agreement ξ of a quantity in each seed, with fair ties, shape (S,).
 
     Args:
@@ -104,20 +103,20 @@ def context(
 
 def top_performance(
     record: Record, performance: str = "partner_accuracy", part: int = REPORTING
-) -> Numbers:
+) -> FloatArray:
     """ξ*, the performance at the end of training, shape (S,)."""
     return np.array([p[there][-1] for p, there in _performances(record, performance, part)])
 
 
 def _performances(
     record: Record, performance: str, part: int
-) -> list[tuple[Numbers, NDArray[np.bool_]]]:
+) -> list[tuple[FloatArray, NDArray[np.bool_]]]:
     values = record.values[performance]
     columns = values if values.ndim == 2 else values[:, :, part]
     return [(column, np.isfinite(column)) for column in columns.T]
 
 
-def _at(values: Numbers, when: NDArray[np.int64]) -> Numbers:
+def _at(values: FloatArray, when: NDArray[np.int64]) -> FloatArray:
     """Values (T, S) at one time for each seed, shape (S,)."""
     return np.asarray(values[when, np.arange(values.shape[1])])
 

@@ -54,7 +54,7 @@ class PairStages:
         settings: Settings.
         pairs: Pairs to learn from and to read.
         checkpoint: Where the part would keep its state; every kind has a file beside it.
-        progress: Called as ``tell(steps done, steps in all)``, all kinds together.
+        progress: Called as ``progress(steps done, steps in all)``, all kinds together.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class PairStages:
         checkpoint: Path,
         progress: StepProgress,
     ) -> None:
-        self.settings, self.pairs, self.tell = settings, pairs, progress
+        self.settings, self.pairs, self.progress = settings, pairs, progress
         self.files = {kind: checkpoint.with_name(f"{kind}.safetensors") for kind in KINDS}
         self.read: Pairs = pairs.read
         form = Tables.blank(self.read.source.lengths.numpy(), self.read.target.lengths.numpy())
@@ -125,7 +125,7 @@ class PairStages:
             members,
             at,
             checkpoint=self.files[kind],
-            report=lambda done, _: self.tell(before + done, settings.seeds * each),
+            report=lambda done, _: self.progress(before + done, settings.seeds * each),
         )
 
     def _translator(self, kind: str, seed: int, measure: Measure) -> Course:

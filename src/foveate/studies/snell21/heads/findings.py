@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["findings", "learnt"]
 
+DRAWS = 20  # [snell21] Figure 2, below which shares decide nothing
 JUDGED = ("all-bad", "one-good", "random")
 WORDS = {
     "lstm-sum": "LSTM, contexts summed",
@@ -45,7 +46,7 @@ def findings(settings: "HeadsSettings", records: Records) -> list[Finding]:
     return [
         Finding(
             claim="snell21:C7",
-            verdict=_verdict(bad, one, random),
+            verdict="underpowered" if settings.draws < DRAWS else _verdict(bad, one, random),
             effect=gap.mean,
             low=gap.low,
             high=gap.high,
@@ -104,5 +105,6 @@ def _deviation(settings: "HeadsSettings") -> str:
     return (
         f"smaller: states of {settings.d}, batches of {settings.batch}, "
         f"{settings.heads} heads, {settings.draws} draws "
-        f"a scenario, {settings.wanted} bad and {settings.wanted_good} good heads wanted"
+        f"a scenario, {settings.wanted} bad and {settings.wanted_good} good heads wanted, "
+        f"{settings.steps} steps"
     )

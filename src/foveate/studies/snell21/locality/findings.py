@@ -74,7 +74,7 @@ def findings(settings: "LocalitySettings", records: Records) -> list[Finding]:
     verdict = _verdict(_orders(settings, record))
     gap = mean_interval(record.last("last") - record.last("keyword"))
     details = " ".join(
-        _said(settings, records[name], title) for name, title in NAMES.items() if name in records
+        _summary(settings, records[name], title) for name, title in NAMES.items() if name in records
     )
     finding = Finding(
         claim="snell21:C11",
@@ -108,7 +108,7 @@ def _orders(settings: "LocalitySettings", record: Record) -> _Orders:
     )
 
 
-def _said(settings: "LocalitySettings", record: Record, title: str) -> str:
+def _summary(settings: "LocalitySettings", record: Record, title: str) -> str:
     """The shares of seeds that show each order, and the means at the end."""
     orders = _orders(settings, record)
     seeds = record.values["mean"].shape[1]

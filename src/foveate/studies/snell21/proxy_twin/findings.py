@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from foveate.jobs.experiment import Records
 from foveate.metrics.intervals import mean_interval
@@ -12,6 +11,7 @@ from foveate.records.record import Record
 from foveate.studies.snell21.agreement.comparison import CHOOSING, FAIR, REPORTING
 from foveate.studies.snell21.agreement.published import title
 from foveate.studies.verdicts import Outcome, at_least, combine, tally, within
+from foveate.types import FloatArray
 
 if TYPE_CHECKING:
     from foveate.studies.snell21.proxy_twin import ProxyTwinSettings
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["chosen_strength", "correlation", "findings", "table_10"]
 
 SAME, ALIKE, NEAR = 1e-3, 0.9, 0.05
-Numbers = NDArray[np.float64]
 
 
 def chosen_strength(record: Record) -> int:
@@ -27,14 +26,14 @@ def chosen_strength(record: Record) -> int:
     return int(record.final["log_accuracy"][0, :, CHOOSING].argmax())
 
 
-def correlation(record: Record) -> Numbers:
+def correlation(record: Record) -> FloatArray:
     """Of the proxy at its best epoch with the chosen regression, shape (S,)."""
     values = record.final["correlation"]
     best = record.final["best"].astype(int)
     return np.asarray(values[np.arange(len(values)), best, chosen_strength(record)])
 
 
-def table_10(record: Record) -> tuple[Numbers, Numbers]:
+def table_10(record: Record) -> tuple[FloatArray, FloatArray]:
     """A(β_uf, β_px) and A(β_uf, β_log), each (S,), where β_uf's accuracy is best (other half)."""
     best = record.values["uniform_accuracy"][:, :, CHOOSING].argmax(0)
     seeds = np.arange(len(best))
@@ -64,7 +63,7 @@ def findings(settings: "ProxyTwinSettings", records: Records) -> list[Finding]:
             [
                 tally(outcomes),
                 _said_minima(records["minima"]),
-                *(_said(name, record) for name, record in texts.items()),
+                *(_summary(name, record) for name, record in texts.items()),
             ]
         ),
         "weights",
@@ -88,7 +87,7 @@ def _said_minima(record: Record) -> str:
     )
 
 
-def _said(name: str, record: Record) -> str:
+def _summary(name: str, record: Record) -> str:
     px, log = table_10(record)
     values = record.final["correlation"]
     best = record.final["best"].astype(int)

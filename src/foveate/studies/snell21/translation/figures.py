@@ -17,7 +17,6 @@ from foveate.studies.snell21.translation.matrices import TITLES, example_tables,
 __all__ = ["figures"]
 
 Rows = list[dict[str, Any]]
-Numbers = NDArray[np.float64]
 
 BLUE, ORANGE, GREEN, PINK, INK, GREY = (
     *("#0072B2", "#D55E00", "#009E73", "#CC79A7"),

@@ -11,6 +11,7 @@ from foveate.metrics.intervals import Interval
 from foveate.records.findings import Finding
 from foveate.records.record import Record
 from foveate.studies.verdicts import Outcome, at_least, combine, tally
+from foveate.types import FloatArray
 
 if TYPE_CHECKING:
     from foveate.studies.snell21.translation import TranslationSettings
@@ -21,8 +22,6 @@ CERTIFIED = 1e-3  # nats
 RECORDED = {"A(α_opt, β)": 0.53, "linear": 38.2, "relu": 37.9}  # BLEU; [snell21] A.1
 DRAWS = 4000
 
-Numbers = NDArray[np.float64]
-
 
 def random_of(record: Record) -> float:
     """The random level of agreement over the words that were solved."""
@@ -30,7 +29,7 @@ def random_of(record: Record) -> float:
     return float(random_level(np.repeat(lengths[:, 0], lengths[:, 1])).mean())
 
 
-def over_pairs(values: Numbers, words: NDArray[np.int64]) -> Interval:
+def over_pairs(values: FloatArray, words: NDArray[np.int64]) -> Interval:
     """The mean over words with its 95 % bootstrap interval over sentence pairs.
 
     Whole pairs are drawn, since the words of a sentence are not independent.
@@ -71,14 +70,14 @@ def findings(settings: "TranslationSettings", records: Records) -> list[Finding]
             gain.high,
             "A(α_opt, β) of trained minus untrained models over validation words, fair ties; "
             "interval over sentence pairs",
-            f"{tally(outcomes)} " + _said(record, records, chance, gap),
+            f"{tally(outcomes)} " + _summary(record, records, chance, gap),
             "optimum",
             _deviation(settings, record),
         )
     ]
 
 
-def _said(record: Record, records: Records, chance: float, gap: float) -> str:
+def _summary(record: Record, records: Records, chance: float, gap: float) -> str:
     first, last = (
         {name: float(record.values[name][k].mean()) for name in record.values} for k in (0, -1)
     )

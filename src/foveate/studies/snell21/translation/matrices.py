@@ -5,16 +5,15 @@ from typing import Any
 
 import altair as alt
 import numpy as np
-from numpy.typing import NDArray
 
 from foveate.charts.render import with_rows
 from foveate.jobs.experiment import Records
 from foveate.records.record import Record
+from foveate.types import FloatArray
 
 __all__ = ["TITLES", "example_tables", "over_training"]
 
 Rows = list[dict[str, Any]]
-Numbers = NDArray[np.float64]
 
 TITLES = {
     "made-up": "Made-up pair of languages (links known)",
@@ -70,7 +69,7 @@ def over_training(records: Records) -> alt.VConcatChart:
 
 
 def _heat(
-    table: Numbers,
+    table: FloatArray,
     source: Sequence[str],
     target: Sequence[str],
     title: str,

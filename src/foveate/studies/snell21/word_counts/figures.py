@@ -83,9 +83,10 @@ def _deviation(record: Record) -> alt.LayerChart:
 
 
 def _tables(record: Record) -> alt.VConcatChart:
-    told = record.meta["information"]
+    information = record.meta["information"]
     panels = [
-        _table(toy, record.final[name][0], f"{told[name]:.2f} nats") for name, toy in TOYS.items()
+        _table(toy, record.final[name][0], f"{information[name]:.2f} nats")
+        for name, toy in TOYS.items()
     ]
     rows = [
         alt.hconcat(*panels[k : k + 2], spacing=40).resolve_scale(color="independent")
@@ -97,7 +98,7 @@ def _tables(record: Record) -> alt.VConcatChart:
     )
 
 
-def _table(toy: Toy, table: Array, told: str) -> alt.LayerChart:
+def _table(toy: Toy, table: Array, information: str) -> alt.LayerChart:
     """One count table; its subtitle is what the positions of a sentence tell apart."""
     largest = float(table.max())
     rows = [
@@ -124,7 +125,7 @@ def _table(toy: Toy, table: Array, told: str) -> alt.LayerChart:
             f"datum.count > {0.6 * largest}", alt.value("white"), alt.value("black")
         ),
     )
-    head = alt.Title(toy.title, subtitle=f"within a sentence: {told}")
+    head = alt.Title(toy.title, subtitle=f"within a sentence: {information}")
     chart = alt.layer(square, text).properties(
         width=28 * len(toy.outputs), height=22 * len(toy.inputs), title=head
     )

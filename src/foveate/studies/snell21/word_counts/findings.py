@@ -57,7 +57,7 @@ def _derivative(record: Record) -> Finding:
 
 def _counts(record: Record) -> Finding:
     relative = record.values["difference"][0] / record.values["largest"][0]
-    told = [
+    parts = [
         f"{name} ({pairs:,} pairs, {entries:,.0f} entries): {gap:.0e}"
         for name, pairs, entries, gap in zip(
             record.meta["corpora"],
@@ -74,7 +74,7 @@ def _counts(record: Record) -> Finding:
         None,
         None,
         "largest difference between the two tables, relative to the largest entry",
-        f"The difference is rounding: {'; '.join(told)}.",
+        f"The difference is rounding: {'; '.join(parts)}.",
         "tables",
     )
 

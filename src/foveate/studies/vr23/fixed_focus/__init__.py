@@ -92,28 +92,28 @@ def _is_here(name: str) -> bool:
 def _deviation(settings: FixedFocusSettings, records: Records) -> str:
     """What differs from the published set-up, from the settings themselves."""
     usual = FixedFocusSettings()
-    said = ["paradigms are judged at equal learning rates, the paper's at rates of their own"]
+    notes = ["paradigms are judged at equal learning rates, the paper's at rates of their own"]
     if "orthogonal" in records and settings.orthogonal_batch >= settings.orthogonal_n:
-        said.append(
+        notes.append(
             f"orthogonal: full batches of {settings.orthogonal_n} bags in steps of "
             f"{settings.orthogonal_lr:g} up to the authors' time 1000 (theirs: "
             f"5,000 bags, batches of "
             "256, momentum), to stay near the flow at less cost"
         )
     if "digits" in records:
-        said.append(
+        notes.append(
             f"digits mosaics (n = {settings.n}, g of kind {settings.digits_net}) "
             f"are not in the paper"
         )
     if "cifar10" in records and settings.n != usual.n:
-        said.append(f"CIFAR-10 with n = {settings.n} (paper {usual.n:,}), to fit in minutes")
+        notes.append(f"CIFAR-10 with n = {settings.n} (paper {usual.n:,}), to fit in minutes")
     if "cifar10" in records and settings.cifar10_net != usual.cifar10_net:
         side = settings.cifar10_side
-        said.append(
+        notes.append(
             f"CIFAR-10 images averaged to {side}×{side} and g of kind "
             f"{settings.cifar10_net} in place "
             "of the convolutional network, for the same reason"
         )
     if "cifar10" in settings.sets and "cifar10" not in records:
-        said.append("CIFAR-10 is left out, its files are not here")
-    return "; ".join(said)
+        notes.append("CIFAR-10 is left out, its files are not here")
+    return "; ".join(notes)

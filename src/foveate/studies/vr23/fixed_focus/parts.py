@@ -15,7 +15,6 @@ from foveate.records.record import Record
 from foveate.studies.vr23.fixed_focus.settings import AUTHORS, OWN_RATE, FixedFocusSettings
 from foveate.studies.vr23.fixed_focus.training import (
     Line,
-    Tell,
     measure_orthogonal,
     measure_weights,
     population,
@@ -25,13 +24,14 @@ from foveate.studies.vr23.fixed_focus.training import (
 )
 from foveate.studies.vr23.incentive import measure_incentive
 from foveate.training.plan import Plan
+from foveate.types import StepProgress
 
 __all__ = ["mosaics_part", "orthogonal_part", "theorem_part"]
 
 CLASSES = SEGMENTS = 20  # [vr23] Sec. 4, Fig. 2 and 3: C = m = 20, d = 21
 
 
-def theorem_part(settings: FixedFocusSettings, checkpoint: Path, tell: Tell) -> Record:
+def theorem_part(settings: FixedFocusSettings, checkpoint: Path, progress: StepProgress) -> Record:
     """Full-batch gradient descent on the population, at several steps."""
     epochs = round(settings.until / settings.steps[-1])
     plan = Plan(
@@ -45,12 +45,14 @@ def theorem_part(settings: FixedFocusSettings, checkpoint: Path, tell: Tell) -> 
     g, bag = partial(zero_linear, CLASSES), population(CLASSES, SEGMENTS)
     lines = list(product(AUTHORS["orthogonal"], settings.steps))
     record = train_fixed(
-        g, [(bag, bag)], lines, settings.alphas, plan, measure_weights, checkpoint, tell
+        g, [(bag, bag)], lines, settings.alphas, plan, measure_weights, checkpoint, progress
     )
     return replace(record, meta={**record.meta, "until": settings.until, "classes": CLASSES})
 
 
-def orthogonal_part(settings: FixedFocusSettings, checkpoint: Path, tell: Tell) -> Record:
+def orthogonal_part(
+    settings: FixedFocusSettings, checkpoint: Path, progress: StepProgress
+) -> Record:
     """The linear classifier from zero weights on sampled bags."""
     load = linear_orthogonal(CLASSES, SEGMENTS).load
     bags = [
@@ -69,12 +71,14 @@ def orthogonal_part(settings: FixedFocusSettings, checkpoint: Path, tell: Tell) 
     )
     g, rates = partial(zero_linear, CLASSES), _rates("orthogonal", settings.orthogonal_lr)
     record = train_fixed(
-        g, bags, _lines(rates), settings.alphas, plan, measure_orthogonal, checkpoint, tell
+        g, bags, _lines(rates), settings.alphas, plan, measure_orthogonal, checkpoint, progress
     )
     return replace(record, meta={**record.meta, "rates": rates, "classes": CLASSES})
 
 
-def mosaics_part(settings: FixedFocusSettings, name: str, checkpoint: Path, tell: Tell) -> Record:
+def mosaics_part(
+    settings: FixedFocusSettings, name: str, checkpoint: Path, progress: StepProgress
+) -> Record:
     """A classifier of images on mosaics."""
     data, seeds = DATASETS.get(name)(), range(settings.seeds)
     train = [data.load("train", n=settings.n, m=settings.m, seed=seed) for seed in seeds]
@@ -97,7 +101,7 @@ def mosaics_part(settings: FixedFocusSettings, name: str, checkpoint: Path, tell
         return pair(net, shape, classes).g
 
     record = train_fixed(
-        g, bags, _lines(rates), settings.alphas, plan, measure_incentive, checkpoint, tell
+        g, bags, _lines(rates), settings.alphas, plan, measure_incentive, checkpoint, progress
     )
     return replace(record, meta={**record.meta, "rates": rates, "classes": classes})
 

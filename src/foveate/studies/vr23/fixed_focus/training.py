@@ -21,11 +21,10 @@ from foveate.records.record import Record
 from foveate.studies.vr23.incentive import measure_incentive
 from foveate.training.loop import Probe, Training, fit
 from foveate.training.plan import Plan
-from foveate.types import FloatArray
+from foveate.types import FloatArray, StepProgress
 
 __all__ = [
     "Line",
-    "Tell",
     "measure_orthogonal",
     "measure_weights",
     "population",
@@ -37,7 +36,6 @@ __all__ = [
 
 Line = tuple[str, float]
 """A curve's paradigm and learning rate."""
-Tell = Callable[[int, int], None]
 
 
 def train_fixed(
@@ -48,7 +46,7 @@ def train_fixed(
     plan: Plan,
     probe: Probe,
     checkpoint: Path,
-    tell: Tell,
+    progress: StepProgress,
 ) -> Record:
     """Train g under every fixed focus, paradigm, rate and seed as one stack.
 
@@ -60,7 +58,7 @@ def train_fixed(
         plan: The rest of the training.
         probe: What is measured besides.
         checkpoint: Where a training that was killed goes on from.
-        tell: Called as ``tell(epochs done, epochs)``.
+        progress: Called as ``progress(epochs done, epochs)``.
 
     Returns:
         A record whose members are lines × alphas × seeds, in this order.
@@ -75,7 +73,7 @@ def train_fixed(
         plan=plan,
         lr=tuple(lr for (_, lr), *_ in members),
         checkpoint=checkpoint,
-        report=tell,
+        report=progress,
         probe=probe,
     )
     n = len(bags[0][0])

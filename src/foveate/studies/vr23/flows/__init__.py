@@ -80,7 +80,9 @@ class Flows(Experiment):
         }
 
 
-def _flow_part(settings: FlowSettings, m: int, C: int, until: float, _: Path, tell: Any) -> Record:
+def _flow_part(
+    settings: FlowSettings, m: int, C: int, until: float, _: Path, progress: Any
+) -> Record:
     """The exact flows on a grid that is even in log time; members are the paradigms."""
     t = np.concatenate([[0.0], np.geomspace(until * 1e-4, until, settings.points - 1)])
     curves = vr23.flow(m, C, t)
@@ -88,11 +90,11 @@ def _flow_part(settings: FlowSettings, m: int, C: int, until: float, _: Path, te
     values = {k: np.stack([getattr(curves[p], k) for p in NAMES], 1) for k in names}
     nu_dot = [vr23.rates(p, curves[p].mu, curves[p].alpha, C)[1] for p in NAMES]
     values["nu_dot"] = np.stack(nu_dot, 1)
-    tell(1, 1)
+    progress(1, 1)
     return Record(t, values, {}, {"m": m, "C": C, "members": list(NAMES)})
 
 
-def _descent_part(settings: FlowSettings, _: Path, tell: Any) -> Record:
+def _descent_part(settings: FlowSettings, _: Path, progress: Any) -> Record:
     """Descents at every step size on the grid of the largest; members are (paradigm, step)."""
     grid = settings.steps[0] * np.arange(round(settings.until / settings.steps[0]) + 1)
     paths = []
@@ -101,7 +103,7 @@ def _descent_part(settings: FlowSettings, _: Path, tell: Any) -> Record:
         every = round(settings.steps[0] / lr)
         curves = {k: path[k][::every][: len(grid)].T for k in ("mu", "nu")}
         paths.append({**path, **curves})
-        tell(done, len(settings.steps))
+        progress(done, len(settings.steps))
     joined = {k: np.stack([path[k] for path in paths], 1) for k in paths[0]}  # (3, steps, …)
     joined = {k: v.reshape(-1, *v.shape[2:]) for k, v in joined.items()}
     members = [(name, lr) for name in NAMES for lr in settings.steps]
@@ -112,7 +114,7 @@ def _descent_part(settings: FlowSettings, _: Path, tell: Any) -> Record:
     return Record(grid, values, {k: joined[k] for k in ("f", "g")}, meta)
 
 
-def _laws_part(settings: FlowSettings, _: Path, tell: Any) -> Record:
+def _laws_part(settings: FlowSettings, _: Path, progress: Any) -> Record:
     """Loss differences over random attention, segments, classifiers and labels."""
     chance = generator("laws")
     B, m, d, C = settings.draws, 6, 4, 5
@@ -126,6 +128,6 @@ def _laws_part(settings: FlowSettings, _: Path, tell: Any) -> Record:
     rules = [PARADIGMS.get(name)() for name in NAMES]
     at_corner = torch.stack([rule.loss(one_hot, x, lambda r: r @ weight.T, y) for rule in rules])
     inside = torch.stack([rule.loss(alpha, x, lambda r: r @ weight.T, y) for rule in rules])
-    tell(1, 1)
+    progress(1, 1)
     final = {"one_hot": at_corner.numpy(), "inside": inside.numpy()}
     return Record(np.zeros(1), {}, final, {"members": list(NAMES)})

@@ -1,0 +1,54 @@
+"""What comes with the package: small, complete, readable where nothing was ever run."""
+
+import pytest
+
+from foveate.lab.advice import recommend
+from foveate.lab.bundled import BUNDLED, LARGEST
+
+FIT = "examples/fit-pumps"
+
+
+def test_bundled_results_are_small():
+    total = sum(path.stat().st_size for path in BUNDLED.rglob("*") if path.is_file())
+    print(f"bundled results: {total / 1e6:.1f} MB")
+    assert 0 < total < LARGEST
+
+
+def test_the_bundled_fit_has_verdict_bags_and_pages(client):
+    fit = client.get("/api/fit", params={"run": FIT}).json()
+    assert fit["absent"] == ["healthy"]
+    assert set(fit["verdicts"]) == set(fit["paradigms"]) == set(fit["scores"])
+    assert {verdict["grade"] for verdict in fit["verdicts"].values()} == {"trust"}
+    assert fit["recommendation"]["name"] == fit["chosen"]
+    assert fit["pages"] == ["report", "trust", "evidence"]
+    asked = {"run": FIT, "paradigm": fit["chosen"]}
+    bags = client.get("/api/fit/bags", params=asked).json()["bags"]
+    assert len(bags) == 80
+    detail = client.get("/api/fit/bag", params={**asked, "row": bags[0]["row"]}).json()
+    assert detail["id"] == bags[0]["id"]
+    assert detail["kind"] == "series"
+    assert sum(detail["alpha"]) + (detail["null"] or 0.0) == pytest.approx(1, abs=1e-5)
+
+
+def test_the_bundled_training_shows_each_of_its_starts(client):
+    whole = client.get("/api/jobs/example").json()
+    assert whole["state"] == "done"
+    seeds = whole["setup"]["seeds"]
+    assert whole["seed"] == seeds[0]
+    assert any("misplaced" in outcomes for outcomes in whole["outcomes"].values())
+    other = client.get("/api/jobs/example", params={"seed": seeds[3]}).json()
+    assert other["seed"] == seeds[3]
+    assert other["details"].keys() == whole["outcomes"].keys()
+    assert other["details"] != whole["details"]
+
+
+def test_the_chosen_paradigm_is_recommended_among_equals():
+    def score(mean):
+        return {"validation": {"balanced_accuracy": [mean, mean - 0.05, mean + 0.05]}}
+
+    scores = {"soft": score(0.95), "hard": score(0.94), "lvml": score(0.5)}
+    trusted = {name: {"grade": "trust"} for name in scores}
+    assert recommend(scores, trusted)["name"] == "soft"
+    assert recommend(scores, trusted, "hard")["name"] == "hard"
+    assert recommend(scores, trusted, "lvml")["name"] == "soft"  # not accurate enough
+    assert "on validation bags" in recommend(scores, trusted)["sentence"]
