@@ -32,8 +32,9 @@ test-lowest:            ## the tests with the lowest versions that pyproject.tom
 	  --resolution lowest-direct -e '.[dev]'
 	OMP_NUM_THREADS=1 .venv-lowest/bin/pytest -n 2 -q
 
-bench: $(READY)
-	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
+bench: $(READY)         ## every row of docs/performance.md at small size, under ten minutes on an idle machine
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
+	$(BIN)/python benchmarks/all.py
 
 SPHINX := $(BIN)/sphinx-build -q -W --keep-going -b html docs
 
