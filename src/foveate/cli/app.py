@@ -1,13 +1,14 @@
 """The command line: each command a few lines, its work in the library.
 
 A command ``NAME`` is a function ``NAME_command`` in any file of ``commands/``; the first line of
-its docstring is its help. The files are parsed, not imported, until a command is called, so that
+its docstring is its help. The files are searched, not imported, until a command is called, so that
 ``foveate --help`` imports nothing heavy.
 """
 
 import ast
 import errno
 import os
+import re
 import sys
 import warnings
 from collections.abc import Sequence
@@ -25,6 +26,10 @@ from foveate.errors import DataWarning
 __all__ = ["COMMANDS", "main"]
 
 SUFFIX = "_command"
+COMMAND = re.compile(
+    rf'^def (\w+){SUFFIX}\(.*?\)(?: -> \w+)?:\n(?: {{4}}r?"""([^\n]*?)(?:"""|\n))?', re.S | re.M
+)
+"""A command: its name, and the first line of its docstring."""
 FILE_ERRORS = (errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC)
 """Errors of a path or a disk that the user can correct."""
 
@@ -37,11 +42,8 @@ def find_commands(folder: Path) -> dict[str, tuple[str, str]]:
     """
     commands = {}
     for path in sorted(folder.glob("*.py")):
-        for node in ast.parse(path.read_text("utf-8")).body:
-            if isinstance(node, ast.FunctionDef) and node.name.endswith(SUFFIX):
-                name = node.name.removesuffix(SUFFIX).replace("_", "-")
-                lines = (ast.get_docstring(node) or "").splitlines()
-                commands[name] = (path.stem, lines[0] if lines else "")
+        for name, about in COMMAND.findall(path.read_text("utf-8")):
+            commands[name.replace("_", "-")] = (path.stem, about)
     return commands
 
 

@@ -6,8 +6,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from foveate.cli.column_flags import ColumnFlags
 from foveate.cli.column_listing import column_lines
-from foveate.cli.flags import ColumnFlags, Json
+from foveate.cli.flags import Json
 from foveate.errors import FoveateError
 from foveate.io.columns import ColumnRole, Columns
 from foveate.report.progress import progress_of

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from foveate.cli.column_flags import ColumnFlags, given
 from foveate.cli.column_listing import print_columns
-from foveate.cli.flags import Cluster, ColumnFlags, Json, Overwrite, Workers, given
+from foveate.cli.flags import Cluster, Json, Overwrite, Workers
 from foveate.cli.multi_label import (
     is_multi_label,
     write_labels_predictions,

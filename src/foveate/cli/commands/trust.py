@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 from typing import Literal
 
-from foveate.cli.flags import ColumnFlags, Json, Overwrite, given
+from foveate.cli.column_flags import ColumnFlags, given
+from foveate.cli.flags import Json, Overwrite
 from foveate.cli.outputs import check_outputs
 from foveate.cli.run_verdicts import Declared, examine_run
 from foveate.cli.trust_results import TrustResults, print_trust, write_trust

@@ -1,0 +1,22 @@
+"""Flags for the columns of a user's data, apart from the others: they import numpy and pydantic."""
+
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from foveate.io.columns import Columns
+
+__all__ = ["ColumnFlags", "given"]
+
+ColumnFlags = Annotated[Columns | None, Parameter(name="*")]
+"""Which column of the user's data is what, each a flag."""
+
+
+def given(columns: Columns | None) -> dict[str, Any]:
+    """The column flags that were given, as keywords of ``read_bags``.
+
+    Example:
+        >>> given(Columns(group="patient"))
+        {'group': 'patient'}
+    """
+    return {} if columns is None else {k: getattr(columns, k) for k in columns.model_fields_set}
