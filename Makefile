@@ -32,17 +32,18 @@ test-lowest:            ## the tests with the lowest versions that pyproject.tom
 	  --resolution lowest-direct -e '.[dev]'
 	OMP_NUM_THREADS=1 .venv-lowest/bin/pytest -n 2 -q
 
-bench: $(READY)
-	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
+bench: $(READY)         ## every row of docs/performance.md at small size, under ten minutes on an idle machine
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
+	$(BIN)/python benchmarks/all.py
 
-SPHINX := $(BIN)/sphinx-build -q -W --keep-going -j 2 -b html docs
+SPHINX := $(BIN)/sphinx-build -q -W --keep-going -b html docs
 
 docs: $(READY)          ## the documentation site with the outputs of its code; warnings are errors
 	$(SPHINX) docs/_build/html
 	@echo docs/_build/html/index.html
 
 site: $(READY)          ## the same without running the code of the pages, which the tests run
-	FOVEATE_DOCS_EXECUTION=off $(SPHINX) docs/_build/unexecuted
+	FOVEATE_DOCS_EXECUTION=off $(SPHINX) docs/_build/unexecuted -j 2
 
 release: $(READY)       ## sdist and wheel in dist/, installed and tried in a clean environment
 	$(BIN)/python tools/check_release.py dist

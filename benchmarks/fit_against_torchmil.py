@@ -5,15 +5,11 @@
 The same bags in memory, the same architecture (attention 512-128-1, a linear classifier of the
 average), Adam, the same batches and epochs, one thread. Both measure the same held-out bags after
 each epoch, a tenth as many; ours before the first as well. Making the bags and importing are not
-counted; batching, steps and measuring are. The ratio is of CPU time, which a busy machine disturbs
-less; ``--times 3`` takes turns three times and compares the least time of each. Hard attention has
-no counterpart: it classifies every segment, and is there to be compared. Batches of 32 bags of
-more than 2,048 segments are taken in parts (``--bags 64 --segments 4000``).
+counted; batching, steps and measuring are. CPU time, medians of interleaved fits; ratio = torchmil
+÷ foveate. Hard attention and LVML have no counterpart: they classify every segment.
 """
 
 import argparse
-import time
-from collections.abc import Callable
 
 import torch
 from torch import nn
@@ -22,6 +18,7 @@ from torchmil.data import collate_fn
 from torchmil.models import ABMIL
 from torchmil.utils import Trainer
 
+import measuring
 from foveate.bags.bag import Bag
 from foveate.models.focus import FCAM
 from foveate.models.nets import linear, mlp
@@ -31,26 +28,25 @@ WIDTH, HIDDEN, LR = 512, 128, 1e-3
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments = measuring.parser(__doc__)
     arguments.add_argument("--bags", type=int, default=1000)
     arguments.add_argument("--segments", type=int, default=1000)
     arguments.add_argument("--epochs", type=int, default=3)
     arguments.add_argument("--batch", type=int, default=32)
     arguments.add_argument("--act", choices=("relu", "tanh"), default="relu")
-    arguments.add_argument("--times", type=int, default=1)
+    arguments.add_argument("--paradigm", choices=("soft", "hard", "lvml"), default="soft")
+    arguments.add_argument("--times", type=int, default=3)
     given = arguments.parse_args()
     torch.set_num_threads(1)
     train, test = (bags(n, given.segments) for n in (given.bags, max(2, given.bags // 10)))
-    print(f"{given.bags:,} bags × {given.segments:,} × {WIDTH}, {given.epochs} epochs, one thread")
     runs = {
-        "torchmil ABMIL, its trainer": lambda: torchmil_fit(train, test, given),
-        "foveate, soft": lambda: our_fit(train, test, "soft", given),
-        "foveate, hard": lambda: our_fit(train, test, "hard", given),
+        "foveate": lambda: our_fit(train, test, given.paradigm, given),
+        "torchmil": lambda: torchmil_fit(train, test, given),
     }
-    turns = [[timed(what, run) for what, run in runs.items()] for _ in range(given.times)]
-    peer, *ours = (min(times) for times in zip(*turns, strict=True))
-    for what, least in zip(list(runs)[1:], ours, strict=True):
-        print(f"{what:28}{peer / least:9.2f} times as fast")
+    seconds = measuring.interleaved(runs, given.times)
+    numbers = measuring.compare(seconds, "foveate", "torchmil")
+    sizes = f"{given.bags:,} bags × {given.segments:,} × {WIDTH}, batches of {given.batch}"
+    measuring.finish(f"{sizes}, {given.paradigm}", numbers, given.json)
 
 
 def bags(n: int, segments: int) -> Bag:
@@ -60,14 +56,6 @@ def bags(n: int, segments: int) -> Bag:
     y = torch.arange(n) % 2
     x[torch.arange(n), torch.randint(segments, (n,), generator=chance), :8] += 4 * y[:, None] - 2
     return Bag(x, y)
-
-
-def timed(what: str, run: Callable[[], None]) -> float:
-    start = time.perf_counter(), time.process_time()
-    run()
-    wall, cpu = time.perf_counter() - start[0], time.process_time() - start[1]
-    print(f"{what:28}{wall:9.2f} s, {cpu:.2f} s of CPU", flush=True)
-    return cpu
 
 
 def our_fit(train: Bag, test: Bag, paradigm: str, given: argparse.Namespace) -> None:

@@ -6,12 +6,11 @@ time, medians of interleaved repetitions; the last line is LSODA's time over our
 """
 
 import math
-import statistics
-import time
 from collections.abc import Callable
 
 import numpy as np
 
+import measuring
 from foveate.dynamics.vr23 import exact, numerical
 
 SETTINGS = ((20, 20, 1000.0), (100, 1000, 400_000.0))
@@ -38,34 +37,26 @@ def euler(m: int, C: int, steps: int) -> None:
             mu, nu = mu + STEP * d_mu, nu + STEP * d_nu
 
 
-def cpu_seconds(work: Callable[[], object]) -> float:
-    """CPU seconds of one call."""
-    start = time.process_time()
-    work()
-    return time.process_time() - start
-
-
 def solve(solver: Callable[..., object]) -> float:
     """CPU seconds of every paradigm in both settings."""
     return sum(
-        cpu_seconds(lambda: solver(name, np.linspace(0, until, POINTS), m, C))  # noqa: B023
+        measuring.cpu_seconds(lambda: solver(name, np.linspace(0, until, POINTS), m, C))  # noqa: B023
         for m, C, until in SETTINGS
         for name in PARADIGMS
     )
 
 
 def main() -> None:
-    """Time all three ways and print the ratios."""
-    pairs = [(solve(exact), solve(numerical)) for _ in range(REPEATS + 1)][1:]
-    ours, lsoda = (statistics.median(column) for column in zip(*pairs, strict=True))
-    slow = sum(
-        cpu_seconds(lambda: euler(m, C, SLICE)) * (until / STEP) / SLICE  # noqa: B023
+    """Time all three ways and print the ratio."""
+    given = measuring.parser(__doc__).parse_args()
+    tasks = {"foveate": lambda: solve(exact), "LSODA": lambda: solve(numerical)}
+    seconds = measuring.interleaved(tasks, REPEATS)
+    numbers = measuring.compare(seconds, "foveate", "LSODA")
+    numbers["seconds"]["Euler, extrapolated"] = sum(
+        measuring.cpu_seconds(lambda: euler(m, C, SLICE)) * (until / STEP) / SLICE  # noqa: B023
         for m, C, until in SETTINGS
     )
-    print(
-        f"exact {1e3 * ours:.1f} ms, LSODA {1e3 * lsoda:.1f} ms, Euler {slow:.0f} s (extrapolated)"
-    )
-    print(f"ratio {lsoda / ours:.2f}")
+    measuring.finish("exact flows", numbers, given.json)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ in lower case. NLTK is timed on a slice and extrapolated by the number of cells 
 loop spends its time; the slice leaves out pairs whose target repeats a word, which NLTK counts once
 only. fast_align is set to a uniform prior over positions and no NULL, which makes it Model 1; it
 learns both directions in one call and writes its tables to files, so it is compared with both
-directions of foveate. All times are CPU seconds. The ratio is fast_align's time over foveate's.
+directions of foveate. All times are CPU seconds. The ratio is the other's time over foveate's.
 """
 
 import os
@@ -14,11 +14,13 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import nltk.translate
 import pyarrow.parquet as pq
 import systran_align
 
+import measuring
 from foveate.text.statistics.ibm1 import fit_ibm1
 from foveate.text.tokens import Tokens, Vocabulary
 
@@ -46,7 +48,7 @@ def seconds(work: Callable[[], object], times: int) -> float:
     return min(spent)
 
 
-def against_nltk(source: list[list[str]], target: list[list[str]]) -> None:
+def against_nltk(source: list[list[str]], target: list[list[str]]) -> dict[str, Any]:
     plain = [(x, y) for x, y in zip(source, target, strict=True) if len(set(y)) == len(y)][:SLICE]
     corpus = [nltk.translate.AlignedSent(y, x) for x, y in plain]
     models = []
@@ -63,14 +65,14 @@ def against_nltk(source: list[list[str]], target: list[list[str]]) -> None:
     share = sum(len(b) * (len(a) + 1) for a, b in zip(source, target, strict=True)) / sum(
         len(b) * (len(a) + 1) for a, b in plain
     )
-    print(
-        f"{len(source):,} pairs with NULL: foveate {quick:.2f} s, NLTK {slow * share:.0f} s "
-        f"(extrapolated from {len(plain)} pairs, where the tables differ by {gap:.0e}), "
-        f"ratio {slow * share / quick:.0f}"
-    )
+    return {
+        "ratio": slow * share / quick,
+        "seconds": {"foveate": quick, "NLTK, extrapolated": slow * share},
+        "largest_difference": gap,
+    }
 
 
-def against_fast_align(source: list[list[str]], target: list[list[str]]) -> float:
+def against_fast_align(source: list[list[str]], target: list[list[str]]) -> dict[str, Any]:
     (x, _), (y, _) = encode(source), encode(target)
     both = ((x, y), (y, x))
     quick = seconds(lambda: [fit_ibm1(*pair, iterations=ITERATIONS) for pair in both], 3)
@@ -89,14 +91,12 @@ def against_fast_align(source: list[list[str]], target: list[list[str]]) -> floa
             ),
             3,
         )
-    print(
-        f"{len(source):,} pairs, both directions: foveate {quick:.2f} s, fast_align {slow:.2f} s, "
-        f"ratio {slow / quick:.1f}"
-    )
-    return slow / quick
+    return {"ratio": slow / quick, "seconds": {"foveate": quick, "fast_align": slow}}
 
 
 if __name__ == "__main__":
-    english, german = words("en"), words("de")
-    against_nltk(english, german)
-    print(f"ratio {against_fast_align(english, german):.2f}")
+    arguments = measuring.parser(__doc__)
+    arguments.add_argument("--against", choices=("nltk", "fast_align"), default="fast_align")
+    given = arguments.parse_args()
+    compare = against_nltk if given.against == "nltk" else against_fast_align
+    measuring.finish("IBM Model 1, Multi30k", compare(words("en"), words("de")), given.json)

@@ -1,57 +1,91 @@
-"""Many seeds in one program against one model at a time. Prints ratios measured in one run.
+"""An epoch of many seeds in one program, against plain PyTorch or against JAX.
 
-Both sides train the same number of epochs on the same bags with the same networks; measuring on
-held-out bags is left out of both.
+    python benchmarks/stacked_seeds.py [--data error-mode-1] [--seeds 8] [--against plain|jax]
+
+All sides train the same networks on the same bags with the same batches and optimiser; measuring
+on held-out bags is left out. Plain PyTorch trains one model after another: the time of one is
+multiplied by the number of seeds. JAX runs an epoch as one compiled scan under vmap; compiling is
+not counted. CPU time, one thread, medians of interleaved epochs; ratio = other ÷ foveate.
 """
 
-import argparse
 import time
+from collections.abc import Callable
 
+import torch
+
+import measuring
 import plain
 from foveate.attention.paradigms import PARADIGMS
-from foveate.data import DATASETS
+from foveate.bags.bag import Bag
+from foveate.data import DATASETS, Dataset
 from foveate.models.focus import FCAM
 from foveate.models.nets import pair
 from foveate.training.loop import Training
 from foveate.training.plan import Plan
 
+LONG = 10**6  # epochs of a plan that is never finished
 
-def measure(name: str, paradigms: list[str], seeds: int, epochs: int) -> float:
-    data = DATASETS.get(name)()
+
+def stacked(data: Dataset, bags: list[Bag], paradigm: str) -> Callable[[], None]:
     use = data.recipe
-    bags = [data.load("train", n=use.n, m=use.m, seed=s) for s in range(seeds)]
-    tests = [data.load("test", n=10, m=use.m, seed=s) for s in range(seeds)]
-    shape, classes = bags[0].segment_shape, len(data.classes)
+    test = [data.load("test", n=10, m=use.m, seed=0)] * len(bags)
 
     def build() -> FCAM:
-        f, g, layer = pair(use.net, shape, classes)
+        f, g, layer = pair(use.net, bags[0].segment_shape, len(data.classes))
         return FCAM(f, g, layer=layer)
 
-    stacked = one_by_one = 0.0
-    plan = Plan(epochs=epochs, batch=use.batch, lr=use.lr, optimizer=use.optimizer, every=epochs)
-    for paradigm in paradigms:
-        rule = PARADIGMS.get(paradigm)()
-        training = Training(build, bags, tests, rule, range(seeds), plan)
-        start = time.perf_counter()
-        while not training.done:
-            training.run_epoch()
-        stacked += time.perf_counter() - start
-        sizes = {"epochs": epochs, "batch": use.batch, "lr": use.lr, "optimizer": use.optimizer}
-        start = time.perf_counter()
-        for bag in bags:
-            plain.train(paradigm, bag, use.net, classes, **sizes)
-        one_by_one += time.perf_counter() - start
-    ratio = one_by_one / stacked
-    what = f"{name}, {'/'.join(paradigms)}, {seeds} seeds, {epochs} epochs"
-    print(f"{what}: stacked {stacked:.2f} s, one at a time {one_by_one:.2f} s, ratio {ratio:.1f}")
-    return ratio
+    plan = Plan(epochs=LONG, every=LONG, batch=use.batch, lr=use.lr, optimizer=use.optimizer)
+    training = Training(build, bags, test, PARADIGMS.get(paradigm)(), range(len(bags)), plan)
+    return training.run_epoch
+
+
+def one_plain(data: Dataset, bag: Bag, paradigm: str) -> Callable[[], None]:
+    use = data.recipe
+    sizes = {"epochs": 1, "batch": use.batch, "lr": use.lr, "optimizer": use.optimizer}
+    return lambda: plain.train(paradigm, bag, use.net, len(data.classes), **sizes)
+
+
+def compiled(data: Dataset, bags: list[Bag]) -> Callable[[], None]:
+    import jax_twin  # noqa: PLC0415
+
+    use = data.recipe
+    hidden = () if use.net == "linear" else (64,)
+    sizes = {"batch": use.batch, "lr": use.lr, "optimizer": use.optimizer}
+    return jax_twin.epoch(bags, hidden, len(data.classes), **sizes)
+
+
+def main() -> None:
+    arguments = measuring.parser(__doc__)
+    arguments.add_argument("--data", choices=("error-mode-1", "digits"), default="error-mode-1")
+    arguments.add_argument("--paradigm", choices=("soft", "hard", "lvml"), default="soft")
+    arguments.add_argument("--seeds", type=int, default=8)
+    arguments.add_argument("--against", choices=("plain", "jax"), default="plain")
+    arguments.add_argument("--repeats", type=int, default=7)
+    given = arguments.parse_args()
+    if given.against == "jax" and given.paradigm != "soft":
+        arguments.error("the JAX twin trains soft attention only")
+    torch.set_num_threads(1)
+    data = DATASETS.get(given.data)()
+    use = data.recipe
+    bags = [data.load("train", n=use.n, m=use.m, seed=s) for s in range(given.seeds)]
+    start = time.process_time()
+    other = (
+        one_plain(data, bags[0], given.paradigm)
+        if given.against == "plain"
+        else compiled(data, bags)
+    )
+    prepared = time.process_time() - start
+    ours = stacked(data, bags, given.paradigm)
+    seconds = measuring.interleaved({"foveate": ours, given.against: other}, given.repeats)
+    if given.against == "plain":
+        seconds["plain"] = [value * given.seeds for value in seconds["plain"]]
+    what = f"{given.data}, {given.paradigm}, S = {given.seeds}"
+    numbers = measuring.compare(seconds, "foveate", given.against)
+    steps = given.seeds * -(-use.n // use.batch)
+    numbers["us_per_step"] = {k: 1e6 * v / steps for k, v in numbers["seconds"].items()}
+    numbers["prepare_seconds"] = prepared  # of JAX: mostly compiling
+    measuring.finish(what, numbers, given.json)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--epochs", type=int, default=10)
-    epochs = parser.parse_args().epochs
-    measure("error-mode-1", ["soft"], 4, 1)  # warm-up
-    measure("error-mode-1", ["soft"], 64, epochs)
-    measure("error-mode-1", ["soft"], 256, max(1, epochs // 4))
-    measure("digits", ["soft", "hard", "lvml", "hybrid"], 10, epochs)
+    main()

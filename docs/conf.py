@@ -8,9 +8,11 @@ import tarfile
 import tempfile
 from pathlib import Path
 
+from pydantic import BaseModel
 from sphinx.application import Sphinx
 
 import foveate
+from foveate.registry import Registry
 
 HERE = Path(__file__).parent
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -35,7 +37,7 @@ nb_execution_in_temp = True
 nb_merge_streams = True
 nb_output_stderr = "remove"  # progress
 nb_execution_cache_path = str(HERE / "_build" / "executed")
-nb_execution_timeout = 120
+nb_execution_timeout = 600  # of a cell; on an idle machine every page takes less than two minutes
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
 
@@ -59,7 +61,10 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-suppress_warnings = ["misc.highlighting_failure"]  # CSV and JSON lines have no lexer
+suppress_warnings = [
+    "misc.highlighting_failure",  # CSV and JSON lines have no lexer
+    "myst-nb.lexer",  # cells that were not executed have no language
+]
 
 
 def copy_mathjax(target: Path) -> bool:
@@ -102,9 +107,35 @@ def escape_stars(
     lines[:] = [line.replace(", *)", ", \\*)").replace("(*, ", "(\\*, ") for line in lines]
 
 
+def describe_registries(
+    app: object, what: str, name: str, obj: object, options: object, lines: list[str]
+) -> None:
+    """Describe what a registry holds in place of what a registry is."""
+    if isinstance(obj, Registry):
+        example = next((k for k, line in enumerate(lines) if "Example" in line), len(lines))
+        lines[:example] = [
+            f"Every {obj.kind} by name, a :class:`foveate.registry.Registry`: ``get(name)`` gives "
+            "one, ``names()`` lists them, the decorator ``register(name)`` adds one.",
+            "",
+        ]
+
+
+def plain_settings(
+    app: object, what: str, name: str, obj: object, options: object, signature: str, returns: str
+) -> tuple[str, str] | None:
+    """Leave the validators out of the signatures of settings."""
+    if isinstance(obj, type) and issubclass(obj, BaseModel):
+        fields = obj.model_fields.items()
+        given = [f"{key}" if f.is_required() else f"{key}={f.default!r}" for key, f in fields]
+        return f"(*, {', '.join(given)})", ""
+    return None
+
+
 def setup(app: Sphinx) -> None:
-    """Connect the hook of docstrings."""
+    """Connect the hooks of docstrings and signatures."""
+    app.connect("autodoc-process-docstring", describe_registries)
     app.connect("autodoc-process-docstring", escape_stars)
+    app.connect("autodoc-process-signature", plain_settings)
 
 
 prepare_kernels()

@@ -53,12 +53,22 @@ class Block:
         if not (self.language in ("", "sh", "console") or self.is_shell_cell):
             return []
         lines = self.text.replace("\\\n", " ").splitlines()
-        words = [
-            shlex.split(line.removeprefix("$ "), comments=True)
-            for line in lines
-            if re.match(r"(\$ )?foveate( |$)", line)
-        ]
+        words = []
+        for k, line in enumerate(lines):
+            if re.match(r"(\$ )?foveate( |$)", line):
+                words.append(_split("\n".join(lines[k:]).removeprefix("$ ")))
         return [line[1:] for line in words]
+
+
+def _split(text: str) -> list[str]:
+    """The words of the command at the start of a text; a quoted word may span lines."""
+    lines = text.split("\n")
+    for k in range(1, len(lines) + 1):
+        try:
+            return shlex.split("\n".join(lines[:k]), comments=True)
+        except ValueError:  # no closing quotation yet
+            continue
+    raise ValueError(f"no closing quotation: {text}")
 
 
 def text_of(page: str) -> str:

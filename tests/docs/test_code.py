@@ -15,6 +15,7 @@ from doc_pages import PAGES, blocks
 from foveate.attention.paradigms import PARADIGMS
 from foveate.cli.app import app, main
 from foveate.data import DATASETS
+from foveate.data.files.hub import locate
 from foveate.metrics.metric import METRICS
 
 ELSEWHERE = {
@@ -36,7 +37,9 @@ RUN = sorted(
     {
         block.page
         for block in BLOCKS
-        if block.page not in ELSEWHERE and not block.reason and (block.is_python or block.commands)
+        if block.page not in ELSEWHERE
+        and not block.reason
+        and (block.is_python or (block.language and block.commands))
     }
 )
 
@@ -71,8 +74,15 @@ def run_page(page):
             Path(block.file).write_text(block.text, "utf-8")
         if block.is_python:
             exec(compile(block.text, f"{page}.md:{block.line}", "exec"), defined)
-        for words in block.commands:
+        for words in block.commands if block.language else ():
             run_command(words)
+
+
+@pytest.mark.parametrize("page", sorted({block.page for block in BLOCKS}))
+def test_blocks_of_commands_are_tagged(page):
+    """Tag a block ``sh``, and the tests run it, or write above it why they cannot."""
+    untagged = [b.line for b in blocks(page) if not b.language and b.commands and not b.reason]
+    assert page in ELSEWHERE or untagged == []
 
 
 @pytest.mark.parametrize("page", RUN)
@@ -94,3 +104,16 @@ def test_pages_that_others_run_exist():
     tests = Path(__file__).parents[1]
     for page, test in ELSEWHERE.items():
         assert Path(page).name in (tests / test).read_text("utf-8")
+
+
+@pytest.mark.data
+def test_tutorial_converts_the_real_recordings(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code = next(block.text for block in blocks("tutorials/real-recordings") if block.is_python)
+    defined = {}
+    exec(compile(code, "real-recordings.md", "exec"), defined)
+    defined["convert"](locate("mil_hja_birds", "none"))
+    rows = (tmp_path / "birds.csv").read_text("utf-8").splitlines()
+    assert len(rows) == 1 + 10_232
+    assert len({row.partition(",")[0] for row in rows[1:]}) == 548
+    assert sum(row.endswith(",1") for row in rows) == 810  # labelled calls of the wren

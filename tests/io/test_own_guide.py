@@ -31,6 +31,9 @@ def test_the_files_are_read_as_it_says():
     assert reviews.words[:4] == ("a", "good", "film", "!")
     assert reviews.bag.z[0].tolist() == [False, True, False, False]
     assert reviews.known.tolist() == [True, False, True]
+    animals = read_bags("animals.csv", labels=("tags",))
+    assert animals.label_names == ("cat", "dog")
+    assert animals.labels.tolist() == [[True, True], [False, False]]
     annotated = read_bags("annotated.jsonl")
     assert annotated.bag.z.tolist() == [[False, True, False, False], [False] * 4]
 

@@ -101,43 +101,6 @@ def _check_fit(client, run):
     assert client.get("/api/fit/bags", params={**asked, "paradigm": "x"}).status_code == 404
 
 
-def _check_new_bags(client, run):
-    """Predictions of new bags, and what differs from training, by column and by bag."""
-    lines = table(12).decode().splitlines()
-    plain = [",".join(cell for k, cell in enumerate(line.split(",")) if k not in (1, 4))
-             for line in lines]  # fmt: skip
-    scaled = [plain[0], *(_times_1000(line, {"s0", "s1"}) for line in plain[1:])]
-    results = []
-    for rows in (plain, scaled):
-        asked = {"name": "new.csv", "run": run, "paradigm": "soft"}
-        answer = client.post("/api/uploads", params=asked, content="\n".join(rows).encode())
-        found = reached(client, answer.json()["id"], "done", "failed")
-        assert found["state"] == "done", found["reason"]
-        assert "folder" not in found["job"]
-        results.append(found["result"])
-    usual, shifted = results
-    assert usual["warnings"] == []
-    assert usual["unusual"] == 0
-    assert usual["total"] == len(usual["rows"]) == 12
-    assert "label" not in usual["rows"][0]
-    assert {row["predicted"] for row in usual["rows"]} == {"sick", "well"}
-    assert shifted["unusual"] == 2
-    assert any("column 'a'" in words for words in shifted["warnings"])
-    assert [row["bag"] for row in shifted["rows"] if "a" in row["unusual"]] == ["s0", "s1"]
-    wrong = {"name": "new.csv", "run": run, "paradigm": "nothing"}
-    assert client.post("/api/uploads", params=wrong, content=b"bag\n").status_code == 404
-    asked = {"name": "new.csv", "run": run, "paradigm": "soft"}
-    other = client.post("/api/uploads", params=asked, content=b"bag,c\ns1,2\n").json()["id"]
-    found = reached(client, other, "failed")
-    assert "new.csv" in found["reason"]
-    assert "--" not in found["reason"]
-
-
-def _times_1000(line, bags):
-    bag, *numbers = line.split(",")
-    return ",".join([bag, *(str(1000 * float(x)) for x in numbers)]) if bag in bags else line
-
-
 def test_from_a_file_to_a_verdict(client, folder):
     name = drop(client, "<b>my bags.csv", table()).json()["id"]
     found = reached(client, name, "ready")
@@ -154,7 +117,6 @@ def test_from_a_file_to_a_verdict(client, folder):
     run = found["result"]["run"]
     assert run.startswith("fit-_b_my bags")
     _check_fit(client, run)
-    _check_new_bags(client, run)
     for page in ("report", "trust", "evidence"):
         answer = client.get("/api/run/report", params={"run": run, "page": page})
         assert answer.status_code == 200
@@ -176,6 +138,37 @@ def test_from_a_file_to_a_verdict(client, folder):
     shutil.rmtree(folder / run)
     remove_unreferenced(origin)
     assert not origin.exists()
+
+
+def recordings():
+    """New recordings of the bundled fit, without labels; two of them in other units."""
+    chance = np.random.default_rng(1)
+    rows = ["recording,pump,start,end,rms,peak,low,high,hiss"]
+    for k in range(6):
+        for j in range(10):
+            values = chance.normal(0, 1, 5) * (1000 if k < 2 else 1)
+            rows.append(f"n{k},new,{j},{j + 1},{','.join(f'{x:.3f}' for x in values)}")
+    return "\n".join(rows).encode()
+
+
+def test_new_bags_are_predicted_and_compared_with_training(client, folder):
+    before = dropped(folder)
+    asked = {"name": "new.csv", "run": "examples/fit-pumps", "paradigm": "soft"}
+    answer = client.post("/api/uploads", params=asked, content=recordings())
+    found = reached(client, answer.json()["id"], "done", "failed")
+    assert found["state"] == "done", found["reason"]
+    assert "folder" not in found["job"]
+    result = found["result"]
+    assert result["total"] == len(result["rows"]) == 6
+    assert "label" not in result["rows"][0]
+    assert {row["predicted"] for row in result["rows"]} <= {"bearing", "healthy", "leak"}
+    assert result["unusual"] == 2
+    assert any("column 'rms'" in words for words in result["warnings"])
+    assert [row["bag"] for row in result["rows"] if "rms" in row["unusual"]] == ["n0", "n1"]
+    gone(folder, before)
+    other = {**asked, "paradigm": "nothing"}
+    assert client.post("/api/uploads", params=other, content=b"bag\n").status_code == 404
+    assert dropped(folder) <= before
 
 
 def test_a_file_that_nobody_fits_goes(client, folder):

@@ -12,6 +12,8 @@ from foveate.studies.beyond.trust.sets import SETS, WAYS
 from foveate.studies.beyond.trust.summary import row_of, trust_cells
 from foveate.studies.beyond.trust.toys import TOYS, evidence_of_digits
 from foveate.studies.beyond.trust.training import train_and_examine
+from foveate.studies.reproduction import stored_results
+from foveate.trust.looking import INTERVAL_HELD
 
 GRADE = {"trust": 0, "care": 1, "silent": 2, "distrust": 3}
 
@@ -129,3 +131,13 @@ def test_models_of_torchmil_are_a_way_of_two_classes(tmp_path):
     assert found.meta["ways"] == [way.name for way in WAYS]
     assert (found.final["way"] == np.arange(len(WAYS))).all()
     assert found.meta["role"] == "design"
+
+
+def test_what_pages_say_of_intervals_is_the_stored_result():
+    [result] = [r for r in stored_results() if r["table"] == "trust" and r["scale"] == "small"]
+    cells = {(c["group"], c["name"], c["measure"]): c["mean"] for c in result["cells"]}
+    held = cells["Confirmation, identifiable", "all", "interval holds %"]
+    assert round(held) == round(100 * INTERVAL_HELD)
+    assert cells["Confirmation", "all", "misses"] == 0  # as README says
+    assert cells["Confirmation", "all", "false alarms"] == 2
+    assert (cells["Confirmation", "all", "good"], cells["Confirmation", "all", "bad"]) == (118, 366)

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from foveate.bags.bag import Bag
 from foveate.data.topic_words import sentences
-from foveate.trust.auditor import _matched, audit, explain_away, posterior
-from foveate.trust.density_ratio import folds_of, log_ratios, rows_of
+from foveate.trust.auditor import audit
+from foveate.trust.density_ratio import folds_of, log_ratios, posterior, rows_of
 from foveate.trust.facts import exact_interval
 from foveate.trust.kinds import co_occurrence
+from foveate.trust.other_labels import explain_away, matched
 
 M, SHARE = 5, 0.2
 BACKGROUND = np.array([0.4, 0.3, 0.2, 0.1, 0.0, 0.0])
@@ -170,7 +171,7 @@ def test_matched_bags_have_their_other_labels_equally_often():
     y = np.repeat([0, 1], 500)
     label = np.concatenate([np.arange(500) < 100, np.arange(500) < 400])[:, None]
     bag = Bag(torch.zeros(1000, 1, 1), torch.from_numpy(y))
-    rows, _ = _matched(rows_of(bag), y, label, None, None)
+    rows, _ = matched(rows_of(bag), y, label, None, None)
     for c in (0, 1):
         of = y == c
         share = rows.weight[of & label[:, 0]].sum() / rows.weight[of].sum()

@@ -12,7 +12,10 @@ import foveate
 from foveate.bags.bag import Bag
 from foveate.errors import FoveateError
 from foveate.trust.calling import chain
+from foveate.trust.examine import examine as examine_subject
 from foveate.trust.external import External
+from small_training import bags as small_bags
+from small_training import trained
 
 
 def ragged(n=12, m=6, d=8):
@@ -414,3 +417,23 @@ def test_a_model_whose_context_cannot_be_tested_is_not_trusted():
         ]
         == ""
     )
+
+
+def test_records_and_models_of_this_library_are_taken_too():
+    record = trained([0, 1], "soft")
+    bag = small_bags([0])[1][0]
+    found = foveate.examine(record, bag, probe=False)
+    usual = examine_subject(record.trained, "soft", bag, ("0", "1", "2"), probe=False)
+    assert found.to_json() == usual.to_json()
+    models = [record.trained.member(k) for k in range(2)]
+    assert foveate.examine(models, bag, probe=False).to_json() == usual.to_json()
+
+
+def test_an_estimator_is_examined_on_bags_as_it_reads_them():
+    bag = made_bags(80)
+    estimator = foveate.FocusClassifier("soft", epochs=3, random_state=0).fit(bag, bag.y)
+    found = foveate.examine(estimator, bag, probe=False)
+    usual = examine_subject(
+        estimator.examined(), "soft", estimator.prepared(bag), ("0", "1"), probe=False
+    )
+    assert found.to_json() == usual.to_json()

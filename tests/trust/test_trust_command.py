@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+import foveate
 from foveate.cli import main
 from foveate.data import DATASETS
 from foveate.jobs.fit import start_fit
@@ -72,6 +73,16 @@ def test_one_paradigm_as_json(race, capsys):
     kept = np.load(race / "soft" / "record.npz")["values/same_top"]
     epochs = found["by_class"][0]["answers"]["stable"]["epochs"]
     assert epochs == pytest.approx(last_epochs(kept))
+
+
+def test_a_run_directory_is_examined_in_python(race):
+    found = foveate.examine(race, paradigm="soft")
+    main(["trust", str(race), "--paradigm", "soft"])
+    [stored] = json.loads((race / "trust.json").read_text())["found"]
+    assert found.paradigm == "soft"
+    assert found.to_json()["scores"] == stored["scores"]
+    with pytest.raises(foveate.FoveateError, match="no paradigm 'hard'"):
+        foveate.examine(race, paradigm="hard")
 
 
 def test_refusals_say_what_is_wrong(race, tmp_path, capsys):

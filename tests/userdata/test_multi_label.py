@@ -142,8 +142,8 @@ def test_every_label_gets_a_verdict_with_the_others_explained_away(run, capsys, 
     from foveate.trust import auditor
 
     seen = []
-    original = auditor._beside
-    monkeypatch.setattr(auditor, "_beside", lambda *a: seen.append(a[0]) or original(*a))
+    original = auditor.explained
+    monkeypatch.setattr(auditor, "explained", lambda *a: seen.append(a[0]) or original(*a))
     main(["trust", str(run.path), "--json"])
     verdicts = json.loads(capsys.readouterr().out)
     assert set(verdicts) == {"cat", "dog"}

@@ -10,6 +10,8 @@ from foveate.errors import FoveateError
 from foveate.jobs.fit import start_fit
 from foveate.metrics.calibration import calibrated
 from foveate.training.evaluation import read
+from foveate.trust.external import External
+from foveate.trust.loading import load_onnx
 from foveate.trust.segment_maps import MAP_KINDS
 from foveate.userdata.ensemble import load_fitted
 from foveate.userdata.export import run_onnx
@@ -114,6 +116,10 @@ def test_a_null_segment_is_reported_apart(tmp_path):
     path, rng = exported(fitted, tmp_path), np.random.default_rng(0)
     for m in (1, 5, 50):
         assert_whole(fitted, run_onnx(path, rng.normal(size=(m, 3)).astype(np.float32)))
+    read = External(load_onnx(path), new.bag).look([new.bag])
+    np.testing.assert_allclose(read.p[0], found.p, atol=1e-5)
+    own = segments["attention"].to_numpy() / np.repeat(total, new.bag.mask.sum(1).numpy())
+    np.testing.assert_allclose(read.alpha[0][new.bag.mask.numpy()], own, atol=1e-4)
 
 
 def test_an_exported_text_model_takes_ids(tmp_path):

@@ -28,6 +28,7 @@ __all__ = [
 
 AttentionMap = Callable[[Tensor, Tensor | None], Tensor]
 MAPS: Registry[AttentionMap] = Registry("map")
+"""Functions from scores to attention by name, such as ``MAPS.get("softmax")``."""
 
 SHORT_ROW = 16  # below this, torch's kernel over the last axis does not vectorise
 

@@ -95,6 +95,7 @@ DATASETS: Registry[Callable[[], Dataset]] = Registry(
     group="foveate.datasets",
     check=_check_usable,
 )
+"""Data sets by name: ``DATASETS.get("digits")()``; ``@DATASETS.register("name")`` adds one."""
 
 
 def load(

@@ -24,18 +24,17 @@ from foveate.trust.density_ratio import (
     Rows,
     enough_folds,
     folds_of,
-    label_log_ratios,
     log_ratios,
+    posterior,
     projection,
     rows_of,
 )
+from foveate.trust.other_labels import explained, matched
 from foveate.trust.segment_evidence import masks
 from foveate.types import Array
 
-__all__ = ["Audit", "audit", "explain_away", "posterior"]
+__all__ = ["Audit", "audit"]
 
-PROPENSITY = 1.0  # inverse strength of the penalty on the model of the class given other labels
-WEIGHT = 10.0  # largest weight of a bag by its other labels, and one over the smallest
 AUDITED = 50_000  # segments that are scored, at most; beyond, some of the bags are drawn
 
 
@@ -97,34 +96,6 @@ class Audit:
         return bool(self.there.sum() >= self.segments)
 
 
-def posterior(log_r: Array, kappa: Array | float) -> Array:
-    """Probability of being evidence, e = max(0, 1 − κ / r).
-
-    Example:
-        >>> posterior(np.log([0.5, 1.0, 4.0]), 1.0)
-        array([0.  , 0.  , 0.75])
-    """
-    return np.maximum(0.0, 1 - kappa * np.exp(-log_r))
-
-
-def explain_away(e: Array, others: Array) -> Array:
-    r"""Probability of being evidence of a class beside other labels of the same bag.
-
-    With odds :math:`o = e / (1 - e)` a segment is evidence of one of the labels that its bag has,
-    or background: :math:`e' = o / (1 + o + \sum_k o_k)`.
-
-    Args:
-        e: Probability of being evidence of the class, by itself, shape (…).
-        others: The same of other labels, 0 where the bag does not have them, shape (…, L).
-
-    Example:
-        >>> float(explain_away(np.array(0.75), np.array([0.75])).round(3))
-        0.429
-    """
-    odds, rest = _odds(e), _odds(others).sum(-1)
-    return odds / (1 + odds + rest)
-
-
 def audit(
     bags: Sequence[Bag],
     classes: int,
@@ -162,7 +133,7 @@ def audit(
     total = len(rows.x) + (0 if extra is None else len(extra[0].x))
     fold = folds_of(flat, group, enough_folds(total))
     if labels is not None:
-        rows, extra = _matched(rows, flat, labels[picked], extra, more_labels)
+        rows, extra = matched(rows, flat, labels[picked], extra, more_labels)
     opinions = [
         log_ratios(rows, flat, classes, fold=fold, more=extra, classifier=name)
         for name in (classifiers if not rows.words else classifiers[:1])
@@ -175,7 +146,7 @@ def audit(
     alone = [_alone(part, own, classes) for part in opinions]
     if labels is not None:
         others = None if extra is None or more_labels is None else (extra[0], more_labels)
-        alone.append(_beside(labels[picked], e, rows, fold, others))
+        alone.append(explained(labels[picked], e, rows, fold, others))
     accuracy = _bag_accuracy(log_r, rows.bag, flat, classes, fold)
     return Audit(
         picked=picked,
@@ -229,55 +200,6 @@ def _background(log_r: Array, own: Array, classes: int) -> tuple[Array, Array, A
         if (own == c).any():
             shift[c], least[c] = np.exp(np.quantile(log_r[own == c, c], [0.5, 0.1]))
     return np.maximum(1.0, shift), shift, least
-
-
-def _odds(e: Array) -> Array:
-    return e / np.maximum(1 - e, 1e-9)
-
-
-def _matched(
-    rows: Rows,
-    y: Array,
-    labels: Array,
-    more: tuple[Rows, Array] | None,
-    more_labels: Array | None,
-) -> tuple[Rows, tuple[Rows, Array] | None]:
-    r"""Rows weighted so that bags of all classes have their other labels equally often.
-
-    A bag of class y with other labels l gets the weight :math:`p(y) / p(y \mid l)` (inverse
-    propensity), by logistic regression. What a class shares with a label that accompanies it then
-    no longer tells the class. Weights are bounded, since few bags have rare pairs of labels.
-    """
-    from sklearn.linear_model import LogisticRegression
-
-    both = more is not None and more_labels is not None
-    have = np.concatenate([labels, more_labels]) if both and more_labels is not None else labels
-    own = np.concatenate([y, more[1]]) if both and more is not None else y
-    if len(np.unique(own)) < 2:
-        return rows, more
-    model = LogisticRegression(C=PROPENSITY).fit(have.astype(float), own)
-    column = np.searchsorted(model.classes_, own)
-    p = model.predict_proba(have.astype(float))[np.arange(len(own)), column]
-    share = np.bincount(column)[column] / len(own)
-    weight = np.clip(share / p, 1 / WEIGHT, WEIGHT)
-    first = rows._replace(weight=rows.weight * weight[: len(y)][rows.bag])
-    if not both or more is None:
-        return first, more
-    other = more[0]._replace(weight=more[0].weight * weight[len(y) :][more[0].bag])
-    return first, (other, more[1])
-
-
-def _beside(
-    labels: Array, e: Array, rows: Rows, fold: Array, more: tuple[Rows, Array] | None
-) -> Array:
-    """Evidence of the bags' classes with their other labels explained away, shape (N,)."""
-    log_r = label_log_ratios(rows, labels, fold=fold, more=more)
-    has = labels[rows.bag]
-    others = np.zeros(has.shape)
-    for k in range(has.shape[1]):
-        kappa = max(1.0, float(np.exp(np.median(log_r[has[:, k], k])))) if has[:, k].any() else 1.0
-        others[:, k] = np.where(has[:, k], posterior(log_r[:, k], kappa), 0.0)
-    return explain_away(e, others)
 
 
 def _bag_accuracy(log_r: Array, bag: Array, y: Array, classes: int, fold: Array) -> Array:

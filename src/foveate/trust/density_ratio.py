@@ -22,7 +22,7 @@ from foveate.randomness import generator
 from foveate.types import Array
 
 __all__ = ["CLASSIFIERS", "Rows", "enough_folds", "folds_of", "label_log_ratios",
-           "log_ratios", "projection", "rows_of"]  # fmt: skip
+           "log_ratios", "posterior", "projection", "rows_of"]  # fmt: skip
 
 FOLDS = 3
 TRAIN_ROWS = 20_000  # segments that one classifier is trained on, at most
@@ -129,6 +129,16 @@ def log_ratios(
     return np.stack(
         [_calibrated(raw[:, c], y_rows == c, rows.weight) for c in range(classes)], axis=1
     )
+
+
+def posterior(log_r: Array, kappa: Array | float) -> Array:
+    """Probability of being evidence, e = max(0, 1 − κ / r).
+
+    Example:
+        >>> posterior(np.log([0.5, 1.0, 4.0]), 1.0)
+        array([0.  , 0.  , 0.75])
+    """
+    return np.maximum(0.0, 1 - kappa * np.exp(-log_r))
 
 
 def label_log_ratios(

@@ -7,7 +7,9 @@ import numpy as np
 from foveate.trust.auditor import Audit
 from foveate.types import Array
 
-__all__ = ["Looking", "looking", "top_evidence"]
+__all__ = ["INTERVAL_HELD", "Looking", "looking", "top_evidence"]
+
+INTERVAL_HELD = 0.86  # of identifiable confirmation cases: FT inside the interval of the estimate
 
 SYSTEMATIC = 0.04  # error of the estimate that more bags do not lower; from the design sets
 LABELLED = 0.1  # the same where bags are matched by their other labels

@@ -26,8 +26,9 @@ from foveate.userdata.training_rules import (
     usual_epochs,
 )
 
-__all__ = ["FoldTask", "train_fold"]
+__all__ = ["FoldTask", "fold_plan", "train_fold"]
 
+VISITS, FEWEST_LARGE = 2_000_000, 20  # segments that a member reads in training; epochs at least
 SHORT_STEPS, FEWEST_EPOCHS = 100, 5  # of training where early stopping has too few bags
 
 
@@ -106,7 +107,7 @@ def _trained(
         replace(task.held_out, z=None),
         training_rule(task.paradigm, weights, settings.supervise_focus),
         seeds=task.seeds,
-        plan=_plan(settings, len(train), task.inner is not None),
+        plan=fold_plan(settings, len(train), _segments(train), task.inner is not None),
         checkpoint=checkpoint,
         report=progress,
         validation_rows=task.inner,
@@ -116,9 +117,23 @@ def _trained(
     return record
 
 
-def _plan(settings: FitSettings, bags: int, early_stopping: bool) -> Plan:
+def fold_plan(settings: FitSettings, bags: int, segments: int, early_stopping: bool) -> Plan:
+    """The plan of one training; large data get fewer epochs at most, so that time is bounded.
+
+    Args:
+        settings: Settings of the fit.
+        bags: Number of training bags.
+        segments: Number of their segments.
+        early_stopping: Whether there are inner validation bags.
+
+    Example:
+        >>> fold_plan(FitSettings(), 240, 2400, True).epochs
+        188
+        >>> fold_plan(FitSettings(), 240, 120_000, True).epochs
+        20
+    """
     steps = -(-bags // settings.batch)
-    epochs = usual_epochs(bags, settings.batch)
+    epochs = min(usual_epochs(bags, settings.batch), max(FEWEST_LARGE, VISITS // segments))
     if not early_stopping and settings.patience:
         epochs = max(FEWEST_EPOCHS, -(-SHORT_STEPS // steps))
     return Plan(
@@ -130,3 +145,7 @@ def _plan(settings: FitSettings, bags: int, early_stopping: bool) -> Plan:
         patience=settings.patience if early_stopping else None,
         save_seconds=settings.save_seconds,
     )
+
+
+def _segments(bag: Bag) -> int:
+    return len(bag) * bag.m if bag.mask is None else int(bag.mask.sum())

@@ -86,7 +86,7 @@ def test_seeds_give_the_same_mosaics_over_pixels_and_features(mnist: Path, weigh
 def test_images_are_encoded_on_first_use_only(
     mnist: Path, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(datasets, "EVERY", 0.0)
+    monkeypatch.setattr(datasets, "PROGRESS_SECONDS", 0.0)
     monkeypatch.setattr(loop, "PART", 20)
     DATASETS.get("mnist")().load("train", n=2, m=2, seed=0)
     assert capsys.readouterr().err == ""  # pixels need no features

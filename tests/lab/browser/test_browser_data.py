@@ -80,9 +80,9 @@ def test_a_wrong_role_is_mended_in_its_menu(page, tmp_path):
     file.write_text("\n".join(["bag,label,other,x", *rows]))
     page.goto("/data")
     page.get_by_label("Drop a file here, or choose one").set_input_files(file)
-    sync_api.expect(page.locator("#summary")).to_contain_text("classes: 0 6, 1 6")
+    sync_api.expect(page.locator("#summary")).to_contain_text("classes: 0 (6), 1 (6)")
     page.get_by_label("Role of other").select_option("label")
-    sync_api.expect(page.locator("#summary")).to_contain_text("classes: 0 4, 1 4, 2 4")
+    sync_api.expect(page.locator("#summary")).to_contain_text("classes: 0 (4), 1 (4), 2 (4)")
     sync_api.expect(page.get_by_label("Role of label")).to_have_value("left out")
     name = re.search(r"id=(\w+)", page.url)[1]
     page.locator(".jobs-panel summary").click()

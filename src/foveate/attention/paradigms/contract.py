@@ -209,3 +209,4 @@ PARADIGMS: Registry[type[Paradigm]] = Registry(
     group="foveate.paradigms",
     check=_check_usable,
 )
+"""Paradigms by name: ``PARADIGMS.get("soft")()``; ``@PARADIGMS.register("name")`` adds one."""

@@ -5,6 +5,7 @@ from typing import Any
 
 from foveate.charts.palette import colour, label
 from foveate.report.rendering import page_writer, render_page
+from foveate.trust.looking import INTERVAL_HELD
 
 __all__ = ["MEASURES", "trust_page", "write_trust_page"]
 
@@ -65,6 +66,7 @@ def trust_page(kept: Mapping[str, Any], *, name: str) -> str:
         source=kept["source"],
         command=kept["command"],
         advice=kept.get("advice", []),
+        held=_percent(INTERVAL_HELD),
         views=[
             _view(found) | {"chosen": found["paradigm"] == kept.get("chosen")}
             for found in kept["found"]
@@ -121,7 +123,7 @@ def _class(own: Mapping[str, Any]) -> dict[str, Any]:
         "summary": verdict["summary"],
         "bags": own["bags"],
         "accuracy": _percent(own["accuracy"]),
-        "estimate": _beside_chance(_percent(own["estimate"]), own.get("chance")),
+        "estimate": _estimated(own),
         "measured": _measured(own),
         "model_score": "–" if own.get("model_score") is None else f"{own['model_score']:.2f}",
         "seeds": _percent(own["marks"]["seeds"]),
@@ -130,6 +132,12 @@ def _class(own: Mapping[str, Any]) -> dict[str, Any]:
 
 def _beside_chance(value: str, chance: float | None) -> str:
     return value if value == "–" or chance is None else f"{value}, chance {_percent(chance)}"
+
+
+def _estimated(own: Mapping[str, Any]) -> str:
+    """Estimated FT, its interval, and its chance level."""
+    ends = {"mean": own["estimate"], "low": own.get("low"), "high": own.get("high")}
+    return _beside_chance(_interval(ends), own.get("chance"))
 
 
 def _measured(own: Mapping[str, Any]) -> str:

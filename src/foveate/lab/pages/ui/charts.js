@@ -117,17 +117,19 @@ export async function drawChart(container, spec, options = {}) {
   }
   await redraw();
   sizes.observe(container);
-  chart.update = async (next) => {
+  // Rows, and marks where there are some, in one pass of the view.
+  chart.update = async (next, marks = null) => {
     chart.rows = next;
-    await chart.view.data("rows", next).runAsync();
+    chart.view.data("rows", next);
+    if (marks !== null) {
+      chart.marks = marks;
+      chart.view.data("marks", marks);
+    }
+    await chart.view.runAsync();
   };
   chart.move = async (x) => {
     chart.at = x;
     await chart.view.data("cursor", [{ x }]).runAsync();
-  };
-  chart.mark = async (next) => {
-    chart.marks = next;
-    await chart.view.data("marks", next).runAsync();
   };
   // Calls back with the value on the x axis under the pointer, or null when it leaves.
   chart.onPointer = (callback) => {
@@ -282,6 +284,10 @@ export function stackedSpec({ names, x, until, height = 130, withCursor = false,
 // A figure of the library, drawn as its reports draw it; its rows are what the CSV holds.
 export async function drawLibraryFigure(figure, spec) {
   figure.body.classList.add("white");
+  // A wide figure scrolls in its frame, with the keyboard too.
+  for (const [name, value] of Object.entries({ tabindex: 0, role: "group" }))
+    figure.body.setAttribute(name, value);
+  figure.body.setAttribute("aria-label", figure.element.querySelector(".title").textContent);
   const chart = await drawChart(figure.body, spec, { config: spec.config });
   figure.downloads.svg = () => chart.svg();
   figure.downloads.csv = () => csv(figureRows(spec));

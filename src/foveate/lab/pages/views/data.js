@@ -4,7 +4,7 @@ import { addressOf, params, setParams } from "../core/address.js";
 import { get, loadTheme, post, upload } from "../core/api.js";
 import { h, render, uniqueId } from "../core/dom.js";
 import { followJob, hasEnded, loadJob, stopJob } from "../core/job.js";
-import { errorState, loadingState, renderAsync } from "../ui/states.js";
+import { emptyState, errorState, loadingState, renderAsync } from "../ui/states.js";
 import { columnEditor } from "./data_columns.js";
 import { fitProgress, fitSettings } from "./data_fit.js";
 import { fitResult, verdictPanel } from "./fit_result.js";
@@ -146,7 +146,7 @@ export async function open(container) {
     if (["ready", "idle"].includes(job.state)) {
       const form = JSON.stringify([job.id, view.classes, view.absent]);
       if (settings?.form !== form) {
-        settings = { form, element: view.labelled ? fitSettings(view, theme, begin) : null };
+        settings = { form, element: view.labelled ? fitSettings(view, theme, begin) : unlabelled() };
         render(work, settings.element);
       }
       return;
@@ -154,6 +154,9 @@ export async function open(container) {
     settings = null;
     render(work, fitProgress(job, theme));
   }
+
+  const unlabelled = () =>
+    emptyState("No labels.", "To fit these bags, give the role “label” to one of the columns below.");
 
   async function begin(request) {
     try {

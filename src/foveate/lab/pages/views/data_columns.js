@@ -48,7 +48,7 @@ export function columnEditor(name, view, change) {
 
 function summaryLine(description) {
   const { bags, segments, lengths, kind, classes, groups, known } = description;
-  const counts = Object.entries(classes).map(([name, count]) => `${name} ${count}`);
+  const counts = Object.entries(classes).map(([name, count]) => `${name} (${count})`);
   const parts = [
     `${bags.toLocaleString("en")} bags with ${segments.toLocaleString("en")} segments`,
     `${lengths[0]} to ${lengths[2]} a bag (median ${lengths[1]})`,

@@ -291,8 +291,7 @@ export function flowSection(theme) {
     fig.element.classList.toggle("void", rows.length === 0);
     const form = JSON.stringify(names.map(({ label }) => label));
     if (charts[panel]?.form === form) {
-      await charts[panel].update(rows);
-      await charts[panel].mark(marksOf(panel));
+      await charts[panel].update(rows, marksOf(panel));
     } else {
       charts[panel]?.destroy();
       const options = { x: "time t", y: null, dots: true, withCursor: true, withMarks: true };

@@ -139,7 +139,7 @@ function setup(run) {
         h("summary", {}, title),
         h(
           "div",
-          { class: "scroll" },
+          { class: "scroll", tabindex: 0, role: "region", "aria-label": title },
           h(
             "table",
             {},

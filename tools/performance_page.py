@@ -1,0 +1,90 @@
+"""Make docs/performance.md from the stored run of the benchmarks, benchmarks/results.json."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+STORED, PAGE = ROOT / "benchmarks" / "results.json", ROOT / "docs" / "performance.md"
+INTRODUCTION = """# Performance
+
+Made by `tools/performance_page.py` from the stored run `benchmarks/results.json`; `make bench`
+runs all commands at small size, `python benchmarks/all.py --store benchmarks/results.json` stores
+a new run; rows of `benchmarks/all.py` that are missing here were not part of it. CPU time, medians of interleaved runs; the ratio is the time of the other program over
+that of foveate, so above 1 foveate is faster. Where a row compares with a bound, the ratio is the
+bound over what was measured.
+"""
+LIMITS = """
+## What limits the rows that are not met
+
+**One seed of the smallest model against JAX.** A step on error mode 1 has 250 bags of 9 points of
+the plane: 14 calls of torch for loss and gradient and 3 for the optimiser. Repeated alone, loss and
+gradient of one batch take 32 µs (1.3–3.3 µs per call), which is less than a step of JAX; within an
+epoch a step takes about 100 µs, and about 190 µs when epochs of two programs alternate on a busy
+processor, as in the table. The difference is the dispatch of calls that are not repeated, the
+preparation of an epoch (140 µs: order, phases, labels) and the optimiser. JAX runs an epoch as one
+compiled loop without calls; preparing it, mostly compiling, takes 1.9 CPU seconds, which are not
+counted. From eight seeds on the arithmetic decides.
+
+**Large bags against torchmil.** The two matrix products of a bag of 1,000 × 512 alone take 3.0 of
+the 4.1 ms that a bag takes in training. The rest is what is done besides: two more passes over the
+bag (mixture and gradient of attention), passes over the hidden layer, and selecting the bag.
+
+**Start-up.** By `python -X importtime`, `--help` spends most of its time importing cyclopts and
+rich; `runs` also imports numpy and pydantic, through the flags of commands that read tables.
+"""
+
+
+def page(stored: Mapping[str, Any]) -> str:
+    """The page as Markdown.
+
+    Args:
+        stored: What ``benchmarks/all.py`` stored.
+    """
+    machine = stored["machine"]
+    versions = ", ".join(f"{name} {number}" for name, number in machine["versions"].items())
+    lines = [
+        INTRODUCTION,
+        f"Machine: {machine['processor']}, {machine['cores']} cores, {machine['threads']} thread "
+        f"per program, load {machine['load']} during the run; Python {machine['python']}; "
+        f"{versions}.",
+        "",
+        "| work | ratio | spread | goal | |",
+        "|---|---|---|---|---|",
+        *map(_row, stored["rows"]),
+        *_memory(stored["rows"]),
+        LIMITS,
+        "## Commands",
+        "",
+        *(f"- {row['work']}: `{row['command']}`" for row in stored["rows"]),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _row(row: Mapping[str, Any]) -> str:
+    if "error" in row:
+        return f"| {row['work']} | – | – | {row['goal']:g} | not run: {row['error']} |"
+    numbers = row["numbers"]
+    low, high = numbers.get("spread", (None, None))
+    spread = "–" if low is None else f"{low:.3g} … {high:.3g}"
+    met = "met" if numbers["ratio"] >= row["goal"] else "not met"
+    return f"| {row['work']} | {numbers['ratio']:.3g} | {spread} | {row['goal']:g} | {met} |"
+
+
+def _memory(rows: list[Mapping[str, Any]]) -> list[str]:
+    """Growth of time and of peak memory."""
+    grown = [row["numbers"] for row in rows if "memory_slope" in row.get("numbers", {})]
+    if not grown:
+        return []
+    head = ["", "| | slope of time | slope of peak memory | peak MB by size |", "|---|---|---|---|"]
+    return head + [
+        f"| {numbers['what']} | {numbers['slope']:.2f} | {numbers['memory_slope']:.2f} | "
+        + ", ".join(f"{size}: {mb:.0f}" for size, mb in numbers["peak_mb"].items())
+        + " |"
+        for numbers in grown
+    ]
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(json.loads(STORED.read_text())))
