@@ -11,9 +11,10 @@ INTRODUCTION = """# Performance
 
 Made by `tools/performance_page.py` from the stored run `benchmarks/results.json`; `make bench`
 runs all commands at small size, `python benchmarks/all.py --store benchmarks/results.json` stores
-a new run; rows of `benchmarks/all.py` that are missing here were not part of it. CPU time, medians
-of interleaved runs; the ratio is the time of the other program over that of foveate, so above 1
-foveate is faster. Where a row compares with a bound, the ratio is the bound over what was measured.
+a new run; rows of `benchmarks/all.py` that are missing here were not part of it.
+CPU time, medians of interleaved runs; the ratio is the time of the other program over
+that of foveate, so above 1 foveate is faster. Where a row compares with a bound, the ratio is the
+bound over what was measured.
 """
 LIMITS = """
 ## What limits the rows that are not met
