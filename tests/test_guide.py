@@ -80,7 +80,7 @@ def test_every_file_that_the_guide_promises_is_there(followed):
     folder, _ = followed
     table = TEXT.partition("| file |")[2].partition("\n\n")[0]
     promised = re.findall(r"`([^`]+)`", table)
-    assert len(promised) == 6
+    assert len(promised) == 8
     for name in promised:
         assert (folder / name).stat().st_size > 0, name
         if name.endswith(".html"):

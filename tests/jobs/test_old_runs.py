@@ -55,7 +55,7 @@ def test_an_interrupted_run_is_resumed_to_the_same_numbers(folder, kind):
     assert json.loads((run / "manifest.json").read_text())["status"] == "done"
     assert not list(run.glob("*/checkpoint.safetensors"))
     resumed = arrays(run)
-    assert resumed.keys() == expected.keys()
+    assert resumed.keys() >= expected.keys()  # newer versions measure more
     for name, value in expected.items():  # another machine may round differently
         np.testing.assert_allclose(resumed[name], value, rtol=1e-3, atol=1e-3, err_msg=name)
 

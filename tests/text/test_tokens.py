@@ -115,5 +115,5 @@ def test_the_generator_alone_decides_the_batches():
 
 
 def test_batches_of_nothing_are_refused():
-    with pytest.raises(FoveateError, match="needs a text at least, got 0"):
+    with pytest.raises(FoveateError, match="must have at least one text, got 0"):
         batches(torch.tensor([3]), 0, None)

@@ -23,12 +23,17 @@ def is_multi_label(path: Path) -> bool:
     return open_run(path).is_a(KIND)
 
 
-def examine_labels(run: Run, flags: Declared = Declared()) -> Run:  # noqa: B008
+def examine_labels(
+    run: Run,
+    flags: Declared = Declared(),  # noqa: B008
+    command: str | None = None,
+) -> Run:
     """The verdict on the attention of every label, the other labels explained away.
 
     Args:
         run: A finished multi-label run.
         flags: What the user declared.
+        command: The command that repeats it; that of this process unless given.
 
     Returns:
         The run with its verdicts, and with a page that shows them.
@@ -38,7 +43,7 @@ def examine_labels(run: Run, flags: Declared = Declared()) -> Run:  # noqa: B008
 
     verdicts = {}
     for name, own in label_runs(run).items():
-        found = examine_run(own, flags, main_paradigm(own)).found[0]
+        found = examine_run(own, flags, main_paradigm(own), command=command).found[0]
         has = next(entry for entry in found["by_class"] if entry["name"] == "yes")
         verdicts[name] = has["verdict"]["grade"]
     updated = run.update(verdicts=verdicts)

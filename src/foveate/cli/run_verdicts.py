@@ -35,7 +35,11 @@ class Declared(NamedTuple):
 
 
 def examine_run(
-    run: Run, flags: Declared, paradigm: str | None = None, new: "NewBags | None" = None
+    run: Run,
+    flags: Declared,
+    paradigm: str | None = None,
+    new: "NewBags | None" = None,
+    command: str | None = None,
 ) -> TrustResults:
     """Examine the models of a finished run, and write the verdict, its page and the model card.
 
@@ -44,6 +48,7 @@ def examine_run(
         flags: What the user declared.
         paradigm: Which of the run's paradigms; all unless given.
         new: Labelled bags that a fit has not seen; its own held-out bags unless given.
+        command: The command that repeats it; that of this process unless given.
 
     Returns:
         A verdict per paradigm, and advice on which to use.
@@ -75,6 +80,7 @@ def examine_run(
         Path(run.manifest["label"]).name,
         main_paradigm(run),
         tuple(compare(results, main_paradigm(run))),
+        command,
     )
     write_trust(found)
     if run.is_a("fit"):

@@ -26,6 +26,7 @@ class TrustResults(NamedTuple):
         title: What the page is about; the name unless given.
         chosen: The paradigm that a fit chose.
         advice: Comparisons of paradigms, a sentence each.
+        command: The command that repeats it; that of this process unless given.
     """
 
     found: tuple[dict[str, Any], ...]
@@ -36,6 +37,7 @@ class TrustResults(NamedTuple):
     title: str | None = None
     chosen: str | None = None
     advice: tuple[str, ...] = ()
+    command: str | None = None
 
 
 def write_trust(results: TrustResults) -> None:
@@ -44,7 +46,7 @@ def write_trust(results: TrustResults) -> None:
 
     stored = {
         "source": results.source,
-        "command": this_command(),
+        "command": results.command or this_command(),
         "chosen": results.chosen,
         "advice": list(results.advice),
         "found": list(results.found),

@@ -93,7 +93,7 @@ def test_compare_two_runs(page, clicks):
 
 def test_paste_a_sentence_and_see_which_word_decides(page, clicks):
     """A bundled model reads English; what it made of an example is there before it is loaded."""
-    page.goto("/words")
+    page.goto("/words?model=example-imdb")  # not one that another test has trained
     sync_api.expect(page.locator("#decides")).to_contain_text("decide")
     page.locator("#state", has_text="Ready").wait_for(timeout=LONG)
     page.get_by_label("A text to read").fill("The plot was dull, but the music was wonderful.")

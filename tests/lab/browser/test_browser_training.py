@@ -27,7 +27,7 @@ def test_a_start_in_error_mode_1_is_found_and_explained(page):
     page.goto("/")
     page.get_by_role("link", name="Now find a start that cheats").click()
     for name in ("Hard", "LVML", "Hybrid", "Witness"):  # one will do, and is quicker
-        page.get_by_label(name).uncheck()
+        page.get_by_role("checkbox", name=name, exact=True).uncheck()
     page.get_by_label("Epochs").fill("40")
     page.keyboard.press("Tab")
     page.get_by_role("button", name="Start training").click()

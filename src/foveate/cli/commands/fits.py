@@ -1,6 +1,5 @@
 """Commands for a user's bags: fit, predict, explain, export."""
 
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -8,6 +7,7 @@ from cyclopts import Parameter
 
 from foveate.cli.column_flags import ColumnFlags, given
 from foveate.cli.column_listing import print_columns
+from foveate.cli.fit_verdicts import add_verdict
 from foveate.cli.flags import Cluster, Json, Overwrite, Workers
 from foveate.cli.multi_label import (
     is_multi_label,
@@ -16,14 +16,13 @@ from foveate.cli.multi_label import (
 )
 from foveate.cli.outputs import check_outputs
 from foveate.cli.results import repeating_command, show_results, this_command
-from foveate.errors import DataWarning, FoveateError
+from foveate.errors import FoveateError
 from foveate.io.columns import Columns
 from foveate.report.progress import progress_of
 from foveate.userdata.settings import FitSettings
 
 if TYPE_CHECKING:
     from foveate.io.collection import Collection
-    from foveate.records.runs import Run
     from foveate.userdata.fitted import FittedModel
 
 __all__ = ["explain_command", "export_command", "fit_command", "predict_command"]
@@ -88,22 +87,8 @@ def fit_command(
             bags, settings, out, origin=origin, report=report, command=command, engine=engine
         )
     if verdict:
-        run = _examine(run)
+        run = add_verdict(run)
     show_results(run, as_json=as_json)
-
-
-def _examine(run: "Run") -> "Run":
-    """The verdict on the main paradigm; a fit stays finished if there can be none."""
-    from foveate.cli.multi_label import examine_labels
-    from foveate.cli.run_verdicts import Declared, examine_run, main_paradigm
-
-    try:
-        if "labels" in run.manifest:
-            return examine_labels(run)
-        examine_run(run, Declared(), main_paradigm(run))
-    except FoveateError as error:
-        warnings.warn(f"no verdict on the attention: {error}", DataWarning, stacklevel=2)
-    return run
 
 
 def predict_command(

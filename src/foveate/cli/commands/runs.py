@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Literal
 
+from foveate.cli.fit_verdicts import add_verdict, lacks_verdict
 from foveate.cli.flags import Cluster, Json, Overwrite, Workers
 from foveate.cli.outputs import check_outputs
 from foveate.cli.results import show_results
@@ -36,6 +37,8 @@ def resume_command(
     opened, engine = open_run(run), Engine(workers, cluster)
     with progress_of(quiet=as_json) as report:
         finished = resume_job(opened, report, engine)
+    if lacks_verdict(finished):
+        finished = add_verdict(finished)
     show_results(finished, as_json=as_json)
 
 

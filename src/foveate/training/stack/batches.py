@@ -82,7 +82,8 @@ class MemberBags:
         self.y = torch.stack([bag.y for bag in sets])
         self.z = _joined([bag.z for bag in sets], "z")
         weight = _joined([bag.weight for bag in sets], "weight")
-        self.weight = None if weight is None else weight.to(dtype)
+        equal = weight is None or bool((weight == 1).all())
+        self.weight = None if weight is None or equal else weight.to(dtype)
         self.mask = _mask(sets)
 
     @property

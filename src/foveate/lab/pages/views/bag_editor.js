@@ -152,7 +152,7 @@ export async function bagEditor({ run, paradigm, bag, words, bags }, theme, clos
       h("div", { class: "picture short" }, drawing.element, note(content)),
       h(
         "div",
-        { class: "scroll", tabindex: 0, role: "region", "aria-label": "Segments" },
+        { class: "scroll", tabindex: 0, role: "group", "aria-label": "Segments" },
         h(
           "table",
           {},

@@ -132,7 +132,7 @@ function reading(name, view, answer, number, theme) {
   fig.body.append(
     h(
       "div",
-      { class: "scroll", tabindex: 0, role: "region", "aria-label": "Segments" },
+      { class: "scroll", tabindex: 0, role: "group", "aria-label": "Segments" },
       h(
         "table",
         {},

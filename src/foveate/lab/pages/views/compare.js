@@ -81,7 +81,7 @@ function differenceTable({ first, second, parts }, short, theme) {
   if (!entries.length) return h("p", { class: "note" }, `${title}: no paradigm is in both.`);
   return h(
     "div",
-    { class: "scroll panel", tabindex: 0, role: "region", "aria-label": title },
+    { class: "scroll panel", tabindex: 0, role: "group", "aria-label": title },
     h("h2", {}, title),
     h("p", { class: "note" }, "Paired differences in points, with 95 % intervals over seeds."),
     h(

@@ -99,6 +99,6 @@ function columnTable(columns, set) {
     "details",
     { class: "panel", open: Boolean(set) && columns.length <= 12 },
     h("summary", { class: "strong" }, "How the columns are read"),
-    h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Columns" }, table),
+    h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Columns" }, table),
   );
 }

@@ -151,7 +151,7 @@ function paradigmTable(fit, paradigm, theme, use) {
   return h(
     "div",
     {},
-    h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Ways to attend" }, table),
+    h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Ways to attend" }, table),
     h("p", { class: "note" }, `On test bags, with 95 % intervals. Chosen: ${fit.rule}.`),
   );
 }

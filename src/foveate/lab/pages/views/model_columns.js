@@ -113,7 +113,7 @@ function makeColumn(name, setup, theme) {
     words,
     h(
       "div",
-      { class: "scroll", tabindex: 0, role: "region", "aria-label": "Outcome by class" },
+      { class: "scroll", tabindex: 0, role: "group", "aria-label": "Outcome by class" },
       h(
         "table",
         {},

@@ -113,7 +113,7 @@ function table(rows, compared) {
   const head = h("tr", {}, heads.map((title) => h("th", { scope: "col" }, title)));
   return h(
     "div",
-    { class: "scroll list", tabindex: 0, role: "region", "aria-label": "Predictions" },
+    { class: "scroll list", tabindex: 0, role: "group", "aria-label": "Predictions" },
     h("table", {}, h("thead", {}, head), h("tbody", {}, rows.map(cells))),
   );
 }

@@ -70,7 +70,7 @@ export function outcomeTable(run, theme) {
   const heads = ["Paradigm", ...metrics.map(([, metric]) => metric.heading), "Epochs", "Seeds"];
   return h(
     "div",
-    { class: "scroll panel", tabindex: 0, role: "region", "aria-label": `How ${run.name} ended` },
+    { class: "scroll panel", tabindex: 0, role: "group", "aria-label": `How ${run.name} ended` },
     h(
       "table",
       {},
@@ -139,7 +139,7 @@ function setup(run) {
         h("summary", {}, title),
         h(
           "div",
-          { class: "scroll", tabindex: 0, role: "region", "aria-label": title },
+          { class: "scroll", tabindex: 0, role: "group", "aria-label": title },
           h(
             "table",
             {},

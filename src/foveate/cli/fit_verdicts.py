@@ -1,0 +1,46 @@
+"""The verdict on the attention that ends a fit, in one go or after a resumed run."""
+
+import warnings
+
+from foveate.errors import DataWarning, FoveateError
+from foveate.records.runs import Run
+
+__all__ = ["add_verdict", "lacks_verdict"]
+
+NO_VERDICT = "--no-verdict"
+
+
+def add_verdict(run: Run) -> Run:
+    """Examine the main paradigm of a finished fit; the fit stays finished if there is no verdict.
+
+    Args:
+        run: A fit, of one label or several.
+
+    Returns:
+        The run, with the verdicts of labels where there are several.
+    """
+    from foveate.cli.multi_label import examine_labels
+    from foveate.cli.run_verdicts import Declared, examine_run, main_paradigm
+
+    command = run.manifest.get("command")
+    try:
+        if "labels" in run.manifest:
+            return examine_labels(run, command=command)
+        examine_run(run, Declared(), main_paradigm(run), command=command)
+    except FoveateError as error:
+        warnings.warn(f"no verdict on the attention: {error}", DataWarning, stacklevel=2)
+    return run
+
+
+def lacks_verdict(run: Run) -> bool:
+    """Whether ``foveate fit`` was stopped before the verdict that it ends with.
+
+    Args:
+        run: A finished run of any kind.
+    """
+    command = str(run.manifest.get("command") or "")
+    if not command.startswith("foveate fit ") or NO_VERDICT in command:
+        return False
+    if "labels" in run.manifest:
+        return "verdicts" not in run.manifest
+    return not (run.path / "trust.json").exists()
