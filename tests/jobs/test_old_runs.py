@@ -57,7 +57,10 @@ def test_an_interrupted_run_is_resumed_to_the_same_numbers(folder, kind):
     resumed = arrays(run)
     assert resumed.keys() >= expected.keys()  # newer versions measure more
     for name, value in expected.items():  # another machine may round differently
-        np.testing.assert_allclose(resumed[name], value, rtol=1e-3, atol=1e-3, err_msg=name)
+        pair = resumed[name], value
+        if name.endswith("/final/s"):  # the bias of all scores, which changes nothing, may differ
+            pair = tuple(s - s.mean((1, 2), keepdims=True) for s in pair)
+        np.testing.assert_allclose(*pair, rtol=1e-3, atol=1e-3, err_msg=name)
 
 
 def test_runs_are_listed_with_their_kinds(folder, capsys):
