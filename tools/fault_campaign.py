@@ -167,10 +167,16 @@ def prepare(folder: Path, job: Job) -> None:
             shutil.copytree(done, folder / "run")
 
 
+def _call(command: list[str]) -> None:
+    """Run a command as if this process had been started with it."""
+    sys.argv = ["foveate", *command]  # stored as the command of a run
+    foveate(command)
+
+
 def _run(command: list[str]) -> None:
     """Run a command in this process; an exit code other than 0 is an error."""
     try:
-        foveate(command)
+        _call(command)
     except SystemExit as stop:
         if stop.code:
             raise RuntimeError(f"{command} ended with {stop.code}") from None
@@ -186,7 +192,7 @@ def trial(job: Job, folder: Path, plans: list[Plan], expected: str) -> str:
         def work(plan: Plan | None = plan, command: list[str] = command) -> None:
             if plan is not None:
                 inject(plan)
-            foveate(command)
+            _call(command)
 
         code = forked(work, log)
         text = log.read_text(errors="replace")
