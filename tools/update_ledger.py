@@ -9,7 +9,7 @@ counts as not run.
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib import import_module
 from importlib.resources import files
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from foveate.jobs.experiment import EXPERIMENTS, changed_settings, findings_of, settings_for
+from foveate.papers import statement_of
 from foveate.records.findings import Finding
 from foveate.records.published import Cell
 from foveate.records.record import write_atomically
@@ -69,7 +70,26 @@ def updated(ledger: dict[str, Any], runs: Sequence[Path], missing: bool = False)
         elif claim in revised and entry["criterion"] != criteria[claim]:
             entry["finding"] = None
         entry["criterion"] = criteria.get(claim, entry["criterion"])
+    ledger["claims"] += _new_entries(ledger, new)
     return ledger
+
+
+def _new_entries(ledger: dict[str, Any], new: Mapping[str, Finding]) -> list[dict[str, Any]]:
+    """Entries of claims that the stored ledger does not have yet."""
+    stored = {entry["claim"] for entry in ledger["claims"]}
+    return [
+        {
+            "claim": claim,
+            "statement": statement_of(claim),
+            "experiment": name,
+            "criterion": criterion,
+            "finding": asdict(new[claim]),
+            "scale": ledger["versions"][name]["scale"],
+        }
+        for name, kind in EXPERIMENTS.items()
+        for claim, criterion in kind.criteria.items()
+        if claim in new and claim not in stored
+    ]
 
 
 def _origin(run: Run) -> dict[str, Any]:
