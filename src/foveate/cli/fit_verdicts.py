@@ -1,9 +1,11 @@
 """The verdict on the attention that ends a fit, in one go or after a resumed run."""
 
+import json
 import warnings
 
 from foveate.errors import DataWarning, FoveateError
 from foveate.records.runs import Run
+from foveate.userdata.model_card import CARD_JSON
 
 __all__ = ["add_verdict", "lacks_verdict"]
 
@@ -43,4 +45,8 @@ def lacks_verdict(run: Run) -> bool:
         return False
     if "labels" in run.manifest:
         return "verdicts" not in run.manifest
-    return not (run.path / "trust.json").exists()
+    card = run.path / CARD_JSON  # runs of version 0.1 have none
+    if not card.exists():
+        return False
+    verdict = json.loads(card.read_text("utf-8"))["attention"]["verdict"]
+    return verdict is None or not (run.path / "trust.json").exists()

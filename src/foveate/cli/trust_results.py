@@ -52,8 +52,8 @@ def write_trust(results: TrustResults) -> None:
         "found": list(results.found),
     }
     text = json.dumps(stored, ensure_ascii=False, indent=1, allow_nan=False).encode()
-    write_atomically(results.numbers, lambda file: file.write(text))
     write_trust_page(results.page, stored, name=results.title or results.name)
+    write_atomically(results.numbers, lambda file: file.write(text))  # last: they imply the page
 
 
 def print_trust(results: TrustResults, *, as_json: bool) -> None:

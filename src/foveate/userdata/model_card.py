@@ -51,10 +51,10 @@ def model_card(run: Run) -> dict[str, Any]:
 def write_model_card(run: Run) -> None:
     """Write the model card of a finished fit as JSON and Markdown, each atomically."""
     card = model_card(run)
-    text = json.dumps(card, ensure_ascii=False, indent=1).encode()
-    write_atomically(run.path / CARD_JSON, lambda file: file.write(text))
     page = _markdown(card).encode()
     write_atomically(run.path / CARD_MARKDOWN, lambda file: file.write(page))
+    text = json.dumps(card, ensure_ascii=False, indent=1).encode()
+    write_atomically(run.path / CARD_JSON, lambda file: file.write(text))
 
 
 def _model(run: Run) -> dict[str, Any]:
