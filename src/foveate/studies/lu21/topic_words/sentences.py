@@ -20,7 +20,7 @@ __all__ = ["Contexts", "Sentences"]
 
 
 class Contexts(NamedTuple):
-    """What attention makes of sentences, and what the way back needs.
+    """Attention over sentences, and what the backward pass needs.
 
     Args:
         c: Contexts, shape (S, n, h).
