@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TextIO
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, Parameter
 
 from foveate import __version__
 from foveate.errors import DataWarning
@@ -72,6 +72,7 @@ app = App(
     name="foveate",
     help="Attention that looks at the right thing: train it, measure it, understand it.",
     help_format="plaintext",
+    default_parameter=Parameter(negative_iterable=()),  # no --empty-NAME beside every list
     version=f"foveate {__version__}",
     suppress_keyboard_interrupt=False,
 )

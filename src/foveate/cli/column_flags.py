@@ -2,13 +2,14 @@
 
 from typing import Annotated, Any
 
-from cyclopts import Parameter
+from cyclopts import Group, Parameter
 
 from foveate.io.columns import Columns
 
-__all__ = ["ColumnFlags", "given"]
+__all__ = ["COLUMN_GROUP", "ColumnFlags", "given"]
 
-ColumnFlags = Annotated[Columns | None, Parameter(name="*")]
+COLUMN_GROUP = Group("Columns and layout of the data", sort_key=2)
+ColumnFlags = Annotated[Columns | None, Parameter(name="*", group=COLUMN_GROUP)]
 """Which column of the user's data is what, each a flag."""
 
 

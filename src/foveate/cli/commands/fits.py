@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from cyclopts import Parameter
+from cyclopts import Group, Parameter
 
-from foveate.cli.column_flags import ColumnFlags, given
+from foveate.cli.column_flags import COLUMN_GROUP, ColumnFlags, given
 from foveate.cli.column_listing import print_columns
 from foveate.cli.fit_verdicts import add_verdict
 from foveate.cli.flags import Cluster, Json, Overwrite, Workers
@@ -27,14 +27,16 @@ if TYPE_CHECKING:
 
 __all__ = ["explain_command", "export_command", "fit_command", "predict_command"]
 
-Flags = Annotated[FitSettings | None, Parameter(name="*")]
+Flags = Annotated[FitSettings | None, Parameter(name="*", group=Group("Training", sort_key=1))]
 Finished = Annotated[
     Path, Parameter(help="A finished fit: its directory, or its name under runs/.")
 ]
 NewBags = Annotated[Path, Parameter(help="Bags laid out like those it was fitted on.")]
 NewColumns = Annotated[
     Columns | None,
-    Parameter(name="*", help="What the columns are, where they differ from the fit's."),
+    Parameter(
+        name="*", group=COLUMN_GROUP, help="What the columns are, where they differ from the fit's."
+    ),
 ]
 Chosen = Annotated[
     str | None,
