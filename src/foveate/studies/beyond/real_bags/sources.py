@@ -16,7 +16,8 @@ from foveate.io.collection import Collection, collect
 from foveate.randomness import generator
 from foveate.types import Array
 
-__all__ = ["birds", "digit_bags", "documents", "photographs", "posts", "table_bags"]
+__all__ = ["birds", "digit_bags", "documents", "people", "photographs", "posts",
+           "table_bags"]  # fmt: skip
 
 LATENT = 32  # numbers of a latent semantic vector
 WIDEST = 40  # sentences of an article, words of a post
@@ -144,8 +145,29 @@ def photographs() -> Collection:
             labels.append(int(female >= 3))
     features = _grids(tuple(row["image"]["bytes"] for row in kept))
     side = int(features.shape[1] ** 0.5)
-    z = [_inside(row, side) for row in kept]
+    z = [_inside(row, row["objects"]["bbox"][:1], side) for row in kept]
     return _collected("photographs", list(features), labels, z)
+
+
+def people() -> Collection:
+    """Photographs of any objects as cells of a frozen encoder's grid: is a person in it?
+
+    Cells whose centre is in the box of a person are relevant.
+    """
+    folder = locate("coco_captions_boxes", "none")
+    rows = [
+        row
+        for path in sorted(folder.glob("*.parquet"))
+        for row in _rows(path, ("image", "objects", "width", "height"))
+    ]
+    features = _grids(tuple(row["image"]["bytes"] for row in rows))
+    side = int(features.shape[1] ** 0.5)
+    boxes = [
+        [box for box, kind in zip(own["bbox"], own["category"], strict=True) if kind == 0]
+        for own in (row["objects"] for row in rows)
+    ]
+    z = [_inside(row, own, side) for row, own in zip(rows, boxes, strict=True)]
+    return _collected("people", list(features), [int(bool(own)) for own in boxes], z)
 
 
 @lru_cache(maxsize=1)
@@ -164,14 +186,15 @@ def _grids(images: tuple[bytes, ...]) -> Tensor:
     return torch.cat(parts).flatten(2).transpose(1, 2).contiguous()
 
 
-def _inside(row: dict[str, Any], side: int) -> Tensor | None:
-    """Cells whose centre lies in the person's box, shape (side²,); None if there is none."""
-    left, top, width, height = row["objects"]["bbox"][0]
+def _inside(row: dict[str, Any], boxes: Sequence[Sequence[float]], side: int) -> Tensor | None:
+    """Cells whose centre lies in one of the boxes, shape (side²,); None if there is none."""
     x = (np.arange(side) + 0.5) / side * row["width"]
     y = (np.arange(side) + 0.5) / side * row["height"]
-    across, down = (left <= x) & (x <= left + width), (top <= y) & (y <= top + height)
-    inside = torch.from_numpy(np.outer(down, across).ravel())
-    return inside if bool(inside.any()) else None
+    inside = np.zeros((side, side), bool)
+    for left, top, width, height in boxes:
+        across, down = (left <= x) & (x <= left + width), (top <= y) & (y <= top + height)
+        inside |= np.outer(down, across)
+    return torch.from_numpy(inside.ravel()) if inside.any() else None
 
 
 def _collected(

@@ -18,8 +18,8 @@ from foveate.models.focus import FCAM, AttentionModel
 from foveate.models.nets import pair
 from foveate.randomness import generator
 from foveate.records.record import Array, Record
-from foveate.studies.beyond.trust.raff import unit_test
-from foveate.studies.beyond.trust.sets import SETS, WAYS, Sample, TrustSet, Way
+from foveate.studies.beyond.trust.second import EVERY
+from foveate.studies.beyond.trust.sets import WAYS, Sample, TrustSet, Way
 from foveate.training.loop import fit
 from foveate.trust.auditor import Audit, audit
 from foveate.trust.examine import Trust, examine
@@ -47,7 +47,7 @@ def train_and_examine(
     ``model_grade`` by the model-dependent score. ``way_*`` has one number for each way.
     """
     del checkpoint  # a set takes seconds
-    own = SETS[name]
+    own = EVERY[name]
     sample = own.load(settings.n, settings.seed)
     checked = audit(
         [replace(sample.test, z=None)],
@@ -65,7 +65,7 @@ def train_and_examine(
         trust = _examined(subject, own, sample, way, checked)
         truth = _truth(subject, sample.test, own.judged)
         rows += [_row(trust, truth, k, c) for c in own.judged]
-        for key, value in _way(trust, truth, subject, name).items():
+        for key, value in _way(trust, truth, subject, own).items():
             whole[key].append(value)
         progress(k + 1, len(ways))
     final = {key: np.array([row[key] for row in rows]) for key in rows[0]}
@@ -188,11 +188,11 @@ def _row(trust: Trust, truth: dict[str, Any], way: int, c: int) -> dict[str, flo
     }
 
 
-def _way(trust: Trust, truth: dict[str, Any], subject: Subject, name: str) -> dict[str, float]:
+def _way(trust: Trust, truth: dict[str, Any], subject: Subject, own: TrustSet) -> dict[str, float]:
     """One way as a whole; ``swapped`` is its accuracy on the bags of a unit test that break it."""
     swapped = float("nan")
-    if name.startswith("raff-"):
-        bag = unit_test(name.removeprefix("raff-"), 200, 99, swapped=True)
+    if own.swapped is not None:
+        bag = own.swapped()
         swapped = float((subject.look([bag]).p.argmax(-1) == bag.y.numpy()).mean())
     known: Array = truth["known"]
     return {
