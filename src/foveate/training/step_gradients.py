@@ -76,8 +76,8 @@ class StepGradients:
                 self._batch(phase, position[:, None], asked, who[i : i + 1]).map(_one_step)
                 for position in positions[i : i + 1].unbind(1)
             )
-            own, these = losses[i : i + 1], slice(member, member + 1)
-            for part in self.closed.steps(phase, windows, own, these):
+            loss, these = losses[i : i + 1], slice(member, member + 1)
+            for part in self.closed.steps(phase, windows, loss, these):
                 grad[i : i + 1].add_(part)
         return losses.div_(positions.shape[1]), grad.div_(positions.shape[1])
 
