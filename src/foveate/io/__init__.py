@@ -1,4 +1,4 @@
-"""A user's own files as bags: found out by what is at a path, with errors that name the row.
+"""User files as bags: the format is detected from the path; errors name the row.
 
 Names are imported when they are first used, so that commands can show their flags at once.
 """

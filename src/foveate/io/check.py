@@ -111,7 +111,7 @@ def describe(collection: Collection) -> Description:
 
 
 def problems(collection: Collection) -> list[Problem]:
-    """What is wrong with a collection that can be read: errors first.
+    """Problems of a collection that could be read, errors first.
 
     What cannot be read (cells that are not numbers, labels that differ within a bag) is an error
     of the reader, which names file and row.

@@ -82,7 +82,7 @@ class Columns(Settings):
 
     @property
     def header_line(self) -> Header:
-        """Where the names of a CSV file's columns come from."""
+        """Where the column names of a CSV file come from."""
         return Header(self.header and not self.columns, self.columns)
 
 

@@ -1,4 +1,4 @@
-"""Experiments side by side: a process each, as many at a time as there are cores.
+"""Experiments in parallel: one process each, as many at a time as there are cores.
 
 Small trainings gain little from a second thread, and two threads on a busy core lose a lot; so each
 process has one, and the cores are filled with experiments instead.
@@ -24,7 +24,7 @@ COMMAND = "from foveate.cli import main; main()"
 def run_side_by_side(
     folders: Mapping[str, Path], scale: str, report: PartProgress | None, lanes: int | None = None
 ) -> None:
-    """Run, or finish, one experiment in each place.
+    """Run or resume one experiment in each folder.
 
     Args:
         folders: Experiments by name, and the run directory of each.

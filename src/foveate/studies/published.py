@@ -1,4 +1,4 @@
-"""What an experiment offers that repeats a published table, besides its findings."""
+"""What an experiment that repeats a published table provides besides its findings."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -39,7 +39,7 @@ BOUNDS: Mapping[str, tuple[float, float]] = {
 
 
 def cell(key: Key, setting: str, values: Array) -> Cell:
-    """A cell from one value a seed, shape (S,); a dead seed is NaN and not averaged.
+    """A cell from one value per seed, shape (S,); seeds with a dead focus are NaN and not averaged.
 
     Example:
         >>> cell(("CIFAR10 m=5", "soft", "SAIF %"), "", np.array([30.0, 34.0])).mean
@@ -71,7 +71,7 @@ def seed_values(cells: Iterable[Cell]) -> dict[tuple[str, str, str, str], Array]
 
 
 def paired(one: Array, other: Array) -> Array:
-    """Differences over the seeds that are alive in both, shape (S',).
+    """Differences over the seeds that are finite in both, shape (S',).
 
     Example:
         >>> paired(np.array([3.0, np.nan, 5.0]), np.array([1.0, 1.0, 1.0])).tolist()
@@ -102,7 +102,7 @@ class Reproduction(Experiment):
         return []
 
     def runnable(self, settings: Any) -> tuple[Settings, dict[str, str]]:
-        """The settings without the groups whose data is not here, and why each is left out."""
+        """The settings without the groups whose data is missing, and why each is left out."""
         return settings, {}
 
     def seconds(

@@ -1,4 +1,4 @@
-"""Reproductions: published tables run again, resumable, their results in a form that is kept."""
+"""Reproductions of published tables: resumable runs with stored results."""
 
 import hashlib
 import json
@@ -50,7 +50,7 @@ IN_PROCESS = Engine()
 
 @cache
 def published_tables() -> dict[str, PublishedTable]:
-    """What every reproduction repeats, by name; those with published numbers come first."""
+    """Title of every reproduction, by name; those with published numbers come first."""
     known = {
         name: kind.published for name, kind in EXPERIMENTS.items() if issubclass(kind, Reproduction)
     }
@@ -79,7 +79,7 @@ def reproduce(
     report: PartProgress | None = None,
     engine: Engine = IN_PROCESS,
 ) -> Result:
-    """Run a table, or what is left of it, and give its numbers as they are kept.
+    """Run or resume a table, and return its numbers in the stored form.
 
     Groups whose data is not here are left out and say why. A whole table with its own seeds is run
     where the ledger looks for it, so that neither repeats the other.
@@ -180,7 +180,7 @@ def _result_text(kept: Result) -> str:
 
 
 def stored_results(folder: Path | None = None) -> list[Result]:
-    """The results kept in a folder, table by table; those of the package unless given."""
+    """The results stored in a folder, by table; those of the package unless given."""
     source = resources.files("foveate").joinpath("studies/results") if folder is None else folder
     if not source.is_dir():
         raise FoveateError(f"there is no folder of results at {source}")
@@ -237,7 +237,7 @@ def _parts(table: str, settings: Settings) -> list[str]:
 
 
 def _run_folder(table: str, scale: str, settings: Settings, whole: bool) -> Path:
-    """Where a run with these settings is, or will be; one of other settings is left as it is."""
+    """The folder of a run with these settings; runs with other settings have other folders."""
     if whole:
         return place_of(table, scale)
     text = json.dumps(settings.model_dump(), sort_keys=True)
@@ -246,7 +246,7 @@ def _run_folder(table: str, scale: str, settings: Settings, whole: bool) -> Path
 
 
 def _command(table: str, scale: str, changes: Mapping[str, Any], label: str) -> str:
-    """What repeats a table on any machine."""
+    """The command that repeats a table."""
     words = ["foveate", "reproduce", table, "--scale", scale]
     for key, value in changes.items():
         words += (
@@ -281,7 +281,7 @@ def _result(table: str, run: Run, command: str, absent: Mapping[str, str]) -> Re
 
 
 def _faults(records: Records) -> list[str]:
-    """What is wrong with trainings of focus and classifier, as sentences of their own."""
+    """Faults of the trainings of focus and classifier, as sentences."""
     read = {name: r for name, r in records.items() if {"s", "log_p"} <= r.final.keys()}
     return [f"{text[0].upper()}{text[1:]}." for text in faults(read)]
 

@@ -1,4 +1,4 @@
-"""Trials: one cell of a published table, a model trained one way on one data set over seeds."""
+"""Trials: one cell of a published table, trained by one rule on one data set over seeds."""
 
 import math
 import time

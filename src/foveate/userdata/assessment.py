@@ -1,4 +1,4 @@
-"""What out-of-fold predictions say: scores, mixture, comparison with baselines, decisions."""
+"""Assessment of out-of-fold predictions: scores, mixture, comparison with baselines, decisions."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple

@@ -208,7 +208,7 @@ class CrossFit(Procedure):
 
 
 def _member_seed(seeds: int, member: int, repeat: int, fold: int) -> int:
-    """A seed of its own for every member of every fold: an ensemble gains from variety."""
+    """A different seed for every member of every fold: an ensemble gains from variety."""
     return member + seeds * (fold + 1000 * repeat)
 
 

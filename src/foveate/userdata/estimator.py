@@ -175,7 +175,7 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
         return self._fit_one(bag, relevance, None)
 
     def _fit_some(self, rows: Tensor, bags: Bags, *parts: Any) -> "FocusClassifier":
-        """Train on the bags at ``rows``, with the same rows of all else that is given."""
+        """Train on the bags at ``rows``, with the same rows of the other arguments."""
         numbers = rows.tolist()
         chosen = bags.take(rows) if isinstance(bags, Bag) else [bags[i] for i in numbers]
         some = [None if part is None else [part[i] for i in numbers] for part in parts]
@@ -325,7 +325,7 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
         return np.array([alpha[0] for alpha in self._read(bags).alpha])
 
     def evidence(self, bags: Bags) -> list[Array]:
-        """What each segment says for (+) and against (−) each class, one array (m_i, C) a bag.
+        """Evidence of each segment for (+) and against (−) each class, one array (m_i, C) per bag.
 
         See :mod:`foveate.trust.explanation` for the equation. Of multi-label bags, what it says for
         each label, (m_i, L).

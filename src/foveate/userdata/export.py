@@ -34,7 +34,7 @@ MISSING_SHARE = 0.1  # share of missing numbers in the bags that are checked
 
 
 class OneBag(nn.Module):
-    """Everything between a user's segments and the answer, for one bag.
+    """The whole computation from the segments of one bag to its outputs.
 
     Takes segments (m, *) as the user has them (of texts: word ids; of images: what the encoder
     gives, or without one numbers in [−1, 1]; of numbers: NaN where one is missing). Imputation,
@@ -212,7 +212,7 @@ def _prepared(preparation: Preparation, rows: Tensor) -> Tensor:
 
 
 def _null_position(fitted: FittedModel) -> Tensor:
-    """What stands at the place of the null segment: of texts its word, else nothing yet."""
+    """The content of the null segment: its word for texts, else an empty tensor."""
     width = fitted.preparation.width
     if fitted.preparation.vocabulary is None:
         return torch.zeros(width)
@@ -220,7 +220,7 @@ def _null_position(fitted: FittedModel) -> Tensor:
 
 
 def _without_dropout(model: nn.Module) -> nn.Module:
-    """The model with fused layers run one by one, as an exporter can follow."""
+    """The model with fused layers separated, which the exporter can trace."""
     for name, child in model.named_children():
         plain = (
             nn.Sequential(OrderedDict(child.named_children()))
@@ -259,7 +259,7 @@ def _extra() -> tuple[Any, Any]:
 
 @contextmanager
 def _without_warnings() -> Iterator[None]:
-    """Without the exporter's remarks on its own insides."""
+    """Suppress the exporter's log messages."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         before = logging.root.manager.disable

@@ -1,4 +1,4 @@
-"""A fitted run, from its safetensors and its manifest alone."""
+"""A fitted run, loaded from its safetensors and its manifest."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ CIFAR = (3, 32, 32)  # tiles that the networks of the papers read
 
 
 class FittedModel(ABC):
-    """What predicts and explains new bags: models of one paradigm, or an ensemble of several.
+    """A predictor of new bags: models of one paradigm, or an ensemble of several.
 
     Attributes:
         run: The run it comes from.

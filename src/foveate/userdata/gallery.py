@@ -1,4 +1,4 @@
-"""Bags to be looked at: attention, evidence and contents in plain arrays, which pages draw."""
+"""Bags for the gallery: attention, evidence and contents as arrays."""
 
 import json
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ MAX_GALLERY_SEGMENTS = 400  # segments of a bag whose contents are kept for the 
 
 @dataclass(frozen=True)
 class GalleryBag:
-    """One bag and what a fitted model makes of it.
+    """One bag with the outputs of a fitted model.
 
     Args:
         id: Its name.
@@ -113,7 +113,7 @@ def gallery_bags(
 def pick_gallery_bags(
     fitted: "FittedModel", collection: "Collection", bag: "Bag"
 ) -> list[GalleryBag]:
-    """A few bags for a report: mistakes first, then the surest of each class in turn."""
+    """A few bags for a report: mistakes first, then the most confident of each class in turn."""
     explained = fitted.explain(bag)
     p, y = fitted.probabilities(explained), bag.y.numpy()
     short = np.array([len(alpha) <= MAX_GALLERY_SEGMENTS for alpha in explained.alpha])
@@ -127,7 +127,7 @@ def pick_gallery_bags(
 
 
 def save_gallery(path: Path, gallery: Sequence[GalleryBag]) -> None:
-    """Write bags as NPZ, whole or not at all."""
+    """Write bags as NPZ, atomically."""
     arrays: dict[str, Any] = {}
     metadata = []
     for k, bag in enumerate(gallery):
@@ -142,7 +142,7 @@ def save_gallery(path: Path, gallery: Sequence[GalleryBag]) -> None:
 
 
 def load_gallery(path: Path) -> list[GalleryBag]:
-    """Read what :func:`save_shown` wrote; nothing where there is no file."""
+    """Read the file of :func:`save_gallery`; an empty list if there is none."""
     if not path.exists():
         return []
     arrays = load_arrays(path)

@@ -65,7 +65,7 @@ class Preparation:
         settings: FitSettings,
         encoded: "tuple[Encoding, Tensor] | None" = None,
     ) -> "Preparation":
-        """What the bags at ``rows``, and they alone, teach.
+        """Fit the preparation to the bags at ``rows`` only.
 
         Args:
             collection: Labelled bags.
@@ -201,7 +201,7 @@ class Preparation:
             )
 
     def save(self, path: Path) -> None:
-        """Write to one safetensors file, whole or not at all."""
+        """Write to one safetensors file, atomically."""
         tensors: dict[str, Tensor] = {}
         if self.standard is not None:
             tensors |= {"mean": self.standard.mean, "scale": self.standard.scale}

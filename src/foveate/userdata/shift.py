@@ -1,4 +1,4 @@
-"""Distribution shift: new bags compared with a small summary of the training bags."""
+"""Distribution shift: comparison of new bags with a summary of the training bags."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -182,7 +182,7 @@ def _compare_column(
 
 
 def _shift_text(values: FloatArray, training: ColumnSummary) -> str:
-    """What differs between centre and spread of a column here and in training."""
+    """Differences in centre and spread of a column from training."""
     spread = training.three_quarters - training.quarter
     if len(values) < MIN_VALUES or spread <= 0:
         return ""

@@ -1,4 +1,4 @@
-"""From settings to what is trained: paradigm, class weights, model, number of epochs."""
+"""From settings to a training: paradigm, class weights, model, number of epochs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

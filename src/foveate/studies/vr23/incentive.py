@@ -1,4 +1,4 @@
-r"""The focus improvement incentive: what a loss gains when the focus improves and g stays.
+r"""The focus improvement incentive: decrease of the loss when the focus improves and g is fixed.
 
 .. math:: \delta = \mathbf{E}\left[-\frac{d}{d\alpha} L(\alpha, g, X, y)\right]
 
@@ -34,7 +34,7 @@ UNSEEN = 1e-20
 
 
 class Gain(NamedTuple):
-    """What an improved focus brings on some bags, each part of shape (B,).
+    """Loss and incentive on some bags, each of shape (B,).
 
     Args:
         loss: The loss L(α).

@@ -1,4 +1,4 @@
-"""Figures of the diagnosis experiment: what was said beforehand against what became of it."""
+"""Figures of the diagnosis experiment: forecasts against results."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,7 @@ def figures(settings: "DiagnosisSettings", records: Records) -> Mapping[str, Any
 
 
 def _ranking(settings: "DiagnosisSettings", records: Records) -> Any:
-    """A point a condition, a small one for each seed; what was not learnt stands at the top."""
+    """A point per condition, a small one per seed; conditions not learnt are at the top."""
     top = 1.12 * settings.steps
     points, seeds = [], []
     for name, steps in steps_to_learn(settings, records).items():
@@ -100,7 +100,7 @@ def _layers(
 
 
 def _names(x: alt.X, labels: list[dict[str, Any]], top: float) -> list[alt.Chart]:
-    """Slanted, so that neighbours do not cover each other; level at the top, where room ends."""
+    """Rotated, so that labels do not overlap; horizontal at the top edge."""
     rotated_text = alt.Chart().mark_text(align="left", angle=330, dx=8, dy=-5)
     level = alt.Chart().mark_text(align="left", dx=9)
     kinds = (
@@ -113,7 +113,7 @@ def _names(x: alt.X, labels: list[dict[str, Any]], top: float) -> list[alt.Chart
 
 
 def _together(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One label where points share a place, as the mixture and permutations may."""
+    """One label for points at the same position."""
     labels: dict[tuple[float, float], dict[str, Any]] = {}
     for point in points:
         at = (round(point["x"], 9), point["y"])
@@ -129,7 +129,7 @@ def _words(value: Interval) -> str:
 
 
 def _curves(records: Records) -> alt.Chart:
-    """The median of accuracy over steps; a seed that has learnt stays where it was."""
+    """The median of accuracy over steps; a seed that has stopped keeps its last value."""
     rows = []
     for name, record in trained(records).items():
         accuracy = record.values["accuracy"].copy()

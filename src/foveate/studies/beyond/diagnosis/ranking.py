@@ -43,7 +43,7 @@ def trained(records: Records) -> Records:
 
 
 def ranking(settings: "DiagnosisSettings", records: Records) -> Ranking:
-    """How well the information of each condition ranks what became of it."""
+    """How well the information of each condition ranks the results."""
     learnt = steps_to_learn(settings, records)
     information = np.array([float(records[name].final["information"][0]) for name in learnt])
     steps = np.stack(list(learnt.values()))

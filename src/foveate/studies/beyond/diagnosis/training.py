@@ -1,4 +1,4 @@
-"""Copying k of n words: the sequences, what the diagnosis says of them, and one training."""
+"""Copying k of n words: the sequences, their diagnosis, and one training."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -61,7 +61,7 @@ class Condition:
 
 
 def predicted(task: Condition, n: int) -> tuple[dict[str, Array], str]:
-    """What the diagnosis says of n sequences: its numbers, shape (1,) each, and its verdict."""
+    """The diagnosis of n sequences: its numbers, shape (1,) each, and its verdict."""
     x = task.draw(n, generator("diagnosed copies", task.name))
     tokens = Tokens(x.flatten(), torch.arange(n + 1) * task.length)
     names = [str(i) for i in range(task.vocabulary)]
@@ -69,7 +69,7 @@ def predicted(task: Condition, n: int) -> tuple[dict[str, Array], str]:
 
 
 def condition_course(settings: "DiagnosisSettings", task: Condition, seed: int) -> MemberTraining:
-    """The paper's copy model on fresh sequences, until it has learnt. [snell21] Sec. 3.3"""
+    """The paper's copy model on new sequences, until it reaches the accuracy. [snell21] Sec. 3.3"""
     make = partial(Seq2Seq, task.vocabulary, settings.d)
     model: Seq2Seq = built(make, "diagnosis", task.name, seed)  # type: ignore[assignment]
     held_out = task.draw(settings.held_out, generator("copies to read", task.name, seed))

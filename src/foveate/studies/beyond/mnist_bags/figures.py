@@ -1,4 +1,4 @@
-"""Figures of MNIST-bags: what is answered against what is looked at, by method."""
+"""Figures of MNIST-bags: bag AUC against segment AUROC, by method."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the trainings of transformers say of the claims."""
+"""Findings of the transformer trainings for each claim."""
 
 from typing import TYPE_CHECKING
 

@@ -162,7 +162,7 @@ def _before(y: Tensor) -> Tensor:
 
 
 def _model(settings: "TransformerSettings", source: int, target: int, heads: int) -> nn.Module:
-    """BART with one layer on each side; Marian where the sides have words of their own.
+    """BART with one layer on each side; Marian where the vocabularies differ.
 
     There is no dropout, so that evaluation mode trains as training mode does.
     """

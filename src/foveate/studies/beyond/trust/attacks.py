@@ -1,4 +1,4 @@
-"""Bags of images changed in ways that break a naive verdict; the truth stays known."""
+"""Bags of images changed in ways that mislead a naive verdict; the relevance stays known."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -135,7 +135,7 @@ def _paired_bag(bag: Images, other: Images, chance: torch.Generator) -> Images:
 
 
 def _sites(bag: Images, other: Images, chance: torch.Generator) -> Images:
-    """Twelve sites with a background of their own; every class has most of its bags from four."""
+    """Twelve sites with different backgrounds; every class has most bags from four sites."""
     del other
     chosen = torch.rand(len(bag.y), generator=chance) < 0.7
     third = torch.randint(4, (len(bag.y),), generator=chance)

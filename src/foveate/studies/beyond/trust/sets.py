@@ -74,7 +74,7 @@ class TrustSet:
 
 @dataclass(frozen=True)
 class ModelVariant:
-    """One way to train a pair of models.
+    """One way to train two models.
 
     Args:
         name: What it is called.

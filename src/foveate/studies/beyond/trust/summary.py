@@ -1,4 +1,4 @@
-"""The table of the study: a line a set and one of all, for the old score, auditor and rule."""
+"""The table of the study: one line per set and one for all; old score, auditor and rule."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -18,7 +18,7 @@ DISTRUST, CANNOT_TELL = GRADES.index("do not trust"), GRADES.index("cannot tell"
 
 
 class Row(NamedTuple):
-    """One line: some sets, and what was said of their classes and models.
+    """One line: some sets, and the verdicts on their classes and models.
 
     A case is a class of two models that were trained alike. ``false_alarms`` are cases with FT of
     at least .85 graded "do not trust", ``misses`` those with FT below .6 graded "trust" or "trust
@@ -158,7 +158,7 @@ def _error(values: Array, ft: Array) -> float:
 
 
 def _picked_value(record: Record, key: str) -> float:
-    """FT of the way that a score would choose, among those about as accurate as the best.
+    """FT of the variant that a score would choose among those about as accurate as the best.
 
     Where nothing is said, the choice is by accuracy alone.
     """

@@ -1,4 +1,4 @@
-"""Train the models of one set, examine them without their relevance, then look at the truth."""
+"""Train the models of one set, examine them without relevance, and compare with the truth."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -39,7 +39,7 @@ def train_and_examine(
     checkpoint: Path,
     progress: Callable[[int, int], None],
 ) -> Record:
-    """What was said of every way and class of one set, and beside it the truth.
+    """The verdict on every model variant and class of one set, and the true values.
 
     ``final`` has one number for each pair of way and judged class: ``ft`` and ``chance`` by the
     known relevance; ``estimate``, ``low``, ``high`` and ``grade`` as said (nan where nothing is);
@@ -80,7 +80,7 @@ def train_and_examine(
 
 
 def _is_possible(variant: ModelVariant, trust_set: TrustSet, sample: Sample) -> bool:
-    """Whether models of a way can be trained on a set: torchmil's have two classes and numbers."""
+    """Whether a variant can be trained on a set: torchmil's models need two classes and numbers."""
     if not variant.torchmil:
         return True
     numbers = sample.train.take(slice(0, 1)).dense().is_floating_point()
@@ -115,7 +115,7 @@ def _abmil(sample: Sample, plan: dict[str, Any], seed: int) -> nn.Module:
 def _trained(
     trust_set: TrustSet, sample: Sample, variant: ModelVariant, settings: "TrustSettings"
 ) -> Subject:
-    """Models of one way, as something that can be examined."""
+    """The models of one variant as a subject of the examination."""
     rows = torch.arange(max(20, int(variant.share * len(sample.train))))
     chance = generator("trust study", "share", trust_set.net)
     order = torch.randperm(len(sample.train), generator=chance)
@@ -140,7 +140,7 @@ def _trained(
 
 
 def _redrawn(model: AttentionModel, seed: int) -> AttentionModel:
-    """The model with the last layer of f drawn anew: it classifies as before and looks anywhere."""
+    """The model with the last layer of f redrawn: same classifier, random attention."""
     if not isinstance(model, FCAM):
         raise FoveateError(f"a model with a focus network is needed, got {type(model).__name__}")
     last = [layer for layer in model.f.modules() if isinstance(layer, nn.Linear)][-1]
@@ -175,7 +175,7 @@ def _truth(subject: Subject, test: Bag, judged: tuple[int, ...]) -> dict[str, An
 
 
 def _row(trust: Trust, truth: dict[str, Any], variant: int, c: int) -> dict[str, float]:
-    """What was said of one class, and what is so."""
+    """The verdict on one class and its true values."""
     of = truth["known"] & (truth["y"] == c)
     entry = trust.by_class[c]
     looks = entry["answers"]["looks"]
@@ -199,7 +199,7 @@ def _row(trust: Trust, truth: dict[str, Any], variant: int, c: int) -> dict[str,
 def _variant_row(
     trust: Trust, truth: dict[str, Any], subject: Subject, name: str
 ) -> dict[str, float]:
-    """One way as a whole; ``swapped`` is its accuracy on the bags of a unit test that break it."""
+    """One model variant; ``swapped`` is its accuracy on the bags of a unit test that break it."""
     swapped = float("nan")
     if name.startswith("raff-"):
         bag = unit_test(name.removeprefix("raff-"), 200, 99, swapped=True)

@@ -1,4 +1,4 @@
-"""The witness held against every paradigm and the oracle, and all that was tried on the way."""
+"""The witness compared with every paradigm and the oracle, and all variants that were tried."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace

@@ -73,7 +73,7 @@ def _measured(record: Record) -> dict[str, Array]:
 
 
 def _reported(record: Record) -> dict[str, Array]:
-    """Also how sure of itself it is, and SAIF where all are as sure as they should be.
+    """Also mean confidence, and SAIF after calibration of the predictions.
 
     Paradigms that look alike differ in SAIF by how sure they are, rightly or not. Answers are
     calibrated on the bags between those they are given for.

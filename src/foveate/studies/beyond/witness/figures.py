@@ -1,4 +1,4 @@
-"""Figures of the study: the paradigms beside the oracle, the variants, and the flow behind."""
+"""Figures of the study: the paradigms and the oracle, the variants, and the flow."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

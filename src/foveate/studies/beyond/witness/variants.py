@@ -1,4 +1,4 @@
-"""All that was tried before the witness was settled on, each against its control."""
+"""The variants tried before the witness was chosen, each with its control."""
 
 from collections.abc import Mapping
 

@@ -81,7 +81,7 @@ SYNTHETIC_RUNS = {
 
 @EXPERIMENTS.register("topic-words")
 class TopicWords(Reproduction):
-    """The score–embedding-norm identity, what it brings about, and how far SST follows it."""
+    """The score–embedding-norm identity, its consequences, and how far SST follows it."""
 
     published = PUBLISHED
     about = "the identity between a topic word's score and embedding norm, on made-up text and SST"

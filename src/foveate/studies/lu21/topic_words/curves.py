@@ -50,7 +50,7 @@ Series = Mapping[str, tuple[Array, Array]]
 
 
 def plotted_points(count: int) -> Array:
-    """Which of so many measurements are drawn."""
+    """Indices of the measurements that are drawn."""
     return np.unique(np.linspace(0, count - 1, min(count, POINTS)).round().astype(int))
 
 
@@ -71,7 +71,7 @@ def colour_encoding(names: Sequence[str], legend: bool = True, columns: int = 5)
 
 
 def heading(title: str) -> alt.TitleParams:
-    """A title that stands level with those of its neighbours, whatever their axes."""
+    """A title aligned with those of adjacent charts."""
     return alt.TitleParams(title, frame="group", anchor="start")
 
 

@@ -70,7 +70,7 @@ class Reading:
 
 
 def review_part(how: Reviews, reading: Reading, checkpoint: Path, progress: StepProgress) -> Record:
-    """Train on one setting and leave its record; embeddings start as on the made-up task."""
+    """Train on one setting and return its record; embeddings start as on the synthetic task."""
     corpus = made_up(how.classes) if reading.made_up else load_sst(how.classes)
     seeds, size = range(reading.seeds), len(corpus.words)
     descent = Descent(
@@ -146,7 +146,7 @@ def word_facts(corpus: Corpus) -> tuple[Array, Array, Array]:
 
 
 def made_up(classes: Literal[2, 5], sentences: int = 90) -> Corpus:
-    """Sentences of our own to try the course out on where SST's files are not: no evidence.
+    """Synthetic sentences, to test the training where SST's files are missing; not evidence.
 
     One polar word among neutral ones decides each label; the traced sentence comes first.
     """

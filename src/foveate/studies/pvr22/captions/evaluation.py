@@ -48,7 +48,7 @@ class CaptionEvaluation:
 
     @classmethod
     def of(cls, settings: CaptionSettings, pool: Pool) -> "CaptionEvaluation":
-        """The exam of some images; what is shown is chosen before anything is trained."""
+        """The evaluation on some images; those for figures are chosen before training."""
         words = reference_words(pool.test, settings.captions)
         names = names_in(pool, pool.test, words, settings.longest)
         names = names.take(np.flatnonzero(names.there))
@@ -104,7 +104,7 @@ class CaptionEvaluation:
         return reported
 
     def about(self) -> dict[str, Any]:
-        """What the record says of itself."""
+        """Metadata of the record."""
         pool, settings = self.pool, self.settings
         captioned, names = pool.test.captioned, self.names.take(self.shown)
         texts = [captioned.captions[i][k] for i, k in zip(names.image, names.caption, strict=True)]

@@ -29,7 +29,7 @@ BASELINE_DECAY = 0.9  # of the baseline at every step, Xu et al. (2015)
 
 
 def marks(settings: CaptionSettings, per_epoch: int, rule: str) -> list[int]:
-    """Steps to measure at; the step that the hybrid goes on from is one of soft attention's."""
+    """Steps to measure at; they include the step from which the hybrid continues soft attention."""
     if rule == "hybrid":
         return [0, settings.hard_epochs * per_epoch]
     at = np.linspace(0, settings.epochs * per_epoch, settings.reads + 1).round().astype(int)
@@ -38,7 +38,7 @@ def marks(settings: CaptionSettings, per_epoch: int, rule: str) -> list[int]:
 
 
 def model_for(settings: CaptionSettings, pool: Pool, seed: int) -> Captioner:
-    """An untrained captioner; soft and hard attention of a seed begin with the same weights."""
+    """An untrained captioner; soft and hard attention of a seed start from the same weights."""
     sizes = {"embed": settings.embed, "hidden": settings.hidden, "attention": settings.attention}
     make = partial(
         Captioner, len(pool.vocabulary), pool.bank.x.shape[1], dropout=settings.dropout, **sizes
@@ -50,7 +50,7 @@ def model_for(settings: CaptionSettings, pool: Pool, seed: int) -> Captioner:
 
 @dataclass(frozen=True)
 class CaptionTraining:
-    """What a captioner learns at each step.
+    """The training loss of a captioner at each step.
 
     Args:
         model: The captioner.
@@ -90,7 +90,7 @@ class CaptionTraining:
 def train_part(
     settings: CaptionSettings, rule: str, checkpoint: Path, progress: Callable[[int, int], None]
 ) -> Record:
-    """Train all seeds one way; the hybrid goes on from soft attention's weights at the switch."""
+    """Train all seeds by one rule; the hybrid continues from soft attention's weights."""
     pool = pool_of(settings, progress)
     evaluation = CaptionEvaluation.of(settings, pool)
     lengths = (pool.train.y != PAD).sum(-1).amax(-1)

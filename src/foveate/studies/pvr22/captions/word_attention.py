@@ -153,7 +153,7 @@ def read_words(
 def generate_captions(
     model: Captioner, pool: Pool, side: Side, read_rule: ReadRule, *, longest: int, beam: int
 ) -> list[list[int]]:
-    """The captions that a model says for the images of a side, without END."""
+    """The captions that a model generates for the images of a side, without END."""
     captions: list[list[int]] = []
     for rows in side.rows.split(2 * CHUNK):
         decoder = CaptionDecoder(model, pool.bank.take(rows), read_rule)

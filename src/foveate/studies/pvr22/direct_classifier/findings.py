@@ -1,4 +1,4 @@
-"""What the records of the direct classifier say of its claim. [pvr22] Sec. 3.1"""
+"""Findings of the direct classifier. [pvr22] Sec. 3.1"""
 
 from foveate.jobs.experiment import Records
 from foveate.metrics.focus import ACCURATE

@@ -32,7 +32,7 @@ BOXES: Mapping[int, Boxes] = {1: MODE_1, 2: MODE_2, 3: MODE_3}
 
 
 class ErrorModeSettings(Settings):
-    """Sizes of the trainings on the three modes, and of what is held against them."""
+    """Sizes of the trainings on the three modes, and of the comparisons."""
 
     seeds: AtLeastTwo = 256
     """Random starts of each mode."""
@@ -65,7 +65,7 @@ def _mode_criterion() -> str:
 
 @EXPERIMENTS.register("error-modes")
 class ErrorModes(Experiment):
-    """The three error modes from the authors' weights and from many others, and why."""
+    """The three error modes from the authors' initial weights and from random ones."""
 
     about = (
         "three mosaics that attention solves while looking at the wrong segment, over many seeds"
@@ -155,7 +155,7 @@ def _mode_part(
 def _linear_part(
     settings: ErrorModeSettings, _: Path, progress: Callable[[int, int], None]
 ) -> Record:
-    """What linear focuses can do: the best margins, FT by direction, and f = x₁ + x₂ in mode 1."""
+    """Exact results for linear focuses: margins, FT by direction, and f = x₁ + x₂ in mode 1."""
     best = [best_separation(boxes) for boxes in BOXES.values()]
     angle = np.linspace(-180, 180, settings.angles + 1)
     w = np.stack([np.cos(np.radians(angle)), np.sin(np.radians(angle))], 1)

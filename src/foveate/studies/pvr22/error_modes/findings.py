@@ -1,4 +1,4 @@
-"""What the records of the error modes say of each claim. [pvr22] Sec. 4 and 5"""
+"""Findings of the error modes for each claim. [pvr22] Sec. 4 and 5"""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-r"""What a linear focus can do on boxes in the plane, computed exactly instead of trained. [pvr22] 4
+r"""Exact results for a linear focus on boxes in the plane. [pvr22] 4
 
 FT of :math:`f(x) = w \cdot x + b` depends on the direction of w alone, and on uniform boxes it is
 an integral of piecewise polynomials; whether any w reaches FT = 1 is a linear programme.

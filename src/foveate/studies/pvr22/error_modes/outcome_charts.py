@@ -1,4 +1,4 @@
-"""The fate of every start: where it ends, where it began, and what foretold it."""
+"""Outcome of every start, its initial weights, and predictors of the outcome."""
 
 from typing import Any
 
@@ -137,7 +137,7 @@ def angles(settings: ErrorModeSettings, records: Records) -> alt.VConcatChart:
 
 
 def prediction_chart(settings: ErrorModeSettings, records: Records) -> Any:
-    """How well each predictor tells which starts fall, with its interval."""
+    """AUC of each predictor of the error mode, with its interval."""
     rows: list[dict[str, Any]] = []
     for k, boxes in BOXES.items():
         outcomes = predict_error_mode(boxes, records[f"mode-{k}-starts"], settings.m)

@@ -1,4 +1,4 @@
-"""Which starts fall into an error mode, and what in their initial weights foretells it."""
+"""Which starts end in an error mode, and which initial weights predict it."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -18,7 +18,7 @@ LEAST = 10  # starts of either kind, below which nothing is said
 
 
 class ModePrediction(NamedTuple):
-    """How well the initial weights tell which starts fall into the mode.
+    """How well the initial weights predict which starts end in the mode.
 
     Args:
         neglected: The class (from 0) on which models that fell have the lowest FT; None if unknown.
@@ -48,7 +48,7 @@ class ModePrediction(NamedTuple):
 
 
 def predict_error_mode(boxes: Boxes, record: Record, m: int) -> ModePrediction:
-    r"""What foretells which of a record's starts fall.
+    r"""Predictors of the starts of a record that end in the error mode.
 
     A low FT of the initial focus; a low initial score of the class that ends neglected, against the
     background, :math:`w_0 \cdot (\bar x_c - \bar x_0)`; and logistic regressions on the initial

@@ -1,4 +1,4 @@
-"""Small statistics over starts: differences, ranks, and predictions that are tested on others."""
+"""Statistics over starts: differences, ranks, and cross-validated predictions."""
 
 from collections.abc import Sequence
 from typing import Any

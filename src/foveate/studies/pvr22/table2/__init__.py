@@ -1,4 +1,4 @@
-"""Maps and layers: what makes attention sparse, and whether it makes it right. [pvr22] Sec. 5, 6"""
+"""Maps and layers: which make attention sparse, and which raise FT. [pvr22] Sec. 5, 6"""
 
 from collections.abc import Callable, Mapping
 from functools import partial

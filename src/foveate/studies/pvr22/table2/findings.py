@@ -1,4 +1,4 @@
-"""What the numbers of the second table say of its claims."""
+"""Findings from the numbers of the second table."""
 
 from collections.abc import Iterable
 

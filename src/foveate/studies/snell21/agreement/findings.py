@@ -90,7 +90,7 @@ def _entry(data: str, record: Record, name: str) -> str:
 
 
 def _comparison_text(name: str, records: Records) -> str:
-    """What stands beside a column: counts in place of the proxy, β of another seed."""
+    """Comparisons of a column: counts instead of the proxy, β of another seed."""
     other = {"uf_px": ("uf_trans", "With the count table Trans(y|x) in place of the proxy")} | {
         "alpha_beta": ("alpha_beta_other", "With β of another seed, as the released code has it")
     }

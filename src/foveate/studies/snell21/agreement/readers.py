@@ -104,12 +104,12 @@ class Stages:
         return self._follow(kind, members, at or checkpoints(self.settings.steps))
 
     def favour(self, evidence: Array) -> Array:
-        """What single words (words,) say for the label of the text they are read in, (N,)."""
+        """Evidence of single words (words,) for the label of their text, (N,)."""
         sign = 2 * self.texts.y_read.numpy() - 1
         return np.repeat(sign, np.diff(self.start)) * evidence[self.texts.read.ids.numpy()]
 
     def probe(self, model: Reader) -> TextProbes:
-        """What a model makes of the texts to read."""
+        """Outputs of a model for the evaluation texts."""
         return probe_texts(model, self.texts.read, self.texts.y_read)
 
     def compare(self, u: Array, v: Array) -> Array:

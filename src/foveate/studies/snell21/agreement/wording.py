@@ -1,4 +1,4 @@
-"""From numbers over seeds and data sets to verdicts and words."""
+"""Verdicts and sentences from numbers over seeds and data sets."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING

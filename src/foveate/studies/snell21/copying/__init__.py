@@ -1,4 +1,4 @@
-"""Copying: where co-occurrence says nothing, attention may never start. [snell21] Sec. 3.3, 6.2"""
+"""Copying: without co-occurrence, attention may not be learnt. [snell21] Sec. 3.3, 6.2"""
 
 from collections.abc import Mapping
 from functools import partial
@@ -45,7 +45,7 @@ SPANS: Mapping[str, str] = {
 
 @EXPERIMENTS.register("copying")
 class Copying(Experiment):
-    """Four tasks that one network can express, and what decides which of them it learns."""
+    """Four tasks that the same network can represent, of which it learns only some."""
 
     about = "copy tasks with and without word knowledge: permutations, 40 of 60, mixture, function"
     long = True

@@ -1,4 +1,4 @@
-"""What combined heads say of claim C7. [snell21] Sec. 5.2"""
+"""The finding on claim C7 from combined heads. [snell21] Sec. 5.2"""
 
 from typing import TYPE_CHECKING
 

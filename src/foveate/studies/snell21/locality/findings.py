@@ -1,4 +1,4 @@
-"""What the keyword sentences say of claim C11. [snell21] Sec. 6.1"""
+"""The finding on claim C11 from the keyword sentences. [snell21] Sec. 6.1"""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -32,7 +32,7 @@ NAMES = {
 
 
 def early_at(record: Record, level: float) -> NDArray[np.int64]:
-    """Where in time each seed's loss first falls below ``level`` log 2; the last place if never."""
+    """Index at which each seed's loss first falls below ``level`` log 2; the last if never."""
     return _first(record.values["loss"] < level * np.log(2))
 
 

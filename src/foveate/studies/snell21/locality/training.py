@@ -22,7 +22,7 @@ MAX_DISTANCE = 8
 
 @dataclass(frozen=True)
 class KeywordTask:
-    """What is told apart, and how it is learnt.
+    """The task, and how it is learnt.
 
     Args:
         length: Words to a sentence, L.
@@ -86,7 +86,7 @@ def _reader(task: KeywordTask, condition: Condition) -> Reader:
 
 @torch.no_grad()
 def read_keywords(model: Reader, x: Tensor, y: Tensor) -> dict[str, Array]:
-    r"""Where the model knows of the keyword, :math:`γ_l = \log β_l / (1 - β_l)`. [snell21] 6.1
+    r"""Evidence of the keyword by position, :math:`γ_l = \log β_l / (1 - β_l)`. [snell21] 6.1
 
     Args:
         model: A reader.

@@ -1,4 +1,4 @@
-r"""The proxy and logistic regression at their minima: one problem, two coordinates. [snell21] A.10
+r"""Minima of proxy and logistic regression, two parametrisations of a problem. [snell21] A.10
 
 With x the share of each word in a text, the proxy's scores are :math:`WEx` and those of logistic
 regression :math:`Bx`; every B of two rows is a product WE once d ≥ 2. Two classes see only the

@@ -1,4 +1,4 @@
-"""Figures of the proxy and its twin: minima, the path of training, agreement. [snell21] A.10"""
+"""Figures of the proxy and logistic regression: minima, training, agreement. [snell21] A.10"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What minima and trainings say of claim C10. [snell21] A.10"""
+"""The finding on claim C10 from minima and trainings. [snell21] A.10"""
 
 from typing import TYPE_CHECKING
 

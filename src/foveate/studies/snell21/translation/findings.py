@@ -1,4 +1,4 @@
-"""What the records of the translation experiment say of claim C15. [snell21] A.1"""
+"""The finding on claim C15 from the translation experiment. [snell21] A.1"""
 
 from typing import TYPE_CHECKING
 

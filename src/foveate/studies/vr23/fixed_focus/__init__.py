@@ -1,4 +1,4 @@
-"""Fixed focus: g is trained while the focus is held at alpha; losses and incentives over time.
+"""Fixed focus: g is trained with the focus fixed at alpha; losses and incentives over time.
 
 Every alpha, paradigm, learning rate and seed of a data set is a member of one stacked training.
 The paper's figures compare the paradigms at learning rates of their own; here they are judged at

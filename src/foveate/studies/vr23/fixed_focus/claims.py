@@ -1,4 +1,4 @@
-"""What the fixed-focus curves say of the paper's claims, by the criteria in ``criteria.py``.
+"""Findings from the fixed-focus curves, by the criteria in ``criteria.py``.
 
 A claim is a list of checks, one to three for each data set. Losses are those on all training bags;
 "the end" is the last epoch.

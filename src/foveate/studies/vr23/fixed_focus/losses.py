@@ -144,7 +144,7 @@ def _large_alphas_coincide(sets: Records) -> CheckedClaim:
 
 
 def _loss_fall(record: Record, share: float, rates: str = "equal") -> FloatArray:
-    """By what share of its start the hard loss at α = .2 has fallen, shape (S,)."""
+    """Relative decrease of the hard loss at α = .2, shape (S,)."""
     at = record.meta["alphas"].index(0.2)
     start, now = (_loss(record, "hard", s, rates)[at] for s in (0.0, share))
     return np.asarray((start - now) / start)

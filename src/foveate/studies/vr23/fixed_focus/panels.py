@@ -1,4 +1,4 @@
-"""What the figures of fixed focus share: sizes, titles, and bands over seeds."""
+"""Shared by the figures of fixed focus: sizes, titles, and bands over seeds."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ TITLES = {
 
 
 def panel_title(text: str) -> alt.Title:
-    """A panel's title, flush with its plot so that the titles of a row stand level."""
+    """A panel's title, aligned with the other titles of its row."""
     return alt.Title(text, frame="group", fontSize=13)
 
 

@@ -1,4 +1,4 @@
-"""What a fixed-focus training is made of: its members, its bags, and what is measured of it."""
+"""Members, bags and measurements of a fixed-focus training."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

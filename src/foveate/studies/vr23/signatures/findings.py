@@ -1,4 +1,4 @@
-"""What the records of the signatures say of their claims."""
+"""Findings from the records of the signatures."""
 
 from collections.abc import Callable
 from functools import partial

@@ -1,4 +1,4 @@
-"""Paradigms on real data: how often both focus and prediction are confident and right. [vr23] 5"""
+"""Paradigms on real data: how often focus and prediction are both confident and right. [vr23] 5"""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -30,7 +30,7 @@ PIXELS = tuple(f"{name}-pixels" for name in MOSAICS)
 
 
 class Table1Settings(Settings):
-    """Which rows of the table, and how much of each."""
+    """Rows of the table, and the size of each."""
 
     seeds: Count
     rows: tuple[Annotated[str, one_of(ROWS)], ...]

@@ -1,4 +1,4 @@
-"""What the numbers of the first table say of its claims."""
+"""Findings from the numbers of the first table."""
 
 from collections.abc import Iterable, Sequence
 
