@@ -47,7 +47,7 @@ def write(folder, **splits):
     return folder
 
 
-def test_captions_and_boxes_come_back_as_shares_of_the_image(tmp_path):
+def test_captions_and_boxes_are_read_as_fractions_of_the_image(tmp_path):
     two = ((0, 2.0, 1.0, 4.0, 2.0), (1, 0.0, 0.0, 8.0, 4.0))
     found = read_captioned(
         write(tmp_path, train=[row(7, ["A cat.", "Two cats!"], two)], test=[row(9), row(8)])
@@ -61,7 +61,7 @@ def test_captions_and_boxes_come_back_as_shares_of_the_image(tmp_path):
     assert find_pictures(str(tmp_path)).rows == 3
 
 
-def test_a_photo_stands_on_one_side_only(tmp_path):
+def test_a_photo_is_in_one_part_of_the_split(tmp_path):
     found = read_captioned(write(tmp_path, train=[row(1), row(2), row(3)], test=[row(2)]))
     left = found["train"].without(found["test"])
     assert (left.image_id.tolist(), left.row.tolist(), len(left)) == ([1, 3], [0, 2], 2)

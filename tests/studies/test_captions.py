@@ -94,7 +94,7 @@ def test_findings_follow_from_records_in_both_directions():
     assert set(verdicts(table(half, costly)).values()) == {"holds in part"}
 
 
-def test_what_is_said_names_the_controls_and_the_data():
+def test_the_deviation_names_the_controls_and_the_data():
     found = Captions().findings(USE, table(record(RISING), record(RISING, saif=0.8)))
     assert "full minus uniform -0.050" in found[0].summary
     assert "4 of 4 conditions met" in found[0].summary
@@ -154,7 +154,7 @@ def test_names_are_found_with_the_boxes_they_may_stand_for():
     assert not names.low[1].any()
 
 
-def test_columns_by_hand():
+def test_columns_matches_manual_computation():
     grid = Grid(2, 4)
     mask = box_mask([(0.0, 0.0, 0.5, 1.0)], 4)
     one = np.ones(1, int)
@@ -197,7 +197,7 @@ def test_reading_in_batches_is_reading_one_by_one():
         assert whole.p[row] == pytest.approx(float(log_p[0, 0, t].exp()), abs=1e-6)
 
 
-def test_what_is_measured_of_own_captions_is_what_was_said():
+def test_measurements_of_generated_captions_use_those_captions():
     pool = pool_of(USE)
     model = model_for(USE, pool, 0)
     ids = generate_captions(model, pool, pool.test, "soft", longest=5, beam=2)
@@ -239,7 +239,7 @@ class Killed(Exception):
 
 
 @pytest.mark.parametrize("rule", ["soft", "hard"])
-def test_a_killed_training_goes_on_with_the_same_numbers(rule, tmp_path, monkeypatch):
+def test_a_killed_training_resumes_with_the_same_numbers(rule, tmp_path, monkeypatch):
     monkeypatch.setattr("foveate.text.loop.SAVE_EVERY", 0.0)
     settings = settings_for("captions", "smoke", {"seeds": 1, "soft_epochs": 3, "hard_epochs": 1})
     for place in ("whole", "killed"):
@@ -303,7 +303,7 @@ def test_bleu_of_captions_with_several_references():
         bleu_of_captions(["a"], wanted)
 
 
-def test_without_data_the_table_says_so(monkeypatch):
+def test_without_data_the_table_is_reported(monkeypatch):
     monkeypatch.setenv("FOVEATE_DATA", "/nowhere")
     result = reproduce("captions", "small")
     assert result["cells"] == []

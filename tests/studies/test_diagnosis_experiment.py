@@ -34,7 +34,7 @@ def test_sequences_are_drawn_from_one_set_without_repeats():
         Condition("few", 5, 4)
 
 
-def test_conditions_go_from_nothing_to_much():
+def test_conditions_are_ordered_by_word_knowledge():
     names = [c.name for c in conditions(USE)]
     assert names == ["permutation", "mixture", "4-of-5", "4-of-8"]
     assert list(Diagnosed().parts(USE.model_copy(update={"texts": (), "pairs": ()}))) == names
@@ -103,7 +103,7 @@ def test_what_counts_tell_is_left_when_outputs_are_permuted():
     assert np.isnan(predicted(Condition("all", 4, 4), 300)[0]["left_of_trans"][0])
 
 
-def test_cells_say_what_was_said_and_what_became_of_it(tmp_path):
+def test_cells_hold_forecasts_and_results(tmp_path):
     run = start_experiment("diagnosis", "smoke", {"learnt": 0.001}, out=tmp_path / "run")
     settings = settings_for("diagnosis", "smoke", {"learnt": 0.001})
     cells = {(c.group, c.name, c.measure): c for c in diagnosis_cells(settings, run.records())}
@@ -185,7 +185,7 @@ def test_rare_words_are_unknown_to_the_reader_alone():
     assert all(tuple(whole.vocabulary.encode(text)) in both for text in full)
 
 
-def test_shown_texts_take_turns_and_are_readable():
+def test_example_texts_alternate_classes_and_are_short():
     tokens = Tokens.of([[4] * n for n in (300, 10, 20, 3, 30, 40, 200, 50)])
     y = torch.tensor([0, 0, 0, 0, 1, 1, 1, 1])
     rows = example_rows(tokens, y, ReadingPlan(shown=6)).tolist()

@@ -131,7 +131,7 @@ def _trained(accuracy, ft, *, t=(0, 2, 4), early=None, **final):
     return Record(np.array(t), values, final, {"seeds": list(range(len(accuracy)))})
 
 
-def test_who_fell_and_when_they_were_accurate():
+def test_misfocused_members_and_epochs_to_accuracy():
     early = [[0.3, 0.96, 0.3, 0.3], [0.95, 0.5, 0.4, 0.94]]
     record = _trained([0.99, 0.97, 0.94, 0.95], [0.7, 0.9, 0.6, 0.849], early=early)
     assert misfocused(record).tolist() == [True, False, False, True]
@@ -151,7 +151,7 @@ def test_auc_counts_pairs(pairs):
     assert auc(score, positive).mean == pytest.approx(np.mean(won))
 
 
-def test_foretold_is_tested_on_others():
+def test_cross_validated_scores_come_from_other_folds():
     chance = np.random.default_rng(0)
     positive = np.arange(120) % 3 == 0
     noise = chance.normal(size=(120, 60))  # enough to separate the starts that it is fitted to
@@ -295,7 +295,7 @@ def test_linear_focus_by_both_halves(linear, verdict):
     assert _verdicts(**{"linear-focus": linear})["pvr22:C12"] == verdict
 
 
-def test_foresight_finds_what_the_fall_was_made_of():
+def test_prediction_finds_the_constructed_predictor():
     chance = np.random.default_rng(0)
     w = chance.normal(size=(200, 2))
     down = w[:, 1] > 0.3  # those that start upwards fall

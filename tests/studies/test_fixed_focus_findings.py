@@ -84,7 +84,7 @@ def verdicts(change=None):
     return {finding.claim: finding.verdict for finding in found}
 
 
-def test_curves_made_to_meet_every_criterion_hold():
+def test_curves_that_meet_every_criterion_hold():
     found = verdicts()
     assert set(found) == set(CRITERIA)
     assert {claim for claim, verdict in found.items() if verdict != "holds"} == set()
@@ -138,7 +138,7 @@ def _marginal_incentive_turned(loss, gain):
         ("vr23:C12", _marginal_incentive_turned),
     ],
 )
-def test_curves_made_to_break_a_criterion_do_not_hold(claim, change):
+def test_curves_that_violate_a_criterion_do_not_hold(claim, change):
     assert verdicts(change)[claim] in ("does not hold", "contradicted")
 
 
@@ -176,7 +176,7 @@ def test_a_bound_within_the_interval_over_seeds_is_called_close():
     assert "a close call" not in found["vr23:C9"].summary
 
 
-def test_half_time_is_when_half_of_the_own_fall_is_made():
+def test_half_time_is_the_epoch_of_half_of_the_decrease():
     def straight(loss, gain):
         loss["soft"] = np.tile(np.linspace(1, 0.2, 41)[:, None], 5)
 
@@ -196,7 +196,7 @@ def test_moments_are_the_nearest_measurements():
     assert [moment(record, share) for share in (0, 0.1, 0.5, 1)] == [0, 0, 3, 4]
 
 
-def test_cifar_is_left_out_where_its_files_are_not_and_the_findings_say_so(monkeypatch):
+def test_cifar_is_left_out_without_its_files_and_the_findings_state_it(monkeypatch):
     def absent(name, hub_id):
         raise FoveateError("not here")
 

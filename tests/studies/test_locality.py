@@ -55,14 +55,14 @@ def test_what_is_read_against_one_sentence_at_a_time():
             assert np.isnan(found["around"][k])
 
 
-def test_quiet_embeddings_differ_in_scale_alone():
+def test_small_initial_embeddings_differ_in_scale_only():
     loud, quiet = (course(TASK, CONDITIONS[name], 3).model for name in ("both", "quiet"))
     torch.testing.assert_close(quiet.table, 0.1 * loud.table)
     for (name, a), (_, b) in zip(loud.named_parameters(), quiet.named_parameters(), strict=True):
         assert name == "table" or torch.equal(a, b)
 
 
-def test_forward_only_knows_nothing_before_the_keyword():
+def test_a_forward_encoder_is_uninformative_before_the_keyword():
     model = course(TASK, CONDITIONS["forward"], 0).model
     x, _ = keyword_sentences(4, generator("forward"), 6, 6)
     changed = x.clone()

@@ -136,7 +136,7 @@ def measure(now: Descent) -> Mapping[str, np.ndarray]:
     return {"loss": now.read(now.train)["loss"], "s": now.scores.double().numpy()}
 
 
-def test_a_killed_descent_goes_on_to_the_same_bits(tmp_path: Path) -> None:
+def test_a_killed_descent_resumes_to_the_same_bits(tmp_path: Path) -> None:
     def run(checkpoint: Path | None, progress=None) -> Record:
         own = Descent(build("tl"), bags(), seeds=(0, 1), lr=0.5)
         settings = {"epochs": 23, "every": 4, "checkpoint": checkpoint, "save_seconds": 0.0}
@@ -158,7 +158,7 @@ def test_a_killed_descent_goes_on_to_the_same_bits(tmp_path: Path) -> None:
     assert all(torch.equal(weights[name], again[name]) for name in weights)
 
 
-def test_patience_holds_one_member_and_ends_with_the_last() -> None:
+def test_early_stopping_freezes_one_member_and_ends_with_the_last() -> None:
     own = Descent(build(), bags(), seeds=(0, 1), lr=0.5)
     best = {0: 4, 1: 10}  # when each member's validation loss is lowest
 
@@ -178,7 +178,7 @@ def test_patience_holds_one_member_and_ends_with_the_last() -> None:
 # Reviews
 
 
-def test_facts_of_words_by_hand() -> None:
+def test_facts_of_words_matches_manual_computation() -> None:
     texts = {
         "train": (
             [["good", "fun"], ["good", "dull", "dull"], ["bad"], ["fun", "so", "so", "so"]],
@@ -198,7 +198,7 @@ def test_facts_of_words_by_hand() -> None:
     assert facts[""] == (0, 0, 0)
 
 
-def test_the_stand_in_has_every_word_that_is_followed() -> None:
+def test_the_synthetic_reviews_contain_every_tracked_word() -> None:
     for classes in (2, 5):
         corpus = made_up(classes)
         assert set(review_module.FOLLOWED) | set(TRACED_SENTENCE.split()) <= set(corpus.words)

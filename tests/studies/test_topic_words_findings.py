@@ -95,7 +95,7 @@ def verdicts(records: Mapping[str, Record]) -> dict[str, str]:
     return {f.claim[5:]: f.verdict for f in TopicWords().findings(USE, records)}
 
 
-def test_all_claims_hold_in_records_made_so() -> None:
+def test_all_claims_hold_in_records_constructed_to_meet_them() -> None:
     records = made_records()
     found = TopicWords().findings(USE, records)
     assert [f.claim for f in found] == list(TopicWords.criteria)
@@ -175,7 +175,7 @@ def test_reviews_in_both_directions() -> None:
     assert verdicts(neither)["C6"] == "does not hold"
 
 
-def test_without_sst_nothing_is_said_of_it_but_that() -> None:
+def test_without_sst_the_finding_states_only_its_absence() -> None:
     records = {name: made_records()[name] for name in SYNTHETIC_RUNS}
     found = TopicWords().findings(USE, records)
     assert "lu21:C6" not in {f.claim for f in found}

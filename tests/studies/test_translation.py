@@ -92,7 +92,7 @@ def test_weights_are_decided_by_name(data):
     assert translator(data, SMALL.uniform(), "test", 0).attention == "uniform"
 
 
-def test_pairs_behind_one_another(data):
+def test_concatenated_pairs(data):
     both = joined(data.validation, data.train)
     assert len(both) == 550
     assert both.source[500] == data.train.source[0]
@@ -104,7 +104,7 @@ def test_the_pair_that_is_shown_is_of_middling_length():
     assert example_pair(pairs_of((3, 3), (30, 30))) == 0
 
 
-def test_bleu_of_a_model_that_says_the_reference(data, monkeypatch):
+def test_bleu_of_a_model_that_generates_the_reference(data, monkeypatch):
     pairs = data.validation.take(torch.arange(20))
     right = [pairs.target[i] for i in range(20)]
     path = "foveate.text.translation.translate"
@@ -175,7 +175,7 @@ def test_scores_of_links_that_were_found():
     assert aer == pytest.approx(1 - (2 + 3) / (3 + 3))
 
 
-def test_where_no_links_are_known_nothing_is_scored():
+def test_without_known_links_nothing_is_scored():
     with pytest.raises(FoveateError, match="links are known"):
         alignment.ScoredLinks(pairs_of((3, 3)))
 

@@ -133,7 +133,7 @@ def test_models_of_torchmil_are_a_way_of_two_classes(tmp_path):
     assert found.meta["role"] == "design"
 
 
-def test_what_pages_say_of_intervals_is_the_stored_result():
+def test_interval_texts_of_pages_match_the_stored_result():
     [result] = [r for r in stored_results() if r["table"] == "trust" and r["scale"] == "small"]
     cells = {(c["group"], c["name"], c["measure"]): c["mean"] for c in result["cells"]}
     held = cells["Confirmation, identifiable", "all", "interval holds %"]

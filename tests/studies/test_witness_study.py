@@ -81,7 +81,7 @@ def test_silence_is_the_weighted_divergence_from_uniform(three):
         assert float(adapted[i]) == pytest.approx(float(plain + 0.5 * weight * says * cross))
 
 
-def test_a_heard_witness_counts_as_far_as_those_of_its_bag_say_anything(three):
+def test_a_weighted_witness_counts_by_how_informative_those_of_its_bag_are(three):
     alpha, x, g, y, _ = three
     places = torch.tensor([[1, 2], [0, 0], [3, 1]])
     found = HeardWitness(Soft(), 0.5, 2).loss(alpha, x, g, y, places)
@@ -97,7 +97,7 @@ def test_a_heard_witness_counts_as_far_as_those_of_its_bag_say_anything(three):
     assert HeardWitness(Soft()).witness_weight(sure, y[:1]).tolist() == pytest.approx([1.0])
 
 
-def test_a_doubted_witness_counts_as_far_as_it_says_more_than_labels_bear_out():
+def test_a_doubted_witness_counts_by_its_excess_over_label_frequencies():
     log_p = torch.tensor([[[0.8, 0.2]], [[0.8, 0.2]], [[0.5, 0.5]]], dtype=torch.float64).log()
     rule = DoubtedWitness(Soft())
     # Sure of .8 and wrong both times: .68 − .2, twice; the third says nothing: .5 − .5.
@@ -108,7 +108,7 @@ def test_a_doubted_witness_counts_as_far_as_it_says_more_than_labels_bear_out():
     )  # right more often than it claims
 
 
-def test_witnesses_stand_for_what_is_not_in_the_top(three):
+def test_witnesses_represent_segments_outside_the_top(three):
     alpha, x, g, y, _ = three
     order = alpha.argsort(1, descending=True)
     places = torch.stack([order[0, [2, 3]], order[1, [0, 3]], order[2, [1, 0]]])
@@ -148,7 +148,7 @@ def test_a_null_class_is_one_more_logit(three):
     assert torch.allclose(said, mixed / mixed.sum(1, keepdim=True))
 
 
-def test_weights_fall_to_nothing():
+def test_weights_decay_to_zero():
     silence = VARIANT_PARADIGMS["LVML, silence 1 falling to 0"]
     seen = [silence.phase(Progress(epoch, 10)) for epoch in range(10)]
     assert [phase.weight for phase in seen[:8]] == pytest.approx([1 - k / 8 for k in range(8)])
@@ -201,7 +201,7 @@ def test_cells_are_over_known_bags_against_the_oracle_and_the_better_of_two():
     assert not any(measure.endswith("of the oracle's, %") for _, measure in hopeless)
 
 
-def test_answers_that_claim_too_much_count_no_more_once_calibrated():
+def test_overconfident_answers_count_less_after_calibration():
     """Half of the bags are answered wrongly with .95: at their own word .95, calibrated .5."""
     record = made_record([1.0, 1.0])
     wrong = np.arange(11) % 4 > 1  # as many in each half that calibrates the other

@@ -82,7 +82,7 @@ def test_a_killed_training_ends_with_the_same_bits(calls, pause, tmp_path, monke
         assert log[0] == (done, AT[1] + 1 + 2), "it went on from the last step saved"
 
 
-def test_an_early_end_leaves_nan_and_the_others_alone():
+def test_an_early_end_gives_nan_and_does_not_affect_other_members():
     def should_stop(row):
         return row["step"] >= 2 and row["weight"][0] > -10
 

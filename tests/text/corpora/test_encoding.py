@@ -86,7 +86,7 @@ def test_the_seed_decides_who_is_drawn():
         assert [ord(text) - ord("a") for text in one.texts] == one.y.tolist()
 
 
-def test_nothing_left_is_an_error():
+def test_removing_every_class_is_an_error():
     with pytest.raises(FoveateError, match="'test' has no train text"):
         made(keep=lambda words: False)
     with pytest.raises(FoveateError, match="validation must be at least 1, got 0"):

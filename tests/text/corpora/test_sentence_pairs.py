@@ -64,7 +64,7 @@ def test_pieces_do_not_change_from_run_to_run():
     assert len(learnt) == 1
 
 
-def test_pieces_part_letters_from_signs_and_never_spell_marks():
+def test_pieces_separate_letters_from_punctuation_and_contain_no_marks():
     pieces, _ = in_pieces(EN + DE, 40, 200)
     for text in (*EN[:4], *DE[:4]):
         found = pieces.words(text)
@@ -83,7 +83,7 @@ def test_pieces_come_from_training_texts_alone():
     assert not any("z" in word for word in first.vocabulary.words)
 
 
-def test_pieces_are_kept_and_made_again_where_the_file_is_torn(cache, monkeypatch):
+def test_pieces_are_cached_and_rebuilt_if_the_file_is_damaged(cache, monkeypatch):
     made = in_pieces(EN, 20, 50)
     (file,) = cache.rglob("*.npz")
     monkeypatch.setattr(own_pieces, "_learnt", lambda *_: pytest.fail("learnt twice"))

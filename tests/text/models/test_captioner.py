@@ -115,7 +115,7 @@ def test_places_are_not_drawn_without_a_generator(model, image):
         model.read(image, torch.tensor([[[START]]]), "sampled")
 
 
-def test_one_step_by_hand(model, image):
+def test_one_step_matches_manual_computation(model, image):
     y_in = torch.tensor([[[START]]])
     glance = model.read(image, y_in, "soft")
     a = image[0]
@@ -166,7 +166,7 @@ def test_losses_count_words_and_neither_padding_nor_unknown_ones():
 
 
 @pytest.mark.parametrize("look", ["soft", "top"])
-def test_what_is_said_has_the_probability_that_reading_gives(model, chance, look):
+def test_generated_captions_have_the_probability_of_reading_them(model, chance, look):
     a = torch.randn(3, PLACES, D, generator=chance, dtype=torch.float64)
     speaking = CaptionDecoder(model, a, look)
     rows = torch.tensor([2, 0, 1])

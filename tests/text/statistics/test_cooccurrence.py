@@ -172,7 +172,7 @@ def test_shared_information_of_a_table_with_itself_is_half_of_chi_squared():
 @pytest.mark.parametrize(
     ("words", "sets", "informed"), [(40, 1, False), (40, 2, False), (60, 1, True)]
 )
-def test_permutations_tell_nothing_within_a_sentence(words, sets, informed, chance):
+def test_permutations_are_uninformative_within_a_sentence(words, sets, informed, chance):
     """A flat table, two flat blocks, and 40 of 60, where copies meet their originals more often."""
     source, target = permutations(500, words, 40, chance, sets)
     size = (words * sets, words * sets)
@@ -206,7 +206,7 @@ def test_the_table_of_a_mixture_is_not_flat(chance):
     assert table[:40, 40:].max() == 0
 
 
-def test_crossed_tables_never_see_what_they_measure():
+def test_crossed_tables_exclude_the_pairs_they_measure():
     """One pair alone holds the words 3 and 3; no other pair can vouch for them."""
     source = Tokens.of([[0, 1]] * 8 + [[0, 3]])
     target = Tokens.of([[0, 1]] * 8 + [[0, 3]])
@@ -216,7 +216,7 @@ def test_crossed_tables_never_see_what_they_measure():
     assert not np.array_equal(crossed(source, target, (4, 4), 1)[0].values, both[1].values)
 
 
-def test_words_that_carry_the_label_are_found(chance):
+def test_words_that_determine_the_label_are_detected(chance):
     """Word 1 decides the label, words 2, …, 9 do not."""
     y = torch.randint(2, (600,), generator=chance)
     fill = torch.randint(2, 10, (600, 7), generator=chance)
