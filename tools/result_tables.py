@@ -5,7 +5,7 @@ from typing import Any
 
 from foveate.charts.palette import label
 from foveate.report.durations import run_duration
-from foveate.studies.beyond.diagnosis.cells import ATTENTION, LEFT, SAID, VERDICTS
+from foveate.studies.beyond.diagnosis.cells import ATTENTION, FORECAST, LEFT, VERDICTS
 from foveate.studies.beyond.real_bags.sets import SETS
 from foveate.studies.beyond.witness.cells import (
     CALIBRATED_SAIF,
@@ -153,7 +153,7 @@ def diagnosis_table(result: Result) -> str:
     """One row per corpus: measurements of the diagnosis, its verdict, and the training result."""
     cells = {(c["name"], c["measure"]): c["mean"] for c in result["cells"]}
     lines = []
-    for name in dict.fromkeys(c["name"] for c in result["cells"] if c["group"] == SAID):
+    for name in dict.fromkeys(c["name"] for c in result["cells"] if c["group"] == FORECAST):
         before, after = (
             [_format_number(cells.get((name, measure)), form) for measure, form in part.items()]
             for part in (MEASURED, TRAINED)

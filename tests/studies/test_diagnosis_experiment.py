@@ -13,7 +13,7 @@ from foveate.jobs.read import ReadingPlan, example_rows, read_texts_job, split_t
 from foveate.randomness import generator
 from foveate.records.record import Record
 from foveate.studies.beyond.diagnosis import Diagnosed, DiagnosisSettings, conditions
-from foveate.studies.beyond.diagnosis.cells import SAID, TRAINED, diagnosis_cells
+from foveate.studies.beyond.diagnosis.cells import FORECAST, TRAINED, diagnosis_cells
 from foveate.studies.beyond.diagnosis.corpora import left_of_counts
 from foveate.studies.beyond.diagnosis.ranking import rank_correlation, ranking, steps_to_learn
 from foveate.studies.beyond.diagnosis.training import Condition, condition_course, predicted
@@ -108,12 +108,16 @@ def test_cells_hold_forecasts_and_results(tmp_path):
     settings = settings_for("diagnosis", "smoke", {"learnt": 0.001})
     cells = {(c.group, c.name, c.measure): c for c in diagnosis_cells(settings, run.records())}
     attention = "attention (0 unlikely, 1 may be, 2 likely)"
-    assert cells[SAID, "permutation", attention].mean == 0
-    assert cells[SAID, "keywords", attention].mean == 2
-    assert cells[SAID, "made-up", "left of Trans, permuted, %"].mean < 5
+    assert cells[FORECAST, "permutation", attention].mean == 0
+    assert cells[FORECAST, "keywords", attention].mean == 2
+    assert cells[FORECAST, "made-up", "left of Trans, permuted, %"].mean < 5
     assert cells[TRAINED, "6-of-9", "seeds that learn %"].mean == 100
     assert (TRAINED, "keywords", "seeds that learn %") not in cells
-    assert (SAID, "permutation", "left of Trans, permuted, %") not in cells  # nothing to be left
+    assert (
+        FORECAST,
+        "permutation",
+        "left of Trans, permuted, %",
+    ) not in cells  # nothing to be left
 
 
 def test_corpora_that_are_not_here_are_named(monkeypatch, tmp_path):

@@ -201,7 +201,7 @@ def test_facts_of_words_matches_manual_computation() -> None:
 def test_the_synthetic_reviews_contain_every_tracked_word() -> None:
     for classes in (2, 5):
         corpus = made_up(classes)
-        assert set(review_module.FOLLOWED) | set(TRACED_SENTENCE.split()) <= set(corpus.words)
+        assert set(review_module.TRACKED_WORDS) | set(TRACED_SENTENCE.split()) <= set(corpus.words)
         assert len(corpus.train) == (91 if classes == 5 else 73)
 
 

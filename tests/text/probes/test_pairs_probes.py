@@ -42,7 +42,7 @@ def alone(i):
 
 
 def test_end_stands_behind_every_text():
-    tokens = probes.ended(TARGET)
+    tokens = probes.append_end(TARGET)
     assert [tokens[i] for i in range(5)] == [[*TARGET[i], END] for i in range(5)]
 
 
