@@ -46,7 +46,8 @@ def main() -> None:
         cell = _measured("predict", "hybrid", options.predict, 1, 0)
         print(
             f"prediction, attention and evidence of {options.predict:,} segments: "
-            f"{cell['mb']:.0f} MB above the bag ({_mb(options.predict)} MB), {cell['seconds']:.1f} s"
+            f"{cell['mb']:.0f} MB above the bag ({_mb(options.predict)} MB), "
+            f"{cell['seconds']:.1f} s"
         )
 
 

@@ -69,7 +69,8 @@ def _mode(mode: int, settings: ErrorModeSettings, records: Records) -> Finding:
         summary=f"From the authors' weights ({len(authors.last('ft'))} trainings): accuracy "
         f"{_range(authors.last('accuracy'))}, FT {_range(authors.last('ft'))}. Of {total} "
         f"random starts {inside.sum()} end accurate but unfocused "
-        f"(median FT {_median(reached[inside])}; {(inside & (reached >= BAND[0]) & (reached <= BAND[1])).sum()} "
+        f"(median FT {_median(reached[inside])}; "
+        f"{(inside & (reached >= BAND[0]) & (reached <= BAND[1])).sum()} "
         f"with FT in .55–.80), "
         f"{(right & ~inside).sum()} accurate and focused, {(~right).sum()} below .95 accuracy. "
         + foresee(BOXES[mode], random, settings.m).summary,
