@@ -118,7 +118,7 @@ def _clean(folder: Path) -> None:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-def _judge(code: int, text: str) -> str:
+def _classify_exit(code: int, text: str) -> str:
     if code not in (0, 2) or "Traceback" in text:
         return "traceback"
     return "accepted" if code == 0 else "refused"
@@ -142,7 +142,7 @@ def fuzz_flags(folder: Path, generator: np.random.Generator) -> tuple[str, str]:
         if command[0] == "race" and flag not in command:
             command += [flag, "9"]
     _clean(folder)
-    return _judge(*call(command)), str(command)
+    return _classify_exit(*call(command)), str(command)
 
 
 def fuzz_toml(folder: Path, generator: np.random.Generator) -> tuple[str, str]:
@@ -159,7 +159,7 @@ def fuzz_toml(folder: Path, generator: np.random.Generator) -> tuple[str, str]:
     sizes = ["--n", "20", "--n-test", "9", "--epochs", "1", "--seeds", "1"]
     keep = [k for k in range(0, len(sizes), 2) if generator.random() < 0.9 or k in (0, 4)]
     command = ["race", "error-mode-1", "--config", "new.toml", "--out", "new"]
-    outcome = _judge(*call(command + [word for k in keep for word in sizes[k : k + 2]]))
+    outcome = _classify_exit(*call(command + [word for k in keep for word in sizes[k : k + 2]]))
     _clean(folder)
     return outcome, repr(content)
 
@@ -198,7 +198,7 @@ def fuzz_run(folder: Path, generator: np.random.Generator) -> tuple[str, str]:
     file.write_bytes(damage(before, generator))
     about = f"{command} of {run} with a damaged {file.relative_to(copy)}"
     code, text = call(command)
-    outcome = _judge(code, text)
+    outcome = _classify_exit(code, text)
     if outcome == "accepted" and _answer(folder, text) != _expected[run, command[0]]:
         return "silent difference", f"{about}\n{text}"
     return outcome, f"{about}\n{text if outcome == 'traceback' else ''}"

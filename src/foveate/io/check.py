@@ -16,7 +16,7 @@ from foveate.io.view import View, content
 
 __all__ = ["NAMES", "Description", "Problem", "describe", "problems", "require_sound"]
 
-LONG = 10  # times the median length
+LONG_FACTOR = 10  # times the median length
 UNEVEN = 10  # times as many bags in the largest class as in the smallest
 MOST_COUNTS = 8  # columns whose missing cells are counted in a message
 
@@ -290,7 +290,7 @@ def _of_columns(view: View) -> Iterator[Problem]:
 
 def _of_lengths(view: View) -> Iterator[Problem]:
     median = float(np.median(view.lengths))
-    long = np.flatnonzero(view.lengths > LONG * median)
+    long = np.flatnonzero(view.lengths > LONG_FACTOR * median)
     if len(long):
         by_length = long[np.argsort(-view.lengths[long], kind="stable")]
         most = int(view.lengths[by_length[0]])

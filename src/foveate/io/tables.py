@@ -237,7 +237,7 @@ class _Bags:
             at = self.where(bag).rpartition(", ")[2]
             raise FoveateError(
                 f"{place(row)}: must be one for all rows of bag '{self.ids[bag]}', got "
-                f"{_quoted(got)} after {_quoted(before)} in {at}"
+                f"{_escaped_name(got)} after {_escaped_name(before)} in {at}"
             )
         return [values[code] for code in of_first]
 
@@ -271,7 +271,7 @@ def _stacked(
     return single(x, place, allow_missing=allow_missing), called
 
 
-def _quoted(name: str) -> str:
+def _escaped_name(name: str) -> str:
     return f"'{name}'" if name else "a missing value"
 
 

@@ -50,10 +50,11 @@ class StackedOptimizer:
             raise FoveateError(
                 f"optimizer must be one of {', '.join(OPTIMIZERS)}, got '{self.name}'"
             )
-        slots = {
-            k: torch.zeros(len(self.lr), self.width, dtype=self.lr.dtype) for k in SLOTS[self.name]
+        state_tensors = {
+            k: torch.zeros(len(self.lr), self.width, dtype=self.lr.dtype)
+            for k in STATE_NAMES[self.name]
         }
-        self.state = {"steps": torch.zeros(len(self.lr), 1, dtype=self.lr.dtype), **slots}
+        self.state = {"steps": torch.zeros(len(self.lr), 1, dtype=self.lr.dtype), **state_tensors}
 
     def step(self, flat: Tensor, grad: Tensor, members: Tensor | None = None) -> None:
         """Move the rows of ``flat`` (S, P) against ``grad``; only ``members`` where given."""
@@ -101,4 +102,4 @@ def _adamw(flat: Tensor, grad: Tensor, state: State, lr: Tensor, settings: Setti
 
 
 OPTIMIZERS: dict[str, Update] = {"sgd": _sgd, "adam": _adam, "adamw": _adamw}
-SLOTS = {"sgd": ("momentum",), "adam": ("mean", "square"), "adamw": ("mean", "square")}
+STATE_NAMES = {"sgd": ("momentum",), "adam": ("mean", "square"), "adamw": ("mean", "square")}

@@ -32,7 +32,7 @@ AttentionOutput = Literal["scores", "weights"]
 OutputKind = Literal["logits", "probabilities"]
 NEAR = 1e-4
 MISTAKES = 0.5  # share of bags whose weights do not sum to one, below which they are mistakes
-TRIED = 8  # bags on which outputs are checked before all are read
+CHECKED_BAGS = 8  # bags on which outputs are checked before all are read
 
 
 class BagModel(Protocol):
@@ -142,7 +142,7 @@ class _Reader:
                 "model.eval() before it is examined"
             )
         self.model, self.seed = model, seed
-        few = bag.take(slice(0, TRIED))
+        few = bag.take(slice(0, CHECKED_BAGS))
         x, there = self.segments(few), _there(few)
         forward = model.forward if isinstance(model, nn.Module) else model
         self.own_forcing = "alpha" in inspect.signature(forward).parameters
@@ -156,7 +156,7 @@ class _Reader:
         self.weights = _are_weights(attention, _there(bag), given.attention)
         self.probabilities = self._gives_probabilities(answers, x, there, given.outputs)
         self.branches = attention.shape[1]
-        self.place = None if self.own_forcing else self._place(x, there)
+        self.place = None if self.own_forcing else self._evidence_position(x, there)
         self.can_force = self._forcing_works(x, there)
 
     def segments(self, bag: Bag) -> Tensor:
@@ -265,7 +265,7 @@ class _Reader:
                 raise _NotForced
         return torch.cat(answers)
 
-    def _place(self, x: Tensor, mask: Tensor) -> int | None:
+    def _evidence_position(self, x: Tensor, mask: Tensor) -> int | None:
         """The torch call that computes attention; None for a pooling layer, −1 if not found."""
         if self.call.attention is None:
             return None

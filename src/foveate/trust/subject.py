@@ -141,12 +141,14 @@ class Stacked(Subject):
     def _in_parts(self, bags: Sequence[Bag], keep: Tensor | None, task: Any) -> list[list[Array]]:
         """Run a task over a bounded number of bags at a time."""
         self.stack.model.eval()
-        pile = MemberBags(bags[0] if len(bags) == 1 else bags, self.size, self.stack.dtype)
-        at_once = max(1, ELEMENTS // (self.size * pile.m * max(1, prod(pile.segment_shape))))
-        rows = torch.arange(pile.n).expand(self.size, -1)
+        member_bags = MemberBags(bags[0] if len(bags) == 1 else bags, self.size, self.stack.dtype)
+        at_once = max(
+            1, ELEMENTS // (self.size * member_bags.m * max(1, prod(member_bags.segment_shape)))
+        )
+        rows = torch.arange(member_bags.n).expand(self.size, -1)
         parts = []
         for chunk in rows.split(at_once, 1):
-            batch = pile.batch(chunk)
+            batch = member_bags.batch(chunk)
             shown = None if keep is None else keep[:, :, chunk[0]]
             outputs = self.stack.run(task, batch, shown, self.paradigm)
             several = outputs if isinstance(outputs, tuple) else (outputs,)

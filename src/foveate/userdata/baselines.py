@@ -33,7 +33,7 @@ __all__ = [
 
 MEAN, TREES = "mean-lr", "boosted-trees"
 SMALL = 2_000  # bags up to which boosted trees are fitted
-WIDE = 4_000  # pooled numbers up to which boosted trees are fitted
+MAX_TREE_INPUTS = 4_000  # pooled numbers up to which boosted trees are fitted
 PENALTIES = 10.0 ** np.arange(-3, 3)  # inverse strengths of L2 that inner folds choose from
 BASELINES: dict[str, tuple[str, ...]] = {
     MEAN: ("mean",),
@@ -59,8 +59,8 @@ class LinearModel:
     def probabilities(self, x: Array) -> Array:
         """Probabilities of the classes, from features (n, d) to (n, C)."""
         logits = x @ self.weight.T + self.bias
-        powers = np.exp(logits - logits.max(1, keepdims=True))
-        p: Array = powers / powers.sum(1, keepdims=True)
+        exponentials = np.exp(logits - logits.max(1, keepdims=True))
+        p: Array = exponentials / exponentials.sum(1, keepdims=True)
         return p
 
 
@@ -87,7 +87,7 @@ def pooled(bag: Bag, preparation: Preparation, kinds: tuple[str, ...]) -> Array:
 
 def baseline_names(n: int, width: int) -> list[str]:
     """The baselines that are fitted to n bags of a width; boosted trees only to small data."""
-    small = n <= SMALL and 3 * width <= WIDE
+    small = n <= SMALL and 3 * width <= MAX_TREE_INPUTS
     return [name for name in BASELINES if small or name != TREES]
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["GalleryBag", "gallery_bags", "load_gallery", "pick_gallery_bags", "save_gallery"]
 
 MAX_BAGS = 6  # test bags in the report of a fit
-MOST = 400  # segments of a bag whose contents are kept for the report
+MAX_GALLERY_SEGMENTS = 400  # segments of a bag whose contents are kept for the report
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def pick_gallery_bags(
     """A few bags for a report: mistakes first, then the surest of each class in turn."""
     explained = fitted.explain(bag)
     p, y = fitted.probabilities(explained), bag.y.numpy()
-    short = np.array([len(alpha) <= MOST for alpha in explained.alpha])
+    short = np.array([len(alpha) <= MAX_GALLERY_SEGMENTS for alpha in explained.alpha])
     wrong = np.flatnonzero((p.argmax(1) != y) & short)[: MAX_BAGS // 3]
     sure = np.argsort(-p[np.arange(len(y)), y], kind="stable")
     by_class = [[i for i in sure if y[i] == c and short[i] and i not in wrong]

@@ -10,7 +10,7 @@ from foveate.types import Array
 
 __all__ = ["cross_calibrate", "cross_mix", "mix", "mixture_weights"]
 
-ROUNDS, CLOSE = 500, 1e-9
+ROUNDS, TOLERANCE = 500, 1e-9
 PRIOR = 1.0  # pseudo-bags per component: keeps weights of few bags away from 0 and 1
 
 
@@ -37,7 +37,7 @@ def mixture_weights(p: Array, y: Array) -> Array:
         joint = weights[:, None] * likelihood
         counts = (joint / joint.sum(0)).sum(1)
         new = (PRIOR + counts) / (PRIOR * len(p) + len(y))
-        if np.abs(new - weights).max() < CLOSE:
+        if np.abs(new - weights).max() < TOLERANCE:
             break
         weights = new
     result: Array = new

@@ -21,7 +21,7 @@ MEASURES = {
     "log_loss": "log loss",
     "calibration_error": "calibration error",
 }
-SPECIAL = "\\`*_{}[]<>#|"
+MARKDOWN_CHARACTERS = "\\`*_{}[]<>#|"
 
 
 def model_card(run: Run) -> dict[str, Any]:
@@ -232,4 +232,4 @@ def escaped(text: str) -> str:
         a\|b \<i\>
     """
     flat = " ".join(str(text).split())
-    return "".join(f"\\{sign}" if sign in SPECIAL else sign for sign in flat)
+    return "".join(f"\\{sign}" if sign in MARKDOWN_CHARACTERS else sign for sign in flat)

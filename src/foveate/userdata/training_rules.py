@@ -22,7 +22,7 @@ __all__ = [
     "usual_epochs",
 ]
 
-STEPS, FEWEST, MOST = 1500, 20, 300  # of training, where no number of epochs is asked for
+STEPS, MIN_EPOCHS, MAX_EPOCHS = 1500, 20, 300  # of training, where no number of epochs is asked for
 
 
 def focus_model(
@@ -127,4 +127,4 @@ def class_weights(
 
 def usual_epochs(n: int, batch: int) -> int:
     """Epochs that make about 1,500 steps of ``batch`` of ``n`` bags, between 20 and 300."""
-    return min(MOST, max(FEWEST, -(-STEPS // -(-n // batch))))
+    return min(MAX_EPOCHS, max(MIN_EPOCHS, -(-STEPS // -(-n // batch))))

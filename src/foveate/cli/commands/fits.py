@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["explain_command", "export_command", "fit_command", "predict_command"]
 
 Flags = Annotated[FitSettings | None, Parameter(name="*", group=Group("Training", sort_key=1))]
-Finished = Annotated[
+FinishedRun = Annotated[
     Path, Parameter(help="A finished fit: its directory, or its name under runs/.")
 ]
 NewBags = Annotated[Path, Parameter(help="Bags laid out like those it was fitted on.")]
@@ -38,7 +38,7 @@ NewColumns = Annotated[
         name="*", group=COLUMN_GROUP, help="What the columns are, where they differ from the fit's."
     ),
 ]
-Chosen = Annotated[
+ChosenParadigm = Annotated[
     str | None,
     Parameter(help="Which of the fit's paradigms; the chosen one unless given."),
 ]
@@ -94,14 +94,14 @@ def fit_command(
 
 
 def predict_command(
-    run: Finished,
+    run: FinishedRun,
     data: NewBags,
     /,
     *,
     out: Path,
     overwrite: Overwrite = False,
     columns: NewColumns = None,
-    paradigm: Chosen = None,
+    paradigm: ChosenParadigm = None,
 ) -> None:
     """Classify new bags, labelled or not, with calibrated probabilities of classes or labels.
 
@@ -133,7 +133,7 @@ def predict_command(
 
 
 def explain_command(
-    run: Finished,
+    run: FinishedRun,
     data: NewBags,
     /,
     *,
@@ -143,7 +143,7 @@ def explain_command(
     map: Literal["evidence", "product", "attention"] | None = None,
     overwrite: Overwrite = False,
     columns: NewColumns = None,
-    paradigm: Chosen = None,
+    paradigm: ChosenParadigm = None,
 ) -> None:
     """Write attention and signed evidence of every segment for every class.
 
@@ -211,7 +211,12 @@ def _no_paradigm(paradigm: str | None, page: Path | None = None) -> None:
 
 
 def export_command(
-    run: Finished, /, *, onnx: Path, overwrite: Overwrite = False, paradigm: Chosen = None
+    run: FinishedRun,
+    /,
+    *,
+    onnx: Path,
+    overwrite: Overwrite = False,
+    paradigm: ChosenParadigm = None,
 ) -> None:
     """Write a fitted model as ONNX: segments in, probabilities, attention and evidence out.
 

@@ -35,7 +35,7 @@ def fit(run: str) -> Response:
     """How well each paradigm of a fit answers, where it looks, and which one to use."""
     opened = finished_fit(run)
     manifest = opened.manifest
-    examined = _examined(opened)
+    examined = _verdicts_by_paradigm(opened)
     verdicts = {name: _verdict(found, list(manifest["scores"])) for name, found in examined.items()}
     return json_response(
         {
@@ -93,7 +93,7 @@ def _bags(name: str, paradigm: str) -> FitBags:
     return open_fit_bags(run, paradigm, _absent(run))
 
 
-def _examined(run: Run) -> dict[str, dict[str, Any]]:
+def _verdicts_by_paradigm(run: Run) -> dict[str, dict[str, Any]]:
     """The examinations of a fit by paradigm."""
     try:
         content = json.loads((run.path / "trust.json").read_text("utf-8"))

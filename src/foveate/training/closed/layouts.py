@@ -113,9 +113,9 @@ class Columns(Layout):
         self._positions = torch.arange(m * B, device=self.alpha.device).view(m, B)
 
     def load(self, x: Segments) -> list[Loaded]:
-        turned = stored(x).flatten(4).permute(0, 1, 4, 3, 2)
-        inputs = turned.flatten(3)
-        parts = zip(inputs.unbind(), inputs.mT.unbind(), turned.unbind(), strict=True)
+        transposed = stored(x).flatten(4).permute(0, 1, 4, 3, 2)
+        inputs = transposed.flatten(3)
+        parts = zip(inputs.unbind(), inputs.mT.unbind(), transposed.unbind(), strict=True)
         return [Loaded(*part) for part in parts]
 
     def mix(self, step: Loaded) -> Tensor:

@@ -30,7 +30,7 @@ __all__ = ["SETS", "SPECIES", "RealSet"]
 Role = Literal["design", "confirmation"]
 SPECIES = (1, 2, 3, 4, 5, 6, 8)
 DESIGN_SPECIES = (1, 2, 3)
-MADE = 300  # bags of digits
+DIGIT_BAGS = 300  # bags of digits
 TEXTS = 400  # posts, and documents
 
 
@@ -71,7 +71,7 @@ def _birds(species: int) -> RealSet:
 SETS: Mapping[str, RealSet] = {
     "musk1": _table("design", "MUSK1", "mil_musk1"),
     "hockey": _table("design", "Newsgroups, hockey", "mil_newsgroups_hockey"),
-    "digits-bags": RealSet("design", "Digits-bags", partial(digit_bags, "digits-bags", MADE)),
+    "digits-bags": RealSet("design", "Digits-bags", partial(digit_bags, "digits-bags", DIGIT_BAGS)),
     **{f"birds-{k}": _birds(k) for k in SPECIES},
     "elephant": _table("confirmation", "Elephant", "mil_elephant"),
     "fox": _table("confirmation", "Fox", "mil_fox"),
@@ -79,7 +79,7 @@ SETS: Mapping[str, RealSet] = {
     "mswindows": _table("confirmation", "Newsgroups, MS Windows", "mil_newsgroups_mswindows"),
     "ucsb": _table("confirmation", "UCSB breast cancer", "mil_ucsb_breast_cancer"),
     "mnist-bags": RealSet(
-        "confirmation", "MNIST-bags", partial(digit_bags, "mnist-bags", MADE), "mnist"
+        "confirmation", "MNIST-bags", partial(digit_bags, "mnist-bags", DIGIT_BAGS), "mnist"
     ),
     "posts": RealSet(
         "confirmation", "HateXplain posts", partial(posts, TEXTS), "hatexplain", peers=()

@@ -19,7 +19,7 @@ from foveate.types import Array
 __all__ = ["birds", "digit_bags", "documents", "photographs", "posts", "table_bags"]
 
 LATENT = 32  # numbers of a latent semantic vector
-WIDEST = 40  # sentences of an article, words of a post
+MAX_SEGMENTS = 40  # sentences of an article, words of a post
 SIDE = 224  # pixels a side of photographs: a grid of 7 × 7 cells
 FEMALE = {"woman", "women", "girl", "girls", "lady", "she", "her", "female", "bride"}
 MALE = {"man", "men", "boy", "boys", "guy", "he", "his", "him", "male", "gentleman"}
@@ -78,10 +78,10 @@ def posts(n: int) -> Collection:
     z: list[Tensor | None] = []
     for k in chosen:
         post = labelled[k]
-        words += post.words[:WIDEST]
-        bags.append(torch.zeros(min(len(post.words), WIDEST), 1))
+        words += post.words[:MAX_SEGMENTS]
+        bags.append(torch.zeros(min(len(post.words), MAX_SEGMENTS), 1))
         labels.append(int(post.label == 0))
-        marked = torch.tensor(post.marked[:WIDEST])
+        marked = torch.tensor(post.marked[:MAX_SEGMENTS])
         z.append(marked if bool(marked.any()) or not labels[-1] else None)
     ids = [str(i) for i in range(len(bags))]
     return collect(
@@ -103,16 +103,18 @@ def documents(n: int) -> Collection:
     table = _table(path, ("document", "query", "label", "evidence_start", "doc_id"))
     total = len(table["label"])
     chosen = torch.randperm(total, generator=generator("real-bags", "documents"))[:n].numpy()
-    sentences = [table["document"][i].split("\n")[:WIDEST] for i in chosen]
+    sentences = [table["document"][i].split("\n")[:MAX_SEGMENTS] for i in chosen]
     claims = [str(table["query"][i]) for i in chosen]
     lines = [line for bag_sentences in sentences for line in bag_sentences]
     words = TfidfVectorizer(min_df=2, sublinear_tf=True).fit([*lines, *claims])
     latent = TruncatedSVD(LATENT, random_state=0).fit(words.transform(lines))
     ends = np.cumsum([len(bag_sentences) for bag_sentences in sentences])[:-1]
     vectors = np.split(latent.transform(words.transform(lines)), ends)
-    asked = latent.transform(words.transform(claims))
+    claim_features = latent.transform(words.transform(claims))
     bags, z = [], []
-    for bag_sentences, claim, text, i in zip(vectors, asked, sentences, chosen, strict=True):
+    for bag_sentences, claim, text, i in zip(
+        vectors, claim_features, sentences, chosen, strict=True
+    ):
         both = np.concatenate([bag_sentences * claim, np.tile(claim, (len(bag_sentences), 1))], 1)
         bags.append(torch.from_numpy(both.astype(np.float32)))
         begin = np.cumsum([0, *(len(line.split()) for line in text)])[:-1]
@@ -148,7 +150,7 @@ def photographs() -> Collection:
             labels.append(int(female >= 3))
     features = _grids(tuple(row["image"]["bytes"] for row in feature_rows))
     side = int(features.shape[1] ** 0.5)
-    z = [_inside(row, side) for row in feature_rows]
+    z = [_box_mask(row, side) for row in feature_rows]
     return _collected("photographs", list(features), labels, z)
 
 
@@ -168,7 +170,7 @@ def _grids(images: tuple[bytes, ...]) -> Tensor:
     return torch.cat(parts).flatten(2).transpose(1, 2).contiguous()
 
 
-def _inside(row: dict[str, Any], side: int) -> Tensor | None:
+def _box_mask(row: dict[str, Any], side: int) -> Tensor | None:
     """Cells whose centre lies in the person's box, shape (side²,); None if there is none."""
     left, top, width, height = row["objects"]["bbox"][0]
     x = (np.arange(side) + 0.5) / side * row["width"]

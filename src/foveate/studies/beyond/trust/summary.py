@@ -14,7 +14,7 @@ from foveate.trust.verdict import CARE, GRADES, TRUST
 __all__ = ["Row", "by_role", "row_of", "trust_cells"]
 
 SAYS_TRUST = (GRADES.index("trust"), GRADES.index("trust with care"))
-DISTRUST, SILENT = GRADES.index("do not trust"), GRADES.index("cannot tell")
+DISTRUST, CANNOT_TELL = GRADES.index("do not trust"), GRADES.index("cannot tell")
 
 
 class Row(NamedTuple):
@@ -88,10 +88,10 @@ def row_of(records: Sequence[Record], name: str) -> Row:
         _error(estimate, ft),
         int((good & (grade == DISTRUST)).sum()),
         int((bad & np.isin(grade, SAYS_TRUST)).sum()),
-        float((grade == SILENT).mean()),
+        float((grade == CANNOT_TELL).mean()),
         float(inside[estimated].mean()) if estimated.any() else float("nan"),
-        float(np.mean([_picked(r, "way_score") for r in records])),
-        float(np.mean([_picked(r, "way_model_score") for r in records])),
+        float(np.mean([_picked_value(r, "way_score") for r in records])),
+        float(np.mean([_picked_value(r, "way_model_score") for r in records])),
         float(np.mean([r.final["way_ft"].max() for r in records])),
     )
 
@@ -157,7 +157,7 @@ def _error(values: Array, ft: Array) -> float:
     return float(np.abs(values - ft)[known].mean()) if known.any() else float("nan")
 
 
-def _picked(record: Record, key: str) -> float:
+def _picked_value(record: Record, key: str) -> float:
     """FT of the way that a score would choose, among those about as accurate as the best.
 
     Where nothing is said, the choice is by accuracy alone.

@@ -25,7 +25,7 @@ __all__ = [
     "FadingWitness",
     "HeardWitness",
     "OneOptimizer",
-    "Powers",
+    "PowerLoss",
 ]
 
 
@@ -106,7 +106,7 @@ class FadingWitness(OneOptimizer):
 
 
 @dataclass(frozen=True)
-class Powers(Marginal):
+class PowerLoss(Marginal):
     r"""Between hard attention and LVML, and beyond: :math:`-\frac1p \log \sum_j \alpha_j
     \sigma_y(g(x_j))^p`.
 

@@ -20,8 +20,8 @@ __all__ = [
     "STORED_BAGS",
     "accurate",
     "epochs_to_accuracy",
-    "fell",
-    "settled",
+    "final_values",
+    "misfocused",
     "split_by_quadrant",
     "window",
 ]
@@ -40,7 +40,7 @@ def window(boxes: Boxes) -> tuple[float, float, float, float]:
     return left - air_x, right + air_x, low - air_y, high + air_y
 
 
-def settled(record: Record, before: Stack, test: Sequence[Bag], boxes: Boxes) -> Record:
+def final_values(record: Record, before: Stack, test: Sequence[Bag], boxes: Boxes) -> Record:
     """The record with weights and attended points in place of all scores and attention.
 
     Args:
@@ -139,7 +139,7 @@ def accurate(record: Record) -> Array:
     return record.last("accuracy") >= ACCURATE
 
 
-def fell(record: Record) -> Array:
+def misfocused(record: Record) -> Array:
     """Which members fell into the mode: accurate, yet often looking elsewhere, shape (S,)."""
     return accurate(record) & (record.last("ft") < FOCUSED)
 

@@ -21,7 +21,7 @@ from foveate.studies.pvr22.error_modes.colours import (
     CLASS_COLOURS,
     CLASS_SHAPES,
 )
-from foveate.studies.pvr22.error_modes.outcome import CELLS, accurate, fell, window
+from foveate.studies.pvr22.error_modes.outcome import CELLS, accurate, misfocused, window
 
 __all__ = ["Member", "examples", "mode_figure", "tiles"]
 
@@ -48,8 +48,8 @@ class Member(NamedTuple):
 def examples(authors: Record, random: Record) -> list[Member]:
     """The authors' start, the most usual start that fell, and the most usual that did not."""
     members = [Member("From the authors' weights", authors, 0)]
-    good = accurate(random) & ~fell(random)
-    kinds = {"fell": fell(random), "focused": good}
+    good = accurate(random) & ~misfocused(random)
+    kinds = {"fell": misfocused(random), "focused": good}
     if not good.any():
         kinds["failed"] = ~accurate(random)
     for word, chosen in kinds.items():

@@ -22,7 +22,7 @@ QUANTITIES = {
     "last": "γ at the last position",
     "first": "γ at the first position",
 }
-MOST = 0.9  # share of seeds
+MIN_SHARE = 0.9  # share of seeds
 ACCURATE = 0.9  # accuracy at which the order is read once more, for comparison
 NAMES = {
     "both": "Both directions, N(0, 1)",
@@ -91,9 +91,11 @@ def findings(settings: "LocalitySettings", records: Records) -> list[Finding]:
 
 
 def _verdict(orders: _Orders) -> Verdict:
-    if orders.early >= MOST and orders.late >= MOST:
+    if orders.early >= MIN_SHARE and orders.late >= MIN_SHARE:
         return "holds"
-    return "holds in part" if orders.early >= MOST and orders.behind >= 0.5 else "does not hold"
+    return (
+        "holds in part" if orders.early >= MIN_SHARE and orders.behind >= 0.5 else "does not hold"
+    )
 
 
 def _orders(settings: "LocalitySettings", record: Record) -> _Orders:
