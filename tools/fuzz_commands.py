@@ -153,8 +153,8 @@ def fuzz_toml(folder: Path, generator: np.random.Generator) -> tuple[str, str]:
     else:
         name = SETTINGS[int(generator.integers(len(SETTINGS)))]
         value = TOML_VALUES[int(generator.integers(len(TOML_VALUES)))]
-        kept = [line for line in valid.splitlines() if not line.startswith(f"{name} ")]
-        content = "\n".join([*kept, f"{name} = {value}"]).encode()
+        remaining = [line for line in valid.splitlines() if not line.startswith(f"{name} ")]
+        content = "\n".join([*remaining, f"{name} = {value}"]).encode()
     (folder / "new.toml").write_bytes(content)
     sizes = ["--n", "20", "--n-test", "9", "--epochs", "1", "--seeds", "1"]
     keep = [k for k in range(0, len(sizes), 2) if generator.random() < 0.9 or k in (0, 4)]

@@ -170,18 +170,20 @@ def real_bags_table(result: Result) -> str:
     """One row per set: AUC of the default fit, baselines, single paradigms and other libraries."""
     cells = _by_key(result)
     area = {key[::2]: cell["mean"] for key, cell in cells.items() if key[3] == "bag AUC"}
-    roles = {own.title: own.role for own in SETS.values()}
+    roles = {of_group.title: of_group.role for of_group in SETS.values()}
     lines = []
     for group in dict.fromkeys(key[0] for key in cells):
-        own = {name: value for (of, name), value in area.items() if of == group}
-        if MIXTURE not in own:
+        of_group = {name: value for (of, name), value in area.items() if of == group}
+        if MIXTURE not in of_group:
             continue
-        best = max((name for name in BASELINES if name in own), key=lambda name: own[name])
+        best = max(
+            (name for name in BASELINES if name in of_group), key=lambda name: of_group[name]
+        )
         columns = (MIXTURE, MEAN)
         lines.append([
-            group, roles.get(group, ""), *(f"{own[name]:.3f}" for name in columns),
-            f"{own[best]:.3f} ({best})", f"{own[MIXTURE] - own[best]:+.3f}",
-            *(f"{own[name]:.3f}" if name in own else "" for name in REAL_PARADIGMS),
+            group, roles.get(group, ""), *(f"{of_group[name]:.3f}" for name in columns),
+            f"{of_group[best]:.3f} ({best})", f"{of_group[MIXTURE] - of_group[best]:+.3f}",
+            *(f"{of_group[name]:.3f}" if name in of_group else "" for name in REAL_PARADIGMS),
         ])  # fmt: skip
     head = ["AUC", "used for", "default", "mean-lr", "best baseline", "difference"]
     return _markdown([*head, *map(label, REAL_PARADIGMS)], lines)

@@ -24,8 +24,8 @@ from foveate.text.tokens import END, Tokens
 from foveate.text.translation import (
     PairStream,
     Translator,
+    example_pair,
     joined,
-    shown,
     translated_bleu,
     translation_loss,
     translator,
@@ -100,8 +100,8 @@ def test_pairs_behind_one_another(data):
 
 
 def test_the_pair_that_is_shown_is_of_middling_length():
-    assert shown(pairs_of((3, 8), (8, 20), (9, 10), (8, 8))) == 2
-    assert shown(pairs_of((3, 3), (30, 30))) == 0
+    assert example_pair(pairs_of((3, 8), (8, 20), (9, 10), (8, 8))) == 2
+    assert example_pair(pairs_of((3, 3), (30, 30))) == 0
 
 
 def test_bleu_of_a_model_that_says_the_reference(data, monkeypatch):
@@ -152,7 +152,7 @@ def test_optimal_attention_of_a_model_is_no_worse_than_any_other(data):
 def test_the_example_has_the_tables_of_the_pair_that_is_shown(data):
     model = translator(data, Translator(d=6, layers=1, readout="linear"), "test")
     pairs = data.validation.take(torch.arange(6))
-    found, number = solved(model, pairs), shown(pairs)
+    found, number = solved(model, pairs), example_pair(pairs)
     cells = len(pairs.source[number]) * len(pairs.target[number])
     alpha = found["example_alpha"].reshape(-1, len(pairs.source[number]))
     assert found["example_opt"].shape == found["example_beta"].shape == (cells,)

@@ -102,10 +102,10 @@ def _percent(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.0f}"
 
 
-def _estimated(own: Mapping[str, Any]) -> str:
+def _estimated(entry: Mapping[str, Any]) -> str:
     """Estimated FT with its chance level; a dash where nothing is estimated."""
-    value = _percent(own["estimate"])
-    return value if value == "–" else f"{value} (chance {_percent(own['chance'])})"
+    value = _percent(entry["estimate"])
+    return value if value == "–" else f"{value} (chance {_percent(entry['chance'])})"
 
 
 def _measured(own: Mapping[str, Any]) -> str:

@@ -174,10 +174,10 @@ def exact(
     ``t`` of any shape -> ``mu``, ``nu`` of that shape. [vr23] Theorem 2, Eqs (1)–(6)
     """
     t = np.asarray(t, float)
-    kept = focus_potential(start[1], m) - classifier_potential(paradigm, start[0], C)
+    constant = focus_potential(start[1], m) - classifier_potential(paradigm, start[0], C)
 
     def focus_at(mu: FloatArray) -> FloatArray:
-        return invert_potential(kept + classifier_potential(paradigm, mu, C), m)
+        return invert_potential(constant + classifier_potential(paradigm, mu, C), m)
 
     def pace(mu: FloatArray) -> FloatArray:
         nu = focus_at(mu)

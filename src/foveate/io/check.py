@@ -206,9 +206,15 @@ def _of_names(view: View) -> Iterator[Problem]:
     sides = collection.split or [""] * len(collection.ids)
     for name, side, label in zip(collection.ids, sides, view.y.tolist(), strict=True):
         labels.setdefault(name, {}).setdefault(side, []).append(label)
-    shared = [name for name, own in labels.items() if len(own) > 1]
-    differ = [name for name, own in labels.items() if any(len({*y}) > 1 for y in own.values())]
-    twice = [name for name, own in labels.items() if any(len(y) > 1 for y in own.values())]
+    shared = [name for name, bag_labels in labels.items() if len(bag_labels) > 1]
+    differ = [
+        name
+        for name, bag_labels in labels.items()
+        if any(len({*y}) > 1 for y in bag_labels.values())
+    ]
+    twice = [
+        name for name, bag_labels in labels.items() if any(len(y) > 1 for y in bag_labels.values())
+    ]
     others = [name for name in twice if name not in {*differ, *shared}]
     if differ and collection.labelled:
         what = "one name for bags with different labels"

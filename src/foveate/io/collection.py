@@ -242,9 +242,9 @@ def listed(kind: str, names: Sequence[str]) -> str:
         >>> listed("bag", ["a", "b", "c", "d"])
         "bags 'a', 'b', 'c' and 1 more"
     """
-    shown = ", ".join(f"'{name}'" for name in names[:NAMED])
+    listing = ", ".join(f"'{name}'" for name in names[:NAMED])
     more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    return f"{kind}{'s' if len(names) > 1 else ''} {shown}{more}"
+    return f"{kind}{'s' if len(names) > 1 else ''} {listing}{more}"
 
 
 def _unlabelled(known: Tensor, ids: Sequence[str]) -> list[Problem]:

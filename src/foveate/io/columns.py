@@ -126,7 +126,7 @@ class Roles(NamedTuple):
 def column(
     path: Path,
     names: Sequence[str],
-    given: str | None,
+    requested: str | None,
     usual: Sequence[str] = (),
     *,
     needed: bool = True,
@@ -136,14 +136,14 @@ def column(
     Args:
         path: The table, for messages.
         names: Its columns.
-        given: A name that the user gave.
+        requested: A name that the user gave.
         usual: Names to look for otherwise, whatever their case.
         needed: Whether a given column must exist.
     """
-    if given is not None and given in names:
-        return given
-    if given is not None and needed:
-        raise FoveateError(missing(path, given, names))
+    if requested is not None and requested in names:
+        return requested
+    if requested is not None and needed:
+        raise FoveateError(missing(path, requested, names))
     by_lower = {name.lower(): name for name in reversed(names)}
     return next((by_lower[name] for name in usual if name in by_lower), None)
 

@@ -138,8 +138,8 @@ def _annotations(path: Path, columns: Columns, report: PartProgress | None) -> l
                 documents = {called: _sentences(document, place)}
             else:
                 named = docids or [e.get("docid") for group in groups or [] for e in group]
-                wanted = dict.fromkeys(str(doc) for doc in named if doc is not None)
-                documents = {doc: library.read(doc, place) for doc in wanted or [called]}
+                doc_ids = dict.fromkeys(str(doc) for doc in named if doc is not None)
+                documents = {doc: library.read(doc, place) for doc in doc_ids or [called]}
             known = name_of(label) if columns.is_label(label) else None
             read.append(_Annotation(place, called, known, documents, groups, split))
         if report:

@@ -90,17 +90,17 @@ def read_sheet(folder: Path, columns: Columns, labelled: bool | None = None) -> 
         "group": column(path, held, columns.group, GROUP, needed=known),
         "split": column(path, held, columns.split, ("split",), needed=known),
     }
-    wanted = {what: name for what, name in chosen.items() if name is not None and name != bag}
+    requested = {what: name for what, name in chosen.items() if name is not None and name != bag}
     line: dict[str, int] = {}
-    values: dict[str, dict[str, str | None]] = {what: {} for what in wanted}
-    for number, cells in rows(path, [bag, *wanted.values()]):
+    values: dict[str, dict[str, str | None]] = {what: {} for what in requested}
+    for number, cells in rows(path, [bag, *requested.values()]):
         name = _key(cells[0], f"{where(path, number)}, column '{bag}'")
         if name in line:
             raise FoveateError(
                 f"{where(path, number)}: bag '{name}' has a row already, line {line[name]}"
             )
         line[name] = number
-        for (what, of_column), cell in zip(wanted.items(), cells[1:], strict=True):
+        for (what, of_column), cell in zip(requested.items(), cells[1:], strict=True):
             if what == "label" and not columns.is_label(cell):
                 values[what][name] = None
             else:
@@ -111,7 +111,7 @@ def read_sheet(folder: Path, columns: Columns, labelled: bool | None = None) -> 
             line[stem] = line[name]
             for of_bag in values.values():
                 of_bag[stem] = of_bag[name]
-    return Sheet(path, line, values, _roles(held, bag, wanted))
+    return Sheet(path, line, values, _roles(held, bag, requested))
 
 
 def _roles(names: Sequence[str], bag: str, wanted: dict[str, str]) -> tuple[ColumnRole, ...]:

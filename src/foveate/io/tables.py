@@ -352,11 +352,11 @@ def _of_tokens(bags: _Bags, tokens: Sequence[Sequence[str]]) -> list[Tensor | No
 
 def _marks(cell: Any, words: int, place: str) -> Tensor | None:
     """Relevance of words: a list, or numbers separated by spaces or commas; None if empty."""
-    given = cell.replace(",", " ").split() if isinstance(cell, str) else cell
-    if given is None or given == []:
+    tokens = cell.replace(",", " ").split() if isinstance(cell, str) else cell
+    if tokens is None or tokens == []:
         return None
-    given = given if isinstance(given, list) else [given]
-    if len(given) != words:
-        raise FoveateError(f"{place}: must mark the {words} words of the text, got {len(given)}")
-    known = torch.from_numpy(flags(given, lambda _: place))
+    tokens = tokens if isinstance(tokens, list) else [tokens]
+    if len(tokens) != words:
+        raise FoveateError(f"{place}: must mark the {words} words of the text, got {len(tokens)}")
+    known = torch.from_numpy(flags(tokens, lambda _: place))
     return None if bool((known < 0).any()) else known > 0

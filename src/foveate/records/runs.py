@@ -250,11 +250,11 @@ def versions() -> dict[str, str]:
 
 def _commit() -> str | None:
     """The commit of the source tree that runs, where it is one."""
-    here = Path(__file__).parent
+    package = Path(__file__).parent
     try:
         answer = subprocess.run(
             ["git", "rev-parse", "HEAD"],
-            cwd=here,
+            cwd=package,
             capture_output=True,
             text=True,
             timeout=5,

@@ -31,15 +31,17 @@ def beside(
         columns: Panels side by side.
         paints: Colours by name; those of the paradigms unless given.
     """
-    shown = [c for c in cells if c.measure == measure]
+    selected = [c for c in cells if c.measure == measure]
     panels: dict[str, list[Cell]] = {}
-    for c in shown:
+    for c in selected:
         panels.setdefault(c.group + (f" ({c.setting})" if c.setting else ""), []).append(c)
     ends = [
-        e for c in shown for e in (c.mean, c.low, c.high, published.get(c[:3])) if e is not None
+        e for c in selected for e in (c.mean, c.low, c.high, published.get(c[:3])) if e is not None
     ]
     room = alt.Scale(domain=[min(0.0, *ends), max(*ends, 1e-9) * 1.08], nice=False)
-    charts = [_panel(title, own, published, room, paints) for title, own in panels.items()]
+    charts = [
+        _panel(title, panel_cells, published, room, paints) for title, panel_cells in panels.items()
+    ]
     rows = [charts[k : k + columns] for k in range(0, len(charts), columns)]
     words = f"{measure}: measured with 95 % intervals over seeds, and published where it is."
     chart = alt.vconcat(*(alt.hconcat(*row) for row in rows)).resolve_scale(color="independent")

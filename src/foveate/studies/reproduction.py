@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 Result = dict[str, Any]
-HERE = Engine()
+IN_PROCESS = Engine()
 
 
 @cache
@@ -77,7 +77,7 @@ def reproduce(
     changes: Mapping[str, Any] | None = None,
     label: str = "",
     report: PartProgress | None = None,
-    engine: Engine = HERE,
+    engine: Engine = IN_PROCESS,
 ) -> Result:
     """Run a table, or what is left of it, and give its numbers as they are kept.
 
@@ -95,20 +95,20 @@ def reproduce(
     """
     if not re.fullmatch(r"[\w-]*", label):
         raise FoveateError(f"a label is letters, digits and dashes, got '{label}'")
-    own = _changed(changes, seeds)
-    _, settings, absent = _wanted(table, scale, own)
+    changed_settings = _changed(changes, seeds)
+    _, settings, absent = _requested_tables(table, scale, changed_settings)
     if absent and not _parts(table, settings):
         return {**_absent(table, scale), "absent": absent}
-    place = _place(table, scale, settings, whole=not own and not absent)
-    command = _command(table, scale, own, label)
+    place = _place(table, scale, settings, whole=not changed_settings and not absent)
+    command = _command(table, scale, changed_settings, label)
     progress = None if report is None else lambda part, a, b: report(f"{table}: {part}", a, b)
     if (place / "manifest.json").exists():
         run = open_run(place)
         run = run if run.done else resume_experiment(run, progress, engine)
     else:
-        given = settings.model_dump()
+        values = settings.model_dump()
         run = start_experiment(
-            table, scale, given, out=place, report=progress, command=command, engine=engine
+            table, scale, values, out=place, report=progress, command=command, engine=engine
         )
     return {**_result(table, run, command, absent), "label": label}
 
@@ -133,7 +133,7 @@ def estimate(
         report: Called as ``report(part, done, total)``.
     """
     own = _changed(changes, seeds)
-    kind, settings, absent = _wanted(table, scale, own)
+    kind, settings, absent = _requested_tables(table, scale, own)
     seconds = kind.seconds(settings, report) if _parts(table, settings) else 0.0
     return {
         "table": table,
@@ -166,8 +166,8 @@ def store(result: Result, place: Path) -> Path:
     label = f"-{result['label']}" if result.get("label") else ""
     path = place / f"{result['table']}-{result['scale']}{label}{ending}.json"
     # "run" is a path of this machine, "changed" depends on the version that reads the result.
-    kept = {k: v for k, v in result.items() if k not in ("run", "changed")}
-    text = _written(kept).encode()
+    stored = {k: v for k, v in result.items() if k not in ("run", "changed")}
+    text = _written(stored).encode()
     write_atomically(path, lambda file: file.write(text))
     return path
 
@@ -216,7 +216,7 @@ def _changed(changes: Mapping[str, Any] | None, seeds: int | None) -> dict[str, 
     return dict(changes or {}) | ({} if seeds is None else {"seeds": seeds})
 
 
-def _wanted(
+def _requested_tables(
     table: str, scale: Scale, changes: Mapping[str, Any]
 ) -> tuple[Reproduction, Any, dict[str, str]]:
     """The experiment, its settings for what is here, and what is not."""

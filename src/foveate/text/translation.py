@@ -21,15 +21,15 @@ __all__ = [
     "PairStream",
     "Translator",
     "checkpoints",
+    "example_pair",
     "joined",
-    "shown",
     "translated_bleu",
     "translation_course",
     "translation_loss",
     "translator",
 ]
 
-SHOWN = (7, 12)  # least and most words of the sentence shown in figures
+EXAMPLE_LENGTHS = (7, 12)  # least and most words of the sentence shown in figures
 Measure = Callable[[Seq2Seq, int], Mapping[str, Array]]
 
 
@@ -97,9 +97,9 @@ def joined(*parts: Pairs) -> Pairs:
     return Pairs(source, _behind_one_another([part.target for part in parts]))
 
 
-def shown(pairs: Pairs) -> int:
+def example_pair(pairs: Pairs) -> int:
     """The first pair of middling length, which figures show."""
-    low, high = SHOWN
+    low, high = EXAMPLE_LENGTHS
     fine = ((pairs.lengths >= low) & (pairs.lengths <= high)).all(1).nonzero()
     return int(fine[0]) if len(fine) else 0
 

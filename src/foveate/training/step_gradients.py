@@ -76,8 +76,8 @@ class StepGradients:
                 self._batch(phase, position[:, None], asked, who[i : i + 1]).map(_one_step)
                 for position in positions[i : i + 1].unbind(1)
             )
-            own, these = losses[i : i + 1], slice(member, member + 1)
-            self.closed.steps(phase, windows, own, grad[i : i + 1].add_, these)
+            loss, these = losses[i : i + 1], slice(member, member + 1)
+            self.closed.steps(phase, windows, loss, grad[i : i + 1].add_, these)
         return losses.div_(positions.shape[1]), grad.div_(positions.shape[1])
 
     def _at_once(

@@ -96,12 +96,12 @@ def kind_of_segments(bags: Sequence[Bag], audit: Audit, classes: int) -> Array:
     if parts[0].words:
         return assigned
     x = np.concatenate([rows.x for rows in parts])
-    own = audit.y[np.nonzero(audit.there)[0], np.nonzero(audit.there)[1]]
+    segment_label = audit.y[np.nonzero(audit.there)[0], np.nonzero(audit.there)[1]]
     e, flat = audit.e[audit.there], np.full(len(x), -1)
     for c in range(classes):
-        evidence = np.flatnonzero((own == c) & (e >= EVIDENCE))
+        evidence = np.flatnonzero((segment_label == c) & (e >= EVIDENCE))
         if len(evidence) >= FEWEST:
-            of = np.flatnonzero(own == c)
+            of = np.flatnonzero(segment_label == c)
             flat[of] = _clusters(x[evidence], x[of], f"class {c}")
     assigned[audit.there] = flat
     return assigned

@@ -40,13 +40,15 @@ def known_bags(bags: Sequence[Bag], known: Any = None) -> Array:
     n = len(bags[0])
     if any(bag.z is None for bag in bags):
         return np.zeros((len(bags), n), bool)
-    given = np.ones(n, bool) if known is None else np.asarray(known, dtype=bool)
-    if given.shape != (n,):
-        raise FoveateError(f"known must say yes or no for each of {n} bags, got {given.shape}")
+    relevance_known = np.ones(n, bool) if known is None else np.asarray(known, dtype=bool)
+    if relevance_known.shape != (n,):
+        raise FoveateError(
+            f"known must say yes or no for each of {n} bags, got {relevance_known.shape}"
+        )
     there = masks(bags)
     return (
         np.stack([(np.asarray(bag.z) & own).any(1) for bag, own in zip(bags, there, strict=True)])
-        & given
+        & relevance_known
     )
 
 
@@ -112,14 +114,15 @@ def summarised(
     labels = y[0] if shared else y.ravel()
     drawn = None if group is None else group[0] if shared else group.ravel()
 
-    found: dict[str, Any] = {}
+    numbers: dict[str, Any] = {}
     for name, value in values.items():
         flat = value.mean(0) if shared else value.ravel()
-        own = [labels == c for c in range(classes)]
-        found[name] = {
+        of_class = [labels == c for c in range(classes)]
+        numbers[name] = {
             "all": over_bags(flat, drawn)._asdict(),
             "classes": [
-                over_bags(flat[of], None if drawn is None else drawn[of])._asdict() for of in own
+                over_bags(flat[of], None if drawn is None else drawn[of])._asdict()
+                for of in of_class
             ],
         }
     there = np.broadcast_to(masks(bags), sight.s.shape)
@@ -130,6 +133,6 @@ def summarised(
             pooled(measure, sight.s[i][seen[i]], z[i][seen[i]], there[i][seen[i]])
             for i in range(size)
         ]
-        found[measure.__name__]["pooled"] = float(np.mean(parts))
-    found["bags"] = int(seen[0].sum() if shared else seen.sum())
-    return found
+        numbers[measure.__name__]["pooled"] = float(np.mean(parts))
+    numbers["bags"] = int(seen[0].sum() if shared else seen.sum())
+    return numbers

@@ -195,14 +195,16 @@ def _penalty(z: Array, y: Array, groups: Array | None, weight: Array | None = No
     fold = draw_folds(y, units, folds, 0)
     losses = np.zeros(len(PENALTIES))
     for k in range(folds):
-        here = fold == k
-        if len(np.unique(y[~here])) < len(np.unique(y)):
+        held_out = fold == k
+        if len(np.unique(y[~held_out])) < len(np.unique(y)):
             return 0.01
         for i, penalty in enumerate(PENALTIES):
-            model = _logistic(penalty).fit(z[~here], y[~here], sample_weight=_at(weight, ~here))
-            own = model.predict_proba(z[here])[np.arange(here.sum()), y[here]]
-            logs = np.log(np.maximum(own, 1e-12))
-            losses[i] -= float((logs if weight is None else logs * weight[here]).sum())
+            model = _logistic(penalty).fit(
+                z[~held_out], y[~held_out], sample_weight=_at(weight, ~held_out)
+            )
+            label_p = model.predict_proba(z[held_out])[np.arange(held_out.sum()), y[held_out]]
+            logs = np.log(np.maximum(label_p, 1e-12))
+            losses[i] -= float((logs if weight is None else logs * weight[held_out]).sum())
     return float(PENALTIES[losses.argmin()])
 
 

@@ -115,11 +115,11 @@ class Ensemble(FittedModel):
         of_fold = np.repeat(np.arange(len(linear)), size // len(linear))
         rows = []
         for k in range(size):
-            own = [
+            values = [
                 m.member_probabilities(part)[k] for m, part in zip(self.members, parts, strict=True)
             ]
-            own.append(calibrated(linear[of_fold[k]], self.linear_temperature))
-            rows.append(np.einsum("k,knc->nc", self.weights, np.stack(own)))
+            values.append(calibrated(linear[of_fold[k]], self.linear_temperature))
+            rows.append(np.einsum("k,knc->nc", self.weights, np.stack(values)))
         return np.log(np.maximum(np.stack(rows), 1e-300))
 
     def _mixed(self, parts: Sequence[list[Array]], linear: list[Array]) -> list[Array]:

@@ -241,9 +241,9 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
         if known is None and collection.bag.z is not None:
             known = torch.ones(len(collection), dtype=torch.bool)
         marked = replace(collection, known=known)
-        found = cross_fit(marked, settings, None if mixed else self.paradigm, folds)
-        self.ensemble_, self.out_of_fold_proba_ = found.model, found.p
-        self.n_iter_ = max(e["epochs"] for e in found.model.run.manifest["resolved"].values())
+        result = cross_fit(marked, settings, None if mixed else self.paradigm, folds)
+        self.ensemble_, self.out_of_fold_proba_ = result.model, result.p
+        self.n_iter_ = max(e["epochs"] for e in result.model.run.manifest["resolved"].values())
         return self
 
     def _fit_labels(
@@ -388,4 +388,4 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
 
 def _columns(parts: Sequence[Sequence[Array]]) -> list[Array]:
     """Of each bag, the arrays (m_i,) of all labels side by side, (m_i, L)."""
-    return [np.stack(own, 1) for own in zip(*parts, strict=True)]
+    return [np.stack(member_values, 1) for member_values in zip(*parts, strict=True)]

@@ -170,20 +170,20 @@ def run_onnx(model: bytes | Path, segments: Array) -> dict[str, Array]:
 def _gap(fitted: FittedModel, content: bytes, m: int) -> float:
     """The largest difference between the exported model and the library on a drawn bag."""
     rows = _example(fitted, m)
-    given = run_onnx(content, rows.numpy())
+    from_onnx = run_onnx(content, rows.numpy())
     first = int(fitted.preparation.null)
     ready = _prepared(fitted.preparation, rows)
     bag = pad([ready], torch.zeros(1, dtype=torch.long))
-    found = fitted.explain(add_null_segment(bag, _place(fitted)) if first else bag)
+    explained = fitted.explain(add_null_segment(bag, _place(fitted)) if first else bag)
     expected = (
-        fitted.probabilities(found)[0],
-        found.alpha[0][first:],
-        found.evidence[0][first:],
+        fitted.probabilities(explained)[0],
+        explained.alpha[0][first:],
+        explained.evidence[0][first:],
     )
-    size = [max(1.0, float(np.abs(own).max(initial=0.0))) for own in expected]
+    size = [max(1.0, float(np.abs(values).max(initial=0.0))) for values in expected]
     gaps = [
-        np.abs(given[name] - own).max() / s
-        for name, own, s in zip(OUTPUTS, expected, size, strict=True)
+        np.abs(from_onnx[name] - values).max() / s
+        for name, values, s in zip(OUTPUTS, expected, size, strict=True)
     ]
     return float(max(gaps))
 
@@ -233,17 +233,17 @@ def _plain(model: nn.Module) -> nn.Module:
 
 def _described(fitted: FittedModel) -> dict[str, str]:
     preparation = fitted.preparation
-    told = {
+    metadata = {
         "classes": list(fitted.classes),
         "columns": list(preparation.columns),
         "paradigm": fitted.name,
         "temperature": fitted.temperature,
     }
     if preparation.vocabulary is not None:
-        told["vocabulary"] = list(preparation.vocabulary.words)
+        metadata["vocabulary"] = list(preparation.vocabulary.words)
     if preparation.encoding is not None:
-        told["encoder"] = preparation.encoding.as_json()
-    return {key: json.dumps(value, ensure_ascii=False) for key, value in told.items()}
+        metadata["encoder"] = preparation.encoding.as_json()
+    return {key: json.dumps(value, ensure_ascii=False) for key, value in metadata.items()}
 
 
 def _extra() -> tuple[Any, Any]:

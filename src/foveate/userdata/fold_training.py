@@ -65,12 +65,12 @@ def train_fold(
         checkpoint: File of the training's state.
         progress: Called as ``progress(done, total)``.
     """
-    found = None
+    result = None
     if settings.search:
-        settings, found = _searched(task, settings, progress)
+        settings, result = _searched(task, settings, progress)
     record = _trained(task, settings, checkpoint, progress)
     meta = {**record.meta, "early_stopping": task.inner is not None}
-    return replace(record, meta=meta | ({} if found is None else {"searched": found}))
+    return replace(record, meta=meta | ({} if result is None else {"searched": result}))
 
 
 def _searched(
@@ -90,8 +90,10 @@ def _searched(
         found = explain(
             record.trained, one.held_out, training_rule(task.paradigm), with_evidence=False
         )
-        own = mean_probability(found.log_p)[np.arange(len(one.held_out)), one.held_out.y.numpy()]
-        return float(-np.log(np.maximum(own, 1e-12)).mean())
+        label_p = mean_probability(found.log_p)[
+            np.arange(len(one.held_out)), one.held_out.y.numpy()
+        ]
+        return float(-np.log(np.maximum(label_p, 1e-12)).mean())
 
     return search_settings(settings, score, task.seeds[0])
 

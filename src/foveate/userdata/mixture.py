@@ -54,8 +54,8 @@ def cross_calibrate(p: Array, y: Array, fold: Array) -> Array:
     """Probabilities (n, C) of each fold at the temperature fitted on the other folds."""
     result = np.empty_like(p)
     for k in np.unique(fold):
-        here = fold == k
-        result[here] = calibrated(p[here], temperature(p[~here], y[~here]))
+        held_out = fold == k
+        result[held_out] = calibrated(p[held_out], temperature(p[~held_out], y[~held_out]))
     return result
 
 

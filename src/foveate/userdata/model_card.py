@@ -122,13 +122,13 @@ def _attention(run: Run) -> dict[str, Any]:
     path = run.path / "trust.json"
     if not path.exists():
         return {"verdict": None, "next": f"foveate trust {run.path.name}"}
-    kept = json.loads(path.read_text("utf-8"))
-    own = kept["found"][0]
+    stored = json.loads(path.read_text("utf-8"))
+    evidence = stored["found"][0]
     return {
-        "paradigm": own["paradigm"],
-        "verdict": own["verdict"]["grade"],
-        "summary": own["verdict"]["summary"],
-        "by_class": {entry["name"]: entry["verdict"]["grade"] for entry in own["by_class"]},
+        "paradigm": evidence["paradigm"],
+        "verdict": evidence["verdict"]["grade"],
+        "summary": evidence["verdict"]["summary"],
+        "by_class": {entry["name"]: entry["verdict"]["grade"] for entry in evidence["by_class"]},
     }
 
 

@@ -27,14 +27,14 @@ def _threshold(rule: str) -> str:
     return rule
 
 
-def _class_weight_text(given: Any) -> Any:
+def _class_weight_text(class_weight: Any) -> Any:
     """Weights by class as a text, which flags and manifests hold."""
-    if not isinstance(given, Mapping):
-        return given
-    odd = [name for name in given if "," in str(name)]
+    if not isinstance(class_weight, Mapping):
+        return class_weight
+    odd = [name for name in class_weight if "," in str(name)]
     if odd:
         raise ValueError(f"class weights need class names without commas, got '{odd[0]}'")
-    return ",".join(f"{name}={value}" for name, value in given.items())
+    return ",".join(f"{name}={value}" for name, value in class_weight.items())
 
 
 def _class_weight(rule: str) -> str:

@@ -189,9 +189,9 @@ def named_parts(collection: Collection) -> NDArray[np.str_] | None:
         return None
     for i, name in enumerate(collection.split):
         if name.strip().lower() not in NAMES:
-            told = f"one of train, validation, test; got '{name}'"
+            expected = f"one of train, validation, test; got '{name}'"
             raise FoveateError(
-                f"{collection.source}: the split of bag {collection.ids[i]} is {told}"
+                f"{collection.source}: the split of bag {collection.ids[i]} is {expected}"
             )
     return np.array([NAMES[name.strip().lower()] for name in collection.split])
 
@@ -289,10 +289,10 @@ def _members(groups: Sequence[int] | Array | range) -> list[list[int]]:
 
 def _values(label: int | Sequence[int] | Array) -> tuple[int, ...]:
     """The class of a bag, or a number for the value of each of its labels."""
-    own = np.asarray(label)
-    if own.ndim == 0:
-        return (int(own),)
-    return tuple((2 * np.arange(len(own)) + own).tolist())
+    labels = np.asarray(label)
+    if labels.ndim == 0:
+        return (int(labels),)
+    return tuple((2 * np.arange(len(labels)) + labels).tolist())
 
 
 def _in_drawn_order(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
-from foveate.cli.column_flags import COLUMN_GROUP, ColumnFlags, given
+from foveate.cli.column_flags import COLUMN_GROUP, ColumnFlags, column_values
 from foveate.cli.column_listing import print_columns
 from foveate.cli.fit_verdicts import add_verdict
 from foveate.cli.flags import Cluster, Json, Overwrite, Workers
@@ -78,7 +78,7 @@ def fit_command(
     from foveate.jobs.multi_label import start_labels
     from foveate.userdata.source import Origin
 
-    engine, origin = Engine(workers, cluster), Origin(data, given(columns))
+    engine, origin = Engine(workers, cluster), Origin(data, column_values(columns))
     command = repeating_command()
     with progress_of(quiet=as_json) as report:
         bags = origin.read(labelled=True, report=report)
@@ -122,12 +122,12 @@ def predict_command(
     check_outputs(out, inputs=(data,), overwrite=overwrite)
     if is_multi_label(run):
         _no_paradigm(paradigm)
-        return write_labels_predictions(run, data, out, given(columns))
+        return write_labels_predictions(run, data, out, column_values(columns))
     with progress_of(quiet=True) as report:
         fitted, collection = _loaded(run, data, columns, paradigm, report)
         unusual = warn_of_shift(fitted, collection)
-        found = answer(fitted, collection, report, with_evidence=False)
-    table = bags_table(fitted, collection, found, unusual)
+        answers = answer(fitted, collection, report, with_evidence=False)
+    table = bags_table(fitted, collection, answers, unusual)
     write_table(out, table)
     print(f"{len(collection)} bags, {fitted.name}: {out}")
 
@@ -174,7 +174,7 @@ def explain_command(
         raise FoveateError(f"--shown must be at least 1, got {shown}")
     if is_multi_label(run):
         _no_paradigm(paradigm, page)
-        return write_labels_segments(run, data, out, given(columns), map or DEFAULT_MAP)
+        return write_labels_segments(run, data, out, column_values(columns), map or DEFAULT_MAP)
     with progress_of(quiet=True) as report:
         fitted, collection = _loaded(run, data, columns, paradigm, report)
         unusual = warn_of_shift(fitted, collection)
@@ -238,4 +238,4 @@ def _loaded(
     from foveate.userdata.predict import read_new_bags
 
     fitted = load_fitted(run, paradigm)
-    return fitted, read_new_bags(fitted, data, given(columns), report)
+    return fitted, read_new_bags(fitted, data, column_values(columns), report)

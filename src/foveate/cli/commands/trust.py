@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Literal
 
-from foveate.cli.column_flags import ColumnFlags, given
+from foveate.cli.column_flags import ColumnFlags, column_values
 from foveate.cli.flags import Json, Overwrite
 from foveate.cli.outputs import check_outputs
 from foveate.cli.run_verdicts import Declared, examine_run
@@ -87,7 +87,7 @@ def trust_command(
             raise FoveateError("name a run, or a model with --model, or a table with --attention")
         if weights is not None or adjacency is not None or seed is not None:
             raise FoveateError("--weights, --adjacency and --seed are for --model")
-        new = None if data is None else NewBags(data, given(columns))
+        new = None if data is None else NewBags(data, column_values(columns))
         opened = open_run(run)
         if "labels" in opened.manifest:
             return _examine_labels(opened, flags, data or paradigm, as_json=as_json)
@@ -141,20 +141,20 @@ def _of_files(
     if model is not None and attention is not None:
         raise FoveateError("give --model or --attention, not both")
     request = ExamineRequest(
-        str(data), given(columns), model, None if weights is None else str(weights),
+        str(data), column_values(columns), model, None if weights is None else str(weights),
         None if attention is None else str(attention), adjacency, flags.absent, flags.relevant,
         flags.evidence, seed,
     )  # fmt: skip
     if model is None:
         if weights is not None or adjacency is not None or seed is not None:
             raise FoveateError("--weights, --adjacency and --seed are for --model")
-        found, name = examine_files(request), attention.name if attention else ""
-        found["paradigm"] = "table"
+        evidence, name = examine_files(request), attention.name if attention else ""
+        evidence["paradigm"] = "table"
     else:
         if ":" in model and not Path(model).exists():
             print(RUNS_CODE.format(module=model.partition(":")[0]), file=sys.stderr)
-        found, name = examine_in_process(request), Path(model).name
-    return TrustResults((found,), name, data.name, out.with_suffix(".json"), out)
+        evidence, name = examine_in_process(request), Path(model).name
+    return TrustResults((evidence,), name, data.name, out.with_suffix(".json"), out)
 
 
 def _meant(text: str | None) -> str | dict[str, str] | None:

@@ -188,10 +188,10 @@ def read_command(
 def _is_translator(model: Path, checkpoints: tuple[Path, ...]) -> bool:
     from foveate.text.transformers.loading import is_translator
 
-    found = is_translator(model)
-    if checkpoints and not found:
+    translator = is_translator(model)
+    if checkpoints and not translator:
         raise FoveateError("--checkpoints are for an encoder–decoder: see --model")
-    return found
+    return translator
 
 
 def _read_pairs(

@@ -39,9 +39,9 @@ MEASURE = 15  # steps between measurements
 Answer = Callable[[dict[str, Any]], dict[str, Any]]
 
 
-def train_text_live(channel: WorkerChannel, given: dict[str, Any]) -> None:
+def train_text_live(channel: WorkerChannel, request: dict[str, Any]) -> None:
     """Train or load the model of a job, then answer questions until nobody asks any more."""
-    job = TextJob(**given)
+    job = TextJob(**request)
     answer = _reader(channel, job) if job.what == "texts" else _aligner(channel, job)
     channel.send("state", state="ready")
     while True:
@@ -207,14 +207,14 @@ def _logits_without(model: Reader, ids: Sequence[int]) -> Array:
 def _aligner(channel: WorkerChannel, job: TextJob) -> Answer:
     """IBM Model 1 and a translator's attention, learnt from the same pairs."""
     data = load_pairs(job.corpus, train=MAX_TEXTS, unit="words", least=1)
-    shown = [
+    panels = [
         [
             " ".join(data.source_vocabulary.decode(data.validation.source[row])),
             " ".join(data.target_vocabulary.decode(data.validation.target[row])),
         ]
         for row in range(4)
     ]
-    view = {"kind": "pairs", "classes": [], "examples": shown}
+    view = {"kind": "pairs", "classes": [], "examples": panels}
     channel.send("setup", view=view, seeds=[0], epochs=job.steps)
     size = len(data.source_vocabulary), len(data.target_vocabulary)
     counted = fit_ibm1(data.train.source, data.train.target, size)
@@ -222,8 +222,8 @@ def _aligner(channel: WorkerChannel, job: TextJob) -> Answer:
     model = translator(data, sizes, "lab words", job.corpus)
     few = data.validation.take(torch.arange(min(len(data.validation), MEASURED)))
 
-    def measure(own: Seq2Seq, _step: int) -> dict[str, Array]:
-        return {"accuracy": np.asarray(performance(own, few.source, few.target).accuracy)}
+    def measure(model: Seq2Seq, _step: int) -> dict[str, Array]:
+        return {"accuracy": np.asarray(performance(model, few.source, few.target).accuracy)}
 
     course = translation_course(model, data.train, sizes, measure, "lab", job.corpus)
     _train_or_load(channel, job, course, [data.source_vocabulary, data.target_vocabulary])
@@ -242,8 +242,8 @@ def _align(
     y = Tokens.of([data.target_vocabulary.encode(target)])
     form = len(target), len(source)
     tables = {"attention": read_attention(model, x, y), "ibm1": counted.posteriors(x, y)}
-    found = {name: _rounded(own.values.reshape(form)) for name, own in tables.items()}
-    return {"source": source, "target": target, **found}
+    rounded = {name: _rounded(table.values.reshape(form)) for name, table in tables.items()}
+    return {"source": source, "target": target, **rounded}
 
 
 def _rounded(values: Array) -> Any:

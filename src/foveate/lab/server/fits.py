@@ -71,9 +71,9 @@ def bag(run: str, paradigm: str, row: int, removal: bool = True) -> Response:
 @routes.post("/api/fit/bag")
 def edit(change: dict[str, Any] = Body()) -> Response:  # noqa: B008
     """The reading of a test bag after segments were removed or added."""
-    wanted = Edit(**change)
-    opened = _bags(wanted.run, wanted.paradigm)
-    return json_response(edited_bag(opened, wanted.row, wanted.removed, wanted.added))
+    bag_edit = Edit(**change)
+    opened = _bags(bag_edit.run, bag_edit.paradigm)
+    return json_response(edited_bag(opened, bag_edit.row, bag_edit.removed, bag_edit.added))
 
 
 def finished_fit(name: str) -> Run:
@@ -110,8 +110,8 @@ def _absent(run: Run) -> list[str]:
     return [str(name) for name in content.get("absent", [])]
 
 
-def _verdict(found: dict[str, Any], tried: list[str]) -> dict[str, Any]:
-    verdict = found["verdict"]
+def _verdict(evidence: dict[str, Any], tried: list[str]) -> dict[str, Any]:
+    verdict = evidence["verdict"]
     if not isinstance(verdict, dict):
         raise FoveateError("trust.json was written by another version: examine the fit again")
     return {
@@ -121,7 +121,7 @@ def _verdict(found: dict[str, Any], tried: list[str]) -> dict[str, Any]:
         "next": page_advice(verdict.get("next", ()), tried),
         "answers": [
             answer
-            for answer in (found.get("answers") or {}).values()
+            for answer in (evidence.get("answers") or {}).values()
             if "--" not in str(answer.get("text", ""))
         ],
         "classes": [
@@ -131,7 +131,7 @@ def _verdict(found: dict[str, Any], tried: list[str]) -> dict[str, Any]:
                 "grade": row["verdict"]["grade"],
                 "summary": _summary(row["verdict"]),
             }
-            for row in found["by_class"]
+            for row in evidence["by_class"]
         ],
     }
 

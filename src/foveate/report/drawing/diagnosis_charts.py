@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["diagnosis_charts"]
 
-HERE, CONTROL = "#0072B2", "#8a9097"
+DATA_COLOUR, CONTROL = "#0072B2", "#8a9097"
 ZONES = (("unlikely", "#fbdcdc"), ("may be", "#ffe9c2"), ("likely", "#d8f1e6"))
 LEAST, MOST = 1e-4, 10.0  # ends of the axis of lifts
 BINS = 40
@@ -36,8 +36,8 @@ def diagnosis_charts(diagnosis: "Diagnosis") -> Mapping[str, Any]:
 def _control(d: "Diagnosis") -> Any:
     """One tick for each control, a diamond for the data."""
     rows = [{"x": float(x), "y": "permuted control"} for x in d.control]
-    here = d.information + float(d.control.mean())
-    reach = max(abs(here), float(np.abs(d.control).max()), FLAT)
+    total = d.information + float(d.control.mean())
+    reach = max(abs(total), float(np.abs(d.control).max()), FLAT)
     x = alt.X(
         "x:Q",
         title="information within sentences, nats an output word",
@@ -46,14 +46,18 @@ def _control(d: "Diagnosis") -> Any:
     )
     y = alt.Y("y:N", title=None, sort=["these data", "permuted control"])
     ticks = alt.Chart().mark_tick(color=CONTROL, thickness=2, size=26)
-    point = alt.Chart().mark_point(filled=True, size=160, shape="diamond", color=HERE, opacity=1)
+    point = alt.Chart().mark_point(
+        filled=True, size=160, shape="diamond", color=DATA_COLOUR, opacity=1
+    )
     layers = (
         with_rows(ticks.encode(x=x, y=y), rows),
-        with_rows(point.encode(x=x, y=y), [{"x": here, "y": "these data"}]),
+        with_rows(point.encode(x=x, y=y), [{"x": total, "y": "these data"}]),
     )
-    said = f"Information {here:.3g} nats; permuted controls {d.control.mean():.2g} on average."
+    description = (
+        f"Information {total:.3g} nats; permuted controls {d.control.mean():.2g} on average."
+    )
     return alt.layer(*layers).properties(
-        width=WIDE - 40, height=110, title=f"z = {d.z:.1f}", description=said
+        width=WIDE - 40, height=110, title=f"z = {d.z:.1f}", description=description
     )
 
 
@@ -87,7 +91,9 @@ def _lift(d: "Diagnosis") -> Any:
     box = alt.Chart().mark_rect().encode(x=x, x2="b:Q", color=paint)
     name = alt.Chart().mark_text(dy=-38, color="#14181c").encode(x="at:Q", text="zone:N")
     at = [{"a": float(np.clip(d.lift, LEAST, MOST))}]
-    point = alt.Chart().mark_point(filled=True, size=200, shape="diamond", color=HERE, opacity=1)
+    point = alt.Chart().mark_point(
+        filled=True, size=200, shape="diamond", color=DATA_COLOUR, opacity=1
+    )
     layers = (with_rows(box, zones), with_rows(name, zones), with_rows(point.encode(x=x), at))
     return alt.layer(*layers).properties(
         width=WIDE,
@@ -105,7 +111,7 @@ def _words(d: "Diagnosis") -> alt.LayerChart:
     ]
     y = alt.Y("n:O", title=None, axis=None)
     x = alt.X("share:Q", title="share of the information, %")
-    bar = alt.Chart().mark_bar(color=HERE, opacity=0.35).encode(x=x, y=y)
+    bar = alt.Chart().mark_bar(color=DATA_COLOUR, opacity=0.35).encode(x=x, y=y)
     text = (
         alt.Chart()
         .mark_text(align="left", baseline="middle", dx=4)
@@ -144,7 +150,7 @@ def _sentences(d: "Diagnosis") -> alt.LayerChart:
             for k in range(BINS)
         ]
     names = ["these data", "a permuted control"]
-    paint = alt.Color("name:N", scale=alt.Scale(domain=names, range=[HERE, CONTROL]))
+    paint = alt.Color("name:N", scale=alt.Scale(domain=names, range=[DATA_COLOUR, CONTROL]))
     chart = (
         alt.Chart()
         .mark_rect(opacity=0.55)

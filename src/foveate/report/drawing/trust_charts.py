@@ -15,13 +15,13 @@ CONTROL = "#767676"
 MOST = 12  # classes shown in a heat map
 
 
-def trust_charts(found: Mapping[str, Any]) -> dict[str, Any]:
+def trust_charts(evidence: Mapping[str, Any]) -> dict[str, Any]:
     """Charts by name, from one entry of ``trust.json``."""
     return {
-        "curves": _curves(found),
-        "read": _read(found),
-        "classes": _classes(found),
-        "models": _models(found),
+        "curves": _curves(evidence),
+        "read": _read(evidence),
+        "classes": _classes(evidence),
+        "models": _models(evidence),
     }
 
 
@@ -42,10 +42,12 @@ def _curves(found: Mapping[str, Any]) -> Any:
                 for x, y in points
                 if y is not None
             ]
-    own = colour(found["paradigm"])
+    paradigm_colour = colour(found["paradigm"])
     paint = alt.Color(
         "order:N",
-        scale=alt.Scale(domain=["by attention", "in random order"], range=[own, CONTROL]),
+        scale=alt.Scale(
+            domain=["by attention", "in random order"], range=[paradigm_colour, CONTROL]
+        ),
         legend=alt.Legend(symbolType="stroke"),
     )
     dash = alt.StrokeDash(

@@ -81,7 +81,7 @@ def texts_page(
     """
     if not texts or not captions:
         raise FoveateError("a page of texts needs a text and a step")
-    shown = [_shown(text, len(captions), number) for number, text in enumerate(texts, 1)]
+    arrays = [_text_arrays(text, len(captions), number) for number, text in enumerate(texts, 1)]
     return render_page(
         "texts.html",
         title=title,
@@ -95,12 +95,12 @@ def texts_page(
                 "says": text.says[-1],
                 "levels": {key: level[-1].tolist() for key, level in levels.items()},
             }
-            for text, levels in zip(texts, shown, strict=True)
+            for text, levels in zip(texts, arrays, strict=True)
         ],
         frames={
             "captions": list(captions),
             "levels": np.concatenate(
-                [levels[str(view["key"])] for levels in shown for view in VIEWS], 1
+                [levels[str(view["key"])] for levels in arrays for view in VIEWS], 1
             ).tolist(),
             "says": [[text.says[k] for text in texts] for k in range(len(captions))],
         },
@@ -148,7 +148,7 @@ def _says(classes: Sequence[str], label: int, p: Array) -> str:
     return f"says {classes[predicted]} with probability {p.max():.2f}, which is {verdict}"
 
 
-def _shown(text: ShadedText, steps: int, number: int) -> dict[str, Array]:
+def _text_arrays(text: ShadedText, steps: int, number: int) -> dict[str, Array]:
     """Shades from −100 to 100 of every quantity, shape (S, L) each."""
     form = (steps, len(text.tokens))
     for name in ("alpha", "beta", "delta"):

@@ -88,9 +88,9 @@ def incentives(
     # A bank smaller than the bags cut from it is classified whole, so that no row is twice.
     outer = pile.n if pile.reuses and rule.per_segment else at_once
     parts = []
-    for here in torch.arange(pile.n).expand(size, -1).split(outer, 1):
-        ahead = torch.zeros(here.shape, dtype=stack.dtype, requires_grad=True)
-        batch = pile.batch(here, members, ahead)
+    for rows in torch.arange(pile.n).expand(size, -1).split(outer, 1):
+        ahead = torch.zeros(rows.shape, dtype=stack.dtype, requires_grad=True)
+        batch = pile.batch(rows, members, ahead)
         loss, moved, nearer = stack.run(_losses, batch, rule, step, members=members)
         slope = torch.autograd.grad(moved.sum(), ahead)[0]
         parts.append((loss, -slope, loss - nearer))

@@ -139,7 +139,7 @@ def _entries(data: Array, keys: Array, size: int, source: Tokens, target: Tokens
     cells = word_pairs(source, target, size)
     keys_needed, positions = number(cells.values)
     at = np.searchsorted(keys, keys_needed)
-    there = np.flatnonzero(np.append(keys, -1)[at] == keys_needed)
+    hits = np.flatnonzero(np.append(keys, -1)[at] == keys_needed)
     entries = np.zeros(len(keys_needed))
-    entries[there] = data[at[there]]
+    entries[hits] = data[at[hits]]
     return cells.filled(entries[positions])

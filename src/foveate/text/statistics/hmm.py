@@ -246,10 +246,10 @@ def _backward(active: Array, start: Array, word: Array, nothing: Array, moves: _
     for t in range(len(active) - 1, 0, -1):
         n, rows = active[t], slice(start[t], start[t + 1])
         word[rows] *= later[rows]
-        here = (word[rows] @ moves.weights.T) * moves.scale[:n]
-        here += moves.flat[:n] * word[rows].sum(1, keepdims=True)
-        here += nothing[rows] * later[rows]
-        later[start[t - 1] : start[t - 1] + n] = here
+        following = (word[rows] @ moves.weights.T) * moves.scale[:n]
+        following += moves.flat[:n] * word[rows].sum(1, keepdims=True)
+        following += nothing[rows] * later[rows]
+        later[start[t - 1] : start[t - 1] + n] = following
     return later
 
 

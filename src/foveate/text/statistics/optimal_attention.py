@@ -72,10 +72,10 @@ def optimal_attention(
     """
     n, L, _ = h.shape
     T = y.shape[1]
-    there = torch.ones(n, L, dtype=torch.bool) if mask is None else mask
-    if not bool(there.any(1).all()):
-        raise FoveateError(f"text {int((~there.any(1)).nonzero()[0])} has no input to attend to")
-    h, W = h.detach().double().masked_fill(~there[..., None], 0.0), W.detach().double()
+    present = torch.ones(n, L, dtype=torch.bool) if mask is None else mask
+    if not bool(present.any(1).all()):
+        raise FoveateError(f"text {int((~present.any(1)).nonzero()[0])} has no input to attend to")
+    h, W = h.detach().double().masked_fill(~present[..., None], 0.0), W.detach().double()
     solutions = []
     for words in torch.arange(n * T).split(max(1, CELLS // (L * len(W)))):
         texts, index = torch.unique(words // T, return_inverse=True)
@@ -85,7 +85,9 @@ def optimal_attention(
             offset += state.detach().flatten(0, 1)[words].double() @ W.T
         if bias is not None:
             offset += bias.detach()
-        solutions.append(_solve(gamma, offset, y.flatten()[words], there[texts][index], tol, steps))
+        solutions.append(
+            _solve(gamma, offset, y.flatten()[words], present[texts][index], tol, steps)
+        )
     alpha, loss, gap = (torch.cat(column) for column in zip(*solutions, strict=True))
     return Optimum(alpha.view(n, T, L), loss.view(n, T), gap.view(n, T))
 

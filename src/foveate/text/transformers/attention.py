@@ -52,23 +52,23 @@ class Forcing:
             bad = float(total.flatten()[(total.flatten() - 1).abs().argmax()])
             raise FoveateError(f"forced attention must sum to one in every row, got {bad:.3g}")
 
-    def applied(self, own: Tensor, layer: int) -> Tensor:
+    def applied(self, attention: Tensor, layer: int) -> Tensor:
         """A layer's attention (B, H, T, L) with the given rows set."""
         if self.layers is not None and layer not in self.layers:
-            return own
-        if own.shape[-1] != self.weights.shape[-1]:
+            return attention
+        if attention.shape[-1] != self.weights.shape[-1]:
             raise FoveateError(
                 f"forced attention is over {self.weights.shape[-1]} places, and the model's over "
-                f"{own.shape[-1]}"
+                f"{attention.shape[-1]}"
             )
-        given = self.weights.to(own.dtype)[:, None].expand_as(own)
-        where = torch.ones(own.shape[0], own.shape[2], dtype=torch.bool)
+        replacement = self.weights.to(attention.dtype)[:, None].expand_as(attention)
+        where = torch.ones(attention.shape[0], attention.shape[2], dtype=torch.bool)
         chosen = (where if self.rows is None else self.rows)[:, None, :, None]
         if self.heads is not None:
-            wanted = torch.zeros(own.shape[1], dtype=torch.bool)
-            wanted[list(self.heads)] = True
-            chosen = chosen & wanted[None, :, None, None]
-        return torch.where(chosen, given, own)
+            forced_heads = torch.zeros(attention.shape[1], dtype=torch.bool)
+            forced_heads[list(self.heads)] = True
+            chosen = chosen & forced_heads[None, :, None, None]
+        return torch.where(chosen, replacement, attention)
 
 
 @dataclass
@@ -171,9 +171,9 @@ def _attention(
         return output, weights
     kind, layer = tap.places[id(module)]
     if tap.forcing is not None and tap.forcing.kind == kind:
-        own = weights
-        weights = tap.forcing.applied(own, layer)
-        tap.forced += weights is not own
+        attention = weights
+        weights = tap.forcing.applied(attention, layer)
+        tap.forced += weights is not attention
         groups = weights.shape[1] // value.shape[1]
         values = value.repeat_interleave(groups, 1) if groups > 1 else value
         output = torch.matmul(weights, values).transpose(1, 2).contiguous()

@@ -109,18 +109,18 @@ class TextEncoder:
             texts: Lists of words.
             y: Class of each text, whose :math:`L = -\log p_y` is meant.
         """
-        found: list[Array] = [np.zeros(0)] * len(texts)
+        values: list[Array] = [np.zeros(0)] * len(texts)
         for rows, ids, mask, pieces in self._batches(texts):
             with torch.enable_grad(), captured_embedding(self.model) as embedded:
                 log_p = self._log_p(self.model(input_ids=ids, attention_mask=mask).logits)
-                wanted = torch.tensor([y[row] for row in rows])
-                loss = -log_p.gather(1, wanted[:, None]).sum()
+                targets = torch.tensor([y[row] for row in rows])
+                loss = -log_p.gather(1, targets[:, None]).sum()
                 (gradient,) = torch.autograd.grad(loss, embedded[0])
             change = -(embedded[0].detach() * gradient).sum(-1)
             for k, row in enumerate(rows):
                 words = [change[k, places].sum() for places in pieces[k].words]
-                found[row] = torch.stack(words).double().numpy()
-        return found
+                values[row] = torch.stack(words).double().numpy()
+        return values
 
     def _log_p(self, logits: Tensor) -> Tensor:
         if logits.shape[1] == 1:
@@ -183,7 +183,7 @@ class TextEncoder:
         ids = (torch.arange(size) + vocabulary // 2)[None].clamp_max(vocabulary - 1)
         states: list[Tensor] = []
 
-        def keep(_module: Any, _given: Any, output: Any) -> None:
+        def keep(_module: Any, _inputs: Any, output: Any) -> None:
             if isinstance(output, Tensor) and output.dim() == 3 and output.shape[1] == size:
                 states.append(output)
 

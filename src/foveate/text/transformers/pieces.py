@@ -44,9 +44,9 @@ class Splitter:
         before, after = self._special(words)
         ids, places = list(before), []
         for k, word in enumerate(words):
-            own = self._pieces(word, first=k == 0)
-            places.append(list(range(len(ids), len(ids) + len(own))))
-            ids += own
+            pieces = self._pieces(word, first=k == 0)
+            places.append(list(range(len(ids), len(ids) + len(pieces))))
+            ids += pieces
         return Pieces(ids + after, places)
 
     def _pieces(self, word: str, *, first: bool) -> list[int]:
@@ -71,7 +71,7 @@ class Splitter:
 
     def _encoded(self, text: str, *, special: bool) -> list[int]:
         if self.target:
-            found = self.tokenizer(text_target=text, add_special_tokens=special)
+            encoded = self.tokenizer(text_target=text, add_special_tokens=special)
         else:
-            found = self.tokenizer(text, add_special_tokens=special)
-        return list(found["input_ids"])
+            encoded = self.tokenizer(text, add_special_tokens=special)
+        return list(encoded["input_ids"])

@@ -178,20 +178,20 @@ def right_words(model: Any, pairs: Sequence[PiecePair]) -> float:
 @contextmanager
 def captured_embedding(model: Any) -> Iterator[list[Tensor]]:
     """The embeddings of the first look-up inside (that of the input), with gradients."""
-    found: list[Tensor] = []
+    outputs: list[Tensor] = []
 
-    def keep(_module: nn.Module, _given: Any, output: Tensor) -> Tensor | None:
-        if found:
+    def keep(_module: nn.Module, _inputs: Any, output: Tensor) -> Tensor | None:
+        if outputs:
             return None
-        found.append(output.detach().requires_grad_())
-        return found[0]
+        outputs.append(output.detach().requires_grad_())
+        return outputs[0]
 
     handles = [
         part.register_forward_hook(keep)
         for part in {id(part): part for part in _tables(model)}.values()
     ]
     try:
-        yield found
+        yield outputs
     finally:
         for handle in handles:
             handle.remove()
@@ -202,8 +202,8 @@ def _tables(model: Any) -> list[nn.Module]:
     if not model.config.is_encoder_decoder:
         return [model.get_input_embeddings()]
     encoder = model.get_encoder()
-    own = getattr(encoder, "embed_tokens", None)
-    return [model.get_input_embeddings() if own is None else own]
+    embedding = getattr(encoder, "embed_tokens", None)
+    return [model.get_input_embeddings() if embedding is None else embedding]
 
 
 def _padded(model: Any, pairs: Sequence[PiecePair]) -> tuple[Tensor, Tensor, Tensor]:

@@ -67,8 +67,8 @@ class ClosedGradients:
         """
         flat = self._stack.flat
         if members is not None:
-            own = self._memory.of("parameters", len(members), flat.shape[1])
-            flat = torch.index_select(flat, 0, members, out=own)
+            parameters = self._memory.of("parameters", len(members), flat.shape[1])
+            flat = torch.index_select(flat, 0, members, out=parameters)
         losses = flat.new_zeros(len(flat))
         grad = self._memory.of("gradient", *flat.shape)
         window = batch.map(lambda value: value.unsqueeze(0))
@@ -171,8 +171,8 @@ class _Program:
         layout.attach(self._f.outputs[-1])
         columns = layout.columns if objective.head.reads_segments else layout.bags
         g = Chain(of_g, flat, grad, columns, memory, "g")
-        given = objective.class_weights
-        weights = None if given is None else flat.new_tensor(given) / layout.bags
+        class_weights = objective.class_weights
+        weights = None if class_weights is None else flat.new_tensor(class_weights) / layout.bags
         self._head = objective.head(layout, g, memory, weights)
         self._lowest = torch.finfo(flat.dtype).min / 4
         self._loaded: list[Loaded] = []

@@ -169,8 +169,8 @@ class SegmentHead(Head):
         alpha = self.layout.alpha
         layout, g, cells, weights = self.layout, self.g, self._cells[k], self._bag_weights[k]
         torch._log_softmax(g.forward(step.inputs), 1, False, out=self._log_p)
-        own = self._log_p.flatten(1).gather(1, cells).view(alpha.shape)
-        losses, shares, grad = self.terms(alpha, own, self._aux[k])
+        label_log_p = self._log_p.flatten(1).gather(1, cells).view(alpha.shape)
+        losses, shares, grad = self.terms(alpha, label_log_p, self._aux[k])
         torch.mul(losses.squeeze(layout.axis), weights, out=self._losses[k])
         by_bag = layout.by_bag(weights) if isinstance(weights, Tensor) else weights
         minus = (shares * by_bag).neg_().flatten(1)

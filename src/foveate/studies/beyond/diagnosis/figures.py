@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["figures"]
 
-SAID = {"unlikely": "#D55E00", "may be": "#E69F00", "likely": "#0072B2"}
+FORECAST_COLOURS = {"unlikely": "#D55E00", "may be": "#E69F00", "likely": "#0072B2"}
 LINES = ("#D55E00", "#CC79A7", "#E69F00", "#56B4E9", "#0072B2", "#009E73", "#332288", "#1b1f24")
 WIDE, HIGH = 420, 250
 
@@ -33,12 +33,12 @@ def _ranking(settings: "DiagnosisSettings", records: Records) -> Any:
     for name, steps in steps_to_learn(settings, records).items():
         record, learnt = records[name], np.isfinite(steps)
         same = {"x": float(record.final["information"][0]), "said": record.meta["said"]}
-        shown = np.where(learnt, steps, top)
-        low, middle, high = np.quantile(shown, [0.25, 0.5, 0.75])
+        plotted = np.where(learnt, steps, top)
+        low, middle, high = np.quantile(plotted, [0.25, 0.5, 0.75])
         label = f"{name} ({int(learnt.sum())} of {len(steps)})"
         ends = {"low": float(low), "high": float(high)}
         points.append({**same, **ends, "y": float(middle), "name": label})
-        seeds += [{**same, "y": float(y)} for y in shown]
+        seeds += [{**same, "y": float(y)} for y in plotted]
     speed, success, most = ranking(settings, records)
     heading = [
         f"Spearman's ρ of information with speed {_words(speed)},",
@@ -75,7 +75,7 @@ def _layers(
     )
     paint = alt.Color(
         "said:N",
-        scale=alt.Scale(domain=list(SAID), range=list(SAID.values())),
+        scale=alt.Scale(domain=list(FORECAST_COLOURS), range=list(FORECAST_COLOURS.values())),
         legend=alt.Legend(
             title="the diagnosis said", columns=3, titleOrient="left", symbolOpacity=1
         ),

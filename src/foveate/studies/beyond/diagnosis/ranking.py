@@ -86,9 +86,9 @@ def _ranked(steps: FloatArray) -> FloatArray:
 
 def _interval(information: FloatArray, value: FloatArray, draws: FloatArray) -> Interval:
     correlations = rank_correlation(information, draws)
-    there = correlations[np.isfinite(correlations)]
+    finite = correlations[np.isfinite(correlations)]
     mean = float(rank_correlation(information, value))
-    if draws.shape[1] < 2 or not len(there):
+    if draws.shape[1] < 2 or not len(finite):
         return Interval(mean, None, None)
-    low, high = np.quantile(there, [0.025, 0.975])
+    low, high = np.quantile(finite, [0.025, 0.975])
     return Interval(mean, float(low), float(high))

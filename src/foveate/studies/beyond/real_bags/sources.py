@@ -50,10 +50,12 @@ def birds(species: int) -> Collection:
     rows = [np.flatnonzero(segments["bag"] == name) for name in bags["bag"]]
     labels = bags[f"species_{species}"].astype(int).tolist()
     z: list[Tensor | None] = []
-    for own, label in zip(rows, labels, strict=True):
-        marked = torch.from_numpy(segments["segment_label"][own] == species)
+    for bag_rows, label in zip(rows, labels, strict=True):
+        marked = torch.from_numpy(segments["segment_label"][bag_rows] == species)
         z.append(None if label and not bool(marked.any()) else marked)
-    return _collected(f"birds-{species}", [torch.from_numpy(x[own]) for own in rows], labels, z)
+    return _collected(
+        f"birds-{species}", [torch.from_numpy(x[bag_rows]) for bag_rows in rows], labels, z
+    )
 
 
 def digit_bags(name: str, n: int) -> Collection:
@@ -69,13 +71,13 @@ def digit_bags(name: str, n: int) -> Collection:
 def posts(n: int) -> Collection:
     """HateXplain posts as bags of words: hate speech against normal; rationales are relevant."""
     every = read_posts(locate("hatexplain", "Hate-speech-CNERG/hatexplain")).splits["train"]
-    own = [post for post in every if post.label in (0, 1)]
-    chosen = torch.randperm(len(own), generator=generator("real-bags", "posts"))[:n].tolist()
+    labelled = [post for post in every if post.label in (0, 1)]
+    chosen = torch.randperm(len(labelled), generator=generator("real-bags", "posts"))[:n].tolist()
     words: list[str] = []
     bags, labels = [], []
     z: list[Tensor | None] = []
     for k in chosen:
-        post = own[k]
+        post = labelled[k]
         words += post.words[:WIDEST]
         bags.append(torch.zeros(min(len(post.words), WIDEST), 1))
         labels.append(int(post.label == 0))
@@ -103,15 +105,15 @@ def documents(n: int) -> Collection:
     chosen = torch.randperm(total, generator=generator("real-bags", "documents"))[:n].numpy()
     sentences = [table["document"][i].split("\n")[:WIDEST] for i in chosen]
     claims = [str(table["query"][i]) for i in chosen]
-    lines = [line for own in sentences for line in own]
+    lines = [line for bag_sentences in sentences for line in bag_sentences]
     words = TfidfVectorizer(min_df=2, sublinear_tf=True).fit([*lines, *claims])
     latent = TruncatedSVD(LATENT, random_state=0).fit(words.transform(lines))
-    ends = np.cumsum([len(own) for own in sentences])[:-1]
+    ends = np.cumsum([len(bag_sentences) for bag_sentences in sentences])[:-1]
     vectors = np.split(latent.transform(words.transform(lines)), ends)
     asked = latent.transform(words.transform(claims))
     bags, z = [], []
-    for own, claim, text, i in zip(vectors, asked, sentences, chosen, strict=True):
-        both = np.concatenate([own * claim, np.tile(claim, (len(own), 1))], 1)
+    for bag_sentences, claim, text, i in zip(vectors, asked, sentences, chosen, strict=True):
+        both = np.concatenate([bag_sentences * claim, np.tile(claim, (len(bag_sentences), 1))], 1)
         bags.append(torch.from_numpy(both.astype(np.float32)))
         begin = np.cumsum([0, *(len(line.split()) for line in text)])[:-1]
         marked = torch.from_numpy(np.isin(begin, np.asarray(table["evidence_start"][i])))
@@ -135,16 +137,18 @@ def photographs() -> Collection:
         for path in sorted(folder.glob("*.parquet"))
         for row in _rows(path, ("image", "captions", "objects", "width", "height"))
     ]
-    kept, labels = [], []
+    feature_rows, labels = [], []
     for row in rows:
-        said = [set(caption_words(text)) for text in row["captions"]]
-        female, male = (sum(bool(words & names) for words in said) for names in (FEMALE, MALE))
+        caption_sets = [set(caption_words(text)) for text in row["captions"]]
+        female, male = (
+            sum(bool(words & names) for words in caption_sets) for names in (FEMALE, MALE)
+        )
         if (female >= 3 and not male) or (male >= 3 and not female):
-            kept.append(row)
+            feature_rows.append(row)
             labels.append(int(female >= 3))
-    features = _grids(tuple(row["image"]["bytes"] for row in kept))
+    features = _grids(tuple(row["image"]["bytes"] for row in feature_rows))
     side = int(features.shape[1] ** 0.5)
-    z = [_inside(row, side) for row in kept]
+    z = [_inside(row, side) for row in feature_rows]
     return _collected("photographs", list(features), labels, z)
 
 

@@ -154,7 +154,7 @@ def _heads(settings: "TransformerSettings", records: Records) -> Finding:
 
 
 def _two_wrongs(settings: "TransformerSettings", records: Records) -> Finding:
-    found, trained = [], 0
+    lines, trained = [], 0
     for name, record in records.items():
         if name == "pairs":
             continue
@@ -162,20 +162,20 @@ def _two_wrongs(settings: "TransformerSettings", records: Records) -> Finding:
         right = end["accuracy"] > settings.learnt
         trained += int(right.sum())
         wrong = right & (end["on"] < HALF) & (end["knows"] < HALF)
-        found += [
+        lines += [
             f"{name} seed {k} (accuracy {end['accuracy'][k]:.2f}, α {end['on'][k]:.2f}, β "
             f"{end['knows'][k]:.2f})"
             for k in np.flatnonzero(wrong)
         ]
     return Finding(
         claim="transformers:C5",
-        verdict="holds" if found else "does not hold",
-        effect=float(len(found)),
+        verdict="holds" if lines else "does not hold",
+        effect=float(len(lines)),
         low=None,
         high=None,
         measure="seeds that copy right with neither α nor β on the word",
-        summary=f"{len(found)} of {trained} seeds that copy right"
-        + (f": {'; '.join(found)}." if found else "."),
+        summary=f"{len(lines)} of {trained} seeds that copy right"
+        + (f": {'; '.join(lines)}." if lines else "."),
         figure="ends",
         deviation=_deviation(settings),
     )

@@ -62,8 +62,8 @@ def train_pairs(
 
 
 def _steps(steps: int, every: int) -> list[int]:
-    found: list[int] = np.unique([*range(0, steps + 1, every), steps]).tolist()
-    return found
+    steps_measured: list[int] = np.unique([*range(0, steps + 1, every), steps]).tolist()
+    return steps_measured
 
 
 def _copy_course(settings: "TransformerSettings", kind: str, heads: int, seed: int) -> Course:

@@ -83,5 +83,5 @@ class TrustStudy(Reproduction):
         if weights_file() is None:
             for prefix in ENCODED:
                 absent[prefix] = "the weights of the encoder must be in $FOVEATE_DATA/weights"
-        kept = tuple(name for name in settings.sets if name.split("-")[0] not in absent)
-        return settings.model_copy(update={"sets": kept}), absent
+        present = tuple(name for name in settings.sets if name.split("-")[0] not in absent)
+        return settings.model_copy(update={"sets": present}), absent

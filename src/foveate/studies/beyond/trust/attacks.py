@@ -76,9 +76,11 @@ def _tag(bag: Images, chance: torch.Generator, right: float) -> Images:
         free = (~bag.z[i]).nonzero()[:, 0]
         j = int(free[torch.randint(len(free), (1,), generator=chance)])
         honest = float(torch.rand(1, generator=chance)) < right
-        shown = c if honest else int(torch.randint(classes, (1,), generator=chance))
+        marked_class = c if honest else int(torch.randint(classes, (1,), generator=chance))
         image = x[i, j].reshape(side, side)
-        image[: 3 * width, 2 * width * shown : 2 * width * (shown + 1)] = 2 * bag.x.max()
+        image[: 3 * width, 2 * width * marked_class : 2 * width * (marked_class + 1)] = (
+            2 * bag.x.max()
+        )
         x[i, j] = image.flatten()
     return Images(x, bag.y, bag.z)
 
@@ -135,9 +137,11 @@ def _companion(bag: Images, other: Images, chance: torch.Generator) -> Images:
 def _sites(bag: Images, other: Images, chance: torch.Generator) -> Images:
     """Twelve sites with a background of their own; every class has most of its bags from four."""
     del other
-    own = torch.rand(len(bag.y), generator=chance) < 0.7
+    chosen = torch.rand(len(bag.y), generator=chance) < 0.7
     third = torch.randint(4, (len(bag.y),), generator=chance)
-    group = torch.where(own, 4 * bag.y + third, torch.randint(12, (len(bag.y),), generator=chance))
+    group = torch.where(
+        chosen, 4 * bag.y + third, torch.randint(12, (len(bag.y),), generator=chance)
+    )
     offset = 0.25 * torch.rand(12, bag.x.shape[-1], generator=generator("trust study", "sites"))
     return Images(bag.x + offset[group][:, None], bag.y, bag.z, group)
 

@@ -30,16 +30,16 @@ def birds(species: int, seed: int) -> Halves:
     x = np.stack([segments[f"x{k}"] for k in range(38)], 1).astype(np.float32)
     x = (x - x.mean(0)) / (x.std(0) + 1e-6)
     names = [name for name in bags if name.startswith("species_")]
-    heard = np.stack([bags[name] for name in names], 1).astype(bool)
+    audible = np.stack([bags[name] for name in names], 1).astype(bool)
     column = names.index(f"species_{species}")
     rows = {bag: np.flatnonzero(segments["bag"] == bag) for bag in bags["bag"]}
     parts: list[Any] = []
-    for half in halves(len(heard), "birds", seed):
-        own = [rows[bags["bag"][i]] for i in half]
-        z = [torch.from_numpy(segments["segment_label"][r] == species) for r in own]
-        y = torch.from_numpy(heard[half, column].astype(np.int64))
-        parts.append(pad([torch.from_numpy(x[r]) for r in own], y, z))
-        parts.append(np.delete(heard[half], column, 1))
+    for half in halves(len(audible), "birds", seed):
+        bag_segments = [rows[bags["bag"][i]] for i in half]
+        z = [torch.from_numpy(segments["segment_label"][r] == species) for r in bag_segments]
+        y = torch.from_numpy(audible[half, column].astype(np.int64))
+        parts.append(pad([torch.from_numpy(x[r]) for r in bag_segments], y, z))
+        parts.append(np.delete(audible[half], column, 1))
     return parts[0], parts[2], parts[1], parts[3]
 
 

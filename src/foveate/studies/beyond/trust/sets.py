@@ -114,8 +114,8 @@ def _unit(kind: str, n: int, seed: int) -> Sample:
 
 
 def _topics(n: int, seed: int) -> Sample:
-    own = {"m": 15, "others": 300, "seed": seed}
-    return Sample(topic_words("train", n=n, **own), topic_words("test", n=n // 2, **own))
+    options = {"m": 15, "others": 300, "seed": seed}
+    return Sample(topic_words("train", n=n, **options), topic_words("test", n=n // 2, **options))
 
 
 def _birds(species: int, labels: bool, n: int, seed: int) -> Sample:
@@ -167,7 +167,7 @@ def _under(role: Role, attack: str, name: str, *, sees: bool = True, m: int = 10
     return TrustSet(role, partial(_attack, attack, name, m), identifiable=sees, judged=judged)
 
 
-def _heard(role: Role, species: int, labels: bool = True) -> TrustSet:
+def _birds_set(role: Role, species: int, labels: bool = True) -> TrustSet:
     load = partial(_birds, species, labels)
     return TrustSet(role, load, NO_YES, labels, plan=RECORDINGS, judged=(1,))
 
@@ -185,10 +185,10 @@ SETS: dict[str, TrustSet] = {
     "digits-tag-50": _under("design", "tag-50", "digits", sees=False),
     "digits-stain": _under("design", "stain", "digits", sees=False),
     "digits-leak": _under("design", "leak", "digits"),
-    "birds-1": _heard("design", 1),
-    "birds-2": _heard("design", 2),
-    "birds-3": _heard("design", 3),
-    "birds-1-alone": _heard("design", 1, labels=False),
+    "birds-1": _birds_set("design", 1),
+    "birds-2": _birds_set("design", 2),
+    "birds-3": _birds_set("design", 3),
+    "birds-1-alone": _birds_set("design", 1, labels=False),
     "raff-single": TrustSet(
         "design", partial(_unit, "single"), NO_YES, plan=UNITS, judged=(1,)
     ),
@@ -244,10 +244,10 @@ SETS: dict[str, TrustSet] = {
     "raff-frequency": TrustSet(
         "confirmation", partial(_unit, "frequency"), NO_YES, False, plan=UNITS, judged=(1,)
     ),
-    "birds-4": _heard("confirmation", 4),
-    "birds-6": _heard("confirmation", 6),
-    "birds-8": _heard("confirmation", 8),
-    "birds-4-alone": _heard("confirmation", 4, labels=False),
+    "birds-4": _birds_set("confirmation", 4),
+    "birds-6": _birds_set("confirmation", 6),
+    "birds-8": _birds_set("confirmation", 8),
+    "birds-4-alone": _birds_set("confirmation", 4, labels=False),
     "hockey": TrustSet(
         "confirmation", partial(_seeded, hockey), NO_YES, plan=RECORDINGS, judged=(1,)
     ),

@@ -68,7 +68,7 @@ def row_of(records: Sequence[Record], name: str) -> Row:
     known = joined("bags") >= 5
     ft, estimate, grade = (joined(key)[known] for key in ("ft", "estimate", "grade"))
     auditor, old, old_grade = (joined(k)[known] for k in ("auditor", "model_score", "model_grade"))
-    said = ~np.isnan(estimate)
+    estimated = ~np.isnan(estimate)
     good, bad = ft >= TRUST, ft < CARE
     inside = (joined("low")[known] <= ft) & (ft <= joined("high")[known])
     return Row(
@@ -89,7 +89,7 @@ def row_of(records: Sequence[Record], name: str) -> Row:
         int((good & (grade == DISTRUST)).sum()),
         int((bad & np.isin(grade, SAYS_TRUST)).sum()),
         float((grade == SILENT).mean()),
-        float(inside[said].mean()) if said.any() else float("nan"),
+        float(inside[estimated].mean()) if estimated.any() else float("nan"),
         float(np.mean([_picked(r, "way_score") for r in records])),
         float(np.mean([_picked(r, "way_model_score") for r in records])),
         float(np.mean([r.final["way_ft"].max() for r in records])),
@@ -100,16 +100,16 @@ def trust_cells(records: Records) -> list[Cell]:
     """A line a set and one of all, by role, for identifiable sets and for the others."""
     cells = []
     for role in ("design", "confirmation"):
-        own = by_role(records, role)
+        of_role = by_role(records, role)
         for sees in (True, False):
-            part = {name: r for name, r in own.items() if bool(r.meta["identifiable"]) == sees}
+            part = {name: r for name, r in of_role.items() if bool(r.meta["identifiable"]) == sees}
             group = f"{role.capitalize()}, {'' if sees else 'not '}identifiable"
             rows = [row_of([record], name) for name, record in part.items()]
             rows += [row_of(list(part.values()), "all")] if part else []
             for row in rows:
                 cells += _cells(group, row)
-        if own:
-            cells += _cells(role.capitalize(), row_of(list(own.values()), "all"))
+        if of_role:
+            cells += _cells(role.capitalize(), row_of(list(of_role.values()), "all"))
     return cells
 
 

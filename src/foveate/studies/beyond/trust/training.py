@@ -47,30 +47,30 @@ def train_and_examine(
     ``model_grade`` by the model-dependent score. ``way_*`` has one number for each way.
     """
     del checkpoint  # a set takes seconds
-    own = SETS[name]
-    sample = own.load(settings.n, settings.seed)
+    trust_set = SETS[name]
+    sample = trust_set.load(settings.n, settings.seed)
     checked = audit(
         [replace(sample.test, z=None)],
-        len(own.classes),
+        len(trust_set.classes),
         more=sample.train,
         labels=sample.test_labels,
         more_labels=sample.train_labels,
     )
-    ways = [way for way in WAYS[: settings.ways] if _possible(way, own, sample)]
+    ways = [way for way in WAYS[: settings.ways] if _possible(way, trust_set, sample)]
     rows: list[dict[str, float]] = []
     whole: dict[str, list[float]] = {"ft": [], "score": [], "model_score": [], "accuracy": []}
     whole["swapped"] = []
     for k, way in enumerate(ways):
-        subject = _trained(own, sample, way, settings)
-        trust = _examined(subject, own, sample, way, checked)
-        truth = _truth(subject, sample.test, own.judged)
-        rows += [_row(trust, truth, k, c) for c in own.judged]
+        subject = _trained(trust_set, sample, way, settings)
+        trust = _examined(subject, trust_set, sample, way, checked)
+        truth = _truth(subject, sample.test, trust_set.judged)
+        rows += [_row(trust, truth, k, c) for c in trust_set.judged]
         for key, value in _way(trust, truth, subject, name).items():
             whole[key].append(value)
         progress(k + 1, len(ways))
     final = {key: np.array([row[key] for row in rows]) for key in rows[0]}
     final |= {f"way_{key}": np.array(values) for key, values in whole.items()}
-    meta = {"set": name, "role": own.role, "identifiable": own.identifiable}
+    meta = {"set": name, "role": trust_set.role, "identifiable": trust_set.identifiable}
     meta |= {"ways": [way.name for way in ways], "seeds": settings.seeds}
     return Record(np.zeros(1), {}, final, meta)
 
@@ -159,11 +159,11 @@ def _examined(subject: Subject, own: TrustSet, sample: Sample, way: Way, checked
 def _truth(subject: Subject, test: Bag, judged: tuple[int, ...]) -> dict[str, Any]:
     """FT of every model and bag where the relevance is known, and chance."""
     sight = subject.look([test])
-    there = np.ones(test.shape, bool) if test.mask is None else test.mask.numpy()
-    z, y = np.asarray(test.z) & there, test.y.numpy()
+    mask = np.ones(test.shape, bool) if test.mask is None else test.mask.numpy()
+    z, y = np.asarray(test.z) & mask, test.y.numpy()
     known = z.any(1) & np.isin(y, judged)
-    ft = focus_true(sight.alpha, np.broadcast_to(z, sight.alpha.shape), there).astype(float)
-    return {"ft": ft, "known": known, "y": y, "chance": z.sum(1) / there.sum(1), "p": sight.p}
+    ft = focus_true(sight.alpha, np.broadcast_to(z, sight.alpha.shape), mask).astype(float)
+    return {"ft": ft, "known": known, "y": y, "chance": z.sum(1) / mask.sum(1), "p": sight.p}
 
 
 def _row(trust: Trust, truth: dict[str, Any], way: int, c: int) -> dict[str, float]:

@@ -150,5 +150,5 @@ def _variant(settings: WitnessSettings, name: str, rule: str) -> Trial:
         return sides[split == "test"]
 
     plan = Plan(**(usual.plan.model_dump() | {"every": sizes.epochs}))
-    said = {"variant": rule, "set": name}
-    return replace(usual, bags=bags, rule=TRIED[rule], plan=plan, meta=said)
+    meta = {"variant": rule, "set": name}
+    return replace(usual, bags=bags, rule=TRIED[rule], plan=plan, meta=meta)

@@ -67,9 +67,9 @@ def paradigms_chart(cells: Sequence[Cell], measure: str) -> Any:
 
 
 def _tried(cells: Sequence[Cell]) -> Any:
-    shown = [c for c in cells if c.setting.endswith(VALIDATION) and c.measure == "SAIF %"]
-    rows = [{"set": c.group, "variant": c.name, "SAIF": c.mean} for c in shown]
-    order = list(dict.fromkeys(c.name for c in shown))
+    selected = [c for c in cells if c.setting.endswith(VALIDATION) and c.measure == "SAIF %"]
+    rows = [{"set": c.group, "variant": c.name, "SAIF": c.mean} for c in selected]
+    order = list(dict.fromkeys(c.name for c in selected))
     chart = alt.Chart(alt.Data(values=rows)).encode(
         y=alt.Y("variant:N", sort=order, title=None, axis=alt.Axis(labelLimit=260)),
         x=alt.X("SAIF:Q", title="SAIF on validation bags, %", scale=alt.Scale(zero=False)),

@@ -11,7 +11,7 @@ from foveate.charts.render import with_rows
 from foveate.metrics.intervals import ends_of_mean
 from foveate.records.record import Array
 
-__all__ = ["COLOURS", "Series", "band", "curve_chart", "heading", "kept", "paint"]
+__all__ = ["COLOURS", "Series", "band", "curve_chart", "heading", "paint", "plotted_points"]
 
 COLOURS = {
     "FC": "#0072B2",
@@ -41,7 +41,7 @@ POINTS = 120  # measurements of a curve that a page can show
 Series = Mapping[str, tuple[Array, Array]]
 
 
-def kept(count: int) -> Array:
+def plotted_points(count: int) -> Array:
     """Which of so many measurements are drawn."""
     return np.unique(np.linspace(0, count - 1, min(count, POINTS)).round().astype(int))
 
@@ -131,8 +131,8 @@ def _rows(series: Series) -> list[dict[str, Any]]:
     """A row for each name and time that is drawn: the mean and the ends of its interval."""
     rows = []
     for name, (t, values) in series.items():
-        shown = kept(len(t))
-        for at, mean, low, high in zip(t[shown], *band(values[shown]), strict=True):
+        plotted = plotted_points(len(t))
+        for at, mean, low, high in zip(t[plotted], *band(values[plotted]), strict=True):
             ends = {"mean": float(mean), "low": float(low), "high": float(high)}
             rows.append({"x": float(at), "name": name, **ends})
     return rows

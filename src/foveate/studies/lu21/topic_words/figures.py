@@ -11,7 +11,13 @@ from foveate.charts.render import with_rows
 from foveate.dynamics.lu21 import embedding_norm
 from foveate.jobs.experiment import Records
 from foveate.records.record import Record
-from foveate.studies.lu21.topic_words.curves import COLOURS, curve_chart, heading, kept, paint
+from foveate.studies.lu21.topic_words.curves import (
+    COLOURS,
+    curve_chart,
+    heading,
+    paint,
+    plotted_points,
+)
 from foveate.studies.lu21.topic_words.findings import fallen, identity_gap
 from foveate.studies.lu21.topic_words.review_figures import review_figures
 from foveate.studies.lu21.topic_words.reviews import REVIEWS
@@ -23,7 +29,7 @@ __all__ = ["figures"]
 
 NAMES = {"fc": "FC", "tc": "TC", "tl": "TL", "fc-query": "FC, query trained"}
 PUBLISHED, PROLONGED = "as published", "step divided by the loss"
-SHOWN = 1e-20  # losses below are left out: attention has long been near 1
+SMALLEST_LOSS = 1e-20  # losses below are left out: attention has long been near 1
 ABLATIONS = {"full": "full model", "kf": "keys frozen (KF)", "ef": "embeddings frozen (EF)"}
 
 
@@ -130,9 +136,9 @@ def _path(ways: Mapping[str, Record]) -> Any:
             "i": i,
         }
         for name, r in ways.items()
-        for i in kept(len(r.t))
+        for i in plotted_points(len(r.t))
         for k in range(r.values["loss"].shape[1])
-        if r.values["loss"][i, k] >= SHOWN
+        if r.values["loss"][i, k] >= SMALLEST_LOSS
     ]
     x = alt.X(
         "x:Q",

@@ -77,9 +77,9 @@ def _convergence(records: Records) -> Finding:
     a, half = plain.values["a_z"], np.searchsorted(plain.t, plain.t[-1] / 2)
     fell = bool((plain.last("loss") < 0.05).all() and (a[-1] > a[half]).all())
     far = limit.last("a_z")
-    there = bool((far > 0.95).all() and (limit.last("loss") < 0.05).all())
+    converged = bool((far > 0.95).all() and (limit.last("loss") < 0.05).all())
     verdict: Verdict = "does not hold"
-    if fell and there:
+    if fell and converged:
         verdict = "holds"
     elif fell or bool((far > 0.5).all()):
         verdict = "holds in part"
@@ -207,10 +207,10 @@ def _above_theory(record: Record) -> float:
 
 
 def _sst(settings: "TopicWordsSettings", records: Records) -> Finding:
-    here = {name: records[name] for name in REVIEWS}
-    purity = {name: record.values["top_purity"].mean(-1) for name, record in here.items()}
+    reviews = {name: records[name] for name in REVIEWS}
+    purity = {name: record.values["top_purity"].mean(-1) for name, record in reviews.items()}
     rise = {name: value[-1] - value[1] for name, value in purity.items()}
-    gap = {name: np.median(sst_gap(record), -1) for name, record in here.items()}
+    gap = {name: np.median(sst_gap(record), -1) for name, record in reviews.items()}
     purer = [bool(value.mean() >= 0.05) for value in rise.values()]
     near = [bool(value.mean() < 0.10) for value in gap.values()]
     both = [a and b for a, b in zip(purer, near, strict=True)]
@@ -219,17 +219,17 @@ def _sst(settings: "TopicWordsSettings", records: Records) -> Finding:
         verdict = "holds"
     elif any(both) or all(purer) or all(near):
         verdict = "holds in part"
-    above = float(np.mean([_above_theory(record) for record in here.values()]))
-    met = [REVIEWS[name].label for name, ok in zip(here, both, strict=True) if ok]
+    above = float(np.mean([_above_theory(record) for record in reviews.values()]))
+    met = [REVIEWS[name].label for name, ok in zip(reviews, both, strict=True) if ok]
     where = f"Both parts of the criterion are met in {', '.join(met) or 'no setting'}."
-    made_up = any(record.meta["made_up"] for record in here.values())
+    made_up = any(record.meta["made_up"] for record in reviews.values())
     stand_in = "On made-up sentences in place of SST, which say nothing of it. " if made_up else ""
     details = "; ".join(
         f"{REVIEWS[name].label}: purity {_mean(purity[name][1])} → {_mean(purity[name][-1])} "
         f"(lowest {_mean(purity[name][1:].mean(1).min())}), "
         f"median gap {_percent(gap[name].mean())}, "
-        f"validation accuracy {_mean(here[name].last('accuracy'))}"
-        for name in here
+        f"validation accuracy {_mean(reviews[name].last('accuracy'))}"
+        for name in reviews
     )
     return Finding(
         "lu21:C6",
@@ -237,7 +237,7 @@ def _sst(settings: "TopicWordsSettings", records: Records) -> Finding:
         *mean_interval(np.mean(list(rise.values()), 0)),
         "rise in mean purity of the 100 highest-scored words, mean over settings",
         f"{stand_in}{where} {details}. Norms lie above the identity for {_percent(above)} of the "
-        f"words. {_traced(here)}",
+        f"words. {_traced(reviews)}",
         "sst",
         f"learning rate {settings.sst_lr_fc:g} (FC) and {settings.sst_lr_tc:g} (TC) "
         f"in place of .1 and as "

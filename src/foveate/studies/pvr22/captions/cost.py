@@ -30,7 +30,7 @@ def seconds_of(
     else:
         parts = [split_files(folder_of(name)) for name in settings.sets]
         rows = {
-            split: sum(count_rows(file) for own in parts for file in own.get(split, ()))
+            split: sum(count_rows(file) for files in parts for file in files.get(split, ()))
             for split in ("train", "test", "all")
         }
         images = rows["train"] + rows["all"]

@@ -62,22 +62,22 @@ class Exam:
         reference = read_words(model, pool, pool.test, pool.test.y, look, self.names)
         ids = say(model, pool, pool.test, look, longest=settings.longest, beam=settings.beam)
         words = [pool.vocabulary.decode(row) for row in ids]
-        own = names_in(pool, pool.test, [[row] for row in words], settings.longest)
-        spoken = read_words(model, pool, pool.test, padded(ids), look, own)
-        wanted = [
+        caption_names = names_in(pool, pool.test, [[row] for row in words], settings.longest)
+        spoken = read_words(model, pool, pool.test, padded(ids), look, caption_names)
+        targets = [
             [" ".join(caption_words(t)) for t in texts] for texts in pool.test.captioned.captions
         ]
-        said = np.full((len(self.shown), settings.longest), PAD)
+        generated = np.full((len(self.shown), settings.longest), PAD)
         for k, image in enumerate(self.names.image[self.shown]):
-            said[k, : len(ids[image])] = ids[image]
+            generated[k, : len(ids[image])] = ids[image]
         return {
             "loss": np.array(reference.loss),
             "validation": np.array(held.loss),
-            "bleu": np.array(bleu_of_captions([" ".join(row) for row in words], wanted)),
+            "bleu": np.array(bleu_of_captions([" ".join(row) for row in words], targets)),
             **self._summed("reference", reference.alpha, self.names, reference.p >= SURE, seed),
-            **self._summed("own", spoken.alpha, own, own.there, seed),
+            **self._summed("own", spoken.alpha, caption_names, caption_names.there, seed),
             "shown": reference.alpha[self.shown],
-            "shown_said": said,
+            "shown_said": generated,
         }
 
     def _summed(
@@ -92,12 +92,12 @@ class Exam:
         strong = right & (np.nan_to_num(table[:, -1]) >= SURE)
         sums = {"": np.nan_to_num(table), "_there": names.there, "_saif": strong}
         sums["_named"] = np.ones(len(names.image))
-        found = {}
+        reported = {}
         for ending, values in sums.items():
             total = np.zeros((n, *values.shape[1:]))
             np.add.at(total, names.image, values)
-            found[which + ending] = total
-        return found
+            reported[which + ending] = total
+        return reported
 
     def about(self) -> dict[str, Any]:
         """What the record says of itself."""

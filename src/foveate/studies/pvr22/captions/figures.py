@@ -104,12 +104,12 @@ def _curves(settings: CaptionSettings, records: Records) -> Any:
     """Cosines of soft attention, loss and BLEU over epochs; the hybrid begins at the switch."""
     soft = records["soft"]
     t = soft.t / soft.meta["per_epoch"]
-    shown = ("full", f"top-{settings.top[0]}", f"random-{settings.top[0]}", "uniform", "shuffled")
-    means = _means(soft, "reference", shown)
-    rows = curve_rows(t, means, shown)
+    rules = ("full", f"top-{settings.top[0]}", f"random-{settings.top[0]}", "uniform", "shuffled")
+    means = _means(soft, "reference", rules)
+    rows = curve_rows(t, means, rules)
     paint = alt.Color(
         "name:N",
-        scale=alt.Scale(domain=list(shown), range=[_paint(k) for k in shown]),
+        scale=alt.Scale(domain=list(rules), range=[_paint(k) for k in rules]),
         legend=alt.Legend(columns=3, symbolType="stroke"),
     )
     line = (

@@ -51,7 +51,7 @@ def overlay_chart(record: Record, tops: Sequence[int], member: int = 0) -> Any:
     drawn = torch.rand(alpha.shape, generator=generator("captions", "shown places")).numpy()
     rows = []
     for i, photo in enumerate(photos):
-        said = _said(record, i, member)
+        said = _generated_caption(record, i, member)
         maps = {"full": alpha[i], f"top-{k}": only(alpha[i], k), f"random-{k}": only(drawn[i], k)}
         boxes = record.final["boxes"][0, i]
         charts = [_picture(photo, boxes, _title(record, i))]
@@ -75,23 +75,23 @@ def _scale_of(values: Array) -> str:
 
 
 def _title(record: Record, i: int) -> list[str]:
-    shown = record.meta["shown"][i]
-    return [f"“{shown['word']}”, its boxes in black", _short(shown["licence"])]
+    image = record.meta["shown"][i]
+    return [f"“{image['word']}”, its boxes in black", _short(image["licence"])]
 
 
 def _short(licence: str) -> str:
     return licence.replace(" License", "")
 
 
-def _row_title(record: Record, i: int, said: str) -> Any:
+def _row_title(record: Record, i: int, caption: str) -> Any:
     shown = record.meta["shown"][i]
     lines = [f"image {shown['image_id']}, reference: {shown['caption'].strip()}"]
     return alt.TitleParams(
-        lines, subtitle=[f"said by the model: {said}"], fontSize=12, subtitleFontSize=12
+        lines, subtitle=[f"said by the model: {caption}"], fontSize=12, subtitleFontSize=12
     )
 
 
-def _said(record: Record, i: int, member: int) -> str:
+def _generated_caption(record: Record, i: int, member: int) -> str:
     ids = record.values["shown_said"][-1, member, i].astype(int).tolist()
     return " ".join(record.meta["words"][k] for k in ids if k not in (PAD, END)) or "nothing"
 

@@ -104,11 +104,17 @@ def train_part(
 
 
 def _member(
-    settings: CaptionSettings, pool: Pool, exam: Exam, rule: str, seed: int, switch: int, kept: Path
+    settings: CaptionSettings,
+    pool: Pool,
+    exam: Exam,
+    rule: str,
+    seed: int,
+    switch: int,
+    checkpoint: Path,
 ) -> Course:
     model = model_for(settings, pool, seed)
     if rule == "hybrid":
-        model.load_state_dict(load_checkpoint(kept)[0])
+        model.load_state_dict(load_checkpoint(checkpoint)[0])
     lengths = (pool.train.y != PAD).sum(-1).amax(-1)
     order = Epochs(lengths, settings.batch, "captions", seed)
     way = "soft" if rule == "soft" else "hard"
@@ -117,7 +123,7 @@ def _member(
 
     def measure(step: int) -> Mapping[str, Array]:
         if rule == "soft" and step == switch:
-            save_checkpoint(kept, dict(model.state_dict()), {"step": step})
+            save_checkpoint(checkpoint, dict(model.state_dict()), {"step": step})
         return exam.measure(model, look, seed)
 
     return Course(model, lesson.loss, measure, settings.lr)  # type: ignore[arg-type]

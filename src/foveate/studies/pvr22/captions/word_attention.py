@@ -95,12 +95,12 @@ def names_in(
         boxes = side.captioned.boxes[i]
         for k, words in enumerate(of_image):
             for name in pool.objects.find(words[:longest]):
-                here = tuple(j for j, box in enumerate(boxes) if box[0] in name.categories)
-                if here and (i, *here) not in masks:
-                    mask = box_mask(boxes[j][1:] for j in here)
-                    masks[i, *here] = grid.lowered(mask), float(mask.sum())
-                own = masks[i, *here] if here else nothing
-                rows.append((i, k, name.place, bool(here)))
+                box_rows = tuple(j for j, box in enumerate(boxes) if box[0] in name.categories)
+                if box_rows and (i, *box_rows) not in masks:
+                    mask = box_mask(boxes[j][1:] for j in box_rows)
+                    masks[i, *box_rows] = grid.lowered(mask), float(mask.sum())
+                own = masks[i, *box_rows] if box_rows else nothing
+                rows.append((i, k, name.place, bool(box_rows)))
                 low.append(own[0])
                 area.append(own[1])
                 kinds.append(name.categories)
@@ -136,10 +136,10 @@ def read_words(
     p, total, count = np.zeros(len(names.image)), 0.0, 0
     place = np.zeros(len(y), int)  # of an image among those read with it
     for rows in batches((y != PAD).sum(-1).amax(-1), CHUNK, None):
-        own = y[rows]
-        own = own[..., : max(1, int((own != PAD).sum(-1).max()))]
-        log_p, glance = model.log_prob(pool.bank.take(side.rows[rows]), own, look)
-        counts = scored(own)
+        targets = y[rows]
+        targets = targets[..., : max(1, int((targets != PAD).sum(-1).max()))]
+        log_p, glance = model.log_prob(pool.bank.take(side.rows[rows]), targets, look)
+        counts = scored(targets)
         total, count = total - float((log_p * counts).sum()), count + int(counts.sum())
         place[rows.numpy()] = np.arange(len(rows))
         (at,) = np.nonzero(np.isin(names.image, rows.numpy()))

@@ -108,9 +108,9 @@ class ErrorModes(Experiment):
     }
 
     def parts(self, settings: ErrorModeSettings) -> Mapping[str, Work]:
-        own = {f"mode-{k}-authors": partial(_mode_part, settings, k, True) for k in BOXES}
+        from_authors = {f"mode-{k}-authors": partial(_mode_part, settings, k, True) for k in BOXES}
         random = {f"mode-{k}-starts": partial(_mode_part, settings, k, False) for k in BOXES}
-        return {"linear-focus": partial(_linear_part, settings), **own, **random}
+        return {"linear-focus": partial(_linear_part, settings), **from_authors, **random}
 
 
 def _mode_part(
@@ -161,8 +161,8 @@ def _linear_part(
         accuracy.append(_sum_focus(settings, seed))
         progress(seed + 1, settings.sums)
     final = {
-        "margin": np.array([[found.margin for found in best]]),
-        "direction": np.stack([found.w for found in best])[None],
+        "margin": np.array([[solution.margin for solution in best]]),
+        "direction": np.stack([solution.w for solution in best])[None],
         "angle": angle[None],
         "ft": np.stack(ft)[None],
         "sum_ft": exact_ft(MODE_1, np.ones((1, 2)), settings.m),

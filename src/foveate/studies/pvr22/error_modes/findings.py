@@ -36,14 +36,14 @@ def findings(settings: ErrorModeSettings, records: Records) -> list[Finding]:
 
 
 def _mode(mode: int, settings: ErrorModeSettings, records: Records) -> Finding:
-    own, random = records[f"mode-{mode}-authors"], records[f"mode-{mode}-starts"]
-    accuracy, ft = own.last("accuracy").mean(), own.last("ft").mean()
+    authors, random = records[f"mode-{mode}-authors"], records[f"mode-{mode}-starts"]
+    accuracy, ft = authors.last("accuracy").mean(), authors.last("ft").mean()
     inside = fell(random)
     share = mean_interval(inside.astype(float), within=(0, 1))
     from_authors = bool(accuracy >= ACCURATE and BAND[0] <= ft <= BAND[1])
     from_random = share.low is not None and share.low > 0
     right, total = accurate(random), len(inside)
-    found = random.last("ft")
+    reached = random.last("ft")
     deviation = (
         "Every segment is a fresh draw (the released scripts draw mosaics from at most 2,100 base "
         "points); 3,000 training mosaics as in the scripts, where the text says 200. Random starts "
@@ -66,10 +66,12 @@ def _mode(mode: int, settings: ErrorModeSettings, records: Records) -> Finding:
         low=share.low,
         high=share.high,
         measure="share of random starts that end accurate (≥ .95) but unfocused (FT < .85)",
-        summary=f"From the authors' weights ({len(own.last('ft'))} trainings): accuracy "
-        f"{_range(own.last('accuracy'))}, FT {_range(own.last('ft'))}. Of {total} random starts "
-        f"{inside.sum()} end accurate but unfocused (median FT {_median(found[inside])}; "
-        f"{(inside & (found >= BAND[0]) & (found <= BAND[1])).sum()} with FT in .55–.80), "
+        summary=f"From the authors' weights ({len(authors.last('ft'))} trainings): accuracy "
+        f"{_range(authors.last('accuracy'))}, FT {_range(authors.last('ft'))}. Of {total} "
+        f"random starts {inside.sum()} end accurate but unfocused "
+        f"(median FT {_median(reached[inside])}; "
+        f"{(inside & (reached >= BAND[0]) & (reached <= BAND[1])).sum()} "
+        f"with FT in .55–.80), "
         f"{(right & ~inside).sum()} accurate and focused, {(~right).sum()} below .95 accuracy. "
         + foresee(BOXES[mode], random, settings.m).summary,
         figure=f"mode-{mode}",

@@ -37,8 +37,10 @@ def best_separation(boxes: Boxes) -> Separation:
     q = _corners(boxes.background)
     gaps = (p[:, None] - q[None]).reshape(-1, 2)
     rows = np.concatenate([-gaps, np.ones((len(gaps), 1))], 1)  # margin − w·(p − q) ≤ 0
-    found = linprog([0, 0, -1], rows, np.zeros(len(rows)), bounds=[(-1, 1), (-1, 1), (None, None)])
-    return Separation(float(-found.fun), np.asarray(found.x[:2]))
+    solution = linprog(
+        [0, 0, -1], rows, np.zeros(len(rows)), bounds=[(-1, 1), (-1, 1), (None, None)]
+    )
+    return Separation(float(-solution.fun), np.asarray(solution.x[:2]))
 
 
 def exact_ft(boxes: Boxes, w: Array, m: int) -> Array:
@@ -65,13 +67,18 @@ def exact_ft(boxes: Boxes, w: Array, m: int) -> Array:
     background = _breaks(boxes.background, w)
     result = []
     for box in boxes.foreground:
-        own = _breaks(box, w)
-        edges = np.sort(np.clip(np.concatenate([own, background], 1), own[:, :1], own[:, 3:]), 1)
+        box_angles = _breaks(box, w)
+        edges = np.sort(
+            np.clip(
+                np.concatenate([box_angles, background], 1), box_angles[:, :1], box_angles[:, 3:]
+            ),
+            1,
+        )
         half = np.diff(edges, axis=1)[..., None] / 2  # (W, 7, 1)
         s = edges[:, :-1, None] + half * (1 + node)  # (W, 7, m)
         flat = s.reshape(len(w), -1)
         above = score_cdf(boxes.background, w, flat) ** (m - 1)
-        value = (_density(own, flat) * above).reshape(s.shape)
+        value = (_density(box_angles, flat) * above).reshape(s.shape)
         result.append((value * weight * half).sum((1, 2)))
     return np.where(nothing, 0.0, np.clip(np.stack(result, 1), 0, 1))
 

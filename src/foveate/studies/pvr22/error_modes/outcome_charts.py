@@ -57,11 +57,11 @@ def outcomes(records: Records) -> alt.HConcatChart:
     )
 
 
-def _counted(record: Record, own: Record, total: int) -> list[dict[str, Any]]:
+def _counted(record: Record, authors: Record, total: int) -> list[dict[str, Any]]:
     """Cells of ten percent by ten, the last ones closed: how many starts end in each."""
     edges = np.linspace(0, 1, 11)
     counts, _, _ = np.histogram2d(record.last("accuracy"), record.last("ft"), [edges, edges])
-    theirs, _, _ = np.histogram2d(own.last("accuracy"), own.last("ft"), [edges, edges])
+    theirs, _, _ = np.histogram2d(authors.last("accuracy"), authors.last("ft"), [edges, edges])
     return [
         {
             "x": 10 * a,
@@ -136,10 +136,10 @@ def foresight(settings: ErrorModeSettings, records: Records) -> Any:
     """How well each predictor tells which starts fall, with its interval."""
     rows: list[dict[str, Any]] = []
     for k, boxes in BOXES.items():
-        found = foresee(boxes, records[f"mode-{k}-starts"], settings.m)
+        outcomes = foresee(boxes, records[f"mode-{k}-starts"], settings.m)
         rows += [
             {"what": name, "mode": f"mode {k}", **as_row(power)}
-            for name, power in found.power.items()
+            for name, power in outcomes.power.items()
         ]
     x = alt.X(
         "mean:Q",

@@ -107,7 +107,7 @@ def find_heads(
         training, NaN where none was needed.
     """
     accuracies = _restore(checkpoint, search.seeds)
-    wanted = search.wanted_good + search.wanted_bad
+    needed = search.wanted_good + search.wanted_bad
     for candidate in range(search.most):
         counts = _counts(search, accuracies["best"])
         more_good, more_bad = counts[0] < search.wanted_good, counts[1] < search.wanted_bad
@@ -122,10 +122,10 @@ def find_heads(
             save_checkpoint(
                 checkpoint, {k: torch.from_numpy(rows) for k, rows in accuracies.items()}, {}
             )
-        progress(sum(_counts(search, accuracies["best"])), wanted)
-    progress(wanted, wanted)
+        progress(sum(_counts(search, accuracies["best"])), needed)
+    progress(needed, needed)
     final = {name: rows[None] for name, rows in accuracies.items()}
-    return Record(np.zeros(1), {}, final, {"wanted": wanted})
+    return Record(np.zeros(1), {}, final, {"wanted": needed})
 
 
 def chosen_heads(

@@ -74,9 +74,9 @@ def _around(settings: "LocalitySettings", record: Record, title: str) -> alt.Lay
     rows = []
     for when, values in zip(WHEN, (early, around[-1]), strict=True):
         for k in range(values.shape[1]):
-            there = values[np.isfinite(values[:, k]), k]
-            if len(there):
-                mean, low, high = _interval(there)
+            finite = values[np.isfinite(values[:, k]), k]
+            if len(finite):
+                mean, low, high = _interval(finite)
                 rows.append({"x": k - REACH, "y": mean, "low": low, "high": high, "name": when})
     paint = alt.Color(
         "name:N",

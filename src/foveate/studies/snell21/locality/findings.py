@@ -36,8 +36,8 @@ def early_at(record: Record, level: float) -> NDArray[np.int64]:
     return _first(record.values["loss"] < level * np.log(2))
 
 
-def _first(there: NDArray[np.bool_]) -> NDArray[np.int64]:
-    return np.where(there.any(0), there.argmax(0), len(there) - 1)
+def _first(reached: NDArray[np.bool_]) -> NDArray[np.int64]:
+    return np.where(reached.any(0), reached.argmax(0), len(reached) - 1)
 
 
 def local(record: Record) -> NDArray[np.bool_]:

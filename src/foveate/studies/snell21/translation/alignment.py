@@ -27,8 +27,8 @@ from foveate.text.probes.pairs import (
 from foveate.text.statistics.ibm1 import fit_ibm1
 from foveate.text.translation import (
     Translator,
+    example_pair,
     joined,
-    shown,
     translation_course,
     translator,
 )
@@ -43,7 +43,7 @@ SCORES = ("AER", "precision", "recall")
 ITERATIONS = (1, 2, 5, 10)
 """Of IBM Model 1; after one it is the count table C of [snell21] Eq. 13."""
 
-Found = list[set[tuple[int, int]]]
+LinkSets = list[set[tuple[int, int]]]
 
 
 class Scored:
@@ -59,7 +59,7 @@ class Scored:
         self.pairs = pairs
         self.sure, self.possible = pairs.links.sets(len(pairs))
 
-    def __call__(self, links: Found) -> Array:
+    def __call__(self, links: LinkSets) -> Array:
         """AER, precision and recall, shape (3,)."""
         scores = alignment_scores(links, self.sure, self.possible)
         return np.array([scores.aer, scores.precision, scores.recall])
@@ -119,7 +119,7 @@ def _measured(scored: Scored, last: int, model: Seq2Seq, step: int) -> dict[str,
         "influence": scored(delta) if delta is not None else np.full(len(SCORES), np.nan),
         "accuracy": np.asarray(reached.accuracy),
         "loss": np.asarray(reached.loss),
-        "example": alpha[shown(scored.pairs)].ravel(),
+        "example": alpha[example_pair(scored.pairs)].ravel(),
     }
 
 
@@ -130,7 +130,7 @@ def _ibm1(train: Pairs, scored: Scored, size: tuple[int, int]) -> Array:
     return np.stack([scored(each) for each in links])
 
 
-def diagonal(pairs: Pairs) -> Found:
+def diagonal(pairs: Pairs) -> LinkSets:
     """Links along the diagonal: each target word to the source word at the same share of the way.
 
     Example:
@@ -144,7 +144,7 @@ def diagonal(pairs: Pairs) -> Found:
 
 
 def _meta(name: str, data: SentencePairs, train: Pairs, scored: Scored) -> dict[str, object]:
-    number = shown(scored.pairs)
+    number = example_pair(scored.pairs)
     source, target = scored.pairs.source[number], scored.pairs.target[number]
     sure, possible = scored.sure[number], scored.possible[number]
     return {
@@ -160,5 +160,5 @@ def _meta(name: str, data: SentencePairs, train: Pairs, scored: Scored) -> dict[
     }
 
 
-def _all(links: Found) -> list[tuple[int, int]]:
+def _all(links: LinkSets) -> list[tuple[int, int]]:
     return [link for some in links for link in some]

@@ -25,7 +25,7 @@ from foveate.text.statistics.pair_tables import Tables
 from foveate.text.translation import (
     Translator,
     checkpoints,
-    shown,
+    example_pair,
     translated_bleu,
     translation_course,
     translator,
@@ -94,7 +94,7 @@ def solved(model: Seq2Seq, pairs: Pairs) -> dict[str, Array]:
         for u, v in (("opt", "beta"), ("opt", "alpha"), ("alpha", "beta"))
     }
     values |= {name: np.concatenate([one[name] for one in best]) for name in WORDS[3:]}
-    example = shown(pairs)
+    example = example_pair(pairs)
     return values | {f"example_{name}": table[example].ravel() for name, table in tables.items()}
 
 
@@ -128,7 +128,7 @@ def _bleu(
 
 
 def _meta(settings: "TranslationSettings", data: SentencePairs, some: Pairs) -> dict[str, object]:
-    number = shown(some)
+    number = example_pair(some)
     return {
         "data": settings.data,
         "about": data.about,

@@ -34,10 +34,10 @@ TOLERANCE = 0.05  # of the largest incentive, by which C12 allows a rise
 def judge(records: Records, deviation: str) -> list[Finding]:
     """One finding for each claim."""
     sets = {name: records[name] for name in SETS if name in records}
-    found = [
+    findings = [
         finding(claim, rule(sets), deviation) for claim, rule in {**LOSSES, **INCENTIVES}.items()
     ]
-    return [*found, finding("vr23:C13", _theorem(records["theorem"], sets), deviation)]
+    return [*findings, finding("vr23:C13", _theorem(records["theorem"], sets), deviation)]
 
 
 def _incentive(record: Record, paradigm: str, rates: str = "equal") -> FloatArray:

@@ -68,10 +68,10 @@ def _curves(sets: Records, name: str, rates: str) -> alt.VConcatChart:
     """A row of panels a data set, a panel a paradigm, a line an alpha."""
     rows = []
     for data, record in sets.items():
-        shown = [curve(record, name, p, rates) for p in PARADIGMS]
+        curves = [curve(record, name, p, rates) for p in PARADIGMS]
         if name == "difference":
-            shown += [STEP * curve(record, "incentive", p, rates).mean(2) for p in PARADIGMS]
-        ends = ends_of(np.concatenate([values.ravel() for values in shown]))
+            curves += [STEP * curve(record, "incentive", p, rates).mean(2) for p in PARADIGMS]
+        ends = ends_of(np.concatenate([values.ravel() for values in curves]))
         panels = [_panel(data, record, name, paradigm, rates, ends) for paradigm in PARADIGMS]
         rows.append(alt.hconcat(*panels, spacing=14))
     dashes = {

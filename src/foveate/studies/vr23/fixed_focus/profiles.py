@@ -131,11 +131,11 @@ def incentive_profile(sets: Records) -> alt.VConcatChart:
     for rates in ("equal", "authors"):
         panels: list[alt.LayerChart] = []
         for data, record in sets.items():
-            found = _profile_rows(record, "incentive", 0.5, rates)
-            reach = [row.get(k, row["mean"]) for row in found for k in ("low", "mean", "high")]
+            profile = _profile_rows(record, "incentive", 0.5, rates)
+            reach = [row.get(k, row["mean"]) for row in profile for k in ("low", "mean", "high")]
             title = f"{SETS[data]}, {'equal' if rates == 'equal' else 'authors’'} rates"
             y = None if panels else TITLES["incentive"]
-            panels.append(_profile(found, title, y, alphas_of(record), ends_of(np.array(reach))))
+            panels.append(_profile(profile, title, y, alphas_of(record), ends_of(np.array(reach))))
         rows.append(alt.hconcat(*panels, spacing=20))
     words = "; ".join(
         f"{SETS[d]}, {label(p)}: "
@@ -168,15 +168,15 @@ def theorem_chart(records: Records) -> alt.HConcatChart:
         _error_lines(rows, "step size h", "largest error of the weights, %", "Population", True)
     ]
     if "orthogonal" in records:
-        own = records["orthogonal"]
-        t = elapsed(own, own.meta["rates"]["equal"]["soft"])
-        worst = {p: 100 * np.abs(loss_errors(own, p).mean(2)).max(1) for p in PARADIGMS}
+        orthogonal = records["orthogonal"]
+        t = elapsed(orthogonal, orthogonal.meta["rates"]["equal"]["soft"])
+        worst = {p: 100 * np.abs(loss_errors(orthogonal, p).mean(2)).max(1) for p in PARADIGMS}
         rows = [
             {"x": float(t[i]), "y": float(values[i]), "name": label(p)}
             for p, values in worst.items()
             for i in range(len(t))
         ]
-        title = f"{own.meta['n']:,} sampled bags"
+        title = f"{orthogonal.meta['n']:,} sampled bags"
         panels.append(_error_lines(rows, "time t", "largest error of the loss, %", title, False))
     words = ", ".join(
         f"{100 * e:.2f} % at h = {h:g}" for h, e in zip(steps, errors.max(0), strict=True)

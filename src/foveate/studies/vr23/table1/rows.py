@@ -174,26 +174,26 @@ def trial_of(
         equal: Of which calls every paradigm has as many as soft attention.
     """
     if row.sizes not in sizes:
-        given = ", ".join(sizes) or "none"
-        raise FoveateError(f"sizes must have '{row.sizes}' for {row.group}, got {given}")
-    own = sizes[row.sizes]
-    paradigm = paradigm_of(rule, own)
-    epochs = trial_epochs(paradigm, own.epochs, row.m, equal)
+        available = ", ".join(sizes) or "none"
+        raise FoveateError(f"sizes must have '{row.sizes}' for {row.group}, got {available}")
+    row_sizes = sizes[row.sizes]
+    paradigm = paradigm_of(rule, row_sizes)
+    epochs = trial_epochs(paradigm, row_sizes.epochs, row.m, equal)
     plan = Plan(
         epochs=epochs,
-        batch=own.batch,
-        lr=own.own_lr.get(rule, own.lr),
-        optimizer=own.optimizer,
+        batch=row_sizes.batch,
+        lr=row_sizes.own_lr.get(rule, row_sizes.lr),
+        optimizer=row_sizes.optimizer,
         every=max(epochs // 10, min(epochs, 4)),  # few: evaluation takes longer than steps
     )
     return Trial(
-        partial(_bags, row, own),
+        partial(_bags, row, row_sizes),
         partial(_model, row, rule == "oracle"),
         paradigm,
         seeds,
         plan,
         partial(notes_on, row),
-        own.rates,
+        row_sizes.rates,
     )
 
 
