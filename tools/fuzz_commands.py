@@ -204,7 +204,7 @@ def fuzz_doctor(folder: Path, generator: np.random.Generator) -> tuple[str, str]
     file = _damage_file(copy, generator)
     about = f"doctor of {run} with a damaged {file}"
     code, text = call(["doctor", "new-run"])
-    outcome = _judge(code, text)
+    outcome = _classify_exit(code, text)
     if outcome == "accepted" and not _same_numbers(folder / run, copy):
         return "silent difference", f"{about}\n{text}"
     return outcome, f"{about}\n{text if outcome == 'traceback' else ''}"
