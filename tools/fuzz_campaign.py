@@ -34,7 +34,7 @@ from fuzz_files import CHANGES, LAYOUTS, damage
 
 ROUND = 2000  # inputs
 LONGEST = 30  # seconds of CPU; more is a hang
-COMMAND_SHARE = {"flags": 0.04, "toml": 0.02, "run directories": 0.04}
+COMMAND_SHARE = {"flags": 0.04, "toml": 0.02, "run directories": 0.05, "doctor": 0.03}
 ACCEPTABLE = {"read", "refused", "accepted"}
 
 

@@ -1,9 +1,9 @@
 """The verdict on the attention that ends a fit, in one go or after a resumed run."""
 
-import json
 import warnings
 
 from foveate.errors import DataWarning, FoveateError
+from foveate.records.checksums import read_json
 from foveate.records.runs import Run
 from foveate.userdata.model_card import CARD_JSON
 
@@ -48,5 +48,5 @@ def lacks_verdict(run: Run) -> bool:
     card = run.path / CARD_JSON  # runs of version 0.1 have none
     if not card.exists():
         return False
-    verdict = json.loads(card.read_text("utf-8"))["attention"]["verdict"]
+    verdict = read_json(card)["attention"]["verdict"]
     return verdict is None or not (run.path / "trust.json").exists()

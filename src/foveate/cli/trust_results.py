@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from foveate.cli.results import this_command
+from foveate.records.checksums import seal_json
 from foveate.records.record import write_atomically
 
 __all__ = ["TrustResults", "print_trust", "write_trust"]
@@ -51,9 +52,10 @@ def write_trust(results: TrustResults) -> None:
         "advice": list(results.advice),
         "found": list(results.found),
     }
-    text = json.dumps(stored, ensure_ascii=False, indent=1, allow_nan=False).encode()
     write_trust_page(results.page, stored, name=results.title or results.name)
-    write_atomically(results.numbers, lambda file: file.write(text))  # last: they imply the page
+    write_atomically(
+        results.numbers, seal_json(stored, indent=1, allow_nan=False)
+    )  # last: they imply the page
 
 
 def print_trust(results: TrustResults, *, as_json: bool) -> None:

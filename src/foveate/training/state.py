@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -115,8 +116,8 @@ class Training:
         together = len(groups[0].members) == len(self.seeds)
         if together and aux[0] is None and self.gradients.in_windows(phase):
             windows = self.train.windows(self.rows.gather(1, order), self.plan.batch)
-            for grad in self.gradients.closed.steps(phase, windows, total):
-                self.optimizer.step(self.stack.flat, grad)
+            update = partial(self.optimizer.step, self.stack.flat)
+            self.gradients.closed.steps(phase, windows, total, update)
             return total
         for step, positions in enumerate(order.split(self.plan.batch, 1)):
             with self._dropout_numbers(step):

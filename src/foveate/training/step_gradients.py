@@ -77,8 +77,7 @@ class StepGradients:
                 for position in positions[i : i + 1].unbind(1)
             )
             loss, these = losses[i : i + 1], slice(member, member + 1)
-            for part in self.closed.steps(phase, windows, loss, these):
-                grad[i : i + 1].add_(part)
+            self.closed.steps(phase, windows, loss, grad[i : i + 1].add_, these)
         return losses.div_(positions.shape[1]), grad.div_(positions.shape[1])
 
     def _at_once(

@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from foveate.records.checksums import read_json, seal_json
 from foveate.records.record import write_atomically
 from foveate.records.runs import Run
 
@@ -52,9 +53,8 @@ def write_model_card(run: Run) -> None:
     """Write the model card of a finished fit as JSON and Markdown, each atomically."""
     card = model_card(run)
     page = _markdown(card).encode()
-    write_atomically(run.path / CARD_MARKDOWN, lambda file: file.write(page))
-    text = json.dumps(card, ensure_ascii=False, indent=1).encode()
-    write_atomically(run.path / CARD_JSON, lambda file: file.write(text))
+    write_atomically(run.path / CARD_MARKDOWN, page)
+    write_atomically(run.path / CARD_JSON, seal_json(card, indent=1))
 
 
 def _model(run: Run) -> dict[str, Any]:
@@ -122,8 +122,7 @@ def _attention(run: Run) -> dict[str, Any]:
     path = run.path / "trust.json"
     if not path.exists():
         return {"verdict": None, "next": f"foveate trust {run.path.name}"}
-    stored = json.loads(path.read_text("utf-8"))
-    evidence = stored["found"][0]
+    evidence = read_json(path)["found"][0]
     return {
         "paradigm": evidence["paradigm"],
         "verdict": evidence["verdict"]["grade"],

@@ -191,7 +191,7 @@ class MemberBags:
             for some in rows[:, :whole].split(size * max(1, MAX_CUT // numbers), 1):
                 at = some if self.shared else some + self.n * torch.arange(self.size)[:, None]
                 y = gather_rows(self.y, at).unflatten(1, (-1, size)).transpose(0, 1)
-                yield Batch(self._source.narrow_segments(at, size), y)
+                yield Batch(self._source.narrow_segments(at, size, self._buffer), y)
         if whole < rows.shape[1]:
             for some in rows[:, whole:].split(size, 1):
                 batch = self.batch(some, with_z=False, trim=True, reuse=True)

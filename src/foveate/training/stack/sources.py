@@ -1,5 +1,6 @@
 """Sources of segments: the dense segments or the banks of all sets of bags, and their batches."""
 
+from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
@@ -24,14 +25,17 @@ class Buffer:
     """
 
     def __init__(self) -> None:
-        self._memory = torch.empty(0)
+        self._memory = self._last = torch.empty(0)
 
-    def of(self, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
+    def of(self, shape: Sequence[int], dtype: torch.dtype) -> Tensor:
         """Uninitialised numbers; overwrites the previous batch."""
+        if self._last.shape == shape and self._last.dtype == dtype:
+            return self._last
         need = prod(shape)
         if self._memory.dtype != dtype or self._memory.numel() < need:
             self._memory = torch.empty(need, dtype=dtype)
-        return self._memory[:need].view(shape)
+        self._last = self._memory[:need].view(shape)
+        return self._last
 
 
 class BatchRequest(NamedTuple):
@@ -79,16 +83,18 @@ class Dense:
         shape = self.x.shape[3:]
         return len(shape) > 0 and shape.numel() < NARROW_WIDTH and self.x.is_floating_point()
 
-    def narrow_segments(self, at: Tensor, size: int) -> Tensor:
+    def narrow_segments(self, at: Tensor, size: int, buffer: Buffer) -> Tensor:
         """The segments of k steps of ``size`` bags, (k, S, size, m, *), with contiguous bags.
 
         Args:
             at: Bags of each member, counted through all sets, shape (S, k · size).
             size: Bags per step.
+            buffer: Memory to reuse.
         """
         x = gather_rows(self.x, at).unflatten(1, (-1, size))  # (S, k, size, m, *)
         inner = tuple(reversed(range(2, x.dim())))
-        return x.permute(1, 0, *inner).contiguous().permute(0, 1, *inner)
+        turned = x.permute(1, 0, *inner)
+        return buffer.of(turned.shape, x.dtype).copy_(turned).permute(0, 1, *inner)
 
     def as_banks(self) -> "Banks":
         """The same bags, each segment a row of a bank."""
