@@ -16,7 +16,7 @@ from foveate.metrics.calibration import calibrated
 from foveate.records.record import load_arrays
 from foveate.records.runs import open_run
 from foveate.report.pages.fit import fit_page
-from foveate.userdata.baselines import BASELINES, MEAN
+from foveate.userdata.baselines import BASELINES, MEAN, TREES, pooled
 from foveate.userdata.ensemble import load_fitted, open_ensemble, part_name
 from foveate.userdata.folds import FEWEST_INNER, draw_cross_fit, load_folds
 from foveate.userdata.predict import answer
@@ -97,7 +97,10 @@ def test_the_mixture_is_the_weighted_mean_of_its_parts(run):
     parts = {name: answer(load_fitted(run.path, name), new) for name in ("soft", "lvml")}
     of_folds = mixture._linear_probabilities(found.bag)
     linear = calibrated(of_folds.mean(0), mixture.linear_temperature)
-    mixed = sum(weights[name] * part.p for name, part in parts.items()) + weights[MEAN] * linear
+    x = pooled(found.bag, mixture.preparation, BASELINES[TREES])
+    trees = calibrated(mixture.trees.probabilities(x).mean(0), mixture.trees_temperature)
+    mixed = sum(weights[name] * part.p for name, part in parts.items())
+    mixed = mixed + weights[MEAN] * linear + weights[TREES] * trees
     t = run.manifest["scores"]["mixture"]["temperature"]
     np.testing.assert_allclose(found.p, calibrated(mixed, t))
     total = weights["soft"] + weights["lvml"]
