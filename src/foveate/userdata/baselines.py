@@ -15,7 +15,7 @@ from foveate.bags.bag import Bag
 from foveate.bags.segments import as_input
 from foveate.text.tokens import MARKS
 from foveate.types import Array, StepProgress
-from foveate.userdata.boosted_trees import BoostedTrees, fit_boosted
+from foveate.userdata.boosted_trees import TREES, BoostedTrees, fit_boosted
 from foveate.userdata.folds import Folds
 from foveate.userdata.prepare import Preparation
 from foveate.userdata.split import draw_folds
@@ -24,7 +24,6 @@ __all__ = [
     "BASELINES",
     "MEAN",
     "MIXED_BASELINES",
-    "TREES",
     "LinearModel",
     "baseline_names",
     "cross_fit_baselines",
@@ -34,7 +33,7 @@ __all__ = [
     "word_shares",
 ]
 
-MEAN, TREES = "mean-lr", "boosted-trees"
+MEAN = "mean-lr"
 SMALL = 2_000  # bags up to which boosted trees are fitted
 WIDE = 4_000  # pooled numbers up to which boosted trees are fitted
 PENALTIES = 10.0 ** np.arange(-3, 3)  # inverse strengths of L2 that inner folds choose from

@@ -11,8 +11,9 @@ from torch import Tensor
 from foveate.errors import FoveateError
 from foveate.types import Array
 
-__all__ = ["BoostedTrees", "fit_boosted"]
+__all__ = ["TREES", "BoostedTrees", "fit_boosted"]
 
+TREES = "boosted-trees"  # the name of this baseline
 CELLS = 2**22  # pairs of a bag and a tree that are read at a time
 NEAR = 1e-9  # largest difference of probabilities from scikit-learn's own
 PREFIX = "trees."

@@ -18,12 +18,11 @@ from foveate.userdata.baselines import (
     BASELINES,
     MEAN,
     MIXED_BASELINES,
-    TREES,
     LinearModel,
     pooled,
     segment_features,
 )
-from foveate.userdata.boosted_trees import BoostedTrees
+from foveate.userdata.boosted_trees import TREES, BoostedTrees
 from foveate.userdata.fitted import (
     WEIGHTS,
     Component,
@@ -34,6 +33,7 @@ from foveate.userdata.fitted import (
     score_entry,
 )
 from foveate.userdata.folds import load_folds
+from foveate.userdata.mixture import unmapped_note
 from foveate.userdata.prepare import Preparation
 from foveate.userdata.settings import FitSettings
 
@@ -94,6 +94,10 @@ class Ensemble(FittedModel):
             weight, t = float(self.weights[-1]), self.trees_temperature
             parts.append(Component(weight, t, [], trees=self.trees))
         return parts
+
+    @property
+    def note(self) -> str:
+        return unmapped_note(self.run.manifest["weights"])
 
     @property
     def mapped(self) -> Array:

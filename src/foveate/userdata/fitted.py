@@ -67,6 +67,11 @@ class FittedModel(ABC):
         """Names of the classes."""
         return self.preparation.classes
 
+    @property
+    def note(self) -> str:
+        """How much of the answer has no map of segments; "" if all of it has one."""
+        return ""
+
     def bags(self, collection: Collection, report: PartProgress | None = None) -> Bag:
         """The bags as the models read them, prepared exactly as in training.
 

@@ -7,7 +7,8 @@ from foveate.charts.palette import label
 from foveate.records.record import load_arrays
 from foveate.records.runs import Run
 from foveate.report.pages.score_cells import COLUMNS, score_cell
-from foveate.userdata.baselines import MEAN, TREES
+from foveate.userdata.baselines import MEAN
+from foveate.userdata.mixture import unmapped_note
 from foveate.userdata.model_card import CARD_MARKDOWN, model_card
 
 __all__ = [
@@ -16,7 +17,6 @@ __all__ = [
     "cross_fit_lead",
     "model_label",
     "one_sided_note",
-    "unmapped_sentences",
 ]
 
 BASELINE_LABELS = {
@@ -80,20 +80,9 @@ def cross_fit_lead(manifest: Mapping[str, Any]) -> str:
             _attention_sentence(manifest),
             f"The balanced accuracy of the mixture is {accuracy} % out of fold (guessing gives "
             f"{chance:.1f} %), its AUROC {score_cell(mixture['auroc'], 1, 3)}.",
-            *unmapped_sentences(manifest),
+            unmapped_note(manifest.get("weights", {})),
         ]
-    )
-
-
-def unmapped_sentences(manifest: Mapping[str, Any]) -> list[str]:
-    """How much of the mixture comes from parts that have no map of segments, if any."""
-    weight = manifest.get("weights", {}).get(TREES)
-    if weight is None:
-        return []
-    return [
-        f"{100 * weight:.0f} % of the weight of the mixture is that of {model_label(TREES)}, which "
-        "has no map: attention and evidence of segments are those of the other parts."
-    ]
+    ).strip()
 
 
 def _mixture_sentences(manifest: Mapping[str, Any]) -> list[str]:
