@@ -241,10 +241,13 @@ def listed(kind: str, names: Sequence[str]) -> str:
     Example:
         >>> listed("bag", ["a", "b", "c", "d"])
         "bags 'a', 'b', 'c' and 1 more"
+        >>> listed("class", ["a", "b"])
+        "classes 'a', 'b'"
     """
+    ending = "" if len(names) == 1 else "es" if kind.endswith("s") else "s"
     shown = ", ".join(f"'{name}'" for name in names[:NAMED])
     more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    return f"{kind}{'s' if len(names) > 1 else ''} {shown}{more}"
+    return f"{kind}{ending} {shown}{more}"
 
 
 def _unlabelled(known: Tensor, ids: Sequence[str]) -> list[Problem]:
