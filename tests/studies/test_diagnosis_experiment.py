@@ -50,8 +50,8 @@ def test_a_step_is_decided_by_its_number_and_seed():
     one, two = condition_course(settings, task, 0), condition_course(settings, task, 0)
     assert one.loss(3).item() == two.loss(3).item() != one.loss(4).item()
     assert condition_course(settings, task, 1).loss(3).item() != one.loss(3).item()
-    assert one.enough({"accuracy": np.array(0.96)})
-    assert not one.enough({"accuracy": np.array(0.95)})
+    assert one.should_stop({"accuracy": np.array(0.96)})
+    assert not one.should_stop({"accuracy": np.array(0.95)})
 
 
 def records(first_steps, information):

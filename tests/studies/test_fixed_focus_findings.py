@@ -14,7 +14,7 @@ from foveate.dynamics.vr23 import (
 from foveate.errors import FoveateError
 from foveate.records.record import Record
 from foveate.studies.vr23.fixed_focus import FixedFocusCurves, FixedFocusSettings
-from foveate.studies.vr23.fixed_focus.claims import early_ratio, judge
+from foveate.studies.vr23.fixed_focus.claims import early_ratio, evaluate_claims
 from foveate.studies.vr23.fixed_focus.criteria import CRITERIA
 from foveate.studies.vr23.fixed_focus.curves import limit, moment
 from foveate.studies.vr23.fixed_focus.losses import half_time
@@ -80,7 +80,7 @@ def theorem(error=lambda h: 0.004 * h):
 
 
 def verdicts(change=None):
-    found = judge({"theorem": theorem(), "digits": made(change)}, "none")
+    found = evaluate_claims({"theorem": theorem(), "digits": made(change)}, "none")
     return {finding.claim: finding.verdict for finding in found}
 
 
@@ -159,7 +159,7 @@ def test_one_half_of_a_claim_holds_in_part():
 )
 def test_theorem_one_is_judged_by_error_order_and_sample(error, off, verdict):
     records = {"theorem": theorem(error), "orthogonal": orthogonal(off)}
-    (found,) = [f for f in judge(records, "none") if f.claim == "vr23:C13"]
+    (found,) = [f for f in evaluate_claims(records, "none") if f.claim == "vr23:C13"]
     assert found.verdict == verdict
     assert found.effect == pytest.approx(off, rel=0.05)
 
@@ -170,7 +170,7 @@ def test_a_bound_within_the_interval_over_seeds_is_called_close():
     wide[-1, 0, 2] = math.log(3) * np.array([0.01, 0.02, 0.1])
     values = {**record.values, "set_loss": wide.reshape(41, -1)}
     records = {"theorem": theorem(), "digits": replace(record, values=values)}
-    found = {f.claim: f for f in judge(records, "none")}
+    found = {f.claim: f for f in evaluate_claims(records, "none")}
     assert found["vr23:C5"].verdict == "holds"
     assert "a close call" in found["vr23:C5"].summary
     assert "a close call" not in found["vr23:C9"].summary

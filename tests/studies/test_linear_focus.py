@@ -13,7 +13,7 @@ from foveate.metrics.focus import focus_true
 from foveate.models.focus import FCAM
 from foveate.studies.pvr22.error_modes import BOXES
 from foveate.studies.pvr22.error_modes.linear_focus import (
-    attended,
+    attended_points,
     best_separation,
     exact_ft,
     score_cdf,
@@ -102,4 +102,6 @@ def test_attended_points_are_what_a_model_attends_to():
         f.weight.copy_(torch.tensor([[0.4, -1.3]]))
     focus = FCAM(f, nn.Identity()).attend(bag.x.double(), None)
     expected = torch.einsum("bm,bmd->bd", focus.alpha, bag.x.double()).detach().numpy()
-    np.testing.assert_allclose(attended(bag.x.double().numpy(), np.array([0.4, -1.3])), expected)
+    np.testing.assert_allclose(
+        attended_points(bag.x.double().numpy(), np.array([0.4, -1.3])), expected
+    )

@@ -8,7 +8,7 @@ from foveate.records.record import Record
 from foveate.studies.beyond.trust import TrustSettings, TrustStudy
 from foveate.studies.beyond.trust.attacks import ATTACKS, attacked
 from foveate.studies.beyond.trust.raff import KINDS, unit_test
-from foveate.studies.beyond.trust.sets import SETS, WAYS
+from foveate.studies.beyond.trust.sets import MODEL_VARIANTS, SETS
 from foveate.studies.beyond.trust.summary import row_of, trust_cells
 from foveate.studies.beyond.trust.toys import TOYS, evidence_of_digits
 from foveate.studies.beyond.trust.training import train_and_examine
@@ -80,7 +80,7 @@ def test_no_set_plays_both_roles():
     assert not any(name.startswith(("mnist", "hate", "sst", "fever")) for name in design)
     assert len(SETS) - len(design) >= 20
     assert len(TrustStudy().parts(TrustSettings())) == len(SETS)
-    assert len({way.name for way in WAYS}) == len(WAYS)
+    assert len({way.name for way in MODEL_VARIANTS}) == len(MODEL_VARIANTS)
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
@@ -128,8 +128,8 @@ def test_models_of_torchmil_are_a_way_of_two_classes(tmp_path):
     pytest.importorskip("torchmil")
     settings = TrustSettings(sets=("raff-single",), n=60, epochs=0.05)
     found = train_and_examine(settings, "raff-single", tmp_path, lambda done, total: None)
-    assert found.meta["ways"] == [way.name for way in WAYS]
-    assert (found.final["way"] == np.arange(len(WAYS))).all()
+    assert found.meta["ways"] == [way.name for way in MODEL_VARIANTS]
+    assert (found.final["way"] == np.arange(len(MODEL_VARIANTS))).all()
     assert found.meta["role"] == "design"
 
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 __all__ = ["Collection", "read_bags"]
 
-HOMES = {"Collection": "foveate.io.collection", "read_bags": "foveate.io.reading"}
+LAZY_MODULES = {"Collection": "foveate.io.collection", "read_bags": "foveate.io.reading"}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in HOMES:
+    if name not in LAZY_MODULES:
         raise AttributeError(f"module 'foveate.io' has no attribute '{name}'")
-    return getattr(import_module(HOMES[name]), name)
+    return getattr(import_module(LAZY_MODULES[name]), name)
 
 
 if TYPE_CHECKING:

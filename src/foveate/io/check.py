@@ -16,7 +16,7 @@ from foveate.io.view import View, content
 
 __all__ = ["NAMES", "Description", "Problem", "describe", "problems", "require_sound"]
 
-LONG = 10  # times the median length
+LONG_FACTOR = 10  # times the median length
 UNEVEN = 10  # times as many bags in the largest class as in the smallest
 MOST_COUNTS = 8  # columns whose missing cells are counted in a message
 
@@ -212,9 +212,15 @@ def _of_names(view: View) -> Iterator[Problem]:
     sides = collection.split or [""] * len(collection.ids)
     for name, side, label in zip(collection.ids, sides, view.y.tolist(), strict=True):
         labels.setdefault(name, {}).setdefault(side, []).append(label)
-    shared = [name for name, own in labels.items() if len(own) > 1]
-    differ = [name for name, own in labels.items() if any(len({*y}) > 1 for y in own.values())]
-    twice = [name for name, own in labels.items() if any(len(y) > 1 for y in own.values())]
+    shared = [name for name, bag_labels in labels.items() if len(bag_labels) > 1]
+    differ = [
+        name
+        for name, bag_labels in labels.items()
+        if any(len({*y}) > 1 for y in bag_labels.values())
+    ]
+    twice = [
+        name for name, bag_labels in labels.items() if any(len(y) > 1 for y in bag_labels.values())
+    ]
     others = [name for name in twice if name not in {*differ, *shared}]
     if differ and collection.labelled:
         what = "one name for bags with different labels"
@@ -290,7 +296,7 @@ def _of_columns(view: View) -> Iterator[Problem]:
 
 def _of_lengths(view: View) -> Iterator[Problem]:
     median = float(np.median(view.lengths))
-    long = np.flatnonzero(view.lengths > LONG * median)
+    long = np.flatnonzero(view.lengths > LONG_FACTOR * median)
     if len(long):
         by_length = long[np.argsort(-view.lengths[long], kind="stable")]
         most = int(view.lengths[by_length[0]])

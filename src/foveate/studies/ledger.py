@@ -92,9 +92,9 @@ def _largest(name: str, scale: str) -> Run | None:
     """The finished run of an experiment at this scale or, better, at a larger one."""
     if scale not in SCALES:
         raise FoveateError(f"scale must be one of {', '.join(SCALES)}, got '{scale}'")
-    wanted = SCALES[1:] if scale == "small" else (scale,)  # a smoke ledger is for trying out
-    for own in reversed(wanted):
-        place = place_of(name, own)
+    scales = SCALES[1:] if scale == "small" else (scale,)  # a smoke ledger is for trying out
+    for candidate in reversed(scales):
+        place = place_of(name, candidate)
         if (place / "manifest.json").exists() and (run := open_run(place)).done:
             return run
     return None
@@ -132,8 +132,8 @@ def _run_here(name: str, scale: str, place: Path, report: PartProgress | None) -
 
 def ledger_at(scale: str) -> Ledger | None:
     """The ledger of the runs on this machine, None where there are none."""
-    found = {name: _largest(name, scale) for name in EXPERIMENTS.names()}
-    runs = {name: run for name, run in found.items() if run is not None}
+    largest = {name: _largest(name, scale) for name in EXPERIMENTS.names()}
+    runs = {name: run for name, run in largest.items() if run is not None}
     if not runs:
         return None
     findings = {f.claim: f for run in runs.values() for f in findings_of(run)}
@@ -143,8 +143,8 @@ def ledger_at(scale: str) -> Ledger | None:
 
 def _origin(run: Run) -> dict[str, Any]:
     """Where numbers come from, as the ledger keeps it."""
-    kept = {key: run.manifest.get(key) for key in ("versions", "commit", "cpu_seconds")}
-    return {**kept, "scale": run.manifest["config"]["scale"]}
+    meta = {key: run.manifest.get(key) for key in ("versions", "commit", "cpu_seconds")}
+    return {**meta, "scale": run.manifest["config"]["scale"]}
 
 
 def shipped_ledger() -> Ledger:
@@ -160,25 +160,25 @@ def known_ledger(scale: str) -> Ledger:
 
     A smoke ledger is for trying out: it has nothing from elsewhere.
     """
-    here = ledger_at(scale)
-    if here is None or scale == "smoke":
-        return here or shipped_ledger()
-    came = shipped_ledger()
+    local = ledger_at(scale)
+    if local is None or scale == "smoke":
+        return local or shipped_ledger()
+    shipped = shipped_ledger()
     newer = {
         name
-        for name, own in here.versions.items()
-        if SCALES.index(own["scale"]) >= SCALES.index(came.versions.get(name, own)["scale"])
+        for name, own in local.versions.items()
+        if SCALES.index(own["scale"]) >= SCALES.index(shipped.versions.get(name, own)["scale"])
     }
     found = {
         entry.claim: entry.finding
-        for ledger in (came, here)
+        for ledger in (shipped, local)
         for entry in ledger.entries
-        if entry.finding is not None and (entry.experiment in newer) == (ledger is here)
+        if entry.finding is not None and (entry.experiment in newer) == (ledger is local)
     }
-    replaced = {entry.claim for entry in came.entries if entry.experiment in newer}
-    versions = {name: own for name, own in came.versions.items() if name not in replaced}
-    versions |= {name: here.versions[name] for name in newer}
-    runs = {name: run for name, run in here.runs.items() if name in newer}
+    replaced = {entry.claim for entry in shipped.entries if entry.experiment in newer}
+    versions = {name: own for name, own in shipped.versions.items() if name not in replaced}
+    versions |= {name: local.versions[name] for name in newer}
+    runs = {name: run for name, run in local.runs.items() if name in newer}
     return Ledger(scale, _entries(found, versions), runs, versions)
 
 

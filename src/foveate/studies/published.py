@@ -20,7 +20,7 @@ SHARES = (
     *("accuracy", "SAIF", "FT", "FTPT", "FT by α", "pointing", "seeds that learn"),
     *("middle focus", "middle prediction", "images seen"),
 )
-WITHIN: Mapping[str, tuple[float, float]] = {
+BOUNDS: Mapping[str, tuple[float, float]] = {
     **{f"{name} %": (0.0, 100.0) for name in SHARES},
     "training loss": (0.0, np.inf),
     **dict.fromkeys(
@@ -46,7 +46,7 @@ def cell(key: Key, setting: str, values: Array) -> Cell:
         32.0
     """
     finite = values[np.isfinite(values)]
-    bounds = WITHIN.get(key[2])
+    bounds = BOUNDS.get(key[2])
     interval = mean_interval(finite, within=bounds) if len(finite) else Interval(0.0, None, None)
     rounded = tuple(float(f"{v:.6g}") if np.isfinite(v) else None for v in values)
     return Cell(*key, setting, *interval, len(finite), rounded)

@@ -34,18 +34,20 @@ class OutOfFold(NamedTuple):
     group: Array | None
 
 
-def assess(found: OutOfFold, settings: FitSettings) -> tuple[dict[str, Any], dict[str, Array]]:
+def assess(
+    out_of_fold: OutOfFold, settings: FitSettings
+) -> tuple[dict[str, Any], dict[str, Array]]:
     """Scores of every model and of the mixture; every number comes from other folds.
 
     Args:
-        found: Out-of-fold predictions, before calibration.
+        out_of_fold: Out-of-fold predictions, before calibration.
         settings: Settings of the fit.
 
     Returns:
         Entries of the manifest, and arrays to store: calibrated probabilities of each model as
         ``p/NAME``, those of the mixture before calibration as ``uncalibrated``.
     """
-    p, y, fold = found.p, found.y, found.fold
+    p, y, fold = out_of_fold.p, out_of_fold.y, out_of_fold.fold
     temperatures = {name: temperature(value, y) for name, value in p.items()}
     honest = {name: cross_calibrate(value, y, fold) for name, value in p.items()}
     mixed = [name for name in p if name in settings.paradigms or name in MIXED_BASELINES]
@@ -58,10 +60,10 @@ def assess(found: OutOfFold, settings: FitSettings) -> tuple[dict[str, Any], dic
         "chosen": MIXTURE,
         "weights": dict(zip(mixed, weights.tolist(), strict=True)),
         "scores": {
-            name: _entry(name, honest[name], temperatures[name], found)
+            name: _entry(name, honest[name], temperatures[name], out_of_fold)
             for name in sorted(honest, key=order.index)
         },
-        "comparison": _comparison(honest, found, settings),
+        "comparison": _comparison(honest, out_of_fold, settings),
         "recall": _recall(honest[MIXTURE], y),
     }
     if settings.threshold != "none":

@@ -35,7 +35,7 @@ __all__ = [
 
 MEAN = "mean-lr"
 SMALL = 2_000  # bags up to which boosted trees are fitted
-WIDE = 4_000  # pooled numbers up to which boosted trees are fitted
+MAX_TREE_INPUTS = 4_000  # pooled numbers up to which boosted trees are fitted
 PENALTIES = 10.0 ** np.arange(-3, 3)  # inverse strengths of L2 that inner folds choose from
 BASELINES: dict[str, tuple[str, ...]] = {
     MEAN: ("mean",),
@@ -63,8 +63,8 @@ class LinearModel:
     def probabilities(self, x: Array) -> Array:
         """Probabilities of the classes, from features (n, d) to (n, C)."""
         logits = x @ self.weight.T + self.bias
-        powers = np.exp(logits - logits.max(1, keepdims=True))
-        p: Array = powers / powers.sum(1, keepdims=True)
+        exponentials = np.exp(logits - logits.max(1, keepdims=True))
+        p: Array = exponentials / exponentials.sum(1, keepdims=True)
         return p
 
 
@@ -91,7 +91,7 @@ def pooled(bag: Bag, preparation: Preparation, kinds: tuple[str, ...]) -> Array:
 
 def baseline_names(n: int, width: int) -> list[str]:
     """The baselines that are fitted to n bags of a width; boosted trees only to small data."""
-    small = n <= SMALL and 3 * width <= WIDE
+    small = n <= SMALL and 3 * width <= MAX_TREE_INPUTS
     return [name for name in BASELINES if small or name != TREES]
 
 
@@ -189,14 +189,16 @@ def _penalty(z: Array, y: Array, groups: Array | None, weight: Array | None = No
     fold = draw_folds(y, units, folds, 0)
     losses = np.zeros(len(PENALTIES))
     for k in range(folds):
-        here = fold == k
-        if len(np.unique(y[~here])) < len(np.unique(y)):
+        held_out = fold == k
+        if len(np.unique(y[~held_out])) < len(np.unique(y)):
             return 0.01
         for i, penalty in enumerate(PENALTIES):
-            model = _logistic(penalty).fit(z[~here], y[~here], sample_weight=_at(weight, ~here))
-            own = model.predict_proba(z[here])[np.arange(here.sum()), y[here]]
-            logs = np.log(np.maximum(own, 1e-12))
-            losses[i] -= float((logs if weight is None else logs * weight[here]).sum())
+            model = _logistic(penalty).fit(
+                z[~held_out], y[~held_out], sample_weight=_at(weight, ~held_out)
+            )
+            label_p = model.predict_proba(z[held_out])[np.arange(held_out.sum()), y[held_out]]
+            logs = np.log(np.maximum(label_p, 1e-12))
+            losses[i] -= float((logs if weight is None else logs * weight[held_out]).sum())
     return float(PENALTIES[losses.argmin()])
 
 

@@ -131,10 +131,10 @@ class CrossFit(Procedure):
     def finish(self, run: Run) -> dict[str, Any]:
         """Score every paradigm, the baselines and the mixture; write the gallery."""
         records = run.records()
-        found = OutOfFold(
+        out_of_fold = OutOfFold(
             self._out_of_fold(records), self.bags.y.numpy(), self.folds.fold[0], _groups(self.bags)
         )
-        entries, arrays = assess(found, self.settings)
+        entries, arrays = assess(out_of_fold, self.settings)
         entries["resolved"] = self._resolved(records)
         arrays |= {"rows": self.folds.rows, "fold": self.folds.fold}
         save_arrays(run.path / OUT_OF_FOLD, arrays)
@@ -167,14 +167,16 @@ class CrossFit(Procedure):
         """What every paradigm was trained with; epochs are those of its longest fold."""
         result = {}
         for name in self.settings.paradigms:
-            own = [records[part_name(name, r, k)] for r, k in self.folds.parts]
+            fold_records = [records[part_name(name, r, k)] for r, k in self.folds.parts]
             result[name] = {
-                "epochs": max(record.meta["epochs_run"] for record in own),
+                "epochs": max(record.meta["epochs_run"] for record in fold_records),
                 "lr": self.settings.lr,
-                "parameters": own[0].meta["parameters"],
-                "early stopping": all(record.meta["early_stopping"] for record in own),
+                "parameters": fold_records[0].meta["parameters"],
+                "early stopping": all(record.meta["early_stopping"] for record in fold_records),
             }
-            found = [record.meta["searched"] for record in own if "searched" in record.meta]
+            found = [
+                record.meta["searched"] for record in fold_records if "searched" in record.meta
+            ]
             result[name] |= {"searched": found} if found else {}
         return result
 

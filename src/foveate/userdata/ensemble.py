@@ -145,11 +145,11 @@ class Ensemble(FittedModel):
         of_fold = np.repeat(np.arange(folds), size // folds)
         rows = []
         for k in range(size):
-            own = [
+            values = [
                 m.member_probabilities(part)[k] for m, part in zip(self.members, parts, strict=True)
             ]
-            own += [calibrated(p[of_fold[k]], t) for p, t in pooled_p]
-            rows.append(np.einsum("k,knc->nc", self.weights, np.stack(own)))
+            values += [calibrated(p[of_fold[k]], t) for p, t in pooled_p]
+            rows.append(np.einsum("k,knc->nc", self.weights, np.stack(values)))
         return np.log(np.maximum(np.stack(rows), 1e-300))
 
     def _mixed(self, parts: Sequence[list[Array]], linear: list[Array]) -> list[Array]:

@@ -29,10 +29,10 @@ from foveate.userdata.prepare import Preparation
 __all__ = ["OUTPUTS", "OneBag", "export_onnx", "run_onnx"]
 
 OUTPUTS = ("probabilities", "attention", "evidence")
-TRIED = (1, 2, 7, 40, 333)  # bag sizes that are checked against the library
+CHECKED_SIZES = (1, 2, 7, 40, 333)  # bag sizes that are checked against the library
 EXAMPLE = 32
-NEAR = 1e-5
-ABSENT = 0.1  # share of missing numbers in the bags that are checked
+TOLERANCE = 1e-5
+MISSING_SHARE = 0.1  # share of missing numbers in the bags that are checked
 
 
 class OneBag(nn.Module):
@@ -52,13 +52,13 @@ class OneBag(nn.Module):
         self.weights = [component.weight for component in fitted.components]
         self.temperature = fitted.temperature
         self.first = int(fitted.preparation.null)
-        self.place = _place(fitted) if self.first else None
+        self.null_position = _null_position(fitted) if self.first else None
         self.preparation = fitted.preparation
 
     def forward(self, segments: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         x = _prepared(self.preparation, segments)[None]
-        if self.place is not None:
-            x = torch.cat([self.place[None, None], x], 1)
+        if self.null_position is not None:
+            x = torch.cat([self.null_position[None, None], x], 1)
         p, evidence, alpha, shares, mapped = [], [], [], [], []
         for weight, part in zip(self.weights, self.parts, strict=True):
             found = part(x, self.first)
@@ -81,7 +81,7 @@ class _Part(nn.Module):
 
     def __init__(self, component: Component, words: int) -> None:
         super().__init__()
-        self.models = nn.ModuleList(_plain(deepcopy(model)) for model in component.models)
+        self.models = nn.ModuleList(_without_dropout(deepcopy(model)) for model in component.models)
         self.rule, self.temperature = component.paradigm, component.temperature
         self.weight: Tensor
         self.bias: Tensor
@@ -149,7 +149,7 @@ def export_onnx(fitted: FittedModel, path: Path) -> float:
         The largest difference from the library over bags of several sizes.
     """
     onnx, _ = _extra()
-    with _quietly():
+    with _without_warnings():
         size = torch.export.Dim("m", min=16)  # kernels for short rows are another path in torch
         program = torch.onnx.export(
             OneBag(fitted).eval(),
@@ -162,13 +162,13 @@ def export_onnx(fitted: FittedModel, path: Path) -> float:
         )
     assert program is not None
     model = program.model_proto
-    for key, value in _described(fitted).items():
+    for key, value in _metadata(fitted).items():
         entry = model.metadata_props.add()
         entry.key, entry.value = key, value
     onnx.checker.check_model(model)
     content = model.SerializeToString()
-    worst = max(_gap(fitted, content, m) for m in TRIED)
-    if not worst <= NEAR:
+    worst = max(_gap(fitted, content, m) for m in CHECKED_SIZES)
+    if not worst <= TOLERANCE:
         raise FoveateError(f"the exported model is {worst:.1e} off the library; it is not written")
     write_atomically(path, lambda file: file.write(content))
     return worst
@@ -185,20 +185,20 @@ def run_onnx(model: bytes | Path, segments: Array) -> dict[str, Array]:
 def _gap(fitted: FittedModel, content: bytes, m: int) -> float:
     """The largest difference between the exported model and the library on a drawn bag."""
     rows = _example(fitted, m)
-    given = run_onnx(content, rows.numpy())
+    from_onnx = run_onnx(content, rows.numpy())
     first = int(fitted.preparation.null)
     ready = _prepared(fitted.preparation, rows)
     bag = pad([ready], torch.zeros(1, dtype=torch.long))
-    found = fitted.explain(add_null_segment(bag, _place(fitted)) if first else bag)
+    explained = fitted.explain(add_null_segment(bag, _null_position(fitted)) if first else bag)
     expected = (
-        fitted.probabilities(found)[0],
-        found.alpha[0][first:],
-        found.evidence[0][first:],
+        fitted.probabilities(explained)[0],
+        explained.alpha[0][first:],
+        explained.evidence[0][first:],
     )
-    size = [max(1.0, float(np.abs(own).max(initial=0.0))) for own in expected]
+    size = [max(1.0, float(np.abs(values).max(initial=0.0))) for values in expected]
     gaps = [
-        np.abs(given[name] - own).max() / s
-        for name, own, s in zip(OUTPUTS, expected, size, strict=True)
+        np.abs(from_onnx[name] - values).max() / s
+        for name, values, s in zip(OUTPUTS, expected, size, strict=True)
     ]
     return float(max(gaps))
 
@@ -215,7 +215,7 @@ def _example(fitted: FittedModel, m: int) -> Tensor:
     if imputation is None:
         return rows
     rows = rows[:, : rows.shape[1] - imputation.extra]
-    absent = torch.rand(rows.shape, generator=chance) < ABSENT
+    absent = torch.rand(rows.shape, generator=chance) < MISSING_SHARE
     return rows.masked_fill(absent, torch.nan)
 
 
@@ -226,7 +226,7 @@ def _prepared(preparation: Preparation, rows: Tensor) -> Tensor:
     return rows if preparation.standard is None else preparation.standard.apply(rows)
 
 
-def _place(fitted: FittedModel) -> Tensor:
+def _null_position(fitted: FittedModel) -> Tensor:
     """What stands at the place of the null segment: of texts its word, else nothing yet."""
     width = fitted.preparation.width
     if fitted.preparation.vocabulary is None:
@@ -234,31 +234,31 @@ def _place(fitted: FittedModel) -> Tensor:
     return torch.tensor([START] + [0] * (width[0] - 1))
 
 
-def _plain(model: nn.Module) -> nn.Module:
+def _without_dropout(model: nn.Module) -> nn.Module:
     """The model with fused layers run one by one, as an exporter can follow."""
     for name, child in model.named_children():
         plain = (
             nn.Sequential(OrderedDict(child.named_children()))
             if isinstance(child, Layers)
-            else _plain(child)
+            else _without_dropout(child)
         )
         setattr(model, name, plain)
     return model
 
 
-def _described(fitted: FittedModel) -> dict[str, str]:
+def _metadata(fitted: FittedModel) -> dict[str, str]:
     preparation = fitted.preparation
-    told = {
+    metadata = {
         "classes": list(fitted.classes),
         "columns": list(preparation.columns),
         "paradigm": fitted.name,
         "temperature": fitted.temperature,
     }
     if preparation.vocabulary is not None:
-        told["vocabulary"] = list(preparation.vocabulary.words)
+        metadata["vocabulary"] = list(preparation.vocabulary.words)
     if preparation.encoding is not None:
-        told["encoder"] = preparation.encoding.as_json()
-    return {key: json.dumps(value, ensure_ascii=False) for key, value in told.items()}
+        metadata["encoder"] = preparation.encoding.as_json()
+    return {key: json.dumps(value, ensure_ascii=False) for key, value in metadata.items()}
 
 
 def _extra() -> tuple[Any, Any]:
@@ -273,7 +273,7 @@ def _extra() -> tuple[Any, Any]:
 
 
 @contextmanager
-def _quietly() -> Iterator[None]:
+def _without_warnings() -> Iterator[None]:
     """Without the exporter's remarks on its own insides."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

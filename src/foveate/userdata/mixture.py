@@ -13,7 +13,7 @@ from foveate.userdata.boosted_trees import TREES
 
 __all__ = ["cross_calibrate", "cross_mix", "mix", "mixture_weights", "unmapped_note"]
 
-ROUNDS, CLOSE = 500, 1e-9
+ROUNDS, TOLERANCE = 500, 1e-9
 PRIOR = 1.0  # pseudo-bags per component: keeps weights of few bags away from 0 and 1
 
 
@@ -40,7 +40,7 @@ def mixture_weights(p: Array, y: Array) -> Array:
         joint = weights[:, None] * likelihood
         counts = (joint / joint.sum(0)).sum(1)
         new = (PRIOR + counts) / (PRIOR * len(p) + len(y))
-        if np.abs(new - weights).max() < CLOSE:
+        if np.abs(new - weights).max() < TOLERANCE:
             break
         weights = new
     result: Array = new
@@ -57,8 +57,8 @@ def cross_calibrate(p: Array, y: Array, fold: Array) -> Array:
     """Probabilities (n, C) of each fold at the temperature fitted on the other folds."""
     result = np.empty_like(p)
     for k in np.unique(fold):
-        here = fold == k
-        result[here] = calibrated(p[here], temperature(p[~here], y[~here]))
+        held_out = fold == k
+        result[held_out] = calibrated(p[held_out], temperature(p[~held_out], y[~held_out]))
     return result
 
 

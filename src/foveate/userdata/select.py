@@ -31,8 +31,8 @@ def choose(numbers: Mapping[str, Mapping[str, Any]], by: str) -> str:
     """
 
     def rank(name: str) -> tuple[float, float]:
-        own = numbers[name]["validation"]
-        return -own["balanced_accuracy"][0], own["log_loss"][0]
+        scores = numbers[name]["validation"]
+        return -scores["balanced_accuracy"][0], scores["log_loss"][0]
 
     best = min(numbers, key=rank)
     if by == "accuracy":

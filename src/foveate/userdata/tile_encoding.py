@@ -49,21 +49,21 @@ class Encoding:
         encoder = find_encoder(self.name)
         if encoder.weights != self.weights:
             raise FoveateError(f"encoder '{self.name}' has other weights here than in training")
-        network, found = encoder.build(), []
+        network, features = encoder.build(), []
         for part in tiles.split(BATCH):
-            found.append(network(squared(list(part), self.side)).flatten(1))
+            features.append(network(squared(list(part), self.side)).flatten(1))
             if report is not None:
-                report("encoding", sum(map(len, found)), len(tiles))
-        return torch.cat(found)
+                report("encoding", sum(map(len, features)), len(tiles))
+        return torch.cat(features)
 
     def as_json(self) -> dict[str, Any]:
         """What a manifest keeps."""
         return asdict(self)
 
     @classmethod
-    def of_json(cls, kept: dict[str, Any]) -> "Encoding":
+    def of_json(cls, stored: dict[str, Any]) -> "Encoding":
         """From what :meth:`as_json` gave."""
-        return cls(**kept)
+        return cls(**stored)
 
 
 def encode_tiles(

@@ -13,11 +13,11 @@ from foveate.metrics.agreement import fair_agreement, random_level
 from foveate.text.statistics import word_pairs as cells
 from foveate.text.statistics.cooccurrence import (
     bags,
-    beliefs,
     count_table,
     label_targets,
     lookup,
     permuted,
+    translation_probabilities,
     translations,
 )
 from foveate.text.statistics.information import (
@@ -83,7 +83,9 @@ def test_every_text_adds_as_much_as_it_has_output_words(drawn):
 def test_beliefs_are_smoothed_translations(seen, asked, kappa):
     """The table comes from other pairs than those it is asked of, so that entries are missing."""
     table = by_loops(seen)
-    found = beliefs(count_table(*as_tokens(seen), (5, 5)), *as_tokens(asked), smoothing=kappa)
+    found = translation_probabilities(
+        count_table(*as_tokens(seen), (5, 5)), *as_tokens(asked), smoothing=kappa
+    )
     prior = table.sum(0) / table.sum()
     for n, (x, y) in enumerate(asked):
         for t, o in enumerate(y):
@@ -101,7 +103,7 @@ def test_looking_up_translations_is_beliefs_without_smoothing(drawn):
     rows = translations(table)
     np.testing.assert_allclose(rows.sum(1)[table.sum(1) > 0], 1)
     np.testing.assert_allclose(
-        lookup(rows, source, target).values, beliefs(table, source, target).values
+        lookup(rows, source, target).values, translation_probabilities(table, source, target).values
     )
 
 
@@ -144,7 +146,7 @@ def test_permuting_deals_the_same_targets_again():
 @given(pairs)
 def test_information_is_the_divergence_from_uniform(drawn):
     source, target = as_tokens(drawn)
-    alpha = beliefs(count_table(source, target, (5, 5)), source, target).shares()
+    alpha = translation_probabilities(count_table(source, target, (5, 5)), source, target).shares()
     wanted = [
         sum(a * np.log(a * len(row)) for a in row if a > 0)
         for i in range(len(alpha))
@@ -176,7 +178,9 @@ def test_permutations_tell_nothing_within_a_sentence(words, sets, informed, chan
     size = (words * sets, words * sets)
     two = crossed(source, target, size, 0)
     shared = shared_information(*two).mean()
-    plain = information(beliefs(count_table(source, target, size), source, target).shares()).mean()
+    plain = information(
+        translation_probabilities(count_table(source, target, size), source, target).shares()
+    ).mean()
     repeated = fair_agreement(two[0].values, two[1].values, two[0].start).mean()
     level = random_level(two[0].lengths).mean()
     if not informed:
@@ -188,7 +192,9 @@ def test_permutations_tell_nothing_within_a_sentence(words, sets, informed, chan
     assert repeated > 0.99
     pretended = permuted(target, 0)
     control = crossed(source, pretended, size, 0)
-    flat = beliefs(count_table(source, pretended, size), source, pretended).shares()
+    flat = translation_probabilities(
+        count_table(source, pretended, size), source, pretended
+    ).shares()
     assert abs(shared_information(*control).mean()) < 3e-5  # a hundredth of the data's
     assert information(flat).mean() > 2e-4  # where one table alone shows chance as information
 

@@ -19,22 +19,22 @@ from foveate.text.statistics.pair_tables import Tables
 from foveate.text.tokens import Tokens
 from foveate.types import StepProgress
 
-__all__ = ["diagnosed", "diagnosed_corpus", "here", "left_of_counts"]
+__all__ = ["available_corpora", "diagnosed", "diagnosed_corpus", "left_of_counts"]
 
 CONTROLS = 3
 Words = tuple[list[str], list[str]]
 Corpus = tuple[Tokens, Tokens, Words]
 
 
-def here(texts: tuple[str, ...], pairs: tuple[str, ...]) -> tuple[str, ...]:
+def available_corpora(texts: tuple[str, ...], pairs: tuple[str, ...]) -> tuple[str, ...]:
     """The corpora whose files are here."""
     return texts_here(texts) + pairs_here(pairs)
 
 
 def diagnosed_corpus(name: str, pairs: bool, _: Path, progress: StepProgress) -> Record:
     """What is said of a corpus, as the copy tasks' records have it, and nothing trained."""
-    final, said = diagnosed(*(_pairs(name) if pairs else _texts(name)), progress)
-    return Record(np.zeros(1), {}, final, {"condition": name, "said": said})
+    final, forecast = diagnosed(*(_pairs(name) if pairs else _texts(name)), progress)
+    return Record(np.zeros(1), {}, final, {"condition": name, "said": forecast})
 
 
 def diagnosed(
@@ -46,7 +46,7 @@ def diagnosed(
     """What is kept of a diagnosis: its numbers, shape (1,) each, shares of 1; and its verdict."""
     diagnosis = diagnose(source, target, words, report=progress)
     whole = diagnosis.information + float(np.mean(diagnosis.control))
-    kept = {
+    values = {
         "sentences": diagnosis.sentences,
         "information": diagnosis.information,
         "table": diagnosis.table,
@@ -56,7 +56,7 @@ def diagnosed(
         "left_of_trans": float(np.mean(diagnosis.control)) / whole if whole else np.nan,
         "left_of_counts": left_of_counts(source, target, (len(words[0]), len(words[1]))),
     }
-    return {name: np.array([value]) for name, value in kept.items()}, diagnosis.verdict
+    return {name: np.array([value]) for name, value in values.items()}, diagnosis.verdict
 
 
 def left_of_counts(source: Tokens, target: Tokens, size: tuple[int, int]) -> float:

@@ -12,7 +12,7 @@ from foveate.errors import FoveateError
 from foveate.randomness import generator
 from foveate.records.record import Array
 from foveate.studies.beyond.diagnosis.corpora import diagnosed
-from foveate.text.loop import Course, built
+from foveate.text.loop import MemberTraining, built
 from foveate.text.models.seq2seq import Seq2Seq, shifted
 from foveate.text.tokens import MARKS, Tokens
 
@@ -68,7 +68,7 @@ def predicted(task: Condition, n: int) -> tuple[dict[str, Array], str]:
     return diagnosed(tokens, tokens, (names, names))
 
 
-def condition_course(settings: "DiagnosisSettings", task: Condition, seed: int) -> Course:
+def condition_course(settings: "DiagnosisSettings", task: Condition, seed: int) -> MemberTraining:
     """The paper's copy model on fresh sequences, until it has learnt. [snell21] Sec. 3.3"""
     make = partial(Seq2Seq, task.vocabulary, settings.d)
     model: Seq2Seq = built(make, "diagnosis", task.name, seed)  # type: ignore[assignment]
@@ -84,6 +84,6 @@ def condition_course(settings: "DiagnosisSettings", task: Condition, seed: int) 
         right = model(held_out, shifted(held_out)).argmax(-1) == held_out
         return {"accuracy": np.asarray(right.double().mean())}
 
-    return Course(
+    return MemberTraining(
         model, loss, measure, settings.lr, lambda seen: bool(seen["accuracy"] > settings.learnt)
     )

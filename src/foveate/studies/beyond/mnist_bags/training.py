@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 __all__ = ["final_scores", "train_abmil", "trained"]
 
-Tell = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]
 
 
 def trained(
-    settings: "MnistBagsSettings", method: str, n: int, checkpoint: Path, progress: Tell
+    settings: "MnistBagsSettings", method: str, n: int, checkpoint: Path, progress: ProgressCallback
 ) -> Record:
     """A model a seed, which decides bags, weights and order, whatever the method.
 

@@ -41,7 +41,7 @@ __all__ = ["SETS", "SPECIES", "RealSet"]
 Role = Literal["design", "confirmation", "fresh"]
 SPECIES = (1, 2, 3, 4, 5, 6, 8)
 DESIGN_SPECIES = (1, 2, 3)
-MADE = 300  # bags of digits, messages, sentences and newsgroup posts
+MADE_BAGS = 300  # bags of digits, messages, sentences and newsgroup posts
 TEXTS = 400  # posts, and documents
 
 
@@ -82,7 +82,7 @@ def _birds(species: int) -> RealSet:
 SETS: Mapping[str, RealSet] = {
     "musk1": _table("design", "MUSK1", "mil_musk1"),
     "hockey": _table("design", "Newsgroups, hockey", "mil_newsgroups_hockey"),
-    "digits-bags": RealSet("design", "Digits-bags", partial(digit_bags, "digits-bags", MADE)),
+    "digits-bags": RealSet("design", "Digits-bags", partial(digit_bags, "digits-bags", MADE_BAGS)),
     **{f"birds-{k}": _birds(k) for k in SPECIES},
     "elephant": _table("confirmation", "Elephant", "mil_elephant"),
     "fox": _table("confirmation", "Fox", "mil_fox"),
@@ -90,7 +90,7 @@ SETS: Mapping[str, RealSet] = {
     "mswindows": _table("confirmation", "Newsgroups, MS Windows", "mil_newsgroups_mswindows"),
     "ucsb": _table("confirmation", "UCSB breast cancer", "mil_ucsb_breast_cancer"),
     "mnist-bags": RealSet(
-        "confirmation", "MNIST-bags", partial(digit_bags, "mnist-bags", MADE), "mnist"
+        "confirmation", "MNIST-bags", partial(digit_bags, "mnist-bags", MADE_BAGS), "mnist"
     ),
     "posts": RealSet(
         "confirmation", "HateXplain posts", partial(posts, TEXTS), "hatexplain", peers=()
@@ -111,12 +111,14 @@ SETS: Mapping[str, RealSet] = {
     "other-documents": RealSet(
         "fresh", "FEVER documents, test part", partial(documents, TEXTS, "test"), "eraser_fever"
     ),
-    "messages": RealSet("fresh", "Spam messages", partial(messages, MADE), "sms_spam", peers=()),
-    "reviews": RealSet("fresh", "Review sentences", partial(reviews, MADE), "sst", peers=()),
+    "messages": RealSet(
+        "fresh", "Spam messages", partial(messages, MADE_BAGS), "sms_spam", peers=()
+    ),
+    "reviews": RealSet("fresh", "Review sentences", partial(reviews, MADE_BAGS), "sst", peers=()),
     "newsgroup-posts": RealSet(
         "fresh",
         "Posts on baseball or hockey",
-        partial(newsgroup_posts, MADE),
+        partial(newsgroup_posts, MADE_BAGS),
         "newsgroups_baseball_hockey",
         peers=(),
     ),

@@ -23,7 +23,7 @@ __all__ = [
     "reviews", "table_bags",
 ]  # fmt: skip
 
-WIDEST = 40  # sentences of an article, words of a post
+MAX_SEGMENTS = 40  # sentences of an article, words of a post
 SIDE = 224  # pixels a side of photographs: a grid of 7 × 7 cells
 FEMALE = {"woman", "women", "girl", "girls", "lady", "she", "her", "female", "bride"}
 MALE = {"man", "men", "boy", "boys", "guy", "he", "his", "him", "male", "gentleman"}
@@ -54,10 +54,12 @@ def birds(species: int) -> Collection:
     rows = [np.flatnonzero(segments["bag"] == name) for name in bags["bag"]]
     labels = bags[f"species_{species}"].astype(int).tolist()
     z: list[Tensor | None] = []
-    for own, label in zip(rows, labels, strict=True):
-        marked = torch.from_numpy(segments["segment_label"][own] == species)
+    for bag_rows, label in zip(rows, labels, strict=True):
+        marked = torch.from_numpy(segments["segment_label"][bag_rows] == species)
         z.append(None if label and not bool(marked.any()) else marked)
-    return _collected(f"birds-{species}", [torch.from_numpy(x[own]) for own in rows], labels, z)
+    return _collected(
+        f"birds-{species}", [torch.from_numpy(x[bag_rows]) for bag_rows in rows], labels, z
+    )
 
 
 def digit_bags(name: str, n: int) -> Collection:
@@ -73,17 +75,17 @@ def digit_bags(name: str, n: int) -> Collection:
 def posts(n: int, split: str = "train") -> Collection:
     """HateXplain posts as bags of words: hate speech against normal; rationales are relevant."""
     every = read_posts(locate("hatexplain", "Hate-speech-CNERG/hatexplain")).splits[split]
-    own = [post for post in every if post.label in (0, 1)]
-    chosen = torch.randperm(len(own), generator=generator("real-bags", "posts"))[:n].tolist()
+    labelled = [post for post in every if post.label in (0, 1)]
+    chosen = torch.randperm(len(labelled), generator=generator("real-bags", "posts"))[:n].tolist()
     words: list[str] = []
     bags, labels = [], []
     z: list[Tensor | None] = []
     for k in chosen:
-        post = own[k]
-        words += post.words[:WIDEST]
-        bags.append(torch.zeros(min(len(post.words), WIDEST), 1))
+        post = labelled[k]
+        words += post.words[:MAX_SEGMENTS]
+        bags.append(torch.zeros(min(len(post.words), MAX_SEGMENTS), 1))
         labels.append(int(post.label == 0))
-        marked = torch.tensor(post.marked[:WIDEST])
+        marked = torch.tensor(post.marked[:MAX_SEGMENTS])
         z.append(marked if bool(marked.any()) or not labels[-1] else None)
     ids = [str(i) for i in range(len(bags))]
     return collect(
@@ -130,7 +132,7 @@ def _bags_of_texts(
     order = torch.randperm(len(kept), generator=generator("real-bags", source)).tolist()
     drawn = [kept[k] for k in order]
     chosen = [i for label in (0, 1) for i in [i for i in drawn if labels[i] == label][: n // 2]]
-    segments = [cut(str(texts[i]))[:WIDEST] for i in chosen]
+    segments = [cut(str(texts[i]))[:MAX_SEGMENTS] for i in chosen]
     return collect(
         [torch.zeros(len(own), 1) for own in segments],
         [str(i) for i in range(len(chosen))],
@@ -156,9 +158,9 @@ def documents(n: int, split: str = "validation") -> Collection:
     table = _table(path, ("document", "query", "label", "evidence_start", "doc_id"))
     total = len(table["label"])
     chosen = torch.randperm(total, generator=generator("real-bags", "documents"))[:n].numpy()
-    sentences = [table["document"][i].split("\n")[:WIDEST] for i in chosen]
+    sentences = [table["document"][i].split("\n")[:MAX_SEGMENTS] for i in chosen]
     claims = [str(table["query"][i]) for i in chosen]
-    lines = [line for own in sentences for line in own]
+    lines = [line for bag_sentences in sentences for line in bag_sentences]
     words = TfidfVectorizer(sublinear_tf=True).fit([*lines, *claims])
     bags, z = [], []
     for text, claim, i in zip(sentences, words.transform(claims), chosen, strict=True):
@@ -203,16 +205,18 @@ def photographs() -> Collection:
         for path in sorted(folder.glob("*.parquet"))
         for row in _rows(path, ("image", "captions", "objects", "width", "height"))
     ]
-    kept, labels = [], []
+    feature_rows, labels = [], []
     for row in rows:
-        said = [set(caption_words(text)) for text in row["captions"]]
-        female, male = (sum(bool(words & names) for words in said) for names in (FEMALE, MALE))
+        caption_sets = [set(caption_words(text)) for text in row["captions"]]
+        female, male = (
+            sum(bool(words & names) for words in caption_sets) for names in (FEMALE, MALE)
+        )
         if (female >= 3 and not male) or (male >= 3 and not female):
-            kept.append(row)
+            feature_rows.append(row)
             labels.append(int(female >= 3))
-    features = _grids(tuple(row["image"]["bytes"] for row in kept))
+    features = _grids(tuple(row["image"]["bytes"] for row in feature_rows))
     side = int(features.shape[1] ** 0.5)
-    z = [_inside(row, side) for row in kept]
+    z = [_box_mask(row, side) for row in feature_rows]
     return _collected("photographs", list(features), labels, z)
 
 
@@ -232,7 +236,7 @@ def _grids(images: tuple[bytes, ...]) -> Tensor:
     return torch.cat(parts).flatten(2).transpose(1, 2).contiguous()
 
 
-def _inside(row: dict[str, Any], side: int) -> Tensor | None:
+def _box_mask(row: dict[str, Any], side: int) -> Tensor | None:
     """Cells whose centre lies in the person's box, shape (side²,); None if there is none."""
     left, top, width, height = row["objects"]["bbox"][0]
     x = (np.arange(side) + 0.5) / side * row["width"]

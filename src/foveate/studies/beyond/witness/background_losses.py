@@ -77,8 +77,8 @@ class NullClass(WithWitness):
 
     def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
         p = map_segments(lambda rows: log_softmax(with_null(g(rows))).exp()[:, :-1], x)
-        said = mix(alpha, p).clamp_min(torch.finfo(alpha.dtype).tiny)
-        return (said / said.sum(1, keepdim=True)).log()
+        mixed_p = mix(alpha, p).clamp_min(torch.finfo(alpha.dtype).tiny)
+        return (mixed_p / mixed_p.sum(1, keepdim=True)).log()
 
     def objective(self) -> Paradigm:
         return self

@@ -25,7 +25,7 @@ __all__ = [
     "FadingWitness",
     "HeardWitness",
     "OneOptimizer",
-    "Powers",
+    "PowerLoss",
 ]
 
 
@@ -80,8 +80,8 @@ class DrawnMarginal(WithWitness):
         outside = (aux.unsqueeze(2) != at.unsqueeze(1)).all(2)
         share = alpha.gather(1, aux) * outside
         total, tiny = share.sum(1), torch.finfo(alpha.dtype).tiny
-        said = (share * drawn).sum(1) / total.clamp_min(tiny)
-        rest = (1 - weight.sum(1)).clamp_min(0) * said.where(total > 0, 1 / log_p.shape[2])
+        estimate = (share * drawn).sum(1) / total.clamp_min(tiny)
+        rest = (1 - weight.sum(1)).clamp_min(0) * estimate.where(total > 0, 1 / log_p.shape[2])
         likelihood = (weight * read).sum(1) + rest
         return -likelihood.clamp_min(tiny).log() - self.weight * label_log_p[:, top:].mean(1)
 
@@ -106,7 +106,7 @@ class FadingWitness(OneOptimizer):
 
 
 @dataclass(frozen=True)
-class Powers(Marginal):
+class PowerLoss(Marginal):
     r"""Between hard attention and LVML, and beyond: :math:`-\frac1p \log \sum_j \alpha_j
     \sigma_y(g(x_j))^p`.
 

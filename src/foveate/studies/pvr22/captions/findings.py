@@ -64,17 +64,17 @@ def caption_cells(settings: CaptionSettings, records: Records) -> list[Cell]:
     for source, words in SOURCES.items():
         for rule in ("hard", "soft", "hybrid"):
             record = records[rule]
-            own = {
+            values = {
                 SAIF: saif_of(record, source),
                 "attention in the box": cosine(record, source, INSIDE),
             }
             if source == "own":
-                own["BLEU-4"] = mean_interval(record.last("bleu"))
-                own["object named that is there, %"] = _right(record)
+                values["BLEU-4"] = mean_interval(record.last("bleu"))
+                values["object named that is there, %"] = _right(record)
             else:
-                own["nats a word"] = mean_interval(record.last("loss"))
+                values["nats a word"] = mean_interval(record.last("loss"))
             group = group_of("MSCOCO", source)
-            cells += [_cell((group, rule, k), words, v, settings) for k, v in own.items()]
+            cells += [_cell((group, rule, k), words, v, settings) for k, v in values.items()]
     for rule in ("soft", "hard", "hybrid"):
         # What was published is of soft attention.
         group = ALIGNED if rule == "soft" else f"{ALIGNED}, {rule} attention"

@@ -16,8 +16,12 @@ from foveate.jobs.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.records.record import Record
 from foveate.settings import AtLeastTwo, Count, Positive, Settings
 from foveate.studies.pvr22.error_modes.initialisation import authors_build, random_build
-from foveate.studies.pvr22.error_modes.linear_focus import attended, best_separation, exact_ft
-from foveate.studies.pvr22.error_modes.outcome import settled
+from foveate.studies.pvr22.error_modes.linear_focus import (
+    attended_points,
+    best_separation,
+    exact_ft,
+)
+from foveate.studies.pvr22.error_modes.outcome import final_values
 from foveate.training.loop import fit
 from foveate.training.plan import Plan
 from foveate.training.stack import Build, Stack
@@ -108,9 +112,9 @@ class ErrorModes(Experiment):
     }
 
     def parts(self, settings: ErrorModeSettings) -> Mapping[str, Work]:
-        own = {f"mode-{k}-authors": partial(_mode_part, settings, k, True) for k in BOXES}
+        from_authors = {f"mode-{k}-authors": partial(_mode_part, settings, k, True) for k in BOXES}
         random = {f"mode-{k}-starts": partial(_mode_part, settings, k, False) for k in BOXES}
-        return {"linear-focus": partial(_linear_part, settings), **own, **random}
+        return {"linear-focus": partial(_linear_part, settings), **from_authors, **random}
 
 
 def _mode_part(
@@ -145,7 +149,7 @@ def _mode_part(
         checkpoint=checkpoint,
         report=progress,
     )
-    return settled(record, Stack(builds, seeds), test, BOXES[mode])
+    return final_values(record, Stack(builds, seeds), test, BOXES[mode])
 
 
 def _linear_part(
@@ -161,8 +165,8 @@ def _linear_part(
         accuracy.append(_sum_focus(settings, seed))
         progress(seed + 1, settings.sums)
     final = {
-        "margin": np.array([[found.margin for found in best]]),
-        "direction": np.stack([found.w for found in best])[None],
+        "margin": np.array([[solution.margin for solution in best]]),
+        "direction": np.stack([solution.w for solution in best])[None],
         "angle": angle[None],
         "ft": np.stack(ft)[None],
         "sum_ft": exact_ft(MODE_1, np.ones((1, 2)), settings.m),
@@ -178,7 +182,7 @@ def _sum_focus(settings: ErrorModeSettings, seed: int) -> float:
     data = DATASETS.get("error-mode-1")()
     bags = [data.load("train", n=settings.n, m=settings.m, seed=seed)]
     bags += [data.load("test", n=settings.n, m=settings.m, seed=seed)]
-    points = [attended(_dense(bag), np.ones(2)) for bag in bags]
+    points = [attended_points(_dense(bag), np.ones(2)) for bag in bags]
     g = LogisticRegression(C=1e4, max_iter=10_000)  # a convex problem: hardly any penalty
     g.fit(points[0], bags[0].y.numpy())
     return float(g.score(points[1], bags[1].y.numpy()))

@@ -70,8 +70,8 @@ class Table2Settings(Settings):
 
     def of(self, data: str) -> Sizes:
         """The sizes of "images" or "points"."""
-        own: Sizes = getattr(self, data)
-        return own.model_copy(update={} if self.seeds is None else {"seeds": self.seeds})
+        sizes: Sizes = getattr(self, data)
+        return sizes.model_copy(update={} if self.seeds is None else {"seeds": self.seeds})
 
     @property
     def sets(self) -> tuple[str, ...]:

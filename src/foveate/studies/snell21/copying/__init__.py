@@ -12,7 +12,7 @@ from foveate.jobs.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.records.record import Record
 from foveate.settings import AtLeastTwo, Count, Positive, Settings
 from foveate.text.copy_training import CopyTask, course, model_for
-from foveate.text.loop import Course, built, follow
+from foveate.text.loop import MemberTraining, built, follow
 from foveate.types import StepProgress
 
 __all__ = ["SPANS", "Copying", "CopyingSettings"]
@@ -90,6 +90,6 @@ def _part(settings: CopyingSettings, kind: str, checkpoint: Path, progress: Step
     return follow(members, at, checkpoint=checkpoint, report=progress, meta={"kind": kind})
 
 
-def _member(task: CopyTask, seed: int) -> Course:
+def _member(task: CopyTask, seed: int) -> MemberTraining:
     model = built(partial(model_for, task), "copying", task.kind, seed)
     return course(task, model, seed)  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ from foveate.errors import FoveateError
 from foveate.jobs.experiment import EXPERIMENTS, Experiment, Records, Scale, Work
 from foveate.records.findings import Finding
 from foveate.settings import Settings
-from foveate.studies.vr23.fixed_focus.claims import judge
+from foveate.studies.vr23.fixed_focus.claims import evaluate_claims
 from foveate.studies.vr23.fixed_focus.criteria import CRITERIA, REVISIONS
 from foveate.studies.vr23.fixed_focus.parts import mosaics_part, orthogonal_part, theorem_part
 from foveate.studies.vr23.fixed_focus.settings import FixedFocusSettings
@@ -75,7 +75,7 @@ class FixedFocusCurves(Experiment):
         return works
 
     def findings(self, settings: FixedFocusSettings, records: Records) -> list[Finding]:
-        return judge(records, _deviation(settings, records))
+        return evaluate_claims(records, _deviation(settings, records))
 
 
 def _is_here(name: str) -> bool:

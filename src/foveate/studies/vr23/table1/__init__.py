@@ -43,8 +43,8 @@ class Table1Settings(Settings):
 
     def rules(self, row: str) -> tuple[str, ...]:
         """How the models of a row are trained."""
-        own = WORD_RULES if ROWS[row].words else RULES
-        return tuple(rule for rule in own if not self.paradigms or rule in self.paradigms)
+        row_rules = WORD_RULES if ROWS[row].words else RULES
+        return tuple(rule for rule in row_rules if not self.paradigms or rule in self.paradigms)
 
     @property
     def images(self) -> tuple[str, ...]:
