@@ -167,6 +167,12 @@ def _of_classes(view: View) -> Iterator[Problem]:
     few = [name for name, count in present.items() if count < 2]
     if few:
         what = "one bag: too few to learn from and to test on"
+        if len(few) == len(present):
+            what = (
+                "every bag has a label of its own, so nothing can be learnt: name another column "
+                "with --label, or, if these are measurements, cut them into classes (ordinal, "
+                "regression and survival targets are not fitted)"
+            )
         yield Problem("error", listed("class", few), what, "one-bag-class", learning=True)
     few = _in_one_group(view, counts)
     if few:
