@@ -244,7 +244,8 @@ def listed(kind: str, names: Sequence[str]) -> str:
     """
     shown = ", ".join(f"'{name}'" for name in names[:NAMED])
     more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    return f"{kind}{'s' if len(names) > 1 else ''} {shown}{more}"
+    plural = "es" if kind.endswith("s") else "s"
+    return f"{kind}{plural if len(names) > 1 else ''} {shown}{more}"
 
 
 def _unlabelled(known: Tensor, ids: Sequence[str]) -> list[Problem]:
