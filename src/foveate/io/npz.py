@@ -30,8 +30,8 @@ def read_npz_bags(
 
     Padded: ``x`` (n, m, …), with ``mask`` (n, m) where bags differ in length. Ragged: ``x`` (N, …)
     with ``bag`` (N,), which bag a row is in, or ``offsets`` (n + 1,), where bags begin and end.
-    ``y`` is (n,), in the order of the bags' numbers or of ``ids``; with ``bag`` it may be (N,). Names
-    (or numbers other than 0 to n - 1) that come unsorted do not decide an order without ``ids``.
+    ``y`` is (n,), in the order of the bags' numbers or of ``ids``; with ``bag`` it may be (N,).
+    Names (or numbers other than 0 to n - 1) that come unsorted decide no order without ``ids``.
     Optional are ``z`` or ``relevance`` and ``coords`` of every segment, ``known`` (n,), ``group``,
     ``split`` and ``ids`` of every bag, and ``columns``, the names of a segment's numbers.
 
