@@ -76,8 +76,8 @@ class StackedOptimizer:
 def _sgd(flat: Tensor, grad: Tensor, state: State, lr: Tensor, settings: Settings) -> None:
     if settings.weight_decay:
         grad = grad + settings.weight_decay * flat
-    state["momentum"].mul_(settings.momentum).add_(grad)
-    flat.addcmul_(lr, state["momentum"], value=-1)
+    momentum = torch.add(grad, state["momentum"], alpha=settings.momentum, out=state["momentum"])
+    flat.addcmul_(lr, momentum, value=-1)
 
 
 def _adam(flat: Tensor, grad: Tensor, state: State, lr: Tensor, settings: Settings) -> None:
