@@ -138,7 +138,7 @@ def _key(cell: object, place: str) -> str:
 
 def _table_path(folder: Path, columns: Columns, *, in_parent: bool) -> Path | None:
     for parent in (folder, folder.parent) if in_parent else (folder,):
-        tables = sorted(f for f in parent.glob("*.[ct]sv") if f.name not in APART)
+        tables = sorted(f for f in parent.glob("*.[ct]sv") if f.name not in OTHER_TABLES)
         best = [file for file in tables if file.name in PREFERRED_NAMES] or tables
         if parent != folder:
             best = [f for f in best if f.name in PREFERRED_NAMES or _gives_labels(f, columns)]

@@ -83,7 +83,7 @@ def content(view: View) -> NDArray[np.uint64]:
 def repeated_segments(view: View) -> int:
     """How many segments have the same content as an earlier one of their bag."""
     bag = np.repeat(np.arange(len(view.lengths), dtype=np.uint64), view.lengths)
-    return len(bag) - len(np.unique(_mixed(view.hashes + _mixed(bag))))
+    return len(bag) - len(np.unique(_hash_rows(view.hashes + _hash_rows(bag))))
 
 
 def _row_hashes(view: View) -> NDArray[np.uint64]:
