@@ -76,7 +76,7 @@ def looking(audit: Audit, top: Array, c: int, a: Array | None = None) -> Looking
         for v in range(len(audit.opinions)):
             seen = top_evidence(audit, top, audit.opinion(v))
             opinions.append(np.array([seen[i, of[i]].mean() for i in range(len(top))]))
-    own = [part.mean() for part in opinions]
+    means = [part.mean() for part in opinions]
     half = _half_width(values[of], int(of[0].sum()), float(audit.shift[c]), audit.matched)
     clear = float(audit.e.max(-1)[audit.y == c].mean())
     lengths = np.maximum(audit.there.sum(-1), 1)
@@ -84,8 +84,8 @@ def looking(audit: Audit, top: Array, c: int, a: Array | None = None) -> Looking
     return Looking(
         tuple(members.tolist()),
         float(members.mean()),
-        float(max(0.0, min(own) - half)),
-        float(min(1.0, max(own) + half + 1 - clear)),
+        float(max(0.0, min(means) - half)),
+        float(min(1.0, max(means) + half + 1 - clear)),
         clear,
         float(chance.mean()),
         float(np.ptp(np.stack(opinions), axis=0).max()),

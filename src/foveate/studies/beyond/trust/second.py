@@ -25,7 +25,7 @@ from foveate.data.image_mosaics import mosaics, read_split
 from foveate.data.topic_words import topic_words
 from foveate.randomness import generator
 from foveate.studies.beyond.trust.encoded import people
-from foveate.studies.beyond.trust.real import Halves, hatexplain, hockey_posts, news
+from foveate.studies.beyond.trust.real import TrainTestBags, hatexplain, hockey_posts, news
 from foveate.studies.beyond.trust.sets import (
     NO_YES,
     RECORDINGS,
@@ -112,17 +112,17 @@ def _topics(n: int, seed: int) -> Sample:
     return Sample(topic_words("train", n=n, **made), topic_words("test", n=n // 2, **made))
 
 
-def _halves(make: Callable[[int, int], Halves], n: int, seed: int) -> Sample:
+def _halves(make: Callable[[int, int], TrainTestBags], n: int, seed: int) -> Sample:
     train, test, _, _ = make(n, seed)
     return Sample(train, test)
 
 
-def _offensive(n: int, seed: int) -> Halves:
+def _offensive(n: int, seed: int) -> TrainTestBags:
     del seed
     return hatexplain(2 * n, label=2)
 
 
-def _people(n: int, seed: int) -> Halves:
+def _people(n: int, seed: int) -> TrainTestBags:
     del n
     return people(seed)
 
