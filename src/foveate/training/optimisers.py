@@ -52,10 +52,8 @@ class StackedOptimizer:
             raise FoveateError(
                 f"optimizer must be one of {', '.join(OPTIMIZERS)}, got '{self.name}'"
             )
-        slots = {
-            k: torch.zeros(len(self.lr), self.width, dtype=self.lr.dtype) for k in SLOTS[self.name]
-        }
-        self.state = {"steps": torch.zeros(len(self.lr), 1, dtype=self.lr.dtype), **slots}
+        slots = {k: self.lr.new_zeros(len(self.lr), self.width) for k in SLOTS[self.name]}
+        self.state = {"steps": self.lr.new_zeros(len(self.lr), 1), **slots}
         self._rates = self.lr[:, None]
 
     def step(self, flat: Tensor, grad: Tensor, members: Tensor | None = None) -> None:

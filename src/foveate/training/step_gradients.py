@@ -42,14 +42,16 @@ class StepGradients:
 
         A large step, which members compute one by one, is the weighted mean of its parts.
         """
-        who = torch.arange(len(self._stack)) if members is None else members
+        who = (
+            torch.arange(len(self._stack), device=self._rows.device) if members is None else members
+        )
         if self._bag_by_bag(phase):
             return self._sum_of_bags(phase, positions, aux, who)
         if self._part is None:
             return self._at_once(phase, positions, aux, members)
         lengths = self._bags.lengths(self._rows[who].gather(1, positions), who)[0]
-        losses = torch.zeros(1, dtype=self._stack.dtype)
-        grad = torch.zeros(1, self._stack.flat.shape[1], dtype=self._stack.dtype)
+        losses = self._stack.flat.new_zeros(1)
+        grad = self._stack.flat.new_zeros(1, self._stack.flat.shape[1])
         for some in group_by_length(lengths, self._part):
             part = self._at_once(phase, positions[:, some], aux, members)
             losses.add_(part[0], alpha=len(some) / len(lengths))
@@ -68,8 +70,8 @@ class StepGradients:
         self, phase: Paradigm, positions: Tensor, aux: Tensor | None, who: Tensor
     ) -> tuple[Tensor, Tensor]:
         """Mean loss and gradient of members, one bag after another."""
-        losses = torch.zeros(len(who), dtype=self._stack.dtype)
-        grad = torch.zeros(len(who), self._stack.flat.shape[1], dtype=self._stack.dtype)
+        losses = self._stack.flat.new_zeros(len(who))
+        grad = self._stack.flat.new_zeros(len(who), self._stack.flat.shape[1])
         for i, member in enumerate(who.tolist()):
             asked = None if aux is None else aux[i : i + 1]
             windows = (
