@@ -56,7 +56,7 @@ class Training:
         self.plan, self.seeds, self.probe = plan, tuple(seeds), probe
         self.stack = Stack(build, seeds, dtype)
         device = self.stack.device
-        bags = [MemberBags(some, size, dtype, device) for some in (train, test)]
+        bags = MemberBags(train, size, dtype, device), MemberBags(test, size, dtype, device)
         rows = (
             split(bags[0].n, self.seeds, plan.validation)
             if validation_rows is None
