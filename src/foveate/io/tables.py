@@ -143,7 +143,7 @@ class _Bags:
         named = {*(self.columns.segment or ()), *features}
         for name in self.chosen.segment:
             values = self.table.numbers[name]
-            counted = values[0] + np.arange(len(values)).reshape(values.shape[:1] + (1,))
+            counted = values[0] + np.arange(len(values)).reshape((*values.shape[:1], 1))
             if name in INDEX_NAMES - named and np.array_equal(values, counted):
                 self.read.left_out[name] = LeftOut("the number of the row")
                 segment = tuple(other for other in self.chosen.segment if other != name)
