@@ -123,7 +123,7 @@ def _clean(folder: Path) -> None:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-def _judge(code: int, text: str) -> str:
+def _classify_exit(code: int, text: str) -> str:
     if code not in (0, 2) or "Traceback" in text:
         return "traceback"
     return "accepted" if code == 0 else "refused"
@@ -147,7 +147,7 @@ def fuzz_flags(folder: Path, generator: np.random.Generator) -> tuple[str, str]:
         if command[0] == "race" and flag not in command:
             command += [flag, "9"]
     _clean(folder)
-    return _judge(*call(command)), str(command)
+    return _classify_exit(*call(command)), str(command)
 
 
 def fuzz_toml(folder: Path, generator: np.random.Generator) -> tuple[str, str]:
@@ -158,13 +158,13 @@ def fuzz_toml(folder: Path, generator: np.random.Generator) -> tuple[str, str]:
     else:
         name = SETTINGS[int(generator.integers(len(SETTINGS)))]
         value = TOML_VALUES[int(generator.integers(len(TOML_VALUES)))]
-        kept = [line for line in valid.splitlines() if not line.startswith(f"{name} ")]
-        content = "\n".join([*kept, f"{name} = {value}"]).encode()
+        remaining = [line for line in valid.splitlines() if not line.startswith(f"{name} ")]
+        content = "\n".join([*remaining, f"{name} = {value}"]).encode()
     (folder / "new.toml").write_bytes(content)
     sizes = ["--n", "20", "--n-test", "9", "--epochs", "1", "--seeds", "1"]
     keep = [k for k in range(0, len(sizes), 2) if generator.random() < 0.9 or k in (0, 4)]
     command = ["race", "error-mode-1", "--config", "new.toml", "--out", "new"]
-    outcome = _judge(*call(command + [word for k in keep for word in sizes[k : k + 2]]))
+    outcome = _classify_exit(*call(command + [word for k in keep for word in sizes[k : k + 2]]))
     _clean(folder)
     return outcome, repr(content)
 
@@ -204,7 +204,7 @@ def fuzz_doctor(folder: Path, generator: np.random.Generator) -> tuple[str, str]
     file = _damage_file(copy, generator)
     about = f"doctor of {run} with a damaged {file}"
     code, text = call(["doctor", "new-run"])
-    outcome = _judge(code, text)
+    outcome = _classify_exit(code, text)
     if outcome == "accepted" and not _same_numbers(folder / run, copy):
         return "silent difference", f"{about}\n{text}"
     return outcome, f"{about}\n{text if outcome == 'traceback' else ''}"
@@ -231,7 +231,7 @@ def fuzz_run(folder: Path, generator: np.random.Generator) -> tuple[str, str]:
     file = _damage_file(copy, generator)
     about = f"{command} of {run} with a damaged {file}"
     code, text = call(command)
-    outcome = _judge(code, text)
+    outcome = _classify_exit(code, text)
     if outcome == "accepted" and _answer(folder, text) != _expected[run, command[0]]:
         return "silent difference", f"{about}\n{text}"
     return outcome, f"{about}\n{text if outcome == 'traceback' else ''}"

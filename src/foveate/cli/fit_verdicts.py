@@ -22,13 +22,13 @@ def add_verdict(run: Run) -> Run:
         The run, with the verdicts of labels where there are several.
     """
     from foveate.cli.multi_label import examine_labels
-    from foveate.cli.run_verdicts import Declared, examine_run, main_paradigm
+    from foveate.cli.run_verdicts import DeclaredEvidence, examine_run, main_paradigm
 
     command = run.manifest.get("command")
     try:
         if "labels" in run.manifest:
             return examine_labels(run, command=command)
-        examine_run(run, Declared(), main_paradigm(run), command=command)
+        examine_run(run, DeclaredEvidence(), main_paradigm(run), command=command)
     except FoveateError as error:
         warnings.warn(f"no verdict on the attention: {error}", DataWarning, stacklevel=2)
     return run

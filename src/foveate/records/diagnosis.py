@@ -149,10 +149,12 @@ def _versions(run: Run) -> list[Symptom]:
     parts: Mapping[str, Mapping[str, str]] = run.manifest.get("part_versions") or {
         "the run": run.manifest.get("versions", {})
     }
-    here = versions()
+    current = versions()
     symptoms = []
     for name, stored in parts.items():
-        differ = [f"{p} {v} (here {here[p]})" for p, v in stored.items() if here.get(p, v) != v]
+        differ = [
+            f"{p} {v} (here {current[p]})" for p, v in stored.items() if current.get(p, v) != v
+        ]
         if differ:
             what = f"computed with other versions: {', '.join(differ)}"
             symptoms.append(Symptom("note", name, what))

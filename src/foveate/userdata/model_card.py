@@ -11,6 +11,7 @@ from typing import Any
 from foveate.records.checksums import read_json, seal_json
 from foveate.records.record import write_atomically
 from foveate.records.runs import Run
+from foveate.userdata.mixture import unmapped_note
 
 __all__ = ["CARD_JSON", "CARD_MARKDOWN", "model_card", "write_model_card"]
 
@@ -22,7 +23,7 @@ MEASURES = {
     "log_loss": "log loss",
     "calibration_error": "calibration error",
 }
-SPECIAL = "\\`*_{}[]<>#|"
+MARKDOWN_CHARACTERS = "\\`*_{}[]<>#|"
 
 
 def model_card(run: Run) -> dict[str, Any]:
@@ -122,12 +123,12 @@ def _attention(run: Run) -> dict[str, Any]:
     path = run.path / "trust.json"
     if not path.exists():
         return {"verdict": None, "next": f"foveate trust {run.path.name}"}
-    own = read_json(path)["found"][0]
+    evidence = read_json(path)["found"][0]
     return {
-        "paradigm": own["paradigm"],
-        "verdict": own["verdict"]["grade"],
-        "summary": own["verdict"]["summary"],
-        "by_class": {entry["name"]: entry["verdict"]["grade"] for entry in own["by_class"]},
+        "paradigm": evidence["paradigm"],
+        "verdict": evidence["verdict"]["grade"],
+        "summary": evidence["verdict"]["summary"],
+        "by_class": {entry["name"]: entry["verdict"]["grade"] for entry in evidence["by_class"]},
     }
 
 
@@ -144,6 +145,8 @@ def _limits(manifest: Mapping[str, Any]) -> list[str]:
             f"A baseline without attention ({comparison['baseline']}) ranks these bags as well as "
             f"the best attention model ({comparison['attention']})."
         )
+    if note := unmapped_note(manifest.get("weights") or {}):
+        limits.append(note)
     if manifest["sizes"]["groups"] is None:
         limits.append(
             "No groups were named: if bags share a patient, a device or a source, the scores are "
@@ -231,4 +234,4 @@ def escaped(text: str) -> str:
         a\|b \<i\>
     """
     flat = " ".join(str(text).split())
-    return "".join(f"\\{sign}" if sign in SPECIAL else sign for sign in flat)
+    return "".join(f"\\{sign}" if sign in MARKDOWN_CHARACTERS else sign for sign in flat)

@@ -33,9 +33,9 @@ GALLERY = 20  # bags on the page of evidence
 EXAMINING = "examining"
 
 
-def fit_uploaded_bags(channel: WorkerChannel, given: dict[str, Any]) -> None:
+def fit_uploaded_bags(channel: WorkerChannel, request: dict[str, Any]) -> None:
     """Read the file, wait for corrections of its columns, and fit it when asked to."""
-    job = UploadJob(**given)
+    job = UploadJob(**request)
     while True:
         collection, origin = _read_and_describe(channel, job)
         channel.send("state", state="ready")
@@ -162,10 +162,14 @@ class Progress:
 
 
 def _fit(
-    channel: WorkerChannel, collection: "Collection", origin: Any, wanted: FitRequest, name: str
+    channel: WorkerChannel,
+    collection: "Collection",
+    origin: Any,
+    fit_request: FitRequest,
+    name: str,
 ) -> None:
     """Fit and examine, with frames of progress for the page."""
-    progress = Progress([*wanted.paradigms, EXAMINING])
+    progress = Progress([*fit_request.paradigms, EXAMINING])
 
     def send_frame(_detailed: bool) -> None:
         left = progress.seconds_left()
@@ -176,7 +180,7 @@ def _fit(
         progress.set(part, done, total)
         channel.poll_commands(send_frame)
 
-    run = fit_and_examine(collection, origin, wanted, name, report)
+    run = fit_and_examine(collection, origin, fit_request, name, report)
     send_frame(True)
     channel.send("result", run=run.name)
 
@@ -290,4 +294,5 @@ def _write_tables(run: "Run", test: "Collection", name: str) -> None:
         total=len(test),
         source=name,
         columns=fitted.preparation.columns,
+        note=fitted.note,
     )

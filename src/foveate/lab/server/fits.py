@@ -35,7 +35,7 @@ def fit(run: str) -> Response:
     """How well each paradigm of a fit answers, where it looks, and which one to use."""
     opened = finished_fit(run)
     manifest = opened.manifest
-    examined = _examined(opened)
+    examined = _verdicts_by_paradigm(opened)
     verdicts = {name: _verdict(found, list(manifest["scores"])) for name, found in examined.items()}
     return json_response(
         {
@@ -71,9 +71,9 @@ def bag(run: str, paradigm: str, row: int, removal: bool = True) -> Response:
 @routes.post("/api/fit/bag")
 def edit(change: dict[str, Any] = Body()) -> Response:  # noqa: B008
     """The reading of a test bag after segments were removed or added."""
-    wanted = Edit(**change)
-    opened = _bags(wanted.run, wanted.paradigm)
-    return json_response(edited_bag(opened, wanted.row, wanted.removed, wanted.added))
+    bag_edit = Edit(**change)
+    opened = _bags(bag_edit.run, bag_edit.paradigm)
+    return json_response(edited_bag(opened, bag_edit.row, bag_edit.removed, bag_edit.added))
 
 
 def finished_fit(name: str) -> Run:
@@ -93,7 +93,7 @@ def _bags(name: str, paradigm: str) -> FitBags:
     return open_fit_bags(run, paradigm, _absent(run))
 
 
-def _examined(run: Run) -> dict[str, dict[str, Any]]:
+def _verdicts_by_paradigm(run: Run) -> dict[str, dict[str, Any]]:
     """The examinations of a fit by paradigm."""
     return {found["paradigm"]: found for found in _trust(run).get("found", [])}
 
@@ -107,8 +107,8 @@ def _trust(run: Run) -> dict[str, Any]:
     return read_json(path) if path.exists() else {}
 
 
-def _verdict(found: dict[str, Any], tried: list[str]) -> dict[str, Any]:
-    verdict = found["verdict"]
+def _verdict(evidence: dict[str, Any], tried: list[str]) -> dict[str, Any]:
+    verdict = evidence["verdict"]
     if not isinstance(verdict, dict):
         raise FoveateError("trust.json was written by another version: examine the fit again")
     return {
@@ -118,7 +118,7 @@ def _verdict(found: dict[str, Any], tried: list[str]) -> dict[str, Any]:
         "next": page_advice(verdict.get("next", ()), tried),
         "answers": [
             answer
-            for answer in (found.get("answers") or {}).values()
+            for answer in (evidence.get("answers") or {}).values()
             if "--" not in str(answer.get("text", ""))
         ],
         "classes": [
@@ -128,7 +128,7 @@ def _verdict(found: dict[str, Any], tried: list[str]) -> dict[str, Any]:
                 "grade": row["verdict"]["grade"],
                 "summary": _summary(row["verdict"]),
             }
-            for row in found["by_class"]
+            for row in evidence["by_class"]
         ],
     }
 
