@@ -169,7 +169,7 @@ def test_a_copy_of_the_label_stays_a_feature_that_check_refuses(tmp_path):
     assert problems(bags)[0].severity == "error"
 
 
-def test_columns_of_a_model_are_features_whatever_they_look_like(tmp_path):
+def test_columns_of_a_model_are_features_regardless_of_their_values(tmp_path):
     path = table(tmp_path / "t.csv", NUMBERS, name="donor")
     assert read_bags(path, features=["x", "donor"]).columns == ("x", "donor")
 

@@ -16,7 +16,7 @@ from foveate.io.view import View, content
 
 __all__ = ["NAMES", "Description", "Problem", "describe", "problems", "require_sound"]
 
-LONG = 10  # times the median length
+LONG_FACTOR = 10  # times the median length
 UNEVEN = 10  # times as many bags in the largest class as in the smallest
 MOST_COUNTS = 8  # columns whose missing cells are counted in a message
 
@@ -111,7 +111,7 @@ def describe(collection: Collection) -> Description:
 
 
 def problems(collection: Collection) -> list[Problem]:
-    """What is wrong with a collection that can be read: errors first.
+    """Problems of a collection that could be read, errors first.
 
     What cannot be read (cells that are not numbers, labels that differ within a bag) is an error
     of the reader, which names file and row.
@@ -167,6 +167,12 @@ def _of_classes(view: View) -> Iterator[Problem]:
     few = [name for name, count in present.items() if count < 2]
     if few:
         what = "one bag: too few to learn from and to test on"
+        if len(few) == len(present):
+            what = (
+                "every bag has a label of its own, so nothing can be learnt: name another column "
+                "with --label, or, if these are measurements, cut them into classes (ordinal, "
+                "regression and survival targets are not fitted)"
+            )
         yield Problem("error", listed("class", few), what, "one-bag-class", learning=True)
     few = _in_one_group(view, counts)
     if few:
@@ -206,9 +212,15 @@ def _of_names(view: View) -> Iterator[Problem]:
     sides = collection.split or [""] * len(collection.ids)
     for name, side, label in zip(collection.ids, sides, view.y.tolist(), strict=True):
         labels.setdefault(name, {}).setdefault(side, []).append(label)
-    shared = [name for name, own in labels.items() if len(own) > 1]
-    differ = [name for name, own in labels.items() if any(len({*y}) > 1 for y in own.values())]
-    twice = [name for name, own in labels.items() if any(len(y) > 1 for y in own.values())]
+    shared = [name for name, bag_labels in labels.items() if len(bag_labels) > 1]
+    differ = [
+        name
+        for name, bag_labels in labels.items()
+        if any(len({*y}) > 1 for y in bag_labels.values())
+    ]
+    twice = [
+        name for name, bag_labels in labels.items() if any(len(y) > 1 for y in bag_labels.values())
+    ]
     others = [name for name in twice if name not in {*differ, *shared}]
     if differ and collection.labelled:
         what = "one name for bags with different labels"
@@ -284,7 +296,7 @@ def _of_columns(view: View) -> Iterator[Problem]:
 
 def _of_lengths(view: View) -> Iterator[Problem]:
     median = float(np.median(view.lengths))
-    long = np.flatnonzero(view.lengths > LONG * median)
+    long = np.flatnonzero(view.lengths > LONG_FACTOR * median)
     if len(long):
         by_length = long[np.argsort(-view.lengths[long], kind="stable")]
         most = int(view.lengths[by_length[0]])

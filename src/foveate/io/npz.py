@@ -46,8 +46,8 @@ def read_npz_bags(
     stored = load_arrays(path)
     used: dict[str, str] = {}
 
-    def find(given: str | None, *usual: str, role: str = "") -> Array | None:
-        name = column(path, list(stored), given, usual, needed=labelled is not False)
+    def find(requested: str | None, *usual: str, role: str = "") -> Array | None:
+        name = column(path, list(stored), requested, usual, needed=labelled is not False)
         if name is None:
             return None
         used[name] = role or usual[0]

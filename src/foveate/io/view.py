@@ -68,8 +68,10 @@ def content(view: View) -> NDArray[np.uint64]:
     rows = _row_hashes(view)[view.rows()]
     if view.collection.kind in ("text", "series"):
         position = np.arange(len(rows)) - np.repeat(view.start, view.lengths)
-        rows = rows + _mixed(position.astype(np.uint64))
-    return _mixed(np.add.reduceat(_mixed(rows), view.start) + view.lengths.astype(np.uint64))
+        rows = rows + _hash_rows(position.astype(np.uint64))
+    return _hash_rows(
+        np.add.reduceat(_hash_rows(rows), view.start) + view.lengths.astype(np.uint64)
+    )
 
 
 def _row_hashes(view: View) -> NDArray[np.uint64]:
@@ -77,18 +79,18 @@ def _row_hashes(view: View) -> NDArray[np.uint64]:
     if view.collection.words is not None:
         number: dict[str, int] = {}
         codes = [number.setdefault(word, len(number)) for word in view.collection.words]
-        return _mixed(np.array(codes, np.uint64))
+        return _hash_rows(np.array(codes, np.uint64))
     bank = view.bank()
     flat = np.ascontiguousarray(bank.reshape(len(bank), -1))
     words = flat.view(np.uint32 if flat.dtype.itemsize == 4 else np.uint8)
-    factors = _mixed(np.arange(1, words.shape[1] + 1, dtype=np.uint64)) | np.uint64(1)
+    factors = _hash_rows(np.arange(1, words.shape[1] + 1, dtype=np.uint64)) | np.uint64(1)
     hashes = np.empty(len(words), np.uint64)
     for begin in range(0, len(words), ROWS):
         hashes[begin : begin + ROWS] = words[begin : begin + ROWS].astype(np.uint64) @ factors
-    return _mixed(hashes)
+    return _hash_rows(hashes)
 
 
-def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _hash_rows(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Numbers whose every bit depends on every bit of the given ones (splitmix64)."""
     x = x + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

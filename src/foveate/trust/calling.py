@@ -3,8 +3,8 @@
 A module is run on a few bags of two lengths. What grows with the length is attention, what does not
 is the answer. Where several outputs do, one with a usual name is read (in a dict), else weights
 that sum to one, else the one with the fewest numbers a segment; of answers the one with as many
-numbers as there are classes. Modules without a mask read bags of equal length together, without padding;
-modules that read one bag at a time read them one by one.
+numbers as there are classes. Modules without a mask read bags of equal length together, without
+padding; modules that read one bag at a time read them one by one.
 """
 
 import inspect
@@ -92,7 +92,7 @@ class Call:
         if bool((lengths == mask.shape[1]).all()):
             return self._whole(x, mask)
         answers: dict[int, Tensor] = {}
-        found: list[tuple[Tensor, Tensor, Tensor]] = []
+        outputs: list[tuple[Tensor, Tensor, Tensor]] = []
         order = (~mask).int().argsort(dim=1, stable=True)  # segments that exist come first
         for length in lengths.unique().tolist():
             rows = (lengths == length).nonzero().flatten()
@@ -100,9 +100,9 @@ class Call:
             short = x[rows[:, None], places]
             answer, attention = self._whole(short, torch.ones_like(places, dtype=torch.bool))
             answers |= {int(row): part for row, part in zip(rows, answer, strict=True)}
-            found.append((rows, places, attention))
-        whole = found[0][2].new_zeros(len(x), found[0][2].shape[1], mask.shape[1])
-        for rows, places, attention in found:
+            outputs.append((rows, places, attention))
+        whole = outputs[0][2].new_zeros(len(x), outputs[0][2].shape[1], mask.shape[1])
+        for rows, places, attention in outputs:
             index = places[:, None].expand(-1, attention.shape[1], -1)
             whole[rows] = whole[rows].scatter(2, index, attention)
         return torch.stack([answers[row] for row in range(len(x))]), whole

@@ -24,6 +24,7 @@ def explain_page(
     columns: Sequence[str] = (),
     command: str = "",
     examined_by: str = "foveate trust RUN",
+    note: str = "",
 ) -> str:
     """Bags with attention and signed evidence per class.
 
@@ -36,6 +37,7 @@ def explain_page(
         columns: Names of a segment's features.
         command: The command that repeats it.
         examined_by: The command that examines the attention.
+        note: A further sentence on what the map shows.
     """
     if not bags:
         raise FoveateError("the page of explanations needs at least one bag")
@@ -46,7 +48,7 @@ def explain_page(
     return render_page(
         "explain.html",
         title=f"Attention and evidence in {source}",
-        lead=_lead(views, total, paradigm),
+        lead=f"{_lead(views, total, paradigm)} {note}".strip(),
         examples=bag_examples(views) if labelled else confidence_examples(views),
         groups=_groups(views, classes),
         labelled=labelled,

@@ -71,7 +71,7 @@ def test_clean_bags_have_no_problems():
     assert said(clean(relevance=[[1] + [0] * (2 + i % 3) for i in range(12)])) == []
 
 
-def test_copies_are_found_whatever_their_order():
+def test_copies_are_found_regardless_of_their_order():
     rng = np.random.default_rng(2)
     bags = [rng.normal(size=(4, 3)) for _ in range(6)]
     bags[3] = bags[1][::-1].copy()  # labels 1 and 1
@@ -214,7 +214,7 @@ def test_classes_with_too_little():
     assert said(from_arrays(bags)) == []
 
 
-def test_relevance_that_says_nothing():
+def test_uninformative_relevance():
     none = clean(relevance=[[0] * (3 + i % 3) for i in range(12)])
     assert only(none)[2] == "known, but no segment of any bag is relevant"
     every = clean(relevance=[[1] * (3 + i % 3) if i else None for i in range(12)])
@@ -297,7 +297,7 @@ def test_what_cannot_be_read_is_one_sentence(table):
     assert call("check", table.parent / "none.csv")[2].startswith("foveate: there is nothing at ")
 
 
-def test_flags_come_at_once():
+def test_flags_are_parsed_without_imports():
     code = "import sys, foveate.cli.commands.check; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
