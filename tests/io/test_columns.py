@@ -214,6 +214,21 @@ def test_json_and_parquet_columns_are_read_alike(tmp_path):
         np.testing.assert_array_equal(column(bags, "v[1]"), [2, math.nan, math.nan, 6])
 
 
+def test_numbers_and_names_in_string_views_are_read(tmp_path):
+    view = pa.string_view()
+    frame = pa.table(
+        {
+            "bag": pa.array(["a", "a", "b", "b"]).cast(view),
+            "label": pa.array(["u", "u", "v", "v"]).cast(view),
+            "x": pa.array(["1", "2.5", "NA", "4"]).cast(view),
+        }
+    )
+    pq.write_table(frame, tmp_path / "t.parquet")
+    bags = read_bags(tmp_path / "t.parquet")
+    assert bags.classes == ("u", "v")
+    np.testing.assert_array_equal(column(bags, "x"), [1, 2.5, math.nan, 4])
+
+
 def test_parquet_times_and_nested_columns_are_listed(tmp_path):
     import datetime
 

@@ -5,13 +5,13 @@ import pytest
 import torch
 
 from foveate.userdata.baselines import (
-    TREES,
     LinearModel,
     baseline_names,
     fit_linear,
     pooled,
     segment_features,
 )
+from foveate.userdata.boosted_trees import TREES
 from foveate.userdata.prepare import Preparation
 from foveate.userdata.settings import FitSettings
 

@@ -241,10 +241,13 @@ def listed(kind: str, names: Sequence[str]) -> str:
     Example:
         >>> listed("bag", ["a", "b", "c", "d"])
         "bags 'a', 'b', 'c' and 1 more"
+        >>> listed("class", ["a", "b"])
+        "classes 'a', 'b'"
     """
+    ending = "" if len(names) == 1 else "es" if kind.endswith("s") else "s"
     listing = ", ".join(f"'{name}'" for name in names[:MAX_NAMED])
     more = f" and {len(names) - MAX_NAMED:,} more" if len(names) > MAX_NAMED else ""
-    return f"{kind}{'s' if len(names) > 1 else ''} {listing}{more}"
+    return f"{kind}{ending} {listing}{more}"
 
 
 def _unlabelled(known: Tensor, ids: Sequence[str]) -> list[Problem]:

@@ -21,6 +21,8 @@ from foveate.models.null_segment import add_null_segment
 from foveate.randomness import generator
 from foveate.records.record import Array, write_atomically
 from foveate.text.tokens import MARKS, START
+from foveate.userdata.baselines import word_shares
+from foveate.userdata.boosted_trees import BoostedTrees
 from foveate.userdata.fitted import Component, FittedModel
 from foveate.userdata.prepare import Preparation
 
@@ -44,7 +46,9 @@ class OneBag(nn.Module):
 
     def __init__(self, fitted: FittedModel) -> None:
         super().__init__()
-        self.parts = nn.ModuleList(_Part(component) for component in fitted.components)
+        vocabulary = fitted.preparation.vocabulary
+        words = 0 if vocabulary is None else len(vocabulary)
+        self.parts = nn.ModuleList(_Part(component, words) for component in fitted.components)
         self.weights = [component.weight for component in fitted.components]
         self.temperature = fitted.temperature
         self.first = int(fitted.preparation.null)
@@ -55,25 +59,27 @@ class OneBag(nn.Module):
         x = _prepared(self.preparation, segments)[None]
         if self.null_position is not None:
             x = torch.cat([self.null_position[None, None], x], 1)
-        p, evidence, alpha, shares = [], [], [], []
+        p, evidence, alpha, shares, mapped = [], [], [], [], []
         for weight, part in zip(self.weights, self.parts, strict=True):
             found = part(x, self.first)
             p.append(weight * found[0])
-            evidence.append(weight * found[2])
             if found[1] is not None:
                 alpha.append(weight * found[1])
                 shares.append(weight)
+            if found[2] is not None:
+                evidence.append(weight * found[2])
+                mapped.append(weight)
         mixed = torch.stack(p).sum(0)
         log_p = mixed.clamp_min(torch.finfo(mixed.dtype).tiny).log() / self.temperature
         weighted = torch.stack(alpha).sum(0) / sum(shares)
-        total = torch.stack(evidence).sum(0)
+        total = torch.stack(evidence).sum(0) / sum(mapped)
         return log_p.softmax(0), weighted[self.first :], total[self.first :]
 
 
 class _Part(nn.Module):
-    """One component of a mixture, for one bag (1, m, *)."""
+    """One component of a mixture, for one bag (1, m, *); texts have a vocabulary of ``words``."""
 
-    def __init__(self, component: Component) -> None:
+    def __init__(self, component: Component, words: int) -> None:
         super().__init__()
         self.models = nn.ModuleList(_without_dropout(deepcopy(model)) for model in component.models)
         self.rule, self.temperature = component.paradigm, component.temperature
@@ -83,9 +89,12 @@ class _Part(nn.Module):
             weight, bias = (part.float() for part in component.linear)
             self.register_buffer("weight", weight)
             self.register_buffer("bias", bias)
+        self.trees, self.words = component.trees, words
 
-    def forward(self, x: Tensor, first: int) -> tuple[Tensor, Tensor | None, Tensor]:
-        """Calibrated probabilities (C,), attention (m,) if there is any, and evidence (m, C)."""
+    def forward(self, x: Tensor, first: int) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        """Calibrated probabilities (C,), attention (m,) and evidence (m, C) where there are any."""
+        if self.trees is not None:
+            return self._boosted(self.trees, x[0, first:].flatten(1)), None, None
         if self.rule is None:
             return self._linear(x[0], first)
         found = [self._read(model, x) for model in self.models]
@@ -109,6 +118,12 @@ class _Part(nn.Module):
         shared = logits.mean(1)
         evidence = (shared - shared.mean(1, keepdim=True)) / logits[first:].shape[0]
         return self._calibrated(p), None, evidence
+
+    def _boosted(self, trees: BoostedTrees, rows: Tensor) -> Tensor:
+        """Trees of the mean, maximum and minimum, in double precision as they were fitted."""
+        x = word_shares(rows, self.words) if self.words else rows.double()
+        features = torch.cat([x.mean(0), x.amax(0), x.amin(0)])[None]
+        return self._calibrated(trees.log_p(features)[:, 0].exp().mean(0)).float()
 
     def _segment_logits(self, x: Tensor) -> Tensor:
         """Logits of single segments without intercept, shape (m, P, C).

@@ -11,6 +11,7 @@ from typing import Any
 from foveate.records.checksums import read_json, seal_json
 from foveate.records.record import write_atomically
 from foveate.records.runs import Run
+from foveate.userdata.mixture import unmapped_note
 
 __all__ = ["CARD_JSON", "CARD_MARKDOWN", "model_card", "write_model_card"]
 
@@ -144,6 +145,8 @@ def _limits(manifest: Mapping[str, Any]) -> list[str]:
             f"A baseline without attention ({comparison['baseline']}) ranks these bags as well as "
             f"the best attention model ({comparison['attention']})."
         )
+    if note := unmapped_note(manifest.get("weights") or {}):
+        limits.append(note)
     if manifest["sizes"]["groups"] is None:
         limits.append(
             "No groups were named: if bags share a patient, a device or a source, the scores are "

@@ -89,9 +89,7 @@ def parse_class_weight(rule: str) -> str | dict[str, float]:
         except ValueError:
             sign = ""
         if not sign:
-            raise FoveateError(
-                f"class weights must be balanced, none, or CLASS=NUMBER,…; got '{rule}'"
-            )
+            raise FoveateError("class weights must be balanced, none, or CLASS=NUMBER,…")
     return weights
 
 

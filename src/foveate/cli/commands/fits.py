@@ -197,6 +197,7 @@ def explain_command(
             source=data.name,
             columns=fitted.preparation.columns,
             command=this_command(),
+            note=fitted.note,
         )
         print(f"page: {page}")
 

@@ -294,4 +294,5 @@ def _write_tables(run: "Run", test: "Collection", name: str) -> None:
         total=len(test),
         source=name,
         columns=fitted.preparation.columns,
+        note=fitted.note,
     )
