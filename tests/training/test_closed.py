@@ -216,7 +216,7 @@ def test_large_bags_are_computed_one_by_one(phase, form, chance, monkeypatch):
 def test_neither_groups_of_members_nor_windows_change_a_training(form, chance, monkeypatch):
     bags = forms(2, 5, chance)[form]
     usual = run(bags, "soft")
-    monkeypatch.setattr(batches, "CUT", 1)
+    monkeypatch.setattr(batches, "MAX_CUT", 1)
     cut = run(bags, "soft")
     assert torch.equal(cut.stack.flat, usual.stack.flat)
     monkeypatch.setattr(gradients, "CACHED", 1)

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 __all__ = ["column_table", "guess_roles", "suggest_absent"]
 
 SAMPLED = 200  # rows that sample values are taken from
-GUESSED = 5000  # rows from which roles are guessed
+MAX_GUESS_ROWS = 5000  # rows from which roles are guessed
 MAX_CLASSES = 20
-PLACES = ("start", "end", "x", "y", "width", "height")
+POSITION_NAMES = ("start", "end", "x", "y", "width", "height")
 GUESSES = {
     "bag": "texts that repeat, with most different values",
     "label": "one value in each bag, few different ones",
@@ -27,7 +27,7 @@ GUESSES = {
     "feature": "numbers",
     "left out": "neither numbers nor constant within a bag",
 }
-SHOWN = 4  # different values of a column
+MAX_EXAMPLES = 4  # different values of a column
 LONGEST = 60  # letters of a value
 EMPTY_NAMES = (
     *("none", "normal", "negative", "neg", "healthy", "control", "background", "absent", "nothing"),
@@ -46,7 +46,7 @@ def column_table(
         roles: Roles that the user has set, or that were guessed.
         guessed: Whether the roles were guessed.
     """
-    known = {role.name: role for role in getattr(collection, "roles", ())}
+    known = {role.name: role for role in (collection.roles if collection is not None else ())}
     rows = []
     for name, values in _samples(path).items():
         if name in known:
@@ -67,7 +67,7 @@ def _samples(path: Path) -> dict[str, list[str]]:
         for row in islice(_rows(path), SAMPLED):
             for name, value in row.items():
                 text = "" if value is None else str(value)
-                if text and len(seen := table.setdefault(str(name), {})) < SHOWN:
+                if text and len(seen := table.setdefault(str(name), {})) < MAX_EXAMPLES:
                     seen.setdefault(text if len(text) <= LONGEST else f"{text[:LONGEST]}…")
                 else:
                     table.setdefault(str(name), {})
@@ -122,7 +122,7 @@ def guess_roles(path: Path) -> dict[str, str]:
         A role for each column, or nothing where no bag and label can be found.
     """
     try:
-        rows = list(islice(_rows(path), GUESSED))
+        rows = list(islice(_rows(path), MAX_GUESS_ROWS))
     except (OSError, ValueError, FoveateError):
         return {}
     table = {
@@ -157,7 +157,7 @@ def _is_constant(bags: Sequence[str], values: Sequence[str]) -> bool:
 
 
 def _number_role(name: str, values: Sequence[str], textual: Sequence[str]) -> str:
-    if name.lower() in PLACES:
+    if name.lower() in POSITION_NAMES:
         return "place"
     if name.lower() in ("relevance", "split", "text", "group"):
         return name.lower()

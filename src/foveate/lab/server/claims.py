@@ -27,7 +27,7 @@ def claims() -> Response:
     ledger, bundled = known_ledger("small"), bundled_json("claims")
     rows = []
     for entry in ledger.of(None):
-        found = entry.finding
+        finding = entry.finding
         rows.append(
             {
                 "claim": entry.claim,
@@ -36,14 +36,14 @@ def claims() -> Response:
                 "revision": _revision(entry),
                 "experiment": entry.experiment,
                 "scale": entry.scale,
-                "verdict": found.verdict if found else "not run",
-                "level": LEVELS[found.verdict] if found else "none",
-                "effect": effect_words(found) if found else "",
-                "measure": found.measure if found else "",
-                "summary": found.summary if found else "",
-                "deviation": found.deviation if found and found.deviation != "none" else "",
+                "verdict": finding.verdict if finding else "not run",
+                "level": LEVELS[finding.verdict] if finding else "none",
+                "effect": effect_words(finding) if finding else "",
+                "measure": finding.measure if finding else "",
+                "summary": finding.summary if finding else "",
+                "deviation": finding.deviation if finding and finding.deviation != "none" else "",
                 "figure": bool(
-                    found and (entry.experiment in ledger.runs or entry.claim in bundled)
+                    finding and (entry.experiment in ledger.runs or entry.claim in bundled)
                 ),
             }
         )
@@ -68,7 +68,7 @@ def figure(claim: str) -> Response:
     from foveate.studies.ledger import known_ledger
 
     ledger = known_ledger("small")
-    entry = next((own for own in ledger.entries if own.claim == claim), None)
+    entry = next((candidate for candidate in ledger.entries if candidate.claim == claim), None)
     if entry is None or entry.finding is None:
         raise not_found("there is no such claim, or it was not checked yet")
     if entry.experiment not in ledger.runs:

@@ -6,11 +6,12 @@ computed by a fixed sequence of operations on the members together, into memory 
 reuses. The members are processed in groups whose activations fit the processor cache.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import accumulate
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -26,6 +27,7 @@ from foveate.training.stack import Batch, MemberBags, Stack
 __all__ = ["ClosedGradients", "flush_denormals"]
 
 CACHED = 2**19  # numbers of the largest array of a group of members: 2 MB in single precision
+SMALLEST = np.finfo(np.float32).tiny  # the smallest normal number
 PROGRAMS = 256  # programs kept, one for each group of members and shape of a batch
 
 
@@ -85,10 +87,12 @@ class ClosedGradients:
         """
         flat = self._stack.flat
         if members is not None:
-            own = self._memory.of("parameters", len(members), flat.shape[1])
-            flat = torch.index_select(flat, 0, members, out=own)
+            parameters = self._memory.of("parameters", len(members), flat.shape[1])
+            flat = torch.index_select(flat, 0, members, out=parameters)
         losses = flat.new_zeros(len(flat))
-        (grad,) = self._steps(phase, [batch.map(lambda value: value.unsqueeze(0))], flat, losses)
+        grad = self._memory.of("gradient", *flat.shape)
+        window = batch.map(lambda value: value.unsqueeze(0))
+        self._run(phase, window, flat, grad, losses, _nothing)
         return losses / batch.y.shape[1], grad
 
     def steps(
@@ -96,44 +100,54 @@ class ClosedGradients:
         phase: Paradigm,
         windows: Iterable[Batch],
         total: Tensor,
+        update: Callable[[Tensor], object],
         members: slice = slice(None),
-    ) -> Iterator[Tensor]:
-        """The gradient (S', P) of each of many steps of members, to be used before the next.
+    ) -> None:
+        """Call a function with the gradient (S', P) of each of many steps of members.
 
         Args:
             phase: The paradigm.
             windows: Batches with a leading axis of steps.
             total: Where the losses are added, summed over bags, shape (S',).
+            update: Uses a gradient, which the next step overwrites. Called in inference mode.
             members: Which members; all unless given.
         """
-        return self._steps(phase, windows, self._stack.flat[members], total)
-
-    def _steps(
-        self, phase: Paradigm, windows: Iterable[Batch], flat: Tensor, total: Tensor
-    ) -> Iterator[Tensor]:
+        flat = self._stack.flat[members]
         grad = self._memory.of("gradient", *flat.shape)
         for window in windows:
-            size = self._group(window)
-            groups = [slice(start, start + size) for start in range(0, len(flat), size)]
-            parts = [window] if len(groups) == 1 else [_members(window, some) for some in groups]
-            programs = [
-                self._program(phase, part, flat, grad, some)
-                for part, some in zip(parts, groups, strict=True)
-            ]
-            count, bags = window.y.shape[0], window.y.shape[2]
+            self._run(phase, window, flat, grad, total, update)
+
+    def _run(
+        self,
+        phase: Paradigm,
+        window: Batch,
+        flat: Tensor,
+        grad: Tensor,
+        total: Tensor,
+        update: Callable[[Tensor], object],
+    ) -> None:
+        size = self._group(window)
+        groups = [slice(start, start + size) for start in range(0, len(flat), size)]
+        parts = [window] if len(groups) == 1 else [_members(window, some) for some in groups]
+        programs = [
+            self._program(phase, part, flat, grad, some)
+            for part, some in zip(parts, groups, strict=True)
+        ]
+        count, bags = window.y.shape[0], window.y.shape[2]
+        with torch.inference_mode():  # operations cost a tenth less
             if len(programs) == 1:
                 programs[0].load(window)
                 for k in range(count):
                     programs[0].run(k)
-                    yield grad
+                    update(grad)
                 total.add_(programs[0].losses().sum(0), alpha=bags)
-                continue
+                return
             for k in range(count):
                 for program, part, some in zip(programs, parts, groups, strict=True):
                     program.load(_step(part, k))
                     program.run(0)
                     total[some].add_(program.losses()[0], alpha=bags)
-                yield grad
+                update(grad)
 
     def _group(self, window: Batch) -> int:
         """How many members are processed at a time."""
@@ -175,8 +189,8 @@ class _Program:
         layout.attach(self._f.outputs[-1])
         columns = layout.columns if objective.head.reads_segments else layout.bags
         g = Chain(networks.g, flat, grad, columns, memory, "g")
-        given = objective.class_weights
-        weights = None if given is None else flat.new_tensor(given) / layout.bags
+        class_weights = objective.class_weights
+        weights = None if class_weights is None else flat.new_tensor(class_weights) / layout.bags
         self._head = objective.head(layout, g, memory, weights)
         self._lowest = torch.finfo(flat.dtype).min / 4
         self._loaded: list[Loaded] = []
@@ -212,7 +226,7 @@ def flush_denormals() -> Iterator[None]:
 
     Late in training the gradients of unlikely classes are so small. Applies to the calling thread.
     """
-    before = float(torch.tensor(2e-38) * 0.25) == 0
+    before = bool(SMALLEST / 4 == 0)
     torch.set_flush_denormal(True)
     try:
         yield
@@ -243,6 +257,10 @@ def _networks(stack: Stack) -> _Networks | None:
     if f is None or g is None or f[-1].outputs != 1:
         return None
     return _Networks(f, g, table)
+
+
+def _nothing(grad: Tensor) -> None:
+    """Leave a gradient where it is."""
 
 
 def _step(window: Batch, k: int) -> Batch:

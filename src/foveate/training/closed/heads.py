@@ -53,7 +53,7 @@ def objective_of(phase: Paradigm) -> Objective | None:
         if inner is None or inner.class_weights is not None:
             return None
         return inner._replace(class_weights=phase.weights)
-    if getattr(phase, "chunk", None) is not None:
+    if isinstance(phase, Hard | Marginal | EM) and phase.chunk is not None:
         return None
     head = HEADS.get(type(phase))
     return None if head is None else Objective(head)
@@ -124,15 +124,18 @@ class SoftHead(Head):
         super().__init__(layout, g, memory, class_weights)
         self._mixture_rows = layout.mixture.mT
         self._classes = torch.arange(self.delta.shape[1], device=self.delta.device).view(-1, 1)
+        self._targets: tuple[Tensor, ...] = ()
 
     def load(self, batch: Batch, steps: list[Loaded]) -> None:
-        shape = len(steps), *self.delta.shape
+        if len(steps) != len(self._targets):
+            shape = len(steps), *self.delta.shape
+            self._all_targets = self.memory.of("targets", *shape)
+            self._all_log_p = self.memory.of("log p", *shape)
+            self._targets, self._log_p = self._all_targets.unbind(), self._all_log_p.unbind()
         weights = self._weights(batch.y)
         minus = -weights.unsqueeze(2) if isinstance(weights, Tensor) else -weights
-        targets, labels = self.memory.of("targets", *shape), batch.y.unsqueeze(2)
-        self._all_targets = targets.copy_(labels == self._classes).mul_(minus)
-        self._all_log_p = self.memory.of("log p", *shape)
-        self._targets, self._log_p = self._all_targets.unbind(), self._all_log_p.unbind()
+        torch.eq(batch.y.unsqueeze(2), self._classes, out=self._all_targets)
+        self._all_targets.mul_(minus)
 
     def write_scores_grad(self, k: int, step: Loaded) -> None:
         layout, g, log_p = self.layout, self.g, self._log_p[k]
@@ -167,8 +170,8 @@ class SegmentHead(Head):
         alpha = self.layout.alpha
         layout, g, cells, weights = self.layout, self.g, self._cells[k], self._bag_weights[k]
         torch._log_softmax(g.forward(step.inputs), 1, False, out=self._log_p)
-        own = self._log_p.flatten(1).gather(1, cells).view(alpha.shape)
-        losses, shares, grad = self.terms(alpha, own, self._aux[k])
+        label_log_p = self._log_p.flatten(1).gather(1, cells).view(alpha.shape)
+        losses, shares, grad = self.terms(alpha, label_log_p, self._aux[k])
         torch.mul(losses.squeeze(layout.axis), weights, out=self._losses[k])
         by_bag = layout.by_bag(weights) if isinstance(weights, Tensor) else weights
         minus = (shares * by_bag).neg_().flatten(1)

@@ -8,7 +8,7 @@ import altair as alt
 from foveate.charts.palette import label
 from foveate.jobs.experiment import Records
 from foveate.report.drawing.race_charts import Bins, heat_map_chart
-from foveate.studies.comparison_chart import beside
+from foveate.studies.comparison_chart import comparison_chart
 from foveate.studies.vr23.table1 import Table1Settings
 from foveate.studies.vr23.table1.cells import table1_cells
 from foveate.studies.vr23.table1.published import PUBLISHED
@@ -24,8 +24,8 @@ def figures(settings: Table1Settings, records: Records) -> Mapping[str, Any]:
     """The charts by name: ``saif``, ``accuracy`` and, for mosaics, both ``heat-maps``."""
     cells, known = table1_cells(settings, records), PUBLISHED.numbers
     charts = {
-        "saif": beside(cells, known, "SAIF %"),
-        "accuracy": beside(cells, known, "accuracy %"),
+        "saif": comparison_chart(cells, known, "SAIF %"),
+        "accuracy": comparison_chart(cells, known, "accuracy %"),
     }
     if settings.images:
         charts["heat-maps"] = _heat_maps(settings, records, "fixed")
