@@ -5,7 +5,7 @@ from typing import Any
 
 import altair as alt
 
-from foveate.charts.palette import colour
+from foveate.charts.palette import CELL_INK, colour
 from foveate.charts.render import with_rows
 
 __all__ = ["trust_charts"]
@@ -95,7 +95,7 @@ def _read(found: Mapping[str, Any]) -> Any:
             scale=alt.Scale(domain=[0, 1], range=["#ffffff", "#b0413e"], interpolate="rgb"),
             legend=None,
         )
-        ink = alt.condition("datum.p > .6", alt.value("#ffffff"), alt.value("#1b1f24"))
+        ink = alt.condition("datum.p > .6", alt.value("#ffffff"), alt.value(CELL_INK))
         layers = [base.mark_rect().encode(color=shade)]
         if len(classes) <= 8:
             layers.append(base.mark_text(fontSize=11).encode(text="text:N", color=ink))
