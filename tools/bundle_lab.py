@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from fastapi.testclient import TestClient
 
+from foveate.charts.render import vega_spec
 from foveate.jobs.experiment import experiment_charts
 from foveate.lab.bundled import BUNDLED, LARGEST, bundled_json, write_bundled_json
 from foveate.lab.explorable import build_explorable
@@ -28,7 +29,6 @@ from foveate.lab.requests import FitRequest, UploadJob
 from foveate.lab.saved_models import FOLDER, ReaderTexts, vocabulary_digest, write_model
 from foveate.lab.server.app import create_app
 from foveate.lab.server.jobs import EXAMPLE
-from foveate.lab.server.theme import vega_spec
 from foveate.records.runs import open_run
 from foveate.studies.ledger import ledger_at, shipped_ledger
 from foveate.text.corpora import load_texts

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from foveate.charts.render import vega_spec
 from foveate.lab.bundled import bundled_json
-from foveate.lab.server.theme import vega_spec
 from foveate.records.findings import Entry, Ledger
 from foveate.records.published import Cell
 
