@@ -67,8 +67,6 @@ def race() -> None:
     """A finished race on digits."""
     folder = _fresh("race-digits")
     _foveate("race", "digits", "--seeds", "4", "--out", str(folder))
-    for weights in folder.glob("*/weights.safetensors"):
-        weights.unlink()  # nothing in the lab reads them
     _seal(folder)
 
 

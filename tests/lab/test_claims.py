@@ -95,6 +95,7 @@ def test_one_colour_means_one_thing():
         theme["classes"],
         [entry["colour"] for entry in theme["outcomes"].values()],
         [theme["attention"]],
+        list(theme["evidence"].values()),
     ]
     colours = [colour.lower() for group in groups for colour in set(group)]
     assert len(colours) == len(set(colours))

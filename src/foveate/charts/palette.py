@@ -34,7 +34,8 @@ __all__ = [
 INK = "#1b1f24"  # of text and axes; pages replace it where their ground is dark
 CELL_INK = "#14181c"  # of text on light cells, which stay light in a dark page
 ATTENTION = "#8250f0"  # on segments: visible on dark images and on light ones
-FOR, AGAINST = "#0072B2", "#D55E00"  # evidence by sign; shape or hatch repeats the distinction
+# Evidence by sign, readable on light and dark grounds; direction or hatch repeats the distinction.
+FOR, AGAINST = "#6B8E00", "#868E96"
 CLASS_COLOURS = ("#999933", "#661100", "#4FB3BF", "#DDCC77", "#882255", "#6F7F5F", "#3C5A66")
 
 MISPLACED = "#b0102e"  # right answer, wrong segment: the outcome to look for, and the only hue
