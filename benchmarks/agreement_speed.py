@@ -70,18 +70,18 @@ if __name__ == "__main__":
     u = np.round(rng.random(start[-1]), 5)
     v = np.round(u + rng.random(start[-1]), 2)
     rows = [(u[a:b].tolist(), v[a:b].tolist()) for a, b in pairwise(start[: SLICE + 1])]
-    found: dict[str, list] = {}
-    slow_a = seconds(lambda: found.update(agree=[agree(*row) for row in rows]), 1)
-    slow_t = seconds(lambda: found.update(tau=[tau(*row) for row in rows]), 1)
+    results: dict[str, list] = {}
+    slow_a = seconds(lambda: results.update(agree=[agree(*row) for row in rows]), 1)
+    slow_t = seconds(lambda: results.update(tau=[tau(*row) for row in rows]), 1)
     slow_a *= lengths.sum() / lengths[:SLICE].sum()
     slow_t *= (lengths**2).sum() / (lengths[:SLICE] ** 2).sum()
     quick_a = seconds(lambda: (agreement(u, v, start), fair_agreement(u, v, start)))
     quick_t = seconds(lambda: kendall(u, v, start))
-    paper, fair = np.array(found["agree"]).T
+    paper, fair = np.array(results["agree"]).T
     gap = max(
         np.abs(agreement(u, v, start)[:SLICE] - paper).max(),
         np.abs(fair_agreement(u, v, start)[:SLICE] - fair).max(),
-        np.abs(kendall(u, v, start)[:SLICE] - found["tau"]).max(),
+        np.abs(kendall(u, v, start)[:SLICE] - results["tau"]).max(),
     )
     print(
         f"{TEXTS:,} texts of {lengths.mean():.0f} tokens, agreement and τ: "

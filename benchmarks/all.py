@@ -18,7 +18,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-HERE = Path(__file__).resolve().parent
+FOLDER = Path(__file__).resolve().parent
 PACKAGES = ("torch", "jax", "torchmil", "scipy", "nltk", "systran-align")
 
 
@@ -80,7 +80,7 @@ def measured(row: Row) -> dict[str, Any]:
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     start = time.monotonic()
     done = subprocess.run(
-        [sys.executable, str(HERE / file), *options, "--json"],
+        [sys.executable, str(FOLDER / file), *options, "--json"],
         capture_output=True,
         text=True,
         env=environment,
@@ -128,15 +128,15 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--only", default="", help="commands that contain this text")
     arguments.add_argument("--store", type=Path, help="JSON file to write")
-    given = arguments.parse_args()
+    options = arguments.parse_args()
     for row in ROWS:
-        if given.only not in " ".join(row.command):
+        if options.only not in " ".join(row.command):
             continue
         entry = measured(row)
-        found = f"ratio {entry['numbers']['ratio']:.2f}" if "numbers" in entry else entry["error"]
-        print(f"{row.work}: {found} (goal {row.goal:g})", flush=True)
-        if given.store:
-            store(given.store, entry)
+        outcome = f"ratio {entry['numbers']['ratio']:.2f}" if "numbers" in entry else entry["error"]
+        print(f"{row.work}: {outcome} (goal {row.goal:g})", flush=True)
+        if options.store:
+            store(options.store, entry)
 
 
 if __name__ == "__main__":

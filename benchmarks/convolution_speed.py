@@ -78,8 +78,11 @@ def compare(rule: str) -> None:
     theirs = [plain(net) for net in (ours.f, ours.g)]
     step = in_one(rule, theirs, as_input(bank[index]), bag.y)
     both = [(seconds(training.run_epoch), seconds(step)) for _ in range(REPEATS)][1:]
-    own, other = (min(column) for column in zip(*both, strict=True))
-    print(f"{rule:>5}: {own:.3f} s, plain {other:.3f} s, {other / own:.1f} times as fast")
+    foveate_time, other = (min(column) for column in zip(*both, strict=True))
+    print(
+        f"{rule:>5}: {foveate_time:.3f} s, plain {other:.3f} s, "
+        f"{other / foveate_time:.1f} times as fast"
+    )
 
 
 if __name__ == "__main__":

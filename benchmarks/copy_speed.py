@@ -68,14 +68,14 @@ def at_once(model: Seq2Seq, x: Tensor, y: Tensor) -> Tensor:
 @torch.no_grad()
 def step_by_step(model: Seq2Seq, x: Tensor, y: Tensor) -> Tensor:
     """One sequence at a time, one word at a time."""
-    said = []
+    outputs = []
     for row, true in zip(x, shifted(y), strict=True):
         at, words = model.steps(row[None]), []
         for word in true:
             scores, at = model.step(word[None], at)
             words.append(scores.argmax(-1))
-        said.append(torch.cat(words))
-    return torch.stack(said)
+        outputs.append(torch.cat(words))
+    return torch.stack(outputs)
 
 
 @torch.no_grad()

@@ -43,5 +43,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--side", type=int, default=SIDE)
     parser.add_argument("--rounds", type=int, default=10)
-    given = parser.parse_args()
-    main(given.side, given.rounds)
+    options = parser.parse_args()
+    main(options.side, options.rounds)

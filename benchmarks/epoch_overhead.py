@@ -38,8 +38,8 @@ def bare(net: FCAM, batches: list[tuple[torch.Tensor, torch.Tensor]], hard: bool
         alpha = net.f(x.flatten(0, 1)).view(x.shape[:2]).softmax(1)
         if hard:
             log_p = net.g(x.flatten(0, 1)).log_softmax(1).unflatten(0, x.shape[:2])
-            own = log_p.gather(2, y[:, None, None].expand(-1, x.shape[1], 1)).squeeze(2)
-            loss = -(alpha * own).sum(1).mean()
+            label_log_p = log_p.gather(2, y[:, None, None].expand(-1, x.shape[1], 1)).squeeze(2)
+            loss = -(alpha * label_log_p).sum(1).mean()
         else:
             loss = cross_entropy(net.g(torch.einsum("bm,bmchw->bchw", alpha, x)), y)
         torch.autograd.grad(loss, list(net.parameters()))

@@ -36,17 +36,17 @@ def main() -> None:
     arguments.add_argument("--act", choices=("relu", "tanh"), default="relu")
     arguments.add_argument("--paradigm", choices=("soft", "hard", "lvml"), default="soft")
     arguments.add_argument("--times", type=int, default=3)
-    given = arguments.parse_args()
+    options = arguments.parse_args()
     torch.set_num_threads(1)
-    train, test = (bags(n, given.segments) for n in (given.bags, max(2, given.bags // 10)))
+    train, test = (bags(n, options.segments) for n in (options.bags, max(2, options.bags // 10)))
     runs = {
-        "foveate": lambda: our_fit(train, test, given.paradigm, given),
-        "torchmil": lambda: torchmil_fit(train, test, given),
+        "foveate": lambda: our_fit(train, test, options.paradigm, options),
+        "torchmil": lambda: torchmil_fit(train, test, options),
     }
-    seconds = measuring.interleaved(runs, given.times)
+    seconds = measuring.interleaved(runs, options.times)
     numbers = measuring.compare(seconds, "foveate", "torchmil")
-    sizes = f"{given.bags:,} bags × {given.segments:,} × {WIDTH}, batches of {given.batch}"
-    measuring.finish(f"{sizes}, {given.paradigm}", numbers, given.json)
+    sizes = f"{options.bags:,} bags × {options.segments:,} × {WIDTH}, batches of {options.batch}"
+    measuring.finish(f"{sizes}, {options.paradigm}", numbers, options.json)
 
 
 def bags(n: int, segments: int) -> Bag:

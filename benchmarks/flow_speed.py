@@ -48,7 +48,7 @@ def solve(solver: Callable[..., object]) -> float:
 
 def main() -> None:
     """Time all three ways and print the ratio."""
-    given = measuring.parser(__doc__).parse_args()
+    options = measuring.parser(__doc__).parse_args()
     tasks = {"foveate": lambda: solve(exact), "LSODA": lambda: solve(numerical)}
     seconds = measuring.interleaved(tasks, REPEATS)
     numbers = measuring.compare(seconds, "foveate", "LSODA")
@@ -56,7 +56,7 @@ def main() -> None:
         measuring.cpu_seconds(lambda: euler(m, C, SLICE)) * (until / STEP) / SLICE  # noqa: B023
         for m, C, until in SETTINGS
     )
-    measuring.finish("exact flows", numbers, given.json)
+    measuring.finish("exact flows", numbers, options.json)
 
 
 if __name__ == "__main__":

@@ -63,8 +63,8 @@ def peak() -> float:
 def in_process(sizes: dict[str, int]) -> dict[str, float]:
     command = [sys.executable, __file__, "--measure", json.dumps(sizes)]
     answer = subprocess.run(command, capture_output=True, text=True, check=True)
-    found: dict[str, float] = json.loads(answer.stdout)
-    return found
+    numbers: dict[str, float] = json.loads(answer.stdout)
+    return numbers
 
 
 def main() -> None:
@@ -72,32 +72,32 @@ def main() -> None:
     arguments.add_argument("--along", choices=tuple(BASE), default="bags")
     arguments.add_argument("--repeats", type=int, default=3)
     arguments.add_argument("--measure", type=json.loads, help="sizes, for the processes it starts")
-    given = arguments.parse_args()
-    if given.measure:
-        print(json.dumps(measure(given.measure)))
+    options = arguments.parse_args()
+    if options.measure:
+        print(json.dumps(measure(options.measure)))
         return
     points = []
     for factor in FACTORS:
-        sizes = BASE | {given.along: BASE[given.along] * factor}
-        cells = [in_process(sizes) for _ in range(given.repeats)]
+        sizes = BASE | {options.along: BASE[options.along] * factor}
+        cells = [in_process(sizes) for _ in range(options.repeats)]
         points.append({key: min(cell[key] for cell in cells) for key in ("seconds", "mb")})
     slopes = {
         key: math.log(points[-1][key] / points[0][key]) / math.log(FACTORS[-1])
         for key in ("seconds", "mb")
     }
-    sizes = [BASE[given.along] * factor for factor in FACTORS]
+    sizes = [BASE[options.along] * factor for factor in FACTORS]
     numbers = {
         "ratio": 1 / slopes["seconds"],
         "slope": slopes["seconds"],
         "memory_slope": slopes["mb"],
         "peak_mb": dict(zip(map(str, sizes), (point["mb"] for point in points), strict=True)),
         "seconds": {
-            f"{size} {given.along}": point["seconds"]
+            f"{size} {options.along}": point["seconds"]
             for size, point in zip(sizes, points, strict=True)
         },
-        "repeats": given.repeats,
+        "repeats": options.repeats,
     }
-    measuring.finish(f"growth in {given.along}", numbers, given.json)
+    measuring.finish(f"growth in {options.along}", numbers, options.json)
 
 
 if __name__ == "__main__":

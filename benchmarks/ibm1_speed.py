@@ -97,6 +97,6 @@ def against_fast_align(source: list[list[str]], target: list[list[str]]) -> dict
 if __name__ == "__main__":
     arguments = measuring.parser(__doc__)
     arguments.add_argument("--against", choices=("nltk", "fast_align"), default="fast_align")
-    given = arguments.parse_args()
-    compare = against_nltk if given.against == "nltk" else against_fast_align
-    measuring.finish("IBM Model 1, Multi30k", compare(words("en"), words("de")), given.json)
+    options = arguments.parse_args()
+    compare = against_nltk if options.against == "nltk" else against_fast_align
+    measuring.finish("IBM Model 1, Multi30k", compare(words("en"), words("de")), options.json)

@@ -51,7 +51,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--times", type=int, default=40)
     parser.add_argument("--trainings", type=int, default=0, help="live trainings beside it, 0 to 3")
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         os.environ["FOVEATE_RUNS"] = folder
         start_race(RACE, out=Path(folder) / "boxes")
@@ -61,14 +61,14 @@ def main() -> None:
         thread.start()
         address = f"http://127.0.0.1:{listener.getsockname()[1]}"
         with httpx.Client(base_url=address, timeout=60) as client:
-            for _ in range(given.trainings):
+            for _ in range(options.trainings):
                 client.post("/api/jobs", json=JOB).raise_for_status()
             for session in app.state.sessions.all():
                 while session.history.epoch == 0 and not session.ended:
                     time.sleep(0.05)
-            print(f"beside {given.trainings} live trainings")
+            print(f"beside {options.trainings} live trainings")
             for name in QUESTIONS:
-                print(asked(client, name, given.times))
+                print(asked(client, name, options.times))
         app.state.sessions.closed = True
         server.should_exit = True
         thread.join()

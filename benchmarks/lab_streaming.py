@@ -70,29 +70,29 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=3)
-    given = parser.parse_args()
+    options = parser.parse_args()
     app, listener = create_app(), bind_socket("127.0.0.1", 0)
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", ws="none"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
-    found: dict[bool, list[dict[str, float]]] = {False: [], True: []}
+    results: dict[bool, list[dict[str, float]]] = {False: [], True: []}
     with httpx.Client(
         base_url=f"http://127.0.0.1:{listener.getsockname()[1]}", timeout=60
     ) as client:
-        for _ in range(given.rounds):
-            for watched, rows in found.items():
-                rows.append(once(client, app.state.sessions, given.epochs, watched))
+        for _ in range(options.rounds):
+            for watched, rows in results.items():
+                rows.append(once(client, app.state.sessions, options.epochs, watched))
     app.state.sessions.closed = True
     server.should_exit = True
     thread.join()
-    for watched, rows in found.items():
+    for watched, rows in results.items():
         middle = {key: statistics.median(row[key] for row in rows) for key in rows[0]}
         rates = f"{middle['cpu']:.2f} epochs per CPU second, {middle['clock']:.2f} by the clock"
         who = "with" if watched else "without"
         seen = f"{middle['frames']:.1f} updates a second, {middle['pictures']:.1f} with pictures"
         print(f"{who} a viewer: {rates}, {seen}")
-    ratio = statistics.median(r["cpu"] for r in found[True]) / statistics.median(
-        r["cpu"] for r in found[False]
+    ratio = statistics.median(r["cpu"] for r in results[True]) / statistics.median(
+        r["cpu"] for r in results[False]
     )
     print(f"a viewer costs {100 * (1 - ratio):.1f} % of the training's throughput")
 

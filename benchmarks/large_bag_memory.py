@@ -33,19 +33,21 @@ def main() -> None:
     arguments.add_argument("--segments", type=int, default=100_000)
     arguments.add_argument("--predict", type=int, default=1_000_000)
     arguments.add_argument("--seeds", type=int, default=3)
-    given = arguments.parse_args()
-    print(f"one bag of {given.segments:,} × {WIDTH}, {given.seeds} seeds, {STEPS} steps")
-    print(
-        f"{'':10}{'chunks':>20}{'written out':>20}   MB above the bag ({_mb(given.segments)} MB), s"
-    )
+    options = arguments.parse_args()
+    print(f"one bag of {options.segments:,} × {WIDTH}, {options.seeds} seeds, {STEPS} steps")
+    head = f"{'':10}{'chunks':>20}{'whole bag':>20}"
+    print(f"{head}   MB above the bag ({_mb(options.segments)} MB), s")
     for name in PARADIGMS:
-        cells = [_measured("train", name, given.segments, given.seeds, whole) for whole in (0, 1)]
+        cells = [
+            _measured("train", name, options.segments, options.seeds, whole) for whole in (0, 1)
+        ]
         print(f"{name:10}" + "".join(f"{c['mb']:>12.0f}, {c['seconds']:5.1f}" for c in cells))
-    if given.predict:
-        cell = _measured("predict", "hybrid", given.predict, 1, 0)
+    if options.predict:
+        cell = _measured("predict", "hybrid", options.predict, 1, 0)
         print(
-            f"prediction, attention and evidence of {given.predict:,} segments: "
-            f"{cell['mb']:.0f} MB above the bag ({_mb(given.predict)} MB), {cell['seconds']:.1f} s"
+            f"prediction, attention and evidence of {options.predict:,} segments: "
+            f"{cell['mb']:.0f} MB above the bag ({_mb(options.predict)} MB), "
+            f"{cell['seconds']:.1f} s"
         )
 
 
@@ -58,8 +60,8 @@ def _measured(kind: str, name: str, segments: int, seeds: int, whole: int) -> di
     answer = subprocess.run(
         [sys.executable, __file__, "--", *words], capture_output=True, text=True, check=True
     )
-    found: dict[str, float] = json.loads(answer.stdout)
-    return found
+    numbers: dict[str, float] = json.loads(answer.stdout)
+    return numbers
 
 
 def _measure(kind: str, name: str, segments: int, seeds: int, whole: int) -> None:

@@ -61,30 +61,30 @@ def main() -> None:
     arguments.add_argument("--seeds", type=int, default=8)
     arguments.add_argument("--against", choices=("plain", "jax"), default="plain")
     arguments.add_argument("--repeats", type=int, default=7)
-    given = arguments.parse_args()
-    if given.against == "jax" and given.paradigm != "soft":
+    options = arguments.parse_args()
+    if options.against == "jax" and options.paradigm != "soft":
         arguments.error("the JAX twin trains soft attention only")
     torch.set_num_threads(1)
-    data = DATASETS.get(given.data)()
+    data = DATASETS.get(options.data)()
     use = data.recipe
-    bags = [data.load("train", n=use.n, m=use.m, seed=s) for s in range(given.seeds)]
+    bags = [data.load("train", n=use.n, m=use.m, seed=s) for s in range(options.seeds)]
     start = time.process_time()
     other = (
-        one_plain(data, bags[0], given.paradigm)
-        if given.against == "plain"
+        one_plain(data, bags[0], options.paradigm)
+        if options.against == "plain"
         else compiled(data, bags)
     )
     prepared = time.process_time() - start
-    ours = stacked(data, bags, given.paradigm)
-    seconds = measuring.interleaved({"foveate": ours, given.against: other}, given.repeats)
-    if given.against == "plain":
-        seconds["plain"] = [value * given.seeds for value in seconds["plain"]]
-    what = f"{given.data}, {given.paradigm}, S = {given.seeds}"
-    numbers = measuring.compare(seconds, "foveate", given.against)
-    steps = given.seeds * -(-use.n // use.batch)
+    ours = stacked(data, bags, options.paradigm)
+    seconds = measuring.interleaved({"foveate": ours, options.against: other}, options.repeats)
+    if options.against == "plain":
+        seconds["plain"] = [value * options.seeds for value in seconds["plain"]]
+    what = f"{options.data}, {options.paradigm}, S = {options.seeds}"
+    numbers = measuring.compare(seconds, "foveate", options.against)
+    steps = options.seeds * -(-use.n // use.batch)
     numbers["us_per_step"] = {k: 1e6 * v / steps for k, v in numbers["seconds"].items()}
     numbers["prepare_seconds"] = prepared  # of JAX: mostly compiling
-    measuring.finish(what, numbers, given.json)
+    measuring.finish(what, numbers, options.json)
 
 
 if __name__ == "__main__":

@@ -35,19 +35,19 @@ def main() -> None:
     arguments = measuring.parser(__doc__)
     arguments.add_argument("--command", choices=tuple(BOUNDS), default="help")
     arguments.add_argument("--repeats", type=int, default=7)
-    given = arguments.parse_args()
+    options = arguments.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        times = [child_seconds(CODE[given.command], folder) for _ in range(given.repeats)]
-        start = min(child_seconds(CODE["nothing"], folder) for _ in range(given.repeats))
-    shift = start if given.command == "import" else 0.0
-    bound, seconds = BOUNDS[given.command], min(times) - shift
+        times = [child_seconds(CODE[options.command], folder) for _ in range(options.repeats)]
+        start = min(child_seconds(CODE["nothing"], folder) for _ in range(options.repeats))
+    shift = start if options.command == "import" else 0.0
+    bound, seconds = BOUNDS[options.command], min(times) - shift
     numbers = {
         "ratio": bound / seconds,
         "spread": sorted((bound / (max(times) - shift), bound / seconds)),
-        "seconds": {given.command: seconds, "bound": bound},
-        "repeats": given.repeats,
+        "seconds": {options.command: seconds, "bound": bound},
+        "repeats": options.repeats,
     }
-    measuring.finish(f"foveate {given.command}", numbers, given.json)
+    measuring.finish(f"foveate {options.command}", numbers, options.json)
 
 
 if __name__ == "__main__":

@@ -80,8 +80,8 @@ def fit() -> None:
         job = UploadJob(path=str(table), name="recordings.csv", roles=guess_roles(table))
         origin = Origin(table, job.columns())
         collection = replace(origin.read(labelled=True), source="recordings.csv")
-        wanted = FitRequest(absent=("healthy",))
-        run = fit_and_examine(collection, origin, wanted, "recordings.csv", _print, folder)
+        request = FitRequest(absent=("healthy",))
+        run = fit_and_examine(collection, origin, request, "recordings.csv", _print, folder)
         shutil.copy(table, folder)
     data = dict(run.manifest["data"])
     data["origin"] = {**data["origin"], "path": "recordings.csv"}
@@ -129,9 +129,9 @@ def training() -> None:
         seeds = whole["setup"]["seeds"]
         answers = {seed: client.get(f"/api/jobs/{name}", params={"seed": seed}).json()
                    for seed in seeds}  # fmt: skip
-    kept = ("seed", "curves", "details")
-    shared = {key: value for key, value in whole.items() if key not in kept}
-    by_seed = {seed: {key: answer[key] for key in kept} for seed, answer in answers.items()}
+    keys = ("seed", "curves", "details")
+    shared = {key: value for key, value in whole.items() if key not in keys}
+    by_seed = {seed: {key: answer[key] for key in keys} for seed, answer in answers.items()}
     write_bundled_json("training", {"job": {**shared, "id": EXAMPLE}, "by_seed": by_seed})
 
 
@@ -216,8 +216,13 @@ def _seal(folder: Path) -> None:
     _foveate("report", folder.name, cwd=str(folder.parent))
     (folder / ".lock").unlink(missing_ok=True)
     texts = [path for path in folder.rglob("*") if path.suffix in (".json", ".html", ".csv")]
-    here = str(Path.home()), str(RUNS.parents[2]), tempfile.gettempdir()
-    named = [path for path in texts for own in here if own in path.read_text("utf-8")]
+    local_paths = str(Path.home()), str(RUNS.parents[2]), tempfile.gettempdir()
+    named = [
+        path
+        for path in texts
+        for local_path in local_paths
+        if local_path in path.read_text("utf-8")
+    ]
     assert not named, f"these files name a path of this machine: {named}"
 
 

@@ -224,11 +224,11 @@ def write_recordings(folder: Path, generator: random.Random) -> None:
             position = generator.randrange(length)
             for k in range(length):
                 a, b, c = (generator.gauss(0, 1) for _ in range(3))
-                heard = k == position and fault != "healthy"
-                shift = 3 * heard * (1 if fault == "bearing" else -1)
+                audible = k == position and fault != "healthy"
+                shift = 3 * audible * (1 if fault == "bearing" else -1)
                 row = [k, k + 1, round(a + shift, 3), round(b, 3), round(c, 3)]
                 if i < 120:
-                    known = int(heard) if i % 4 == 0 else ""
+                    known = int(audible) if i % 4 == 0 else ""
                     tables[0].writerow([f"r{i}", fault, f"pump {i % 40}", *row, known])
                 else:
                     tables[1].writerow([f"n{i}", f"pump {i}", *row])

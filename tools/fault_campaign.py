@@ -4,16 +4,19 @@ A trial runs a command in a forked process that meets a fault at its k-th file o
 ``fault_injection.py``): SIGKILL, within a write after half of its bytes, or a full disk from there
 on. Every second kill is followed by one in the resume. What is left is then resumed without a fault
 and must end with the bits of an unbroken run, without temporary files. Charts are not drawn, which
-touches no file. Prints figures; the exit code is 1 if a trial fails.
+touches no file. Trials come in rounds; with a file of figures, a campaign runs in slices. Prints
+figures; the exit code is 1 if a trial fails.
 
     python tools/fault_campaign.py                                # 50 kills
     python tools/fault_campaign.py --trials 1000 --fault kill     # a full campaign
+    python tools/fault_campaign.py --trials 1000 --figures k.json --minutes 20    # a slice of it
     python tools/fault_campaign.py --trials 300 --fault full      # full disks
 """
 
 import argparse
 import hashlib
 import json
+import math
 import os
 import shutil
 import signal
@@ -22,7 +25,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +33,7 @@ import numpy as np
 import torch
 from safetensors.numpy import load_file
 
+from campaign_figures import Figures
 from fault_injection import Plan, count_operations, inject
 from foveate.charts import render
 from foveate.cli import main as foveate
@@ -38,6 +42,7 @@ from foveate.data.features import encoding
 TRAINING = ["--paradigms", "soft,hard", "--seeds", "1", "--epochs", "2", "--save-seconds", "0"]
 RACE = ["race", "error-mode-1", *TRAINING, "--n", "40", "--n-test", "12", "--batch", "20"]
 RESUME = ["resume", "run"]
+ROUND = 100  # faults
 LONGEST = 180  # seconds of a process; more is a hang
 CPU_TIMES = {"seconds", "cpu_seconds", "created", "manifest", "spent", "step_seconds"}
 
@@ -88,7 +93,7 @@ def encoder() -> torch.nn.Module:
     return torch.nn.Sequential(torch.nn.AvgPool2d(32), torch.nn.Flatten())
 
 
-def forked(work: Callable[[], object], log: Path) -> int:
+def run_in_child(work: Callable[[], object], log: Path) -> int:
     """Run a function in a forked process; its exit code, negative for a signal, 999 for a hang."""
     child = os.fork()
     if child == 0:
@@ -194,22 +199,22 @@ def trial(job: Job, folder: Path, plans: list[Plan], expected: str) -> str:
                 inject(plan)
             _call(command)
 
-        code = forked(work, log)
+        code = run_in_child(work, log)
         text = log.read_text(errors="replace")
         if code in (70, 999) or "Traceback" in text or (plan is None and code):
-            _keep(folder, log)
+            _save_failure(folder, log)
             return {999: "hang"}.get(code, "traceback" if code == 70 or "Traceback" in text else
                                      f"resume ended with {code}")  # fmt: skip
     if [path for path in folder.rglob(".*") if path.name not in (".lock", ".mark")]:
-        _keep(folder, log)
+        _save_failure(folder, log)
         return "leftovers"
     if digest(folder) == expected:
         return "equal"
-    _keep(folder, log)
+    _save_failure(folder, log)
     return "silent difference"
 
 
-def _keep(folder: Path, log: Path) -> None:
+def _save_failure(folder: Path, log: Path) -> None:
     """Copy what failed, for debugging."""
     copy = Path(tempfile.mkdtemp(prefix="fault-"))
     shutil.copytree(folder, copy / "folder", dirs_exist_ok=True)
@@ -217,39 +222,82 @@ def _keep(folder: Path, log: Path) -> None:
     print(f"failed: {copy}", flush=True)
 
 
-def campaign(name: str, job: Job, trials: int, kind: str, root: Path) -> Counter[str]:
-    """Trials of one job, spread over its file operations."""
+def campaign(
+    name: str, job: Job, trials: int, kind: str, root: Path, earlier: int = 0
+) -> Counter[str]:
+    """Trials of one job, spread over its file operations.
+
+    Args:
+        name: Of the job.
+        job: What is broken.
+        trials: Faults to cause.
+        kind: "kill" or "full".
+        root: A folder for everything.
+        earlier: Faults of earlier rounds: these meet other operations.
+
+    Returns:
+        Outcomes, faults in all ("faults"), and faults by kind of operation ("at a write", …).
+    """
     folder, counter = root / "work", root / "operations"
-    shutil.rmtree(root / "before", ignore_errors=True)
-    prepare(folder, job)
-    if not job.options:
-        _run(job.command)  # loads in this process what every forked one needs
-        prepare(folder, job)
+    _load(name, job, folder, root)
     counter.unlink(missing_ok=True)
     no_fault = Plan(folder, counter)
     work = [*job.command, *job.options]
-    code = forked(lambda: count_operations(no_fault, lambda: _run(work)), root / "log.txt")
+    code = run_in_child(lambda: count_operations(no_fault, lambda: _run(work)), root / "log.txt")
     if code:
         raise SystemExit(f"{name} ended with {code}: {(root / 'log.txt').read_text()[-400:]}")
     operations, expected = counter.stat().st_size, digest(folder)
     outcomes: Counter[str] = Counter()
-    generator, step = np.random.default_rng(0), max(1, operations // trials)
-    faults = 0
-    while faults < trials:
-        number = sum(outcomes.values())
-        at = [1 + (number * step + number * step // operations) % operations]
-        if number % 2 and kind == "kill":
-            at.append(int(generator.integers(1, operations + 1)))
-        at = at[: trials - faults]
+    order = np.random.default_rng(earlier)
+    while outcomes["faults"] < trials:
+        number = earlier + outcomes["faults"]
+        at = [spread(number, operations)]
+        if kind == "kill" and number % 3:  # a kill in the resume as well
+            at.append(int(order.integers(1, operations + 1)))
         prepare(folder, job)
-        plans = [Plan(folder, root / f"operations-{i}", k, kind) for i, k in enumerate(at)]
+        plans = [
+            Plan(folder, root / f"operations-{i}", k, kind)
+            for i, k in enumerate(at[: trials - outcomes["faults"]])
+        ]
         for plan in plans:
             plan.counter.unlink(missing_ok=True)
         outcomes[trial(job, folder, plans, expected)] += 1
-        faults += len(at)
-    print(f"{name}, {kind}: {operations} file operations, {faults} faults, "
-          f"{dict(outcomes)}", flush=True)  # fmt: skip
-    return outcomes + Counter({"faults": faults})
+        outcomes["faults"] += len(plans)
+        outcomes.update(f"at a {met}" for met in (plan.met() for plan in plans) if met)
+    print(f"{name}, {kind}: {operations} file operations, {dict(outcomes)}", flush=True)
+    return outcomes
+
+
+def _load(name: str, job: Job, folder: Path, root: Path) -> None:
+    """Prepare a job, and load in this process what every forked one needs."""
+    shutil.rmtree(root / "before", ignore_errors=True)
+    prepare(folder, job)
+    if not job.options and name not in _loaded:
+        _loaded.add(name)
+        _run(job.command)
+        prepare(folder, job)
+
+
+_loaded: set[str] = set()
+
+
+def spread(number: int, operations: int) -> int:
+    """The operation, from 1, that a trial breaks: each once in as many trials, evenly spread."""
+    step = max(1, round(operations * 0.618))
+    while math.gcd(step, operations) > 1:
+        step += 1
+    return 1 + number * step % operations
+
+
+def round_of(jobs: Mapping[str, Job], trials: int, kind: str, figures: Figures, root: Path) -> None:
+    """Break every job some times, by its share, and add the outcomes to the figures."""
+    shares = sum(job.share for job in jobs.values())
+    done = {}
+    for name, job in jobs.items():
+        earlier = figures.counts.get(name, Counter())["faults"]
+        faults = max(1, round(trials * job.share / shares))
+        done[name] = campaign(name, job, faults, kind, root, earlier)
+    figures.add(done)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -262,24 +310,36 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--jobs", default=";".join(JOBS), help="names of jobs, separated by semicolons"
     )
+    parser.add_argument("--figures", type=Path, help="JSON file to go on from and to renew")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="longest slice")
     chosen = parser.parse_args(arguments)
     jobs = {name: JOBS[name] for name in chosen.jobs.split(";")}
-    shares = sum(job.share for job in jobs.values())
-    total: Counter[str] = Counter()
+    figures = Figures.load(chosen.figures and chosen.figures.resolve())
+    end = time.monotonic() + 60 * chosen.minutes
     before = Path.cwd(), render.vl_convert.vegalite_to_svg, encoding.PART
     render.vl_convert.vegalite_to_svg = lambda _spec: '<svg width="1" height="1"></svg>'
     encoding.PART = 4
     try:
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-            for name, job in jobs.items():
-                faults = max(1, round(chosen.trials * job.share / shares))
-                total += campaign(name, job, faults, chosen.fault, Path(folder).resolve())
+            root = Path(folder).resolve()
+            while (left := chosen.trials - figures.total["faults"]) > 0 and time.monotonic() < end:
+                round_of(jobs, min(left, ROUND), chosen.fault, figures, root)
             os.chdir(before[0])
     finally:
         _, render.vl_convert.vegalite_to_svg, encoding.PART = before
-    faults = total.pop("faults")
-    print(f"{faults} faults in {sum(total.values())} trials: {dict(total)}")
-    return int(set(total) != {"equal"})
+    return _report(figures)
+
+
+def _report(figures: Figures) -> int:
+    """Print the figures of all rounds; the exit code."""
+    for name, counts in figures.counts.items():
+        print(f"{name}: {dict(counts)}")
+    total = figures.total
+    faults, places = total.pop("faults"), {k: n for k, n in total.items() if k.startswith("at a ")}
+    outcomes = {name: count for name, count in total.items() if name not in places}
+    print(", ".join(f"{count} {place}" for place, count in sorted(places.items())))
+    print(f"{faults} faults in {sum(outcomes.values())} trials: {outcomes}")
+    return int(set(outcomes) != {"equal"})
 
 
 if __name__ == "__main__":

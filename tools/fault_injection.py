@@ -20,7 +20,18 @@ from typing import Any
 __all__ = ["Plan", "count_operations", "inject"]
 
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
-EVENTS = {"os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.chmod", "os.truncate"}
+OPERATIONS = {
+    "open": b"o",
+    "write": b"w",
+    "os.fsync": b"s",
+    "os.rename": b"r",
+    "os.mkdir": b"m",
+    "os.remove": b"u",
+    "os.rmdir": b"d",
+    "os.chmod": b"c",
+    "os.truncate": b"t",
+}
+"""Kinds of operations and their letters in the counter file."""
 VARIABLE = "FOVEATE_FAULT_PLAN"
 
 
@@ -30,7 +41,7 @@ class Plan:
 
     Args:
         folder: Operations within it are counted.
-        counter: File with one byte per operation, outside the folder.
+        counter: File with one letter per operation, outside the folder.
         at: Number of the operation, from 1, that meets the fault; 0 for none.
         kind: "kill" ends the process; "full" refuses this and all later operations.
     """
@@ -39,6 +50,13 @@ class Plan:
     counter: Path
     at: int = 0
     kind: str = "kill"
+
+    def met(self) -> str:
+        """The kind of operation that met the fault; empty if the process ended before."""
+        letters = self.counter.read_bytes() if self.counter.exists() else b""
+        letter = letters[self.at - 1 : self.at]
+        kinds = (kind for kind, own in OPERATIONS.items() if own == letter)
+        return next(kinds, "").removeprefix("os.")
 
     def as_text(self) -> str:
         """For the environment of a worker."""
@@ -62,13 +80,13 @@ class _Faults:
         self._counter = os.open(plan.counter, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         self._counting = False
 
-    def meets(self, path: object) -> bool:
+    def matches(self, event: str, path: object) -> bool:
         """Count an operation on a path; whether it meets the fault."""
         if self._counting or not os.path.abspath(os.fsdecode(str(path))).startswith(self.inside):
             return False
         self._counting = True
         try:
-            os.write(self._counter, b".")
+            os.write(self._counter, OPERATIONS[event])
             number = os.lseek(self._counter, 0, os.SEEK_CUR)
         finally:
             self._counting = False
@@ -76,16 +94,16 @@ class _Faults:
             return False
         return number == self.plan.at if self.plan.kind == "kill" else number >= self.plan.at
 
-    def happen(self) -> None:
+    def trigger(self) -> None:
         """End this process, or refuse the operation."""
         if self.plan.kind == "kill":
             os.kill(os.getpid(), signal.SIGKILL)
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    def check(self, path: object) -> None:
+    def check(self, event: str, path: object) -> None:
         """Count an operation and let the fault happen."""
-        if self.meets(path):
-            self.happen()
+        if self.matches(event, path):
+            self.trigger()
 
 
 class _TornFile(io.FileIO):
@@ -93,9 +111,9 @@ class _TornFile(io.FileIO):
 
     def write(self, content: Any) -> int:
         faults = _active[-1]
-        if faults.meets(os.readlink(f"/proc/self/fd/{self.fileno()}")):
+        if faults.matches("write", os.readlink(f"/proc/self/fd/{self.fileno()}")):
             super().write(memoryview(content)[: len(content) // 2])
-            faults.happen()
+            faults.trigger()
         return super().write(content)
 
 
@@ -105,10 +123,10 @@ def _audit(event: str, arguments: tuple[Any, ...]) -> None:
     if event == "open":
         if not isinstance(arguments[2], int) or not arguments[2] & WRITES:
             return
-    elif event not in EVENTS:
+    elif event not in OPERATIONS:
         return
     if not isinstance(arguments[0], int):  # a descriptor was counted when it was opened
-        _active[-1].check(arguments[0])
+        _active[-1].check(event, arguments[0])
 
 
 def inject(plan: Plan) -> None:
@@ -117,7 +135,7 @@ def inject(plan: Plan) -> None:
     _active.append(_Faults(plan))
 
     def fsync(handle: int) -> None:
-        _active[-1].check(os.readlink(f"/proc/self/fd/{handle}"))
+        _active[-1].check("os.fsync", os.readlink(f"/proc/self/fd/{handle}"))
         real_fsync(handle)
 
     def fdopen(handle: int, mode: str = "r", *args: Any, **kwargs: Any) -> Any:

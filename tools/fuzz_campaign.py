@@ -3,11 +3,13 @@
 Valid files are damaged at random (bits, cuts, repeats, odd values) and read twice; commands get
 random flags and settings; commands run on run directories with a damaged file. An input may be
 accepted or refused by one sentence. A traceback, a hang, another answer at the second reading, or a
-number that differs from that of the undamaged run is a failure. Prints figures; the exit code is 1
-after a failure.
+number that differs from that of the undamaged run is a failure. Inputs are drawn in rounds of
+2,000, each from its own seed; with a file of figures, a campaign runs in slices. The exit code is
+1 after a failure.
 
     python tools/fuzz_campaign.py                    # 2,000 inputs
     python tools/fuzz_campaign.py --inputs 100000    # a full campaign
+    python tools/fuzz_campaign.py --inputs 100000 --figures f.json --minutes 20    # a slice of it
 """
 
 import argparse
@@ -16,6 +18,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import time
 import traceback
 import warnings
 from collections import Counter
@@ -24,16 +27,18 @@ from pathlib import Path
 
 import numpy as np
 
+from campaign_figures import Figures
 from foveate.errors import FoveateError
 from fuzz_commands import FUZZED, workspace
-from fuzz_files import LAYOUTS, change_hdf5, damage
+from fuzz_files import CHANGES, LAYOUTS, damage
 
+ROUND = 2000  # inputs
 LONGEST = 30  # seconds of CPU; more is a hang
-COMMAND_SHARE = {"flags": 0.04, "toml": 0.02, "run directories": 0.04}
+COMMAND_SHARE = {"flags": 0.04, "toml": 0.02, "run directories": 0.05, "doctor": 0.03}
 ACCEPTABLE = {"read", "refused", "accepted"}
 
 
-class Hang(BaseException):
+class TimeoutReached(BaseException):
     """Raised by the timer; no handler of errors catches it."""
 
 
@@ -45,7 +50,7 @@ def limited(work: Callable[[], tuple[str, str]]) -> str:
         outcome, about = work()
     except FoveateError:
         outcome = "refused"
-    except Hang:
+    except TimeoutReached:
         outcome, about = "hang", traceback.format_exc()
     except Exception:
         outcome, about = "traceback", traceback.format_exc()
@@ -74,8 +79,8 @@ def fuzz_layout(name: str, inputs: int, seed: int) -> Counter[str]:
         for _ in range(inputs):
             file = files[int(generator.integers(len(files)))]
             shutil.copy(file, copy)
-            if file.suffix == ".h5" and generator.random() < 0.5:
-                change_hdf5(file, generator)
+            if file.suffix in CHANGES and generator.random() < 0.5:
+                CHANGES[file.suffix](file, generator)
             else:
                 file.write_bytes(damage(file.read_bytes(), generator))
             counts[limited(read)] += 1
@@ -99,7 +104,17 @@ def fuzz_command(name: str, inputs: int, seed: int, folder: Path) -> Counter[str
 
 
 def _raise_hang(*_: object) -> None:
-    raise Hang
+    raise TimeoutReached
+
+
+def fuzz_round(inputs: int, seed: int, folder: Path) -> dict[str, Counter[str]]:
+    """Outcomes of one round by kind of input, each from streams of its own."""
+    commands = {name: max(1, int(inputs * share)) for name, share in COMMAND_SHARE.items()}
+    files = max(1, (inputs - sum(commands.values())) // len(LAYOUTS))
+    done = {name: fuzz_layout(name, files, seed) for name in LAYOUTS}
+    for name, share in commands.items():
+        done[name] = fuzz_command(name, share, seed, folder)
+    return done
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -107,30 +122,25 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--inputs", type=int, default=2000, help="over all kinds of input")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--inputs", type=int, default=ROUND, help="over all kinds of input")
+    parser.add_argument("--seed", type=int, default=0, help="of the first round")
+    parser.add_argument("--figures", type=Path, help="JSON file to go on from and to renew")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="longest slice")
     chosen = parser.parse_args(arguments)
+    figures = Figures.load(chosen.figures and chosen.figures.resolve())
     previous = signal.signal(signal.SIGPROF, _raise_hang)
-    total: Counter[str] = Counter()
-    commands = {name: max(1, int(chosen.inputs * share)) for name, share in COMMAND_SHARE.items()}
-    files = (chosen.inputs - sum(commands.values())) // len(LAYOUTS)
+    end = time.monotonic() + 60 * chosen.minutes
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), workspace() as folder:
             warnings.simplefilter("ignore")
-            for name in LAYOUTS:
-                total += _print(name, fuzz_layout(name, max(1, files), chosen.seed))
-            with workspace() as folder:
-                for name, inputs in commands.items():
-                    total += _print(name, fuzz_command(name, inputs, chosen.seed, folder))
+            while (left := chosen.inputs - figures.total.total()) > 0 and time.monotonic() < end:
+                figures.add(fuzz_round(min(left, ROUND), chosen.seed + figures.rounds, folder))
     finally:
         signal.signal(signal.SIGPROF, previous)
-    print(f"{sum(total.values())} inputs: {dict(total)}")
-    return int(bool(set(total) - ACCEPTABLE))
-
-
-def _print(name: str, counts: Counter[str]) -> Counter[str]:
-    print(f"{name}: {dict(counts)}", flush=True)
-    return counts
+    for name, counts in figures.counts.items():
+        print(f"{name}: {dict(counts)}")
+    print(f"{figures.total.total()} inputs: {dict(figures.total)}")
+    return int(bool(set(figures.total) - ACCEPTABLE))
 
 
 if __name__ == "__main__":

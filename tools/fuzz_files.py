@@ -17,9 +17,9 @@ from foveate.io.check import describe, problems
 from foveate.metrics.alignment import read_pharaoh
 from foveate.text.corpora.user_files import read_pairs, read_texts
 
-__all__ = ["LAYOUTS", "Layout", "change_hdf5", "damage", "write_csv"]
+__all__ = ["CHANGES", "LAYOUTS", "Layout", "damage", "write_csv"]
 
-ODD = [
+UNUSUAL_CELLS = [
     b"NA",
     b"nan",
     b"inf",
@@ -216,19 +216,73 @@ def damage(content: bytes, generator: np.random.Generator) -> bytes:
     elif kind == 2:
         data[at:at] = data[at : at + int(generator.integers(1, 40))]
     elif kind == 3:
-        data[at:at] = ODD[int(generator.integers(len(ODD)))]
+        data[at:at] = UNUSUAL_CELLS[int(generator.integers(len(UNUSUAL_CELLS)))]
     else:
         cells = bytes(data).split(b",")
-        cells[int(generator.integers(len(cells)))] = ODD[int(generator.integers(len(ODD)))]
+        cells[int(generator.integers(len(cells)))] = UNUSUAL_CELLS[
+            int(generator.integers(len(UNUSUAL_CELLS)))
+        ]
         data = bytearray(b",".join(cells))
     return bytes(data)
 
 
+SHAPES = [(), (0,), (3,), (3, 2), (1, 3, 2), (0, 2), (2, 2, 2, 2), (12,), (12, 3), (12, 3, 2)]
+KINDS = ["f2", "f8", "i1", "u8", "S3", "?"]
+
+
+def _array(generator: np.random.Generator, kinds: list[str] = KINDS) -> np.ndarray:
+    """Small whole numbers of a random type and shape."""
+    shape = SHAPES[int(generator.integers(len(SHAPES)))]
+    kind = kinds[int(generator.integers(len(kinds)))]
+    return generator.integers(0, 4, shape).astype(kind)
+
+
 def change_hdf5(path: Path, generator: np.random.Generator) -> None:
     """A valid HDF5 file whose arrays have other types and shapes."""
-    shapes = [(), (0,), (3,), (3, 2), (1, 3, 2), (0, 2), (2, 2, 2, 2)]
-    kinds = ["f2", "f8", "i1", "u8", "S3", "?"]
     with h5py.File(path, "w") as file:
         for name in ("features", "coords", "relevance")[: int(generator.integers(1, 4))]:
-            shape = shapes[int(generator.integers(len(shapes)))]
-            file[name] = np.zeros(shape, kinds[int(generator.integers(len(kinds)))])
+            file[name] = _array(generator)
+
+
+def change_npz(path: Path, generator: np.random.Generator) -> None:
+    """A valid NPZ file with one array left out, and two of other types and shapes."""
+    names = ["bag", "coords", "group", "ids", "known", "mask", "offsets", "relevance", "split", "x",
+             "X", "y"]  # fmt: skip
+    with np.load(path) as file:
+        arrays = {name: file[name] for name in file.files}
+    if generator.random() < 0.3:
+        del arrays[str(generator.choice(list(arrays)))]
+    for name in generator.choice(names, 2):
+        arrays[str(name)] = _array(generator, [*KINDS, "U2", "c8", "M8[D]"])
+    np.savez(path, **arrays)
+
+
+def change_parquet(path: Path, generator: np.random.Generator) -> None:
+    """A valid Parquet file in which one or two columns have other types."""
+    table = pq.read_table(path)
+    whole = [int(value) for value in generator.integers(0, 4, len(table))]
+    others: list[pa.Array] = [
+        pa.array(whole, pa.decimal128(9, 2)),
+        pa.array(whole, pa.date32()),
+        pa.array(whole, pa.timestamp("ns", "UTC")),
+        pa.array([str(value) for value in whole]).dictionary_encode(),
+        pa.array([[value] * value for value in whole]),
+        pa.array([[value, None] for value in whole]),
+        pa.array([[[value]] for value in whole]),
+        pa.array([{"a": value} for value in whole]),
+        pa.array([bytes([128 + value]) for value in whole]),
+        pa.array([value > 1 for value in whole]),
+        pa.array([value * 2**61 + 1 for value in whole], pa.uint64()),
+        pa.array([None] * len(whole)),
+        pa.array([None if value else 0.5 for value in whole], pa.float16()),
+        pa.array(["", "NA", "1,5", "5%"][: len(whole)] * (len(whole) // 4)),
+    ]
+    for _ in range(int(generator.integers(1, 3))):
+        column = int(generator.integers(table.num_columns))
+        values = others[int(generator.integers(len(others)))]
+        table = table.set_column(column, table.column_names[column], values)
+    pq.write_table(table, path)
+
+
+CHANGES = {".h5": change_hdf5, ".npz": change_npz, ".parquet": change_parquet}
+"""By the suffix of a file, how it becomes another valid file."""

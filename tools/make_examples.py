@@ -33,14 +33,14 @@ def birds_table(seed: int = 0) -> str:
     rows.writerow(["recording", "wren", "site", *FEATURES, "is_wren"])
     others = [name for name in CALLS if name != "wren"]
     for i in range(RECORDINGS):
-        heard = i % 2 == 0
+        audible = i % 2 == 0
         calls = list(rng.choice(others, rng.integers(4, 11)))
-        for place in rng.choice(len(calls), rng.integers(1, 3), replace=False) if heard else ():
+        for place in rng.choice(len(calls), rng.integers(1, 3), replace=False) if audible else ():
             calls[place] = "wren"
         for call in calls:
             values = np.asarray(CALLS[call]) + rng.normal(scale=0.8, size=len(FEATURES))
             row = [f"{value:.2f}" for value in values]
-            rows.writerow([f"r{i}", "yes" if heard else "no", f"site {i % SITES}", *row,
+            rows.writerow([f"r{i}", "yes" if audible else "no", f"site {i % SITES}", *row,
                            int(call == "wren")])  # fmt: skip
     return text.getvalue()
 

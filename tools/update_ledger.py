@@ -108,7 +108,7 @@ def _with_deviation(new: dict[str, Any], old: dict[str, Any] | None) -> dict[str
 
 
 if __name__ == "__main__":
-    given = [Path(argument) for argument in sys.argv[1:] if argument != "--missing"]
-    ledger = updated(json.loads(LEDGER.read_text("utf-8")), given, "--missing" in sys.argv)
+    paths = [Path(argument) for argument in sys.argv[1:] if argument != "--missing"]
+    ledger = updated(json.loads(LEDGER.read_text("utf-8")), paths, "--missing" in sys.argv)
     text = (json.dumps(ledger, indent=1, ensure_ascii=False) + "\n").encode()
     write_atomically(LEDGER, lambda file: file.write(text))

@@ -169,7 +169,7 @@ def test_a_copy_of_the_label_stays_a_feature_that_check_refuses(tmp_path):
     assert problems(bags)[0].severity == "error"
 
 
-def test_columns_of_a_model_are_features_whatever_they_look_like(tmp_path):
+def test_columns_of_a_model_are_features_regardless_of_their_values(tmp_path):
     path = table(tmp_path / "t.csv", NUMBERS, name="donor")
     assert read_bags(path, features=["x", "donor"]).columns == ("x", "donor")
 
@@ -212,6 +212,21 @@ def test_json_and_parquet_columns_are_read_alike(tmp_path):
         assert bags.columns == ("x", "a", "v[0]", "v[1]")
         np.testing.assert_array_equal(column(bags, "a"), [math.nan, 1.5, math.nan, 2.5])
         np.testing.assert_array_equal(column(bags, "v[1]"), [2, math.nan, math.nan, 6])
+
+
+def test_numbers_and_names_in_string_views_are_read(tmp_path):
+    view = pa.string_view()
+    frame = pa.table(
+        {
+            "bag": pa.array(["a", "a", "b", "b"]).cast(view),
+            "label": pa.array(["u", "u", "v", "v"]).cast(view),
+            "x": pa.array(["1", "2.5", "NA", "4"]).cast(view),
+        }
+    )
+    pq.write_table(frame, tmp_path / "t.parquet")
+    bags = read_bags(tmp_path / "t.parquet")
+    assert bags.classes == ("u", "v")
+    np.testing.assert_array_equal(column(bags, "x"), [1, 2.5, math.nan, 4])
 
 
 def test_parquet_times_and_nested_columns_are_listed(tmp_path):

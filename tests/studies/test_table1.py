@@ -71,7 +71,7 @@ def verdicts(records):
     return {f.claim: f.verdict for f in Table1().findings(USE, records)}
 
 
-def test_records_as_the_paper_says_hold():
+def test_records_as_in_the_paper_hold():
     assert set(verdicts(as_the_paper_says()).values()) == {"holds"}
 
 
@@ -156,7 +156,7 @@ def test_cells_are_the_numbers_of_the_records_with_their_cost():
     assert ("Topic words, as HateXplain-1", "logit", "SAIF %") in by
 
 
-def test_what_is_odd_in_the_data_is_said_once():
+def test_anomalies_of_the_data_are_reported_once():
     records = as_the_paper_says()
     records |= {f"topics-1-{k}": record([0.5], [0.5], notes=["post p is odd"]) for k in RULES}
     said = Table1().differs(USE, records)
@@ -164,7 +164,7 @@ def test_what_is_odd_in_the_data_is_said_once():
     assert "Data: post p is odd" in Table1().findings(USE, records)[0].deviation
 
 
-def test_pixels_at_other_sizes_than_the_published_ones_say_so():
+def test_pixels_at_other_sizes_than_the_published_ones_is_reported():
     paper = Table1.scales["paper"]
     said = Table1().differs(paper, {})
     assert not any("Pixels" in text for text in said)
@@ -226,7 +226,7 @@ def test_charts_draw_with_published_diamonds():
     assert "Random epochs" in svg
 
 
-def test_verdicts_by_hand():
+def test_verdicts_matches_manual_computation():
     assert [verdict_of(c) for c in ([True], [True, False], [False])] == [
         "holds",
         "holds in part",

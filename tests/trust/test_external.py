@@ -286,7 +286,7 @@ def one_bag_off(x, mask):
     return x[:, 0, :2], alpha
 
 
-def test_what_cannot_be_examined_is_said_in_a_sentence():
+def test_models_that_cannot_be_examined_are_an_error_in_one_sentence():
     assert "training mode" in refused(built(ABMIL, FORMS[0]).train())
     assert "not deterministic" in refused(built(Noisy, FORMS[0]))
     assert "cannot read bags of shape" in refused(built(ABMIL, FORMS[0], d=5))

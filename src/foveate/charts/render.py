@@ -10,7 +10,7 @@ import altair as alt
 import numpy as np
 import vl_convert
 
-from foveate.charts.palette import INK
+from foveate.charts.palette import TEXT_COLOUR
 
 __all__ = [
     "inline_svg",
@@ -37,7 +37,7 @@ def theme() -> dict[str, Any]:
         "view": {"stroke": faint},
         "title": {
             "fontSize": 14,
-            "color": INK,
+            "color": TEXT_COLOUR,
             "subtitleColor": "#4b5258",
             "subtitleFontSize": 12,
             "anchor": "start",
@@ -48,8 +48,8 @@ def theme() -> dict[str, Any]:
             "labelFontSize": 12,
             "titleFontSize": 12,
             "titleFontWeight": "normal",
-            "labelColor": INK,
-            "titleColor": INK,
+            "labelColor": TEXT_COLOUR,
+            "titleColor": TEXT_COLOUR,
             "gridColor": faint,
             "domainColor": "#6b7278",
             "tickColor": "#6b7278",
@@ -59,14 +59,14 @@ def theme() -> dict[str, Any]:
             "orient": "top",
             "title": None,
             "labelFontSize": 12,
-            "labelColor": INK,
+            "labelColor": TEXT_COLOUR,
             "labelLimit": 150,
             "symbolSize": 260,
             "symbolStrokeWidth": 2.4,
             "columnPadding": 12,
             "offset": 6,
         },
-        "text": {"fontSize": 12, "color": INK},
+        "text": {"fontSize": 12, "color": TEXT_COLOUR},
     }
 
 

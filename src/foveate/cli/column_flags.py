@@ -6,14 +6,14 @@ from cyclopts import Group, Parameter
 
 from foveate.io.columns import Columns
 
-__all__ = ["COLUMN_GROUP", "ColumnFlags", "given"]
+__all__ = ["COLUMN_GROUP", "ColumnFlags", "column_values"]
 
 COLUMN_GROUP = Group("Columns and layout of the data", sort_key=2)
 ColumnFlags = Annotated[Columns | None, Parameter(name="*", group=COLUMN_GROUP)]
 """Which column of the user's data is what, each a flag."""
 
 
-def given(columns: Columns | None) -> dict[str, Any]:
+def column_values(columns: Columns | None) -> dict[str, Any]:
     """The column flags that were given, as keywords of ``read_bags``.
 
     Example:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from foveate.cli.run_verdicts import Declared, examine_run, main_paradigm
+from foveate.cli.run_verdicts import DeclaredEvidence, examine_run, main_paradigm
 from foveate.errors import FoveateError
 from foveate.records.runs import Run, open_run
 from foveate.report.progress import progress_of
@@ -25,7 +25,7 @@ def is_multi_label(path: Path) -> bool:
 
 def examine_labels(
     run: Run,
-    flags: Declared = Declared(),  # noqa: B008
+    flags: DeclaredEvidence = DeclaredEvidence(),  # noqa: B008
     command: str | None = None,
 ) -> Run:
     """The verdict on the attention of every label, the other labels explained away.
@@ -42,29 +42,29 @@ def examine_labels(
     from foveate.userdata.multi_label import label_runs
 
     verdicts = {}
-    for name, own in label_runs(run).items():
-        found = examine_run(own, flags, main_paradigm(own), command=command).found[0]
-        has = next(entry for entry in found["by_class"] if entry["name"] == "yes")
+    for name, label_run in label_runs(run).items():
+        evidence = examine_run(label_run, flags, main_paradigm(label_run), command=command).found[0]
+        has = next(entry for entry in evidence["by_class"] if entry["name"] == "yes")
         verdicts[name] = has["verdict"]["grade"]
     updated = run.update(verdicts=verdicts)
     write_labels_page(updated, run.path / "report.html")
     return updated
 
 
-def write_labels_predictions(run: Path, data: Path, out: Path, said: dict[str, Any]) -> None:
+def write_labels_predictions(run: Path, data: Path, out: Path, output: dict[str, Any]) -> None:
     """Predict all labels of new bags and write a table.
 
     Args:
         run: A multi-label run.
         data: New bags.
         out: The table.
-        said: Flags that name columns.
+        output: Flags that name columns.
     """
     from foveate.userdata.multi_label import labels_table, read_labels
     from foveate.userdata.predict import write_table
 
     with progress_of(quiet=True) as report:
-        models, collection = _loaded(run, data, said, report)
+        models, collection = _loaded(run, data, output, report)
         found = read_labels(models, collection, report)
     write_table(out, labels_table(models, collection, found))
     print(f"{len(collection)} bags, {len(models)} labels: {out}")

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from foveate.trust.auditor import Audit
     from foveate.trust.examine import Trust
 
-__all__ = ["Declared", "examine_run", "main_paradigm"]
+__all__ = ["DeclaredEvidence", "examine_run", "main_paradigm"]
 
 NAN = float("nan")
 
 
-class Declared(NamedTuple):
+class DeclaredEvidence(NamedTuple):
     """What the user declared of the classes and their evidence.
 
     Args:
@@ -36,7 +36,7 @@ class Declared(NamedTuple):
 
 def examine_run(
     run: Run,
-    flags: Declared,
+    flags: DeclaredEvidence,
     paradigm: str | None = None,
     new: "NewBags | None" = None,
     command: str | None = None,
@@ -71,7 +71,7 @@ def examine_run(
             known = _Known(shared, tuple(records), overfits(record), steady)
             results.append(_examined(part, flags, known))
             report("examining", len(results), len(names))
-    found = TrustResults(
+    trust_results = TrustResults(
         tuple(trust.to_json() for trust in results),
         run.name,
         "the run's own held-out bags" if new is None else new.path.name,
@@ -82,12 +82,12 @@ def examine_run(
         tuple(compare(results, main_paradigm(run))),
         command,
     )
-    write_trust(found)
+    write_trust(trust_results)
     if run.is_a("fit"):
         from foveate.userdata.model_card import write_model_card
 
         write_model_card(run)
-    return found
+    return trust_results
 
 
 class _Known(NamedTuple):
@@ -99,17 +99,17 @@ class _Known(NamedTuple):
     last_epochs: float
 
 
-def _paradigms(run: Run, records: "dict[str, Record]", wanted: str | None) -> list[str]:
+def _paradigms(run: Run, records: "dict[str, Record]", requested: str | None) -> list[str]:
     """The parts to examine, sound ones alone; the one that a fit chose comes first."""
     lost = {name for name, record in records.items() if diverged(record)}
     parts = [name for name in records if _has_attention(name) and name not in lost]
-    if wanted in lost or (lost and not parts):
+    if requested in lost or (lost and not parts):
         raise FoveateError(f"{run.path}: {divergence(records)}")
-    if wanted is None:
+    if requested is None:
         return sorted(parts, key=lambda name: name != main_paradigm(run))
-    if wanted not in parts:
-        raise FoveateError(f"{run.path} has no paradigm '{wanted}'; it has {', '.join(parts)}")
-    return [wanted]
+    if requested not in parts:
+        raise FoveateError(f"{run.path} has no paradigm '{requested}'; it has {', '.join(parts)}")
+    return [requested]
 
 
 def main_paradigm(run: Run) -> str | None:
@@ -138,7 +138,7 @@ def _audited(part: "TrainedPart") -> "Audit | None":
     return audit(sets, len(part.classes), more=part.more, labels=part.labels)
 
 
-def _examined(part: "TrainedPart", flags: Declared, known: _Known) -> "Trust":
+def _examined(part: "TrainedPart", flags: DeclaredEvidence, known: _Known) -> "Trust":
     from foveate.trust.examine import examine
 
     return examine(

@@ -99,10 +99,10 @@ def from_arrays(
 
 
 def _must_be_as_many(n: int, source: str, **parts: Any) -> None:
-    for name, given in parts.items():
-        if given is not None and len(given) != n:
+    for name, part in parts.items():
+        if part is not None and len(part) != n:
             raise FoveateError(
-                f"{source}: {name} must have one entry for each of {n} bags, got {len(given)}"
+                f"{source}: {name} must have one entry for each of {n} bags, got {len(part)}"
             )
 
 

@@ -77,7 +77,7 @@ class ReadTable:
     left_out: dict[str, LeftOut]
 
     def column_roles(self, columns: Columns) -> tuple[ColumnRole, ...]:
-        """The role of every column, and why.
+        """The role of every column, with the reason.
 
         Args:
             columns: The flags of the user.
@@ -86,9 +86,11 @@ class ReadTable:
         for what in ("bag", "label", "text", "relevance", "group", "split", "weight"):
             name = getattr(self.roles, what)
             if name is not None:
-                given = columns.named(what) == name
+                is_requested = columns.named(what) == name
                 listed.append(
-                    ColumnRole(name, what, f"given by --{what}" if given else "by its usual name")
+                    ColumnRole(
+                        name, what, f"given by --{what}" if is_requested else "by its usual name"
+                    )
                 )
         listed += [ColumnRole(name, "label", "given by --labels") for name in self.roles.labels]
         listed += [ColumnRole(name, "place", "given by --places") for name in self.roles.places]

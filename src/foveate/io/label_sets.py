@@ -58,10 +58,10 @@ def label_sets(
     list_cells(columns[0])
     texts = of_bag(columns[0], missing=True)
     sets = [set(text.split(BETWEEN)) - {""} for text in texts]
-    names = class_order(name for own in sets for name in own)
+    names = class_order(name for label_set in sets for name in label_set)
     if not names:
         raise FoveateError(f"column '{columns[0]}' names no label")
-    return names, np.array([[name in own for name in names] for own in sets])
+    return names, np.array([[name in label_set for name in names] for label_set in sets])
 
 
 def _held(column: str, values: Sequence[str]) -> NDArray[np.bool_]:

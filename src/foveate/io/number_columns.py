@@ -158,7 +158,7 @@ class NumberColumn:
         form, value = _form(item)
         if form != "number":
             raise FoveateError(
-                f"{self.place(self.rows + row)}: must be a number, got {_shown(item)}"
+                f"{self.place(self.rows + row)}: must be a number, got {_quoted_cell(item)}"
             )
         return value
 
@@ -189,7 +189,7 @@ class NumberColumn:
                 row, cell = min(self.first[f] for f in ("text", "time") if f in self.first)
                 raise FoveateError(self._no_number(row, cell, required))
             what = "times or dates" if form == "time" else "texts"
-            return LeftOut(f"{what}, such as {_shown(cell)}", self._codes())
+            return LeftOut(f"{what}, such as {_quoted_cell(cell)}", self._codes())
         whole = self._joined()
         self._check_mixture(whole)
         how = self._resolve(whole, comma)
@@ -198,7 +198,7 @@ class NumberColumn:
     def _no_number(self, row: int, cell: Any, required: bool) -> str:
         counted = "" if required else f", as {self.numbers:,} cells of this column are"
         advice = "leave the cell empty if the value is unknown"
-        return f"{self.place(row)}: must be a number{counted}, got {_shown(cell)}; {advice}"
+        return f"{self.place(row)}: must be a number{counted}, got {_quoted_cell(cell)}; {advice}"
 
     def _joined(self) -> FloatArray:
         wide = max(part.shape[1] for part in self.parts)
@@ -221,7 +221,7 @@ class NumberColumn:
             other = min(self.first[f] for f in ("number", "comma", "boolean") if f in self.first)
             raise FoveateError(
                 f"{self.place(other[0])}: must be a percentage, as {counts['percent']:,} cells of "
-                f"this column are, got {_shown(other[1])}"
+                f"this column are, got {_quoted_cell(other[1])}"
             )
         if 0 < counts["boolean"] < self.numbers:
             odd = ~np.isin(values, (0.0, 1.0)) & ~np.isnan(values)
@@ -334,7 +334,7 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _shown(cell: Any) -> str:
+def _quoted_cell(cell: Any) -> str:
     """A cell for messages, at most 40 characters of it."""
     text = repr(cell)
     return text if len(text) <= 40 else f"{text[:37]}…"

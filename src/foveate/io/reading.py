@@ -87,7 +87,7 @@ def read_bags(
         >>> bags.classes, bags.columns, bags.bag.y.tolist()
         (('sick', 'well'), ('size',), [0, 1])
     """
-    given: dict[str, Any] = {
+    options: dict[str, Any] = {
         "bag": bag,
         "label": label,
         "labels": labels,
@@ -107,7 +107,7 @@ def read_bags(
         "classes": classes,
         "force": force,
     }
-    flags, path = Columns(**given), Path(path)
+    flags, path = Columns(**options), Path(path)
     try:
         if not path.exists():
             raise FoveateError(f"there is nothing at {path}")

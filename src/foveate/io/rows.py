@@ -32,7 +32,7 @@ NESTED = "translation"  # the hub's pairs are one column that holds both languag
 
 
 class Header(NamedTuple):
-    """Where the names of a CSV file's columns come from.
+    """Where the column names of a CSV file come from.
 
     Args:
         present: Whether line 1 holds the names.

@@ -237,7 +237,7 @@ class _Bags:
             at = self.where(bag).rpartition(", ")[2]
             raise FoveateError(
                 f"{place(row)}: must be one for all rows of bag '{self.ids[bag]}', got "
-                f"{_quoted(got)} after {_quoted(before)} in {at}"
+                f"{_escaped_name(got)} after {_escaped_name(before)} in {at}"
             )
         return [values[code] for code in of_first]
 
@@ -271,7 +271,7 @@ def _stacked(
     return single(x, place, allow_missing=allow_missing), called
 
 
-def _quoted(name: str) -> str:
+def _escaped_name(name: str) -> str:
     return f"'{name}'" if name else "a missing value"
 
 
@@ -352,11 +352,11 @@ def _of_tokens(bags: _Bags, tokens: Sequence[Sequence[str]]) -> list[Tensor | No
 
 def _marks(cell: Any, words: int, place: str) -> Tensor | None:
     """Relevance of words: a list, or numbers separated by spaces or commas; None if empty."""
-    given = cell.replace(",", " ").split() if isinstance(cell, str) else cell
-    if given is None or given == []:
+    tokens = cell.replace(",", " ").split() if isinstance(cell, str) else cell
+    if tokens is None or tokens == []:
         return None
-    given = given if isinstance(given, list) else [given]
-    if len(given) != words:
-        raise FoveateError(f"{place}: must mark the {words} words of the text, got {len(given)}")
-    known = torch.from_numpy(flags(given, lambda _: place))
+    tokens = tokens if isinstance(tokens, list) else [tokens]
+    if len(tokens) != words:
+        raise FoveateError(f"{place}: must mark the {words} words of the text, got {len(tokens)}")
+    known = torch.from_numpy(flags(tokens, lambda _: place))
     return None if bool((known < 0).any()) else known > 0

@@ -15,7 +15,7 @@ from foveate.io.collection import Collection, collect
 from foveate.io.columnar import SPLITS
 from foveate.io.columns import BAG, Columns, column
 from foveate.io.image_decoding import decode_image
-from foveate.io.label_table import Sheet, read_sheet
+from foveate.io.label_table import LabelTable, read_sheet
 from foveate.io.rows import column_names, rows, where
 from foveate.types import PartProgress
 
@@ -30,8 +30,8 @@ def image_files(path: Path) -> list[Path]:
     """Images at a path, of a folder with all its subfolders but that of masks."""
     if path.is_file():
         return [path] if path.suffix.lower() in SUFFIXES else []
-    found = (f for f in path.rglob("*") if f.suffix.lower() in SUFFIXES)
-    return sorted(f for f in found if f.relative_to(path).parts[0] != MASKS)
+    files = (f for f in path.rglob("*") if f.suffix.lower() in SUFFIXES)
+    return sorted(f for f in files if f.relative_to(path).parts[0] != MASKS)
 
 
 def read_tiles(
@@ -108,8 +108,8 @@ def cut(image: NDArray[np.uint8], side: int, place: str) -> tuple[Tensor, Tensor
     if not down or not across:
         size = f"{image.shape[1]}×{image.shape[0]}"
         raise FoveateError(f"{place}: must hold a tile of {side} pixels a side, is {size}")
-    kept = image[: down * side, : across * side]
-    grid = kept.reshape(down, side, across, side, 3).transpose(0, 2, 4, 1, 3)
+    cropped = image[: down * side, : across * side]
+    grid = cropped.reshape(down, side, across, side, 3).transpose(0, 2, 4, 1, 3)
     y, x = np.indices((down, across)).reshape(2, -1) * side
     sides = np.full_like(x, side)
     places = np.stack([x, y, sides, sides], 1).astype(np.float32)
@@ -147,7 +147,7 @@ def _from_folders(files: Sequence[Path], root: Path) -> tuple[list[str] | None, 
 
 
 def _labels(
-    beside: Sheet | None, keys: Sequence[tuple[str, ...]], named: Sequence[str | None] | None
+    beside: LabelTable | None, keys: Sequence[tuple[str, ...]], named: Sequence[str | None] | None
 ) -> Sequence[str | None] | None:
     labels = beside.labels(keys) if beside else None
     return labels or named

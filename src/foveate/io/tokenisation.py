@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 WORD = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
-GIVEN = re.compile(r"[^ \t\r\n]+")
+WHITESPACE_TOKEN = re.compile(r"[^ \t\r\n]+")
 INTEGER = re.compile(r"\d\d+")
 LINE_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 LONGEST = 400
@@ -47,7 +47,7 @@ def whitespace_words(text: str) -> list[str]:
         >>> whitespace_words("It does n't  . &apos;s")
         ['it', 'does', "n't", '.', '&apos;s']
     """
-    return GIVEN.findall(text.lower())
+    return WHITESPACE_TOKEN.findall(text.lower())
 
 
 def hide_integers(words: Sequence[str]) -> list[str]:

@@ -103,22 +103,22 @@ def examine(
     words: tuple[str, ...] = ()
     if tokenizer is not None:
         bags, words = _texts(bags)
-    given = _labelled(bags, classes, known, ids)
+    labelled = _labelled(bags, classes, known, ids)
     subject: Any
     if tokenizer is not None:
-        subject, rule = _text_models(model, tokenizer, words, given.classes), "soft"
+        subject, rule = _text_models(model, tokenizer, words, labelled.classes), "soft"
     else:
-        subject, rule, given = _subject(
-            model, paradigm, given,
+        subject, rule, labelled = _subject(
+            model, paradigm, labelled,
             {
                 "adjacency": adjacency, "places": places, "attention": attention,
                 "outputs": outputs, "seed": seed,
             },
         )  # fmt: skip
-    options |= {"known": given.known, "ids": given.ids}
+    options |= {"known": labelled.known, "ids": labelled.ids}
     outside = hasattr(subject, "readers") or tokenizer is not None
     name = type(_first(model)).__name__ if outside and not paradigm else rule
-    return examine_subject(subject, rule, given.bag, given.classes, name=name, **options)
+    return examine_subject(subject, rule, labelled.bag, labelled.classes, name=name, **options)
 
 
 def _labelled(bags: Any, classes: Sequence[str] | None, known: Any, ids: Any) -> _Labelled:

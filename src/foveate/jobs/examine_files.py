@@ -123,12 +123,12 @@ def _main() -> None:
     from foveate.records.record import write_atomically
 
     request = ExamineRequest(**json.load(sys.stdin))
-    found: dict[str, Any]
+    evidence: dict[str, Any]
     try:
-        found = examine_files(request)
+        evidence = examine_files(request)
     except FoveateError as error:
-        found = {"error": str(error)}
-    text = json.dumps(found, allow_nan=False).encode()
+        evidence = {"error": str(error)}
+    text = json.dumps(evidence, allow_nan=False).encode()
     write_atomically(Path(sys.argv[1]), lambda file: file.write(text))
 
 

@@ -227,12 +227,12 @@ def changed_settings(config: Mapping[str, Any]) -> list[str]:
         >>> changed_settings({"experiment": name, "scale": "small", "settings": usual})
         []
     """
-    own = EXPERIMENTS.get(config["experiment"]).scales[config["scale"]]
-    given = config["settings"]
+    settings_class = EXPERIMENTS.get(config["experiment"]).scales[config["scale"]]
+    stored = config["settings"]
     with suppress(FoveateError, ValueError):  # fields that did not exist yet have their defaults
-        given = type(own)(**given).model_dump()
-    usual, given = (json.loads(json.dumps(some)) for some in (own.model_dump(), given))
-    return [key for key in usual | given if usual.get(key) != given.get(key)]
+        stored = type(settings_class)(**stored).model_dump()
+    usual, stored = (json.loads(json.dumps(some)) for some in (settings_class.model_dump(), stored))
+    return [key for key in usual | stored if usual.get(key) != stored.get(key)]
 
 
 def scale_title(config: Mapping[str, Any]) -> str:

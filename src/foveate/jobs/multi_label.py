@@ -187,8 +187,8 @@ class MultiLabelJob(Job):
         from foveate.report.pages.multi_label import write_labels_page
 
         if run.done:
-            for own in label_runs(run).values():
-                write_fit_report(own, own.path / "report.html")
+            for label_run in label_runs(run).values():
+                write_fit_report(label_run, label_run.path / "report.html")
         return write_labels_page(run, path)
 
     def print_results(self, run: Run) -> None:

@@ -45,22 +45,22 @@ def read_with_transformer(
     read = encoder.read(texts)
     p = read.p[:, columns]
     values: dict[str, list[Array]] = {"alpha": read.alpha, "beta": [], "delta": []}
-    own = columns[y.numpy()]
+    label_scores = columns[y.numpy()]
     for start in range(0, len(texts), TOGETHER):
         rows = range(start, min(start + TOGETHER, len(texts)))
         some = [texts[i] for i in rows]
-        values["beta"] += _evidence(encoder, some, own[rows.start : rows.stop])
-        values["delta"] += encoder.influence(some, own[rows.start : rows.stop].tolist())
+        values["beta"] += _evidence(encoder, some, label_scores[rows.start : rows.stop])
+        values["delta"] += encoder.influence(some, label_scores[rows.start : rows.stop].tolist())
         report(rows.stop, len(texts))
     right = p.argmax(1) == y.numpy()
-    shown = example_rows(tokens, y, plan)
-    examples = [{"tokens": texts[i], "label": int(y[i])} for i in shown.tolist()]
+    example_numbers = example_rows(tokens, y, plan)
+    examples = [{"tokens": texts[i], "label": int(y[i])} for i in example_numbers.tolist()]
     meta = {"classes": list(data.classes), "texts": examples, "plan": {"longest": plan.longest}}
     per_text = {
-        name: np.concatenate([rows[i] for i in shown.tolist()])[None, None]
+        name: np.concatenate([rows[i] for i in example_numbers.tolist()])[None, None]
         for name, rows in values.items()
     }
-    logit = np.log(np.maximum(p[shown.numpy()], 1e-300))[None, None]
+    logit = np.log(np.maximum(p[example_numbers.numpy()], 1e-300))[None, None]
     accuracy = np.full((1, 1), right.mean())
     record = Record(np.zeros(1, int), {**per_text, "logit": logit, "accuracy": accuracy}, {}, meta)
     return Reading(

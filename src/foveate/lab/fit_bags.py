@@ -180,11 +180,11 @@ def edited_bag(
 
     if len(added) > MAX_ADDED:
         raise FoveateError(f"at most {MAX_ADDED} segments can be added, got {len(added)}")
-    own = _segments_of(bags, row)
-    kept = [j for j in range(len(own)) if j < bags.first or j - bags.first not in removed]
-    if len(kept) == bags.first and not added:
+    segments = _segments_of(bags, row)
+    remaining = [j for j in range(len(segments)) if j < bags.first or j - bags.first not in removed]
+    if len(remaining) == bags.first and not added:
         raise FoveateError("a bag needs a segment: leave one in")
-    parts = [own[kept]]
+    parts = [segments[remaining]]
     for other, segment in added:
         rows = _segments_of(bags, other)
         if not 0 <= segment < len(rows) - bags.first:
@@ -193,8 +193,8 @@ def edited_bag(
     import torch
 
     explained = bags.fitted.explain(pad([torch.cat(parts)], bags.bag.y[row : row + 1]))
-    alpha: list[float | None] = [None] * (len(own) - bags.first)
-    for k, j in enumerate(kept):
+    alpha: list[float | None] = [None] * (len(segments) - bags.first)
+    for k, j in enumerate(remaining):
         if j >= bags.first:
             alpha[j - bags.first] = float(explained.alpha[0][k])
     p = bags.fitted.probabilities(explained)[0]
@@ -202,7 +202,7 @@ def edited_bag(
         "p": p,
         "says": bags.fitted.classes[int(p.argmax())],
         "alpha": alpha,
-        "added": explained.alpha[0][len(kept) :],
+        "added": explained.alpha[0][len(remaining) :],
     }
 
 

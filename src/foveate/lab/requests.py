@@ -72,8 +72,8 @@ class Task(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         """The task as the page reads it."""
-        own = {k: v for k, v in self._asdict().items() if not k.endswith("variants")}
-        return {**own, "choices": self.choices, "chosen": self.chosen}
+        fields = {k: v for k, v in self._asdict().items() if not k.endswith("variants")}
+        return {**fields, "choices": self.choices, "chosen": self.chosen}
 
 
 def lab_paradigms() -> tuple[str, ...]:
@@ -217,7 +217,7 @@ class UploadJob(Settings):
     @model_validator(mode="after")
     def _roles_are_possible(self) -> Self:
         for role in ("bag", "label", "text", "group", "relevance", "split"):
-            named = [column for column, given in self.roles.items() if given == role]
+            named = [column for column, assigned in self.roles.items() if assigned == role]
             if len(named) > 1:
                 raise ValueError(f"one column can be the {role}, got {' and '.join(named)}")
         return self

@@ -29,7 +29,7 @@ def segments_of(run: Run, parts: list[str], member: int, bag: int) -> dict[str, 
     try:
         found = {part: _read(str(run.path), part, member) for part in parts}
         rows = next(iter(found.values()))[0].take(slice(bag, bag + 1))
-        evidence = {part: _evidence(model, own, bag) for part, (own, model) in found.items()}
+        evidence = {part: _evidence(model, record, bag) for part, (record, model) in found.items()}
     except (FoveateError, OSError) as error:
         reason = str(error).replace(f"{run.path}/", "")
         return {"missing": f"the bags cannot be drawn again: {reason}"}
@@ -81,8 +81,8 @@ def _evidence(model: Any, bags: Any, row: int) -> Array:
             logits = model.g(h)
         except RuntimeError:  # g reads the concatenated bag, never a segment
             return np.full((bag.m, 1), np.nan)
-    found: Array = logits.softmax(-1).double().numpy()
-    return found
+    probabilities: Array = logits.softmax(-1).double().numpy()
+    return probabilities
 
 
 def _stored(bag: Any) -> Array:

@@ -52,8 +52,8 @@ def cross_calibrated(p: Array, y: Array) -> Array:
     """Probabilities (n, C) of each half of the bags at the temperature of the other half."""
     even = np.arange(len(y)) % 2 == 0
     result = np.empty_like(p)
-    for here in (even, ~even):
-        result[here] = calibrated(p[here], temperature(p[~here], y[~here]))
+    for half in (even, ~even):
+        result[half] = calibrated(p[half], temperature(p[~half], y[~half]))
     return result
 
 

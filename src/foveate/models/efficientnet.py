@@ -213,12 +213,12 @@ def _read(path: Path) -> dict[str, Tensor]:
 
 
 def _must_match(got: Mapping[str, torch.Size], net: nn.Module, path: Path) -> None:
-    wanted = {k: v.shape for k, v in net.state_dict().items() if not k.endswith(COUNTERS)}
+    expected = {k: v.shape for k, v in net.state_dict().items() if not k.endswith(COUNTERS)}
     odd = {
-        "missing": [name for name in wanted if name not in got],
-        "unknown": [name for name in got if name not in wanted],
+        "missing": [name for name in expected if name not in got],
+        "unknown": [name for name in got if name not in expected],
         "of another shape": [
-            name for name in wanted if got.get(name, wanted[name]) != wanted[name]
+            name for name in expected if got.get(name, expected[name]) != expected[name]
         ],
     }
     if any(odd.values()):

@@ -1,4 +1,4 @@
-"""Trials: one cell of a published table, a model trained one way on one data set over seeds."""
+"""Trials: one cell of a published table, trained by one rule on one data set over seeds."""
 
 import math
 import time
@@ -79,11 +79,11 @@ def choose_rate(trial: Trial, train: Bag, checkpoint: Path) -> tuple[float, list
         train: Training bags of the first seed.
         checkpoint: Where an interrupted choice resumes.
     """
-    kept = len(train) - max(1, round(HELD_OUT * len(train)))
+    train_size = len(train) - max(1, round(HELD_OUT * len(train)))
     record = fit(
         lambda: trial.build(train),
-        train.take(slice(0, kept)),
-        train.take(slice(kept, len(train))),
+        train.take(slice(0, train_size)),
+        train.take(slice(train_size, len(train))),
         trial.rule,
         seeds=[0] * len(trial.rates),
         plan=trial.plan.model_copy(update={"lr": trial.rates, "every": trial.plan.epochs}),

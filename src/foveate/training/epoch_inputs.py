@@ -61,13 +61,13 @@ def split_at(n: int, validation: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
         >>> [part.tolist() for part in rows]
         [[[0, 2, 4, 0], [1, 2, 3, 4]], [[1, 3], [0, 0]]]
     """
-    kept = torch.ones(len(validation), n, dtype=torch.bool)
+    training_rows = torch.ones(len(validation), n, dtype=torch.bool)
     for member, rows in enumerate(validation):
-        kept[member, rows] = False
-    if bool((kept.sum(1) == 0).any()) or any(len(rows) == 0 for rows in validation):
+        training_rows[member, rows] = False
+    if bool((training_rows.sum(1) == 0).any()) or any(len(rows) == 0 for rows in validation):
         sizes = sorted({len(rows) for rows in validation})
         raise FoveateError(f"{sizes} validation bags leave no bags on one side of {n}")
-    return _filled([own.nonzero()[:, 0] for own in kept]), _filled(validation)
+    return _filled([row_mask.nonzero()[:, 0] for row_mask in training_rows]), _filled(validation)
 
 
 def _filled(lists: Sequence[Tensor]) -> Tensor:
@@ -162,7 +162,10 @@ def member_progress(
         epochs: The number of epochs planned.
         losses: Training losses of the epochs before, shape (S,) each.
     """
-    return [Progress(epoch, epochs, seed, _Past(losses, epoch, i)) for i, seed in enumerate(seeds)]
+    return [
+        Progress(epoch, epochs, seed, _LossHistory(losses, epoch, i))
+        for i, seed in enumerate(seeds)
+    ]
 
 
 def grouped(phases: list[Paradigm], active: Tensor, apart: bool = False) -> list[Group]:
@@ -180,22 +183,22 @@ def grouped(phases: list[Paradigm], active: Tensor, apart: bool = False) -> list
     return [Group(phase, torch.tensor(members)) for (phase, _), members in groups.items()]
 
 
-def per_member(given: Any, size: int) -> list[Any]:
+def per_member(value: Any, size: int) -> list[Any]:
     """One value per member, from a single value (a paradigm also by name) or one each.
 
     Example:
         >>> per_member(0.1, 3), per_member((0.1, 0.2), 2)
         ([0.1, 0.1, 0.1], [0.1, 0.2])
     """
-    if isinstance(given, str):
-        given = PARADIGMS.get(given)()
-    values = list(given) if isinstance(given, Sequence) else [given] * size
+    if isinstance(value, str):
+        value = PARADIGMS.get(value)()
+    values = list(value) if isinstance(value, Sequence) else [value] * size
     if len(values) != size:
         raise FoveateError(f"{size} members need as many values, got {len(values)}")
     return values
 
 
-class _Past(Sequence[float]):
+class _LossHistory(Sequence[float]):
     """One member's training losses up to an epoch, read on demand."""
 
     def __init__(self, losses: list[Tensor], epoch: int, member: int) -> None:

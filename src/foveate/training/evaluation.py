@@ -85,8 +85,8 @@ def read_stack(
     # A bank smaller than its bags is scored as a whole, so that no row is scored twice.
     outer = bags.n if bags.reuses else at_once
     parts = []
-    for here in rows.split(outer, 1):
-        batch = bags.batch(here, members)
+    for chunk in rows.split(outer, 1):
+        batch = bags.batch(chunk, members)
         parts.append(stack.run(_reading, batch, paradigm.objective(), at_once, members=members))
     return Reading(*(_joined(part, 1) for part in zip(*parts, strict=True)))
 

@@ -44,22 +44,25 @@ class StackedOptimizer:
     width: int
     settings: Settings = field(default_factory=Settings)
     state: State = field(init=False)
+    _rates: Tensor = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.name not in OPTIMIZERS:
             raise FoveateError(
                 f"optimizer must be one of {', '.join(OPTIMIZERS)}, got '{self.name}'"
             )
-        slots = {
-            k: torch.zeros(len(self.lr), self.width, dtype=self.lr.dtype) for k in SLOTS[self.name]
+        state_tensors = {
+            k: torch.zeros(len(self.lr), self.width, dtype=self.lr.dtype)
+            for k in STATE_NAMES[self.name]
         }
-        self.state = {"steps": torch.zeros(len(self.lr), 1, dtype=self.lr.dtype), **slots}
+        self.state = {"steps": torch.zeros(len(self.lr), 1, dtype=self.lr.dtype), **state_tensors}
+        self._rates = self.lr[:, None]
 
     def step(self, flat: Tensor, grad: Tensor, members: Tensor | None = None) -> None:
         """Move the rows of ``flat`` (S, P) against ``grad``; only ``members`` where given."""
         update = OPTIMIZERS[self.name]
         if members is None:
-            update(flat, grad, self.state, self.lr[:, None], self.settings)
+            update(flat, grad, self.state, self._rates, self.settings)
             return
         part, state = flat[members], {k: v[members] for k, v in self.state.items()}
         update(part, grad[members], state, self.lr[members, None], self.settings)
@@ -76,8 +79,8 @@ class StackedOptimizer:
 def _sgd(flat: Tensor, grad: Tensor, state: State, lr: Tensor, settings: Settings) -> None:
     if settings.weight_decay:
         grad = grad + settings.weight_decay * flat
-    state["momentum"].mul_(settings.momentum).add_(grad)
-    flat.addcmul_(lr, state["momentum"], value=-1)
+    momentum = torch.add(grad, state["momentum"], alpha=settings.momentum, out=state["momentum"])
+    flat.addcmul_(lr, momentum, value=-1)
 
 
 def _adam(flat: Tensor, grad: Tensor, state: State, lr: Tensor, settings: Settings) -> None:
@@ -101,4 +104,4 @@ def _adamw(flat: Tensor, grad: Tensor, state: State, lr: Tensor, settings: Setti
 
 
 OPTIMIZERS: dict[str, Update] = {"sgd": _sgd, "adam": _adam, "adamw": _adamw}
-SLOTS = {"sgd": ("momentum",), "adam": ("mean", "square"), "adamw": ("mean", "square")}
+STATE_NAMES = {"sgd": ("momentum",), "adam": ("mean", "square"), "adamw": ("mean", "square")}

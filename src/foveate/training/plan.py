@@ -21,12 +21,12 @@ def default_paradigms() -> tuple[str, ...]:
     return tuple(name for name, kind in PARADIGMS.items() if kind.raced_by_default)
 
 
-def _number(given: Any) -> Any:
+def _number(value: Any) -> Any:
     """A number if the text is one: the command line passes text only."""
     try:
-        return float(given) if isinstance(given, str) else given
+        return float(value) if isinstance(value, str) else value
     except ValueError:
-        return given
+        return value
 
 
 class Plan(Settings):

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -115,8 +116,8 @@ class Training:
         together = len(groups[0].members) == len(self.seeds)
         if together and aux[0] is None and self.gradients.in_windows(phase):
             windows = self.train.windows(self.rows.gather(1, order), self.plan.batch)
-            for grad in self.gradients.closed.steps(phase, windows, total):
-                self.optimizer.step(self.stack.flat, grad)
+            update = partial(self.optimizer.step, self.stack.flat)
+            self.gradients.closed.steps(phase, windows, total, update)
             return total
         for step, positions in enumerate(order.split(self.plan.batch, 1)):
             with self._dropout_numbers(step):
@@ -230,7 +231,9 @@ class Training:
         groups = self._groups(self.readings(), torch.ones_like(self.active))
         if len(groups) == 1:  # the common case, without copies
             return read_stack(self.stack, self.test, groups[0].phase)
-        readings = [read_stack(self.stack, self.test, rule, who) for rule, who in groups]
+        readings = [
+            read_stack(self.stack, self.test, rule, member_ids) for rule, member_ids in groups
+        ]
         back = torch.cat([group.members for group in groups]).argsort()
         return Reading(*(torch.cat(part)[back] for part in zip(*readings, strict=True)))
 
@@ -276,8 +279,8 @@ class Training:
     def restore(self, tensors: dict[str, Tensor], meta: dict[str, Any]) -> None:
         """Load what :meth:`snapshot` returned."""
         self.stack.restore(tensors)
-        self.optimizer.state = _under("optimizer/", tensors)
-        self.values = {k: list(v.numpy()) for k, v in _under("values/", tensors).items()}
+        self.optimizer.state = _with_prefix("optimizer/", tensors)
+        self.values = {k: list(v.numpy()) for k, v in _with_prefix("values/", tensors).items()}
         if self.patience is not None:
             self.patience.restore(tensors)
         self.active, self.calls = tensors["active"], tensors["calls"]
@@ -286,5 +289,5 @@ class Training:
         self._read, self._tops = None, tensors.get("tops")
 
 
-def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def _with_prefix(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}

@@ -42,12 +42,12 @@ class StepGradients:
 
         A large step, which members compute one by one, is the weighted mean of its parts.
         """
-        who = torch.arange(len(self._stack)) if members is None else members
+        member_ids = torch.arange(len(self._stack)) if members is None else members
         if self._bag_by_bag(phase):
-            return self._sum_of_bags(phase, positions, aux, who)
+            return self._sum_of_bags(phase, positions, aux, member_ids)
         if self._part is None:
             return self._at_once(phase, positions, aux, members)
-        lengths = self._bags.lengths(self._rows[who].gather(1, positions), who)[0]
+        lengths = self._bags.lengths(self._rows[member_ids].gather(1, positions), member_ids)[0]
         losses = torch.zeros(1, dtype=self._stack.dtype)
         grad = torch.zeros(1, self._stack.flat.shape[1], dtype=self._stack.dtype)
         for some in group_by_length(lengths, self._part):
@@ -65,20 +65,19 @@ class StepGradients:
         return numbers >= LARGE_BAG and self._closed(phase) and not self._bags.repeats(1)
 
     def _sum_of_bags(
-        self, phase: Paradigm, positions: Tensor, aux: Tensor | None, who: Tensor
+        self, phase: Paradigm, positions: Tensor, aux: Tensor | None, member_ids: Tensor
     ) -> tuple[Tensor, Tensor]:
         """Mean loss and gradient of members, one bag after another."""
-        losses = torch.zeros(len(who), dtype=self._stack.dtype)
-        grad = torch.zeros(len(who), self._stack.flat.shape[1], dtype=self._stack.dtype)
-        for i, member in enumerate(who.tolist()):
+        losses = torch.zeros(len(member_ids), dtype=self._stack.dtype)
+        grad = torch.zeros(len(member_ids), self._stack.flat.shape[1], dtype=self._stack.dtype)
+        for i, member in enumerate(member_ids.tolist()):
             asked = None if aux is None else aux[i : i + 1]
             windows = (
-                self._batch(phase, position[:, None], asked, who[i : i + 1]).map(_one_step)
+                self._batch(phase, position[:, None], asked, member_ids[i : i + 1]).map(_one_step)
                 for position in positions[i : i + 1].unbind(1)
             )
-            own, these = losses[i : i + 1], slice(member, member + 1)
-            for part in self.closed.steps(phase, windows, own, these):
-                grad[i : i + 1].add_(part)
+            loss, these = losses[i : i + 1], slice(member, member + 1)
+            self.closed.steps(phase, windows, loss, grad[i : i + 1].add_, these)
         return losses.div_(positions.shape[1]), grad.div_(positions.shape[1])
 
     def _at_once(

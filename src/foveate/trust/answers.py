@@ -149,9 +149,9 @@ def _kinds(facts: Sequence[ClassFacts]) -> tuple[Mark, str]:
 
 
 def _stable(facts: Sequence[ClassFacts]) -> tuple[Mark, str]:
-    restless = [f.steady for f in facts if f.steady < STABLE]
-    if restless:
-        share = f"{100 * (1 - min(restless)):.0f} %"
+    unsteady = [f.steady for f in facts if f.steady < STABLE]
+    if unsteady:
+        share = f"{100 * (1 - min(unsteady)):.0f} %"
         return "bad", f"Over the last epochs the top segment changed in {share} of bags."
     known = [f for f in facts if not np.isnan(f.stability)]
     if not known:

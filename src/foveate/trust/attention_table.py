@@ -78,17 +78,17 @@ class _Cells(NamedTuple):
 
     def numbers(self, name: str) -> Array:
         """A column of finite numbers; an error names the first cell that is none."""
-        found = np.empty(len(self.lines))
+        values = np.empty(len(self.lines))
         for row, cell in enumerate(self.values[name]):
             try:
-                found[row] = float(cell)
+                values[row] = float(cell)
             except (TypeError, ValueError):
-                found[row] = np.nan
-            if not np.isfinite(found[row]):
+                values[row] = np.nan
+            if not np.isfinite(values[row]):
                 raise FoveateError(
                     f"{self.place(row)}, column '{name}': must be a finite number, got {cell!r}"
                 )
-        return found
+        return values
 
 
 def read_attention(
@@ -152,9 +152,9 @@ def _table(path: Path, classes: Sequence[str]) -> _Cells:
         raise FoveateError(f"there is no file {path}")
     names = column_names(path)
     _must_have(path, names)
-    wanted = [name for name in names if name in NEEDED or _is_probability(name, classes)]
-    read = list(rows(path, wanted))
-    columns = {name: [values[k] for _, values in read] for k, name in enumerate(wanted)}
+    requested = [name for name in names if name in NEEDED or _is_probability(name, classes)]
+    read = list(rows(path, requested))
+    columns = {name: [values[k] for _, values in read] for k, name in enumerate(requested)}
     return _Cells(columns, [line for line, _ in read], path)
 
 

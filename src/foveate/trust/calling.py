@@ -86,7 +86,7 @@ class Call:
         if bool((lengths == mask.shape[1]).all()):
             return self._whole(x, mask)
         answers: dict[int, Tensor] = {}
-        found: list[tuple[Tensor, Tensor, Tensor]] = []
+        outputs: list[tuple[Tensor, Tensor, Tensor]] = []
         order = (~mask).int().argsort(dim=1, stable=True)  # segments that exist come first
         for length in lengths.unique().tolist():
             rows = (lengths == length).nonzero().flatten()
@@ -94,9 +94,9 @@ class Call:
             short = x[rows[:, None], places]
             answer, attention = self._whole(short, torch.ones_like(places, dtype=torch.bool))
             answers |= {int(row): part for row, part in zip(rows, answer, strict=True)}
-            found.append((rows, places, attention))
-        whole = found[0][2].new_zeros(len(x), found[0][2].shape[1], mask.shape[1])
-        for rows, places, attention in found:
+            outputs.append((rows, places, attention))
+        whole = outputs[0][2].new_zeros(len(x), outputs[0][2].shape[1], mask.shape[1])
+        for rows, places, attention in outputs:
             index = places[:, None].expand(-1, attention.shape[1], -1)
             whole[rows] = whole[rows].scatter(2, index, attention)
         return torch.stack([answers[row] for row in range(len(x))]), whole

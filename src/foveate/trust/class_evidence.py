@@ -11,7 +11,7 @@ Marks = dict[str, Array]
 """Numbers by name, each one a member and class, shape (S, C); nan where a class has no bags."""
 
 
-def marks_of(found: Evidence, classes: int, seeds: Array | None = None) -> Marks:
+def marks_of(evidence: Evidence, classes: int, seeds: Array | None = None) -> Marks:
     """The evidence of every class.
 
     ``bags`` counts them. Means over the bags *of* a class: ``accuracy``, ``top`` (accuracy of the
@@ -24,40 +24,42 @@ def marks_of(found: Evidence, classes: int, seeds: Array | None = None) -> Marks
     ``aversion``: see the functions.
 
     Args:
-        found: The evidence, a number a bag.
+        evidence: The evidence, a number a bag.
         classes: Number of classes C.
         seeds: Share of other members with the same top segment, shape (S, n).
     """
-    own = {
-        "accuracy": found.right,
-        "top": found.top_right,
-        "mixed": found.mixed_right,
-        "even": found.even_right,
-        "gap": found.gap,
-        "entropy": found.entropy,
-        "peak": found.top,
-        "sufficiency": found.sufficiency,
-        "comprehensiveness": found.comprehensiveness,
-        "drop": found.drop,
-        "deletion": found.deletion(random=True) - found.deletion(),
-        "insertion": found.insertion() - found.insertion(random=True),
-        "agreement": found.agreement,
-        "chance": found.chance,
-        "correlation": found.correlation,
+    numbers = {
+        "accuracy": evidence.right,
+        "top": evidence.top_right,
+        "mixed": evidence.mixed_right,
+        "even": evidence.even_right,
+        "gap": evidence.gap,
+        "entropy": evidence.entropy,
+        "peak": evidence.top,
+        "sufficiency": evidence.sufficiency,
+        "comprehensiveness": evidence.comprehensiveness,
+        "drop": evidence.drop,
+        "deletion": evidence.deletion(random=True) - evidence.deletion(),
+        "insertion": evidence.insertion() - evidence.insertion(random=True),
+        "agreement": evidence.agreement,
+        "chance": evidence.chance,
+        "correlation": evidence.correlation,
     }
     if seeds is not None:
-        own["seeds"] = seeds
-    of = found.y[..., None] == np.arange(classes)  # (S, n, C)
-    marks = {name: _mean(values[..., None], of) for name, values in own.items()}
-    said = np.where(
-        found.said_by_top[..., None] < 0, np.nan, found.said_by_top[..., None] == np.arange(classes)
+        numbers["seeds"] = seeds
+    of = evidence.y[..., None] == np.arange(classes)  # (S, n, C)
+    marks = {name: _mean(values[..., None], of) for name, values in numbers.items()}
+    predicted = np.where(
+        evidence.said_by_top[..., None] < 0,
+        np.nan,
+        evidence.said_by_top[..., None] == np.arange(classes),
     )
-    marks["falsely"] = _mean(said, ~of)
-    marks["unattended"] = _mean(found.unattended, ~of)
-    marks["runner_up"] = _mean(found.runner_up, ~of)
-    members = range(len(found.y))
+    marks["falsely"] = _mean(predicted, ~of)
+    marks["unattended"] = _mean(evidence.unattended, ~of)
+    marks["runner_up"] = _mean(evidence.runner_up, ~of)
+    members = range(len(evidence.y))
     for name, measure in (("separation", separation), ("aversion", aversion)):
-        marks[name] = np.array([[measure(found, i, c) for c in range(classes)] for i in members])
+        marks[name] = np.array([[measure(evidence, i, c) for c in range(classes)] for i in members])
     marks["bags"] = of.sum(1).astype(float)
     return marks
 

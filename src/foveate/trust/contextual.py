@@ -102,14 +102,14 @@ def reads_context(subject: Subject, bag: Bag) -> bool:
     short |= mask & ~short.any(1, keepdim=True)  # bags without a segment in the first half
     whole = readers.look([few])
     part = readers.look([Bag(few.x, few.y, None, short)])
-    kept = np.broadcast_to(short.numpy(), whole.s.shape)
+    present = np.broadcast_to(short.numpy(), whole.s.shape)
     # Weights after normalisation are compared up to the constant that their sum decides.
-    first, second = (np.where(kept, read.s, 0.0) for read in (whole, part))
-    count = np.maximum(kept.sum(-1, keepdims=True), 1)
+    first, second = (np.where(present, read.s, 0.0) for read in (whole, part))
+    count = np.maximum(present.sum(-1, keepdims=True), 1)
     first, second = (s - s.sum(-1, keepdims=True) / count for s in (first, second))
-    plain = np.abs(whole.s - part.s)[kept].max()
-    centred = np.abs(first - second)[kept].max()
-    scale = float(np.abs(whole.s[kept]).max()) + 1e-9
+    plain = np.abs(whole.s - part.s)[present].max()
+    centred = np.abs(first - second)[present].max()
+    scale = float(np.abs(whole.s[present]).max()) + 1e-9
     return bool(min(plain, centred) / scale > CHANGE)
 
 

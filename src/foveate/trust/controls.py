@@ -64,17 +64,17 @@ def left_over(bags: Sequence[Bag], alpha: Array, *, folds: int = 3, width: int =
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    found = []
+    values = []
     there = np.broadcast_to(masks(bags), alpha.shape)
-    for i, own in enumerate(alpha):
+    for i, member_alpha in enumerate(alpha):
         bag = bags[0] if len(bags) == 1 else bags[i]
         y = bag.y.numpy()
         counts = np.bincount(y)
         few = len(counts[counts > 0]) < 2 or counts[counts > 0].min() < folds
         if few or not bag.take(slice(0, 1)).dense().is_floating_point():
-            found.append(float("nan"))
+            values.append(float("nan"))
             continue
-        weight = torch.from_numpy(np.where(there[i], 1 - own, 0.0))
+        weight = torch.from_numpy(np.where(there[i], 1 - member_alpha, 0.0))
         weight /= weight.sum(1, keepdim=True).clamp_min(1e-12)
         features = _mixed(bag, weight).numpy()
         parts = min(width, features.shape[1], len(y) * (folds - 1) // folds - 1)
@@ -82,8 +82,8 @@ def left_over(bags: Sequence[Bag], alpha: Array, *, folds: int = 3, width: int =
             PCA(parts, svd_solver="full"), StandardScaler(), LogisticRegression(max_iter=500)
         )
         split = StratifiedKFold(folds, shuffle=True, random_state=0)
-        found.append(float(cross_val_score(model, features, y, cv=split).mean()))
-    return np.array(found)
+        values.append(float(cross_val_score(model, features, y, cv=split).mean()))
+    return np.array(values)
 
 
 def _mixed(bag: Bag, weight: torch.Tensor) -> torch.Tensor:

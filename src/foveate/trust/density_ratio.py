@@ -165,9 +165,11 @@ def label_log_ratios(
             100, min_samples_leaf=5, max_features=0.5, random_state=0, bootstrap=True,
             max_samples=min(6000, len(x)),
         ).fit(x, own.astype(int), sample_weight=weight / weight.mean())  # fmt: skip
-        found = model.predict_proba(rows.x[held_out])
-        found = found if isinstance(found, list) else [found]
-        p = np.stack([each[:, 1] if each.shape[1] > 1 else 0 * each[:, 0] for each in found], 1)
+        probabilities = model.predict_proba(rows.x[held_out])
+        probabilities = probabilities if isinstance(probabilities, list) else [probabilities]
+        p = np.stack(
+            [each[:, 1] if each.shape[1] > 1 else 0 * each[:, 0] for each in probabilities], 1
+        )
         p = np.clip(p, 1e-6, 1 - 1e-6)
         raw[held_out] = np.log(p) - np.log1p(-p)
     has = labels[rows.bag]
@@ -218,16 +220,16 @@ def _scores(
     return np.log(p) - np.log1p(-p)
 
 
-def _calibrated(score: Array, own: Array, weight: Array) -> Array:
+def _calibrated(score: Array, is_class: Array, weight: Array) -> Array:
     """Log r from scores by isotonic regression of the label on them, prior divided out."""
     from sklearn.isotonic import IsotonicRegression
 
-    prior = float((weight * own).sum() / weight.sum())
+    prior = float((weight * is_class).sum() / weight.sum())
     if not 0 < prior < 1:
         return np.zeros(len(score))
-    balanced = np.where(own, weight / prior, weight / (1 - prior))
+    balanced = np.where(is_class, weight / prior, weight / (1 - prior))
     fit = IsotonicRegression(y_min=SMALLEST, y_max=1 - SMALLEST, out_of_bounds="clip")
-    q = fit.fit_transform(score, own.astype(float), sample_weight=balanced)
+    q = fit.fit_transform(score, is_class.astype(float), sample_weight=balanced)
     return np.log(q) - np.log1p(-q)
 
 

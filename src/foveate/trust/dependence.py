@@ -78,10 +78,10 @@ def dependence(
     y = np.broadcast_to(audit.y, p.shape[:2])
     right = p.argmax(-1) == y
     readers = subject.taken(audit.picked)
-    kept, removed, random = _hidden(readers, sets, audit, ranking, y)
+    retained, removed, random = _hidden(readers, sets, audit, ranking, y)
     flips, background, repeated, count = _transplants(readers, sets, sight, audit, right, classes)
     return Dependence(
-        keep_only=_by_class(kept, right, y, classes),
+        keep_only=_by_class(retained, right, y, classes),
         removal=_by_class(~removed, right, y, classes),
         removal_random=_by_class(~random, right, y, classes),
         background_flips=tuple(background.max(0).tolist()),
@@ -144,8 +144,8 @@ def _hidden(
     np.put_along_axis(position, rank, np.broadcast_to(np.arange(order.shape[-1]), rank.shape), -1)
     other = (position < count[..., None]) & there
     keep = np.stack([top, there & (~top | single), there & (~other | single)], 1)
-    said = subject.reread(bags, keep).argmax(-1)
-    same = said == y[:, None]
+    predicted = subject.reread(bags, keep).argmax(-1)
+    same = predicted == y[:, None]
     return same[:, 0], same[:, 1], same[:, 2]
 
 
@@ -173,18 +173,18 @@ def _transplants(
             continue
         chance = generator("trust", "donors", c)
         pick = others[torch.randint(len(others), (len(receivers),), generator=chance).numpy()]
-        own = right[:, receivers]
+        own_right = right[:, receivers]
         itself = donors["attended"][receivers]
         after = _right_after(subject, bags, receivers, receivers, itself, COPIES)
-        repeated[:, c] = (own & ~after).sum(1) / np.maximum(own.sum(1), 1)
+        repeated[:, c] = (own_right & ~after).sum(1) / np.maximum(own_right.sum(1), 1)
         for kind, segment in donors.items():
-            lost = own & ~_right_after(subject, bags, receivers, pick, segment[pick])
+            lost = own_right & ~_right_after(subject, bags, receivers, pick, segment[pick])
             if kind == "background":
-                background[:, c] = lost.sum(1) / np.maximum(own.sum(1), 1)
+                background[:, c] = lost.sum(1) / np.maximum(own_right.sum(1), 1)
                 continue
             for k in range(classes):
                 of = y[pick] == k
-                share = lost[:, of].sum(1) / np.maximum(own[:, of].sum(1), 1)
+                share = lost[:, of].sum(1) / np.maximum(own_right[:, of].sum(1), 1)
                 flips[:, c, k] = np.maximum(flips[:, c, k], share)
     return flips, background, repeated, count
 

@@ -183,9 +183,9 @@ def examine(
         labels=labels is not None, overfitted=overfitted, last_epochs=last_epochs,
     )  # fmt: skip
     count, source = _count(relevant, sets, known_ones, checked)
-    found = evidence_of(subject, sets, sight, count)
+    segment_evidence = evidence_of(subject, sets, sight, count)
     same = _agreement(subject, sets, sight)
-    marks = _with_seeds(marks_of(found, len(classes)), same[0], sets[0], len(classes))
+    marks = _with_seeds(marks_of(segment_evidence, len(classes)), same[0], sets[0], len(classes))
     values, where = _localised(sight, sets, known_ones, len(classes))
     results = ask(questions, marks, values, known_ones)
     facts = [result.facts for result in results]
@@ -210,10 +210,10 @@ def examine(
         answers=answers_of(facts, [result.amount.count for result in results]),
         examples=tuple(examples_of(sight, sets, checked, questions.top, ids, facts)),
         audited=_audited_counts(checked, sets),
-        evidence=quantities(found, same, len(sets) == 1) | _probed(sets, sight, probe),
-        curves=curves_of(found),
-        attended=by_class(found.attended, found.y, len(classes)),
-        unattended=by_class(found.unattended, found.y, len(classes)),
+        evidence=quantities(segment_evidence, same, len(sets) == 1) | _probed(sets, sight, probe),
+        curves=curves_of(segment_evidence),
+        attended=by_class(segment_evidence.attended, segment_evidence.y, len(classes)),
+        unattended=by_class(segment_evidence.unattended, segment_evidence.y, len(classes)),
         localisation=where,
         notes=subject.notes,
     )
@@ -355,12 +355,12 @@ def _with_seeds(marks: Marks, same: Array, bag: Bag, classes: int) -> Marks:
 
 def _scores(results: Sequence[ClassAnswers]) -> Array:
     """Estimated FT of every model over the classes that are judged, weighed by bags, shape (S,)."""
-    said = [r for r in results if not np.isnan(r.facts.estimate)]
+    estimated = [r for r in results if not np.isnan(r.facts.estimate)]
     size = results[0].facts.members
-    if not said:
+    if not estimated:
         return np.full(size, np.nan)
-    weight = np.array([r.looks.bags for r in said], float)
-    members = np.array([r.looks.members for r in said])
+    weight = np.array([r.looks.bags for r in estimated], float)
+    members = np.array([r.looks.members for r in estimated])
     return np.asarray(weight @ members / weight.sum())
 
 

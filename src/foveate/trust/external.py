@@ -32,7 +32,7 @@ AttentionOutput = Literal["scores", "weights"]
 OutputKind = Literal["logits", "probabilities"]
 NEAR = 1e-4
 MISTAKES = 0.5  # share of bags whose weights do not sum to one, below which they are mistakes
-TRIED = 8  # bags on which outputs are checked before all are read
+CHECKED_BAGS = 8  # bags on which outputs are checked before all are read
 
 
 class BagModel(Protocol):
@@ -48,7 +48,7 @@ class BagModel(Protocol):
         """
 
 
-class _Given(NamedTuple):
+class _Answer(NamedTuple):
     """What the user said about outputs (None: recognised), and further inputs."""
 
     attention: AttentionOutput | None
@@ -97,7 +97,7 @@ class External(Subject):
         several = list(models) if isinstance(models, list | tuple | nn.ModuleList) else [models]
         if not several:
             raise FoveateError("at least one model is needed, got none")
-        given = _Given(attention, outputs, adjacency, places)
+        given = _Answer(attention, outputs, adjacency, places)
         self.readers = [_Reader(model, bag, given, seed) for model in several]
         self.size = len(several)
         notes = [note for reader in self.readers for note in reader.notes()]
@@ -110,9 +110,9 @@ class External(Subject):
 
     def reread(self, bags: Sequence[Bag], keep: Array) -> Array:
         read = []
-        for (reader, bag), shown in zip(self._pairs(bags), torch.from_numpy(keep), strict=True):
+        for (reader, bag), visible in zip(self._pairs(bags), torch.from_numpy(keep), strict=True):
             x, there = reader.segments(bag), _there(bag)
-            parts = [reader.read(x, mask & there)[0] for mask in shown]
+            parts = [reader.read(x, mask & there)[0] for mask in visible]
             read.append(np.stack([part.numpy() for part in parts]))
         return np.stack(read)
 
@@ -133,7 +133,7 @@ class External(Subject):
 class _Reader:
     """One model: how it is called, what its outputs are, and how its attention is set."""
 
-    def __init__(self, model: Any, bag: Bag, given: _Given, seed: int | None) -> None:
+    def __init__(self, model: Any, bag: Bag, given: _Answer, seed: int | None) -> None:
         if not callable(model):
             raise FoveateError(f"a model must be callable, got {type(model).__name__}")
         if isinstance(model, nn.Module) and any(part.training for part in model.modules()):
@@ -142,7 +142,7 @@ class _Reader:
                 "model.eval() before it is examined"
             )
         self.model, self.seed = model, seed
-        few = bag.take(slice(0, TRIED))
+        few = bag.take(slice(0, CHECKED_BAGS))
         x, there = self.segments(few), _there(few)
         forward = model.forward if isinstance(model, nn.Module) else model
         self.own_forcing = "alpha" in inspect.signature(forward).parameters
@@ -156,7 +156,7 @@ class _Reader:
         self.weights = _are_weights(attention, _there(bag), given.attention)
         self.probabilities = self._gives_probabilities(answers, x, there, given.outputs)
         self.branches = attention.shape[1]
-        self.place = None if self.own_forcing else self._place(x, there)
+        self.place = None if self.own_forcing else self._evidence_position(x, there)
         self.can_force = self._forcing_works(x, there)
 
     def segments(self, bag: Bag) -> Tensor:
@@ -265,7 +265,7 @@ class _Reader:
                 raise _NotForced
         return torch.cat(answers)
 
-    def _place(self, x: Tensor, mask: Tensor) -> int | None:
+    def _evidence_position(self, x: Tensor, mask: Tensor) -> int | None:
         """The torch call that computes attention; None for a pooling layer, −1 if not found."""
         if self.call.attention is None:
             return None
@@ -275,8 +275,8 @@ class _Reader:
         weights = _normalised(attention.double(), there, self.weights)
         alpha = weights.movedim(-1, 1) if self.call.axis != -1 else weights
         with torch.no_grad(), self._seeded():
-            found = attention_call(lambda: self.call.run(rows, there), alpha)
-        return -1 if found is None else found
+            output = attention_call(lambda: self.call.run(rows, there), alpha)
+        return -1 if output is None else output
 
     def _forcing_works(self, x: Tensor, mask: Tensor) -> bool:
         """Whether given attention is used: the model's own gives its answer, another changes it."""
@@ -314,9 +314,9 @@ class _Reader:
             return given == "probabilities" or (given is None and several and inside and sums)
         rows, there, _ = next(_pieces(self.call, x, mask, mask.to(x.dtype)))
         with torch.no_grad(), self._seeded():
-            own = self.call.run(rows, there)[0]
+            logits = self.call.run(rows, there)[0]
         with torch.no_grad(), self._seeded():
-            return by_sigmoid(lambda: self.call.run(rows, there), own)
+            return by_sigmoid(lambda: self.call.run(rows, there), logits)
 
     def _must_repeat(self, x: Tensor, mask: Tensor) -> None:
         first, second = (self._raw(x, mask)[0] for _ in range(2))
@@ -396,7 +396,7 @@ def _must_be_numbers(answers: Tensor, attention: Tensor, mask: Tensor) -> None:
             raise FoveateError(f"{name} must be numbers, but bag {row} gets NaN")
 
 
-def _are_weights(attention: Tensor, mask: Tensor, given: AttentionOutput | None) -> bool:
+def _are_weights(attention: Tensor, mask: Tensor, output: AttentionOutput | None) -> bool:
     """Whether attention is normalised: no number is negative and rows sum to one.
 
     Where most bags of several segments sum to one, those that do not are mistakes.
@@ -408,14 +408,14 @@ def _are_weights(attention: Tensor, mask: Tensor, given: AttentionOutput | None)
     long = mask.sum(1) > 1
     several = bool(long.any())
     usual = several and float(off.any(1)[long].double().mean()) < MISTAKES
-    if not weights and (given == "weights" or (given is None and usual)):
+    if not weights and (output == "weights" or (output is None and usual)):
         if bool(negative):
             row = int((inside < 0).any(2).any(1).nonzero()[0])
             raise FoveateError(f"attention weights must not be negative: those of bag {row} are")
         row = int(off.any(1).nonzero()[0])
         value = float(total[row].flatten()[0])
         raise FoveateError(f"attention weights of bag {row} must sum to one, got {value:.3g}")
-    return given == "weights" or (given is None and weights and several)
+    return output == "weights" or (output is None and weights and several)
 
 
 def _must_sum_to_one(alpha: Tensor, mask: Tensor) -> None:

@@ -107,13 +107,13 @@ class PoolingRecorder(_Calls):
         pooling = func is functional.multi_head_attention_forward
         if not pooling or not _pools(args, kwargs):
             return func(*args, **kwargs)
-        wanted = kwargs.get("need_weights", True), kwargs.get("average_attn_weights", True)
+        requested = kwargs.get("need_weights", True), kwargs.get("average_attn_weights", True)
         kwargs |= {"need_weights": True, "average_attn_weights": False}
         output, weights = func(*args, **kwargs)
         self.alpha = weights.mean(-3).reshape(-1, weights.shape[-1])
-        if not wanted[0]:
+        if not requested[0]:
             return output, None
-        return output, weights.mean(-3) if wanted[1] else weights
+        return output, weights.mean(-3) if requested[1] else weights
 
 
 def attention_call(run: Callable[[], Any], alpha: Tensor) -> int | None:

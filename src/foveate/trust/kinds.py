@@ -25,7 +25,7 @@ KIND_NAMES = ("A", "B")
 EVIDENCE = 0.5  # e from which on a segment counts as evidence
 FEWEST = 15  # evidence segments are needed for a split
 PAIRS = 5  # bags with two of them, at least
-SEVERAL = 0.15  # share of bags with two evidence segments or more
+SEVERAL_SHARE = 0.15  # share of bags with two evidence segments or more
 EXCESS = 0.15  # of bags with both kinds over what one kind would give
 DEVIATIONS = 3.0  # standard deviations of that excess
 COMPONENTS, ROWS = 10, 3000
@@ -96,12 +96,12 @@ def kind_of_segments(bags: Sequence[Bag], audit: Audit, classes: int) -> Array:
     if parts[0].words:
         return assigned
     x = np.concatenate([rows.x for rows in parts])
-    own = audit.y[np.nonzero(audit.there)[0], np.nonzero(audit.there)[1]]
+    segment_label = audit.y[np.nonzero(audit.there)[0], np.nonzero(audit.there)[1]]
     e, flat = audit.e[audit.there], np.full(len(x), -1)
     for c in range(classes):
-        evidence = np.flatnonzero((own == c) & (e >= EVIDENCE))
+        evidence = np.flatnonzero((segment_label == c) & (e >= EVIDENCE))
         if len(evidence) >= FEWEST:
-            of = np.flatnonzero(own == c)
+            of = np.flatnonzero(segment_label == c)
             flat[of] = _clusters(x[evidence], x[of], f"class {c}")
     assigned[audit.there] = flat
     return assigned
@@ -124,7 +124,9 @@ def kinds(audit: Audit, assigned: Array, top: Array, c: int, chosen: str | None 
     total = max(1, int((audit.y == c).sum()))
     two, observed, expected, z = co_occurrence(cluster, bag) if len(bag) else (0, *_NONE)
     several = (
-        two >= max(PAIRS, SEVERAL * total) and z >= DEVIATIONS and observed - expected >= EXCESS
+        two >= max(PAIRS, SEVERAL_SHARE * total)
+        and z >= DEVIATIONS
+        and observed - expected >= EXCESS
     )
     attended, missed = _attended(audit, assigned, evidence, top, c)
     return Kinds(

@@ -34,14 +34,14 @@ def load_object(name: str, weights: Path | None = None) -> Any:
             f"model, got '{name}'"
         )
     try:
-        found = import_module(module)
+        loaded = import_module(module)
     except Exception as error:  # whatever the user's module raises
         raise FoveateError(f"{module} cannot be imported: {_short(error)}") from None
-    if not hasattr(found, attribute):
-        near = difflib.get_close_matches(attribute, dir(found), n=1)
+    if not hasattr(loaded, attribute):
+        near = difflib.get_close_matches(attribute, dir(loaded), n=1)
         hint = f"; did you mean '{near[0]}'?" if near else ""
         raise FoveateError(f"{module} has no '{attribute}'{hint}")
-    model = _made(getattr(found, attribute), name)
+    model = _made(getattr(loaded, attribute), name)
     if weights is not None:
         load_weights(model, weights)
     return model
@@ -132,10 +132,10 @@ def load_onnx(path: Path) -> Callable[..., dict[str, Tensor]]:
     ours = set(session.get_modelmeta().custom_metadata_map) >= NULL_KEYS
     names = [part.name for part in session.get_outputs()]
 
-    def run(*given: Tensor) -> dict[str, Tensor]:
+    def run(*arguments: Tensor) -> dict[str, Tensor]:
         fed = {
             part.name: value.to(_dtype(part.type)).numpy()
-            for part, value in zip(inputs, given, strict=True)
+            for part, value in zip(inputs, arguments, strict=True)
         }
         found = {
             k: torch.from_numpy(v) for k, v in zip(names, session.run(names, fed), strict=True)

@@ -74,15 +74,15 @@ def looking(audit: Audit, top: Array, c: int, a: Array | None = None) -> Looking
         for v in range(len(audit.opinions)):
             seen = top_evidence(audit, top, audit.opinion(v))
             opinions.append(np.array([seen[i, of[i]].mean() for i in range(len(top))]))
-    own = [part.mean() for part in opinions]
+    means = [part.mean() for part in opinions]
     half = _half_width(values[of], int(of[0].sum()), float(audit.shift[c]), audit.matched)
     lengths = np.maximum(audit.there.sum(-1), 1)
     chance = ((audit.a if a is None else a).sum(-1) / lengths)[audit.y == c]
     return Looking(
         tuple(members.tolist()),
         float(members.mean()),
-        float(max(0.0, min(own) - half)),
-        float(min(1.0, max(own) + half)),
+        float(max(0.0, min(means) - half)),
+        float(min(1.0, max(means) + half)),
         float(chance.mean()),
         float(np.ptp(np.stack(opinions), axis=0).max()),
         int(of[0].sum()),

@@ -53,13 +53,13 @@ def matched(
 
     both = more is not None and more_labels is not None
     have = np.concatenate([labels, more_labels]) if both and more_labels is not None else labels
-    own = np.concatenate([y, more[1]]) if both and more is not None else y
-    if len(np.unique(own)) < 2:
+    all_labels = np.concatenate([y, more[1]]) if both and more is not None else y
+    if len(np.unique(all_labels)) < 2:
         return rows, more
-    model = LogisticRegression(C=PROPENSITY).fit(have.astype(float), own)
-    column = np.searchsorted(model.classes_, own)
-    p = model.predict_proba(have.astype(float))[np.arange(len(own)), column]
-    share = np.bincount(column)[column] / len(own)
+    model = LogisticRegression(C=PROPENSITY).fit(have.astype(float), all_labels)
+    column = np.searchsorted(model.classes_, all_labels)
+    p = model.predict_proba(have.astype(float))[np.arange(len(all_labels)), column]
+    share = np.bincount(column)[column] / len(all_labels)
     weight = np.clip(share / p, 1 / WEIGHT, WEIGHT)
     first = rows._replace(weight=rows.weight * weight[: len(y)][rows.bag])
     if not both or more is None:

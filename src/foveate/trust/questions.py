@@ -107,7 +107,7 @@ def ask(
         known: Which bags' relevance is known, shape (1 or S, n).
     """
     q, size = questions, len(questions.classes)
-    found = amounts(q.audit, q.classes, q.empty)
+    estimates = amounts(q.audit, q.classes, q.empty)
     assigned = kind_of_segments(q.bags, q.audit, size)
     if q.subject.rereadable:
         depends = dependence(q.subject, q.bags, q.sight, q.audit, q.order, size)
@@ -121,7 +121,7 @@ def ask(
         meant = _meant(q.audit, assigned, several)
         looks = looking(q.audit, q.top, c, meant)
         seen = visibility(
-            q.audit, c, q.classes[c], found[c], looks, model_accuracy=_accuracy(marks),
+            q.audit, c, q.classes[c], estimates[c], looks, model_accuracy=_accuracy(marks),
             labels=q.labels, context=context,
         )  # fmt: skip
         a = top_evidence(q.audit, tops, None if meant is None else meant[:1], first=True)
@@ -135,18 +135,18 @@ def ask(
             unattended=mean_of(marks["unattended"][:, c]),
             flags=tuple(flags_of(marks, c)) if c not in q.empty else (),
             absent=c in q.empty,
-            presence=found[c].presence,
+            presence=estimates[c].presence,
             overfitted=q.overfitted,
             context="" if context is None else context.sentence,
             reread=q.subject.rereadable,
             stability=stable.seeds,
-            steady=_steady(stable, found[c]),
+            steady=_steady(stable, estimates[c]),
             **_measured(q, c, values, known),
-            **_looked(looks, found[c], several, seen),
+            **_looked(looks, estimates[c], several, seen),
             **_dependent(depends, c, q.empty),
         )
         table = _depends(depends, q.classes, c)
-        answers.append(ClassAnswers(facts, found[c], looks, table, several, stable, seen))
+        answers.append(ClassAnswers(facts, estimates[c], looks, table, several, stable, seen))
     return answers
 
 

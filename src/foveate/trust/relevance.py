@@ -9,10 +9,10 @@ from foveate.bags.bag import Bag
 from foveate.errors import FoveateError
 from foveate.metrics.focus import attention_on, focus_true
 from foveate.metrics.localisation import (
+    above_threshold,
     average_precision,
     best_k,
     froc,
-    marked,
     over_bags,
     overlap,
     pointing_game,
@@ -40,13 +40,15 @@ def known_bags(bags: Sequence[Bag], known: Any = None) -> Array:
     n = len(bags[0])
     if any(bag.z is None for bag in bags):
         return np.zeros((len(bags), n), bool)
-    given = np.ones(n, bool) if known is None else np.asarray(known, dtype=bool)
-    if given.shape != (n,):
-        raise FoveateError(f"known must say yes or no for each of {n} bags, got {given.shape}")
+    relevance_known = np.ones(n, bool) if known is None else np.asarray(known, dtype=bool)
+    if relevance_known.shape != (n,):
+        raise FoveateError(
+            f"known must say yes or no for each of {n} bags, got {relevance_known.shape}"
+        )
     there = masks(bags)
     return (
         np.stack([(np.asarray(bag.z) & own).any(1) for bag, own in zip(bags, there, strict=True)])
-        & given
+        & relevance_known
     )
 
 
@@ -77,7 +79,7 @@ def bag_values(sight: Reading, bags: Sequence[Bag], known: Array) -> dict[str, A
     hidden = np.where(seen[..., None], z, False)
     k = [best_k(*(part[i][seen[i]] for part in (sight.alpha, z, there))) for i in range(shape[0])]
     tops = np.stack([top_k(sight.alpha[i], k[i], there[i]) for i in range(shape[0])])
-    by_threshold = overlap(marked(sight.alpha, THRESHOLD, there), z, there)
+    by_threshold = overlap(above_threshold(sight.alpha, THRESHOLD, there), z, there)
     by_count = overlap(tops, z, there)
     values = {
         "ft": focus_true(sight.alpha, z, there),
@@ -112,14 +114,15 @@ def summarised(
     labels = y[0] if shared else y.ravel()
     drawn = None if group is None else group[0] if shared else group.ravel()
 
-    found: dict[str, Any] = {}
+    numbers: dict[str, Any] = {}
     for name, value in values.items():
         flat = value.mean(0) if shared else value.ravel()
-        own = [labels == c for c in range(classes)]
-        found[name] = {
+        of_class = [labels == c for c in range(classes)]
+        numbers[name] = {
             "all": over_bags(flat, drawn)._asdict(),
             "classes": [
-                over_bags(flat[of], None if drawn is None else drawn[of])._asdict() for of in own
+                over_bags(flat[of], None if drawn is None else drawn[of])._asdict()
+                for of in of_class
             ],
         }
     there = np.broadcast_to(masks(bags), sight.s.shape)
@@ -130,6 +133,6 @@ def summarised(
             pooled(measure, sight.s[i][seen[i]], z[i][seen[i]], there[i][seen[i]])
             for i in range(size)
         ]
-        found[measure.__name__]["pooled"] = float(np.mean(parts))
-    found["bags"] = int(seen[0].sum() if shared else seen.sum())
-    return found
+        numbers[measure.__name__]["pooled"] = float(np.mean(parts))
+    numbers["bags"] = int(seen[0].sum() if shared else seen.sum())
+    return numbers

@@ -67,4 +67,4 @@ def ranking(explained: Explained, predicted: Array, kind: MapKind = DEFAULT_MAP)
         kind: Which map.
     """
     maps = segment_map(explained, kind)
-    return [own[:, int(c)] for own, c in zip(maps, predicted, strict=True)]
+    return [class_map[:, int(c)] for class_map, c in zip(maps, predicted, strict=True)]

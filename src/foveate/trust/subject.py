@@ -141,15 +141,17 @@ class Stacked(Subject):
     def _in_parts(self, bags: Sequence[Bag], keep: Tensor | None, task: Any) -> list[list[Array]]:
         """Run a task over a bounded number of bags at a time."""
         self.stack.model.eval()
-        pile = MemberBags(bags[0] if len(bags) == 1 else bags, self.size, self.stack.dtype)
-        at_once = max(1, ELEMENTS // (self.size * pile.m * max(1, prod(pile.segment_shape))))
-        rows = torch.arange(pile.n).expand(self.size, -1)
+        member_bags = MemberBags(bags[0] if len(bags) == 1 else bags, self.size, self.stack.dtype)
+        at_once = max(
+            1, ELEMENTS // (self.size * member_bags.m * max(1, prod(member_bags.segment_shape)))
+        )
+        rows = torch.arange(member_bags.n).expand(self.size, -1)
         parts = []
-        for here in rows.split(at_once, 1):
-            batch = pile.batch(here)
-            shown = None if keep is None else keep[:, :, here[0]]
-            found = self.stack.run(task, batch, shown, self.paradigm)
-            several = found if isinstance(found, tuple) else (found,)
+        for chunk in rows.split(at_once, 1):
+            batch = member_bags.batch(chunk)
+            shown = None if keep is None else keep[:, :, chunk[0]]
+            outputs = self.stack.run(task, batch, shown, self.paradigm)
+            several = outputs if isinstance(outputs, tuple) else (outputs,)
             parts.append([value.double().numpy() for value in several])
         return parts
 
@@ -182,8 +184,8 @@ def _reread(model: AttentionModel, batch: Batch, keep: Tensor, rule: Paradigm) -
     whole = model.attend(batch.x, batch.mask, batch.z)
     h, g = rule.classify_once(whole.h, model.g)
     read = []
-    for shown in keep.unbind(0):
-        mask = shown if batch.mask is None else shown & batch.mask
+    for visible in keep.unbind(0):
+        mask = visible if batch.mask is None else visible & batch.mask
         if isinstance(model, FCAM):  # a segment's score and representation are its own
             alpha = MAPS.get(model.map)(whole.s, mask)
             read.append(rule.log_prob(alpha, h, g).exp())

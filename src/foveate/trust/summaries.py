@@ -16,30 +16,30 @@ from foveate.types import Array
 __all__ = ["by_class", "column", "curves_of", "mean_of", "quantities", "unattended_probe"]
 
 
-def quantities(found: Evidence, same: tuple[Array, Array], shared: bool) -> dict[str, Interval]:
+def quantities(evidence: Evidence, same: tuple[Array, Array], shared: bool) -> dict[str, Interval]:
     """Quantities over all bags, with intervals over bags."""
-    own = {
-        "accuracy": found.right,
-        "top_accuracy": found.top_right,
-        "mixed_accuracy": found.mixed_right,
-        "even_accuracy": found.even_right,
-        "gap": found.gap,
-        "entropy": found.entropy,
-        "sufficiency": found.sufficiency,
-        "comprehensiveness": found.comprehensiveness,
-        "deletion": found.deletion(),
-        "deletion_random": found.deletion(random=True),
-        "insertion": found.insertion(),
-        "insertion_random": found.insertion(random=True),
-        "agreement": found.agreement,
-        "agreement_random": found.chance,
+    numbers = {
+        "accuracy": evidence.right,
+        "top_accuracy": evidence.top_right,
+        "mixed_accuracy": evidence.mixed_right,
+        "even_accuracy": evidence.even_right,
+        "gap": evidence.gap,
+        "entropy": evidence.entropy,
+        "sufficiency": evidence.sufficiency,
+        "comprehensiveness": evidence.comprehensiveness,
+        "deletion": evidence.deletion(),
+        "deletion_random": evidence.deletion(random=True),
+        "insertion": evidence.insertion(),
+        "insertion_random": evidence.insertion(random=True),
+        "agreement": evidence.agreement,
+        "agreement_random": evidence.chance,
         "unattended_accuracy": np.where(
-            np.isnan(found.unattended).any(-1),
+            np.isnan(evidence.unattended).any(-1),
             np.nan,
-            np.nan_to_num(found.unattended).argmax(-1) == found.y,
+            np.nan_to_num(evidence.unattended).argmax(-1) == evidence.y,
         ),
     }
-    flat = {k: v.mean(0) if shared else v.ravel() for k, v in own.items()}
+    flat = {k: v.mean(0) if shared else v.ravel() for k, v in numbers.items()}
     flat |= {"seeds_top": same[0].mean(0), "seeds_rank": same[1].mean(0)}
     return {name: over_bags(np.asarray(value, float)) for name, value in flat.items()}
 
@@ -82,5 +82,5 @@ def column(marks: Marks, c: int) -> dict[str, float]:
 
 def mean_of(values: Array) -> float:
     """The mean of what is a number; nan where nothing is."""
-    there = values[~np.isnan(values)]
-    return float(there.mean()) if len(there) else float("nan")
+    present = values[~np.isnan(values)]
+    return float(present.mean()) if len(present) else float("nan")

@@ -58,20 +58,20 @@ class TextModels(Subject):
         return Reading(s, alpha, p, p, even, each)
 
     def reread(self, bags: Sequence[Bag], keep: Array) -> Array:
-        found = []
-        for (k, bag), shown in zip(self._pairs(bags), keep, strict=True):
+        outputs = []
+        for (k, bag), visible in zip(self._pairs(bags), keep, strict=True):
             there = masks([bag])[0]
-            read = [self._p(k, self._texts(bag, mask & there)) for mask in shown]
-            found.append(np.stack(read))
-        return np.stack(found)
+            read = [self._p(k, self._texts(bag, mask & there)) for mask in visible]
+            outputs.append(np.stack(read))
+        return np.stack(outputs)
 
     def forced(self, bag: Bag, place: Array) -> Array:
         there = masks([bag])[0]
         texts = self._texts(bag, there)
-        own = [
+        values = [
             (np.flatnonzero(there[i]) == place[i]).astype(float) for i in range(len(texts))
         ]  # one-hot over the words of each text
-        return np.stack([self._forced(k, texts, own) for k in range(self.size)])
+        return np.stack([self._forced(k, texts, values) for k in range(self.size)])
 
     def _look(self, k: int, bag: Bag) -> tuple[Array, Array, Array, Array]:
         """Attention (n, m), p (n, C), p with uniform attention, and of single words (n, m, C)."""

@@ -77,8 +77,10 @@ def abstention_entry(p: Array, y: Array, fold: Array, error: float) -> dict[str,
     """
     sets = np.zeros(p.shape, dtype=bool)
     for k in np.unique(fold):
-        here = fold == k
-        sets[here] = prediction_sets(p[here], class_quantiles(p[~here], y[~here], error))
+        held_out = fold == k
+        sets[held_out] = prediction_sets(
+            p[held_out], class_quantiles(p[~held_out], y[~held_out], error)
+        )
     covered, single = sets[np.arange(len(y)), y], sets.sum(1) == 1
     return {
         "error": error,

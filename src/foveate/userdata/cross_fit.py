@@ -46,8 +46,9 @@ class CrossFit(Procedure):
     """
 
     rule = (
-        "the mixture of all paradigms and the mean-pooled linear baseline, weighed by out-of-fold "
-        "log loss; the weights and temperatures behind each number were fitted on other folds"
+        "the mixture of all paradigms, the mean-pooled linear baseline and, of small data, boosted "
+        "trees of pooled segments, weighed by out-of-fold log loss; the weights and temperatures "
+        "behind each number were fitted on other folds"
     )
 
     def __init__(
@@ -120,20 +121,20 @@ class CrossFit(Procedure):
         return replace(record, final=final, meta={**record.meta, "paradigm": paradigm})
 
     def _run_baselines(self, folder: Path, progress: StepProgress) -> Record:
-        p, test, linear = cross_fit_baselines(
+        p, test, stored = cross_fit_baselines(
             self.bags, self.test, self.preparation, self.folds, progress
         )
-        save_checkpoint(folder / BASELINE_PART / WEIGHTS, linear, {"part": BASELINE_PART})
+        save_checkpoint(folder / BASELINE_PART / WEIGHTS, stored, {"part": BASELINE_PART})
         final = {**p, **{f"test {name}": value for name, value in test.items()}}
         return Record(np.zeros(1), {}, final, {"seeds": [], "baselines": list(p)})
 
     def finish(self, run: Run) -> dict[str, Any]:
         """Score every paradigm, the baselines and the mixture; write the gallery."""
         records = run.records()
-        found = OutOfFold(
+        out_of_fold = OutOfFold(
             self._out_of_fold(records), self.bags.y.numpy(), self.folds.fold[0], _groups(self.bags)
         )
-        entries, arrays = assess(found, self.settings)
+        entries, arrays = assess(out_of_fold, self.settings)
         entries["resolved"] = self._resolved(records)
         arrays |= {"rows": self.folds.rows, "fold": self.folds.fold}
         save_arrays(run.path / OUT_OF_FOLD, arrays)
@@ -166,14 +167,16 @@ class CrossFit(Procedure):
         """What every paradigm was trained with; epochs are those of its longest fold."""
         result = {}
         for name in self.settings.paradigms:
-            own = [records[part_name(name, r, k)] for r, k in self.folds.parts]
+            fold_records = [records[part_name(name, r, k)] for r, k in self.folds.parts]
             result[name] = {
-                "epochs": max(record.meta["epochs_run"] for record in own),
+                "epochs": max(record.meta["epochs_run"] for record in fold_records),
                 "lr": self.settings.lr,
-                "parameters": own[0].meta["parameters"],
-                "early stopping": all(record.meta["early_stopping"] for record in own),
+                "parameters": fold_records[0].meta["parameters"],
+                "early stopping": all(record.meta["early_stopping"] for record in fold_records),
             }
-            found = [record.meta["searched"] for record in own if "searched" in record.meta]
+            found = [
+                record.meta["searched"] for record in fold_records if "searched" in record.meta
+            ]
             result[name] |= {"searched": found} if found else {}
         return result
 
@@ -206,7 +209,7 @@ class CrossFit(Procedure):
 
 
 def _member_seed(seeds: int, member: int, repeat: int, fold: int) -> int:
-    """A seed of its own for every member of every fold: an ensemble gains from variety."""
+    """A different seed for every member of every fold: an ensemble gains from variety."""
     return member + seeds * (fold + 1000 * repeat)
 
 

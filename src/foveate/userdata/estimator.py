@@ -52,7 +52,7 @@ from foveate.userdata.training_rules import (
 
 __all__ = ["FocusClassifier"]
 
-YES = 1  # of a label's own classifier
+POSITIVE_CLASS = 1  # of a label's own classifier
 
 
 class FocusClassifier(ClassifierMixin, BaseEstimator):
@@ -175,7 +175,7 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
         return self._fit_one(bag, relevance, None)
 
     def _fit_some(self, rows: Tensor, bags: Bags, *parts: Any) -> "FocusClassifier":
-        """Train on the bags at ``rows``, with the same rows of all else that is given."""
+        """Train on the bags at ``rows``, with the same rows of the other arguments."""
         numbers = rows.tolist()
         chosen = bags.take(rows) if isinstance(bags, Bag) else [bags[i] for i in numbers]
         some = [None if part is None else [part[i] for i in numbers] for part in parts]
@@ -241,9 +241,9 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
         if known is None and collection.bag.z is not None:
             known = torch.ones(len(collection), dtype=torch.bool)
         marked = replace(collection, known=known)
-        found = cross_fit(marked, settings, None if mixed else self.paradigm, folds)
-        self.ensemble_, self.out_of_fold_proba_ = found.model, found.p
-        self.n_iter_ = max(e["epochs"] for e in found.model.run.manifest["resolved"].values())
+        result = cross_fit(marked, settings, None if mixed else self.paradigm, folds)
+        self.ensemble_, self.out_of_fold_proba_ = result.model, result.p
+        self.n_iter_ = max(e["epochs"] for e in result.model.run.manifest["resolved"].values())
         return self
 
     def _fit_labels(
@@ -275,7 +275,7 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
         self.segment_shape_ = models[0].segment_shape_
         self.n_features_in_ = models[0].n_features_in_
         if folds is not None:
-            held = [model.out_of_fold_proba_[:, YES] for model in models]
+            held = [model.out_of_fold_proba_[:, POSITIVE_CLASS] for model in models]
             self.out_of_fold_proba_ = np.stack(held, 1)
         return self
 
@@ -292,7 +292,9 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
         Of multi-label bags, the probability of each label, shape (n, L).
         """
         if self._is_multi_label:
-            return np.stack([model.predict_proba(bags)[:, YES] for model in self.label_models_], 1)
+            return np.stack(
+                [model.predict_proba(bags)[:, POSITIVE_CLASS] for model in self.label_models_], 1
+            )
         found = self._read(bags)
         return self.ensemble_.probabilities(found) if self._is_ensemble else found.p
 
@@ -323,14 +325,14 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
         return np.array([alpha[0] for alpha in self._read(bags).alpha])
 
     def evidence(self, bags: Bags) -> list[Array]:
-        """What each segment says for (+) and against (−) each class, one array (m_i, C) a bag.
+        """Evidence of each segment for (+) and against (−) each class, one array (m_i, C) per bag.
 
         See :mod:`foveate.trust.explanation` for the equation. Of multi-label bags, what it says for
         each label, (m_i, L).
         """
         if self._is_multi_label:
             parts = [model.evidence(bags) for model in self.label_models_]
-            return _columns([[own[:, YES] for own in part] for part in parts])
+            return _columns([[own[:, POSITIVE_CLASS] for own in part] for part in parts])
         return [e[self._first :] for e in self._read(bags, with_evidence=True).evidence]
 
     @property
@@ -388,4 +390,4 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
 
 def _columns(parts: Sequence[Sequence[Array]]) -> list[Array]:
     """Of each bag, the arrays (m_i,) of all labels side by side, (m_i, L)."""
-    return [np.stack(own, 1) for own in zip(*parts, strict=True)]
+    return [np.stack(member_values, 1) for member_values in zip(*parts, strict=True)]

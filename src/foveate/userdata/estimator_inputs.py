@@ -1,4 +1,4 @@
-"""What a user hands to the estimator, checked: bags, labels, relevance, weights, seeds."""
+"""Validation of the estimator's inputs: bags, labels, relevance, weights, seeds."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -36,15 +36,15 @@ def multi_labels(y: Any, bags: Bags) -> Array | None:
         y: What the user gives.
         bags: The bags.
     """
-    given = np.asarray(y)
-    if given.ndim != 2 or given.shape[1] < 2 or len(given) != len(bags):
+    labels = np.asarray(y)
+    if labels.ndim != 2 or labels.shape[1] < 2 or len(labels) != len(bags):
         return None
-    if not np.isin(given, (0, 1)).all():
+    if not np.isin(labels, (0, 1)).all():
         raise FoveateError("labels of multi-label bags must be 0 or 1, one column per label")
-    for k, column in enumerate(given.T):
+    for k, column in enumerate(labels.T):
         if len(np.unique(column)) < 2:
             raise FoveateError(f"label {k} is {int(column[0])} in all bags: leave its column out")
-    return given.astype(np.int64)
+    return labels.astype(np.int64)
 
 
 def with_extras(bag: Bag, weight: Tensor | None = None, groups: Any = None) -> Bag:
@@ -151,14 +151,18 @@ def _segments(i: int, bag: Any) -> Tensor:
 def _relevance(relevance: Sequence[Any], rows: Sequence[Tensor]) -> list[Tensor]:
     if len(relevance) != len(rows):
         raise FoveateError(f"relevance must be given for {len(rows)} bags, got {len(relevance)}")
-    found = []
-    for i, (own, bag) in enumerate(zip(relevance, rows, strict=True)):
-        z = torch.zeros(len(bag)) if own is None else torch.as_tensor(np.asarray(own, dtype=float))
+    rows_of_relevance = []
+    for i, (bag_relevance, bag) in enumerate(zip(relevance, rows, strict=True)):
+        z = (
+            torch.zeros(len(bag))
+            if bag_relevance is None
+            else torch.as_tensor(np.asarray(bag_relevance, dtype=float))
+        )
         if z.shape != (len(bag),):
             shape = f"{len(bag)} segments, got shape {tuple(z.shape)}"
             raise FoveateError(f"relevance of bag {i} must be None or name its {shape}")
-        found.append(z > 0)
-    return found
+        rows_of_relevance.append(z > 0)
+    return rows_of_relevance
 
 
 def known_relevance(relevance: Sequence[Any]) -> Tensor:

@@ -28,7 +28,10 @@ from foveate.userdata.training_rules import (
 
 __all__ = ["FoldTask", "fold_plan", "train_fold"]
 
-VISITS, FEWEST_LARGE = 2_000_000, 20  # segments that a member reads in training; epochs at least
+MAX_SEGMENT_READS, MIN_LARGE_EPOCHS = (
+    2_000_000,
+    20,
+)  # segments that a member reads in training; epochs at least
 SHORT_STEPS, FEWEST_EPOCHS = 100, 5  # of training where early stopping has too few bags
 
 
@@ -65,15 +68,15 @@ def train_fold(
         checkpoint: File of the training's state.
         progress: Called as ``progress(done, total)``.
     """
-    found = None
+    result = None
     if settings.search:
-        settings, found = _searched(task, settings, progress)
+        settings, result = _searched_settings(task, settings, progress)
     record = _trained(task, settings, checkpoint, progress)
     meta = {**record.meta, "early_stopping": task.inner is not None}
-    return replace(record, meta=meta | ({} if found is None else {"searched": found}))
+    return replace(record, meta=meta | ({} if result is None else {"searched": result}))
 
 
-def _searched(
+def _searched_settings(
     task: FoldTask, settings: FitSettings, progress: StepProgress
 ) -> tuple[FitSettings, dict[str, float]]:
     inner = task.inner
@@ -90,8 +93,10 @@ def _searched(
         found = explain(
             record.trained, one.held_out, training_rule(task.paradigm), with_evidence=False
         )
-        own = mean_probability(found.log_p)[np.arange(len(one.held_out)), one.held_out.y.numpy()]
-        return float(-np.log(np.maximum(own, 1e-12)).mean())
+        label_p = mean_probability(found.log_p)[
+            np.arange(len(one.held_out)), one.held_out.y.numpy()
+        ]
+        return float(-np.log(np.maximum(label_p, 1e-12)).mean())
 
     return search_settings(settings, score, task.seeds[0])
 
@@ -133,7 +138,9 @@ def fold_plan(settings: FitSettings, bags: int, segments: int, early_stopping: b
         20
     """
     steps = -(-bags // settings.batch)
-    epochs = min(usual_epochs(bags, settings.batch), max(FEWEST_LARGE, VISITS // segments))
+    epochs = min(
+        usual_epochs(bags, settings.batch), max(MIN_LARGE_EPOCHS, MAX_SEGMENT_READS // segments)
+    )
     if not early_stopping and settings.patience:
         epochs = max(FEWEST_EPOCHS, -(-SHORT_STEPS // steps))
     return Plan(

@@ -120,13 +120,15 @@ def draw_cross_fit(collection: Collection, settings: FitSettings) -> Folds:
     inner = np.full((len(fold), settings.folds, len(rows)), -1, dtype=np.int64)
     for r in repeats:
         for k in range(settings.folds):
-            kept = fold[r] != k
-            for target in _targets(collection.take(rows[kept])):
+            in_training = fold[r] != k
+            for target in _targets(collection.take(rows[in_training])):
                 _must_hold_every_class(target, k)
-            parts = min(INNER, len(np.unique(units[rows][kept])))
+            parts = min(INNER, len(np.unique(units[rows][in_training])))
             if parts > 1:
-                drawn = draw_folds(y[rows][kept], units[rows][kept], parts, seed, 1000 + r)
-                inner[r, k, kept] = drawn
+                drawn = draw_folds(
+                    y[rows][in_training], units[rows][in_training], parts, seed, 1000 + r
+                )
+                inner[r, k, in_training] = drawn
     return Folds(rows, fold, inner, test, how)
 
 
@@ -135,7 +137,10 @@ def _targets(collection: Collection) -> list[Collection]:
     if not collection.multi_label:
         return [collection]
     named = [(name, collection.of_label(name)) for name in collection.label_names]
-    return [replace(own, source=f"{own.source}, label '{name}'") for name, own in named]
+    return [
+        replace(label_collection, source=f"{label_collection.source}, label '{name}'")
+        for name, label_collection in named
+    ]
 
 
 def _strata(collection: Collection) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Bags to be looked at: attention, evidence and contents in plain arrays, which pages draw."""
+"""Bags for the gallery: attention, evidence and contents as arrays."""
 
 import json
 from collections.abc import Sequence
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 __all__ = ["GalleryBag", "gallery_bags", "load_gallery", "pick_gallery_bags", "save_gallery"]
 
-KEPT = 6  # test bags in the report of a fit
-MOST = 400  # segments of a bag whose contents are kept for the report
+MAX_BAGS = 6  # test bags in the report of a fit
+MAX_GALLERY_SEGMENTS = 400  # segments of a bag whose contents are kept for the report
 
 
 @dataclass(frozen=True)
 class GalleryBag:
-    """One bag and what a fitted model makes of it.
+    """One bag with the outputs of a fitted model.
 
     Args:
         id: Its name.
@@ -85,13 +85,13 @@ def gallery_bags(
 
     kind = kind or DEFAULT_MAP
     p, signed = fitted.probabilities(explained), signed_map(explained, kind)
-    first, own = int(fitted.preparation.null), collection.bag
-    found = []
+    first, bags = int(fitted.preparation.null), collection.bag
+    gallery = []
     for row in rows:
-        mask, z = (None if part is None else part[row] for part in (own.mask, own.z))
-        at = _rows_of_bank(own, row, mask)
+        mask, z = (None if part is None else part[row] for part in (bags.mask, bags.z))
+        at = _rows_of_bank(bags, row, mask)
         known = collection.known is None or bool(collection.known[row])
-        found.append(
+        gallery.append(
             GalleryBag(
                 collection.ids[row],
                 collection.kind,
@@ -107,40 +107,42 @@ def gallery_bags(
                 kind,
             )
         )
-    return found
+    return gallery
 
 
 def pick_gallery_bags(
     fitted: "FittedModel", collection: "Collection", bag: "Bag"
 ) -> list[GalleryBag]:
-    """A few bags for a report: mistakes first, then the surest of each class in turn."""
+    """A few bags for a report: mistakes first, then the most confident of each class in turn."""
     explained = fitted.explain(bag)
     p, y = fitted.probabilities(explained), bag.y.numpy()
-    short = np.array([len(alpha) <= MOST for alpha in explained.alpha])
-    wrong = np.flatnonzero((p.argmax(1) != y) & short)[: KEPT // 3]
+    short = np.array([len(alpha) <= MAX_GALLERY_SEGMENTS for alpha in explained.alpha])
+    wrong = np.flatnonzero((p.argmax(1) != y) & short)[: MAX_BAGS // 3]
     sure = np.argsort(-p[np.arange(len(y)), y], kind="stable")
     by_class = [[i for i in sure if y[i] == c and short[i] and i not in wrong]
                 for c in range(p.shape[1])]  # fmt: skip
-    turn = [row for rank in range(KEPT) for own in by_class for row in own[rank : rank + 1]]
-    rows = [int(i) for i in (*wrong, *turn)][:KEPT]
+    turn = [row for rank in range(MAX_BAGS) for own in by_class for row in own[rank : rank + 1]]
+    rows = [int(i) for i in (*wrong, *turn)][:MAX_BAGS]
     return gallery_bags(fitted, collection, bag, explained, rows)
 
 
-def save_gallery(path: Path, shown: Sequence[GalleryBag]) -> None:
-    """Write bags as NPZ, whole or not at all."""
+def save_gallery(path: Path, gallery: Sequence[GalleryBag]) -> None:
+    """Write bags as NPZ, atomically."""
     arrays: dict[str, Any] = {}
-    told = []
-    for k, bag in enumerate(shown):
+    metadata = []
+    for k, bag in enumerate(gallery):
         for name in ("p", "alpha", "evidence", "values", "places", "z"):
             if (value := getattr(bag, name)) is not None:
                 arrays[f"{k}/{name}"] = value
-        told.append({n: getattr(bag, n) for n in ("id", "kind", "truth", "null", "words", "map")})
-    arrays["told"] = np.frombuffer(json.dumps(told).encode(), np.uint8)
+        metadata.append(
+            {n: getattr(bag, n) for n in ("id", "kind", "truth", "null", "words", "map")}
+        )
+    arrays["told"] = np.frombuffer(json.dumps(metadata).encode(), np.uint8)
     save_arrays(path, arrays)
 
 
 def load_gallery(path: Path) -> list[GalleryBag]:
-    """Read what :func:`save_shown` wrote; nothing where there is no file."""
+    """Read the file of :func:`save_gallery`; an empty list if there is none."""
     if not path.exists():
         return []
     arrays = load_arrays(path)

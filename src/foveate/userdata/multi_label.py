@@ -115,7 +115,7 @@ def read_labels(
     *,
     with_evidence: bool = False,
 ) -> dict[str, Answer]:
-    """What the models of all labels make of the same bags.
+    """Outputs of the models of all labels for the same bags.
 
     Args:
         models: The ensemble of each label.
@@ -130,7 +130,7 @@ def read_labels(
 
 
 def labels_table(
-    models: Mapping[str, FittedModel], collection: Collection, found: Mapping[str, Answer]
+    models: Mapping[str, FittedModel], collection: Collection, answers: Mapping[str, Answer]
 ) -> Any:
     """One row a bag: its name, the predicted labels, and of every label its probability.
 
@@ -139,13 +139,15 @@ def labels_table(
     """
     import pyarrow as pa
 
-    called = {name: models[name].predicted(own.p) == POSITIVE for name, own in found.items()}
-    rows = [[name for name, own in called.items() if own[i]] for i in range(len(collection))]
+    called = {
+        name: models[name].predicted(answer.p) == POSITIVE for name, answer in answers.items()
+    }
+    rows = [[name for name, answer in called.items() if answer[i]] for i in range(len(collection))]
     columns: dict[str, Any] = {"bag": list(collection.ids)}
     columns["predicted"] = [SEPARATOR.join(names) for names in rows]
-    for name, own in found.items():
-        columns[f"p_{name}"] = own.p[:, POSITIVE].astype(np.float32)
-        members = models[name].member_probabilities(own.explained)[:, :, POSITIVE]
+    for name, label_answer in answers.items():
+        columns[f"p_{name}"] = label_answer.p[:, POSITIVE].astype(np.float32)
+        members = models[name].member_probabilities(label_answer.explained)[:, :, POSITIVE]
         low, high = np.quantile(members, SPREAD, axis=0).astype(np.float32)
         columns |= {f"low_{name}": low, f"high_{name}": high}
     return pa.table(columns)

@@ -40,7 +40,7 @@ SEPARATOR = "|"  # between the classes of a prediction set
 
 
 class Answer(NamedTuple):
-    """What a fitted model says of a collection.
+    """Predictions of a fitted model for a collection.
 
     Args:
         bag: The bags as the models read them.
@@ -71,14 +71,14 @@ def read_new_bags(
     from foveate.userdata.source import Origin
 
     origin = fitted.run.manifest["data"].get("origin") or {"columns": {}}
-    given = dict(columns or {})
-    new = Origin(data, {**origin["columns"], **given})
+    options = dict(columns or {})
+    new = Origin(data, {**origin["columns"], **options})
     features = [name.partition("[")[0] for name in fitted.preparation.columns]
     keywords = {"classes": fitted.classes, "report": report, "features": features}
     try:
-        collection = new.read(labelled=True if "label" in given else None, **keywords)
+        collection = new.read(labelled=True if "label" in options else None, **keywords)
     except FoveateError as error:
-        if given.keys() & KNOWN_IN_TRAINING or "has no column" not in str(error):
+        if options.keys() & KNOWN_IN_TRAINING or "has no column" not in str(error):
             raise
         collection = new.read(labelled=False, **keywords)
     require_sound(collection, learning=False)
@@ -127,7 +127,7 @@ def warn_of_shift(fitted: FittedModel, collection: Collection) -> tuple[str, ...
 def bags_table(
     fitted: FittedModel,
     collection: Collection,
-    found: Answer,
+    answers: Answer,
     unusual: Sequence[str] | None = None,
 ) -> Any:
     """One row a bag: name, label where known, predicted class, calibrated probabilities.
@@ -142,24 +142,26 @@ def bags_table(
     import pyarrow as pa
 
     first = int(fitted.preparation.null)
-    alpha = [own[first:] for own in found.explained.alpha]
+    alpha = [member_alpha[first:] for member_alpha in answers.explained.alpha]
     columns: dict[str, Any] = {"bag": list(collection.ids)}
     if collection.labelled:
         known = collection.label_known
         sure = [True] * len(collection) if known is None else known.tolist()
         columns["label"] = [
             fitted.classes[c] if is_known else None
-            for c, is_known in zip(found.bag.y.tolist(), sure, strict=True)
+            for c, is_known in zip(answers.bag.y.tolist(), sure, strict=True)
         ]
-    columns |= _decisions(fitted, found.p)
-    p = found.p.astype(np.float32)  # digits that mean something
+    columns |= _decisions(fitted, answers.p)
+    p = answers.p.astype(np.float32)  # digits that mean something
     columns |= {f"p_{name}": p[:, c] for c, name in enumerate(fitted.classes)}
-    columns |= _spreads(fitted, found.explained)
-    columns["segments"] = [len(own) for own in alpha]
-    columns["top_segment"] = [int(own.argmax()) for own in alpha]
-    columns["top_attention"] = np.array([own.max() for own in alpha], np.float32)
+    columns |= _spreads(fitted, answers.explained)
+    columns["segments"] = [len(member_alpha) for member_alpha in alpha]
+    columns["top_segment"] = [int(member_alpha.argmax()) for member_alpha in alpha]
+    columns["top_attention"] = np.array([member_alpha.max() for member_alpha in alpha], np.float32)
     if first:
-        columns["null_attention"] = [float(own[0]) for own in found.explained.alpha]
+        columns["null_attention"] = [
+            float(member_alpha[0]) for member_alpha in answers.explained.alpha
+        ]
     if unusual is not None:
         columns["unusual"] = list(unusual)
     return pa.table(columns)
@@ -255,7 +257,7 @@ def _ranks(values: Array) -> Array:
 
 
 def write_table(path: Path, table: Any) -> Path:
-    """Write a table as CSV or Parquet, by the end of its name, whole or not at all."""
+    """Write a table atomically as CSV or Parquet, by its suffix."""
     from pyarrow import csv, parquet
 
     check_format(path)
@@ -265,6 +267,6 @@ def write_table(path: Path, table: Any) -> Path:
 
 
 def check_format(path: Path) -> None:
-    """See that a table can be written under a name, before any work is done for it."""
+    """Check that a table can be written to a path, before any computation."""
     if path.suffix.lower() not in FORMATS:
         raise FoveateError(f"tables are written as .csv or .parquet, got '{path.name}'")

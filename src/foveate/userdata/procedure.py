@@ -101,10 +101,10 @@ def collection_sizes(
         "segment": list(preparation.width),
         "groups": None if bag.group is None else int(bag.group.unique().numel()),
         "split": how,
-        "parts": {part: len(own) for part, own in parts.items()},
+        "parts": {part: len(rows) for part, rows in parts.items()},
         "bags of class": {
-            part: {name: int((own.y == c).sum()) for c, name in enumerate(classes)}
-            for part, own in parts.items()
+            part: {name: int((rows.y == c).sum()) for c, name in enumerate(classes)}
+            for part, rows in parts.items()
         },
         "classes": list(classes),
     }

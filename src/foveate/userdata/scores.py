@@ -28,13 +28,13 @@ def scores(p: Array, y: Array, group: Array | None = None, *, seed: int = 0) -> 
         seed: Decides the resamples.
     """
     weights = np.vstack([np.ones(len(y)), _resampled(len(y), group, seed)])
-    found = {
+    result = {
         "balanced_accuracy": _balanced_accuracy(p, y, weights),
         "accuracy": _mean(p.argmax(1) == y, weights),
         "auroc": _auroc(p, y, weights),
         "log_loss": _mean(_log_loss(p, y), weights),
     }
-    intervals = {name: _interval(values) for name, values in found.items()}
+    intervals = {name: _interval(values) for name, values in result.items()}
     return {**intervals, "calibration_error": Interval(calibration_error(p, y), None, None)}
 
 
@@ -58,9 +58,9 @@ def _resampled(n: int, group: Array | None, seed: int) -> Array:
     """How often each bag is drawn, shape (draws, n)."""
     _, place = (None, np.arange(n)) if group is None else np.unique(group, return_inverse=True)
     many = int(place.max()) + 1
-    picks = np.random.default_rng(seed).integers(many, size=(DRAWS, many))
+    draws = np.random.default_rng(seed).integers(many, size=(DRAWS, many))
     counts = np.zeros((DRAWS, many))
-    np.add.at(counts, (np.arange(DRAWS)[:, None], picks), 1)
+    np.add.at(counts, (np.arange(DRAWS)[:, None], draws), 1)
     return counts[:, place]
 
 
@@ -79,8 +79,8 @@ def _mean(values: Array, weights: Array) -> Array:
 
 
 def _log_loss(p: Array, y: Array) -> Array:
-    own = p[np.arange(len(y)), y]
-    loss: Array = -np.log(np.maximum(own, 1e-12))
+    label_p = p[np.arange(len(y)), y]
+    loss: Array = -np.log(np.maximum(label_p, 1e-12))
     return loss
 
 

@@ -1,4 +1,4 @@
-"""Which of the raced paradigms is taken, on validation bags alone."""
+"""Selection of a paradigm on validation bags."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,7 +23,7 @@ RULES = {
 
 
 def choose(numbers: Mapping[str, Mapping[str, Any]], by: str) -> str:
-    """The paradigm that the rule means.
+    """The paradigm that the rule selects.
 
     Args:
         numbers: Of each paradigm, as the manifest of a fit has them.
@@ -31,8 +31,8 @@ def choose(numbers: Mapping[str, Mapping[str, Any]], by: str) -> str:
     """
 
     def rank(name: str) -> tuple[float, float]:
-        own = numbers[name]["validation"]
-        return -own["balanced_accuracy"][0], own["log_loss"][0]
+        scores = numbers[name]["validation"]
+        return -scores["balanced_accuracy"][0], scores["log_loss"][0]
 
     best = min(numbers, key=rank)
     if by == "accuracy":

@@ -10,14 +10,19 @@ from foveate.training.plan import default_paradigms
 
 __all__ = ["FitSettings", "mixed_paradigms"]
 
-MIXED = ("lvml", "soft", "max", "presence")  # of these, what is registered is fitted by default
+DEFAULT_PARADIGMS = (
+    "lvml",
+    "soft",
+    "max",
+    "presence",
+)  # of these, what is registered is fitted by default
 
 
 def mixed_paradigms() -> tuple[str, ...]:
     """Names of the paradigms whose mixture answers by default."""
     from foveate.attention.paradigms import PARADIGMS
 
-    return tuple(name for name in MIXED if name in PARADIGMS)
+    return tuple(name for name in DEFAULT_PARADIGMS if name in PARADIGMS)
 
 
 def _threshold(rule: str) -> str:
@@ -27,14 +32,14 @@ def _threshold(rule: str) -> str:
     return rule
 
 
-def _class_weight_text(given: Any) -> Any:
+def _class_weight_text(class_weight: Any) -> Any:
     """Weights by class as a text, which flags and manifests hold."""
-    if not isinstance(given, Mapping):
-        return given
-    odd = [name for name in given if "," in str(name)]
+    if not isinstance(class_weight, Mapping):
+        return class_weight
+    odd = [name for name in class_weight if "," in str(name)]
     if odd:
         raise ValueError(f"class weights need class names without commas, got '{odd[0]}'")
-    return ",".join(f"{name}={value}" for name, value in given.items())
+    return ",".join(f"{name}={value}" for name, value in class_weight.items())
 
 
 def _class_weight(rule: str) -> str:

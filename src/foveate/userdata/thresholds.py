@@ -24,9 +24,7 @@ def parse_rule(rule: str) -> tuple[str, float]:
         return rule, 1.0
     match = COST.fullmatch(rule)
     if match is None or float(match[1]) <= 0:
-        raise FoveateError(
-            f"threshold must be none, youden, f1 or cost=NUMBER above 0, got '{rule}'"
-        )
+        raise FoveateError("threshold must be none, youden, f1 or cost=NUMBER above 0")
     return "cost", float(match[1])
 
 
@@ -78,8 +76,8 @@ def cross_decide(p: Array, y: Array, fold: Array, rule: str) -> Array:
         return p >= 0.5
     called = np.zeros(len(y), dtype=bool)
     for k in np.unique(fold):
-        here = fold == k
-        called[here] = p[here] >= choose_threshold(p[~here], y[~here], rule)
+        held_out = fold == k
+        called[held_out] = p[held_out] >= choose_threshold(p[~held_out], y[~held_out], rule)
     return called
 
 

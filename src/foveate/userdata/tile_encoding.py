@@ -49,27 +49,27 @@ class Encoding:
         encoder = find_encoder(self.name)
         if encoder.weights != self.weights:
             raise FoveateError(f"encoder '{self.name}' has other weights here than in training")
-        network, found = encoder.build(), []
+        network, features = encoder.build(), []
         for part in tiles.split(BATCH):
-            found.append(network(squared(list(part), self.side)).flatten(1))
+            features.append(network(squared(list(part), self.side)).flatten(1))
             if report is not None:
-                report("encoding", sum(map(len, found)), len(tiles))
-        return torch.cat(found)
+                report("encoding", sum(map(len, features)), len(tiles))
+        return torch.cat(features)
 
     def as_json(self) -> dict[str, Any]:
-        """What a manifest keeps."""
+        """The entry of the manifest."""
         return asdict(self)
 
     @classmethod
-    def of_json(cls, kept: dict[str, Any]) -> "Encoding":
+    def of_json(cls, stored: dict[str, Any]) -> "Encoding":
         """From what :meth:`as_json` gave."""
-        return cls(**kept)
+        return cls(**stored)
 
 
 def encode_tiles(
     collection: Collection, name: str, report: PartProgress | None = None
 ) -> tuple[Encoding, Tensor] | None:
-    """An encoder and what it makes of the tiles of a collection; None where nothing is encoded.
+    """An encoder and its features of the tiles of a collection; None if nothing is encoded.
 
     Args:
         collection: Bags; only tiles of images are encoded.

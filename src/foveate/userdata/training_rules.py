@@ -1,4 +1,4 @@
-"""From settings to what is trained: paradigm, class weights, model, number of epochs."""
+"""From settings to a training: paradigm, class weights, model, number of epochs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,7 +22,7 @@ __all__ = [
     "usual_epochs",
 ]
 
-STEPS, FEWEST, MOST = 1500, 20, 300  # of training, where no number of epochs is asked for
+STEPS, MIN_EPOCHS, MAX_EPOCHS = 1500, 20, 300  # of training, where no number of epochs is asked for
 
 
 def focus_model(
@@ -89,19 +89,17 @@ def parse_class_weight(rule: str) -> str | dict[str, float]:
         except ValueError:
             sign = ""
         if not sign:
-            raise FoveateError(
-                f"class weights must be balanced, none, or CLASS=NUMBER,…; got '{rule}'"
-            )
+            raise FoveateError("class weights must be balanced, none, or CLASS=NUMBER,…")
     return weights
 
 
 def class_weights(
-    given: str | Mapping[Any, float] | None, classes: Sequence[Any], y: Array
+    value: str | Mapping[Any, float] | None, classes: Sequence[Any], y: Array
 ) -> tuple[float, ...] | None:
     """Weights of the classes, from a rule or from a dict by class, 1 where it names none.
 
     Args:
-        given: "balanced", "none" or None, or weights by class.
+        value: "balanced", "none" or None, or weights by class.
         classes: The classes, in order.
         y: Labels of the training bags, shape (n,).
 
@@ -109,22 +107,22 @@ def class_weights(
         >>> class_weights({"yes": 5}, ("no", "yes"), np.array([0, 1]))
         (1.0, 5.0)
     """
-    if given is None or given == "none":
+    if value is None or value == "none":
         return None
-    if given == "balanced":
+    if value == "balanced":
         return balanced(y, len(classes))
-    if not isinstance(given, Mapping):
-        raise FoveateError(f"class_weight must be 'balanced' or None, or a dict, got {given!r}")
+    if not isinstance(value, Mapping):
+        raise FoveateError(f"class_weight must be 'balanced' or None, or a dict, got {value!r}")
     names = list(classes)
-    unknown = [label for label in given if label not in names]
+    unknown = [label for label in value if label not in names]
     if unknown:
         raise FoveateError(f"class_weight names {unknown[0]!r}, which is none of {names}")
-    weights = tuple(float(given.get(name, 1.0)) for name in names)
+    weights = tuple(float(value.get(name, 1.0)) for name in names)
     if not all(0 < weight < np.inf for weight in weights):
-        raise FoveateError(f"class weights must be above 0 and finite, got {dict(given)}")
+        raise FoveateError(f"class weights must be above 0 and finite, got {dict(value)}")
     return weights
 
 
 def usual_epochs(n: int, batch: int) -> int:
     """Epochs that make about 1,500 steps of ``batch`` of ``n`` bags, between 20 and 300."""
-    return min(MOST, max(FEWEST, -(-STEPS // -(-n // batch))))
+    return min(MAX_EPOCHS, max(MIN_EPOCHS, -(-STEPS // -(-n // batch))))

@@ -55,8 +55,8 @@ class TaughtFocus(Paradigm):
         logits = dense(map_segments(g, x))
         label = torch.nn.functional.one_hot(y, logits.shape[2]).bool().unsqueeze(1)
         others = logits.masked_fill(label, -torch.inf).logsumexp(2)
-        own = logits.masked_fill(~label, -torch.inf).logsumexp(2)
-        ratio = (logits.shape[2] - 1) * (own - others).exp()
+        label_score = logits.masked_fill(~label, -torch.inf).logsumexp(2)
+        ratio = (logits.shape[2] - 1) * (label_score - others).exp()
         excess = torch.where(alpha > 0, (ratio - 1).clamp(0, 1e6), 0.0)
         w = excess * alpha**self.prior if self.prior else excess
         return w / w.sum(1, keepdim=True).clamp_min(torch.finfo(w.dtype).tiny)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
-from foveate.cli.column_flags import COLUMN_GROUP, ColumnFlags, given
+from foveate.cli.column_flags import COLUMN_GROUP, ColumnFlags, column_values
 from foveate.cli.column_listing import print_columns
 from foveate.cli.fit_verdicts import add_verdict
 from foveate.cli.flags import Cluster, Json, Overwrite, Workers
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["explain_command", "export_command", "fit_command", "predict_command"]
 
 Flags = Annotated[FitSettings | None, Parameter(name="*", group=Group("Training", sort_key=1))]
-Finished = Annotated[
+FinishedRun = Annotated[
     Path, Parameter(help="A finished fit: its directory, or its name under runs/.")
 ]
 NewBags = Annotated[Path, Parameter(help="Bags laid out like those it was fitted on.")]
@@ -38,7 +38,7 @@ NewColumns = Annotated[
         name="*", group=COLUMN_GROUP, help="What the columns are, where they differ from the fit's."
     ),
 ]
-Chosen = Annotated[
+ChosenParadigm = Annotated[
     str | None,
     Parameter(help="Which of the fit's paradigms; the chosen one unless given."),
 ]
@@ -78,7 +78,7 @@ def fit_command(
     from foveate.jobs.multi_label import start_labels
     from foveate.userdata.source import Origin
 
-    engine, origin = Engine(workers, cluster), Origin(data, given(columns))
+    engine, origin = Engine(workers, cluster), Origin(data, column_values(columns))
     command = repeating_command()
     with progress_of(quiet=as_json) as report:
         bags = origin.read(labelled=True, report=report)
@@ -94,14 +94,14 @@ def fit_command(
 
 
 def predict_command(
-    run: Finished,
+    run: FinishedRun,
     data: NewBags,
     /,
     *,
     out: Path,
     overwrite: Overwrite = False,
     columns: NewColumns = None,
-    paradigm: Chosen = None,
+    paradigm: ChosenParadigm = None,
 ) -> None:
     """Classify new bags, labelled or not, with calibrated probabilities of classes or labels.
 
@@ -122,18 +122,18 @@ def predict_command(
     check_outputs(out, inputs=(data,), overwrite=overwrite)
     if is_multi_label(run):
         _no_paradigm(paradigm)
-        return write_labels_predictions(run, data, out, given(columns))
+        return write_labels_predictions(run, data, out, column_values(columns))
     with progress_of(quiet=True) as report:
         fitted, collection = _loaded(run, data, columns, paradigm, report)
         unusual = warn_of_shift(fitted, collection)
-        found = answer(fitted, collection, report, with_evidence=False)
-    table = bags_table(fitted, collection, found, unusual)
+        answers = answer(fitted, collection, report, with_evidence=False)
+    table = bags_table(fitted, collection, answers, unusual)
     write_table(out, table)
     print(f"{len(collection)} bags, {fitted.name}: {out}")
 
 
 def explain_command(
-    run: Finished,
+    run: FinishedRun,
     data: NewBags,
     /,
     *,
@@ -143,7 +143,7 @@ def explain_command(
     map: Literal["evidence", "product", "attention"] | None = None,
     overwrite: Overwrite = False,
     columns: NewColumns = None,
-    paradigm: Chosen = None,
+    paradigm: ChosenParadigm = None,
 ) -> None:
     """Write attention and signed evidence of every segment for every class.
 
@@ -174,7 +174,7 @@ def explain_command(
         raise FoveateError(f"--shown must be at least 1, got {shown}")
     if is_multi_label(run):
         _no_paradigm(paradigm, page)
-        return write_labels_segments(run, data, out, given(columns), map or DEFAULT_MAP)
+        return write_labels_segments(run, data, out, column_values(columns), map or DEFAULT_MAP)
     with progress_of(quiet=True) as report:
         fitted, collection = _loaded(run, data, columns, paradigm, report)
         unusual = warn_of_shift(fitted, collection)
@@ -197,6 +197,7 @@ def explain_command(
             source=data.name,
             columns=fitted.preparation.columns,
             command=this_command(),
+            note=fitted.note,
         )
         print(f"page: {page}")
 
@@ -211,7 +212,12 @@ def _no_paradigm(paradigm: str | None, page: Path | None = None) -> None:
 
 
 def export_command(
-    run: Finished, /, *, onnx: Path, overwrite: Overwrite = False, paradigm: Chosen = None
+    run: FinishedRun,
+    /,
+    *,
+    onnx: Path,
+    overwrite: Overwrite = False,
+    paradigm: ChosenParadigm = None,
 ) -> None:
     """Write a fitted model as ONNX: segments in, probabilities, attention and evidence out.
 
@@ -238,4 +244,4 @@ def _loaded(
     from foveate.userdata.predict import read_new_bags
 
     fitted = load_fitted(run, paradigm)
-    return fitted, read_new_bags(fitted, data, given(columns), report)
+    return fitted, read_new_bags(fitted, data, column_values(columns), report)

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 from typing import Literal
 
-from foveate.cli.column_flags import ColumnFlags, given
+from foveate.cli.column_flags import ColumnFlags, column_values
 from foveate.cli.flags import Json, Overwrite
 from foveate.cli.outputs import check_outputs
-from foveate.cli.run_verdicts import Declared, examine_run
+from foveate.cli.run_verdicts import DeclaredEvidence, examine_run
 from foveate.cli.trust_results import TrustResults, print_trust, write_trust
 from foveate.errors import FoveateError
 from foveate.records.runs import Run, open_run
@@ -81,13 +81,13 @@ def trust_command(
     from foveate.jobs.job import NewBags
 
     empty = tuple(word.strip() for word in absent.split(",")) if absent else ()
-    flags = Declared(empty, relevant, _meant(evidence))
+    flags = DeclaredEvidence(empty, relevant, _meant(evidence))
     if model is None and attention is None:
         if run is None:
             raise FoveateError("name a run, or a model with --model, or a table with --attention")
         if weights is not None or adjacency is not None or seed is not None:
             raise FoveateError("--weights, --adjacency and --seed are for --model")
-        new = None if data is None else NewBags(data, given(columns))
+        new = None if data is None else NewBags(data, column_values(columns))
         opened = open_run(run)
         if "labels" in opened.manifest:
             return _examine_labels(opened, flags, data or paradigm, as_json=as_json)
@@ -103,7 +103,7 @@ def trust_command(
     print_trust(results, as_json=as_json)
 
 
-def _examine_labels(run: Run, flags: Declared, other: object, *, as_json: bool) -> None:
+def _examine_labels(run: Run, flags: DeclaredEvidence, other: object, *, as_json: bool) -> None:
     """The verdict on every label of a multi-label run."""
     from foveate.cli.multi_label import examine_labels
 
@@ -128,7 +128,7 @@ def _of_files(
     attention: Path | None,
     adjacency: Literal["chain", "complete"] | None,
     seed: int | None,
-    flags: Declared,
+    flags: DeclaredEvidence,
     out: Path,
 ) -> TrustResults:
     """The verdict on a model from elsewhere, or on a table."""
@@ -141,20 +141,20 @@ def _of_files(
     if model is not None and attention is not None:
         raise FoveateError("give --model or --attention, not both")
     request = ExamineRequest(
-        str(data), given(columns), model, None if weights is None else str(weights),
+        str(data), column_values(columns), model, None if weights is None else str(weights),
         None if attention is None else str(attention), adjacency, flags.absent, flags.relevant,
         flags.evidence, seed,
     )  # fmt: skip
     if model is None:
         if weights is not None or adjacency is not None or seed is not None:
             raise FoveateError("--weights, --adjacency and --seed are for --model")
-        found, name = examine_files(request), attention.name if attention else ""
-        found["paradigm"] = "table"
+        evidence, name = examine_files(request), attention.name if attention else ""
+        evidence["paradigm"] = "table"
     else:
         if ":" in model and not Path(model).exists():
             print(RUNS_CODE.format(module=model.partition(":")[0]), file=sys.stderr)
-        found, name = examine_in_process(request), Path(model).name
-    return TrustResults((found,), name, data.name, out.with_suffix(".json"), out)
+        evidence, name = examine_in_process(request), Path(model).name
+    return TrustResults((evidence,), name, data.name, out.with_suffix(".json"), out)
 
 
 def _meant(text: str | None) -> str | dict[str, str] | None:

@@ -26,7 +26,7 @@ GUESSES = {
     "text": "texts of several words",
     "left out": "neither numbers nor constant within a bag",
 }
-SHOWN = 4  # different values of a column
+MAX_EXAMPLES = 4  # different values of a column
 LONGEST = 60  # letters of a value
 EMPTY_NAMES = (
     *("none", "normal", "negative", "neg", "healthy", "control", "background", "absent", "nothing"),
@@ -66,7 +66,7 @@ def _samples(path: Path) -> dict[str, list[str]]:
         for row in islice(table_rows(path), SAMPLED):
             for name, value in row.items():
                 text = "" if value is None else str(value)
-                if text and len(seen := table.setdefault(str(name), {})) < SHOWN:
+                if text and len(seen := table.setdefault(str(name), {})) < MAX_EXAMPLES:
                     seen.setdefault(text if len(text) <= LONGEST else f"{text[:LONGEST]}…")
                 else:
                     table.setdefault(str(name), {})

@@ -11,7 +11,7 @@ from foveate.lab.requests import TASKS, TrainJob
 from foveate.randomness import generator
 from foveate.text.copy_training import CopyTask, course, model_for
 from foveate.text.corpora.copying import copying, numerals
-from foveate.text.loop import Course, built, follow
+from foveate.text.loop import MemberTraining, built, follow
 from foveate.text.models.seq2seq import Seq2Seq, shifted
 
 __all__ = ["train_copying_live"]
@@ -20,9 +20,9 @@ LENGTH, SIZE, BATCH, RATE = 10, 64, 32, 5e-3  # shorter than [snell21], to be se
 MEASURED = 20  # steps between measurements
 
 
-def train_copying_live(channel: WorkerChannel, given: dict[str, Any]) -> None:
+def train_copying_live(channel: WorkerChannel, request: dict[str, Any]) -> None:
     """Train one translator a kind and tell accuracy, attention and evidence as they grow."""
-    job = TrainJob(**given)
+    job = TrainJob(**request)
     view = {"kind": "copy", "classes": [], "length": LENGTH}
     channel.send("setup", view=view, seeds=[job.first], epochs=job.epochs)
     for kind in job.paradigms:
@@ -42,18 +42,18 @@ def _one_kind(channel: WorkerChannel, job: TrainJob, kind: str) -> None:
         channel.send("frame", epoch=max(fresh["t"], default=0), rows={kind: fresh}, outcomes={},
                   details=details)  # fmt: skip
 
-    def measure(own: Course, step: int) -> dict[str, Any]:
-        found = own.measure(step)
+    def measure(course: MemberTraining, step: int) -> dict[str, Any]:
+        measured = course.measure(step)
         rows["t"].append(step)
-        for name, value in found.items():
+        for name, value in measured.items():
             rows.setdefault(name, []).append([round(float(value), 4)])
-        return found
+        return measured
 
-    def set_up() -> Course:
+    def set_up() -> MemberTraining:
         made: Seq2Seq = built(lambda: model_for(task), "lab copying", job.first)  # type: ignore[assignment]
         model.append(made)
         own = course(task, made, job.first)
-        return Course(made, own.loss, partial(measure, own), own.lr)
+        return MemberTraining(made, own.loss, partial(measure, own), own.lr)
 
     at = sorted({*range(0, job.epochs, MEASURED), job.epochs})
     try:

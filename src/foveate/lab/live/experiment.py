@@ -8,16 +8,16 @@ from foveate.lab.requests import ExperimentJob
 __all__ = ["run_experiment_live"]
 
 
-def run_experiment_live(channel: WorkerChannel, given: dict[str, Any]) -> None:
+def run_experiment_live(channel: WorkerChannel, request: dict[str, Any]) -> None:
     """Run an experiment in a new run directory; a stop leaves it to ``foveate resume``.
 
     Args:
         channel: Where commands come from and messages go.
-        given: A :class:`~foveate.lab.requests.ExperimentJob`.
+        request: A :class:`~foveate.lab.requests.ExperimentJob`.
     """
     from foveate.jobs.experiment import EXPERIMENTS, findings_of, start_experiment
 
-    job = ExperimentJob(**given)
+    job = ExperimentJob(**request)
     EXPERIMENTS.get(job.experiment)
     bars: dict[str, tuple[int, int]] = {}
     channel.send("setup", view={"kind": "experiment", "classes": []}, seeds=[0], epochs=1)
@@ -32,6 +32,6 @@ def run_experiment_live(channel: WorkerChannel, given: dict[str, Any]) -> None:
 
     command = f"foveate run {job.experiment} --scale {job.scale}"
     run = start_experiment(job.experiment, job.scale, report=report, command=command)
-    found = [finding.__dict__ for finding in findings_of(run)]
+    findings = [finding.__dict__ for finding in findings_of(run)]
     send_frame(True)
-    channel.send("result", run=run.name, findings=found)
+    channel.send("result", run=run.name, findings=findings)

@@ -1,6 +1,5 @@
 """A user's file in a worker: read and checked, columns corrected, then fitted and examined."""
 
-import json
 import re
 import time
 from contextlib import suppress
@@ -15,6 +14,7 @@ from foveate.lab.live.columns import column_table, suggest_absent
 from foveate.lab.live.role_guess import guess_roles
 from foveate.lab.live.worker_channel import WorkerChannel
 from foveate.lab.requests import FitRequest, UploadJob
+from foveate.records.checksums import read_json, seal_json
 from foveate.records.record import save_arrays, write_atomically
 from foveate.types import PartProgress
 
@@ -34,9 +34,9 @@ GALLERY = 20  # bags on the page of evidence
 EXAMINING = "examining"
 
 
-def fit_uploaded_bags(channel: WorkerChannel, given: dict[str, Any]) -> None:
+def fit_uploaded_bags(channel: WorkerChannel, request: dict[str, Any]) -> None:
     """Read the file, wait for corrections of its columns, and fit it when asked to."""
-    job = UploadJob(**given)
+    job = UploadJob(**request)
     while True:
         collection, origin = _read_and_describe(channel, job)
         channel.send("state", state="ready")
@@ -163,10 +163,14 @@ class Progress:
 
 
 def _fit(
-    channel: WorkerChannel, collection: "Collection", origin: Any, wanted: FitRequest, name: str
+    channel: WorkerChannel,
+    collection: "Collection",
+    origin: Any,
+    fit_request: FitRequest,
+    name: str,
 ) -> None:
     """Fit and examine, with frames of progress for the page."""
-    progress = Progress([*wanted.paradigms, EXAMINING])
+    progress = Progress([*fit_request.paradigms, EXAMINING])
 
     def send_frame(_detailed: bool) -> None:
         left = progress.seconds_left()
@@ -177,7 +181,7 @@ def _fit(
         progress.set(part, done, total)
         channel.poll_commands(send_frame)
 
-    run = fit_and_examine(collection, origin, wanted, name, report)
+    run = fit_and_examine(collection, origin, fit_request, name, report)
     send_frame(True)
     channel.send("result", run=run.name)
 
@@ -254,8 +258,7 @@ def _examine_all(
     report(EXAMINING, 1, 1)
     about = {"source": "its held-out bags", "command": f"foveate trust {run.name}"}
     whole = {**about, "absent": list(absent), "found": trusts}
-    text = json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False).encode()
-    write_atomically(run.path / "trust.json", lambda file: file.write(text))
+    write_atomically(run.path / "trust.json", seal_json(whole, indent=1, allow_nan=False))
     write_trust_page(run.path / "trust.html", {**whole, "found": trusts[:1]}, name=Path(name).name)
 
 
@@ -265,7 +268,7 @@ def _audit(
     """Where evidence is by bags and labels alone; stored for the grid of bags."""
     from foveate.trust.auditor import audit
 
-    rows = json.loads((run.path / "split.json").read_text("utf-8"))["rows"]["train"]
+    rows = read_json(run.path / "split.json")["rows"]["train"]
     train = fitted.bags(collection.take(rows))
     audited = audit([fitted.bags(test)], len(fitted.classes), more=train)
     save_arrays(run.path / AUDIT, {"rows": audited.picked, "a": audited.a[0]})
@@ -292,4 +295,5 @@ def _write_tables(run: "Run", test: "Collection", name: str) -> None:
         total=len(test),
         source=name,
         columns=fitted.preparation.columns,
+        note=fitted.note,
     )

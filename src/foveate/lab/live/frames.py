@@ -89,10 +89,10 @@ class FrameBuilder:
         status = class_status(
             self.classes, self.y, focused, correct, alpha, self.z, p[:outside].mean(0)
         )
-        shown = {"heat": np.round(heat, 4).tolist(), **_status_json(status)}
+        panels = {"heat": np.round(heat, 4).tolist(), **_status_json(status)}
         if self.kind == "plane":
-            return shown | self._plane(score[outside:], p[outside:], alpha, focused)
-        return shown | {"examples": self._readings(alpha, log_p, focused)}
+            return panels | self._plane(score[outside:], p[outside:], alpha, focused)
+        return panels | {"examples": self._readings(alpha, log_p, focused)}
 
     def plane_values(self, stack: Stack, member: Tensor) -> tuple[Array, Array]:
         """Focus score (cells²,) and class probabilities (cells², C) over the plane of a task."""
@@ -147,11 +147,11 @@ class FrameBuilder:
                 zip(rows, flat[rows], strict=True)]  # fmt: skip
 
     def _example(self, row: int) -> dict[str, Any]:
-        own = {"truth": self.classes[int(self.y[row])], "z": self.z[row].tolist()}
+        entry = {"truth": self.classes[int(self.y[row])], "z": self.z[row].tolist()}
         if self.kind == "words":
-            return {**own, "tokens": [self.words[k] for k in self.test.index[row].tolist()]}
+            return {**entry, "tokens": [self.words[k] for k in self.test.index[row].tolist()]}
         segments = stored(take(self.test.x, slice(row, row + 1)))[0]
-        return {**own, "segments": pack_segments(segments.numpy())}
+        return {**entry, "segments": pack_segments(segments.numpy())}
 
 
 def _segments(test: Bag, chosen: Tensor) -> Tensor:
@@ -168,9 +168,9 @@ def _scored(model: AttentionModel, rows: Tensor) -> tuple[Tensor, Tensor]:
 def _frame(x: Array) -> tuple[float, float, float, float]:
     """Left, right, low, high of the plane: all points and some air."""
     low, high = x.reshape(-1, 2).min(0), x.reshape(-1, 2).max(0)
-    air = 0.08 * (high - low)
-    left, bottom = (low - air).tolist()
-    right, top = (high + air).tolist()
+    margin = 0.08 * (high - low)
+    left, bottom = (low - margin).tolist()
+    right, top = (high + margin).tolist()
     return left, right, bottom, top
 
 

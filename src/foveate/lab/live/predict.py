@@ -19,18 +19,18 @@ MAX_ROWS = 5000  # bags whose predictions are sent to the page
 READING = "reading"
 
 
-def predict_uploaded_bags(channel: WorkerChannel, given: dict[str, Any]) -> None:
+def predict_uploaded_bags(channel: WorkerChannel, request: dict[str, Any]) -> None:
     """Predict the bags of an uploaded file, and say how they differ from the training bags.
 
     Args:
         channel: Where commands come from and messages go.
-        given: A :class:`~foveate.lab.requests.PredictJob`.
+        request: A :class:`~foveate.lab.requests.PredictJob`.
     """
     from foveate.userdata.ensemble import load_fitted
     from foveate.userdata.predict import read_new_bags
     from foveate.userdata.shift import compare, load_summary
 
-    job = PredictJob(**given)
+    job = PredictJob(**request)
     channel.send("setup", view={"kind": "predict", "classes": []}, seeds=[0], epochs=1)
     progress = Progress([READING])
 

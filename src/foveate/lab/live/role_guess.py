@@ -10,10 +10,10 @@ from foveate.lab.live.table_rows import is_number, table_rows
 
 __all__ = ["guess_roles"]
 
-GUESSED = 5000  # rows from which roles are guessed
+MAX_GUESS_ROWS = 5000  # rows from which roles are guessed
 MAX_CLASSES = 20
 LEAST_WORDS = 4  # in the mean value of a column of texts
-PLACES = ("start", "end", "x", "y", "width", "height")
+POSITION_NAMES = ("start", "end", "x", "y", "width", "height")
 
 Table = dict[str, list[str]]
 
@@ -32,7 +32,7 @@ def guess_roles(path: Path) -> dict[str, str]:
         A role for each column, or nothing where no label can be found.
     """
     try:
-        rows = list(islice(table_rows(path), GUESSED))
+        rows = list(islice(table_rows(path), MAX_GUESS_ROWS))
     except (OSError, ValueError, FoveateError):
         return {}
     table = {
@@ -126,7 +126,7 @@ def _is_constant(bags: Sequence[str], values: Sequence[str]) -> bool:
 def _number_role(name: str, values: Sequence[str], textual: Sequence[str], text: str | None) -> str:
     if text is not None and name.lower() not in ("relevance", "split"):
         return "left out"  # segments are texts
-    if name.lower() in PLACES:
+    if name.lower() in POSITION_NAMES:
         return "place"
     if name.lower() in ("relevance", "split", "text", "group"):
         return name.lower()

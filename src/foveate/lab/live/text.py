@@ -22,7 +22,7 @@ from foveate.lab.saved_models import (
 from foveate.records.record import Array
 from foveate.text.batches import Batches
 from foveate.text.corpora import LabelledTexts, SentencePairs, load_pairs, load_texts
-from foveate.text.loop import Course, built, follow
+from foveate.text.loop import MemberTraining, built, follow
 from foveate.text.models.reader import Reader, signed
 from foveate.text.models.seq2seq import Seq2Seq
 from foveate.text.probes.pairs import performance, read_attention
@@ -39,9 +39,9 @@ MEASURE = 15  # steps between measurements
 Answer = Callable[[dict[str, Any]], dict[str, Any]]
 
 
-def train_text_live(channel: WorkerChannel, given: dict[str, Any]) -> None:
+def train_text_live(channel: WorkerChannel, request: dict[str, Any]) -> None:
     """Train or load the model of a job, then answer questions until nobody asks any more."""
-    job = TextJob(**given)
+    job = TextJob(**request)
     answer = _reader(channel, job) if job.what == "texts" else _aligner(channel, job)
     channel.send("state", state="ready")
     while True:
@@ -55,7 +55,7 @@ def train_text_live(channel: WorkerChannel, given: dict[str, Any]) -> None:
 def _train_or_load(
     channel: WorkerChannel,
     job: TextJob,
-    course: Course,
+    course: MemberTraining,
     vocabularies: Sequence[Vocabulary],
     texts: ReaderTexts | None = None,
 ) -> None:
@@ -83,7 +83,7 @@ def _load(
     channel.send("result", model=folder.name)
 
 
-def _train(channel: WorkerChannel, job: TextJob, course: Course) -> float:
+def _train(channel: WorkerChannel, job: TextJob, course: MemberTraining) -> float:
     """Train and send the accuracy as it changes; returns the accuracy at the end."""
     rows: dict[str, list[Any]] = {"t": [], "accuracy": []}
 
@@ -101,7 +101,7 @@ def _train(channel: WorkerChannel, job: TextJob, course: Course) -> float:
         channel.send("frame", epoch=epoch, rows={"soft": fresh}, outcomes={}, details={})
 
     at = sorted({*range(0, job.steps, MEASURE), job.steps})
-    measured_course = Course(course.model, course.loss, measure, course.lr)
+    measured_course = MemberTraining(course.model, course.loss, measure, course.lr)
     poll = lambda done, total: channel.poll_commands(send_frame, over=done == total)  # noqa: E731
     record = follow([lambda: measured_course], at, report=poll)
     return float(record.last("accuracy")[0])
@@ -149,7 +149,7 @@ def _by_class(data: LabelledTexts) -> list[list[int]]:
     return [(data.y_validation == k).nonzero().flatten().tolist() for k in (1, 0)]
 
 
-def reading_course(data: LabelledTexts, model: Reader, name: str) -> Course:
+def reading_course(data: LabelledTexts, model: Reader, name: str) -> MemberTraining:
     """How a classifier of texts is trained and measured.
 
     Args:
@@ -167,7 +167,7 @@ def reading_course(data: LabelledTexts, model: Reader, name: str) -> Course:
     def measure(_step: int) -> dict[str, Array]:
         return {"accuracy": np.asarray(probe_texts(model, held, data.y_validation).right.mean())}
 
-    return Course(model, loss, measure, RATE)
+    return MemberTraining(model, loss, measure, RATE)
 
 
 def _read(texts: ReaderTexts, model: Reader, text: str) -> dict[str, Any]:
@@ -207,14 +207,14 @@ def _logits_without(model: Reader, ids: Sequence[int]) -> Array:
 def _aligner(channel: WorkerChannel, job: TextJob) -> Answer:
     """IBM Model 1 and a translator's attention, learnt from the same pairs."""
     data = load_pairs(job.corpus, train=MAX_TEXTS, unit="words", least=1)
-    shown = [
+    panels = [
         [
             " ".join(data.source_vocabulary.decode(data.validation.source[row])),
             " ".join(data.target_vocabulary.decode(data.validation.target[row])),
         ]
         for row in range(4)
     ]
-    view = {"kind": "pairs", "classes": [], "examples": shown}
+    view = {"kind": "pairs", "classes": [], "examples": panels}
     channel.send("setup", view=view, seeds=[0], epochs=job.steps)
     size = len(data.source_vocabulary), len(data.target_vocabulary)
     counted = fit_ibm1(data.train.source, data.train.target, size)
@@ -222,8 +222,8 @@ def _aligner(channel: WorkerChannel, job: TextJob) -> Answer:
     model = translator(data, sizes, "lab words", job.corpus)
     few = data.validation.take(torch.arange(min(len(data.validation), MEASURED)))
 
-    def measure(own: Seq2Seq, _step: int) -> dict[str, Array]:
-        return {"accuracy": np.asarray(performance(own, few.source, few.target).accuracy)}
+    def measure(model: Seq2Seq, _step: int) -> dict[str, Array]:
+        return {"accuracy": np.asarray(performance(model, few.source, few.target).accuracy)}
 
     course = translation_course(model, data.train, sizes, measure, "lab", job.corpus)
     _train_or_load(channel, job, course, [data.source_vocabulary, data.target_vocabulary])
@@ -242,8 +242,8 @@ def _align(
     y = Tokens.of([data.target_vocabulary.encode(target)])
     form = len(target), len(source)
     tables = {"attention": read_attention(model, x, y), "ibm1": counted.posteriors(x, y)}
-    found = {name: _rounded(own.values.reshape(form)) for name, own in tables.items()}
-    return {"source": source, "target": target, **found}
+    rounded = {name: _rounded(table.values.reshape(form)) for name, table in tables.items()}
+    return {"source": source, "target": target, **rounded}
 
 
 def _rounded(values: Array) -> Any:

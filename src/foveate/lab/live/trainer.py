@@ -23,14 +23,14 @@ __all__ = ["Trainer", "metric_names", "train_live"]
 ALWAYS = ("accuracy", "ft", "saif", "a_z", "ent", "train_loss", "ftpt", "ffpt", "ftpf", "ffpf")
 
 
-def train_live(channel: WorkerChannel, given: dict[str, Any]) -> None:
+def train_live(channel: WorkerChannel, request: dict[str, Any]) -> None:
     """Train until done or stopped; the last frame has every member in detail.
 
     Args:
         channel: Where commands come from and messages go.
-        given: A :class:`~foveate.lab.requests.TrainJob`.
+        request: A :class:`~foveate.lab.requests.TrainJob`.
     """
-    trainer = Trainer(TrainJob(**given))
+    trainer = Trainer(TrainJob(**request))
     channel.send("setup", view=trainer.frames.setup(), seeds=trainer.seeds, epochs=trainer.epochs)
 
     def send_frame(detailed: bool) -> None:

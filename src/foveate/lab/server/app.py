@@ -123,8 +123,8 @@ def _palette() -> Response:
 
 
 def _vega() -> Response:
-    forever = {"Cache-Control": "private, max-age=31536000, immutable"}
-    return Response(vega_script(), 200, forever, MEDIA_TYPES[".js"])
+    cache_headers = {"Cache-Control": "private, max-age=31536000, immutable"}
+    return Response(vega_script(), 200, cache_headers, MEDIA_TYPES[".js"])
 
 
 def _theme() -> Response:

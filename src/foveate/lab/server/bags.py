@@ -33,10 +33,10 @@ def heat(run: str, part: str, member: int = -1) -> Response:
     shares = heat_map(a_z, p_y)
     if not -1 <= member < len(shares):
         raise not_found("there is no such member")
-    own = shares.mean(0) if member < 0 else shares[member]
+    cell_shares = shares.mean(0) if member < 0 else shares[member]
     about = {"edges": EDGES, "members": len(shares), "bags": a_z.shape[1]}
     return json_response(
-        {**about, "shares": own, "timeline": timeline_rows(record, member, MOMENTS)}
+        {**about, "shares": cell_shares, "timeline": timeline_rows(record, member, MOMENTS)}
     )
 
 
@@ -48,10 +48,10 @@ def cell(run: str, part: str, row: int, column: int, member: int = 0) -> Respons
     opened = run_by_name(run)
     record = _focused(opened, part)
     _must_have(record, member)
-    found = bags_in_cell(record, member, row, column)
+    cell_rows = bags_in_cell(record, member, row, column)
     names = class_names(opened, record.final["log_p"].shape[-1])
-    rows = [_line(record, member, int(i), names) for i in found[:MAX_BAGS]]
-    return json_response({"count": len(found), "bags": rows})
+    rows = [_line(record, member, int(i), names) for i in cell_rows[:MAX_BAGS]]
+    return json_response({"count": len(cell_rows), "bags": rows})
 
 
 @routes.get("/api/run/bag")
@@ -71,14 +71,16 @@ def bag(run: str, bag: int, member: int = 0) -> Response:
         names = class_names(opened, record.final["log_p"].shape[-1])
         views[name] = {
             **_line(record, member, bag, names),
-            "alpha": _own(record, "alpha", member)[bag],
-            "scores": _own(record, "s", member)[bag],
-            "p": np.exp(_own(record, "log_p", member)[bag].astype(float)),
+            "alpha": _member_values(record, "alpha", member)[bag],
+            "scores": _member_values(record, "s", member)[bag],
+            "p": np.exp(_member_values(record, "log_p", member)[bag].astype(float)),
         }
     first = next(iter(records.values()), None)
     if first is None:
         raise not_found("no part of the run is finished")
-    marks = {key: _own(first, key, member)[bag] for key in ("z", "mask") if key in first.final}
+    marks = {
+        key: _member_values(first, key, member)[bag] for key in ("z", "mask") if key in first.final
+    }
     return json_response(
         {
             "classes": list(class_names(opened, first.final["log_p"].shape[-1])),
@@ -111,23 +113,26 @@ def _line(record: Record, member: int, i: int, names: Any) -> dict[str, Any]:
     from foveate.report.drawing.gallery import verdict
 
     a_z, p_y = (score[member, i] for score in _scores(record)) if _has_focus(record) else (None, 0)
-    log_p, y = _own(record, "log_p", member)[i], int(_own(record, "y", member)[i])
-    said = int(log_p.argmax())
+    log_p, y = (
+        _member_values(record, "log_p", member)[i],
+        int(_member_values(record, "y", member)[i]),
+    )
+    predicted = int(log_p.argmax())
     focused = None
     if _has_focus(record):
-        mask = _own(record, "mask", member)[i][None] if "mask" in record.final else None
-        s, z = (_own(record, key, member)[i][None] for key in ("s", "z"))
+        mask = _member_values(record, "mask", member)[i][None] if "mask" in record.final else None
+        s, z = (_member_values(record, key, member)[i][None] for key in ("s", "z"))
         focused = bool(focus_true(s, z, mask)[0])
     return {
         "bag": i,
         "truth": names[y],
-        "says": names[said],
-        "p_said": float(np.exp(log_p[said])),
+        "says": names[predicted],
+        "p_said": float(np.exp(log_p[predicted])),
         "a_z": a_z,
         "p_y": p_y,
-        "right": said == y,
+        "right": predicted == y,
         "focused": focused,
-        "verdict": verdict(said == y, focused),
+        "verdict": verdict(predicted == y, focused),
     }
 
 
@@ -153,7 +158,7 @@ def _must_have(record: Record, member: int) -> None:
         raise not_found("there is no such member")
 
 
-def _own(record: Record, name: str, member: int) -> Array:
+def _member_values(record: Record, name: str, member: int) -> Array:
     """A member's rows; members may share labels, relevance and mask."""
     value: Array = record.final[name]
     return value[member if len(value) > 1 else 0]

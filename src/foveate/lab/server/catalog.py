@@ -53,12 +53,12 @@ def _entry(name: str, path: Path) -> dict[str, Any]:
         manifest = open_run(path).manifest
     except FoveateError as error:
         return {"name": name, "broken": str(error)}
-    kept = {key: manifest[key] for key in ("kind", "label", "status", "created", "parts")}
+    summary = {key: manifest[key] for key in ("kind", "label", "status", "created", "parts")}
     config = manifest["config"]
     return {
         "name": name,
         "bundled": path.is_relative_to(BUNDLED),
-        **kept,
+        **summary,
         "seconds": manifest.get("seconds", 0.0),
         "seeds": len(manifest.get("seeds", [])),
         "scale": config.get("scale", ""),
@@ -68,11 +68,11 @@ def _entry(name: str, path: Path) -> dict[str, Any]:
 
 def all_runs() -> list[Run]:
     """All runs that can be opened."""
-    found = []
+    runs = []
     for path in _folders().values():
         with suppress(FoveateError):
-            found.append(open_run(path))
-    return found
+            runs.append(open_run(path))
+    return runs
 
 
 def run_by_name(name: str) -> Run:
@@ -93,9 +93,9 @@ def part_record(run: Run, part: str) -> Record:
 def load_record(path: Path) -> Record:
     """A record from disk, kept in memory while its file stays the same."""
     stat = path.stat()
-    return _kept(path, stat.st_mtime_ns, stat.st_size)
+    return _cached_record(path, stat.st_mtime_ns, stat.st_size)
 
 
 @lru_cache(maxsize=12)
-def _kept(path: Path, _changed: int, _size: int) -> Record:
+def _cached_record(path: Path, _changed: int, _size: int) -> Record:
     return Record.load(path)

@@ -22,7 +22,7 @@ def claims() -> Response:
     ledger = known_ledger("small")
     rows = []
     for entry in ledger.of(None):
-        found = entry.finding
+        finding = entry.finding
         rows.append(
             {
                 "claim": entry.claim,
@@ -31,13 +31,13 @@ def claims() -> Response:
                 "revision": _revision(entry),
                 "experiment": entry.experiment,
                 "scale": entry.scale,
-                "verdict": found.verdict if found else "not run",
-                "level": LEVELS[found.verdict] if found else "none",
-                "effect": effect_words(found) if found else "",
-                "measure": found.measure if found else "",
-                "summary": found.summary if found else "",
-                "deviation": found.deviation if found and found.deviation != "none" else "",
-                "figure": found is not None,
+                "verdict": finding.verdict if finding else "not run",
+                "level": LEVELS[finding.verdict] if finding else "none",
+                "effect": effect_words(finding) if finding else "",
+                "measure": finding.measure if finding else "",
+                "summary": finding.summary if finding else "",
+                "deviation": finding.deviation if finding and finding.deviation != "none" else "",
+                "figure": finding is not None,
             }
         )
     papers = {
@@ -63,7 +63,7 @@ def figure(claim: str) -> Response:
 
     ledger = known_ledger("small")
     entry = next((own for own in ledger.entries if own.claim == claim), None)
-    found = claim_figure(ledger, entry) if entry else None
-    if found is None:
+    drawn = claim_figure(ledger, entry) if entry else None
+    if drawn is None:
         raise not_found("there is no such claim, or it was not checked yet")
-    return json_response(found)
+    return json_response(drawn)

@@ -1,6 +1,5 @@
 """Fits for the page: verdicts, the recommendation, the grid of test bags, one bag to edit."""
 
-import json
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body
@@ -12,6 +11,7 @@ from foveate.lab.advice import page_advice, recommend
 from foveate.lab.fit_bags import FitBags, bag_detail, bag_list, edited_bag, open_fit_bags
 from foveate.lab.server.catalog import run_by_name
 from foveate.lab.server.responses import json_response, not_found
+from foveate.records.checksums import read_json
 from foveate.records.runs import Run
 from foveate.settings import Settings
 
@@ -35,7 +35,7 @@ def fit(run: str) -> Response:
     """How well each paradigm of a fit answers, where it looks, and which one to use."""
     opened = finished_fit(run)
     manifest = opened.manifest
-    examined = _examined(opened)
+    examined = _verdicts_by_paradigm(opened)
     verdicts = {name: _verdict(found, list(manifest["scores"])) for name, found in examined.items()}
     return json_response(
         {
@@ -71,9 +71,9 @@ def bag(run: str, paradigm: str, row: int, removal: bool = True) -> Response:
 @routes.post("/api/fit/bag")
 def edit(change: dict[str, Any] = Body()) -> Response:  # noqa: B008
     """The reading of a test bag after segments were removed or added."""
-    wanted = Edit(**change)
-    opened = _bags(wanted.run, wanted.paradigm)
-    return json_response(edited_bag(opened, wanted.row, wanted.removed, wanted.added))
+    bag_edit = Edit(**change)
+    opened = _bags(bag_edit.run, bag_edit.paradigm)
+    return json_response(edited_bag(opened, bag_edit.row, bag_edit.removed, bag_edit.added))
 
 
 def finished_fit(name: str) -> Run:
@@ -93,25 +93,22 @@ def _bags(name: str, paradigm: str) -> FitBags:
     return open_fit_bags(run, paradigm, _absent(run))
 
 
-def _examined(run: Run) -> dict[str, dict[str, Any]]:
+def _verdicts_by_paradigm(run: Run) -> dict[str, dict[str, Any]]:
     """The examinations of a fit by paradigm."""
-    try:
-        content = json.loads((run.path / "trust.json").read_text("utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return {found["paradigm"]: found for found in content.get("found", [])}
+    return {found["paradigm"]: found for found in _trust(run).get("found", [])}
 
 
 def _absent(run: Run) -> list[str]:
-    try:
-        content = json.loads((run.path / "trust.json").read_text("utf-8"))
-    except (OSError, ValueError):
-        return []
-    return [str(name) for name in content.get("absent", [])]
+    return [str(name) for name in _trust(run).get("absent", [])]
 
 
-def _verdict(found: dict[str, Any], tried: list[str]) -> dict[str, Any]:
-    verdict = found["verdict"]
+def _trust(run: Run) -> dict[str, Any]:
+    path = run.path / "trust.json"
+    return read_json(path) if path.exists() else {}
+
+
+def _verdict(evidence: dict[str, Any], tried: list[str]) -> dict[str, Any]:
+    verdict = evidence["verdict"]
     if not isinstance(verdict, dict):
         raise FoveateError("trust.json was written by another version: examine the fit again")
     return {
@@ -121,7 +118,7 @@ def _verdict(found: dict[str, Any], tried: list[str]) -> dict[str, Any]:
         "next": page_advice(verdict.get("next", ()), tried),
         "answers": [
             answer
-            for answer in (found.get("answers") or {}).values()
+            for answer in (evidence.get("answers") or {}).values()
             if "--" not in str(answer.get("text", ""))
         ],
         "classes": [
@@ -131,7 +128,7 @@ def _verdict(found: dict[str, Any], tried: list[str]) -> dict[str, Any]:
                 "grade": row["verdict"]["grade"],
                 "summary": _summary(row["verdict"]),
             }
-            for row in found["by_class"]
+            for row in evidence["by_class"]
         ],
     }
 

@@ -167,8 +167,8 @@ class Guard:
             return None
         query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
         scheme, _, bearer = headers.get("authorization", "").partition(" ")
-        given = query.pop("token", None) if scope["method"] == "GET" else None
-        guess = bearer if scheme.lower() == "bearer" else given
+        query_token = query.pop("token", None) if scope["method"] == "GET" else None
+        guess = bearer if scheme.lower() == "bearer" else query_token
         if guess is None:
             return _token_page() if _wants_html(headers) else error_response(ASK_FOR_TOKEN, 401)
         if not self._guesses.allows():

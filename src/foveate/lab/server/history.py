@@ -25,10 +25,10 @@ class History:
         self.outcomes |= frame["outcomes"]
         for paradigm, rows in frame["rows"].items():
             self._t.setdefault(paradigm, []).extend(rows["t"])
-            own = self._values.setdefault(paradigm, {})
+            series = self._values.setdefault(paradigm, {})
             for name, more in rows.items():
                 if name != "t":
-                    own.setdefault(name, []).extend(np.array(row, np.float32) for row in more)
+                    series.setdefault(name, []).extend(np.array(row, np.float32) for row in more)
 
     def last(self) -> dict[str, dict[str, Array]]:
         """The last measurement of every member, by paradigm and quantity."""

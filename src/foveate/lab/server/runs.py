@@ -97,14 +97,14 @@ def curves(
     """A quantity over training for all parts that have it, thinned, exact on a short stretch."""
     if points > MAX_POINTS:
         raise FoveateError(f"points must be at most {MAX_POINTS}, got {points}")
-    found = {
+    details = {
         name: curve_rows(record, quantity, start, end, points)
         for name, record in _records(run_by_name(run)).items()
         if quantity in record.values and record.values[quantity].ndim == 2
     }
-    if not found:
+    if not details:
         raise not_found("no part of the run has such a quantity")
-    return json_response({"quantity": quantity, "parts": found})
+    return json_response({"quantity": quantity, "parts": details})
 
 
 @routes.get("/api/run/report")
@@ -123,8 +123,8 @@ def table(run: str, name: Literal["bags", "segments"]) -> Response:
     path = run_by_name(run).path / f"{name}.csv"
     if not path.is_file():
         raise not_found("the run has no such table")
-    kept = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
-    return Response(path.read_bytes(), 200, kept, "text/csv; charset=utf-8")
+    headers = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
+    return Response(path.read_bytes(), 200, headers, "text/csv; charset=utf-8")
 
 
 def curve_rows(
@@ -160,12 +160,12 @@ def _records(run: Run) -> dict[str, Record]:
     return {name: part_record(run, name) for name in run.manifest["parts"] if run.has(name)}
 
 
-def _outcome(own: Any) -> dict[str, Any]:
-    shares = {item.name: own.share(item.name) for item in summary_metrics()}
+def _outcome(value: Any) -> dict[str, Any]:
+    shares = {item.name: value.share(item.name) for item in summary_metrics()}
     return {
-        "paradigm": own.paradigm,
-        "epochs": own.epochs,
-        "seeds": own.seeds,
+        "paradigm": value.paradigm,
+        "epochs": value.epochs,
+        "seeds": value.seeds,
         **{key: None if share is None else share._asdict() for key, share in shares.items()},
     }
 

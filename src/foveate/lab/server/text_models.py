@@ -71,12 +71,14 @@ def readings(model: str = "") -> Response:
 @routes.post("/api/text-models")
 def start(request: Request, job: dict[str, Any] = Body()) -> Response:  # noqa: B008
     """Train a text model, or load a saved one."""
-    wanted = TextRequest(**job)
-    if wanted.model:
-        return json_response(job_summary(_load(request, wanted.model)), 201)
-    if wanted.corpus not in (TEXTS if wanted.what == "texts" else PAIRS):
-        raise FoveateError(f"there are no {wanted.what} called '{wanted.corpus}' to learn from")
-    request_ = TextJob(what=wanted.what, corpus=wanted.corpus, steps=wanted.steps)
+    text_request = TextRequest(**job)
+    if text_request.model:
+        return json_response(job_summary(_load(request, text_request.model)), 201)
+    if text_request.corpus not in (TEXTS if text_request.what == "texts" else PAIRS):
+        raise FoveateError(
+            f"there are no {text_request.what} called '{text_request.corpus}' to learn from"
+        )
+    request_ = TextJob(what=text_request.what, corpus=text_request.corpus, steps=text_request.steps)
     return json_response(job_summary(sessions_of(request).start(request_)), 201)
 
 

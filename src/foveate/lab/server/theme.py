@@ -79,7 +79,9 @@ def palette_css() -> str:
         for group in ("paradigms", "quadrants", "outcomes")
         for name, entry in theme[group].items()
     ]
-    lines += [f"  --class-{k}: {shade};" for k, shade in enumerate(theme["classes"])]
+    lines += [f"  --class-{k}: {class_colour};" for k, class_colour in enumerate(theme["classes"])]
     lines += [f"  --attention: {ATTENTION};", f"  --background: {BACKGROUND};"]
-    lines += [f"  --evidence-{sign}: {shade};" for sign, shade in theme["evidence"].items()]
+    lines += [
+        f"  --evidence-{sign}: {class_colour};" for sign, class_colour in theme["evidence"].items()
+    ]
     return ":root {\n" + "\n".join(lines) + "\n}\n"

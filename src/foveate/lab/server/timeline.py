@@ -36,8 +36,8 @@ def timeline_rows(record: Record, member: int, moments: int) -> dict[str, Any]:
 
 def _of(values: Array, member: int) -> Array:
     """A member's values, or the mean over all, from (K, S, …)."""
-    own: Array = values.mean(1) if member < 0 else values[:, member]
-    return own
+    curve: Array = values.mean(1) if member < 0 else values[:, member]
+    return curve
 
 
 def _short(shares: Array) -> Array:

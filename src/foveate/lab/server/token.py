@@ -21,8 +21,8 @@ def resolve_token(file: Path | None) -> str:
     """
     if file is not None:
         return _checked(_read(file), str(file))
-    if given := os.environ.get(VARIABLE):
-        return _checked(given, VARIABLE)
+    if environment_token := os.environ.get(VARIABLE):
+        return _checked(environment_token, VARIABLE)
     return secrets.token_urlsafe(24)
 
 

@@ -66,8 +66,8 @@ def set_columns(request: Request, name: str, roles: dict[str, str] = Body()) -> 
 def fit(request: Request, name: str, settings: dict[str, Any] = Body()) -> Response:  # noqa: B008
     """Fit the bags of a file that was read."""
     session = _waiting_upload(request, name)
-    wanted = FitRequest(**settings).model_dump()
-    return json_response(sessions_of(request).query(session, trains=True, fit=wanted))
+    fit_request = FitRequest(**settings).model_dump()
+    return json_response(sessions_of(request).query(session, trains=True, fit=fit_request))
 
 
 def _waiting_upload(request: Request, name: str) -> Session:

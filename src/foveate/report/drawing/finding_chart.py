@@ -5,7 +5,7 @@ from typing import Any
 
 import altair as alt
 
-from foveate.charts.palette import INK
+from foveate.charts.palette import TEXT_COLOUR
 from foveate.charts.render import with_rows
 from foveate.records.findings import Finding, effect_words
 
@@ -33,15 +33,15 @@ def finding_chart(finding: Finding) -> Any:
     x = alt.X("effect:Q", scale=alt.Scale(domain=domain, nice=False), axis=alt.Axis(title=None))
     layers = [
         alt.Chart().mark_rule(strokeDash=[4, 3]).encode(x=alt.datum(0.0)),
-        alt.Chart().mark_rule(strokeWidth=3, color=INK).encode(x="low:Q", x2="high:Q"),
+        alt.Chart().mark_rule(strokeWidth=3, color=TEXT_COLOUR).encode(x="low:Q", x2="high:Q"),
         alt.Chart()
         .mark_point(
             size=160,
             strokeWidth=2.5,
             opacity=1,
             fillOpacity=1,
-            stroke=INK,
-            fill=INK if finding.verdict in SUPPORTS else "#ffffff",
+            stroke=TEXT_COLOUR,
+            fill=TEXT_COLOUR if finding.verdict in SUPPORTS else "#ffffff",
         )
         .encode(x=x),
     ]

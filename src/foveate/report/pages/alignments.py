@@ -77,15 +77,15 @@ def alignments_page(
                 "number": number if pair.number is None else pair.number,
                 "source": list(pair.source),
                 "target": list(pair.target),
-                "levels": own[-1].tolist(),
+                "levels": pair_levels[-1].tolist(),
                 "marks": _marks(pair),
             }
-            for number, (pair, own) in enumerate(zip(pairs, levels, strict=True), 1)
+            for number, (pair, pair_levels) in enumerate(zip(pairs, levels, strict=True), 1)
         ],
         frames={
             "captions": list(captions),
             "levels": [
-                [level for own in levels for level in own[k].ravel().tolist()]
+                [level for pair_levels in levels for level in pair_levels[k].ravel().tolist()]
                 for k in range(len(captions))
             ],
             "says": [[]] * len(captions),

@@ -13,8 +13,8 @@ __all__ = ["diagnosis_page", "numbers", "write_diagnosis_page"]
 
 LEVELS = {"likely": "good", "may be": "warn", "unlikely": "bad"}
 FULL = 2.0  # doublings at which a shade is full
-SHOWN = 120  # words of an example
-STOPS = ((-100, "¼"), (-50, "½"), (0, "1"), (50, "2"), (100, "4 times"))
+MAX_WORDS = 120  # words of an example
+COLOUR_STOPS = ((-100, "¼"), (-50, "½"), (0, "1"), (50, "2"), (100, "4 times"))
 
 
 def diagnosis_page(diagnosis: "Diagnosis", *, name: str, pairs: bool, command: str = "") -> str:
@@ -38,12 +38,12 @@ def diagnosis_page(diagnosis: "Diagnosis", *, name: str, pairs: bool, command: s
         title=f"Will attention be learnt on {name}?",
         d=diagnosis,
         level=LEVELS[diagnosis.verdict],
-        counted=_counted(diagnosis),
-        numbers=[(title, *shown) for title, *shown in numbers(diagnosis)],
+        counted=_counts_text(diagnosis),
+        numbers=[(title, *cells) for title, *cells in numbers(diagnosis)],
         figures={"words": None, **drawn},
-        without=_without(diagnosis),
+        without=_missing_text(diagnosis),
         pairs=pairs,
-        stops=STOPS,
+        stops=COLOUR_STOPS,
         examples=[_example(example) for example in diagnosis.examples],
         command=command,
     )
@@ -91,16 +91,16 @@ def _near(value: float) -> str:
     return "0" if abs(value) < 1e-9 else f"{value:.1g}"
 
 
-def _counted(d: "Diagnosis") -> str:
-    said = f"{d.sentences:,} sentences"
+def _counts_text(d: "Diagnosis") -> str:
+    summary = f"{d.sentences:,} sentences"
     if d.counted < d.sentences:
-        said += f", of which {d.counted:,} drawn at random were counted"
+        summary += f", of which {d.counted:,} drawn at random were counted"
     if d.measured < d.counted:
-        said += f", and the tables read off for {d.measured:,}"
-    return f"{said}."
+        summary += f", and the tables read off for {d.measured:,}"
+    return f"{summary}."
 
 
-def _without(d: "Diagnosis") -> str:
+def _missing_text(d: "Diagnosis") -> str:
     chance = 100 * len(d.control) / (1 + len(d.control))
     return (
         f"{100 * d.without:.0f} % of sentences have no informative word: no more information than "
@@ -110,11 +110,11 @@ def _without(d: "Diagnosis") -> str:
 
 
 def _example(example: Any) -> dict[str, Any]:
-    doublings = np.log2(np.maximum(example.times[:SHOWN], 2**-FULL)) / FULL
+    doublings = np.log2(np.maximum(example.times[:MAX_WORDS], 2**-FULL)) / FULL
     levels = np.rint(100 * np.clip(doublings, -1, 1)).astype(int)
     return {
         **example._asdict(),
-        "source": example.source[:SHOWN],
+        "source": example.source[:MAX_WORDS],
         "levels": levels.tolist(),
-        "left_out": max(0, len(example.source) - SHOWN),
+        "left_out": max(0, len(example.source) - MAX_WORDS),
     }

@@ -69,20 +69,20 @@ def setup_rows(run: Run) -> dict[str, str]:
 
 def claim_view(entry: Entry, run: Run | None, figure: Any = None) -> dict[str, Any]:
     """What the template shows of one claim."""
-    found = entry.finding
-    own = run.manifest.get("command") if run else None
+    finding = entry.finding
+    command = run.manifest.get("command") if run else None
     return {
         "anchor": entry.claim.replace(":", "-"),
         "number": entry.claim.split(":")[1],
         "statement": entry.statement,
         "criterion": entry.criterion,
         "revision": entry.revision,
-        "command": own or f"foveate run {entry.experiment}",
-        "verdict": found.verdict if found else "not run",
-        "level": LEVELS[found.verdict] if found else "none",
-        "effect": effect_words(found) if found else "",
-        "measure": found.measure if found else "",
-        "summary": found.summary if found else "",
-        "deviation": found.deviation if found and found.deviation != "none" else "",
+        "command": command or f"foveate run {entry.experiment}",
+        "verdict": finding.verdict if finding else "not run",
+        "level": LEVELS[finding.verdict] if finding else "none",
+        "effect": effect_words(finding) if finding else "",
+        "measure": finding.measure if finding else "",
+        "summary": finding.summary if finding else "",
+        "deviation": finding.deviation if finding and finding.deviation != "none" else "",
         "figure": figure,
     }

@@ -23,6 +23,7 @@ def explain_page(
     source: str,
     columns: Sequence[str] = (),
     command: str = "",
+    note: str = "",
 ) -> str:
     """Bags with attention and signed evidence per class.
 
@@ -34,6 +35,7 @@ def explain_page(
         source: Name of their file.
         columns: Names of a segment's features.
         command: The command that repeats it.
+        note: A further sentence on what the map shows.
     """
     if not bags:
         raise FoveateError("the page of explanations needs at least one bag")
@@ -44,7 +46,7 @@ def explain_page(
     return render_page(
         "explain.html",
         title=f"Attention and evidence in {source}",
-        lead=_lead(views, total, paradigm),
+        lead=f"{_lead(views, total, paradigm)} {note}".strip(),
         examples=bag_examples(views) if labelled else confidence_examples(views),
         groups=_groups(views, classes),
         labelled=labelled,

@@ -43,7 +43,7 @@ def write_ledger_page(ledger: Ledger, charts: Charts, path: Path, paper: str | N
             note = f"{source.authors}, {source.where}"
             groups.append({"title": f"{key}: {source.title}", "note": note, "entries": views})
     runs = [run.manifest for run in ledger.runs.values()]
-    spent = sum(own.get("cpu_seconds") or own["seconds"] for own in runs)
+    spent = sum(each_run.get("cpu_seconds") or each_run["seconds"] for each_run in runs)
     page = render_page(
         "claims.html",
         title="The ledger of claims",
@@ -116,9 +116,9 @@ def _markdown(key: str, source: Any, scale: str, entries: list[Entry]) -> list[s
         "|---|---|---|---|---|",
     ]
     for e in entries:
-        number, found = e.claim.split(":")[1], e.finding
-        verdict, scale = (found.verdict, e.scale or "–") if found else ("not run", "–")
-        effect = f"{effect_words(found)} ({found.measure})" if found else "–"
+        number, finding = e.claim.split(":")[1], e.finding
+        verdict, scale = (finding.verdict, e.scale or "–") if finding else ("not run", "–")
+        effect = f"{effect_words(finding)} ({finding.measure})" if finding else "–"
         lines.append(
             f"| {number}: {e.statement} | `{e.experiment}` | {scale} | {verdict} | {effect} |"
         )

@@ -121,20 +121,20 @@ def _measure(
     published: Mapping[tuple[str, str], float],
 ) -> dict[str, Any]:
     """One measure of a group: a row a name, as many digits in each."""
-    own = {name: measured[name, measure] for name in names if (name, measure) in measured}
+    means = {name: measured[name, measure] for name in names if (name, measure) in measured}
     known = {name: published[name, measure] for name in names if (name, measure) in published}
-    digits = _digits(measure, list(own.values()))
+    digits = _digits(measure, list(means.values()))
     rows = [
         {
             "name": label(name),
             "colour": colour(name) if all(map(has_colour, names)) else "",
-            **_entry(own.get(name), known.get(name), digits),
+            **_entry(means.get(name), known.get(name), digits),
         }
         for name in names
-        if name in own or name in known
+        if name in means or name in known
     ]
-    shown = {"measured": bool(own), "published": bool(known)}
-    return {"name": measure, "rows": rows, "ranges": any(r["range"] for r in rows), **shown}
+    has = {"measured": bool(means), "published": bool(known)}
+    return {"name": measure, "rows": rows, "ranges": any(r["range"] for r in rows), **has}
 
 
 def _entry(cell: Measured | None, known: float | None, digits: int) -> dict[str, str]:
@@ -234,14 +234,14 @@ def _markdown(result: Result, published: PublishedTable) -> list[str]:
 def _markdown_rows(group: Mapping[str, Any]) -> list[str]:
     """A row a name, a column a measure."""
     head = ["", *(m["name"] for m in group["measures"])]
-    columns = [{row["name"]: _in_one(row) for row in m["rows"]} for m in group["measures"]]
+    columns = [{row["name"]: _joined_cells(row) for row in m["rows"]} for m in group["measures"]]
     rows = [[name, *(own.get(name, "–") for own in columns)] for name in group["names"]]
     return [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"] + [
         f"| {' | '.join(row)} |" for row in rows
     ]
 
 
-def _in_one(row: Mapping[str, str]) -> str:
+def _joined_cells(row: Mapping[str, str]) -> str:
     measured = f"{row['mean']} {row['range']}".strip()
     if row["published"] == "–":
         return measured

@@ -81,7 +81,7 @@ def texts_page(
     """
     if not texts or not captions:
         raise FoveateError("a page of texts needs a text and a step")
-    shown = [_shown(text, len(captions), number) for number, text in enumerate(texts, 1)]
+    arrays = [_text_arrays(text, len(captions), number) for number, text in enumerate(texts, 1)]
     return render_page(
         "texts.html",
         title=title,
@@ -95,12 +95,12 @@ def texts_page(
                 "says": text.says[-1],
                 "levels": {key: level[-1].tolist() for key, level in levels.items()},
             }
-            for text, levels in zip(texts, shown, strict=True)
+            for text, levels in zip(texts, arrays, strict=True)
         ],
         frames={
             "captions": list(captions),
             "levels": np.concatenate(
-                [levels[str(view["key"])] for levels in shown for view in VIEWS], 1
+                [levels[str(view["key"])] for levels in arrays for view in VIEWS], 1
             ).tolist(),
             "says": [[text.says[k] for text in texts] for k in range(len(captions))],
         },
@@ -122,7 +122,7 @@ def texts_of(record: Record) -> tuple[list[ShadedText], list[str]]:
             record.values[name][:, 0, tokens] for name in ("alpha", "beta", "delta")
         )
         p = _probabilities(record.values["logit"][:, 0, number])
-        says = [_says(classes, text["label"], step) for step in p]
+        says = [_answer_text(classes, text["label"], step) for step in p]
         texts.append(ShadedText(text["tokens"], classes[text["label"]], says, alpha, beta, delta))
     reached = record.values["accuracy"][:, 0]
     if not record.t[-1]:
@@ -141,14 +141,14 @@ def _probabilities(logit: Array) -> Array:
     return grown / grown.sum(1, keepdims=True)
 
 
-def _says(classes: Sequence[str], label: int, p: Array) -> str:
+def _answer_text(classes: Sequence[str], label: int, p: Array) -> str:
     """What a model predicts, with its probability, and whether that is right."""
     predicted = int(p.argmax())
     verdict = "right" if predicted == label else "wrong"
     return f"says {classes[predicted]} with probability {p.max():.2f}, which is {verdict}"
 
 
-def _shown(text: ShadedText, steps: int, number: int) -> dict[str, Array]:
+def _text_arrays(text: ShadedText, steps: int, number: int) -> dict[str, Array]:
     """Shades from −100 to 100 of every quantity, shape (S, L) each."""
     form = (steps, len(text.tokens))
     for name in ("alpha", "beta", "delta"):

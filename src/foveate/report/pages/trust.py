@@ -11,7 +11,7 @@ __all__ = ["MEASURES", "trust_page", "write_trust_page"]
 
 LEVELS = {"trust": "good", "trust with care": "warn", "do not trust": "bad", "cannot tell": "none"}
 
-SIGNS = {
+MARK_TEXT = {
     "good": ("✓", "good"),
     "fair": ("~", "warn"),
     "bad": ("✗", "bad"),
@@ -52,24 +52,24 @@ MEASURES = {
 }
 
 
-def trust_page(kept: Mapping[str, Any], *, name: str) -> str:
+def trust_page(stored: Mapping[str, Any], *, name: str) -> str:
     """The page as text.
 
     Args:
-        kept: What ``trust.json`` holds: ``source``, ``command``, ``found``, a paradigm each, and
+        stored: What ``trust.json`` holds: ``source``, ``command``, ``found``, a paradigm each, and
             ``chosen``, the one that a fit chose.
         name: What the models were trained on.
     """
     return render_page(
         "trust.html",
         title=f"Can the attention on {name} be trusted?",
-        source=kept["source"],
-        command=kept["command"],
-        advice=kept.get("advice", []),
+        source=stored["source"],
+        command=stored["command"],
+        advice=stored.get("advice", []),
         held=_percent(INTERVAL_HELD),
         views=[
-            _view(found) | {"chosen": found["paradigm"] == kept.get("chosen")}
-            for found in kept["found"]
+            _view(found) | {"chosen": found["paradigm"] == stored.get("chosen")}
+            for found in stored["found"]
         ],
     )
 
@@ -77,56 +77,58 @@ def trust_page(kept: Mapping[str, Any], *, name: str) -> str:
 write_trust_page = page_writer(trust_page)
 
 
-def _view(found: Mapping[str, Any]) -> dict[str, Any]:
+def _view(evidence: Mapping[str, Any]) -> dict[str, Any]:
     """What the template shows of one paradigm."""
     from markupsafe import Markup
 
     from foveate.charts.render import inline_svg
     from foveate.report.drawing.trust_charts import trust_charts
 
-    paradigm = found["paradigm"]
-    charts = trust_charts(found)
-    where = found["localisation"]
+    paradigm = evidence["paradigm"]
+    charts = trust_charts(evidence)
+    where = evidence["localisation"]
     return {
         "anchor": f"p-{paradigm}",
         "label": label(paradigm),
         "colour": colour(paradigm),
-        "level": LEVELS[found["verdict"]["grade"]],
-        "verdict": found["verdict"],
-        "score": _percent(found["score"]),
-        "accuracy": _interval(found["evidence"]["accuracy"]),
+        "level": LEVELS[evidence["verdict"]["grade"]],
+        "verdict": evidence["verdict"],
+        "score": _percent(evidence["score"]),
+        "accuracy": _interval(evidence["evidence"]["accuracy"]),
         "measured": _interval(where["ft"]["all"]) if where else "–",
-        "members": found["members"],
-        "bags": found["bags"],
-        "relevant": found["relevant"],
-        "relevant_from": found.get("relevant_from", "declared"),
-        "sampled": _sampled(found.get("audited")),
-        "notes": found.get("notes", []),
-        "questions": [_question(answer) for answer in found.get("answers", {}).values()],
-        "examples": [_example(bag, found["classes"]) for bag in found.get("examples", [])],
-        "kinds": [kind for own in found["by_class"] for kind in _kinds(own)],
-        "classes": [_class(own) for own in found["by_class"]],
-        "evidence": _evidence(found["evidence"]),
+        "members": evidence["members"],
+        "bags": evidence["bags"],
+        "relevant": evidence["relevant"],
+        "relevant_from": evidence.get("relevant_from", "declared"),
+        "sampled": _sampled(evidence.get("audited")),
+        "notes": evidence.get("notes", []),
+        "questions": [_question(answer) for answer in evidence.get("answers", {}).values()],
+        "examples": [_example(bag, evidence["classes"]) for bag in evidence.get("examples", [])],
+        "kinds": [kind for own in evidence["by_class"] for kind in _kinds(own)],
+        "classes": [_class(own) for own in evidence["by_class"]],
+        "evidence": _evidence(evidence["evidence"]),
         "measures": _measures(where) if where else [],
         "known": where["bags"] if where else 0,
-        "names": found["classes"],
+        "names": evidence["classes"],
         "figures": {k: Markup(inline_svg(v, f"{paradigm}-{k}")) for k, v in charts.items()},
     }
 
 
-def _class(own: Mapping[str, Any]) -> dict[str, Any]:
-    verdict = own["verdict"]
+def _class(class_evidence: Mapping[str, Any]) -> dict[str, Any]:
+    verdict = class_evidence["verdict"]
     return {
-        "name": own["name"],
+        "name": class_evidence["name"],
         "grade": verdict["grade"],
         "level": LEVELS[verdict["grade"]],
         "summary": verdict["summary"],
-        "bags": own["bags"],
-        "accuracy": _percent(own["accuracy"]),
-        "estimate": _estimated(own),
-        "measured": _measured(own),
-        "model_score": "–" if own.get("model_score") is None else f"{own['model_score']:.2f}",
-        "seeds": _percent(own["marks"]["seeds"]),
+        "bags": class_evidence["bags"],
+        "accuracy": _percent(class_evidence["accuracy"]),
+        "estimate": _estimated(class_evidence),
+        "measured": _measured(class_evidence),
+        "model_score": "–"
+        if class_evidence.get("model_score") is None
+        else f"{class_evidence['model_score']:.2f}",
+        "seeds": _percent(class_evidence["marks"]["seeds"]),
     }
 
 
@@ -151,14 +153,14 @@ def _measured(own: Mapping[str, Any]) -> str:
 
 
 def _question(answer: Mapping[str, Any]) -> dict[str, Any]:
-    sign, level = SIGNS[answer["mark"]]
+    sign, level = MARK_TEXT[answer["mark"]]
     return {**answer, "sign": sign, "level": level}
 
 
 def _example(bag: Mapping[str, Any], classes: Sequence[str]) -> dict[str, Any]:
     """A bag by its name, and in words what the models make of it."""
-    said, true = classes[bag["predicted"]], classes[bag["class"]]
-    text = f"{bag['kind']}: '{true}'" + ("" if said == true else f" read as '{said}'")
+    predicted, true = classes[bag["predicted"]], classes[bag["class"]]
+    text = f"{bag['kind']}: '{true}'" + ("" if predicted == true else f" read as '{predicted}'")
     seen = f"segment {bag['segment']}, evidence with probability {bag['evidence']:.2f}"
     return {**bag, "text": f"{text}; looks at {seen}"}
 

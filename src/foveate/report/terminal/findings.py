@@ -15,6 +15,6 @@ def print_findings(findings: Sequence[Finding], scale: str) -> None:
     table = Table(title=f"findings at {scale} scale", show_lines=True)
     for heading in ("claim", "verdict", "measured", "found"):
         table.add_column(heading, overflow="fold")
-    for found in findings:
-        table.add_row(found.claim, found.verdict, effect_words(found), found.summary)
+    for finding in findings:
+        table.add_row(finding.claim, finding.verdict, effect_words(finding), finding.summary)
     Console(width=None if Console().is_terminal else 140).print(table)

@@ -51,19 +51,19 @@ def _print_cross_fit(run: Run) -> None:
     manifest = run.manifest
     parts = {"out_of_fold": "out of fold", "test": "test"}
     scores = manifest["scores"]
-    there = [part for part in parts if part in next(iter(scores.values()))]
+    available = [part for part in parts if part in next(iter(scores.values()))]
     table = Table(title=f"{escape(manifest['label'])}: {manifest['sizes']['bags']} bags")
     table.add_column("model")
     table.add_column("weight", justify="right")
     for heading in HEADINGS.values():
-        for part in there:
+        for part in available:
             table.add_column(f"{heading}\n{parts[part]} [95 %]", justify="right")
     for name, entry in scores.items():
         weight = manifest["weights"].get(name)
         cells = ["" if weight is None else f"{weight:.2f}"]
         for key in HEADINGS:
             factor, places = (100, 1) if key == "balanced_accuracy" else (1, 3)
-            cells += [score_cell(entry[part][key], factor, places) for part in there]
+            cells += [score_cell(entry[part][key], factor, places) for part in available]
         table.add_row(f"{name} *" if name == manifest["chosen"] else name, *cells)
     Console(width=None if Console().is_terminal else 160).print(table)
     records = {name: r for name, r in run.records().items() if "s" in r.final}
@@ -105,14 +105,14 @@ def _print_split(run: Run) -> None:
     by_attention = manifest["config"].get("choose") == "attention"
     if by_attention:
         table.add_column("attention\nvalidation", justify="right")
-    for name, own in manifest["scores"].items():
+    for name, scores in manifest["scores"].items():
         cells = []
         for key in HEADINGS:
             factor, places = (100, 1) if key == "balanced_accuracy" else (1, 3)
-            cells.append(f"{factor * own['validation'][key][0]:.{places}f}")
-            cells.append(score_cell(own["test"][key], factor, places))
+            cells.append(f"{factor * scores['validation'][key][0]:.{places}f}")
+            cells.append(score_cell(scores["test"][key], factor, places))
         if by_attention:
-            cells.append(f"{own['attention_score']:.2f}")
+            cells.append(f"{scores['attention_score']:.2f}")
         table.add_row(f"{name} *" if name == manifest["chosen"] else name, *cells)
     Console(width=None if Console().is_terminal else 160).print(table)
     records = run.records()

@@ -20,7 +20,7 @@ def imdb(request: TextsRequest) -> LabelledTexts:
     path = locate("imdb", "stanfordnlp/imdb")
     train, test = read_texts(path, "train"), read_texts(path, "test")
     sizes = len(train.texts), len(test.texts)
-    here = f"{sizes[0]:,} training and {sizes[1]:,} test reviews of {FULL_SIZE:,} each"
+    counts = f"{sizes[0]:,} training and {sizes[1]:,} test reviews of {FULL_SIZE:,} each"
     train = train.without(set(test.texts))
     return labelled_texts(
         "imdb",
@@ -29,7 +29,7 @@ def imdb(request: TextsRequest) -> LabelledTexts:
         request,
         classes=("negative", "positive"),
         words=review_words,
-        about=f"a part of IMDB: {here}" if min(sizes) < FULL_SIZE else "",
+        about=f"a part of IMDB: {counts}" if min(sizes) < FULL_SIZE else "",
     )
 
 

@@ -44,8 +44,8 @@ def keyword_sentences(
     x = torch.randint(KEYWORD + 1, KEYWORD + vocabulary, (n, length), generator=generator)
     position = torch.randint(length, (n, 1), generator=generator)
     y = (torch.randperm(n, generator=generator) < n // 2).long()
-    here = (torch.arange(length) == position) & y.bool()[:, None]
-    return x.masked_fill(here, KEYWORD), y
+    at_keyword = (torch.arange(length) == position) & y.bool()[:, None]
+    return x.masked_fill(at_keyword, KEYWORD), y
 
 
 @TEXTS.register("keywords")

@@ -13,9 +13,9 @@ class MeanEmbedding(nn.Embedding):
     """The mean of the vectors of a segment's words, ids (N, L) to (N, width); PAD is no word."""
 
     def forward(self, ids: Tensor) -> Tensor:
-        there = (ids != PAD).to(self.weight.dtype)
-        total = (super().forward(ids) * there[..., None]).sum(1)
-        return total / there.sum(1, keepdim=True).clamp_min(1)
+        mask = (ids != PAD).to(self.weight.dtype)
+        total = (super().forward(ids) * mask[..., None]).sum(1)
+        return total / mask.sum(1, keepdim=True).clamp_min(1)
 
 
 def words(vocabulary: int, classes: int, *, width: int = 64, last: bool = False) -> Pair:

@@ -17,11 +17,11 @@ from foveate.types import Array
 
 __all__ = [
     "bags",
-    "beliefs",
     "count_table",
     "label_targets",
     "lookup",
     "permuted",
+    "translation_probabilities",
     "translations",
 ]
 
@@ -110,7 +110,7 @@ def lookup(table: sparse.csr_array, source: Tokens, target: Tokens) -> Tables:
     return Tables.join(parts)
 
 
-def beliefs(
+def translation_probabilities(
     counts: sparse.csr_array, source: Tokens, target: Tokens, *, smoothing: float = 0.0
 ) -> Tables:
     r"""β_IBM of every cell, smoothed towards how frequent the output word is.
@@ -139,7 +139,7 @@ def _entries(data: Array, keys: Array, size: int, source: Tokens, target: Tokens
     cells = word_pairs(source, target, size)
     keys_needed, positions = number(cells.values)
     at = np.searchsorted(keys, keys_needed)
-    there = np.flatnonzero(np.append(keys, -1)[at] == keys_needed)
+    hits = np.flatnonzero(np.append(keys, -1)[at] == keys_needed)
     entries = np.zeros(len(keys_needed))
-    entries[there] = data[at[there]]
+    entries[hits] = data[at[hits]]
     return cells.filled(entries[positions])

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from foveate.errors import FoveateError
 
-__all__ = ["Forcing", "Kind", "Tap", "tapped"]
+__all__ = ["AttentionRecorder", "Forcing", "Kind", "record_attention"]
 
 NAME = "foveate"
 Kind = Literal["encoder", "decoder", "cross"]
@@ -52,28 +52,28 @@ class Forcing:
             bad = float(total.flatten()[(total.flatten() - 1).abs().argmax()])
             raise FoveateError(f"forced attention must sum to one in every row, got {bad:.3g}")
 
-    def applied(self, own: Tensor, layer: int) -> Tensor:
+    def applied(self, attention: Tensor, layer: int) -> Tensor:
         """A layer's attention (B, H, T, L) with the given rows set."""
         if self.layers is not None and layer not in self.layers:
-            return own
-        if own.shape[-1] != self.weights.shape[-1]:
+            return attention
+        if attention.shape[-1] != self.weights.shape[-1]:
             raise FoveateError(
                 f"forced attention is over {self.weights.shape[-1]} places, and the model's over "
-                f"{own.shape[-1]}"
+                f"{attention.shape[-1]}"
             )
-        given = self.weights.to(own.dtype)[:, None].expand_as(own)
-        where = torch.ones(own.shape[0], own.shape[2], dtype=torch.bool)
+        replacement = self.weights.to(attention.dtype)[:, None].expand_as(attention)
+        where = torch.ones(attention.shape[0], attention.shape[2], dtype=torch.bool)
         chosen = (where if self.rows is None else self.rows)[:, None, :, None]
         if self.heads is not None:
-            wanted = torch.zeros(own.shape[1], dtype=torch.bool)
-            wanted[list(self.heads)] = True
-            chosen = chosen & wanted[None, :, None, None]
-        return torch.where(chosen, given, own)
+            forced_heads = torch.zeros(attention.shape[1], dtype=torch.bool)
+            forced_heads[list(self.heads)] = True
+            chosen = chosen & forced_heads[None, :, None, None]
+        return torch.where(chosen, replacement, attention)
 
 
 @dataclass
-class Tap:
-    """What a model attends to while it is :func:`tapped`.
+class AttentionRecorder:
+    """What a model attends to while it is :func:`record_attention`.
 
     Args:
         places: Kind and layer of every attention module, by its identity.
@@ -105,11 +105,11 @@ class Tap:
             raise FoveateError(f"no layer has attention of the kind {forcing.kind} that can be set")
 
 
-_TAP: ContextVar[Tap | None] = ContextVar("tap", default=None)
+_RECORDER: ContextVar[AttentionRecorder | None] = ContextVar("tap", default=None)
 
 
 @contextmanager
-def tapped(model: nn.Module) -> Iterator[Tap]:
+def record_attention(model: nn.Module) -> Iterator[AttentionRecorder]:
     """Record the attention of a model of the transformers library, and set it on demand.
 
     Args:
@@ -135,13 +135,13 @@ def tapped(model: nn.Module) -> Iterator[Tap]:
             f"{name} is in training mode, in which answers are random: call model.eval()"
         )
     before = model.config._attn_implementation
-    tap = Tap(_places(model))
+    recorder = AttentionRecorder(_layers(model))
     model.set_attn_implementation(NAME)
-    token = _TAP.set(tap)
+    token = _RECORDER.set(recorder)
     try:
-        yield tap
+        yield recorder
     finally:
-        _TAP.reset(token)
+        _RECORDER.reset(token)
         model.set_attn_implementation(before)
 
 
@@ -166,22 +166,22 @@ def _attention(
     if eager is None:
         raise FoveateError(f"{type(module).__name__} has no eager attention in its file")
     output, weights = eager(module, query, key, value, attention_mask, **keywords)
-    tap = _TAP.get()
-    if tap is None or id(module) not in tap.places:
+    recorder = _RECORDER.get()
+    if recorder is None or id(module) not in recorder.places:
         return output, weights
-    kind, layer = tap.places[id(module)]
-    if tap.forcing is not None and tap.forcing.kind == kind:
-        own = weights
-        weights = tap.forcing.applied(own, layer)
-        tap.forced += weights is not own
+    kind, layer = recorder.places[id(module)]
+    if recorder.forcing is not None and recorder.forcing.kind == kind:
+        attention = weights
+        weights = recorder.forcing.applied(attention, layer)
+        recorder.forced += weights is not attention
         groups = weights.shape[1] // value.shape[1]
         values = value.repeat_interleave(groups, 1) if groups > 1 else value
         output = torch.matmul(weights, values).transpose(1, 2).contiguous()
-    tap.weights.setdefault(kind, {})[layer] = weights.detach()
+    recorder.weights.setdefault(kind, {})[layer] = weights.detach()
     return output, weights
 
 
-def _places(model: nn.Module) -> dict[int, tuple[Kind, int]]:
+def _layers(model: nn.Module) -> dict[int, tuple[Kind, int]]:
     """Kind and layer of the modules that may compute attention, in the order of the model."""
     count: dict[Kind, int] = {}
     places: dict[int, tuple[Kind, int]] = {}

@@ -80,16 +80,16 @@ def checkpoint_numbers(readings: Sequence[PairReading]) -> dict[str, Any]:
     )
     level = float(fair_agreement(last.alpha.values, last.beta.values, start).mean())
     performance = np.array([reading.accuracy for reading in readings])
-    found = contextual(level, curve, performance)
+    levels = contextual(level, curve, performance)
     return {
         "accuracy": performance.tolist(),
         "alpha, beta": [
             float(fair_agreement(r.alpha.values, r.beta.values, start).mean()) for r in readings
         ],
         "alpha, last alpha": curve.tolist(),
-        "xi": found.performance,
-        "xi_checkpoint": found.checkpoint,
-        "xi_reached": found.reached,
+        "xi": levels.performance,
+        "xi_checkpoint": levels.checkpoint,
+        "xi_reached": levels.reached,
     }
 
 

@@ -41,12 +41,12 @@ class Splitter:
 
     def __call__(self, words: Sequence[str]) -> Pieces:
         """The pieces of one text; a word without any is an unknown piece."""
-        before, after = self._special(words)
+        before, after = self._special_ids(words)
         ids, places = list(before), []
         for k, word in enumerate(words):
-            own = self._pieces(word, first=k == 0)
-            places.append(list(range(len(ids), len(ids) + len(own))))
-            ids += own
+            pieces = self._pieces(word, first=k == 0)
+            places.append(list(range(len(ids), len(ids) + len(pieces))))
+            ids += pieces
         return Pieces(ids + after, places)
 
     def _pieces(self, word: str, *, first: bool) -> list[int]:
@@ -59,7 +59,7 @@ class Splitter:
             self._known[key] = own or [unknown]
         return self._known[key]
 
-    def _special(self, words: Sequence[str]) -> tuple[list[int], list[int]]:
+    def _special_ids(self, words: Sequence[str]) -> tuple[list[int], list[int]]:
         """Pieces before and behind a text, found with one of its words."""
         if self._around is None:
             sample = next((word for word in words if self._encoded(word, special=False)), "")
@@ -71,7 +71,7 @@ class Splitter:
 
     def _encoded(self, text: str, *, special: bool) -> list[int]:
         if self.target:
-            found = self.tokenizer(text_target=text, add_special_tokens=special)
+            encoded = self.tokenizer(text_target=text, add_special_tokens=special)
         else:
-            found = self.tokenizer(text, add_special_tokens=special)
-        return list(found["input_ids"])
+            encoded = self.tokenizer(text, add_special_tokens=special)
+        return list(encoded["input_ids"])

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from foveate.errors import FoveateError
 from foveate.text.statistics.pair_tables import Tables
-from foveate.text.transformers.attention import Forcing, Tap, tapped
+from foveate.text.transformers.attention import AttentionRecorder, Forcing, record_attention
 from foveate.text.transformers.pieces import Pieces, Splitter
 
 __all__ = [
@@ -94,11 +94,11 @@ def read_attention(
         head: Which head, from 0.
     """
     grids: list[Any] = []
-    with tapped(model) as tap:
+    with record_attention(model) as recorder:
         for start in range(0, len(pairs), TOGETHER):
             some = pairs[start : start + TOGETHER]
             _run(model, *_padded(model, some))
-            alpha = tap.of("cross")
+            alpha = recorder.of("cross")
             alpha = alpha.mean(0) if layer is None else alpha[_index(layer, len(alpha), "layer")]
             heads = alpha.shape[1]
             alpha = alpha.mean(1) if head is None else alpha[:, _index(head, heads, "head")]
@@ -109,11 +109,11 @@ def read_attention(
 @torch.no_grad()
 def read_evidence(model: Any, pairs: Sequence[PiecePair]) -> Tables:
     """log β of every pair, with all layers and heads forced together."""
-    with tapped(model) as tap:
-        return Tables.of([_evidence(model, tap, pair) for pair in pairs])
+    with record_attention(model) as recorder:
+        return Tables.of([_evidence(model, recorder, pair) for pair in pairs])
 
 
-def _evidence(model: Any, tap: Tap, pair: PiecePair) -> Any:
+def _evidence(model: Any, recorder: AttentionRecorder, pair: PiecePair) -> Any:
     """log β of one pair, shape (target words, source words)."""
     x, mask, y = _padded(model, [pair])
     states = model.get_encoder()(input_ids=x, attention_mask=mask).last_hidden_state
@@ -129,7 +129,7 @@ def _evidence(model: Any, tap: Tap, pair: PiecePair) -> Any:
         torch.arange(len(spread)), torch.arange(len(rows)), indexing="ij"))  # fmt: skip
     parts = []
     for w, r in zip(word.split(COPIES), row.split(COPIES), strict=True):
-        with tap.set_to(Forcing(spread[w][:, None], rows[r])):
+        with recorder.set_to(Forcing(spread[w][:, None], rows[r])):
             logits = _decoded(model, states.expand(len(w), -1, -1), mask.expand(len(w), -1), y)
         own = logits.log_softmax(-1).gather(-1, y.expand(len(w), -1)[..., None])[..., 0]
         parts.append(own)
@@ -178,20 +178,20 @@ def right_words(model: Any, pairs: Sequence[PiecePair]) -> float:
 @contextmanager
 def captured_embedding(model: Any) -> Iterator[list[Tensor]]:
     """The embeddings of the first look-up inside (that of the input), with gradients."""
-    found: list[Tensor] = []
+    outputs: list[Tensor] = []
 
-    def keep(_module: nn.Module, _given: Any, output: Tensor) -> Tensor | None:
-        if found:
+    def keep(_module: nn.Module, _inputs: Any, output: Tensor) -> Tensor | None:
+        if outputs:
             return None
-        found.append(output.detach().requires_grad_())
-        return found[0]
+        outputs.append(output.detach().requires_grad_())
+        return outputs[0]
 
     handles = [
         part.register_forward_hook(keep)
         for part in {id(part): part for part in _tables(model)}.values()
     ]
     try:
-        yield found
+        yield outputs
     finally:
         for handle in handles:
             handle.remove()
@@ -202,8 +202,8 @@ def _tables(model: Any) -> list[nn.Module]:
     if not model.config.is_encoder_decoder:
         return [model.get_input_embeddings()]
     encoder = model.get_encoder()
-    own = getattr(encoder, "embed_tokens", None)
-    return [model.get_input_embeddings() if own is None else own]
+    embedding = getattr(encoder, "embed_tokens", None)
+    return [model.get_input_embeddings() if embedding is None else embedding]
 
 
 def _padded(model: Any, pairs: Sequence[PiecePair]) -> tuple[Tensor, Tensor, Tensor]:

@@ -6,25 +6,42 @@ computed by a fixed sequence of operations on the members together, into memory 
 reuses. The members are processed in groups whose activations fit the processor cache.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import accumulate
+from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from foveate.attention.paradigms import Paradigm
 from foveate.bags.segments import Segments, shared_bank, stored, tensors_of
 from foveate.models.focus import FCAM
+from foveate.training.closed.embedded import Embedded, Table, table_of
 from foveate.training.closed.heads import Objective, objective_of
-from foveate.training.closed.layouts import Loaded, layout_of
+from foveate.training.closed.layouts import Layout, Loaded, layout_of
 from foveate.training.closed.networks import Chain, Layer, Memory, layers_of
 from foveate.training.stack import Batch, MemberBags, Stack
 
 __all__ = ["ClosedGradients", "flush_denormals"]
 
 CACHED = 2**19  # numbers of the largest array of a group of members: 2 MB in single precision
+SMALLEST = np.finfo(np.float32).tiny  # the smallest normal number
 PROGRAMS = 256  # programs kept, one for each group of members and shape of a batch
+
+
+class _Networks(NamedTuple):
+    """The layers of f and g, and the table whose rows they read, if there is one."""
+
+    f: list[Layer]
+    g: list[Layer]
+    table: Table | None = None
+
+    @property
+    def widest(self) -> int:
+        """The largest number of inputs or outputs of a layer."""
+        return max(max(layer.outputs, layer.inputs) for net in (self.f, self.g) for layer in net)
 
 
 class ClosedGradients:
@@ -47,9 +64,14 @@ class ClosedGradients:
             and objective_of(phase) is not None
             and bags.chunk is None
             and bags.weight is None
-            and bags.stored_dtype == self._stack.dtype
-            and len(bags.segment_shape) > 0
+            and self._reads(bags)
         )
+
+    def _reads(self, bags: MemberBags) -> bool:
+        """Whether the segments are numbers, or ids of the rows of a table where there is one."""
+        if self._networks is not None and self._networks.table is not None:
+            return bags.rising_ids
+        return bags.stored_dtype == self._stack.dtype and len(bags.segment_shape) > 0
 
     def gradients(
         self, phase: Paradigm, batch: Batch, members: Tensor | None = None
@@ -65,10 +87,12 @@ class ClosedGradients:
         """
         flat = self._stack.flat
         if members is not None:
-            own = self._memory.of("parameters", len(members), flat.shape[1])
-            flat = torch.index_select(flat, 0, members, out=own)
+            parameters = self._memory.of("parameters", len(members), flat.shape[1])
+            flat = torch.index_select(flat, 0, members, out=parameters)
         losses = flat.new_zeros(len(flat))
-        (grad,) = self._steps(phase, [batch.map(lambda value: value.unsqueeze(0))], flat, losses)
+        grad = self._memory.of("gradient", *flat.shape)
+        window = batch.map(lambda value: value.unsqueeze(0))
+        self._run(phase, window, flat, grad, losses, _nothing)
         return losses / batch.y.shape[1], grad
 
     def steps(
@@ -76,52 +100,61 @@ class ClosedGradients:
         phase: Paradigm,
         windows: Iterable[Batch],
         total: Tensor,
+        update: Callable[[Tensor], object],
         members: slice = slice(None),
-    ) -> Iterator[Tensor]:
-        """The gradient (S', P) of each of many steps of members, to be used before the next.
+    ) -> None:
+        """Call a function with the gradient (S', P) of each of many steps of members.
 
         Args:
             phase: The paradigm.
             windows: Batches with a leading axis of steps.
             total: Where the losses are added, summed over bags, shape (S',).
+            update: Uses a gradient, which the next step overwrites. Called in inference mode.
             members: Which members; all unless given.
         """
-        return self._steps(phase, windows, self._stack.flat[members], total)
-
-    def _steps(
-        self, phase: Paradigm, windows: Iterable[Batch], flat: Tensor, total: Tensor
-    ) -> Iterator[Tensor]:
+        flat = self._stack.flat[members]
         grad = self._memory.of("gradient", *flat.shape)
         for window in windows:
-            size = self._group(window)
-            groups = [slice(start, start + size) for start in range(0, len(flat), size)]
-            parts = [window] if len(groups) == 1 else [_members(window, some) for some in groups]
-            programs = [
-                self._program(phase, part, flat, grad, some)
-                for part, some in zip(parts, groups, strict=True)
-            ]
-            count, bags = window.y.shape[0], window.y.shape[2]
+            self._run(phase, window, flat, grad, total, update)
+
+    def _run(
+        self,
+        phase: Paradigm,
+        window: Batch,
+        flat: Tensor,
+        grad: Tensor,
+        total: Tensor,
+        update: Callable[[Tensor], object],
+    ) -> None:
+        size = self._group(window)
+        groups = [slice(start, start + size) for start in range(0, len(flat), size)]
+        parts = [window] if len(groups) == 1 else [_members(window, some) for some in groups]
+        programs = [
+            self._program(phase, part, flat, grad, some)
+            for part, some in zip(parts, groups, strict=True)
+        ]
+        count, bags = window.y.shape[0], window.y.shape[2]
+        with torch.inference_mode():  # operations cost a tenth less
             if len(programs) == 1:
                 programs[0].load(window)
                 for k in range(count):
                     programs[0].run(k)
-                    yield grad
+                    update(grad)
                 total.add_(programs[0].losses().sum(0), alpha=bags)
-                continue
+                return
             for k in range(count):
                 for program, part, some in zip(programs, parts, groups, strict=True):
                     program.load(_step(part, k))
                     program.run(0)
                     total[some].add_(program.losses()[0], alpha=bags)
-                yield grad
+                update(grad)
 
     def _group(self, window: Batch) -> int:
         """How many members are processed at a time."""
         assert self._networks is not None
         shared = shared_bank(window.x)
         columns = stored(window.x).shape[2:4].numel() if shared is None else shared.bank.shape[2]
-        widest = max(max(layer.outputs, layer.inputs) for net in self._networks for layer in net)
-        return max(1, CACHED // (columns * widest))
+        return max(1, CACHED // (columns * self._networks.widest))
 
     def _program(
         self, phase: Paradigm, window: Batch, flat: Tensor, grad: Tensor, part: slice
@@ -144,21 +177,20 @@ class _Program:
 
     def __init__(
         self,
-        networks: tuple[list[Layer], list[Layer]],
+        networks: _Networks,
         objective: Objective,
         x: Segments,
         flat: Tensor,
         grad: Tensor,
         memory: Memory,
     ) -> None:
-        of_f, of_g = networks
-        self._layout = layout = layout_of(x)(x, memory)
-        self._f = Chain(of_f, flat, grad, layout.columns, memory, "f", last_bias=False)
+        self._layout = layout = _layout(networks.table, x, flat, grad, memory)
+        self._f = Chain(networks.f, flat, grad, layout.columns, memory, "f", last_bias=False)
         layout.attach(self._f.outputs[-1])
         columns = layout.columns if objective.head.reads_segments else layout.bags
-        g = Chain(of_g, flat, grad, columns, memory, "g")
-        given = objective.class_weights
-        weights = None if given is None else flat.new_tensor(given) / layout.bags
+        g = Chain(networks.g, flat, grad, columns, memory, "g")
+        class_weights = objective.class_weights
+        weights = None if class_weights is None else flat.new_tensor(class_weights) / layout.bags
         self._head = objective.head(layout, g, memory, weights)
         self._lowest = torch.finfo(flat.dtype).min / 4
         self._loaded: list[Loaded] = []
@@ -173,13 +205,15 @@ class _Program:
     def run(self, k: int) -> None:
         """Write the gradients of step k."""
         layout, step = self._layout, self._loaded[k]
+        layout.prepare(step)
         self._f.forward(step.inputs)
         scores = layout.read_scores(step)
         if self._hidden is not None:
             scores.masked_fill_(self._hidden[k], self._lowest)
         torch._softmax(scores, layout.axis, False, out=layout.alpha)
         self._head.write_scores_grad(k, step)
-        self._f.backward(layout.column_grad(step), step.rows)
+        self._f.backward(layout.column_grad(step), step.rows, layout.focus_input_grad)
+        layout.finish(step)
 
     def losses(self) -> Tensor:
         """The mean losses of the steps that were run, shape (steps, S)."""
@@ -192,7 +226,7 @@ def flush_denormals() -> Iterator[None]:
 
     Late in training the gradients of unlikely classes are so small. Applies to the calling thread.
     """
-    before = float(torch.tensor(2e-38) * 0.25) == 0
+    before = bool(SMALLEST / 4 == 0)
     torch.set_flush_denormal(True)
     try:
         yield
@@ -200,19 +234,33 @@ def flush_denormals() -> Iterator[None]:
         torch.set_flush_denormal(before)
 
 
-def _networks(stack: Stack) -> tuple[list[Layer], list[Layer]] | None:
+def _layout(table: Table | None, x: Segments, flat: Tensor, grad: Tensor, memory: Memory) -> Layout:
+    if table is None:
+        return layout_of(x)(x, memory)
+    return Embedded(x, memory, table.of(flat), table.of(grad))
+
+
+def _networks(stack: Stack) -> _Networks | None:
     """The layers of f and g; None if the model is of another kind."""
     model = stack.model
-    if type(model) is not FCAM or model.map != "softmax" or model.layer is not None:
+    if type(model) is not FCAM or model.map != "softmax" or stack.buffers:
         return None
-    if model._forward_hooks or model._forward_pre_hooks or stack.buffers:
+    if model._forward_hooks or model._forward_pre_hooks or model.f._forward_hooks:
         return None
     sizes = {name: p.numel() for name, p in model.named_parameters()}
     starts = dict(zip(sizes, accumulate(sizes.values(), initial=0), strict=False))
-    f, g = layers_of(model.f, "f", starts), layers_of(model.g, "g", starts)
+    table = table_of(model, starts)
+    if table is None and model.layer is not None:
+        return None
+    network, prefix = (model.f, "f") if table is None else (table.network, table.prefix)
+    f, g = layers_of(network, prefix, starts), layers_of(model.g, "g", starts)
     if f is None or g is None or f[-1].outputs != 1:
         return None
-    return f, g
+    return _Networks(f, g, table)
+
+
+def _nothing(grad: Tensor) -> None:
+    """Leave a gradient where it is."""
 
 
 def _step(window: Batch, k: int) -> Batch:

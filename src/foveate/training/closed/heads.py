@@ -124,21 +124,25 @@ class SoftHead(Head):
         super().__init__(layout, g, memory, class_weights)
         self._mixture_rows = layout.mixture.mT
         self._classes = torch.arange(self.delta.shape[1], device=self.delta.device).view(-1, 1)
+        self._targets: tuple[Tensor, ...] = ()
 
     def load(self, batch: Batch, steps: list[Loaded]) -> None:
-        shape = len(steps), *self.delta.shape
+        if len(steps) != len(self._targets):
+            shape = len(steps), *self.delta.shape
+            self._all_targets = self.memory.of("targets", *shape)
+            self._all_log_p = self.memory.of("log p", *shape)
+            self._targets, self._log_p = self._all_targets.unbind(), self._all_log_p.unbind()
         weights = self._weights(batch.y)
         minus = -weights.unsqueeze(2) if isinstance(weights, Tensor) else -weights
-        targets, labels = self.memory.of("targets", *shape), batch.y.unsqueeze(2)
-        self._all_targets = targets.copy_(labels == self._classes).mul_(minus)
-        self._all_log_p = self.memory.of("log p", *shape)
-        self._targets, self._log_p = self._all_targets.unbind(), self._all_log_p.unbind()
+        torch.eq(batch.y.unsqueeze(2), self._classes, out=self._all_targets)
+        self._all_targets.mul_(minus)
 
     def write_scores_grad(self, k: int, step: Loaded) -> None:
         layout, g, log_p = self.layout, self.g, self._log_p[k]
         torch._log_softmax(g.forward(layout.mix(step)), 1, False, out=log_p)
         delta = self._logits_grad(self._targets[k], log_p)
         g.backward(delta, self._mixture_rows, layout.mixture_grad)
+        layout.write_input_grad(step)
         alpha_grad, alpha = layout.write_alpha_grad(step), layout.alpha
         torch._softmax_backward_data(
             alpha_grad, alpha, layout.axis, alpha.dtype, grad_input=layout.scores_grad
@@ -166,13 +170,14 @@ class SegmentHead(Head):
         alpha = self.layout.alpha
         layout, g, cells, weights = self.layout, self.g, self._cells[k], self._bag_weights[k]
         torch._log_softmax(g.forward(step.inputs), 1, False, out=self._log_p)
-        own = self._log_p.flatten(1).gather(1, cells).view(alpha.shape)
-        losses, shares, grad = self.terms(alpha, own, self._aux[k])
+        label_log_p = self._log_p.flatten(1).gather(1, cells).view(alpha.shape)
+        losses, shares, grad = self.terms(alpha, label_log_p, self._aux[k])
         torch.mul(losses.squeeze(layout.axis), weights, out=self._losses[k])
         by_bag = layout.by_bag(weights) if isinstance(weights, Tensor) else weights
         minus = (shares * by_bag).neg_().flatten(1)
         self._targets.zero_().flatten(1).scatter_add_(1, cells, minus)
-        g.backward(self._logits_grad(self._targets, self._log_p), step.rows)
+        delta = self._logits_grad(self._targets, self._log_p)
+        g.backward(delta, step.rows, layout.input_grad)
         torch.mul(grad, by_bag, out=layout.scores_grad)
 
     def losses(self) -> Tensor:

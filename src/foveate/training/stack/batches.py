@@ -22,7 +22,7 @@ from foveate.training.stack.sources import (
 
 __all__ = ["Batch", "MemberBags"]
 
-CUT = 2**18  # numbers of the batches that are cut together: 1 MB in single precision
+MAX_CUT = 2**18  # numbers of the batches that are cut together: 1 MB in single precision
 
 
 class Batch(NamedTuple):
@@ -96,6 +96,11 @@ class MemberBags:
         """Whether the bags share a bank that is smaller than they are."""
         return isinstance(self._source, Banks) and self._source.length < self.n * self.m
 
+    @property
+    def rising_ids(self) -> bool:
+        """Whether the bags share a bank of identifiers in rising order."""
+        return isinstance(self._source, Banks) and self._source.rising_ids
+
     def repeats(self, bags: int) -> bool:
         """Whether so many bags contain each row of a bank at least twice on average."""
         if not isinstance(self._source, Banks):
@@ -152,10 +157,10 @@ class MemberBags:
             reuse: Whether a large batch may overwrite the previous one that was requested with
                 this option.
         """
-        who = torch.arange(self.size) if members is None else members
-        sets = torch.zeros_like(who) if self.shared else who
+        member_ids = torch.arange(self.size) if members is None else members
+        sets = torch.zeros_like(member_ids) if self.shared else member_ids
         at = rows + self.n * sets[:, None]
-        mask = self.masks(rows, who)
+        mask = self.masks(rows, member_ids)
         used = self.m if first is None else first
         if mask is not None:
             mask = mask[..., :used]
@@ -188,10 +193,10 @@ class MemberBags:
         whole = rows.shape[1] - rows.shape[1] % size if self._cuts_together else 0
         if whole and isinstance(self._source, Dense):
             numbers = self.size * size * self.m * prod(self.segment_shape)
-            for some in rows[:, :whole].split(size * max(1, CUT // numbers), 1):
+            for some in rows[:, :whole].split(size * max(1, MAX_CUT // numbers), 1):
                 at = some if self.shared else some + self.n * torch.arange(self.size)[:, None]
                 y = gather_rows(self.y, at).unflatten(1, (-1, size)).transpose(0, 1)
-                yield Batch(self._source.narrow_segments(at, size), y)
+                yield Batch(self._source.narrow_segments(at, size, self._buffer), y)
         if whole < rows.shape[1]:
             for some in rows[:, whole:].split(size, 1):
                 batch = self.batch(some, with_z=False, trim=True, reuse=True)

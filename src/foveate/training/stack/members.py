@@ -179,8 +179,8 @@ class Stack:
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
         """Load what :meth:`state` returned; other entries are ignored."""
-        wanted = {k: v.shape for k, v in self.state().items()}
-        if any(k not in state or state[k].shape != shape for k, shape in wanted.items()):
+        expected = {k: v.shape for k, v in self.state().items()}
+        if any(k not in state or state[k].shape != shape for k, shape in expected.items()):
             raise FoveateError("the checkpoint is of another model or another number of seeds")
         self.flat = state["flat"]
         self.buffers = {k: state[f"buffers/{k}"] for k in self.buffers}

@@ -1,4 +1,4 @@
-"""Diagnosis: does what is said before training rank copy tasks by how they are then learnt?"""
+"""Diagnosis: does the forecast before training rank copy tasks by how fast they are learnt?"""
 
 from collections.abc import Mapping
 from functools import partial
@@ -13,7 +13,7 @@ from foveate.records.published import Cell, PublishedTable
 from foveate.records.record import Record
 from foveate.settings import AtLeastTwo, Count, Positive, Settings
 from foveate.studies.beyond.diagnosis.cells import diagnosis_cells
-from foveate.studies.beyond.diagnosis.corpora import diagnosed_corpus, here
+from foveate.studies.beyond.diagnosis.corpora import available_corpora, diagnosed_corpus
 from foveate.studies.beyond.diagnosis.training import Condition, condition_course, predicted
 from foveate.studies.published import Reproduction
 from foveate.text.loop import follow
@@ -45,7 +45,7 @@ class DiagnosisSettings(Settings):
 
 @EXPERIMENTS.register("diagnosis")
 class Diagnosed(Reproduction):
-    """Copy tasks from no word knowledge to much, each diagnosed, then trained; and real corpora."""
+    """Copy tasks with little to much word knowledge, diagnosed and trained; and real corpora."""
 
     published = PublishedTable(
         "Will attention be learnt? Said before training, and what became of it"
@@ -81,7 +81,7 @@ class Diagnosed(Reproduction):
     def parts(self, settings: DiagnosisSettings) -> Mapping[str, Work]:
         corpora = {
             name: partial(diagnosed_corpus, name, name in settings.pairs)
-            for name in here(settings.texts, settings.pairs)
+            for name in available_corpora(settings.texts, settings.pairs)
         }
         return {c.name: partial(_part, settings, c) for c in conditions(settings)} | corpora
 
@@ -89,10 +89,10 @@ class Diagnosed(Reproduction):
         return diagnosis_cells(settings, records)
 
     def runnable(self, settings: DiagnosisSettings) -> tuple[Settings, dict[str, str]]:
-        there = here(settings.texts, settings.pairs)
-        absent = [name for name in settings.texts + settings.pairs if name not in there]
+        present = available_corpora(settings.texts, settings.pairs)
+        absent = [name for name in settings.texts + settings.pairs if name not in present]
         left = {
-            key: tuple(name for name in getattr(settings, key) if name in there)
+            key: tuple(name for name in getattr(settings, key) if name in present)
             for key in ("texts", "pairs")
         }
         return settings.model_copy(update=left), dict.fromkeys(absent, "its files are not here")
@@ -115,5 +115,5 @@ def _part(
     at = np.unique([*range(0, settings.steps + 1, settings.every), settings.steps]).tolist()
     members = [partial(condition_course, settings, task, seed) for seed in range(settings.seeds)]
     record = follow(members, at, checkpoint=checkpoint, report=progress)
-    final, said = predicted(task, settings.diagnosed)
-    return Record(record.t, record.values, final, {"condition": task.name, "said": said})
+    final, forecast = predicted(task, settings.diagnosed)
+    return Record(record.t, record.values, final, {"condition": task.name, "said": forecast})

@@ -1,4 +1,4 @@
-"""The diagnosis in numbers: what was said of each corpus, and what became of the copy tasks."""
+"""The diagnosis in numbers: the forecast for each corpus, and the results on the copy tasks."""
 
 from typing import TYPE_CHECKING, get_args
 
@@ -15,9 +15,9 @@ from foveate.text.statistics.decision import Verdict
 if TYPE_CHECKING:
     from foveate.studies.beyond.diagnosis import DiagnosisSettings
 
-__all__ = ["ATTENTION", "LEFT", "RANKED", "SAID", "TRAINED", "VERDICTS", "diagnosis_cells"]
+__all__ = ["ATTENTION", "FORECAST", "LEFT", "RANKED", "TRAINED", "VERDICTS", "diagnosis_cells"]
 
-SAID, TRAINED, RANKED = "Said before training", "Then trained", "Ranked"
+FORECAST, TRAINED, RANKED = "Said before training", "Then trained", "Ranked"
 VERDICTS: tuple[str, ...] = get_args(Verdict)[::-1]
 """What is said, from 0 on: a cell holds a number."""
 
@@ -28,11 +28,11 @@ LEFT = ("left of C − mean C, permuted, %", "left of Trans, permuted, %")
 
 
 def diagnosis_cells(settings: "DiagnosisSettings", records: Records) -> list[Cell]:
-    """A group for what was said, one for what became of it, one for how the two go together."""
+    """Groups of cells: forecasts, results of training, and their rank correlation."""
     cells = [
-        cell((SAID, NAMES.get(name, name), measure), "", np.array([value]))
+        cell((FORECAST, NAMES.get(name, name), measure), "", np.array([value]))
         for name, record in records.items()
-        for measure, value in _said(record).items()
+        for measure, value in _forecast_numbers(record).items()
         if np.isfinite(value)
     ]
     for name, steps in steps_to_learn(settings, records).items():
@@ -52,7 +52,7 @@ def diagnosis_cells(settings: "DiagnosisSettings", records: Records) -> list[Cel
     return cells
 
 
-def _said(record: Record) -> dict[str, float]:
+def _forecast_numbers(record: Record) -> dict[str, float]:
     final = {name: float(values[0]) for name, values in record.final.items()}
     return {
         "sentences": final["sentences"],

@@ -1,4 +1,4 @@
-"""Corpora to diagnose, and how much of what a table tells is left when outputs are permuted."""
+"""Corpora to diagnose, and the share of information that remains when outputs are permuted."""
 
 from functools import partial
 from pathlib import Path
@@ -19,22 +19,22 @@ from foveate.text.statistics.pair_tables import Tables
 from foveate.text.tokens import Tokens
 from foveate.types import StepProgress
 
-__all__ = ["diagnosed", "diagnosed_corpus", "here", "left_of_counts"]
+__all__ = ["available_corpora", "diagnosed", "diagnosed_corpus", "left_of_counts"]
 
 CONTROLS = 3
 Words = tuple[list[str], list[str]]
 Corpus = tuple[Tokens, Tokens, Words]
 
 
-def here(texts: tuple[str, ...], pairs: tuple[str, ...]) -> tuple[str, ...]:
-    """The corpora whose files are here."""
+def available_corpora(texts: tuple[str, ...], pairs: tuple[str, ...]) -> tuple[str, ...]:
+    """The corpora whose files are available."""
     return texts_here(texts) + pairs_here(pairs)
 
 
 def diagnosed_corpus(name: str, pairs: bool, _: Path, progress: StepProgress) -> Record:
-    """What is said of a corpus, as the copy tasks' records have it, and nothing trained."""
-    final, said = diagnosed(*(_pairs(name) if pairs else _texts(name)), progress)
-    return Record(np.zeros(1), {}, final, {"condition": name, "said": said})
+    """The forecast for a corpus, as a record like those of the copy tasks; nothing is trained."""
+    final, forecast = diagnosed(*(_pairs(name) if pairs else _texts(name)), progress)
+    return Record(np.zeros(1), {}, final, {"condition": name, "said": forecast})
 
 
 def diagnosed(
@@ -43,10 +43,10 @@ def diagnosed(
     words: Words,
     progress: StepProgress = lambda _done, _total: None,
 ) -> tuple[dict[str, Array], Verdict]:
-    """What is kept of a diagnosis: its numbers, shape (1,) each, shares of 1; and its verdict."""
+    """The stored values of a diagnosis, shape (1,) each, as shares of 1; and its verdict."""
     diagnosis = diagnose(source, target, words, report=progress)
     whole = diagnosis.information + float(np.mean(diagnosis.control))
-    kept = {
+    values = {
         "sentences": diagnosis.sentences,
         "information": diagnosis.information,
         "table": diagnosis.table,
@@ -56,11 +56,11 @@ def diagnosed(
         "left_of_trans": float(np.mean(diagnosis.control)) / whole if whole else np.nan,
         "left_of_counts": left_of_counts(source, target, (len(words[0]), len(words[1]))),
     }
-    return {name: np.array([value]) for name, value in kept.items()}, diagnosis.verdict
+    return {name: np.array([value]) for name, value in values.items()}, diagnosis.verdict
 
 
 def left_of_counts(source: Tokens, target: Tokens, size: tuple[int, int]) -> float:
-    r"""The share of what :math:`C_{i,o} - \bar C_i` tells that is left with outputs permuted.
+    r"""Share of information in :math:`C_{i,o} - \bar C_i` that remains with permuted outputs.
 
     The variance over the positions of a sentence, as a covariance of two tables that share no
     sentence, so that chance adds nothing to it.

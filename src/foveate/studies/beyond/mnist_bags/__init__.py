@@ -42,7 +42,7 @@ class MnistBagsSettings(Settings):
 
 @EXPERIMENTS.register("mnist-bags")
 class MnistBags(Reproduction):
-    """One architecture, one rate, one number of epochs; only the loss and its reading differ.
+    """One architecture, one rate, one number of epochs; only loss and inference differ.
 
     torchmil's ABMIL is trained on the same bags in the same order where torchmil is installed.
     """
@@ -61,11 +61,11 @@ class MnistBags(Reproduction):
     }  # fmt: skip
 
     def parts(self, settings: MnistBagsSettings) -> Mapping[str, Work]:
-        there = METHODS if find_spec("torchmil") else METHODS[:-1]
+        methods = METHODS if find_spec("torchmil") else METHODS[:-1]
         return {
             f"{name}-{n}": partial(trained, settings, name, n)
             for n in settings.bags
-            for name in there
+            for name in methods
         }
 
     def cells(self, settings: MnistBagsSettings, records: Records) -> list[Cell]:

@@ -106,5 +106,5 @@ class RealBags(Reproduction):
                     locate(SETS[name].folder, "none")
             except FoveateError as error:
                 absent[name] = str(error)
-        kept = tuple(name for name in settings.sets if name not in absent)
-        return settings.model_copy(update={"sets": kept}), absent
+        present = tuple(name for name in settings.sets if name not in absent)
+        return settings.model_copy(update={"sets": present}), absent

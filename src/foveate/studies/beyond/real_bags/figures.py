@@ -15,14 +15,14 @@ from foveate.userdata.ensemble import MIXTURE
 
 __all__ = ["figures"]
 
-COLOURS = {"design": "#999999", "confirmation": "#0072B2"}
+COLOURS = {"design": "#999999", "confirmation": "#0072B2", "fresh": "#D55E00"}
 
 
 def figures(_: object, records: Records) -> Mapping[str, Any]:
     """One point per set; a line at −.01, below which the default loses to a baseline."""
     values = values_of(records)
     rows: list[dict[str, Any]] = []
-    for name, own in SETS.items():
+    for name, real_set in SETS.items():
         auc = {
             method: float(np.mean(numbers))
             for (owner, method, measure), numbers in values.items()
@@ -31,7 +31,7 @@ def figures(_: object, records: Records) -> Mapping[str, Any]:
         baselines = [auc[method] for method in BASELINES if method in auc]
         if MIXTURE in auc and baselines:
             gap = auc[MIXTURE] - max(baselines)
-            rows.append({"set": own.title, "gap": gap, "role": own.role})
+            rows.append({"set": real_set.title, "gap": gap, "role": real_set.role})
     scale = alt.Scale(domain=list(COLOURS), range=list(COLOURS.values()))
     dots = alt.Chart().mark_point(filled=True, size=90, opacity=1)
     dots = dots.encode(

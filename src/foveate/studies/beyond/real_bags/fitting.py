@@ -56,15 +56,17 @@ def fit_part(
     collection = SETS[name].load()
     if settings.bags:
         collection = first_of_each_class(collection, settings.bags)
-    given = {"paradigms": paradigms} if paradigms else {}
-    wanted = FitSettings(split_seed=repeat, **{**settings.fit_changes(), **given})
-    run = _fitted(collection, wanted, checkpoint.parent / "fit", progress)
+    changes = {"paradigms": paradigms} if paradigms else {}
+    fit_settings = FitSettings(split_seed=repeat, **{**settings.fit_changes(), **changes})
+    run = _fitted(collection, fit_settings, checkpoint.parent / "fit", progress)
     arrays = load_arrays(run.path / OUT_OF_FOLD)
     y = arrays["y"]
     every = [key.removeprefix("p/") for key in arrays if key.startswith("p/")]
     names = every if paradigms is None else list(paradigms)
     final = {key: value for n in names for key, value in score_values(n, arrays[f"p/{n}"], y)}
-    explained = [MIXTURE, *wanted.paradigms] if paradigms is None else list(wanted.paradigms)
+    explained = (
+        [MIXTURE, *fit_settings.paradigms] if paradigms is None else list(fit_settings.paradigms)
+    )
     final |= _map_values(run, collection, explained)
     meta = {
         "set": name,
@@ -120,7 +122,7 @@ def _map_values(run: Run, collection: Collection, names: list[str]) -> dict[str,
     if collection.known is None or collection.bag.z is None or folds is None:
         return {}
     known = collection.known.numpy() & collection.bag.z.any(1).numpy()
-    found: dict[str, list[Array]] = {}
+    scores: dict[str, list[Array]] = {}
     for name in names:
         for repeat, fold in folds.parts:
             rows = folds.rows[folds.held_out(repeat, fold)]
@@ -130,24 +132,24 @@ def _map_values(run: Run, collection: Collection, names: list[str]) -> dict[str,
             model = open_ensemble(run, name, [(repeat, fold)])
             part = collection.take(torch.from_numpy(rows))
             for key, value in _measured(model, part).items():
-                found.setdefault(f"{name}/{key}", []).append(value)
-    return {key: np.array(np.nanmean(np.concatenate(value))) for key, value in found.items()}
+                scores.setdefault(f"{name}/{key}", []).append(value)
+    return {key: np.array(np.nanmean(np.concatenate(value))) for key, value in scores.items()}
 
 
 def _measured(model: FittedModel, collection: Collection) -> dict[str, Array]:
     """Of each bag with known relevance, by map: FT, segment AUROC and removal, shape (n,)."""
     bag = model.bags(collection)
     explained = model.explain(bag)
-    own = collection.bag
-    assert own.z is not None
-    mask = np.ones(own.shape, bool) if own.mask is None else own.mask.numpy()
-    y, before = own.y.numpy(), _log_odds(model, bag, own.y.numpy())
+    raw = collection.bag
+    assert raw.z is not None
+    mask = np.ones(raw.shape, bool) if raw.mask is None else raw.mask.numpy()
+    y, before = raw.y.numpy(), _log_odds(model, bag, raw.y.numpy())
     values: dict[str, Array] = {}
     for kind in MAP_KINDS:
         scored = np.full(mask.shape, -np.inf)
         for row, part in enumerate(segment_map(explained, kind)):
             scored[row, mask[row]] = part[:, y[row]]
-        z = own.z.numpy() & mask
+        z = raw.z.numpy() & mask
         values[f"{kind}/ft"] = pointing_game(scored, z, mask)
         values[f"{kind}/segment_auroc"] = segment_auroc(scored, z, mask)
         without = mask.copy()

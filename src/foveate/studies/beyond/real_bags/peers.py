@@ -43,23 +43,23 @@ def train_peer(
     collection = SETS[name].load()
     if settings.bags:
         collection = first_of_each_class(collection, settings.bags)
-    wanted = FitSettings(**settings.fit_changes())
-    folds = draw_cross_fit(collection, wanted)
+    fit_settings = FitSettings(**settings.fit_changes())
+    folds = draw_cross_fit(collection, fit_settings)
     rows = torch.from_numpy(folds.rows)
-    bag = Preparation.learn(collection, rows, wanted, None).apply(collection)
+    bag = Preparation.learn(collection, rows, fit_settings, None).apply(collection)
     p, attention = np.zeros((len(bag), 2)), np.full(bag.shape, -np.inf)
-    for fold in range(wanted.folds):
+    for fold in range(fit_settings.folds):
         held_out = folds.held_out(0, fold)
         model = _trained(peer, bag, folds, fold, settings.epochs or EPOCHS)
         p[held_out], attention[held_out] = _read(model, bag.take(torch.from_numpy(held_out)))
-        progress(fold + 1, wanted.folds)
+        progress(fold + 1, fit_settings.folds)
     final = dict(score_values(peer, p, bag.y.numpy()))
     if collection.known is not None and bag.z is not None:
         known = collection.known.numpy() & bag.z.any(1).numpy()
         mask = np.ones(bag.shape, bool) if bag.mask is None else bag.mask.numpy()
-        given = attention[known], bag.z.numpy()[known] & mask[known], mask[known]
-        final[f"{peer}/attention/ft"] = np.array(np.nanmean(pointing_game(*given)))
-        final[f"{peer}/attention/segment_auroc"] = np.array(np.nanmean(segment_auroc(*given)))
+        arrays = attention[known], bag.z.numpy()[known] & mask[known], mask[known]
+        final[f"{peer}/attention/ft"] = np.array(np.nanmean(pointing_game(*arrays)))
+        final[f"{peer}/attention/segment_auroc"] = np.array(np.nanmean(segment_auroc(*arrays)))
     meta = {"set": name, "role": SETS[name].role, "repeat": 0, "names": [peer]}
     return Record(np.zeros(1), {}, final, meta)
 
@@ -105,8 +105,8 @@ def _loader(peer: str, bag: Bag, rows: Array) -> Any:
         return TensorDict(batch, batch_size=[len(chosen)])
 
     size = BATCH if peer == "abmil" else 1
-    kept = rows.tolist()
-    return torch.utils.data.DataLoader(kept, size, shuffle=True, collate_fn=collate)
+    row_list = rows.tolist()
+    return torch.utils.data.DataLoader(row_list, size, shuffle=True, collate_fn=collate)
 
 
 def _segments(bag: Bag) -> tuple[Tensor, Tensor]:

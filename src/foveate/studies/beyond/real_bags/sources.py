@@ -1,6 +1,7 @@
 """Readers of the real sets: each gives the bags as a user's collection."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,16 @@ from foveate.data import DATASETS
 from foveate.data.files.hub import locate
 from foveate.data.hatexplain import read_posts
 from foveate.io.collection import Collection, collect
+from foveate.io.tokenisation import words as words_of
 from foveate.randomness import generator
 from foveate.types import Array
 
-__all__ = ["birds", "digit_bags", "documents", "photographs", "posts", "table_bags"]
+__all__ = [
+    "birds", "digit_bags", "documents", "messages", "newsgroup_posts", "photographs", "posts",
+    "reviews", "table_bags",
+]  # fmt: skip
 
-LATENT = 32  # numbers of a latent semantic vector
-WIDEST = 40  # sentences of an article, words of a post
+MAX_SEGMENTS = 40  # sentences of an article, words of a post
 SIDE = 224  # pixels a side of photographs: a grid of 7 × 7 cells
 FEMALE = {"woman", "women", "girl", "girls", "lady", "she", "her", "female", "bride"}
 MALE = {"man", "men", "boy", "boys", "guy", "he", "his", "him", "male", "gentleman"}
@@ -50,10 +54,12 @@ def birds(species: int) -> Collection:
     rows = [np.flatnonzero(segments["bag"] == name) for name in bags["bag"]]
     labels = bags[f"species_{species}"].astype(int).tolist()
     z: list[Tensor | None] = []
-    for own, label in zip(rows, labels, strict=True):
-        marked = torch.from_numpy(segments["segment_label"][own] == species)
+    for bag_rows, label in zip(rows, labels, strict=True):
+        marked = torch.from_numpy(segments["segment_label"][bag_rows] == species)
         z.append(None if label and not bool(marked.any()) else marked)
-    return _collected(f"birds-{species}", [torch.from_numpy(x[own]) for own in rows], labels, z)
+    return _collected(
+        f"birds-{species}", [torch.from_numpy(x[bag_rows]) for bag_rows in rows], labels, z
+    )
 
 
 def digit_bags(name: str, n: int) -> Collection:
@@ -66,20 +72,20 @@ def digit_bags(name: str, n: int) -> Collection:
     return _collected(name, rows, bag.y.tolist(), [bag.z[i][mask[i]] for i in range(n)])
 
 
-def posts(n: int) -> Collection:
+def posts(n: int, split: str = "train") -> Collection:
     """HateXplain posts as bags of words: hate speech against normal; rationales are relevant."""
-    every = read_posts(locate("hatexplain", "Hate-speech-CNERG/hatexplain")).splits["train"]
-    own = [post for post in every if post.label in (0, 1)]
-    chosen = torch.randperm(len(own), generator=generator("real-bags", "posts"))[:n].tolist()
+    every = read_posts(locate("hatexplain", "Hate-speech-CNERG/hatexplain")).splits[split]
+    labelled = [post for post in every if post.label in (0, 1)]
+    chosen = torch.randperm(len(labelled), generator=generator("real-bags", "posts"))[:n].tolist()
     words: list[str] = []
     bags, labels = [], []
     z: list[Tensor | None] = []
     for k in chosen:
-        post = own[k]
-        words += post.words[:WIDEST]
-        bags.append(torch.zeros(min(len(post.words), WIDEST), 1))
+        post = labelled[k]
+        words += post.words[:MAX_SEGMENTS]
+        bags.append(torch.zeros(min(len(post.words), MAX_SEGMENTS), 1))
         labels.append(int(post.label == 0))
-        marked = torch.tensor(post.marked[:WIDEST])
+        marked = torch.tensor(post.marked[:MAX_SEGMENTS])
         z.append(marked if bool(marked.any()) or not labels[-1] else None)
     ids = [str(i) for i in range(len(bags))]
     return collect(
@@ -88,37 +94,101 @@ def posts(n: int) -> Collection:
     )  # fmt: skip
 
 
-def documents(n: int) -> Collection:
+def messages(n: int) -> Collection:
+    """Text messages as bags of words, half of them spam; copies are left out."""
+    table = _table(next(locate("sms_spam", "ucirvine/sms_spam").glob("train-*.parquet")))
+    return _bags_of_words("sms_spam", table["sms"], table["label"], n)
+
+
+def reviews(n: int) -> Collection:
+    """Sentences of film reviews as bags of words, half of them positive."""
+    table = _table(
+        next(locate("sst", "stanfordnlp/sst").glob("train-*.parquet")), ("sentence", "binary_label")
+    )
+    sure = table["binary_label"] >= 0
+    return _bags_of_words("sst", table["sentence"][sure], table["binary_label"][sure], n)
+
+
+def newsgroup_posts(n: int) -> Collection:
+    """Posts on baseball and on hockey as bags of sentences, half of each."""
+    path = next(locate("newsgroups_baseball_hockey", "none").glob("train-*.parquet"))
+    table = _table(path, ("text", "label"))
+    return _bags_of_texts("newsgroup-posts", table["text"], table["label"], n, _sentences)
+
+
+def _sentences(text: str) -> list[str]:
+    return [part for part in re.split(r"(?<=[.!?])\s+|\n\s*\n", text) if words_of(part)]
+
+
+def _bags_of_words(source: str, texts: Array, labels: Array, n: int) -> Collection:
+    return _bags_of_texts(source, texts, labels, n, words_of)
+
+
+def _bags_of_texts(
+    source: str, texts: Array, labels: Array, n: int, cut: Callable[[str], list[str]]
+) -> Collection:
+    """n texts, half of each label, drawn by the name of the source, each cut into segments."""
+    kept = list({text: i for i, text in enumerate(texts.tolist()) if cut(text)}.values())
+    order = torch.randperm(len(kept), generator=generator("real-bags", source)).tolist()
+    drawn = [kept[k] for k in order]
+    chosen = [i for label in (0, 1) for i in [i for i in drawn if labels[i] == label][: n // 2]]
+    segments = [cut(str(texts[i]))[:MAX_SEGMENTS] for i in chosen]
+    return collect(
+        [torch.zeros(len(own), 1) for own in segments],
+        [str(i) for i in range(len(chosen))],
+        lambda i: f"text {i}",
+        source=source,
+        labels=_names([int(labels[i]) for i in chosen]),
+        kind="text",
+        words=[part for own in segments for part in own],
+    )
+
+
+def documents(n: int, split: str = "validation") -> Collection:
     """FEVER articles as bags of sentences, with a claim: is it supported?
 
-    A segment is the latent semantic vector (TF-IDF, truncated SVD) of a sentence times that of the
-    claim, and that of the claim. Claims about one article are one group.
+    Whether a sentence supports a claim is a relation of the two, so a segment is what they have in
+    common: the cosine of their TF-IDF vectors; the shares of the claim's words and of their TF-IDF
+    weight that the sentence has, and that the whole article has; and the length of the claim.
+    Claims about one article are one group.
     """
-    from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    path = next(locate("eraser_fever", "none").glob("validation-*.parquet"))
+    path = next(locate("eraser_fever", "none").glob(f"{split}-*.parquet"))
     table = _table(path, ("document", "query", "label", "evidence_start", "doc_id"))
     total = len(table["label"])
     chosen = torch.randperm(total, generator=generator("real-bags", "documents"))[:n].numpy()
-    sentences = [table["document"][i].split("\n")[:WIDEST] for i in chosen]
+    sentences = [table["document"][i].split("\n")[:MAX_SEGMENTS] for i in chosen]
     claims = [str(table["query"][i]) for i in chosen]
-    lines = [line for own in sentences for line in own]
-    words = TfidfVectorizer(min_df=2, sublinear_tf=True).fit([*lines, *claims])
-    latent = TruncatedSVD(LATENT, random_state=0).fit(words.transform(lines))
-    ends = np.cumsum([len(own) for own in sentences])[:-1]
-    vectors = np.split(latent.transform(words.transform(lines)), ends)
-    asked = latent.transform(words.transform(claims))
+    lines = [line for bag_sentences in sentences for line in bag_sentences]
+    words = TfidfVectorizer(sublinear_tf=True).fit([*lines, *claims])
     bags, z = [], []
-    for own, claim, text, i in zip(vectors, asked, sentences, chosen, strict=True):
-        both = np.concatenate([own * claim, np.tile(claim, (len(own), 1))], 1)
-        bags.append(torch.from_numpy(both.astype(np.float32)))
+    for text, claim, i in zip(sentences, words.transform(claims), chosen, strict=True):
+        bags.append(torch.from_numpy(_relation(words.transform(text), claim)))
         begin = np.cumsum([0, *(len(line.split()) for line in text)])[:-1]
         marked = torch.from_numpy(np.isin(begin, np.asarray(table["evidence_start"][i])))
         z.append(marked if bool(marked.any()) else None)
     labels = [int(table["label"][i]) for i in chosen]
     groups = [str(table["doc_id"][i]) for i in chosen]
-    return _collected("documents", bags, labels, z, groups)
+    return _collected(f"documents-{split}", bags, labels, z, groups)
+
+
+def _relation(sentences: Any, claim: Any) -> Array:
+    """What each sentence and the claim have in common, from sparse TF-IDF rows, shape (m, 6)."""
+    at = claim.indices
+    has = (sentences[:, at] > 0).toarray().astype(float)
+    weight = claim.data / claim.data.sum()
+    whole = has.max(0)
+    return np.column_stack(
+        [
+            (sentences @ claim.T).toarray()[:, 0],
+            has.mean(1),
+            has @ weight,
+            np.full(len(has), whole.mean()),
+            np.full(len(has), whole @ weight),
+            np.full(len(has), len(at)),
+        ]
+    ).astype(np.float32)
 
 
 def photographs() -> Collection:
@@ -135,16 +205,18 @@ def photographs() -> Collection:
         for path in sorted(folder.glob("*.parquet"))
         for row in _rows(path, ("image", "captions", "objects", "width", "height"))
     ]
-    kept, labels = [], []
+    feature_rows, labels = [], []
     for row in rows:
-        said = [set(caption_words(text)) for text in row["captions"]]
-        female, male = (sum(bool(words & names) for words in said) for names in (FEMALE, MALE))
+        caption_sets = [set(caption_words(text)) for text in row["captions"]]
+        female, male = (
+            sum(bool(words & names) for words in caption_sets) for names in (FEMALE, MALE)
+        )
         if (female >= 3 and not male) or (male >= 3 and not female):
-            kept.append(row)
+            feature_rows.append(row)
             labels.append(int(female >= 3))
-    features = _grids(tuple(row["image"]["bytes"] for row in kept))
+    features = _grids(tuple(row["image"]["bytes"] for row in feature_rows))
     side = int(features.shape[1] ** 0.5)
-    z = [_inside(row, side) for row in kept]
+    z = [_box_mask(row, side) for row in feature_rows]
     return _collected("photographs", list(features), labels, z)
 
 
@@ -164,7 +236,7 @@ def _grids(images: tuple[bytes, ...]) -> Tensor:
     return torch.cat(parts).flatten(2).transpose(1, 2).contiguous()
 
 
-def _inside(row: dict[str, Any], side: int) -> Tensor | None:
+def _box_mask(row: dict[str, Any], side: int) -> Tensor | None:
     """Cells whose centre lies in the person's box, shape (side²,); None if there is none."""
     left, top, width, height = row["objects"]["bbox"][0]
     x = (np.arange(side) + 0.5) / side * row["width"]

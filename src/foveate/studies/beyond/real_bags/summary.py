@@ -23,7 +23,11 @@ POINTS = {
     "segment_auroc": ("segment AUROC", 1),
     "removal": ("removal", 1),
 }
-MEANS = {"design": "Mean of the design sets", "confirmation": "Mean of the confirmation sets"}
+MEANS = {
+    "design": "Mean of the design sets",
+    "confirmation": "Mean of the confirmation sets",
+    "fresh": "Mean of the fresh sets",
+}
 Values = dict[tuple[str, str, str], list[float]]
 """One number per draw of folds, by set, name and measure."""
 
@@ -68,9 +72,11 @@ def _means(values: Values, sets: list[str], title: str) -> list[Cell]:
             measured.setdefault(measure, set()).add(name)
     cells = []
     for method, measure in dict.fromkeys(key[1:] for key in values):
-        own = [name for name in sets if (name, method, measure) in values]
-        if len(own) < 2 or set(own) != measured.get(measure):
+        with_value = [name for name in sets if (name, method, measure) in values]
+        if len(with_value) < 2 or set(with_value) != measured.get(measure):
             continue
-        means: Array = np.array([np.mean(values[name, method, measure]) for name in own])
-        cells.append(Cell(title, method, measure, "", float(means.mean()), None, None, len(own)))
+        means: Array = np.array([np.mean(values[name, method, measure]) for name in with_value])
+        cells.append(
+            Cell(title, method, measure, "", float(means.mean()), None, None, len(with_value))
+        )
     return cells

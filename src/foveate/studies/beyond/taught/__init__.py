@@ -80,5 +80,5 @@ class TaughtStudy(Reproduction):
                 locate(folder, "none")
             except FoveateError as error:
                 absent[prefix] = str(error)
-        kept = tuple(name for name in settings.sets if name.split("-")[0] not in absent)
-        return settings.model_copy(update={"sets": kept}), absent
+        present = tuple(name for name in settings.sets if name.split("-")[0] not in absent)
+        return settings.model_copy(update={"sets": present}), absent

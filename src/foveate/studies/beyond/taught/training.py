@@ -63,11 +63,11 @@ def train_part(
     return Record(np.zeros(1), {}, final, meta)
 
 
-def _audited(bag: Bag, own: TrustSet, classifier: str = "forest") -> Array:
+def _audited(bag: Bag, trust_set: TrustSet, classifier: str = "forest") -> Array:
     """Probability of every segment of being evidence of its bag's class, shape (n, m)."""
-    found = audit([replace(bag, z=None)], len(own.classes), classifiers=(classifier,))
+    result = audit([replace(bag, z=None)], len(trust_set.classes), classifiers=(classifier,))
     a = np.zeros(bag.shape)
-    a[found.picked] = found.a[0]
+    a[result.picked] = result.a[0]
     return a
 
 

@@ -12,7 +12,7 @@ from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
 from foveate.models.efficientnet import weights_file
 from foveate.records.published import Cell, PublishedTable
 from foveate.settings import AtLeastTwo, Count, Positive, Settings, one_of
-from foveate.studies.beyond.trust.sets import SETS, WAYS
+from foveate.studies.beyond.trust.sets import MODEL_VARIANTS, SETS
 from foveate.studies.published import Reproduction
 
 __all__ = ["TrustSettings", "TrustStudy"]
@@ -38,7 +38,7 @@ class TrustSettings(Settings):
         sorted(SETS, key=lambda name: SETS[name].role)  # confirmation first
     )
     """Names of sets; some need files."""
-    ways: Annotated[int, Field(ge=1, le=len(WAYS))] = len(WAYS)
+    ways: Annotated[int, Field(ge=1, le=len(MODEL_VARIANTS))] = len(MODEL_VARIANTS)
     """How many of the ways to train."""
     seeds: AtLeastTwo = 2
     """Models of each way, examined together."""
@@ -83,5 +83,5 @@ class TrustStudy(Reproduction):
         if weights_file() is None:
             for prefix in ENCODED:
                 absent[prefix] = "the weights of the encoder must be in $FOVEATE_DATA/weights"
-        kept = tuple(name for name in settings.sets if name.split("-")[0] not in absent)
-        return settings.model_copy(update={"sets": kept}), absent
+        present = tuple(name for name in settings.sets if name.split("-")[0] not in absent)
+        return settings.model_copy(update={"sets": present}), absent

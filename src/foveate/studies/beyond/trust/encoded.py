@@ -6,7 +6,7 @@ from torch import Tensor
 from foveate.bags.bag import Bag
 from foveate.bags.segments import as_mosaics
 from foveate.data import DATASETS, Split
-from foveate.studies.beyond.trust.real import Halves, halves
+from foveate.studies.beyond.trust.real import TrainTestBags, split_in_half
 
 __all__ = ["cifar_features", "photographs"]
 
@@ -32,7 +32,7 @@ def cifar_features(split: Split, n: int, m: int, seed: int) -> Bag:
     return Bag(torch.cat(parts)[index], bag.y, bag.z)
 
 
-def photographs(seed: int) -> Halves:
+def photographs(seed: int) -> TrainTestBags:
     """Photographs of one person as 7 × 7 cells: a woman or a man? Cells in the box are relevant."""
     from foveate.studies.beyond.real_bags import sources
 
@@ -40,5 +40,7 @@ def photographs(seed: int) -> Halves:
     x, z = bag.dense(), bag.z
     x = (x - x.mean((0, 1))) / (x.std((0, 1)) + 1e-6)
     whole = Bag(x, bag.y, z, bag.mask)
-    first, second = (torch.from_numpy(rows) for rows in halves(len(bag), "photographs", seed))
+    first, second = (
+        torch.from_numpy(rows) for rows in split_in_half(len(bag), "photographs", seed)
+    )
     return whole.take(first), whole.take(second), None, None

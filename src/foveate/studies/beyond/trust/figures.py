@@ -1,4 +1,4 @@
-"""Figures of the study: what was said against FT."""
+"""Figures of the study: estimates and grades against FT."""
 
 from collections.abc import Mapping
 from typing import Any

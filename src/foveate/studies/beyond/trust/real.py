@@ -11,45 +11,45 @@ from foveate.data.hatexplain import as_bag, read_posts
 from foveate.randomness import generator
 from foveate.types import Array
 
-__all__ = ["birds", "fever", "halves", "hatexplain", "hockey", "sentiment"]
+__all__ = ["birds", "fever", "hatexplain", "hockey", "sentiment", "split_in_half"]
 
-Halves = tuple[Bag, Bag, Array | None, Array | None]
+TrainTestBags = tuple[Bag, Bag, Array | None, Array | None]
 """Training and test bags, and their other labels where there are any."""
 
 
-def halves(n: int, name: str, seed: int) -> tuple[Array, Array]:
+def split_in_half(n: int, name: str, seed: int) -> tuple[Array, Array]:
     """Rows of the training and of the test half of n bags, drawn at random."""
     order = torch.randperm(n, generator=generator("trust study", name, seed)).numpy()
     return order[: n // 2], order[n // 2 :]
 
 
-def birds(species: int, seed: int) -> Halves:
+def birds(species: int, seed: int) -> TrainTestBags:
     """Recordings as bags of spectrogram segments; whether one species is heard."""
     folder = locate("mil_hja_birds", "none")
     segments, bags = (_table(folder / f"{name}.parquet") for name in ("segments", "bags"))
     x = np.stack([segments[f"x{k}"] for k in range(38)], 1).astype(np.float32)
     x = (x - x.mean(0)) / (x.std(0) + 1e-6)
     names = [name for name in bags if name.startswith("species_")]
-    heard = np.stack([bags[name] for name in names], 1).astype(bool)
+    audible = np.stack([bags[name] for name in names], 1).astype(bool)
     column = names.index(f"species_{species}")
     rows = {bag: np.flatnonzero(segments["bag"] == bag) for bag in bags["bag"]}
     parts: list[Any] = []
-    for half in halves(len(heard), "birds", seed):
-        own = [rows[bags["bag"][i]] for i in half]
-        z = [torch.from_numpy(segments["segment_label"][r] == species) for r in own]
-        y = torch.from_numpy(heard[half, column].astype(np.int64))
-        parts.append(pad([torch.from_numpy(x[r]) for r in own], y, z))
-        parts.append(np.delete(heard[half], column, 1))
+    for half in split_in_half(len(audible), "birds", seed):
+        bag_segments = [rows[bags["bag"][i]] for i in half]
+        z = [torch.from_numpy(segments["segment_label"][r] == species) for r in bag_segments]
+        y = torch.from_numpy(audible[half, column].astype(np.int64))
+        parts.append(pad([torch.from_numpy(x[r]) for r in bag_segments], y, z))
+        parts.append(np.delete(audible[half], column, 1))
     return parts[0], parts[2], parts[1], parts[3]
 
 
-def hockey(seed: int) -> Halves:
+def hockey(seed: int) -> TrainTestBags:
     """Newsgroups: bags of posts, some of which are about hockey; 100 bags."""
     table = _table(next(locate("mil_newsgroups_hockey", "none").glob("train-*.parquet")))
     x = np.stack([table[f"x{k}"] for k in range(200)], 1).astype(np.float32)
     ids = list(dict.fromkeys(table["bag"].tolist()))
     parts = []
-    for half in halves(len(ids), "hockey", seed):
+    for half in split_in_half(len(ids), "hockey", seed):
         own = [np.flatnonzero(table["bag"] == ids[i]) for i in half]
         y = torch.tensor([int(table["label"][r[0]] > 0) for r in own])
         z = [torch.from_numpy(table["relevant"][r] > 0) for r in own]
@@ -57,7 +57,7 @@ def hockey(seed: int) -> Halves:
     return parts[0], parts[1], None, None
 
 
-def hatexplain(n: int) -> Halves:
+def hatexplain(n: int) -> TrainTestBags:
     """Posts as bags of words: hate speech against normal; rationales are relevant."""
     posts = read_posts(locate("hatexplain", "Hate-speech-CNERG/hatexplain"))
     parts = []
@@ -68,7 +68,7 @@ def hatexplain(n: int) -> Halves:
     return parts[0], parts[1], None, None
 
 
-def sentiment(n: int) -> Halves:
+def sentiment(n: int) -> TrainTestBags:
     """Sentences of film reviews as words; words with the sentence's polarity are relevant."""
     from foveate.data.topic_words import sentences
 
@@ -99,7 +99,7 @@ def sentiment(n: int) -> Halves:
     return parts[0], parts[1], None, None
 
 
-def fever(n: int) -> Halves:
+def fever(n: int) -> TrainTestBags:
     """Articles as sentences, with a claim: is it supported? Evidence sentences are relevant.
 
     A segment is the latent semantic vector of a sentence times that of the claim.

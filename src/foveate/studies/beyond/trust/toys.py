@@ -39,7 +39,7 @@ def evidence_of_digits(kind: str, digits: Tensor) -> tuple[Tensor, Tensor]:
         y = eight.any(1).long() + 2 * nine.any(1).long()
         return y, eight | nine
     if kind == "pos-neg":
-        up, down = (torch.isin(digits, torch.tensor(own)) for own in ([4, 6, 8], [5, 7, 9]))
+        up, down = (torch.isin(digits, torch.tensor(group)) for group in ([4, 6, 8], [5, 7, 9]))
         y = (up.sum(1) > down.sum(1)).long()
         return y, torch.where(y[:, None] == 1, up, down)
     if kind != "pairs":
@@ -78,15 +78,15 @@ def _balanced(
     kind: str, n: int, size: int, classes: int, chance: torch.Generator
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Digits, labels and relevance of n bags, as many of each class."""
-    kept: list[list[Tensor]] = [[] for _ in range(classes)]
+    bags: list[list[Tensor]] = [[] for _ in range(classes)]
     share = -(-n // classes)
     for _ in range(MOST):
         digits = torch.randint(10, (4 * n, size), generator=chance)
         y, _ = evidence_of_digits(kind, digits)
         for c in range(classes):
-            kept[c] += list(digits[y == c])[: share - len(kept[c])]
-        if all(len(own) == share for own in kept):
+            bags[c] += list(digits[y == c])[: share - len(bags[c])]
+        if all(len(own) == share for own in bags):
             break
-    rows = torch.stack([row for own in kept for row in own])
+    rows = torch.stack([row for own in bags for row in own])
     rows = rows[torch.randperm(len(rows), generator=chance)[:n]]
     return rows, *evidence_of_digits(kind, rows)

@@ -91,11 +91,11 @@ def _counts(bags: Sequence[Bag], dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     for bag in bags:
         if shared_bank(bag.x) is None:
             raise FoveateError("sentences must be an index into their vocabulary (Mosaics)")
-        here = torch.ones(bag.shape, dtype=torch.bool) if bag.mask is None else bag.mask
-        row, _ = here.nonzero(as_tuple=True)
+        present = torch.ones(bag.shape, dtype=torch.bool) if bag.mask is None else bag.mask
+        row, _ = present.nonzero(as_tuple=True)
         shape = (len(bag), len(bag.bank))
         ones = np.ones(len(row))
-        blocks.append(sp.coo_array((ones, (row.numpy(), bag.index[here].numpy())), shape))
+        blocks.append(sp.coo_array((ones, (row.numpy(), bag.index[present].numpy())), shape))
     whole = sp.block_diag(blocks, format="csr")
     return _as_torch(whole, dtype), _as_torch(whole.T.tocsr(), dtype)
 

@@ -18,7 +18,7 @@ __all__ = ["CaptionSettings", "Captions"]
 
 @EXPERIMENTS.register("captions")
 class Captions(Reproduction):
-    """Soft, hard and hybrid attention over a grid of frozen features, captions of COCO images."""
+    """Soft, hard and hybrid attention over a grid of frozen features; captions of COCO images."""
 
     published = PUBLISHED
     causes = CAUSES

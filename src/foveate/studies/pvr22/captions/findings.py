@@ -1,4 +1,4 @@
-"""What the records of the captioning experiment say of its claims."""
+"""Findings of the captioning experiment."""
 
 from foveate.jobs.experiment import Records
 from foveate.metrics.crossed import crossed
@@ -64,19 +64,19 @@ def caption_cells(settings: CaptionSettings, records: Records) -> list[Cell]:
     for source, words in SOURCES.items():
         for rule in ("hard", "soft", "hybrid"):
             record = records[rule]
-            own = {
+            values = {
                 SAIF: saif_of(record, source),
                 "attention in the box": cosine(record, source, INSIDE),
             }
             if source == "own":
-                own["BLEU-4"] = mean_interval(record.last("bleu"))
-                own["object named that is there, %"] = _right(record)
+                values["BLEU-4"] = mean_interval(record.last("bleu"))
+                values["object named that is there, %"] = _right(record)
             else:
-                own["nats a word"] = mean_interval(record.last("loss"))
+                values["nats a word"] = mean_interval(record.last("loss"))
             group = group_of("MSCOCO", source)
-            cells += [_cell((group, rule, k), words, v, settings) for k, v in own.items()]
+            cells += [_cell((group, rule, k), words, v, settings) for k, v in values.items()]
     for rule in ("soft", "hard", "hybrid"):
-        # What was published is of soft attention.
+        # The published numbers are of soft attention.
         group = ALIGNED if rule == "soft" else f"{ALIGNED}, {rule} attention"
         for source, words in SOURCES.items() if rule == "soft" else [("own", SOURCES["own"])]:
             for kind in records[rule].meta["kinds"][:-1]:
@@ -88,7 +88,7 @@ def caption_cells(settings: CaptionSettings, records: Records) -> list[Cell]:
 
 
 def group_of(name: str, source: str) -> str:
-    """What was published is of the captions a model says."""
+    """The published numbers are of generated captions."""
     return name if source == "own" else f"{name}, given words"
 
 
@@ -109,7 +109,7 @@ def findings(settings: CaptionSettings, records: Records) -> list[Finding]:
 
 
 def _aligned(settings: CaptionSettings, record: Record, deviation: str) -> Finding:
-    """C1: the whole attention above its top places, and these above random ones."""
+    """C1: full attention above its top positions, and these above random ones."""
     top, chance = f"top-{settings.top[0]}", f"random-{settings.top[0]}"
     met, words = [], []
     for source, name in SOURCES.items():

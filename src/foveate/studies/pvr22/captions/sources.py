@@ -1,4 +1,4 @@
-"""What a captioner learns from and is read on: grids of features, words, what names an object."""
+"""Data of a captioner: grids of features, words, names of objects."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -163,8 +163,8 @@ def _pool(settings: CaptionSettings) -> Pool:
     grids: list[Tensor] = []
     for name in settings.sets:
         folder, start = folder_of(name), sum(map(len, grids))
-        found = read_captioned(folder)
-        parts.append({k: replace(own, row=own.row + start) for k, own in found.items()})
+        captioned = read_captioned(folder)
+        parts.append({k: replace(own, row=own.row + start) for k, own in captioned.items()})
         grids.append(_grid(_file(settings, find_pictures(str(folder)))))
     if set(parts[0]) != {"train", "test"}:
         raise FoveateError(f"{settings.sets[0]} must hold Parquet files of train and of test")
@@ -187,9 +187,14 @@ def _split(settings: CaptionSettings, x: Tensor, parts: Sequence[dict[str, Capti
     validation = _joined(others) if others else test
     learnt = _joined([found.get("train") or found["all"] for found in parts])
     learnt = learnt.without(test).without(validation)
-    said = (caption_words(text) for own in learnt.captions for text in own)
-    vocabulary = Vocabulary.of(said, settings.least)
-    train, held, last = (side_of(settings, own, vocabulary) for own in (learnt, validation, test))
+    captions = (
+        caption_words(text) for image_captions in learnt.captions for text in image_captions
+    )
+    vocabulary = Vocabulary.of(captions, settings.least)
+    train, held, last = (
+        side_of(settings, image_captions, vocabulary)
+        for image_captions in (learnt, validation, test)
+    )
     folder = folder_of(settings.sets[0])
 
     def photo(place: int) -> Photo:

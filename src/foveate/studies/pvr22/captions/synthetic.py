@@ -1,4 +1,4 @@
-"""Made-up images for trying the machinery out: a block of a feature of its own, and its name."""
+"""Synthetic images for tests of the experiment: a block with a distinct feature, and its name."""
 
 from dataclasses import replace
 
@@ -54,11 +54,11 @@ def made_up_pool(settings: CaptionSettings) -> Pool:
     return Pool(Bank(x, train.rows), train, held, last, vocabulary, words, photo)
 
 
-def _part(own: Captioned, start: int, end: int) -> Captioned:
+def _part(captioned: Captioned, start: int, end: int) -> Captioned:
     return replace(
-        own,
-        image_id=own.image_id[start:end],
-        captions=own.captions[start:end],
-        boxes=own.boxes[start:end],
-        row=own.row[start:end],
+        captioned,
+        image_id=captioned.image_id[start:end],
+        captions=captioned.captions[start:end],
+        boxes=captioned.boxes[start:end],
+        row=captioned.row[start:end],
     )

@@ -1,4 +1,4 @@
-r"""What a linear focus can do on boxes in the plane, computed exactly instead of trained. [pvr22] 4
+r"""Exact results for a linear focus on boxes in the plane. [pvr22] 4
 
 FT of :math:`f(x) = w \cdot x + b` depends on the direction of w alone, and on uniform boxes it is
 an integral of piecewise polynomials; whether any w reaches FT = 1 is a linear programme.
@@ -11,7 +11,7 @@ import numpy as np
 from foveate.data.error_modes import Box, Boxes
 from foveate.types import Array
 
-__all__ = ["Separation", "attended", "best_separation", "exact_ft", "score_cdf"]
+__all__ = ["Separation", "attended_points", "best_separation", "exact_ft", "score_cdf"]
 
 FLAT = 1e-7  # a side of a box seen under so small an angle counts as this share of the other
 
@@ -37,8 +37,10 @@ def best_separation(boxes: Boxes) -> Separation:
     q = _corners(boxes.background)
     gaps = (p[:, None] - q[None]).reshape(-1, 2)
     rows = np.concatenate([-gaps, np.ones((len(gaps), 1))], 1)  # margin − w·(p − q) ≤ 0
-    found = linprog([0, 0, -1], rows, np.zeros(len(rows)), bounds=[(-1, 1), (-1, 1), (None, None)])
-    return Separation(float(-found.fun), np.asarray(found.x[:2]))
+    solution = linprog(
+        [0, 0, -1], rows, np.zeros(len(rows)), bounds=[(-1, 1), (-1, 1), (None, None)]
+    )
+    return Separation(float(-solution.fun), np.asarray(solution.x[:2]))
 
 
 def exact_ft(boxes: Boxes, w: Array, m: int) -> Array:
@@ -62,16 +64,21 @@ def exact_ft(boxes: Boxes, w: Array, m: int) -> Array:
     nothing = (w == 0).all(1, keepdims=True)
     w = np.where(nothing, 1.0, w)
     node, weight = np.polynomial.legendre.leggauss(m)
-    background = _breaks(boxes.background, w)
+    background = _breakpoints(boxes.background, w)
     result = []
     for box in boxes.foreground:
-        own = _breaks(box, w)
-        edges = np.sort(np.clip(np.concatenate([own, background], 1), own[:, :1], own[:, 3:]), 1)
+        box_angles = _breakpoints(box, w)
+        edges = np.sort(
+            np.clip(
+                np.concatenate([box_angles, background], 1), box_angles[:, :1], box_angles[:, 3:]
+            ),
+            1,
+        )
         half = np.diff(edges, axis=1)[..., None] / 2  # (W, 7, 1)
         s = edges[:, :-1, None] + half * (1 + node)  # (W, 7, m)
         flat = s.reshape(len(w), -1)
         above = score_cdf(boxes.background, w, flat) ** (m - 1)
-        value = (_density(own, flat) * above).reshape(s.shape)
+        value = (_density(box_angles, flat) * above).reshape(s.shape)
         result.append((value * weight * half).sum((1, 2)))
     return np.where(nothing, 0.0, np.clip(np.stack(result, 1), 0, 1))
 
@@ -84,21 +91,21 @@ def score_cdf(box: Box, w: Array, s: Array) -> Array:
         w: Weights, shape (W, 2).
         s: Scores, shape (W, K).
     """
-    breaks = _breaks(box, w)
-    a, b = breaks[:, 1] - breaks[:, 0], breaks[:, 2] - breaks[:, 0]
-    ramps = np.maximum(s[..., None] - breaks[:, None], 0) ** 2 / 2
+    breakpoints = _breakpoints(box, w)
+    a, b = breakpoints[:, 1] - breakpoints[:, 0], breakpoints[:, 2] - breakpoints[:, 0]
+    ramps = np.maximum(s[..., None] - breakpoints[:, None], 0) ** 2 / 2
     signed = ramps[..., 0] - ramps[..., 1] - ramps[..., 2] + ramps[..., 3]
     return np.clip(signed / (a * b)[:, None], 0, 1)
 
 
-def _density(breaks: Array, s: Array) -> Array:
-    a, b = breaks[:, 1] - breaks[:, 0], breaks[:, 2] - breaks[:, 0]
-    ramps = np.maximum(s[..., None] - breaks[:, None], 0)
+def _density(breakpoints: Array, s: Array) -> Array:
+    a, b = breakpoints[:, 1] - breakpoints[:, 0], breakpoints[:, 2] - breakpoints[:, 0]
+    ramps = np.maximum(s[..., None] - breakpoints[:, None], 0)
     signed = ramps[..., 0] - ramps[..., 1] - ramps[..., 2] + ramps[..., 3]
     return np.maximum(signed / (a * b)[:, None], 0)
 
 
-def _breaks(box: Box, w: Array) -> Array:
+def _breakpoints(box: Box, w: Array) -> Array:
     """The scores of the four corners in order, where the polynomial pieces meet, shape (W, 4)."""
     sides = np.abs(w) * np.array([box.right - box.left, box.high - box.low])
     sides = np.sort(np.maximum(sides, FLAT * sides.max(1, keepdims=True)), 1)
@@ -111,7 +118,7 @@ def _corners(box: Box) -> Array:
     return np.array([(x, y) for x in (box.left, box.right) for y in (box.low, box.high)])
 
 
-def attended(x: Array, w: Array) -> Array:
+def attended_points(x: Array, w: Array) -> Array:
     r"""Attended points :math:`\tilde x = \sum_j \mathrm{softmax}_j(w \cdot x_j)\, x_j`, (n, 2).
 
     Args:

@@ -1,4 +1,4 @@
-"""What is kept of a training on an error mode: enough for every picture, little for the disk."""
+"""Stored values of a training on an error mode: what the figures need, in little space."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,23 +16,23 @@ from foveate.training.stack import Stack
 
 __all__ = [
     "CELLS",
-    "SHOWN",
     "SPREAD_BITS",
+    "STORED_BAGS",
     "accurate",
     "epochs_to_accuracy",
-    "fell",
-    "settled",
+    "final_values",
+    "misfocused",
     "split_by_quadrant",
     "window",
 ]
 
 CELLS = 60  # cells of the plane along each side, for decision regions
-SHOWN = 150  # bags of each member whose attended point is kept
+STORED_BAGS = 150  # bags of each member whose attended point is kept
 SPREAD_BITS = 1.0  # entropy from which attention counts as spread: two equal segments have it
 
 
 def window(boxes: Boxes) -> tuple[float, float, float, float]:
-    """The part of the plane to show, left, right, low, high: all boxes and some air."""
+    """The part of the plane to show (left, right, low, high): all boxes with a margin."""
     every = np.array([*boxes.foreground, boxes.background])
     left, right = every[:, 0].min(), every[:, 1].max()
     low, high = every[:, 2].min(), every[:, 3].max()
@@ -40,7 +40,7 @@ def window(boxes: Boxes) -> tuple[float, float, float, float]:
     return left - air_x, right + air_x, low - air_y, high + air_y
 
 
-def settled(record: Record, before: Stack, test: Sequence[Bag], boxes: Boxes) -> Record:
+def final_values(record: Record, before: Stack, test: Sequence[Bag], boxes: Boxes) -> Record:
     """The record with weights and attended points in place of all scores and attention.
 
     Args:
@@ -58,21 +58,21 @@ def settled(record: Record, before: Stack, test: Sequence[Bag], boxes: Boxes) ->
     alpha, y = record.final["alpha"], record.final["y"]
     focused = focus_true(record.final["s"], record.final["z"])
     correct = record.final["log_p"].argmax(-1) == y
-    x = np.stack([_points(bag)[:SHOWN] for bag in test])
+    x = np.stack([_points(bag)[:STORED_BAGS] for bag in test])
     final = {
         **_weights(before, "0"),
         **_weights(record.trained, ""),
         "region": _regions(record.trained, boxes),
-        "point": np.einsum("snm,snmd->snd", alpha[:, :SHOWN], x).astype(np.float32),
-        "label": y[:, :SHOWN].astype(np.int8),
-        "focused": focused[:, :SHOWN],
+        "point": np.einsum("snm,snmd->snd", alpha[:, :STORED_BAGS], x).astype(np.float32),
+        "label": y[:, :STORED_BAGS].astype(np.int8),
+        "focused": focused[:, :STORED_BAGS],
         **split_by_quadrant(alpha, focused, correct),
     }
     return Record(record.t, record.values, final, record.meta)
 
 
 def split_by_quadrant(alpha: Array, focused: Array, correct: Array) -> Mapping[str, Array]:
-    """How spread attention is on the bags of each quadrant, NaN where a member has none there.
+    """Attention entropy on the bags of each quadrant, NaN where a member has none.
 
     Args:
         alpha: Attention, shape (S, n, m).
@@ -106,10 +106,10 @@ def _weights(stack: Stack, suffix: str) -> dict[str, Array]:
     tensors = {k: v.numpy() for k, v in stack.tensors().items()}
     g = [k for k in tensors if k.startswith("g.")]
     f_w, f_b = (v for k, v in tensors.items() if k.startswith("f."))
-    found = {f"f_w{suffix}": f_w[:, 0], f"f_b{suffix}": f_b[:, 0]}
+    values = {f"f_w{suffix}": f_w[:, 0], f"f_b{suffix}": f_b[:, 0]}
     if len(g) == 2:
-        found |= {f"g_w{suffix}": tensors[g[0]], f"g_b{suffix}": tensors[g[1]]}
-    return found
+        values |= {f"g_w{suffix}": tensors[g[0]], f"g_b{suffix}": tensors[g[1]]}
+    return values
 
 
 @torch.no_grad()
@@ -139,8 +139,8 @@ def accurate(record: Record) -> Array:
     return record.last("accuracy") >= ACCURATE
 
 
-def fell(record: Record) -> Array:
-    """Which members fell into the mode: accurate, yet often looking elsewhere, shape (S,)."""
+def misfocused(record: Record) -> Array:
+    """Which members ended in the error mode: accurate, with low FT, shape (S,)."""
     return accurate(record) & (record.last("ft") < FOCUSED)
 
 

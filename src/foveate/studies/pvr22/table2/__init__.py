@@ -1,4 +1,4 @@
-"""Maps and layers: what makes attention sparse, and whether it makes it right. [pvr22] Sec. 5, 6"""
+"""Maps and layers: which make attention sparse, and which raise FT. [pvr22] Sec. 5, 6"""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -70,8 +70,8 @@ class Table2Settings(Settings):
 
     def of(self, data: str) -> Sizes:
         """The sizes of "images" or "points"."""
-        own: Sizes = getattr(self, data)
-        return own.model_copy(update={} if self.seeds is None else {"seeds": self.seeds})
+        sizes: Sizes = getattr(self, data)
+        return sizes.model_copy(update={} if self.seeds is None else {"seeds": self.seeds})
 
     @property
     def sets(self) -> tuple[str, ...]:

@@ -35,15 +35,15 @@ def table2_cells(settings: Table2Settings, records: Records) -> list[Cell]:
     for data in settings.sets:
         for layer in LAYERS:
             for name in settings.variants:
-                own = records[f"{data}-{name}-{layer}"]
+                record = records[f"{data}-{name}-{layer}"]
                 for measure in MEASURES:
                     key = (f"{_group(settings, data)}, {layer} layer", name, measure)
                     values = _of(records, data, name, layer, measure)
                     cells.append(cell(key, _setting(settings, data), values))
                 if data == "points":
-                    cells += _without_collapsed(key[0], name, own)
+                    cells += _without_collapsed(key[0], name, record)
                 cells += _costs(
-                    f"{_group(settings, data)}, {layer} layer", name, own, settings, data
+                    f"{_group(settings, data)}, {layer} layer", name, record, settings, data
                 )
     return cells
 

@@ -55,9 +55,9 @@ def by_set(values: Array, group: Array) -> Array:
         >>> by_set(np.array([1.0, 2.0, np.nan, 5.0]), np.array([0, 0, 0, 2]))
         array([1.5, nan, 5. ])
     """
-    there = ~np.isnan(values)
-    total = np.bincount(group[there], values[there], len(SETS))
-    count = np.bincount(group[there], minlength=len(SETS))
+    present = ~np.isnan(values)
+    total = np.bincount(group[present], values[present], len(SETS))
+    count = np.bincount(group[present], minlength=len(SETS))
     return np.divide(total, count, out=np.full(len(SETS), np.nan), where=count > 0)
 
 

@@ -105,7 +105,7 @@ def top_performance(
     record: Record, performance: str = "partner_accuracy", part: int = REPORTING
 ) -> FloatArray:
     """ξ*, the performance at the end of training, shape (S,)."""
-    return np.array([p[there][-1] for p, there in _performances(record, performance, part)])
+    return np.array([p[reached][-1] for p, reached in _performances(record, performance, part)])
 
 
 def _performances(

@@ -18,7 +18,7 @@ import torch
 from foveate.randomness import generator
 from foveate.records.record import Array, Record, load_checkpoint, save_checkpoint
 from foveate.text.copy_training import CopyTask, course, model_for
-from foveate.text.loop import Course, built, follow
+from foveate.text.loop import MemberTraining, built, follow
 from foveate.text.models.initialisation import draw_by_module
 from foveate.text.models.seq2seq import Seq2Seq
 from foveate.types import FloatArray, StepProgress
@@ -33,7 +33,7 @@ __all__ = [
     "with_heads",
 ]
 
-BadBy = Literal["best", "last"]
+BadHeadRule = Literal["best", "last"]
 Attempt = Callable[["Search", int, int], tuple[float, float]]
 
 
@@ -80,7 +80,7 @@ def attempt(search: Search, candidate: int, seed: int) -> tuple[float, float]:
     def learnt(now: Mapping[str, Array]) -> bool:
         return bool(now["accuracy"] > search.good)
 
-    def member() -> Course:
+    def member() -> MemberTraining:
         return course(search.task, with_heads(search.task, ("candidate", candidate)), seed, learnt)
 
     accuracy = follow([member], search.steps).values["accuracy"][:, 0]
@@ -107,7 +107,7 @@ def find_heads(
         training, NaN where none was needed.
     """
     accuracies = _restore(checkpoint, search.seeds)
-    wanted = search.wanted_good + search.wanted_bad
+    needed = search.wanted_good + search.wanted_bad
     for candidate in range(search.most):
         counts = _counts(search, accuracies["best"])
         more_good, more_bad = counts[0] < search.wanted_good, counts[1] < search.wanted_bad
@@ -122,14 +122,14 @@ def find_heads(
             save_checkpoint(
                 checkpoint, {k: torch.from_numpy(rows) for k, rows in accuracies.items()}, {}
             )
-        progress(sum(_counts(search, accuracies["best"])), wanted)
-    progress(wanted, wanted)
+        progress(sum(_counts(search, accuracies["best"])), needed)
+    progress(needed, needed)
     final = {name: rows[None] for name, rows in accuracies.items()}
-    return Record(np.zeros(1), {}, final, {"wanted": wanted})
+    return Record(np.zeros(1), {}, final, {"wanted": needed})
 
 
 def chosen_heads(
-    search: Search, accuracies: Mapping[str, Array], bad_by: BadBy = "best"
+    search: Search, accuracies: Mapping[str, Array], bad_by: BadHeadRule = "best"
 ) -> tuple[list[int], list[int]]:
     """The good heads and the bad ones; where there is none, the best or the worst candidate.
 

@@ -15,7 +15,7 @@ from foveate.errors import FoveateError
 from foveate.metrics.alignment import alignment_scores
 from foveate.records.record import Array, Record
 from foveate.text.corpora import Pairs, SentencePairs, load_pairs
-from foveate.text.loop import Course, follow, measurement_steps
+from foveate.text.loop import MemberTraining, follow, measurement_steps
 from foveate.text.models.seq2seq import Seq2Seq
 from foveate.text.probes.pairs import (
     influence,
@@ -27,8 +27,8 @@ from foveate.text.probes.pairs import (
 from foveate.text.statistics.ibm1 import fit_ibm1
 from foveate.text.translation import (
     Translator,
+    example_pair,
     joined,
-    shown,
     translation_course,
     translator,
 )
@@ -37,16 +37,16 @@ from foveate.types import StepProgress
 if TYPE_CHECKING:
     from foveate.studies.snell21.translation import TranslationSettings
 
-__all__ = ["ITERATIONS", "SCORES", "Scored", "align_part", "diagonal", "to_align"]
+__all__ = ["ITERATIONS", "SCORES", "ScoredLinks", "align_part", "diagonal", "to_align"]
 
 SCORES = ("AER", "precision", "recall")
 ITERATIONS = (1, 2, 5, 10)
 """Of IBM Model 1; after one it is the count table C of [snell21] Eq. 13."""
 
-Found = list[set[tuple[int, int]]]
+LinkSets = list[set[tuple[int, int]]]
 
 
-class Scored:
+class ScoredLinks:
     """Pairs with known links, and how links that were found are scored.
 
     Args:
@@ -59,13 +59,15 @@ class Scored:
         self.pairs = pairs
         self.sure, self.possible = pairs.links.sets(len(pairs))
 
-    def __call__(self, links: Found) -> Array:
+    def __call__(self, links: LinkSets) -> Array:
         """AER, precision and recall, shape (3,)."""
         scores = alignment_scores(links, self.sure, self.possible)
         return np.array([scores.aer, scores.precision, scores.recall])
 
 
-def to_align(settings: "TranslationSettings", name: str) -> tuple[SentencePairs, Pairs, Scored]:
+def to_align(
+    settings: "TranslationSettings", name: str
+) -> tuple[SentencePairs, Pairs, ScoredLinks]:
     """The data set, the pairs to learn from, and those to score.
 
     Links are never learnt from, so where there are few pairs the scored ones are read as well.
@@ -76,7 +78,7 @@ def to_align(settings: "TranslationSettings", name: str) -> tuple[SentencePairs,
     train = data.train
     if name == "hansards":
         train = joined(data.train, data.validation, data.test)
-    return data, train, Scored(scored)
+    return data, train, ScoredLinks(scored)
 
 
 def align_part(
@@ -93,7 +95,7 @@ def align_part(
     )
     at = measurement_steps(settings.align_steps)
 
-    def course(seed: int) -> Course:
+    def course(seed: int) -> MemberTraining:
         label = ("aligning", name, seed)
         model = translator(data, sizes, *label)
         measure = partial(_measured, scored, at[-1])
@@ -107,7 +109,7 @@ def align_part(
     return Record(record.t, record.values, repeated, _meta(name, data, train, scored))
 
 
-def _measured(scored: Scored, last: int, model: Seq2Seq, step: int) -> dict[str, Array]:
+def _measured(scored: ScoredLinks, last: int, model: Seq2Seq, step: int) -> dict[str, Array]:
     source, target = scored.pairs.source, scored.pairs.target
     alpha = read_attention(model, source, target)
     reached = performance(model, source, target)
@@ -119,18 +121,18 @@ def _measured(scored: Scored, last: int, model: Seq2Seq, step: int) -> dict[str,
         "influence": scored(delta) if delta is not None else np.full(len(SCORES), np.nan),
         "accuracy": np.asarray(reached.accuracy),
         "loss": np.asarray(reached.loss),
-        "example": alpha[shown(scored.pairs)].ravel(),
+        "example": alpha[example_pair(scored.pairs)].ravel(),
     }
 
 
-def _ibm1(train: Pairs, scored: Scored, size: tuple[int, int]) -> Array:
+def _ibm1(train: Pairs, scored: ScoredLinks, size: tuple[int, int]) -> Array:
     """Scores of IBM Model 1 after :data:`ITERATIONS` iterations, shape (K, 3)."""
     models = (fit_ibm1(train.source, train.target, size, iterations=k) for k in ITERATIONS)
     links = (model.align(scored.pairs.source, scored.pairs.target) for model in models)
     return np.stack([scored(each) for each in links])
 
 
-def diagonal(pairs: Pairs) -> Found:
+def diagonal(pairs: Pairs) -> LinkSets:
     """Links along the diagonal: each target word to the source word at the same share of the way.
 
     Example:
@@ -143,8 +145,8 @@ def diagonal(pairs: Pairs) -> Found:
     return [{(int((t + 0.5) * L / T), t) for t in range(T)} for L, T in sizes]
 
 
-def _meta(name: str, data: SentencePairs, train: Pairs, scored: Scored) -> dict[str, object]:
-    number = shown(scored.pairs)
+def _meta(name: str, data: SentencePairs, train: Pairs, scored: ScoredLinks) -> dict[str, object]:
+    number = example_pair(scored.pairs)
     source, target = scored.pairs.source[number], scored.pairs.target[number]
     sure, possible = scored.sure[number], scored.possible[number]
     return {
@@ -160,5 +162,5 @@ def _meta(name: str, data: SentencePairs, train: Pairs, scored: Scored) -> dict[
     }
 
 
-def _all(links: Found) -> list[tuple[int, int]]:
+def _all(links: LinkSets) -> list[tuple[int, int]]:
     return [link for some in links for link in some]

@@ -21,7 +21,7 @@ TITLES = {
     "hansards": "Hansards English–French (links made by hand)",
 }
 LINK = "#D55E00"
-SHOWN = 4  # tables of an example, over training
+MAX_TABLES = 4  # tables of an example, over training
 CELL = 16  # pixels
 SPACE = "▁"  # before a piece that begins a word; fonts that lack it spoil a whole label
 
@@ -49,7 +49,7 @@ def over_training(records: Records) -> alt.VConcatChart:
     rows = []
     for record in records.values():
         meta = record.meta
-        at = np.unique(np.linspace(0, len(record.t) - 1, SHOWN).round().astype(int))
+        at = np.unique(np.linspace(0, len(record.t) - 1, MAX_TABLES).round().astype(int))
         shape = len(meta["target"]), len(meta["source"])
         links = (meta["sure"], meta["possible"])
         charts = [
@@ -103,12 +103,16 @@ def _heat(
 
 
 def _words(words: Sequence[str], angle: int) -> alt.Axis:
-    shown = "[" + ", ".join(f"'{_quoted(word)}'" for word in words) + "]"
+    listing = "[" + ", ".join(f"'{_escaped(word)}'" for word in words) + "]"
     return alt.Axis(
-        labelExpr=f"{shown}[datum.value]", labelAngle=angle, labelLimit=90, ticks=False, grid=False
+        labelExpr=f"{listing}[datum.value]",
+        labelAngle=angle,
+        labelLimit=90,
+        ticks=False,
+        grid=False,
     )
 
 
-def _quoted(word: str) -> str:
-    shown = word.removeprefix(SPACE) or word
-    return shown.replace("\\", "\\\\").replace("'", "\\'")
+def _escaped(word: str) -> str:
+    example_pair = word.removeprefix(SPACE) or word
+    return example_pair.replace("\\", "\\\\").replace("'", "\\'")

@@ -17,7 +17,7 @@ from foveate.metrics.agreement import fair_agreement
 from foveate.randomness import generator
 from foveate.records.record import Array, Record
 from foveate.text.corpora import Pairs, SentencePairs, load_pairs
-from foveate.text.loop import Course, follow
+from foveate.text.loop import MemberTraining, follow
 from foveate.text.models.seq2seq import Reading, Readout, Seq2Seq, shifted
 from foveate.text.probes.pairs import performance, read_attention, read_evidence
 from foveate.text.statistics.optimal_attention import optimal_attention
@@ -25,7 +25,7 @@ from foveate.text.statistics.pair_tables import Tables
 from foveate.text.translation import (
     Translator,
     checkpoints,
-    shown,
+    example_pair,
     translated_bleu,
     translation_course,
     translator,
@@ -67,7 +67,7 @@ def readout_part(
         numbers = {name: np.asarray(value) for name, value in values.items()}
         return numbers | (solved(model, some) if readout == "linear" else {})
 
-    def course(seed: int) -> Course:
+    def course(seed: int) -> MemberTraining:
         label = ("readout", settings.data, readout, seed)
         model = translator(data, sizes, *label)
         return translation_course(model, data.train, sizes, measure, *label)
@@ -94,7 +94,7 @@ def solved(model: Seq2Seq, pairs: Pairs) -> dict[str, Array]:
         for u, v in (("opt", "beta"), ("opt", "alpha"), ("alpha", "beta"))
     }
     values |= {name: np.concatenate([one[name] for one in best]) for name in WORDS[3:]}
-    example = shown(pairs)
+    example = example_pair(pairs)
     return values | {f"example_{name}": table[example].ravel() for name, table in tables.items()}
 
 
@@ -128,7 +128,7 @@ def _bleu(
 
 
 def _meta(settings: "TranslationSettings", data: SentencePairs, some: Pairs) -> dict[str, object]:
-    number = shown(some)
+    number = example_pair(some)
     return {
         "data": settings.data,
         "about": data.about,

@@ -108,8 +108,8 @@ def mosaics_part(
 
 def _rates(name: str, lr: float) -> dict[str, dict[str, float]]:
     """The learning rate of each paradigm: equal, and in the authors' proportions."""
-    own = {paradigm: rate / OWN_RATE * lr for paradigm, rate in AUTHORS[name].items()}
-    return {"equal": dict.fromkeys(own, lr), "authors": own}
+    rates = {paradigm: rate / OWN_RATE * lr for paradigm, rate in AUTHORS[name].items()}
+    return {"equal": dict.fromkeys(rates, lr), "authors": rates}
 
 
 def _lines(rates: Mapping[str, Mapping[str, float]]) -> list[Line]:

@@ -27,7 +27,7 @@ from foveate.studies.vr23.fixed_focus.panels import (
     WIDTH,
     banded,
     ends_of,
-    headed,
+    panel_title,
 )
 from foveate.types import FloatArray
 
@@ -43,7 +43,7 @@ def _profile(
     names = [label(p) for p in PARADIGMS]
     legend = alt.Legend(symbolType="stroke", columns=3)
     scale = alt.Scale(domain=names, range=[colour(p) for p in PARADIGMS])
-    paint = alt.Color("name:N", scale=scale, legend=legend)
+    colour_encoding = alt.Color("name:N", scale=scale, legend=legend)
     across = alt.X(
         "x:Q",
         title="focus held at α",
@@ -63,20 +63,22 @@ def _profile(
         .encode(
             x=across,
             y=up,
-            color=paint,
+            color=colour_encoding,
             strokeDash=alt.StrokeDash("name:N", scale=dashes, legend=legend),
         ),
         alt.Chart()
         .transform_filter("isValid(datum.low)")
         .mark_rule(strokeWidth=2)
-        .encode(x=across, y="low:Q", y2="high:Q", color=paint),
-        alt.Chart().mark_point(filled=True, size=46, opacity=1).encode(x=across, y=up, color=paint),
+        .encode(x=across, y="low:Q", y2="high:Q", color=colour_encoding),
+        alt.Chart()
+        .mark_point(filled=True, size=46, opacity=1)
+        .encode(x=across, y=up, color=colour_encoding),
         alt.Chart()
         .transform_filter("isValid(datum.limit)")
         .mark_tick(thickness=2, size=24, orient="horizontal")
-        .encode(x=across, y="limit:Q", color=paint),
+        .encode(x=across, y="limit:Q", color=colour_encoding),
     ]
-    chart = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=headed(title))
+    chart = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=panel_title(title))
     return with_rows(chart, rows)
 
 
@@ -131,11 +133,11 @@ def incentive_profile(sets: Records) -> alt.VConcatChart:
     for rates in ("equal", "authors"):
         panels: list[alt.LayerChart] = []
         for data, record in sets.items():
-            found = _profile_rows(record, "incentive", 0.5, rates)
-            reach = [row.get(k, row["mean"]) for row in found for k in ("low", "mean", "high")]
+            profile = _profile_rows(record, "incentive", 0.5, rates)
+            reach = [row.get(k, row["mean"]) for row in profile for k in ("low", "mean", "high")]
             title = f"{SETS[data]}, {'equal' if rates == 'equal' else 'authors’'} rates"
             y = None if panels else TITLES["incentive"]
-            panels.append(_profile(found, title, y, alphas_of(record), ends_of(np.array(reach))))
+            panels.append(_profile(profile, title, y, alphas_of(record), ends_of(np.array(reach))))
         rows.append(alt.hconcat(*panels, spacing=20))
     words = "; ".join(
         f"{SETS[d]}, {label(p)}: "
@@ -168,15 +170,15 @@ def theorem_chart(records: Records) -> alt.HConcatChart:
         _error_lines(rows, "step size h", "largest error of the weights, %", "Population", True)
     ]
     if "orthogonal" in records:
-        own = records["orthogonal"]
-        t = elapsed(own, own.meta["rates"]["equal"]["soft"])
-        worst = {p: 100 * np.abs(loss_errors(own, p).mean(2)).max(1) for p in PARADIGMS}
+        orthogonal = records["orthogonal"]
+        t = elapsed(orthogonal, orthogonal.meta["rates"]["equal"]["soft"])
+        worst = {p: 100 * np.abs(loss_errors(orthogonal, p).mean(2)).max(1) for p in PARADIGMS}
         rows = [
             {"x": float(t[i]), "y": float(values[i]), "name": label(p)}
             for p, values in worst.items()
             for i in range(len(t))
         ]
-        title = f"{own.meta['n']:,} sampled bags"
+        title = f"{orthogonal.meta['n']:,} sampled bags"
         panels.append(_error_lines(rows, "time t", "largest error of the loss, %", title, False))
     words = ", ".join(
         f"{100 * e:.2f} % at h = {h:g}" for h, e in zip(steps, errors.max(0), strict=True)
@@ -205,7 +207,7 @@ def _error_lines(rows: Rows, x: str, y: str, title: str, logs: bool) -> alt.Laye
     decades: dict[str, Any] = {"values": [0.1, 0.2, 0.5, 1, 2, 5, 10, 20], "format": "~g"}
     up = alt.Y("y:Q", title=y, scale=height, axis=alt.Axis(**(decades if logs else {})))
     legend = alt.Legend(symbolType="stroke", columns=3)
-    paint = alt.Color(
+    colour_encoding = alt.Color(
         "name:N", scale=alt.Scale(domain=names, range=[colour(p) for p in PARADIGMS]), legend=legend
     )
     dashes = alt.StrokeDash(
@@ -214,5 +216,5 @@ def _error_lines(rows: Rows, x: str, y: str, title: str, logs: bool) -> alt.Laye
         legend=legend,
     )
     line = alt.Chart().mark_line(strokeWidth=2, point=logs)
-    chart = alt.layer(line.encode(x=across, y=up, color=paint, strokeDash=dashes))
-    return with_rows(chart.properties(width=320, height=220, title=headed(title)), rows)
+    chart = alt.layer(line.encode(x=across, y=up, color=colour_encoding, strokeDash=dashes))
+    return with_rows(chart.properties(width=320, height=220, title=panel_title(title)), rows)

@@ -16,8 +16,8 @@ AUTHORS = {  # [vr23] released code; the paper is silent
 }
 
 
-def _numbers(given: Any) -> Any:
-    return given.split(",") if isinstance(given, str) else given
+def _numbers(value: Any) -> Any:
+    return value.split(",") if isinstance(value, str) else value
 
 
 Unit = Annotated[float, Field(ge=0, le=1)]

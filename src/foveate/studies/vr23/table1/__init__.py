@@ -1,4 +1,4 @@
-"""Paradigms on real data: how often both focus and prediction are confident and right. [vr23] 5"""
+"""Paradigms on real data: how often focus and prediction are both confident and right. [vr23] 5"""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -30,7 +30,7 @@ PIXELS = tuple(f"{name}-pixels" for name in MOSAICS)
 
 
 class Table1Settings(Settings):
-    """Which rows of the table, and how much of each."""
+    """Rows of the table, and the size of each."""
 
     seeds: Count
     rows: tuple[Annotated[str, one_of(ROWS)], ...]
@@ -43,8 +43,8 @@ class Table1Settings(Settings):
 
     def rules(self, row: str) -> tuple[str, ...]:
         """How the models of a row are trained."""
-        own = WORD_RULES if ROWS[row].words else RULES
-        return tuple(rule for rule in own if not self.paradigms or rule in self.paradigms)
+        row_rules = WORD_RULES if ROWS[row].words else RULES
+        return tuple(rule for rule in row_rules if not self.paradigms or rule in self.paradigms)
 
     @property
     def images(self) -> tuple[str, ...]:

@@ -119,10 +119,10 @@ def deviations(settings: Table1Settings, records: Records) -> list[str]:
 
 
 def _over_features(kind: str, settings: Table1Settings) -> str:
-    own = dict(settings.sizes)[kind]  # type: ignore[index]
+    sizes = dict(settings.sizes)[kind]  # type: ignore[index]
     return (
-        f"{kind}: {own.n:,} mosaics of frozen features, f and g of one hidden layer of 64, Adam "
-        f"{own.lr:g} for {own.epochs} epochs, in place of 30,000 mosaics of pixels with "
+        f"{kind}: {sizes.n:,} mosaics of frozen features, f and g of one hidden layer of 64, Adam "
+        f"{sizes.lr:g} for {sizes.epochs} epochs, in place of 30,000 mosaics of pixels with "
         "convolutional networks, SGD .05 for 150."
     )
 

@@ -9,7 +9,7 @@ from foveate.charts.palette import label
 from foveate.jobs.experiment import Records
 from foveate.records.published import Cell
 from foveate.report.drawing.race_charts import Bins, heat_map_chart
-from foveate.studies.comparison_chart import beside
+from foveate.studies.comparison_chart import comparison_chart
 from foveate.studies.vr23.table1 import Table1Settings
 from foveate.studies.vr23.table1.cells import table1_cells
 from foveate.studies.vr23.table1.published import PUBLISHED
@@ -34,8 +34,8 @@ def cell_figures(cells: Sequence[Cell]) -> dict[str, Any]:
     """The charts of the table: ``saif`` and ``accuracy``."""
     known = PUBLISHED.numbers
     return {
-        "saif": beside(cells, known, "SAIF %"),
-        "accuracy": beside(cells, known, "accuracy %"),
+        "saif": comparison_chart(cells, known, "SAIF %"),
+        "accuracy": comparison_chart(cells, known, "accuracy %"),
     }
 
 

@@ -45,7 +45,7 @@ RATES = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005)
 
 RULES = ("soft", "hard", "lvml", "hybrid", "random", "random-matched", "oracle")
 WORD_RULES = (*RULES[:4], "logit", *RULES[4:])  # what the released code calls LVML on HateXplain
-POSTS = ("hatexplain", "Hate-speech-CNERG/hatexplain")
+HATEXPLAIN = ("hatexplain", "Hate-speech-CNERG/hatexplain")
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def _mosaics(name: str, m: int) -> dict[str, Row]:
 
 def _posts(number: int, net: str, sizes: str) -> dict[str, Row]:
     name = f"hatexplain-{number}"
-    row = partial(Row, f"HateXplain-{number}", net=net, sizes=sizes, m=64, place=POSTS)
+    row = partial(Row, f"HateXplain-{number}", net=net, sizes=sizes, m=64, place=HATEXPLAIN)
     return {
         name: row(data="hatexplain-first", setting="first annotator", judge="first"),
         f"{name}-majority": row(data="hatexplain", setting="majority", judge="majority"),
@@ -174,26 +174,26 @@ def trial_of(
         equal: Of which calls every paradigm has as many as soft attention.
     """
     if row.sizes not in sizes:
-        given = ", ".join(sizes) or "none"
-        raise FoveateError(f"sizes must have '{row.sizes}' for {row.group}, got {given}")
-    own = sizes[row.sizes]
-    paradigm = paradigm_of(rule, own)
-    epochs = trial_epochs(paradigm, own.epochs, row.m, equal)
+        available = ", ".join(sizes) or "none"
+        raise FoveateError(f"sizes must have '{row.sizes}' for {row.group}, got {available}")
+    row_sizes = sizes[row.sizes]
+    paradigm = paradigm_of(rule, row_sizes)
+    epochs = trial_epochs(paradigm, row_sizes.epochs, row.m, equal)
     plan = Plan(
         epochs=epochs,
-        batch=own.batch,
-        lr=own.own_lr.get(rule, own.lr),
-        optimizer=own.optimizer,
+        batch=row_sizes.batch,
+        lr=row_sizes.own_lr.get(rule, row_sizes.lr),
+        optimizer=row_sizes.optimizer,
         every=max(epochs // 10, min(epochs, 4)),  # few: evaluation takes longer than steps
     )
     return Trial(
-        partial(_bags, row, own),
+        partial(_bags, row, row_sizes),
         partial(_model, row, rule == "oracle"),
         paradigm,
         seeds,
         plan,
         partial(notes_on, row),
-        own.rates,
+        row_sizes.rates,
     )
 
 
@@ -245,5 +245,5 @@ def notes_on(row: Row) -> tuple[str, ...]:
     """What in the files of a row is not as it should be, and what was done about it."""
     if row.judge is None:
         return ()
-    posts = read_posts(locate(*POSTS), row.judge)
+    posts = read_posts(locate(*HATEXPLAIN), row.judge)
     return (*posts.notes, *posts.cut_at(row.m))
