@@ -45,7 +45,7 @@ def column_table(
         roles: Roles that the user has set, or that were guessed.
         guessed: Whether the roles were guessed.
     """
-    known = {role.name: role for role in getattr(collection, "roles", ())}
+    known = {role.name: role for role in (collection.roles if collection is not None else ())}
     rows = []
     for name, values in _samples(path).items():
         if name in known:
