@@ -93,7 +93,7 @@ def encoder() -> torch.nn.Module:
     return torch.nn.Sequential(torch.nn.AvgPool2d(32), torch.nn.Flatten())
 
 
-def forked(work: Callable[[], object], log: Path) -> int:
+def run_in_child(work: Callable[[], object], log: Path) -> int:
     """Run a function in a forked process; its exit code, negative for a signal, 999 for a hang."""
     child = os.fork()
     if child == 0:
@@ -199,22 +199,22 @@ def trial(job: Job, folder: Path, plans: list[Plan], expected: str) -> str:
                 inject(plan)
             _call(command)
 
-        code = forked(work, log)
+        code = run_in_child(work, log)
         text = log.read_text(errors="replace")
         if code in (70, 999) or "Traceback" in text or (plan is None and code):
-            _keep(folder, log)
+            _save_failure(folder, log)
             return {999: "hang"}.get(code, "traceback" if code == 70 or "Traceback" in text else
                                      f"resume ended with {code}")  # fmt: skip
     if [path for path in folder.rglob(".*") if path.name not in (".lock", ".mark")]:
-        _keep(folder, log)
+        _save_failure(folder, log)
         return "leftovers"
     if digest(folder) == expected:
         return "equal"
-    _keep(folder, log)
+    _save_failure(folder, log)
     return "silent difference"
 
 
-def _keep(folder: Path, log: Path) -> None:
+def _save_failure(folder: Path, log: Path) -> None:
     """Copy what failed, for debugging."""
     copy = Path(tempfile.mkdtemp(prefix="fault-"))
     shutil.copytree(folder, copy / "folder", dirs_exist_ok=True)
@@ -243,7 +243,7 @@ def campaign(
     counter.unlink(missing_ok=True)
     no_fault = Plan(folder, counter)
     work = [*job.command, *job.options]
-    code = forked(lambda: count_operations(no_fault, lambda: _run(work)), root / "log.txt")
+    code = run_in_child(lambda: count_operations(no_fault, lambda: _run(work)), root / "log.txt")
     if code:
         raise SystemExit(f"{name} ended with {code}: {(root / 'log.txt').read_text()[-400:]}")
     operations, expected = counter.stat().st_size, digest(folder)

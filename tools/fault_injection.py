@@ -80,7 +80,7 @@ class _Faults:
         self._counter = os.open(plan.counter, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         self._counting = False
 
-    def meets(self, event: str, path: object) -> bool:
+    def matches(self, event: str, path: object) -> bool:
         """Count an operation on a path; whether it meets the fault."""
         if self._counting or not os.path.abspath(os.fsdecode(str(path))).startswith(self.inside):
             return False
@@ -94,7 +94,7 @@ class _Faults:
             return False
         return number == self.plan.at if self.plan.kind == "kill" else number >= self.plan.at
 
-    def happen(self) -> None:
+    def trigger(self) -> None:
         """End this process, or refuse the operation."""
         if self.plan.kind == "kill":
             os.kill(os.getpid(), signal.SIGKILL)
@@ -102,8 +102,8 @@ class _Faults:
 
     def check(self, event: str, path: object) -> None:
         """Count an operation and let the fault happen."""
-        if self.meets(event, path):
-            self.happen()
+        if self.matches(event, path):
+            self.trigger()
 
 
 class _TornFile(io.FileIO):
@@ -111,9 +111,9 @@ class _TornFile(io.FileIO):
 
     def write(self, content: Any) -> int:
         faults = _active[-1]
-        if faults.meets("write", os.readlink(f"/proc/self/fd/{self.fileno()}")):
+        if faults.matches("write", os.readlink(f"/proc/self/fd/{self.fileno()}")):
             super().write(memoryview(content)[: len(content) // 2])
-            faults.happen()
+            faults.trigger()
         return super().write(content)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fault_campaign import forked, without_times
+from fault_campaign import digest, forked, without_times
 from fault_injection import Plan, inject
 from foveate.charts import render
 from foveate.cli import main as foveate
@@ -26,8 +26,8 @@ RACE = ["race", "error-mode-1", *TRAINING, "--n", "20", "--n-test", "9", "--batc
 FIT = ["fit", "t.csv", *TRAINING, "--folds", "1"]
 RUNS = {"raced": RACE, "fitted": FIT, "studied": ["run", "word-counts", "--scale", "smoke"]}
 TWO = ["--paradigms", "soft,hard", "--save-seconds", "0"]
-INTERRUPTED = {"raced-in-part": ([*RACE, *TWO], 55), "fitted-in-part": ([*FIT, *TWO], 70)}
-"""Commands that are killed, and at which file operation."""
+INTERRUPTED = {"raced-in-part": [*RACE, *TWO], "fitted-in-part": [*FIT, *TWO]}
+"""Commands that are killed when one of two parts is finished and the other has a checkpoint."""
 COMMANDS = {
     "race": [*RACE, "--out", "new"],
     "fit": [*FIT, "--out", "new"],
@@ -84,16 +84,21 @@ def workspace() -> Iterator[Path]:
 
 def _interrupt(folder: Path) -> None:
     """Runs that are killed between the parts: one is finished, one has a checkpoint."""
-    for out, (command, operation) in INTERRUPTED.items():
-        plan = Plan(folder / out, folder / "operations", operation)
+    for out, command in INTERRUPTED.items():
+        for operation in range(20, 200, 4):
+            shutil.rmtree(folder / out, ignore_errors=True)
+            plan = Plan(folder / out, folder / "operations", operation)
 
-        def work(plan: Plan = plan, words: list[str] = [*command, "--out", out]) -> None:  # noqa: B006
-            inject(plan)
-            foveate(words)
+            def work(plan: Plan = plan, words: list[str] = [*command, "--out", out]) -> None:  # noqa: B006
+                inject(plan)
+                foveate(words)
 
-        if forked(work, folder / "log.txt") != -signal.SIGKILL:
-            raise SystemExit(f"{command} was not killed at operation {operation}")
-        plan.counter.unlink()
+            if forked(work, folder / "log.txt") != -signal.SIGKILL:
+                raise SystemExit(f"{command} was not killed between its parts")
+            plan.counter.unlink()
+            names = ("record.npz", "checkpoint.safetensors")
+            if [len(list((folder / out).glob(f"*/{name}"))) for name in names] == [1, 1]:
+                break
 
 
 def call(command: list[str]) -> tuple[int, str]:
@@ -118,7 +123,7 @@ def _clean(folder: Path) -> None:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-def _judge(code: int, text: str) -> str:
+def _classify_exit(code: int, text: str) -> str:
     if code not in (0, 2) or "Traceback" in text:
         return "traceback"
     return "accepted" if code == 0 else "refused"
@@ -142,7 +147,7 @@ def fuzz_flags(folder: Path, generator: np.random.Generator) -> tuple[str, str]:
         if command[0] == "race" and flag not in command:
             command += [flag, "9"]
     _clean(folder)
-    return _judge(*call(command)), str(command)
+    return _classify_exit(*call(command)), str(command)
 
 
 def fuzz_toml(folder: Path, generator: np.random.Generator) -> tuple[str, str]:
@@ -159,7 +164,7 @@ def fuzz_toml(folder: Path, generator: np.random.Generator) -> tuple[str, str]:
     sizes = ["--n", "20", "--n-test", "9", "--epochs", "1", "--seeds", "1"]
     keep = [k for k in range(0, len(sizes), 2) if generator.random() < 0.9 or k in (0, 4)]
     command = ["race", "error-mode-1", "--config", "new.toml", "--out", "new"]
-    outcome = _judge(*call(command + [word for k in keep for word in sizes[k : k + 2]]))
+    outcome = _classify_exit(*call(command + [word for k in keep for word in sizes[k : k + 2]]))
     _clean(folder)
     return outcome, repr(content)
 
@@ -182,6 +187,37 @@ def _answer(folder: Path, text: str) -> str:
     return str(without_times(json.loads(printed[0]))) if printed else ""
 
 
+def _same_numbers(run: Path, copy: Path) -> bool:
+    """Whether every number, split, finding and verdict of a run can be read and is the same."""
+    try:
+        return digest(copy) == digest(run)
+    except Exception:  # the content cannot be read, in one of many ways
+        return False
+
+
+def fuzz_doctor(folder: Path, generator: np.random.Generator) -> tuple[str, str]:
+    """The doctor on a run with a damaged file: every number that differs is to be noticed."""
+    runs = sorted({*RUNS, *INTERRUPTED})
+    run, copy = runs[int(generator.integers(len(runs)))], folder / "new-run"
+    _clean(folder)
+    shutil.copytree(folder / run, copy)
+    file = _damage_file(copy, generator)
+    about = f"doctor of {run} with a damaged {file}"
+    code, text = call(["doctor", "new-run"])
+    outcome = _classify_exit(code, text)
+    if outcome == "accepted" and not _same_numbers(folder / run, copy):
+        return "silent difference", f"{about}\n{text}"
+    return outcome, f"{about}\n{text if outcome == 'traceback' else ''}"
+
+
+def _damage_file(run: Path, generator: np.random.Generator) -> Path:
+    """Damage one file of a run; its path within the run."""
+    files = sorted(path for path in run.rglob("*") if path.is_file() and path.name != ".lock")
+    file = files[int(generator.integers(len(files)))]
+    file.write_bytes(damage(file.read_bytes(), generator))
+    return file.relative_to(run)
+
+
 def fuzz_run(folder: Path, generator: np.random.Generator) -> tuple[str, str]:
     """A command on a run with a damaged file: refused, equal, or a silent difference."""
     run, command = RUN_COMMANDS[int(generator.integers(len(RUN_COMMANDS)))]
@@ -192,16 +228,18 @@ def fuzz_run(folder: Path, generator: np.random.Generator) -> tuple[str, str]:
         _expected[run, command[0]] = _answer(folder, call(command)[1])
     _clean(folder)
     shutil.copytree(folder / run, copy)
-    files = sorted(path for path in copy.rglob("*") if path.is_file() and path.name != ".lock")
-    file = files[int(generator.integers(len(files)))]
-    before = file.read_bytes()
-    file.write_bytes(damage(before, generator))
-    about = f"{command} of {run} with a damaged {file.relative_to(copy)}"
+    file = _damage_file(copy, generator)
+    about = f"{command} of {run} with a damaged {file}"
     code, text = call(command)
-    outcome = _judge(code, text)
+    outcome = _classify_exit(code, text)
     if outcome == "accepted" and _answer(folder, text) != _expected[run, command[0]]:
         return "silent difference", f"{about}\n{text}"
     return outcome, f"{about}\n{text if outcome == 'traceback' else ''}"
 
 
-FUZZED = {"flags": fuzz_flags, "toml": fuzz_toml, "run directories": fuzz_run}
+FUZZED = {
+    "flags": fuzz_flags,
+    "toml": fuzz_toml,
+    "run directories": fuzz_run,
+    "doctor": fuzz_doctor,
+}

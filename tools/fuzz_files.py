@@ -19,7 +19,7 @@ from foveate.text.corpora.user_files import read_pairs, read_texts
 
 __all__ = ["CHANGES", "LAYOUTS", "Layout", "damage", "write_csv"]
 
-ODD = [
+UNUSUAL_CELLS = [
     b"NA",
     b"nan",
     b"inf",
@@ -216,10 +216,12 @@ def damage(content: bytes, generator: np.random.Generator) -> bytes:
     elif kind == 2:
         data[at:at] = data[at : at + int(generator.integers(1, 40))]
     elif kind == 3:
-        data[at:at] = ODD[int(generator.integers(len(ODD)))]
+        data[at:at] = UNUSUAL_CELLS[int(generator.integers(len(UNUSUAL_CELLS)))]
     else:
         cells = bytes(data).split(b",")
-        cells[int(generator.integers(len(cells)))] = ODD[int(generator.integers(len(ODD)))]
+        cells[int(generator.integers(len(cells)))] = UNUSUAL_CELLS[
+            int(generator.integers(len(UNUSUAL_CELLS)))
+        ]
         data = bytearray(b",".join(cells))
     return bytes(data)
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 
-from foveate.charts.palette import INK, label
+from foveate.charts.palette import TEXT_COLOUR, label
 from foveate.lab.bundled import BUNDLED
 from foveate.metrics.metric import summarise
 from foveate.records.record import Record, write_atomically
@@ -34,8 +34,9 @@ def picture(records: Mapping[str, Record], row: Row) -> str:
     width, height = 2 * (MARGIN + PANEL) + GAP, HEAD + tall + FOOT + MARGIN
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
-        f'width="{width:g}" height="{height:g}" font-family="sans-serif" fill="{INK}" role="img" '
-        'aria-label="One mosaic of digits and the attention of two equally accurate models">'
+        f'width="{width:g}" height="{height:g}" font-family="sans-serif" fill="{TEXT_COLOUR}" '
+        'role="img" aria-label="One mosaic of digits and the attention of two equally accurate '
+        'models">'
         '<rect width="100%" height="100%" rx="8" fill="#fff"/>'
         f"<defs>{row.picture}</defs>"  # the segments, which both panels refer to
     ]
@@ -62,7 +63,9 @@ def _panel(record: Record, view: View, left: float, tall: float) -> list[str]:
     ]
 
 
-def _text(x: float, y: float, words: str, size: int, bold: bool = False, fill: str = INK) -> str:
+def _text(
+    x: float, y: float, words: str, size: int, bold: bool = False, fill: str = TEXT_COLOUR
+) -> str:
     weight = ' font-weight="bold"' if bold else ""
     return (
         f'<text x="{x:g}" y="{y:g}" font-size="{size}" fill="{fill}"{weight}>{escape(words)}</text>'

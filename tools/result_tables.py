@@ -5,9 +5,16 @@ from typing import Any
 
 from foveate.charts.palette import label
 from foveate.report.durations import run_duration
-from foveate.studies.beyond.diagnosis.cells import ATTENTION, LEFT, SAID, VERDICTS
+from foveate.studies.beyond.diagnosis.cells import ATTENTION, FORECAST, LEFT, VERDICTS
 from foveate.studies.beyond.real_bags.sets import SETS
-from foveate.studies.beyond.witness.cells import CALM, CALM_GAIN, GAIN, REACHED, RULES, VALIDATION
+from foveate.studies.beyond.witness.cells import (
+    CALIBRATED_SAIF,
+    CALM_GAIN,
+    GAIN,
+    OF_ORACLE,
+    RULES,
+    VALIDATION,
+)
 from foveate.studies.reproduction import Result
 from foveate.trust.segment_maps import MAP_KINDS
 from foveate.userdata.baselines import BASELINES, MEAN
@@ -92,7 +99,7 @@ def calibrated_table(result: Result) -> str:
     cells = _by_key(result)
     lines = [
         [_name(*setting), *(_calibrated(cells, *setting, rule) for rule in RULES)]
-        for setting in dict.fromkeys(k[:2] for k in cells if k[3] == CALM)
+        for setting in dict.fromkeys(k[:2] for k in cells if k[3] == CALIBRATED_SAIF)
     ]
     return _markdown(["SAIF of calibrated answers, %; log loss", *map(label, RULES)], lines)
 
@@ -146,7 +153,7 @@ def diagnosis_table(result: Result) -> str:
     """One row per corpus: measurements of the diagnosis, its verdict, and the training result."""
     cells = {(c["name"], c["measure"]): c["mean"] for c in result["cells"]}
     lines = []
-    for name in dict.fromkeys(c["name"] for c in result["cells"] if c["group"] == SAID):
+    for name in dict.fromkeys(c["name"] for c in result["cells"] if c["group"] == FORECAST):
         before, after = (
             [_format_number(cells.get((name, measure)), form) for measure, form in part.items()]
             for part in (MEASURED, TRAINED)
@@ -224,13 +231,15 @@ def _row(cells: Cells, group: str, setting: str) -> list[str]:
         return cells[group, setting, rule, measure]
 
     gains = [_format_interval(of("witness", measure), "+.1f") for measure in (GAIN, CALM_GAIN)]
-    shares = (f"{of('witness', REACHED.format(key))['mean']:.1f} %" for key in ("SAIF", "FT"))
+    shares = (f"{of('witness', OF_ORACLE.format(key))['mean']:.1f} %" for key in ("SAIF", "FT"))
     saif = [f"{of(rule, 'SAIF %')['mean']:.1f}" for rule in RULES]
     return [*saif, *gains, ", ".join(shares)]
 
 
 def _calibrated(cells: Cells, group: str, setting: str, rule: str) -> str:
-    saif, loss = (cells[group, setting, rule, measure]["mean"] for measure in (CALM, "log loss"))
+    saif, loss = (
+        cells[group, setting, rule, measure]["mean"] for measure in (CALIBRATED_SAIF, "log loss")
+    )
     return f"{saif:.1f}; {loss:.2f}"
 
 

@@ -55,6 +55,14 @@ def test_damage_is_named_and_repaired_by_resume(run, capsys):
             np.testing.assert_array_equal(file[name], value)
 
 
+@pytest.mark.parametrize(
+    "name", ["experiment", "experiment-interrupted", "fit-interrupted", "race-interrupted"]
+)
+def test_runs_of_every_kind_are_examined(name, capsys):
+    main(["doctor", str(OLD / name)])
+    assert capsys.readouterr().out.endswith("no damage found\n")
+
+
 def test_leftovers_are_listed_and_cleaned(run, capsys):
     left = run / "soft" / ".record.npz.abcd1234"
     left.touch()

@@ -132,7 +132,7 @@ def test_a_run_of_another_size_is_not_shown_as_this_scale(capsys, tmp_path):
     assert {entry.scale for entry in entries} == {"small"}
 
 
-def test_what_was_run_here_stands_beside_what_was_shipped(monkeypatch, capsys):
+def test_local_results_are_next_to_shipped_results(monkeypatch, capsys):
     main(["run", "toy-classifier", "--scale", "small", "--out", "runs/claims-small/toy-classifier"])
     capsys.readouterr()
     shipped, found = shipped_ledger(), as_json(capsys, "claims")
@@ -164,7 +164,7 @@ def test_long_experiments_are_run_when_asked_for_only(monkeypatch, capsys, tmp_p
     assert started == [{"error-modes"}, {"error-modes", *long}]
 
 
-def test_where_all_take_long_that_is_what_is_said(monkeypatch):
+def test_if_all_epochs_are_long_the_sentence_states_it(monkeypatch):
     ledger = "foveate.studies.ledger"
     monkeypatch.setattr(f"{ledger}._missing", lambda *_: ["captions", "table2"])
     monkeypatch.setattr(f"{ledger}.ledger_at", lambda scale: None)

@@ -12,7 +12,7 @@ from foveate.cli import COMMANDS
 from .typed import call, succeed
 
 
-def test_an_interrupt_says_how_to_resume(monkeypatch, tmp_path):
+def test_an_interrupt_states_how_to_resume(monkeypatch, tmp_path):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 

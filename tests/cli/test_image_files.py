@@ -36,7 +36,7 @@ def parquet(folder):
     return folder
 
 
-def test_ones_own_files_are_cut_into_mosaics(here):
+def test_user_files_are_cut_into_mosaics(here):
     path = images(here / "mine.npz")
     flags = [*SOFT, "--m", "3", "--foreground", "4,1", "--json"]
     answer = json.loads(succeed("race", path, *flags))
@@ -67,7 +67,7 @@ def test_ones_own_files_are_cut_into_mosaics(here):
         (["--foreground", "0,1", "--net", "vr23"], "'vr23' reads 3×32×32 images"),
     ],
 )
-def test_files_that_do_not_fit_leave_nothing_behind(here, flags, sentence):
+def test_files_that_do_not_fit_leaves_no_files(here, flags, sentence):
     path = images(here / "mine.npz")
     assert sentence in complain("race", path, *flags)
     assert contents(here).keys() == {"mine.npz"}

@@ -51,7 +51,7 @@ from .typed import SOFT, call, complain, contents
     ],
     ids=lambda value: shlex.join(value) if isinstance(value, list) else "",
 )
-def test_a_mistake_is_one_sentence_and_leaves_nothing_behind(here, arguments, sentence):
+def test_a_mistake_is_one_sentence_and_leaves_no_files(here, arguments, sentence):
     assert sentence in complain(*arguments)
     assert contents(here) == {}
     assert list_runs() == []

@@ -141,7 +141,7 @@ def test_resuming_a_finished_run_is_harmless(race):
     assert changed <= {"manifest.json", "report.html"}  # the time it took
 
 
-def test_resuming_a_stopped_run_ends_as_if_it_never_had_been(finished, race):
+def test_resuming_a_stopped_run_equals_an_uninterrupted_run(finished, race):
     whole = contents(race)
     for name in ("lvml", "hybrid"):
         shutil.rmtree(race / name)
@@ -247,7 +247,7 @@ def test_a_toml_file_says_the_same_as_flags_and_flags_win(here):
     assert named["data"] == "error-mode-1"  # the name on the command line wins too
 
 
-def test_equal_compute_gives_each_paradigm_the_epochs_it_can_pay_for(here):
+def test_equal_compute_sets_the_epochs_of_each_paradigm(here):
     flags = ["--seeds", "1", "--n", "20", "--n-test", "10", "--epochs", "20", "--switch", "0.5"]
     answer = json.loads(succeed("race", "error-mode-1", *flags, "--equal-compute", "--json"))
     run = open_run(answer["run"])

@@ -57,7 +57,7 @@ def texts(here):
 
 
 @pytest.mark.parametrize("iterations", [1, 3])
-def test_align_writes_what_model_1_says(pairs, here, iterations):
+def test_align_writes_the_links_of_model_1(pairs, here, iterations):
     out = succeed("align", "s.txt", "t.txt", "--out", "a.txt", "--iterations", iterations)
     assert out == "120 pairs: a.txt\n"
     model = fit_ibm1(pairs.source, pairs.target, iterations=iterations)
@@ -113,7 +113,7 @@ def test_possible_links_count_as_such(here):
     assert f"recall    {wanted.recall:.3f}" in out
 
 
-def test_symmetry_keeps_what_both_ways_say(pairs, here):
+def test_symmetrisation_keeps_links_of_both_directions(pairs, here):
     links = {}
     for how in ("none", "intersection", "grow"):
         succeed("align", "s.txt", "t.txt", "--out", "a.txt", "--symmetrise", how)
@@ -363,7 +363,7 @@ def test_three_classes_can_be_diagnosed_and_read(here):
     assert "held-out texts" in succeed("read", "x.csv", "--steps", "5", "--d", "4")
 
 
-def test_too_few_sentences_are_said(here):
+def test_too_few_sentences_are_reported(here):
     (here / "x.csv").write_text(table(*GOOD[:10]))
     assert refuse(here, "diagnose", "x.csv") == "30 sentences are needed at least, got 10"
 

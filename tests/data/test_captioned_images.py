@@ -12,7 +12,7 @@ from PIL import Image
 
 from foveate.data.captions import Captioned, read_captioned
 from foveate.data.features.image_sources import find_pictures
-from foveate.data.object_words import Named, ObjectWords, caption_words, read_object_words
+from foveate.data.object_words import NamedObject, ObjectWords, caption_words, read_object_words
 from foveate.errors import FoveateError
 
 
@@ -47,7 +47,7 @@ def write(folder, **splits):
     return folder
 
 
-def test_captions_and_boxes_come_back_as_shares_of_the_image(tmp_path):
+def test_captions_and_boxes_are_read_as_fractions_of_the_image(tmp_path):
     two = ((0, 2.0, 1.0, 4.0, 2.0), (1, 0.0, 0.0, 8.0, 4.0))
     found = read_captioned(
         write(tmp_path, train=[row(7, ["A cat.", "Two cats!"], two)], test=[row(9), row(8)])
@@ -61,7 +61,7 @@ def test_captions_and_boxes_come_back_as_shares_of_the_image(tmp_path):
     assert find_pictures(str(tmp_path)).rows == 3
 
 
-def test_a_photo_stands_on_one_side_only(tmp_path):
+def test_a_photo_is_in_one_part_of_the_split(tmp_path):
     found = read_captioned(write(tmp_path, train=[row(1), row(2), row(3)], test=[row(2)]))
     left = found["train"].without(found["test"])
     assert (left.image_id.tolist(), left.row.tolist(), len(left)) == ([1, 3], [0, 2], 2)
@@ -127,10 +127,10 @@ def test_the_longest_phrase_counts_and_the_last_word_is_its_place(tmp_path):
     words = read_object_words(tmp_path)
     said = caption_words("An animal eats a hot dog, on a bi-plane with a dog.")
     assert words.find(said) == [
-        Named(1, (0, 2)),
-        Named(5, (1,)),
-        Named(9, (1,)),
-        Named(12, (0,)),
+        NamedObject(1, (0, 2)),
+        NamedObject(5, (1,)),
+        NamedObject(9, (1,)),
+        NamedObject(12, (0,)),
     ]
     assert ObjectWords([[""]]).find(["a"]) == []
 
@@ -160,7 +160,7 @@ def test_the_stored_sets():
     assert whole["test"].names[:3] == ("person", "bicycle", "car")
     words = read_object_words(root / "coco_captions_boxes")
     assert words.find(caption_words("a man next to a stop sign")) == [
-        Named(1, (0,)),
-        Named(6, (11,)),
+        NamedObject(1, (0,)),
+        NamedObject(6, (11,)),
     ]
     assert words.find(["animal"])[0].categories == tuple(range(15, 24))

@@ -55,7 +55,7 @@ def same(a: Bag, b: Bag) -> bool:
 
 
 @every
-def test_the_seed_alone_decides(name: str) -> None:
+def test_results_depend_on_the_seed_only(name: str) -> None:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)
         first = bags(name)
@@ -123,7 +123,7 @@ def test_a_factory_reads_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> 
     assert len(set(data.classes)) == len(data.classes) >= 2
 
 
-def test_load_takes_the_usual_sizes_unless_told() -> None:
+def test_load_takes_the_usual_sizes_by_default() -> None:
     train, test = load("digits", n=30, seed=3)
     assert (len(train), train.m, len(test), test.m) == (30, 20, 1000, 20)
     assert same(train, DATASETS.get("digits")().load("train", n=30, m=20, seed=3))

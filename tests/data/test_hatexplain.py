@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from foveate.data import DATASETS
-from foveate.data.hatexplain import CLASSES, WIDEST, read_posts
+from foveate.data.hatexplain import CLASSES, MAX_TOKENS, read_posts
 from foveate.errors import FoveateError
 
 
@@ -169,8 +169,8 @@ def test_the_real_posts():
         "post 24439295_gab: rationale 2 has 48 marks for 47 tokens; the rest is cut off",
     )
     assert len(posts.words) == 24_992
-    assert len(posts.cut_at(WIDEST)) == 5
-    test = DATASETS.get("hatexplain")().load("test", n=1_924, m=WIDEST, seed=0)
+    assert len(posts.cut_at(MAX_TOKENS)) == 5
+    test = DATASETS.get("hatexplain")().load("test", n=1_924, m=MAX_TOKENS, seed=0)
     # Normal posts have no rationale, and one post has three that agree nowhere.
     assert int(test.z.any(1).sum()) == 1_924 - 782 - 1
     assert CLASSES[int(test.y.mode().values)] == "normal"

@@ -25,7 +25,7 @@ def test_the_users_folder_comes_first(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("root", [None, "empty"])
-def test_without_files_one_sentence_says_what_to_do(
+def test_missing_files_are_an_error_with_a_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, root: str | None
 ) -> None:
     if root:

@@ -38,7 +38,7 @@ def test_half_of_the_bags_are_positive(n, positive):
     assert int(drawn(n=n).y.sum()) == positive
 
 
-def test_sizes_are_normal_and_say_nothing_of_the_label():
+def test_sizes_are_normal_and_independent_of_the_label():
     bag = drawn()
     size = bag.mask.sum(1).double()
     assert float(size.mean()) == pytest.approx(10, abs=0.15)

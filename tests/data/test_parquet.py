@@ -140,7 +140,7 @@ def test_images_are_decoded_once(
 
 
 @pytest.mark.parametrize("harm", [b"", b"junk", b"\x93NUMPY\x01\x00"])
-def test_a_corrupt_cache_file_is_made_anew(
+def test_a_corrupt_cache_file_is_rebuilt(
     five: Path, cache: Path, opened: list[int], new_process: Callable[[], None], harm: bytes
 ) -> None:
     first = read_parquet([five])
@@ -174,7 +174,7 @@ def test_a_changed_file_is_read_again(five: Path, write_parquet: Write, pictures
     assert torch.equal(read_parquet([five]).x, torch.from_numpy(changed).permute(0, 3, 1, 2))
 
 
-def test_without_a_cache_directory_all_goes_on(
+def test_reading_works_without_a_cache_directory(
     five: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pictures: Draw
 ) -> None:
     (tmp_path / "occupied").write_text("a file where the directory should be")
@@ -261,7 +261,7 @@ def test_a_folder_must_hold_one_data_set(tmp_path: Path, write_parquet: Write) -
         read_parquet([tmp_path / "junk.parquet"])
 
 
-def test_an_empty_file_says_so(tmp_path: Path, pictures: Draw) -> None:
+def test_an_empty_file_is_reported(tmp_path: Path, pictures: Draw) -> None:
     cells = pa.array([{"bytes": b"", "path": None}])[:0]
     pq.write_table(pa.table({"image": cells, "label": pa.array([], pa.int64())}), tmp_path / "e")
     with pytest.raises(FoveateError, match="holds no images"):

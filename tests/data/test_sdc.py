@@ -52,7 +52,7 @@ def test_the_pattern_is_that_of_the_loop(k: int, m: int, n: int, seed: int) -> N
         assert 0 <= y[row] < k
 
 
-def test_every_segment_is_a_draw_of_its_own() -> None:
+def test_segments_are_drawn_independently() -> None:
     def draw(kind: torch.Tensor, chance: torch.Generator) -> torch.Tensor:
         return torch.rand(len(kind), 2, generator=chance)
 
@@ -61,7 +61,7 @@ def test_every_segment_is_a_draw_of_its_own() -> None:
     assert len(x.flatten().unique()) == x.numel()
 
 
-def test_generators_are_stable_and_apart() -> None:
+def test_generators_are_stable_and_independent() -> None:
     # The number pins the data of every release.
     assert generator("digits", "train", 0).initial_seed() == 3114534800206573327
     parts = [(name, split, seed) for name in "ab" for split in "cd" for seed in range(200)]

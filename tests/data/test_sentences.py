@@ -38,7 +38,7 @@ def test_the_usual_sizes_are_the_published_ones() -> None:
     assert bag.y.unique().tolist() == [0, 1, 2, 3]
 
 
-def test_seed_and_split_alone_decide() -> None:
+def test_bags_depend_on_seed_and_split_only() -> None:
     def index(split: str, seed: int) -> torch.Tensor:
         return topic_words(split, n=50, seed=seed).x.index
 

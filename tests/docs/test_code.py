@@ -26,7 +26,7 @@ ELSEWHERE = {
     "guide/five-commands": "test_guide.py",
     "guide/models": "docs/test_models_guide.py",
     "guide/metric": "test_one_file.py",
-    "guide/own-data": "io/test_own_guide.py",
+    "guide/own-data": "io/test_user_guide.py",
     "guide/paradigm": "test_one_file.py",
 }
 """Pages whose code another test runs, and compares with what the page says."""

@@ -78,7 +78,7 @@ def test_from_a_uniform_start_the_classifier_moves_before_attention(gated):
         np.testing.assert_allclose(p, 0.5 * np.cosh(np.sqrt(2.0) * tau), rtol=1e-10)
 
 
-def test_a_wrong_start_loses_p_without_a_gate_and_turns_round_with_one():
+def test_a_wrong_start_diverges_without_a_gate_and_recovers_with_one():
     wrong = blog21.starts()["wrong"]
     for gated in (False, True):
         _, _, p = blog21.numerical([0.0, 0.02, 3.0], wrong, gated)
@@ -91,7 +91,7 @@ def test_a_wrong_start_loses_p_without_a_gate_and_turns_round_with_one():
     assert p[-1] > 0.95
 
 
-def test_a_loss_as_low_as_one_likes_goes_with_uniform_attention():
+def test_an_arbitrarily_low_loss_is_possible_with_uniform_attention():
     for K in (1.0, 1e6):
         beta0, beta1, p = blog21.starts(K)["low_loss"]
         assert p == 0.5

@@ -112,7 +112,7 @@ def cluster(tmp_path):
 
 
 @pytest.mark.timeout(240)
-def test_a_killed_worker_costs_nothing_but_time(cluster, tmp_path):
+def test_a_killed_worker_does_not_change_the_result(cluster, tmp_path):
     address, workers = cluster
     alone = start_race(SLOW, out=tmp_path / "alone")
     killed = []

@@ -25,7 +25,7 @@ def foveate(*arguments: str, folder: Path, **keywords):
     )  # fmt: skip
 
 
-def test_killed_and_resumed_equals_never_killed(tmp_path):
+def test_killed_and_resumed_equals_uninterrupted(tmp_path):
     race = ["race", "error-mode-1", *SIZES, "--paradigms", "soft,hybrid", "--json"]
     whole = foveate(*race, "--out", "whole", folder=tmp_path)
     out, err = whole.communicate(timeout=120)
@@ -55,7 +55,7 @@ def test_killed_and_resumed_equals_never_killed(tmp_path):
 
 
 @pytest.mark.parametrize("moment", [0.0, 0.3, 1.0])
-def test_a_kill_at_any_moment_leaves_a_run_or_nothing(tmp_path, moment):
+def test_a_kill_at_any_moment_leaves_a_complete_run_or_none(tmp_path, moment):
     doomed = foveate("race", "error-mode-1", *SIZES, "--out", "run", folder=tmp_path)
     start = time.monotonic()
     while not (tmp_path / "run").exists() and time.monotonic() - start < 60 and moment:

@@ -75,7 +75,7 @@ def test_mistakes_are_one_sentence(client, path, words):
     assert words in answer.json()["error"]
 
 
-def test_what_cannot_be_read_is_said(client):
+def test_unreadable_files_are_reported(client):
     answer = client.get("/api/flow?m=cat")
     assert answer.status_code == 422
     assert answer.json()["error"].startswith("m: ")
@@ -120,7 +120,7 @@ def test_the_answer_names_when_the_incentive_peaks_and_dies():
     assert f"leaves {rows['hard']['rest'][-1]:.2%}" in answer
 
 
-def test_an_incentive_that_still_grows_is_not_said_to_die():
+def test_a_growing_incentive_is_not_reported_as_vanishing():
     rows = flow_with_incentives(20, 20, 30.0, None, None, 50)
     assert "has not stopped yet" in flow_answer(rows)
     rows = flow_with_incentives(20, 20, 1000.0, None, None, 50)

@@ -73,7 +73,7 @@ def test_other_origins_are_refused(app, origin):
     assert ask(app, "GET", "/api/theme", headers={"origin": origin}).status_code == 403
 
 
-def test_its_own_origin_is_answered(app):
+def test_same_origin_requests_are_answered(app):
     headers = {"origin": "http://127.0.0.1:8000"}
     assert ask(app, "GET", "/api/theme", headers=headers).status_code == 200
 
@@ -134,7 +134,7 @@ def test_the_token_leaves_the_address(closed):
 
 
 @pytest.mark.parametrize("path", ["//evil.example/", "///evil.example", "/\\evil.example"])
-def test_a_redirect_stays_on_this_host(closed, path):
+def test_redirects_stay_on_the_same_host(closed, path):
     answer = ask(closed, "GET", f"http://127.0.0.1:8000{path}?token={TOKEN}")
     assert not answer.headers["location"].startswith(("//", "/\\"))
 
@@ -297,7 +297,7 @@ def test_small_answers_do_not_wait_to_be_gathered():
         assert listener.proto == socket.IPPROTO_TCP  # or asyncio leaves TCP_NODELAY off
 
 
-def test_what_nobody_foresaw_is_one_sentence_too(app):
+def test_unexpected_errors_are_one_sentence(app):
     @app.get("/api/breaks")
     def breaks():
         raise ZeroDivisionError("a secret")

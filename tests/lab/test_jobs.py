@@ -76,7 +76,7 @@ def test_what_is_streamed_is_what_the_library_trains(client, finished):
     np.testing.assert_allclose(curve[:, 1], record.values["accuracy"][:, 1], atol=1e-4)
 
 
-def test_a_reader_that_was_away_hears_what_it_missed(client, finished):
+def test_a_reconnected_client_receives_missed_events(client, finished):
     name, events = finished
     numbers = [number for number, kind, _ in events if kind != "end"]
     assert numbers == sorted(set(numbers))
@@ -85,7 +85,7 @@ def test_a_reader_that_was_away_hears_what_it_missed(client, finished):
     assert again == [event for event in events if event[0] > middle or event[1] == "end"]
 
 
-def test_a_reader_that_was_away_too_long_is_told_so(client, finished, app):
+def test_a_client_that_missed_too_many_events_is_notified(client, finished, app):
     name, _ = finished
     session = app.state.sessions.get(name)
     whole = session._frames.copy()
@@ -173,7 +173,7 @@ def test_three_trainings_ten_readers_and_a_killed_worker(client, train, until, a
         ({"path": "/etc/passwd"}, "unknown setting"),
     ],
 )
-def test_limits_are_said(client, job, words):
+def test_limits_are_reported(client, job, words):
     answer = client.post("/api/jobs", json=job)
     assert answer.status_code == 400
     assert words in answer.json()["error"]

@@ -46,7 +46,7 @@ def test_parts_too(client, part):
     assert answer.status_code == 404
 
 
-def test_the_run_says_what_the_record_says(client, folder):
+def test_the_run_reports_the_values_of_the_record(client, folder):
     said = client.get("/api/run", params={"run": "boxes"}).json()
     record = open_run(folder / "boxes").record("soft")
     own = next(row for row in said["outcomes"] if row["paradigm"] == "soft")

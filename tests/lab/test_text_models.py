@@ -56,7 +56,7 @@ def test_hostile_text_is_only_text(client, reader):
         ({"nothing": 1}, "unknown setting"),
     ],
 )
-def test_what_cannot_be_read_is_said(client, reader, typed, words):
+def test_unreadable_files_are_reported(client, reader, typed, words):
     answer = client.post(f"/api/text-models/{reader}", json=typed)
     assert answer.status_code == 400
     assert words in answer.json()["error"]
@@ -84,7 +84,7 @@ def test_a_pair_is_aligned(client):
         np.testing.assert_allclose(rows.sum(1), 1, atol=0.01)
 
 
-def test_a_model_is_kept_and_says_the_same_another_day(client, reader, folder):
+def test_a_saved_model_gives_the_same_output_after_loading(client, reader, folder):
     asked = {"text": "7 4 1 13 23 38"}
     before = client.post(f"/api/text-models/{reader}", json=asked).json()
     session = client.get(f"/api/jobs/{reader}").json()
@@ -113,13 +113,13 @@ def test_kept_models_are_looked_up(client, name):
     assert "no such model" in answer.json()["error"]
 
 
-def test_a_path_is_never_a_requests_word(client):
+def test_a_request_cannot_choose_a_path(client):
     answer = client.post("/api/text-models", json={"path": "/etc"})
     assert answer.status_code == 400
     assert "unknown setting" in answer.json()["error"]
 
 
-def test_weights_stand_for_words(tmp_path, monkeypatch):
+def test_evidence_weights_belong_to_words(tmp_path, monkeypatch):
     monkeypatch.setenv("FOVEATE_RUNS", str(tmp_path))
     with torch.random.fork_rng(devices=[]):
         one, other = torch.nn.Linear(3, 2), torch.nn.Linear(3, 2)
@@ -132,7 +132,7 @@ def test_weights_stand_for_words(tmp_path, monkeypatch):
     assert torch.equal(one.weight, other.weight)
 
 
-def test_nothing_half_kept_is_left(tmp_path, monkeypatch):
+def test_no_partial_files_are_left(tmp_path, monkeypatch):
     monkeypatch.setenv("FOVEATE_RUNS", str(tmp_path / "runs"))
     (tmp_path / "runs").write_text("a file where the folder of runs should be")
     with torch.random.fork_rng(devices=[]):

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from foveate.lab.live.columns import guess_roles
+from foveate.lab.live.role_guess import guess_roles
 from foveate.lab.server.sessions import MAX_READY
 from foveate.lab.server.upload_storage import (
     remove_stale_files,
@@ -171,7 +171,7 @@ def test_new_bags_are_predicted_and_compared_with_training(client, folder):
     assert dropped(folder) <= before
 
 
-def test_a_file_that_nobody_fits_goes(client, folder):
+def test_unused_uploads_are_removed(client, folder):
     before = dropped(folder)
     name = drop(client, "bags.csv", table(8)).json()["id"]
     reached(client, name, "ready")
@@ -181,7 +181,7 @@ def test_a_file_that_nobody_fits_goes(client, folder):
     gone(folder, before)
 
 
-def test_what_a_lab_of_before_left_goes_once_it_is_old(tmp_path, monkeypatch):
+def test_old_files_of_an_earlier_lab_are_removed(tmp_path, monkeypatch):
     monkeypatch.setenv("FOVEATE_RUNS", str(tmp_path))
     old, young, named = (uploads_folder() / f"{name}.csv" for name in ("old", "young", "named"))
     for path in (old, young, named):
@@ -258,7 +258,22 @@ def test_roles_are_guessed_from_values(tmp_path):
     assert guess_roles(file) == {}
 
 
-def test_waiting_files_hold_no_training_slot_and_come_back_when_asked(client, app, train, until):
+def test_roles_of_texts_are_guessed_from_values(tmp_path):
+    file = tmp_path / "posts.csv"
+    posts = [f"p{i},{['rude', 'kind'][i % 2]},{i % 3},what {i} was said here" for i in range(12)]
+    file.write_text("\n".join(["post,class,likes,comment", *posts]))
+    whole = {"post": "bag", "class": "label", "likes": "left out", "comment": "text"}
+    assert guess_roles(file) == whole
+    rows = ["claim,article,verdict,line,sentence"]
+    for i in range(12):
+        verdict = ["supported", "refuted"][i % 2]
+        rows += [f"{900 + i},page {i % 4},{verdict},{j},sentence {j} of page {i}" for j in range(3)]
+    file.write_text("\n".join(rows))
+    by_sentence = {"claim": "bag", "article": "group", "verdict": "label", "line": "left out"}
+    assert guess_roles(file) == by_sentence | {"sentence": "text"}
+
+
+def test_queued_files_use_no_training_slot_and_reopen_on_request(client, app, train, until):
     sessions = app.state.sessions
     names = []
     for k in range(MAX_READY + 1):

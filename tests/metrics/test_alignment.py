@@ -24,7 +24,7 @@ corpora = st.lists(
 )
 
 
-def test_by_hand():
+def test_matches_manual_computation():
     found = [{(0, 0), (1, 1), (2, 2), (3, 0)}, {(0, 1)}]
     sure = [{(0, 0), (1, 2)}, {(0, 1), (1, 0)}]
     possible = [{(1, 1), (2, 0)}, set()]

@@ -25,7 +25,7 @@ def test_a_model_without_mistakes_keeps_some_doubt():
     assert 0.3 < temperature(p, y) < 1.0
 
 
-def test_calibration_error_by_hand():
+def test_calibration_error_matches_manual_computation():
     p = np.array([[0.95, 0.05], [0.92, 0.08], [0.35, 0.65], [0.62, 0.38]])
     y = np.array([0, 1, 1, 0])
     expected = 2 / 4 * abs(0.5 - 0.935) + 2 / 4 * abs(1.0 - 0.635)

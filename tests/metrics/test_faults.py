@@ -76,7 +76,7 @@ def test_a_dead_focus_is_named_by_a_race_and_its_report(tmp_path, capsys):
     assert race_numbers(open_run(run))["paradigms"]["soft"]["silent"] == [1]
 
 
-def test_a_race_that_ran_away_says_so_in_table_numbers_and_report(tmp_path, capsys):
+def test_a_diverged_race_is_reported_in_table_numbers_and_report(tmp_path, capsys):
     run = tmp_path / "run"
     main(["race", "digits", *RUNAWAY, "--paradigms", "soft,lvml", "--out", str(run)])
     said = "training diverged for soft (2 of 2 seeds), lvml (2 of 2 seeds)"

@@ -164,7 +164,7 @@ def test_quadrants_sum_to_one_and_their_margins_are_accuracy_and_ft(n, seed):
     np.testing.assert_allclose(parts["ftpt"] + parts["ftpf"], focused.mean(-1))
 
 
-def test_each_quadrant_by_hand():
+def test_each_quadrant_matches_manual_computation():
     focused = np.array([True, True, True, True, False, False, False, True, False, False])
     correct = np.array([True, True, True, True, True, True, True, False, False, False])
     parts = {name: float(value) for name, value in quadrants(focused, correct).items()}

@@ -68,7 +68,7 @@ def test_what_no_mean_can_be_is_cut_off():
 
 
 @pytest.mark.parametrize("seeds", [2, 3, 5, 10])
-def test_it_covers_the_truth_as_often_as_it_says_from_two_seeds_on(seeds):
+def test_intervals_have_nominal_coverage_from_two_seeds_on(seeds):
     values = np.random.default_rng(2).normal(size=(4000, seeds))
     low, high = ends_of_mean(values)
     assert np.mean((low <= 0) & (high >= 0)) == pytest.approx(0.95, abs=0.012)

@@ -5,10 +5,10 @@ import pytest
 from sklearn.metrics import average_precision_score, f1_score, jaccard_score, roc_auc_score
 
 from foveate.metrics.localisation import (
+    above_threshold,
     average_precision,
     best_k,
     froc,
-    marked,
     over_bags,
     overlap,
     pointing_game,
@@ -99,7 +99,7 @@ def test_overlap_is_scikit_learns_f1_and_jaccard(ragged):
     s, z, mask = ragged
     alpha = np.where(mask, np.exp(s), 0)
     alpha /= alpha.sum(1, keepdims=True)
-    chosen = marked(alpha, 0.2, mask)
+    chosen = above_threshold(alpha, 0.2, mask)
     got = overlap(chosen, z, mask)
     for f1, iou, c, (_, b), there in zip(*got, chosen, rows(s, z, mask), mask, strict=True):
         if b.any():

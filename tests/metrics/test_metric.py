@@ -45,7 +45,7 @@ def test_recorded_metrics_are_those_of_the_functions_they_name(evaluation):
     assert values["heat"].shape == (2, 5, 5)
 
 
-def test_probability_of_the_label_by_hand(evaluation):
+def test_probability_of_the_label_matches_manual_computation(evaluation):
     expected = [[np.exp(evaluation.log_p[k, i, i % 2]) for i in range(4)] for k in range(2)]
     np.testing.assert_array_equal(evaluation.p_y, expected)
 

@@ -13,7 +13,7 @@ from foveate.bags.segments import Mosaics, dense
 from foveate.errors import FoveateError
 from foveate.models.contextual import Contextual, SelfAttention
 from foveate.models.focus import FCAM
-from foveate.models.nets import ROOM, pair
+from foveate.models.nets import VOCABULARY_ROWS, pair
 from foveate.training.loop import fit
 
 RULES = ("soft", "hard", "lvml", "logit")
@@ -107,7 +107,7 @@ def test_phi_of_hatexplain_1_is_the_word_vector():
 def test_hidden_layer_of_hatexplain_1_and_size_of_its_vocabulary():
     with torch.random.fork_rng(devices=[]):
         f, g, layer = pair("hatexplain-1", (), 3, "last")
-    assert f.words.num_embeddings == ROOM
+    assert f.words.num_embeddings == VOCABULARY_ROWS
     phi = dense(FCAM(f, g, layer=layer).attend(ids(1, 2), None).h)
     hidden = f.score.linear1(f.words.weight[ids(1, 2)]).clamp_min(0)
     torch.testing.assert_close(phi, hidden)

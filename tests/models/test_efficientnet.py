@@ -270,7 +270,7 @@ def test_an_unknown_layer_is_refused() -> None:
 
 @pytest.mark.data
 @pytest.mark.skipif("FOVEATE_DATA" not in os.environ, reason="needs FOVEATE_DATA")
-def test_the_real_weights_know_what_is_in_a_picture() -> None:
+def test_the_real_weights_classify_a_photo() -> None:
     """A linear probe: 400 training images of CIFAR-10, read on 200 test images; chance is .1."""
     from sklearn.linear_model import LogisticRegression
 

@@ -52,7 +52,7 @@ def readings(net, x, mask=None):
 
 @pytest.mark.parametrize("layer", [None, "hidden1", "hidden2"])
 @pytest.mark.parametrize("shared", [False, True])
-def test_scores_and_phi_are_those_of_a_forward_by_hand(layer, shared):
+def test_scores_and_phi_are_those_of_a_forward_matches_manual_computation(layer, shared):
     net, x = model(layer=layer), bags()
     index = torch.tensor([[0, 1, 1, 0, 1], [1, 1, 1, 1, 0]])
     given = Mosaics(x[0, :2], index) if shared else x
@@ -160,7 +160,7 @@ def test_a_fixed_focus_shares_alpha_and_the_rest(m, alpha, seed):
     assert focus.h is x
 
 
-def test_a_fixed_focus_by_hand():
+def test_a_fixed_focus_matches_manual_computation():
     z = torch.tensor([[False, True, False, False, False]])
     focus = FixedFocus(nn.Identity(), 0.6).attend(bags(1), None, z)
     torch.testing.assert_close(focus.alpha, torch.tensor([[0.1, 0.6, 0.1, 0.1, 0.1]]))

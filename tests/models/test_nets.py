@@ -102,7 +102,7 @@ def test_the_last_layer_variant_classifies_phi(name, shape, phi_shape, where):
     assert g(phi[:, 0]).shape == (2, 3)
 
 
-def test_the_last_layer_of_vr23_is_behind_the_64_units_whatever_the_classes():
+def test_the_last_layer_of_vr23_is_behind_the_64_units_regardless_of_the_classes():
     for classes in (3, 50):
         f, g, layer = built(lambda classes=classes: pair("vr23", CIFAR, classes, "last"))
         place = int(layer)
@@ -124,7 +124,7 @@ def test_small_networks_by_count():
     }
 
 
-def test_linear_and_mlp_by_hand():
+def test_linear_and_mlp_matches_manual_computation():
     x = torch.randn(4, 2, 3, generator=torch.Generator().manual_seed(0))
     affine = built(lambda: linear(6, 2))
     torch.testing.assert_close(affine(x), x.flatten(1) @ affine[1].weight.T + affine[1].bias)

@@ -15,6 +15,7 @@ from foveate.jobs.experiment import findings_of
 from foveate.records.checksums import has_checksum, seal_json, verify_json
 from foveate.records.record import load_arrays, load_checkpoint, save_arrays, save_checkpoint
 from foveate.records.runs import create_run, open_run
+from foveate.userdata.model_card import model_card
 
 OLD = Path(__file__).parents[1] / "fixtures" / "runs"
 
@@ -106,6 +107,26 @@ def fit(tmp_path_factory):
     main(["fit", str(folder / "t.csv"), *options, "--out", str(folder / "run")])
     main(["predict", str(folder / "run"), str(folder / "t.csv"), "--out", str(folder / "p.csv")])
     return folder
+
+
+@pytest.mark.parametrize("name", ["trust.json", "model_card.json"])
+def test_a_changed_verdict_is_noticed(fit, tmp_path, capsys, name):
+    run = shutil.copytree(fit / "run", tmp_path / "run")
+    assert has_checksum(run / name)
+    text = (run / name).read_text()
+    grade = json.loads((run / "model_card.json").read_text())["attention"]["verdict"]
+    (run / name).write_text(text.replace(f'"{grade}"', '"trust it fully"', 1))
+    assert attempt(main, ["doctor", str(run)])[0] == "2"
+    assert f"{name} is damaged: its checksum does not match" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("cut", [0.3, 0.7])
+def test_a_verdict_that_is_cut_off_is_named(fit, tmp_path, capsys, cut):
+    run = shutil.copytree(fit / "run", tmp_path / "run")
+    path = run / "trust.json"
+    path.write_bytes(path.read_bytes()[: int(cut * path.stat().st_size)])
+    with pytest.raises(FoveateError, match=r"trust.json is damaged: .*'foveate trust' on the run"):
+        model_card(open_run(run))
 
 
 FILES = ["manifest.json", "preparation.safetensors", "soft/weights.safetensors"]

@@ -119,7 +119,7 @@ def test_no_record_at_all(tmp_path):
         Record.load(tmp_path / "folder")
 
 
-def test_damage_anywhere_is_noticed(tmp_path):
+def test_damage_at_any_byte_is_detected(tmp_path):
     path = tmp_path / "a.npz"
     Record(T, {"a": np.arange(40.0).reshape(2, 20)}, meta={"seeds": [0]}).save(path)
     whole, reference = path.read_bytes(), Record.load(path)
@@ -145,7 +145,7 @@ def test_damage_anywhere_is_noticed(tmp_path):
     assert refused > len(whole) / 2
 
 
-def test_writing_is_whole_or_not_at_all(tmp_path):
+def test_writing_is_atomic(tmp_path):
     path = tmp_path / "a.txt"
     write_atomically(path, lambda file: file.write(b"old"))
 
@@ -172,7 +172,7 @@ def test_an_interrupt_halfway_leaves_no_temporary(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-def test_where_nothing_can_be_written(tmp_path, monkeypatch):
+def test_unwritable_outputs(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     with pytest.raises(FoveateError, match=r"cannot write in .*file"):
         write_atomically(tmp_path / "file" / "a", lambda file: None)

@@ -44,13 +44,13 @@ def test_a_new_run_says_what_it_is(folder):
     assert run.path.stat().st_mode & 0o777 == 0o777 & ~UMASK
 
 
-def test_runs_begun_at_once_have_names_of_their_own(folder):
+def test_concurrent_runs_have_different_names(folder):
     names = [new().name for _ in range(3)]
     assert len(set(names)) == 3
     assert sorted(names) == sorted(os.listdir(folder))
 
 
-def test_a_place_of_ones_own(tmp_path):
+def test_each_run_has_its_own_folder(tmp_path):
     run = new(tmp_path / "deep" / "er" / "mine")
     assert run.path == tmp_path / "deep" / "er" / "mine"
     assert files(tmp_path) == ["deep", "deep/er", "deep/er/mine", "deep/er/mine/manifest.json"]
@@ -72,7 +72,7 @@ def test_a_folder_with_something_in_it_is_refused(tmp_path):
     assert (tmp_path / "file").read_text() == "dear"
 
 
-def test_where_no_run_can_be_made(tmp_path, monkeypatch):
+def test_runs_in_unwritable_folders(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     with pytest.raises(FoveateError, match=r"cannot make the folder .*file"):
         new(tmp_path / "file" / "runs" / "mine")
@@ -91,7 +91,7 @@ def test_where_no_run_can_be_made(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("failure", [PermissionError(13, "Permission denied"), KeyboardInterrupt()])
 @pytest.mark.parametrize("step", ["write_atomically", "os.replace"])
-def test_a_run_appears_whole_or_not_at_all(tmp_path, monkeypatch, failure, step):
+def test_a_run_appears_atomically(tmp_path, monkeypatch, failure, step):
     def fail(*args, **kwargs):
         raise failure
 
@@ -236,7 +236,7 @@ def test_the_commit_is_that_of_the_source_or_none(monkeypatch):
     assert new().manifest["commit"] is None
 
 
-def test_no_temporaries_stay(folder):
+def test_no_temporary_files_remain(folder):
     run = new()
     run.update(status="done")
     assert os.listdir(run.path) == ["manifest.json"]

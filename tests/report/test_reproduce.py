@@ -94,7 +94,7 @@ def test_the_page_shows_published_measured_interval_and_difference():
     assert next(measure for group, measure in found if group == own) == "SAIF %"
 
 
-def test_what_was_not_run_shows_what_was_published_alone():
+def test_rows_that_were_not_run_show_published_numbers_only():
     found = tables(read_html(reproduction_page([result()], published_tables(), {})))
     own = {m: rows for (group, m), rows in found.items() if group == "HateXplain-1"}
     assert own.keys() == {"SAIF %", "accuracy %"}
@@ -131,7 +131,7 @@ def test_counts_have_no_decimals():
     assert found["All 1 seed", "models"][1] == {"Soft": ["12,500"], "Hard": ["0"]}
 
 
-def test_results_of_one_table_at_two_scales_have_places_of_their_own():
+def test_results_of_a_table_at_two_scales_are_separate_files():
     page = read_html(
         reproduction_page(
             [result(), result(scale="paper"), result(label="a")], published_tables(), {}
@@ -141,7 +141,7 @@ def test_results_of_one_table_at_two_scales_have_places_of_their_own():
     assert places == ["table1-small", "table1-paper", "table1-small-a"]
 
 
-def test_what_was_not_run_says_why_and_nothing_is_run_that_a_file_says():
+def test_tables_that_were_not_run_state_why_and_run_nothing_from_files():
     text = reproduction_page([result()], published_tables(), {})
     page = read_html(text)
     assert not page.all("script")
@@ -151,7 +151,7 @@ def test_what_was_not_run_says_why_and_nothing_is_run_that_a_file_says():
     assert "vr23:C4 holds in part so so" in page.text
 
 
-def test_docs_are_made_of_the_stored_numbers(tmp_path):
+def test_docs_tables_come_from_the_stored_numbers(tmp_path):
     later = {"table": "table1", "scale": "paper", "seconds": 36_000.0, "absent": {}}
     for own in (result(), later):
         store(own, tmp_path)
@@ -177,7 +177,7 @@ def test_a_changed_table_is_kept_beside_the_unchanged_one(tmp_path):
     assert "scale: small, changed: two-hours" in as_markdown(kept, published_tables())
 
 
-def test_a_result_of_another_size_says_so_without_a_label(tmp_path):
+def test_a_result_of_another_size_is_marked_without_a_label(tmp_path):
     usual = settings_for("table1", "small", {}).model_dump()
     config = {"experiment": "table1", "scale": "small", "settings": usual}
     own = result()
@@ -207,7 +207,7 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_a_table_of_which_nothing_can_be_run_says_so(here):
+def test_a_table_without_data_is_reported_as_not_run(here):
     found = reproduce("table1", "small")
     assert found["cells"] == []
     assert set(found["absent"]) == set(published_tables()["table1"].groups)
@@ -310,7 +310,7 @@ def test_the_command_complains_in_one_sentence(here, capsys, words, said):
     assert not list(here.iterdir())
 
 
-def test_the_command_runs_keeps_and_goes_on(here, capsys, monkeypatch):
+def test_the_command_runs_stores_and_resumes(here, capsys, monkeypatch):
     def call(*words):
         main(["reproduce", "table2", "--scale", "smoke", "--seeds", "1", *words])
         return capsys.readouterr()

@@ -67,7 +67,7 @@ def must_be_harmless(text, scripts):
     return page
 
 
-def test_hostile_words_stay_words():
+def test_hostile_words_are_escaped():
     page = must_be_harmless(own_texts(shaded(HOSTILE, "<b>bad</b>"), command="a <b>"), 2)
     for view in (n for n in page.walk() if "view" in n.attrs.get("class", "").split()):
         assert [w.text for w in view.all("span")] == [" ".join(w.split()) for w in HOSTILE]
@@ -116,7 +116,7 @@ def test_one_step_needs_no_slider():
     assert not page.all("script")
 
 
-def test_long_texts_are_cut_and_say_so():
+def test_long_texts_are_cut_and_is_reported():
     page = read_html(own_texts(shaded([str(i) for i in range(450)])))
     assert len([n for n in page.all("span") if "data-v" in n.attrs]) == 3 * 400
     assert "the first 400 words of 450" in page.text
@@ -130,13 +130,13 @@ def test_long_texts_are_cut_and_say_so():
         ({"says": ["once"]}, "text 1: 3 steps need as many words, got 1"),
     ],
 )
-def test_wrong_shapes_are_said(change, said):
+def test_wrong_shapes_are_reported(change, said):
     fine = shaded(["a", "b"])
     with pytest.raises(FoveateError, match=said):
         own_texts(ShadedText(**{**fine.__dict__, **change}))
 
 
-def test_nothing_to_show_is_an_error():
+def test_an_empty_selection_is_an_error():
     with pytest.raises(FoveateError, match="needs a text and a step"):
         own_texts()
 
@@ -194,7 +194,7 @@ def test_alignments_without_gold_have_no_legend_of_it():
     assert "was written" not in text
 
 
-def test_hostile_words_stay_words_in_matrices():
+def test_hostile_words_are_escaped_in_matrices():
     page = must_be_harmless(matrices(aligned(HOSTILE, HOSTILE[::-1])), 2)
     heads = [h.text for h in page.all("thead")[0].all("th")]
     assert heads == [" ".join(word.split()) for word in HOSTILE[::-1]]
@@ -208,7 +208,7 @@ def test_hostile_words_stay_words_in_matrices():
         (AlignedPair(["a"], ["x"], np.full((3, 1, 1), np.inf)), "no numbers"),
     ],
 )
-def test_wrong_alignments_are_said(pair, said):
+def test_wrong_alignments_are_reported(pair, said):
     with pytest.raises(FoveateError, match=said):
         matrices(pair)
 

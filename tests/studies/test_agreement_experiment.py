@@ -56,7 +56,7 @@ def test_comparing_takes_means_by_set():
     assert random_levels(start, group).tolist() == [0.05, 0.05, 0.05]
 
 
-def test_a_step_alone_decides_its_batch():
+def test_batches_depend_on_the_step_only():
     tokens = Tokens.of([[4] * (1 + k % 5) for k in range(11)])
     y = torch.arange(11)
     forth, back = (Batches(tokens, y, 4, "a", 0) for _ in range(2))
@@ -97,7 +97,7 @@ def test_trans_is_the_share_of_counts_under_the_label():
             at += 1
 
 
-def test_cutting_nothing_is_nothing():
+def test_cutting_no_text_changes_nothing():
     tokens = Tokens.of([[4, 5], [6]])
     assert truncate(tokens, None) is tokens
     assert truncate(tokens, 9).ids.tolist() == [4, 5, 6]
@@ -167,7 +167,7 @@ def as_the_paper_says():
     }
 
 
-def test_records_as_the_paper_says_hold():
+def test_records_as_in_the_paper_hold():
     verdicts = {claim: f.verdict for claim, f in found(**as_the_paper_says()).items()}
     assert set(verdicts) == {"C1", "C2", "C3", "C4", "C14", "C16", "C17", "C18"}
     assert set(verdicts.values()) == {"holds"}

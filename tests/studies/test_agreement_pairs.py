@@ -13,7 +13,7 @@ from foveate.studies.snell21.agreement.pairs import pair_part, pairs_here, prepa
 from foveate.studies.snell21.agreement.record_values import chosen, context, number, random
 from foveate.studies.snell21.agreement.translators import PairStages, proxy_loss
 from foveate.text.models.proxy import Proxy
-from foveate.text.probes.pairs import PairBatch, ended
+from foveate.text.probes.pairs import PairBatch, append_end
 from foveate.text.statistics.cooccurrence import count_table
 from foveate.text.tokens import Tokens
 from foveate.text.translation import checkpoints
@@ -65,7 +65,7 @@ def test_the_loss_of_the_proxy_is_that_of_its_formula():
         torch.manual_seed(0)
         model = Proxy(9, 8, 3).double()
     source, target = Tokens.of([[4, 5, 6], [7]]), Tokens.of([[5], [4, 6, 4]])
-    batch = PairBatch.of(source, ended(target), torch.tensor([0, 1]))
+    batch = PairBatch.of(source, append_end(target), torch.tensor([0, 1]))
     losses = []
     for x, words in (([4, 5, 6], [5]), ([7], [4, 6, 4])):
         scores = sum(model.weight @ model.table[i] for i in x) / len(x)
@@ -78,7 +78,7 @@ def test_the_proxy_is_chosen_by_its_loss_over_words(pairs, tmp_path):
     stages = PairStages(USE, pairs, tmp_path / "x", lambda *_: None)
     course = stages._proxy(0)
     half = pairs.sets[0]
-    whole = PairBatch.of(half.source, ended(half.target), torch.arange(len(half)))
+    whole = PairBatch.of(half.source, append_end(half.target), torch.arange(len(half)))
     together = float(proxy_loss(course.model, whole).detach())
     assert float(course.measure(0)["loss"]) == pytest.approx(together, rel=1e-5)
 

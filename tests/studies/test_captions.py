@@ -14,20 +14,20 @@ from foveate.metrics.boxes import Grid, box_mask
 from foveate.randomness import generator
 from foveate.records.record import Record, load_checkpoint
 from foveate.studies.pvr22.captions import Captions
-from foveate.studies.pvr22.captions.evaluation import Exam
+from foveate.studies.pvr22.captions.evaluation import CaptionEvaluation
 from foveate.studies.pvr22.captions.findings import cosine, saif_of
-from foveate.studies.pvr22.captions.overlays import overlaid
+from foveate.studies.pvr22.captions.overlays import overlay
 from foveate.studies.pvr22.captions.published import PUBLISHED
 from foveate.studies.pvr22.captions.sources import Bank, pool_of
-from foveate.studies.pvr22.captions.training import Lesson, marks, model_for, train_part
+from foveate.studies.pvr22.captions.training import CaptionTraining, marks, model_for, train_part
 from foveate.studies.pvr22.captions.word_attention import (
     Names,
     compared,
+    generate_captions,
     kinds_of,
     names_in,
     padded,
     read_words,
-    say,
 )
 from foveate.studies.reproduction import reproduce
 from foveate.text.tokens import END, PAD, Epochs
@@ -94,7 +94,7 @@ def test_findings_follow_from_records_in_both_directions():
     assert set(verdicts(table(half, costly)).values()) == {"holds in part"}
 
 
-def test_what_is_said_names_the_controls_and_the_data():
+def test_the_deviation_names_the_controls_and_the_data():
     found = Captions().findings(USE, table(record(RISING), record(RISING, saif=0.8)))
     assert "full minus uniform -0.050" in found[0].summary
     assert "4 of 4 conditions met" in found[0].summary
@@ -135,7 +135,7 @@ def test_an_overlay_keeps_the_photo_where_there_is_no_attention():
     photo = np.full((224, 224, 3), 100, np.uint8)
     heat = np.zeros((224, 224))
     heat[:, 112:] = 2.0
-    seen = overlaid(photo, heat)
+    seen = overlay(photo, heat)
     assert (seen[:, :112] == 100).all()
     assert seen[0, -1].tolist() == [124, 84, 212]  # .8 of #8250f0 and .2 of the photo
 
@@ -154,7 +154,7 @@ def test_names_are_found_with_the_boxes_they_may_stand_for():
     assert not names.low[1].any()
 
 
-def test_columns_by_hand():
+def test_columns_matches_manual_computation():
     grid = Grid(2, 4)
     mask = box_mask([(0.0, 0.0, 0.5, 1.0)], 4)
     one = np.ones(1, int)
@@ -184,7 +184,7 @@ def test_columns_by_hand():
 
 def test_reading_in_batches_is_reading_one_by_one():
     pool = pool_of(USE)
-    exam, model = Exam.of(USE, pool), model_for(USE, pool, 0)
+    exam, model = CaptionEvaluation.of(USE, pool), model_for(USE, pool, 0)
     whole = read_words(model, pool, pool.test, pool.test.y, "soft", exam.names)
     for row in range(0, len(exam.names.image), 5):
         i, k, t = (
@@ -197,10 +197,10 @@ def test_reading_in_batches_is_reading_one_by_one():
         assert whole.p[row] == pytest.approx(float(log_p[0, 0, t].exp()), abs=1e-6)
 
 
-def test_what_is_measured_of_own_captions_is_what_was_said():
+def test_measurements_of_generated_captions_use_those_captions():
     pool = pool_of(USE)
     model = model_for(USE, pool, 0)
-    ids = say(model, pool, pool.test, "soft", longest=5, beam=2)
+    ids = generate_captions(model, pool, pool.test, "soft", longest=5, beam=2)
     assert len(ids) == len(pool.test)
     y = padded(ids)
     assert y[0, 0, : len(ids[0]) + 1].tolist() == [*ids[0], END]
@@ -228,9 +228,9 @@ def test_the_hybrid_goes_on_from_soft_weights(tmp_path):
     pool = pool_of(settings)
     model = model_for(settings, pool, 0)
     model.load_state_dict(load_checkpoint(tmp_path / "a" / "soft" / "switch-0.safetensors")[0])
-    measured = Exam.of(settings, pool).measure(model, "soft", 0)
+    measured = CaptionEvaluation.of(settings, pool).measure(model, "soft", 0)
     assert float(measured["loss"]) == pytest.approx(records["soft"].values["loss"][at, 0])
-    top = Exam.of(settings, pool).measure(model, "top", 0)
+    top = CaptionEvaluation.of(settings, pool).measure(model, "top", 0)
     assert float(top["loss"]) == pytest.approx(records["hybrid"].values["loss"][0, 0])
 
 
@@ -239,7 +239,7 @@ class Killed(Exception):
 
 
 @pytest.mark.parametrize("rule", ["soft", "hard"])
-def test_a_killed_training_goes_on_with_the_same_numbers(rule, tmp_path, monkeypatch):
+def test_a_killed_training_resumes_with_the_same_numbers(rule, tmp_path, monkeypatch):
     monkeypatch.setattr("foveate.text.loop.SAVE_EVERY", 0.0)
     settings = settings_for("captions", "smoke", {"seeds": 1, "soft_epochs": 3, "hard_epochs": 1})
     for place in ("whole", "killed"):
@@ -247,7 +247,7 @@ def test_a_killed_training_goes_on_with_the_same_numbers(rule, tmp_path, monkeyp
         (tmp_path / place / "soft").mkdir(exist_ok=True)
     whole = train_part(settings, rule, tmp_path / "whole" / rule / "c", lambda *_: None)
     file = tmp_path / "killed" / rule / "c"
-    done = Lesson.loss
+    done = CaptionTraining.loss
 
     def until_five(lesson, step):
         if step == 6:
@@ -255,7 +255,7 @@ def test_a_killed_training_goes_on_with_the_same_numbers(rule, tmp_path, monkeyp
         return done(lesson, step)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Lesson, "loss", until_five)
+        patch.setattr(CaptionTraining, "loss", until_five)
         with pytest.raises(Killed):
             train_part(settings, rule, file, lambda *_: None)
     resumed = train_part(settings, rule, file, lambda *_: None)
@@ -276,7 +276,7 @@ def test_the_baseline_follows_log_p_and_a_step_alone_decides_its_loss():
     for _ in range(2):
         model = model_for(USE, pool, 0)
         before = float(model.baseline)
-        lesson = Lesson(model, pool, "hard", order, 0, 0)
+        lesson = CaptionTraining(model, pool, "hard", order, 0, 0)
         losses.append(float(lesson.loss(2).detach()))
         after = float(model.baseline)
         assert before == pytest.approx(-np.log(len(pool.vocabulary)))
@@ -303,7 +303,7 @@ def test_bleu_of_captions_with_several_references():
         bleu_of_captions(["a"], wanted)
 
 
-def test_without_data_the_table_says_so(monkeypatch):
+def test_without_data_the_table_is_reported(monkeypatch):
     monkeypatch.setenv("FOVEATE_DATA", "/nowhere")
     result = reproduce("captions", "small")
     assert result["cells"] == []
@@ -332,5 +332,5 @@ def test_the_stored_images_are_split_as_they_should_be():
     sides = [set(s.captioned.image_id.tolist()) for s in (pool.train, pool.validation, pool.test)]
     assert len(set.union(*sides)) == sum(map(len, sides))
     assert pool.bank.x.shape == (1434, 320, 2, 2)
-    assert len(Exam.of(settings, pool).names.image) == 2287
+    assert len(CaptionEvaluation.of(settings, pool).names.image) == 2287
     assert pool.photo(0).shape == (224, 224, 3)

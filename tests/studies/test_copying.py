@@ -43,7 +43,7 @@ def copy_records(permutation, subset, mixture, function):
     return dict(zip(names, map(curves, (permutation, subset, mixture, function)), strict=True))
 
 
-def test_reading_copies_by_hand():
+def test_reading_copies_matches_manual_computation():
     model = built(lambda: model_for(TINY), "t")
     x, y = copying("permutation", 5, generator("x"), 6)
     seen = read_copies(model, x, y, 3)
@@ -60,7 +60,7 @@ def test_reading_copies_by_hand():
     assert seen["loss"] == pytest.approx(loss, rel=1e-5)
 
 
-def test_knowledge_is_read_where_the_word_stands():
+def test_evidence_is_read_at_the_position_of_the_word():
     """With a readout that ignores the state and a distinct row per word, β is best at the word."""
     model = built(lambda: model_for(TINY), "t")
     x, y = copying("permutation", 5, generator("x"), 6)
@@ -214,7 +214,7 @@ def test_a_killed_search_resumes(tmp_path):
 
 
 @pytest.mark.parametrize("cell", ["lstm", "gru"])
-def test_every_parameter_but_the_heads_is_the_same_whatever_their_number(cell):
+def test_every_parameter_but_the_heads_is_the_same_regardless_of_their_number(cell):
     task = replace(TINY, cell=cell)
     models = [with_heads(task, *[("candidate", i) for i in range(k)]) for k in (1, 2, 8)]
     bodies = [

@@ -13,7 +13,7 @@ from foveate.jobs.read import ReadingPlan, example_rows, read_texts_job, split_t
 from foveate.randomness import generator
 from foveate.records.record import Record
 from foveate.studies.beyond.diagnosis import Diagnosed, DiagnosisSettings, conditions
-from foveate.studies.beyond.diagnosis.cells import SAID, TRAINED, diagnosis_cells
+from foveate.studies.beyond.diagnosis.cells import FORECAST, TRAINED, diagnosis_cells
 from foveate.studies.beyond.diagnosis.corpora import left_of_counts
 from foveate.studies.beyond.diagnosis.ranking import rank_correlation, ranking, steps_to_learn
 from foveate.studies.beyond.diagnosis.training import Condition, condition_course, predicted
@@ -34,7 +34,7 @@ def test_sequences_are_drawn_from_one_set_without_repeats():
         Condition("few", 5, 4)
 
 
-def test_conditions_go_from_nothing_to_much():
+def test_conditions_are_ordered_by_word_knowledge():
     names = [c.name for c in conditions(USE)]
     assert names == ["permutation", "mixture", "4-of-5", "4-of-8"]
     assert list(Diagnosed().parts(USE.model_copy(update={"texts": (), "pairs": ()}))) == names
@@ -50,8 +50,8 @@ def test_a_step_is_decided_by_its_number_and_seed():
     one, two = condition_course(settings, task, 0), condition_course(settings, task, 0)
     assert one.loss(3).item() == two.loss(3).item() != one.loss(4).item()
     assert condition_course(settings, task, 1).loss(3).item() != one.loss(3).item()
-    assert one.enough({"accuracy": np.array(0.96)})
-    assert not one.enough({"accuracy": np.array(0.95)})
+    assert one.should_stop({"accuracy": np.array(0.96)})
+    assert not one.should_stop({"accuracy": np.array(0.95)})
 
 
 def records(first_steps, information):
@@ -103,17 +103,21 @@ def test_what_counts_tell_is_left_when_outputs_are_permuted():
     assert np.isnan(predicted(Condition("all", 4, 4), 300)[0]["left_of_trans"][0])
 
 
-def test_cells_say_what_was_said_and_what_became_of_it(tmp_path):
+def test_cells_hold_forecasts_and_results(tmp_path):
     run = start_experiment("diagnosis", "smoke", {"learnt": 0.001}, out=tmp_path / "run")
     settings = settings_for("diagnosis", "smoke", {"learnt": 0.001})
     cells = {(c.group, c.name, c.measure): c for c in diagnosis_cells(settings, run.records())}
     attention = "attention (0 unlikely, 1 may be, 2 likely)"
-    assert cells[SAID, "permutation", attention].mean == 0
-    assert cells[SAID, "keywords", attention].mean == 2
-    assert cells[SAID, "made-up", "left of Trans, permuted, %"].mean < 5
+    assert cells[FORECAST, "permutation", attention].mean == 0
+    assert cells[FORECAST, "keywords", attention].mean == 2
+    assert cells[FORECAST, "made-up", "left of Trans, permuted, %"].mean < 5
     assert cells[TRAINED, "6-of-9", "seeds that learn %"].mean == 100
     assert (TRAINED, "keywords", "seeds that learn %") not in cells
-    assert (SAID, "permutation", "left of Trans, permuted, %") not in cells  # nothing to be left
+    assert (
+        FORECAST,
+        "permutation",
+        "left of Trans, permuted, %",
+    ) not in cells  # nothing to be left
 
 
 def test_corpora_that_are_not_here_are_named(monkeypatch, tmp_path):
@@ -185,7 +189,7 @@ def test_rare_words_are_unknown_to_the_reader_alone():
     assert all(tuple(whole.vocabulary.encode(text)) in both for text in full)
 
 
-def test_shown_texts_take_turns_and_are_readable():
+def test_example_texts_alternate_classes_and_are_short():
     tokens = Tokens.of([[4] * n for n in (300, 10, 20, 3, 30, 40, 200, 50)])
     y = torch.tensor([0, 0, 0, 0, 1, 1, 1, 1])
     rows = example_rows(tokens, y, ReadingPlan(shown=6)).tolist()

@@ -18,19 +18,19 @@ from foveate.records.record import Record
 from foveate.studies.pvr22.error_modes import BOXES, ErrorModes
 from foveate.studies.pvr22.error_modes.initialisation import AUTHORS, authors_build, random_build
 from foveate.studies.pvr22.error_modes.linear_focus import (
-    attended,
+    attended_points,
 )
 from foveate.studies.pvr22.error_modes.outcome import (
     CELLS,
     epochs_to_accuracy,
-    fell,
-    settled,
+    final_values,
+    misfocused,
     split_by_quadrant,
     window,
 )
 from foveate.studies.pvr22.error_modes.plane_charts import examples, tiles
-from foveate.studies.pvr22.error_modes.prediction import foresee
-from foveate.studies.pvr22.error_modes.statistics import auc, foretold, mean_of_means
+from foveate.studies.pvr22.error_modes.prediction import predict_error_mode
+from foveate.studies.pvr22.error_modes.statistics import auc, cross_validated_scores, mean_of_means
 from foveate.training.loop import fit
 from foveate.training.stack import Stack
 
@@ -101,7 +101,7 @@ def test_settled_keeps_weights_points_and_regions():
     bags = [data.load("test", n=30, m=5, seed=seed) for seed in (0, 1)]
     builds = [random_build(1)] * 2
     record = fit(builds, bags, bags, "soft", seeds=[0, 1], epochs=2, batch=10, lr=0.1)
-    kept = settled(record, Stack(builds, [0, 1]), bags, MODE_1).final
+    kept = final_values(record, Stack(builds, [0, 1]), bags, MODE_1).final
     model = record.trained.member(1)
     f, g = model.f[1], model.g[1]
     np.testing.assert_array_equal(kept["f_w"][1], f.weight[0].detach())
@@ -110,7 +110,7 @@ def test_settled_keeps_weights_points_and_regions():
     )
     assert not np.allclose(kept["f_w0"], kept["f_w"])
     np.testing.assert_allclose(
-        kept["point"][1], attended(bags[1].x.numpy(), kept["f_w"][1]), atol=1e-5
+        kept["point"][1], attended_points(bags[1].x.numpy(), kept["f_w"][1]), atol=1e-5
     )
     left, right, low, high = window(MODE_1)
     for row, column in [(0, 0), (10, 50), (59, 3)]:
@@ -131,10 +131,10 @@ def _trained(accuracy, ft, *, t=(0, 2, 4), early=None, **final):
     return Record(np.array(t), values, final, {"seeds": list(range(len(accuracy)))})
 
 
-def test_who_fell_and_when_they_were_accurate():
+def test_misfocused_members_and_epochs_to_accuracy():
     early = [[0.3, 0.96, 0.3, 0.3], [0.95, 0.5, 0.4, 0.94]]
     record = _trained([0.99, 0.97, 0.94, 0.95], [0.7, 0.9, 0.6, 0.849], early=early)
-    assert fell(record).tolist() == [True, False, False, True]
+    assert misfocused(record).tolist() == [True, False, False, True]
     np.testing.assert_array_equal(epochs_to_accuracy(record), [2, 0, np.nan, 4])
 
 
@@ -151,13 +151,13 @@ def test_auc_counts_pairs(pairs):
     assert auc(score, positive).mean == pytest.approx(np.mean(won))
 
 
-def test_foretold_is_tested_on_others():
+def test_cross_validated_scores_come_from_other_folds():
     chance = np.random.default_rng(0)
     positive = np.arange(120) % 3 == 0
     noise = chance.normal(size=(120, 60))  # enough to separate the starts that it is fitted to
-    assert auc(foretold(noise, positive), positive).mean < 0.65
+    assert auc(cross_validated_scores(noise, positive), positive).mean < 0.65
     signal = np.concatenate([noise[:, :3], positive[:, None] + 0.1 * noise[:, 3:4]], 1)
-    assert auc(foretold(signal, positive), positive).mean > 0.99
+    assert auc(cross_validated_scores(signal, positive), positive).mean > 0.99
 
 
 def test_a_mean_of_means_weighs_groups_alike():
@@ -295,20 +295,20 @@ def test_linear_focus_by_both_halves(linear, verdict):
     assert _verdicts(**{"linear-focus": linear})["pvr22:C12"] == verdict
 
 
-def test_foresight_finds_what_the_fall_was_made_of():
+def test_prediction_finds_the_constructed_predictor():
     chance = np.random.default_rng(0)
     w = chance.normal(size=(200, 2))
     down = w[:, 1] > 0.3  # those that start upwards fall
     end = np.where(down[:, None], [[0.5, 1.0]], [[1.0, 0.0]])
     accuracy, ft = np.full(200, 0.99), np.where(down, 0.67, 1.0)
-    found = foresee(MODE_1, _trained(accuracy, ft, f_w0=w, f_w=end), 9)
+    found = predict_error_mode(MODE_1, _trained(accuracy, ft, f_w0=w, f_w=end), 9)
     assert found.neglected == 1  # upwards, the second class lies below the background
     assert found.power["a low initial score of the missed class"].mean > 0.8
     assert found.power["regression on f's weights"].mean > 0.97
     assert "class 2" in found.summary
     below = w @ [4.0, -6.0] < 0  # from the centre of the background to that of the second class
     assert found.rates == pytest.approx((down[below].mean(), down[~below].mean()))
-    few = foresee(MODE_1, _trained(accuracy, np.ones(200), f_w0=w, f_w=end), 9)
+    few = predict_error_mode(MODE_1, _trained(accuracy, np.ones(200), f_w0=w, f_w=end), 9)
     assert few.power == {}
 
 

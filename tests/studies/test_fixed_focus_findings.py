@@ -14,7 +14,7 @@ from foveate.dynamics.vr23 import (
 from foveate.errors import FoveateError
 from foveate.records.record import Record
 from foveate.studies.vr23.fixed_focus import FixedFocusCurves, FixedFocusSettings
-from foveate.studies.vr23.fixed_focus.claims import early_ratio, judge
+from foveate.studies.vr23.fixed_focus.claims import early_ratio, evaluate_claims
 from foveate.studies.vr23.fixed_focus.criteria import CRITERIA
 from foveate.studies.vr23.fixed_focus.curves import limit, moment
 from foveate.studies.vr23.fixed_focus.losses import half_time
@@ -80,11 +80,11 @@ def theorem(error=lambda h: 0.004 * h):
 
 
 def verdicts(change=None):
-    found = judge({"theorem": theorem(), "digits": made(change)}, "none")
+    found = evaluate_claims({"theorem": theorem(), "digits": made(change)}, "none")
     return {finding.claim: finding.verdict for finding in found}
 
 
-def test_curves_made_to_meet_every_criterion_hold():
+def test_curves_that_meet_every_criterion_hold():
     found = verdicts()
     assert set(found) == set(CRITERIA)
     assert {claim for claim, verdict in found.items() if verdict != "holds"} == set()
@@ -138,7 +138,7 @@ def _marginal_incentive_turned(loss, gain):
         ("vr23:C12", _marginal_incentive_turned),
     ],
 )
-def test_curves_made_to_break_a_criterion_do_not_hold(claim, change):
+def test_curves_that_violate_a_criterion_do_not_hold(claim, change):
     assert verdicts(change)[claim] in ("does not hold", "contradicted")
 
 
@@ -159,7 +159,7 @@ def test_one_half_of_a_claim_holds_in_part():
 )
 def test_theorem_one_is_judged_by_error_order_and_sample(error, off, verdict):
     records = {"theorem": theorem(error), "orthogonal": orthogonal(off)}
-    (found,) = [f for f in judge(records, "none") if f.claim == "vr23:C13"]
+    (found,) = [f for f in evaluate_claims(records, "none") if f.claim == "vr23:C13"]
     assert found.verdict == verdict
     assert found.effect == pytest.approx(off, rel=0.05)
 
@@ -170,13 +170,13 @@ def test_a_bound_within_the_interval_over_seeds_is_called_close():
     wide[-1, 0, 2] = math.log(3) * np.array([0.01, 0.02, 0.1])
     values = {**record.values, "set_loss": wide.reshape(41, -1)}
     records = {"theorem": theorem(), "digits": replace(record, values=values)}
-    found = {f.claim: f for f in judge(records, "none")}
+    found = {f.claim: f for f in evaluate_claims(records, "none")}
     assert found["vr23:C5"].verdict == "holds"
     assert "a close call" in found["vr23:C5"].summary
     assert "a close call" not in found["vr23:C9"].summary
 
 
-def test_half_time_is_when_half_of_the_own_fall_is_made():
+def test_half_time_is_the_epoch_of_half_of_the_decrease():
     def straight(loss, gain):
         loss["soft"] = np.tile(np.linspace(1, 0.2, 41)[:, None], 5)
 
@@ -196,7 +196,7 @@ def test_moments_are_the_nearest_measurements():
     assert [moment(record, share) for share in (0, 0.1, 0.5, 1)] == [0, 0, 3, 4]
 
 
-def test_cifar_is_left_out_where_its_files_are_not_and_the_findings_say_so(monkeypatch):
+def test_cifar_is_left_out_without_its_files_and_the_findings_state_it(monkeypatch):
     def absent(name, hub_id):
         raise FoveateError("not here")
 

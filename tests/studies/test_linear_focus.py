@@ -13,7 +13,7 @@ from foveate.metrics.focus import focus_true
 from foveate.models.focus import FCAM
 from foveate.studies.pvr22.error_modes import BOXES
 from foveate.studies.pvr22.error_modes.linear_focus import (
-    attended,
+    attended_points,
     best_separation,
     exact_ft,
     score_cdf,
@@ -28,7 +28,7 @@ direction = st.floats(-180, 180).map(
 
 
 @given(w=direction, m=st.integers(2, 12))
-def test_a_foreground_like_the_background_wins_once_in_m(w, m):
+def test_an_indistinguishable_foreground_has_ft_one_over_m(w, m):
     box = Box(-1, 2, 0, 5)
     ft = exact_ft(Boxes((box, box), box), w, m)
     np.testing.assert_allclose(ft, 1 / m, atol=1e-6)
@@ -47,7 +47,7 @@ def test_exact_ft_is_the_share_of_sampled_bags(boxes, w):
         assert abs(own.mean() - ft[0, c]) < 5 * np.sqrt(0.25 / len(own))
 
 
-def test_exact_ft_sees_the_direction_alone():
+def test_exact_ft_depends_on_the_direction_only():
     w = np.random.default_rng(0).normal(size=(20, 2))
     np.testing.assert_allclose(exact_ft(MODE_1, w, 9), exact_ft(MODE_1, 7.5 * w, 9), atol=1e-9)
     assert (exact_ft(MODE_1, np.zeros((1, 2)), 9) == 0).all()  # ties are not FT
@@ -102,4 +102,6 @@ def test_attended_points_are_what_a_model_attends_to():
         f.weight.copy_(torch.tensor([[0.4, -1.3]]))
     focus = FCAM(f, nn.Identity()).attend(bag.x.double(), None)
     expected = torch.einsum("bm,bmd->bd", focus.alpha, bag.x.double()).detach().numpy()
-    np.testing.assert_allclose(attended(bag.x.double().numpy(), np.array([0.4, -1.3])), expected)
+    np.testing.assert_allclose(
+        attended_points(bag.x.double().numpy(), np.array([0.4, -1.3])), expected
+    )

@@ -10,7 +10,12 @@ from foveate.randomness import generator
 from foveate.records.record import Record
 from foveate.studies.snell21.locality import CONDITIONS, Locality, LocalitySettings
 from foveate.studies.snell21.locality.findings import early_at, local, spread_out
-from foveate.studies.snell21.locality.training import REACH, KeywordTask, course, read_keywords
+from foveate.studies.snell21.locality.training import (
+    MAX_DISTANCE,
+    KeywordTask,
+    course,
+    read_keywords,
+)
 from foveate.text.corpora.keywords import KEYWORD, keyword_sentences
 
 TASK = KeywordTask(length=6, vocabulary=6, embedding=5, d=4, batch=8, held_out=40, lr=0.01)
@@ -21,7 +26,7 @@ def test_what_is_read_against_one_sentence_at_a_time():
     x, y = keyword_sentences(40, generator("read"), 6, 6)
     found = read_keywords(model, x, y)
     rows = {"keyword": [], "after": [], "mean": [], "last": [], "first": []}
-    around = [[] for _ in range(2 * REACH + 1)]
+    around = [[] for _ in range(2 * MAX_DISTANCE + 1)]
     right, losses = [], []
     for sentence, label in zip(x, y.tolist(), strict=True):
         with torch.no_grad():
@@ -33,8 +38,8 @@ def test_what_is_read_against_one_sentence_at_a_time():
         if label:
             at = sentence.tolist().index(KEYWORD)
             for place, value in enumerate(gamma):
-                if abs(place - at) <= REACH:
-                    around[place - at + REACH].append(value)
+                if abs(place - at) <= MAX_DISTANCE:
+                    around[place - at + MAX_DISTANCE].append(value)
             if at < 5:
                 read = (gamma[at], gamma[at + 1], np.mean(gamma), gamma[-1], gamma[0])
                 for name, value in zip(rows, read, strict=True):
@@ -50,14 +55,14 @@ def test_what_is_read_against_one_sentence_at_a_time():
             assert np.isnan(found["around"][k])
 
 
-def test_quiet_embeddings_differ_in_scale_alone():
+def test_small_initial_embeddings_differ_in_scale_only():
     loud, quiet = (course(TASK, CONDITIONS[name], 3).model for name in ("both", "quiet"))
     torch.testing.assert_close(quiet.table, 0.1 * loud.table)
     for (name, a), (_, b) in zip(loud.named_parameters(), quiet.named_parameters(), strict=True):
         assert name == "table" or torch.equal(a, b)
 
 
-def test_forward_only_knows_nothing_before_the_keyword():
+def test_a_forward_encoder_is_uninformative_before_the_keyword():
     model = course(TASK, CONDITIONS["forward"], 0).model
     x, _ = keyword_sentences(4, generator("forward"), 6, 6)
     changed = x.clone()
@@ -77,7 +82,7 @@ def made(early, late, seeds=10, odd=0):
     values["first"] = values["last"].copy()
     values["loss"] = np.array([[0.69], [0.6], [0.01]]) + np.zeros(seeds)
     values["accuracy"] = np.array([[0.5], [0.7], [1.0]]) + np.zeros(seeds)
-    values["around"] = np.zeros((3, seeds, 2 * REACH + 1))
+    values["around"] = np.zeros((3, seeds, 2 * MAX_DISTANCE + 1))
     return Record(np.array([0, 8, 300]), values, {}, {})
 
 

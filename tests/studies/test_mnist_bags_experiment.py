@@ -102,7 +102,7 @@ def test_numbers_of_a_sight_are_those_of_plain_loops():
 
 
 @pytest.mark.parametrize(("kind", "shape"), [("mlp", (1, 8, 8)), ("lenet", (1, 28, 28))])
-def test_encoders_give_as_many_features_as_asked_for(kind, shape):
+def test_encoders_return_the_requested_number_of_features(kind, shape):
     settings = MnistBagsSettings(encoder=kind, features=12)
     net = built(lambda: encoder(settings, shape))
     assert net(torch.zeros(3, *shape)).shape == (3, 12)

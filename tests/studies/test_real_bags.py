@@ -5,6 +5,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 import torch
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics import roc_auc_score
 
 from foveate.records.record import Record, load_arrays
@@ -12,6 +13,7 @@ from foveate.records.runs import open_run
 from foveate.studies.beyond.real_bags import RealBags, RealBagsSettings
 from foveate.studies.beyond.real_bags.fitting import first_of_each_class, fit_part
 from foveate.studies.beyond.real_bags.sets import SETS
+from foveate.studies.beyond.real_bags.sources import _relation
 from foveate.studies.beyond.real_bags.summary import real_cells
 from foveate.trust.segment_maps import segment_map
 from foveate.userdata.ensemble import open_ensemble
@@ -32,7 +34,22 @@ def part(tmp_path_factory):
 def test_design_and_confirmation_sets_are_those_of_the_protocol():
     design = {name for name, own in SETS.items() if own.role == "design"}
     assert design == {"musk1", "hockey", "digits-bags", "birds-1", "birds-2", "birds-3"}
-    assert len(SETS) == 19
+    fresh = {name for name, own in SETS.items() if own.role == "fresh"}
+    assert fresh == {"other-posts", "other-documents", "messages", "reviews", "newsgroup-posts"}
+    assert len(SETS) == 24
+
+
+def test_a_sentence_and_its_claim_are_compared_by_their_words():
+    words = TfidfVectorizer(sublinear_tf=True).fit(["cats drink milk", "dogs bark", "milk is old"])
+    sentences = ["cats drink milk", "dogs bark"]
+    found = _relation(words.transform(sentences), words.transform(["old cats drink"]))
+    weight = words.transform(["old cats drink"]).toarray()[0]
+    there = np.array([weight[words.vocabulary_[name]] for name in ("cats", "drink")]).sum()
+    cosine = words.transform(sentences).toarray() @ weight
+    np.testing.assert_allclose(found[:, 0], cosine, rtol=1e-6)
+    np.testing.assert_allclose(found[:, 1], [2 / 3, 0], rtol=1e-6)
+    np.testing.assert_allclose(found[:, 2], [there / weight.sum(), 0], rtol=1e-6)
+    np.testing.assert_allclose(found[:, 3:], [[2 / 3, there / weight.sum(), 3]] * 2, rtol=1e-6)
 
 
 def test_bags_are_taken_in_turn_from_the_classes():

@@ -44,7 +44,7 @@ def verdicts(records):
     return {f.claim: f.verdict for f in Signatures().findings(USE, records)}
 
 
-def test_records_as_the_paper_says_hold():
+def test_records_as_in_the_paper_hold():
     assert set(verdicts(as_the_paper_says()).values()) == {"holds"}
 
 

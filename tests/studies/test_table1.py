@@ -71,7 +71,7 @@ def verdicts(records):
     return {f.claim: f.verdict for f in Table1().findings(USE, records)}
 
 
-def test_records_as_the_paper_says_hold():
+def test_records_as_in_the_paper_hold():
     assert set(verdicts(as_the_paper_says()).values()) == {"holds"}
 
 
@@ -156,7 +156,7 @@ def test_cells_are_the_numbers_of_the_records_with_their_cost():
     assert ("Topic words, as HateXplain-1", "logit", "SAIF %") in by
 
 
-def test_what_is_odd_in_the_data_is_said_once():
+def test_anomalies_of_the_data_are_reported_once():
     records = as_the_paper_says()
     records |= {f"topics-1-{k}": record([0.5], [0.5], notes=["post p is odd"]) for k in RULES}
     said = Table1().differs(USE, records)
@@ -164,7 +164,7 @@ def test_what_is_odd_in_the_data_is_said_once():
     assert "Data: post p is odd" in Table1().findings(USE, records)[0].deviation
 
 
-def test_pixels_at_other_sizes_than_the_published_ones_say_so():
+def test_pixels_at_other_sizes_than_the_published_ones_is_reported():
     paper = Table1.scales["paper"]
     said = Table1().differs(paper, {})
     assert not any("Pixels" in text for text in said)
@@ -226,7 +226,7 @@ def test_charts_draw_with_published_diamonds():
     assert "Random epochs" in svg
 
 
-def test_verdicts_by_hand():
+def test_verdicts_matches_manual_computation():
     assert [verdict_of(c) for c in ([True], [True, False], [False])] == [
         "holds",
         "holds in part",
@@ -239,16 +239,24 @@ def test_verdicts_by_hand():
     assert not below(Interval(-11, -20, 1), -10)
 
 
-def test_an_estimate_counts_steps_epochs_seeds_and_phases(monkeypatch):
+@pytest.mark.parametrize(("together", "factor"), [(False, 3), (True, 2)])
+def test_an_estimate_counts_steps_epochs_seeds_and_phases(together, factor, monkeypatch):
     from foveate.studies import trials
 
-    cost = {"Soft": 1.0, "Hard": 5.0}
-    monkeypatch.setattr(trials, "_step", lambda _trial, _some, phase: cost[type(phase).__name__])
+    def timed(_trial, _some, phase, seeds):  # several seeds take twice as long as one
+        cost = {"Soft": 1.0, "Hard": 5.0}[type(phase).__name__]
+        return cost * (1 if seeds == 1 else 2), together
+
+    monkeypatch.setattr(trials, "_timed_step", timed)
     bags = Table1().trials(USE)["digits-5-soft"].bags  # 32 bags
     plan = Plan(epochs=10, batch=10)
     build = torch.nn.Identity  # never called
-    assert seconds_of(Trial(bags, build, Soft(), 3, plan)) == 3 * 4 * 10
-    assert seconds_of(Trial(bags, build, Hybrid(switch=0.8), 3, plan)) == 3 * 4 * (8 + 2 * 5)
+    assert seconds_of(Trial(bags, build, Soft(), 3, plan)) == factor * 4 * 10
+    assert seconds_of(Trial(bags, build, Soft(), 1, plan)) == 4 * 10
+    hybrid = Hybrid(switch=0.8)
+    assert seconds_of(Trial(bags, build, hybrid, 3, plan)) == factor * 4 * (8 + 2 * 5)
+    rates = Trial(bags, build, Soft(), 3, plan, rates=(0.1, 0.2))
+    assert seconds_of(rates) == (factor + 2 * 0.8) * 4 * 10
 
 
 def test_an_estimate_measures_a_step():

@@ -65,11 +65,11 @@ def verdicts(records):
     return {f.claim: f.verdict for f in Table2().findings(USE, records)}
 
 
-def test_records_as_the_paper_says_hold():
+def test_records_as_in_the_paper_hold():
     assert set(verdicts(as_the_paper_says()).values()) == {"holds"}
 
 
-def test_records_in_which_nothing_differs_do_not():
+def test_records_without_differences_do_not_hold():
     same = {name: ({"ft": 0.8}, {"ft": 0.8}) for name in VARIANTS}
     other = {"entropy": ({"ft": 0.9}, {"ft": 0.9}), "oracle": ({"ft": 0.95}, {"ft": 0.95})}
     found = verdicts(table({**same, **other}, same))

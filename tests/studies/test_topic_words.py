@@ -15,11 +15,11 @@ from foveate.errors import FoveateError
 from foveate.jobs.experiment import findings_of, start_experiment
 from foveate.metrics.intervals import mean_interval
 from foveate.records.record import Record
-from foveate.studies.lu21.topic_words import MADE, TopicWords
+from foveate.studies.lu21.topic_words import SYNTHETIC_RUNS, TopicWords
 from foveate.studies.lu21.topic_words import reviews as review_module
 from foveate.studies.lu21.topic_words.curves import band
 from foveate.studies.lu21.topic_words.gradient_descent import Descent, cross_entropy, descend
-from foveate.studies.lu21.topic_words.reviews import REVIEWS, TRACED, made_up, word_facts
+from foveate.studies.lu21.topic_words.reviews import REVIEWS, TRACED_SENTENCE, made_up, word_facts
 from foveate.studies.lu21.topic_words.sentences import Sentences
 from foveate.text.models.word_attention import TABLES, WordAttention, classifier
 from foveate.training.loop import fit
@@ -136,7 +136,7 @@ def measure(now: Descent) -> Mapping[str, np.ndarray]:
     return {"loss": now.read(now.train)["loss"], "s": now.scores.double().numpy()}
 
 
-def test_a_killed_descent_goes_on_to_the_same_bits(tmp_path: Path) -> None:
+def test_a_killed_descent_resumes_to_the_same_bits(tmp_path: Path) -> None:
     def run(checkpoint: Path | None, progress=None) -> Record:
         own = Descent(build("tl"), bags(), seeds=(0, 1), lr=0.5)
         settings = {"epochs": 23, "every": 4, "checkpoint": checkpoint, "save_seconds": 0.0}
@@ -158,7 +158,7 @@ def test_a_killed_descent_goes_on_to_the_same_bits(tmp_path: Path) -> None:
     assert all(torch.equal(weights[name], again[name]) for name in weights)
 
 
-def test_patience_holds_one_member_and_ends_with_the_last() -> None:
+def test_early_stopping_freezes_one_member_and_ends_with_the_last() -> None:
     own = Descent(build(), bags(), seeds=(0, 1), lr=0.5)
     best = {0: 4, 1: 10}  # when each member's validation loss is lowest
 
@@ -178,7 +178,7 @@ def test_patience_holds_one_member_and_ends_with_the_last() -> None:
 # Reviews
 
 
-def test_facts_of_words_by_hand() -> None:
+def test_facts_of_words_matches_manual_computation() -> None:
     texts = {
         "train": (
             [["good", "fun"], ["good", "dull", "dull"], ["bad"], ["fun", "so", "so", "so"]],
@@ -198,10 +198,10 @@ def test_facts_of_words_by_hand() -> None:
     assert facts[""] == (0, 0, 0)
 
 
-def test_the_stand_in_has_every_word_that_is_followed() -> None:
+def test_the_synthetic_reviews_contain_every_tracked_word() -> None:
     for classes in (2, 5):
         corpus = made_up(classes)
-        assert set(review_module.FOLLOWED) | set(TRACED.split()) <= set(corpus.words)
+        assert set(review_module.TRACKED_WORDS) | set(TRACED_SENTENCE.split()) <= set(corpus.words)
         assert len(corpus.train) == (91 if classes == 5 else 73)
 
 
@@ -216,7 +216,7 @@ def test_a_few_epochs_on_the_real_sst(tmp_path: Path) -> None:
         REVIEWS["sst2-fc"], reading, tmp_path / "checkpoint", lambda done, total: None
     )
     assert record.meta["vocabulary"] == len(corpus.words) - 1 == 14779
-    assert record.meta["traced"] == TRACED.split()
+    assert record.meta["traced"] == TRACED_SENTENCE.split()
     assert record.last("loss")[0] < 0.6 < record.values["loss"][0, 0]
     assert record.last("accuracy")[0] > 0.7
     top = set(record.meta["top_words"][0])
@@ -229,7 +229,7 @@ def test_a_few_epochs_on_the_real_sst(tmp_path: Path) -> None:
 def test_smoke_runs_and_its_figures_draw(tmp_path: Path) -> None:
     run = start_experiment("topic-words", "smoke", out=tmp_path / "a")
     records = run.records()
-    assert set(records) == {*MADE, *REVIEWS}
+    assert set(records) == {*SYNTHETIC_RUNS, *REVIEWS}
     found = findings_of(run)
     assert [f.claim for f in found] == list(TopicWords.criteria)
     assert found[-1].summary.startswith("On made-up sentences")

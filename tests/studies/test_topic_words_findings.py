@@ -9,15 +9,15 @@ import pytest
 
 from foveate.dynamics.lu21 import embedding_norm
 from foveate.records.record import Record
-from foveate.studies.lu21.topic_words import MADE, TopicWords, TopicWordsSettings
+from foveate.studies.lu21.topic_words import SYNTHETIC_RUNS, TopicWords, TopicWordsSettings
 from foveate.studies.lu21.topic_words.findings import (
     NO_SST,
     epochs_to_half,
-    fallen,
     identity_gap,
     sst_gap,
+    suppressed_words,
 )
-from foveate.studies.lu21.topic_words.reviews import REVIEWS, TRACED
+from foveate.studies.lu21.topic_words.reviews import REVIEWS, TRACED_SENTENCE
 
 USE = TopicWordsSettings(seeds=4, m=20, epochs=1000, ablation_epochs=1000)
 
@@ -81,7 +81,7 @@ def review_record(rise: float = 0.3, gap: float = 0.05) -> Record:
         "validation_loss": 1 - 0.5 * tau[..., 0],
         "accuracy": 0.5 + 0.3 * tau[..., 0],
     }
-    meta = {"lr": 1.0, "traced": TRACED.split(), "made_up": False}
+    meta = {"lr": 1.0, "traced": TRACED_SENTENCE.split(), "made_up": False}
     return Record(t, values, {}, meta)
 
 
@@ -95,7 +95,7 @@ def verdicts(records: Mapping[str, Record]) -> dict[str, str]:
     return {f.claim[5:]: f.verdict for f in TopicWords().findings(USE, records)}
 
 
-def test_all_claims_hold_in_records_made_so() -> None:
+def test_all_claims_hold_in_records_constructed_to_meet_them() -> None:
     records = made_records()
     found = TopicWords().findings(USE, records)
     assert [f.claim for f in found] == list(TopicWords.criteria)
@@ -161,7 +161,7 @@ def test_suppression_in_both_directions() -> None:
     assert verdicts(changed("full", s=s, norm=norm))["C5"] == "holds in part"
     assert verdicts(changed("full", norm=np.abs(full["s"]) + 0.3))["C5"] == "does not hold"
     late = np.where(np.arange(21)[:, None, None] > 5, full["s"] - 1, 0.0)
-    assert not fallen(changed("full", s=late, norm=0.3 + late)["full"]).any()
+    assert not suppressed_words(changed("full", s=late, norm=0.3 + late)["full"]).any()
 
 
 def test_reviews_in_both_directions() -> None:
@@ -175,8 +175,8 @@ def test_reviews_in_both_directions() -> None:
     assert verdicts(neither)["C6"] == "does not hold"
 
 
-def test_without_sst_nothing_is_said_of_it_but_that() -> None:
-    records = {name: made_records()[name] for name in MADE}
+def test_without_sst_the_finding_states_only_its_absence() -> None:
+    records = {name: made_records()[name] for name in SYNTHETIC_RUNS}
     found = TopicWords().findings(USE, records)
     assert "lu21:C6" not in {f.claim for f in found}
     assert found[0].summary.endswith(NO_SST)
@@ -189,10 +189,10 @@ def test_parts_of_sst_need_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setenv("FOVEATE_DATA", str(tmp_path))
     monkeypatch.setitem(__import__("sys").modules, "huggingface_hub", None)
-    assert parts() == set(MADE)
+    assert parts() == set(SYNTHETIC_RUNS)
     (tmp_path / "sst").mkdir()
-    assert parts() == {*MADE, *REVIEWS}
-    assert parts(sst_seeds=0) == set(MADE)
+    assert parts() == {*SYNTHETIC_RUNS, *REVIEWS}
+    assert parts(sst_seeds=0) == set(SYNTHETIC_RUNS)
 
 
 def test_the_gap_is_measured_from_each_start() -> None:

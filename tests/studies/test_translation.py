@@ -18,7 +18,7 @@ from foveate.studies.snell21.translation.findings import findings, over_pairs, r
 from foveate.studies.snell21.translation.optimum import WORDS, solved
 from foveate.text.corpora import Links, Pairs, load_pairs
 from foveate.text.models.seq2seq import shifted
-from foveate.text.probes.pairs import PairBatch, ended
+from foveate.text.probes.pairs import PairBatch, append_end
 from foveate.text.statistics.pair_tables import Tables
 from foveate.text.tokens import END, Tokens
 from foveate.text.translation import (
@@ -69,7 +69,7 @@ def test_an_epoch_has_every_pair_once_and_the_step_alone_decides_it(data):
 def test_the_loss_is_the_mean_over_words_and_end(data):
     model = translator(data, SMALL, "test").double()
     rows = torch.tensor([0, 3, 7])
-    batch = PairBatch.of(data.train.source, ended(data.train.target), rows)
+    batch = PairBatch.of(data.train.source, append_end(data.train.target), rows)
     losses = []
     for i in rows.tolist():
         y = torch.tensor([[*data.train.target[i], END]])
@@ -92,7 +92,7 @@ def test_weights_are_decided_by_name(data):
     assert translator(data, SMALL.uniform(), "test", 0).attention == "uniform"
 
 
-def test_pairs_behind_one_another(data):
+def test_concatenated_pairs(data):
     both = joined(data.validation, data.train)
     assert len(both) == 550
     assert both.source[500] == data.train.source[0]
@@ -104,7 +104,7 @@ def test_the_pair_that_is_shown_is_of_middling_length():
     assert example_pair(pairs_of((3, 3), (30, 30))) == 0
 
 
-def test_bleu_of_a_model_that_says_the_reference(data, monkeypatch):
+def test_bleu_of_a_model_that_generates_the_reference(data, monkeypatch):
     pairs = data.validation.take(torch.arange(20))
     right = [pairs.target[i] for i in range(20)]
     path = "foveate.text.translation.translate"
@@ -165,7 +165,9 @@ def test_the_example_has_the_tables_of_the_pair_that_is_shown(data):
 
 def test_scores_of_links_that_were_found():
     links = Links.of([[(0, 0), (1, 1)], [(0, 0)]], [[(2, 1)], []])
-    scored = alignment.Scored(Pairs(Tokens.of([[4, 5, 6], [4]]), Tokens.of([[4, 5], [4]]), links))
+    scored = alignment.ScoredLinks(
+        Pairs(Tokens.of([[4, 5, 6], [4]]), Tokens.of([[4, 5], [4]]), links)
+    )
     # found 3 links: 2 sure, 1 possible of 3 sure
     aer, precision, recall = scored([{(0, 0), (2, 1)}, {(0, 0)}])
     assert precision == 1
@@ -173,9 +175,9 @@ def test_scores_of_links_that_were_found():
     assert aer == pytest.approx(1 - (2 + 3) / (3 + 3))
 
 
-def test_where_no_links_are_known_nothing_is_scored():
+def test_without_known_links_nothing_is_scored():
     with pytest.raises(FoveateError, match="links are known"):
-        alignment.Scored(pairs_of((3, 3)))
+        alignment.ScoredLinks(pairs_of((3, 3)))
 
 
 def test_the_diagonal_is_the_identity_for_equal_lengths():

@@ -8,7 +8,7 @@ from foveate.records.record import Record
 from foveate.studies.beyond.trust import TrustSettings, TrustStudy
 from foveate.studies.beyond.trust.attacks import ATTACKS, attacked
 from foveate.studies.beyond.trust.raff import KINDS, unit_test
-from foveate.studies.beyond.trust.sets import SETS, WAYS
+from foveate.studies.beyond.trust.sets import MODEL_VARIANTS, SETS
 from foveate.studies.beyond.trust.summary import row_of, trust_cells
 from foveate.studies.beyond.trust.toys import TOYS, evidence_of_digits
 from foveate.studies.beyond.trust.training import train_and_examine
@@ -80,7 +80,7 @@ def test_no_set_plays_both_roles():
     assert not any(name.startswith(("mnist", "hate", "sst", "fever")) for name in design)
     assert len(SETS) - len(design) >= 20
     assert len(TrustStudy().parts(TrustSettings())) == len(SETS)
-    assert len({way.name for way in WAYS}) == len(WAYS)
+    assert len({way.name for way in MODEL_VARIANTS}) == len(MODEL_VARIANTS)
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
@@ -128,12 +128,12 @@ def test_models_of_torchmil_are_a_way_of_two_classes(tmp_path):
     pytest.importorskip("torchmil")
     settings = TrustSettings(sets=("raff-single",), n=60, epochs=0.05)
     found = train_and_examine(settings, "raff-single", tmp_path, lambda done, total: None)
-    assert found.meta["ways"] == [way.name for way in WAYS]
-    assert (found.final["way"] == np.arange(len(WAYS))).all()
+    assert found.meta["ways"] == [way.name for way in MODEL_VARIANTS]
+    assert (found.final["way"] == np.arange(len(MODEL_VARIANTS))).all()
     assert found.meta["role"] == "design"
 
 
-def test_what_pages_say_of_intervals_is_the_stored_result():
+def test_interval_texts_of_pages_match_the_stored_result():
     [result] = [r for r in stored_results() if r["table"] == "trust" and r["scale"] == "small"]
     cells = {(c["group"], c["name"], c["measure"]): c["mean"] for c in result["cells"]}
     held = cells["Confirmation, identifiable", "all", "interval holds %"]

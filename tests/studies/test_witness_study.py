@@ -15,15 +15,21 @@ from foveate.studies.beyond.witness.background_losses import (
     SilenceOfWhatReads,
     WithSilence,
 )
-from foveate.studies.beyond.witness.cells import CALM, CALM_GAIN, GAIN, RULES, witness_cells
+from foveate.studies.beyond.witness.cells import (
+    CALIBRATED_SAIF,
+    CALM_GAIN,
+    GAIN,
+    RULES,
+    witness_cells,
+)
 from foveate.studies.beyond.witness.figures import flow_chart
 from foveate.studies.beyond.witness.sets import STUDY, recut
-from foveate.studies.beyond.witness.variants import TRIED
+from foveate.studies.beyond.witness.variants import VARIANT_PARADIGMS
 from foveate.studies.beyond.witness.witness_variants import (
     DoubtedWitness,
     DrawnMarginal,
     HeardWitness,
-    Powers,
+    PowerLoss,
 )
 
 
@@ -75,7 +81,7 @@ def test_silence_is_the_weighted_divergence_from_uniform(three):
         assert float(adapted[i]) == pytest.approx(float(plain + 0.5 * weight * says * cross))
 
 
-def test_a_heard_witness_counts_as_far_as_those_of_its_bag_say_anything(three):
+def test_a_weighted_witness_counts_by_how_informative_those_of_its_bag_are(three):
     alpha, x, g, y, _ = three
     places = torch.tensor([[1, 2], [0, 0], [3, 1]])
     found = HeardWitness(Soft(), 0.5, 2).loss(alpha, x, g, y, places)
@@ -91,7 +97,7 @@ def test_a_heard_witness_counts_as_far_as_those_of_its_bag_say_anything(three):
     assert HeardWitness(Soft()).witness_weight(sure, y[:1]).tolist() == pytest.approx([1.0])
 
 
-def test_a_doubted_witness_counts_as_far_as_it_says_more_than_labels_bear_out():
+def test_a_doubted_witness_counts_by_its_excess_over_label_frequencies():
     log_p = torch.tensor([[[0.8, 0.2]], [[0.8, 0.2]], [[0.5, 0.5]]], dtype=torch.float64).log()
     rule = DoubtedWitness(Soft())
     # Sure of .8 and wrong both times: .68 − .2, twice; the third says nothing: .5 − .5.
@@ -102,7 +108,7 @@ def test_a_doubted_witness_counts_as_far_as_it_says_more_than_labels_bear_out():
     )  # right more often than it claims
 
 
-def test_witnesses_stand_for_what_is_not_in_the_top(three):
+def test_witnesses_represent_segments_outside_the_top(three):
     alpha, x, g, y, _ = three
     order = alpha.argsort(1, descending=True)
     places = torch.stack([order[0, [2, 3]], order[1, [0, 3]], order[2, [1, 0]]])
@@ -121,9 +127,9 @@ def test_witnesses_stand_for_what_is_not_in_the_top(three):
 def test_powers_lie_between_hard_attention_and_lvml(three):
     alpha, x, g, y, _ = three
     lvml, hard = (rule.loss(alpha, x, g, y) for rule in (Marginal(), Hard()))
-    assert torch.allclose(Powers(power=1.0).loss(alpha, x, g, y), lvml)
-    assert torch.allclose(Powers(power=1e-6).loss(alpha, x, g, y), hard, atol=1e-4)
-    between = Powers(power=0.5).loss(alpha, x, g, y)
+    assert torch.allclose(PowerLoss(power=1.0).loss(alpha, x, g, y), lvml)
+    assert torch.allclose(PowerLoss(power=1e-6).loss(alpha, x, g, y), hard, atol=1e-4)
+    between = PowerLoss(power=0.5).loss(alpha, x, g, y)
     assert bool(((between > lvml) & (between < hard)).all())
 
 
@@ -142,19 +148,19 @@ def test_a_null_class_is_one_more_logit(three):
     assert torch.allclose(said, mixed / mixed.sum(1, keepdim=True))
 
 
-def test_weights_fall_to_nothing():
-    silence = TRIED["LVML, silence 1 falling to 0"]
+def test_weights_decay_to_zero():
+    silence = VARIANT_PARADIGMS["LVML, silence 1 falling to 0"]
     seen = [silence.phase(Progress(epoch, 10)) for epoch in range(10)]
     assert [phase.weight for phase in seen[:8]] == pytest.approx([1 - k / 8 for k in range(8)])
     assert seen[8:] == [Marginal(), Marginal()]
-    witness = TRIED["three witnesses 3 falling to 0"]
+    witness = VARIANT_PARADIGMS["three witnesses 3 falling to 0"]
     seen = [witness.phase(Progress(epoch, 10)) for epoch in range(10)]
     assert [phase.weight for phase in seen[:6]] == pytest.approx([3 - k / 2 for k in range(6)])
     assert seen[6:] == [TopMarginal()] * 4
 
 
 def test_the_default_is_one_of_those_tried():
-    assert TRIED["three witnesses 3, 0"] == Witness()
+    assert VARIANT_PARADIGMS["three witnesses 3, 0"] == Witness()
 
 
 def made_record(saif, calls=4, n=10, epochs=5):
@@ -187,7 +193,7 @@ def test_cells_are_over_known_bags_against_the_oracle_and_the_better_of_two():
     assert ("soft", GAIN) not in found
     assert found["witness", "log loss"].mean == pytest.approx(-np.log(0.95))
     # All answers are right: calibrated they are surer still, and only the focus decides.
-    assert found["witness", CALM].mean == pytest.approx(85)
+    assert found["witness", CALIBRATED_SAIF].mean == pytest.approx(85)
     assert found["witness", CALM_GAIN].mean == pytest.approx(15)
     assert found["soft", "calls of g a bag and epoch"].mean == 4
     records["digits-5-oracle"] = made_record([0.0, 0.0])
@@ -195,7 +201,7 @@ def test_cells_are_over_known_bags_against_the_oracle_and_the_better_of_two():
     assert not any(measure.endswith("of the oracle's, %") for _, measure in hopeless)
 
 
-def test_answers_that_claim_too_much_count_no_more_once_calibrated():
+def test_overconfident_answers_count_less_after_calibration():
     """Half of the bags are answered wrongly with .95: at their own word .95, calibrated .5."""
     record = made_record([1.0, 1.0])
     wrong = np.arange(11) % 4 > 1  # as many in each half that calibrates the other
@@ -205,7 +211,7 @@ def test_answers_that_claim_too_much_count_no_more_once_calibrated():
     records = {f"digits-5-{rule}": record for rule in RULES}
     found = {(c.name, c.measure): c.mean for c in witness_cells(("digits-5",), records)}
     assert found["lvml", "SAIF %"] == pytest.approx(60)  # 6 of the 10 known ones
-    assert found["lvml", CALM] == 0
+    assert found["lvml", CALIBRATED_SAIF] == 0
 
 
 def test_the_flow_is_drawn():

@@ -9,7 +9,7 @@ from torch import nn
 
 from foveate.randomness import generator
 from foveate.text import loop as steps
-from foveate.text.loop import Course, built, follow
+from foveate.text.loop import MemberTraining, built, follow
 
 AT = (0, 2, 5, 9)
 
@@ -18,7 +18,7 @@ class Killed(Exception):
     pass
 
 
-def course(seed, log=None, enough=lambda _: False):
+def course(seed, log=None, should_stop=lambda _: False):
     """Least squares on batches that the step decides; ``log`` notes the steps taken."""
     model = built(partial(nn.Linear, 3, 1), "line", seed)
 
@@ -32,7 +32,7 @@ def course(seed, log=None, enough=lambda _: False):
         weight = model.weight.detach().double().numpy().copy()
         return {"weight": weight[0], "step": np.asarray(step)}
 
-    return Course(model, loss, measure, 0.05, enough)
+    return MemberTraining(model, loss, measure, 0.05, should_stop)
 
 
 def members(count=3, **more):
@@ -82,11 +82,11 @@ def test_a_killed_training_ends_with_the_same_bits(calls, pause, tmp_path, monke
         assert log[0] == (done, AT[1] + 1 + 2), "it went on from the last step saved"
 
 
-def test_an_early_end_leaves_nan_and_the_others_alone():
-    def enough(row):
+def test_an_early_end_gives_nan_and_does_not_affect_other_members():
+    def should_stop(row):
         return row["step"] >= 2 and row["weight"][0] > -10
 
-    early = [partial(course, 0, enough=enough), *members(2)[1:]]
+    early = [partial(course, 0, should_stop=should_stop), *members(2)[1:]]
     record = follow(early, AT)
     usual = follow(members(2), AT)
     assert np.isnan(record.values["weight"][2:, 0]).all()
@@ -95,7 +95,7 @@ def test_an_early_end_leaves_nan_and_the_others_alone():
 
 
 def test_an_early_end_survives_a_kill(tmp_path):
-    def enough(row):
+    def should_stop(row):
         return bool(row["step"] >= 5)
 
     reports = []
@@ -107,10 +107,10 @@ def test_an_early_end_survives_a_kill(tmp_path):
 
     place = tmp_path / "checkpoint"
     with pytest.raises(Killed):
-        follow(members(2, enough=enough), AT, checkpoint=place, report=kill)
-    record = follow(members(2, enough=enough), AT, checkpoint=place)
+        follow(members(2, should_stop=should_stop), AT, checkpoint=place, report=kill)
+    record = follow(members(2, should_stop=should_stop), AT, checkpoint=place)
     np.testing.assert_array_equal(
-        record.values["weight"], follow(members(2, enough=enough), AT).values["weight"]
+        record.values["weight"], follow(members(2, should_stop=should_stop), AT).values["weight"]
     )
     assert np.isnan(record.values["weight"][-1]).all()
     assert reports == [(0, 18), (2, 18), (5, 18), (9, 18), (11, 18)]

@@ -15,7 +15,7 @@ texts = st.lists(st.lists(st.integers(1, 99), min_size=1, max_size=7), min_size=
 
 
 @given(texts, st.data())
-def test_texts_come_back_as_they_went_in(rows, data):
+def test_texts_round_trip(rows, data):
     tokens = Tokens.of(rows)
     assert len(tokens) == len(rows)
     assert [tokens[i] for i in range(len(rows))] == rows

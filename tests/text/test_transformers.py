@@ -6,10 +6,11 @@ import torch
 
 pytest.importorskip("transformers")
 
+from transformers import PreTrainedModel
 from transformers.modeling_outputs import BaseModelOutput
 
 from foveate.errors import FoveateError
-from foveate.text.transformers.attention import Forcing, tapped
+from foveate.text.transformers.attention import Forcing, record_attention
 from foveate.text.transformers.encoder import TextEncoder
 from foveate.text.transformers.loading import load_classifier, load_translator
 from foveate.text.transformers.translation import (
@@ -39,7 +40,7 @@ def test_logits_of_encoders_are_those_without_the_interface(family):
         model.set_attn_implementation("eager")
         eager = model(input_ids=IDS, attention_mask=MASK, output_attentions=True)
         model.set_attn_implementation(before)
-        with tapped(model) as tap:
+        with record_attention(model) as tap:
             logits = model(input_ids=IDS, attention_mask=MASK).logits
             weights = tap.of("encoder")
     assert torch.equal(logits, eager.logits)
@@ -54,9 +55,11 @@ def test_logits_of_encoder_decoders_are_those_without_the_interface(family, laye
     model = translator(family, layers)
     given = {"input_ids": IDS, "attention_mask": MASK, "decoder_input_ids": TARGET}
     with torch.no_grad():
-        model.set_attn_implementation("eager")
+        for part in model.modules():  # older versions do not set parts with the whole
+            if isinstance(part, PreTrainedModel):
+                part.set_attn_implementation("eager")
         eager = model(**given, output_attentions=True)
-        with tapped(model) as tap:
+        with record_attention(model) as tap:
             logits = model(**given).logits
             cross = tap.of("cross")
     assert torch.equal(logits, eager.logits)
@@ -67,7 +70,7 @@ def test_logits_of_encoder_decoders_are_those_without_the_interface(family, laye
 def test_forcing_the_own_attention_changes_nothing(family):
     model = translator(family, 1)
     given = {"input_ids": IDS, "attention_mask": MASK, "decoder_input_ids": TARGET}
-    with torch.no_grad(), tapped(model) as tap:
+    with torch.no_grad(), record_attention(model) as tap:
         logits = model(**given).logits
         for head in range(2):
             own = tap.of("cross")[0][:, head]
@@ -124,7 +127,7 @@ def test_with_two_layers_rows_are_forced_one_by_one(family):
     one = torch.zeros(1, 1, 4)
     one[..., 2] = 1.0
     rows = torch.tensor([[False, True, False]])
-    with torch.no_grad(), tapped(model) as tap, tap.set_to(Forcing(one, rows)):
+    with torch.no_grad(), record_attention(model) as tap, tap.set_to(Forcing(one, rows)):
         logits = model(input_ids=torch.tensor([PAIR.source.ids]), decoder_input_ids=before).logits
     assert beta[1, 2] == pytest.approx(float(logits[0, 1].log_softmax(-1)[11]), abs=1e-5)
 
@@ -168,7 +171,7 @@ def test_pieces_are_merged_to_words():
     assert pair.source.ids == [2, 5, 8, 6, 3]
     assert pair.source.words == [[1, 2], [3]]
     alpha = read_attention(model, [pair])[0]
-    with torch.no_grad(), tapped(model) as tap:
+    with torch.no_grad(), record_attention(model) as tap:
         before = torch.tensor([[2, *pair.target.ids[:-1]]])
         model(input_ids=torch.tensor([pair.source.ids]), decoder_input_ids=before)
         raw = tap.of("cross").mean((0, 2))[0].double().numpy()
@@ -186,7 +189,7 @@ def log_p_of_reduced_evenly(model, pair, places):
     before = torch.cat([torch.full_like(y[:, :1], 2), y[:, :-1]], 1)
     weights = torch.zeros(1, 1, len(pair.source.ids))
     weights[..., places] = 1 / len(places)
-    with torch.no_grad(), tapped(model) as tap, tap.set_to(Forcing(weights)):
+    with torch.no_grad(), record_attention(model) as tap, tap.set_to(Forcing(weights)):
         logits = model(input_ids=torch.tensor([pair.source.ids]), decoder_input_ids=before).logits
     return logits.log_softmax(-1).gather(-1, y[..., None])[0, :, 0].numpy()
 
@@ -211,7 +214,7 @@ def test_the_classified_state_is_found_and_its_row_read(family, summary):
     texts = [["badly", "seen", "film"], ["good"]]
     read = encoder.read(texts)
     ids = torch.tensor([encoder.split(texts[0]).ids])
-    with torch.no_grad(), tapped(model) as tap:
+    with torch.no_grad(), record_attention(model) as tap:
         logits = model(input_ids=ids).logits
         row = tap.of("encoder")[-1, 0].mean(0)[0 if summary == "first" else -1].double()
     words = torch.stack([row[1] + row[2], row[3], row[4]])
@@ -264,9 +267,12 @@ def test_influence_of_words_adds_up_over_pieces():
 def test_models_that_cannot_be_read_are_refused_in_a_sentence(tmp_path):
     with pytest.raises(FoveateError, match="attention interface"):
         TextEncoder(classifier("DebertaV2"), tokenizer())
-    with pytest.raises(FoveateError, match="training mode"), tapped(classifier().train()):
+    with pytest.raises(FoveateError, match="training mode"), record_attention(classifier().train()):
         pass
-    with pytest.raises(FoveateError, match="a model of transformers"), tapped(torch.nn.ReLU()):
+    with (
+        pytest.raises(FoveateError, match="a model of transformers"),
+        record_attention(torch.nn.ReLU()),
+    ):
         pass
     with pytest.raises(FoveateError, match="must sum to one"):
         Forcing(torch.ones(1, 1, 3))

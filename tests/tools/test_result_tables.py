@@ -1,7 +1,7 @@
 """Stored results in a few lines."""
 
-from foveate.studies.beyond.diagnosis.cells import ATTENTION, LEFT, SAID, TRAINED
-from foveate.studies.beyond.witness.cells import CALM, CALM_GAIN, GAIN, RULES
+from foveate.studies.beyond.diagnosis.cells import ATTENTION, FORECAST, LEFT, TRAINED
+from foveate.studies.beyond.witness.cells import CALIBRATED_SAIF, CALM_GAIN, GAIN, RULES
 from result_tables import (
     MEASURED,
     calibrated_table,
@@ -49,7 +49,7 @@ def test_short_table_has_the_best_published_and_real_data_first():
 
 
 def test_calibrated_table_row():
-    cells = [cell(rule, CALM, 10.04 * k) for k, rule in enumerate(RULES)]
+    cells = [cell(rule, CALIBRATED_SAIF, 10.04 * k) for k, rule in enumerate(RULES)]
     cells += [cell(rule, "log loss", 0.5) for rule in RULES]
     line = calibrated_table({"cells": cells}).splitlines()[2]
     assert line.startswith("| Digits m=5 | 0.0; 0.50 | 10.0; 0.50 | 20.1; 0.50 |")
@@ -73,9 +73,12 @@ def test_diagnosis_table():
     def one(group, name, measure, mean):
         return {**cell(name, measure, mean), "group": group}
 
-    cells = [one(SAID, "copies", measure, 0.5) for measure in MEASURED]
-    cells += [one(SAID, "copies", ATTENTION, 1), one(SAID, "copies", LEFT[0], 12.34)]
-    cells += [one(SAID, "copies", LEFT[1], 0.05), one(TRAINED, "copies", "seeds that learn %", 50)]
+    cells = [one(FORECAST, "copies", measure, 0.5) for measure in MEASURED]
+    cells += [one(FORECAST, "copies", ATTENTION, 1), one(FORECAST, "copies", LEFT[0], 12.34)]
+    cells += [
+        one(FORECAST, "copies", LEFT[1], 0.05),
+        one(TRAINED, "copies", "seeds that learn %", 50),
+    ]
     lines = diagnosis_table({"cells": cells}).splitlines()
     assert lines[0].split(" | ")[7:] == ["attention", "seeds that learn %", "steps, median |"]
     assert lines[2] == "| copies | 0 | 0.5 | 0.5 | 0 | 0.5 | 0 | may be | 50 |  |"

@@ -36,7 +36,7 @@ def scales(ledger):
     return {e.claim: e.scale for e in _entries(found, ledger["versions"])}
 
 
-def test_a_smaller_run_fills_only_what_is_missing_and_has_its_own_scale(ledger, smaller):
+def test_a_smaller_run_adds_missing_claims_with_its_own_scale(ledger, smaller):
     before = by_claim(deepcopy(ledger))
     new = update_ledger.updated(ledger, [smaller], missing=True)
     assert by_claim(new)["blog21:B2"]["verdict"] == "holds in part"

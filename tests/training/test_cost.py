@@ -36,7 +36,7 @@ def cost(rule, epochs, model=None):
     return training_cost(rule, model or small(), (D,), M, epochs)
 
 
-def test_linear_by_hand():
+def test_linear_matches_manual_computation():
     model = built(lambda: FCAM(linear(D, 1), linear(D, C)))
     assert cost(Soft(), 1, model) == M * D + D * C
     assert cost(Hard(), 1, model) == M * D + M * D * C
@@ -47,7 +47,7 @@ def test_linear_by_hand():
     ("name", "calls"),
     [("soft", 1), ("hard", M), ("lvml", M), ("logit", M), ("em", 2 * M), ("hard-sampled", 2)],
 )
-def test_mlp_by_hand(name, calls):
+def test_mlp_matches_manual_computation(name, calls):
     assert cost(PARADIGMS.get(name)(), 3) == 3 * (M * F + calls * G)
 
 
@@ -56,7 +56,7 @@ def test_the_hidden_layer_of_f_costs_f_once():
     assert cost(Hard(), 1, model) == M * F + M * (6 * 7 + 7 * C)
 
 
-def test_convolutions_by_hand():
+def test_convolutions_matches_manual_computation():
     f, g, _ = built(lambda: pair("vr23", (3, 32, 32), 3))
     of_f = 30**2 * 32 * 27 + 13**2 * 64 * 288 + 4**2 * 64 * 576
     of_f += 1024 * 512 + 512 * 64 + 64 * 10 + 10

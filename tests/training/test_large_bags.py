@@ -91,7 +91,7 @@ def test_losses_and_gradients_equal_those_of_dense_bags(name, spare, build, chan
                     torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-10)
 
 
-def test_what_segments_are_made_of_in_chunks(chance):
+def test_segments_are_built_in_chunks(chance):
     bag, g = ragged(chance), built(lambda: linear(4, 3))
     alpha = torch.rand(5, 11, generator=chance, dtype=torch.float64) * bag.mask
     for chunk in (1, 6, 100):

@@ -225,7 +225,7 @@ def test_patience_restarts_with_the_last_phase():
     assert float(hard) == pytest.approx(min(best[12:]), 1e-5)
 
 
-def test_random_epochs_are_read_as_hard_attention_whatever_the_last_one_was():
+def test_random_epochs_are_read_as_hard_attention_regardless_of_the_last_one_was():
     rule = PARADIGMS.get("random")()
     train, test = bags([0, 1, 2])
     plan = Plan(epochs=3, batch=16, lr=0.05)

@@ -60,7 +60,7 @@ def test_posterior_never_exceeds_the_truth(own, other, seed):
         assert (posterior(np.log(p / q), 1.0) <= truth + 1e-9).all()
 
 
-def test_mean_of_the_inverse_ratio_is_one_whatever_the_mixture():
+def test_mean_of_the_inverse_ratio_is_one_regardless_of_the_mixture():
     """Why κ cannot be found from r alone: E_c[1 / r] = 1 for every mixture."""
     seen = P[0] > 0
     assert (P[0][seen] * (P[1][seen] / P[0][seen])).sum() + P[1][~seen].sum() == pytest.approx(1.0)
@@ -144,7 +144,7 @@ def test_explaining_away_is_bayes_rule():
 
 @pytest.mark.parametrize("bags", [1, 2, 5, 14])
 @pytest.mark.parametrize("p", [0.05, 0.3, 0.5, 0.9])
-def test_exact_intervals_hold_as_often_as_they_say(bags, p):
+def test_exact_intervals_have_nominal_coverage(bags, p):
     from math import comb
 
     held = 0.0

@@ -92,7 +92,7 @@ def test_several_relevant_segments_are_no_reason_for_distrust():
     assert trust.by_class[0]["answers"]["evidence"]["count"] == pytest.approx(3, abs=0.3)
 
 
-def test_a_tag_on_a_background_segment_is_never_trusted_and_can_be_settled():
+def test_a_tag_on_a_background_segment_is_never_trusted():
     trust = judged(shortcut(), "tag")
     ft = judged(shortcut(), "tag", known=True).localisation["ft"]["all"]["mean"]
     assert ft == 0.0
@@ -145,7 +145,7 @@ def test_a_companion_whose_label_is_known_is_no_evidence():
     assert len(matched.opinions) == 3  # boosting, forest, and other labels explained away
 
 
-def test_a_stain_is_evidence_everywhere():
+def test_a_mark_on_every_segment_is_evidence_everywhere():
     trust = judged(good(), "stain")
     assert [e["answers"]["evidence"]["presence"] for e in trust.by_class] == ["everywhere"] * 3
     assert grades(trust) == ["cannot tell"] * 3

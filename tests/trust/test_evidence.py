@@ -76,7 +76,7 @@ def test_reading_again_is_reading_a_masked_bag(ragged, rule, map, chance):
     np.testing.assert_allclose(got, asked, atol=1e-12)
 
 
-def test_a_look_is_the_usual_reading(ragged):
+def test_reading_a_batch_equals_the_standard_reading(ragged):
     own = model("spherical")
     seen = as_subject(own, "lvml").look([ragged])
     usual = read(own, ragged, "lvml")
@@ -92,7 +92,7 @@ def test_a_look_is_the_usual_reading(ragged):
     np.testing.assert_allclose(seen.segment_p[0][has.numpy(), j], alone)
 
 
-def test_members_may_have_bags_of_their_own(ragged):
+def test_members_may_have_different_bags(ragged):
     members, other = [model(seed=0), model(seed=1)], ragged.take(torch.arange(24, -1, -1))
     both = as_subject(members, "soft").look([ragged, other])
     for i, bag in enumerate((ragged, other)):
@@ -136,7 +136,7 @@ def _with(own, bag, kept, rule, answer):
     return float(read(own, replace(bag, mask=mask), rule).log_p[0, answer].exp())
 
 
-def test_what_is_said_of_segments_against_loops(ragged):
+def test_segment_evidence_matches_plain_loops(ragged):
     own = model()
     subject = as_subject(own, "soft")
     found, seen = evidence_of(subject, [ragged]), subject.look([ragged])

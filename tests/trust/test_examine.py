@@ -88,7 +88,7 @@ def test_a_class_read_from_the_background_is_named():
     assert any("--supervise-focus" in line for line in trust.verdict.next)
 
 
-def test_two_wrongs_are_told_from_background():
+def test_two_kinds_of_error_are_distinguished_from_background():
     bag, twice = hand_built.without_z(hand_built.boxes(2)), [hand_built.two_wrongs()] * 2
     trust = examine(twice, "hard", bag, CLASSES, audited=audit_of(2))
     assert modes(trust) == [[], [], [2]]

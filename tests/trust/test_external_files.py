@@ -269,11 +269,11 @@ class Plain(torch.nn.Module):
 def test_an_onnx_file_is_read_as_the_module_it_came_from(here):
     pytest.importorskip("onnxruntime")
     from foveate.trust.external import External
-    from foveate.userdata.export import _quietly
+    from foveate.userdata.export import _without_warnings
 
     path = here / "plain.onnx"
     x, mask = torch.ones(3, 4, 2), torch.ones(3, 4, dtype=torch.bool)
-    with _quietly():
+    with _without_warnings():
         program = torch.onnx.export(
             Plain(), (x, mask), dynamo=True, verbose=False, input_names=["x", "mask"],
             output_names=["logits", "attention"],

@@ -85,7 +85,7 @@ def test_a_run_directory_is_examined_in_python(race):
         foveate.examine(race, paradigm="hard")
 
 
-def test_refusals_say_what_is_wrong(race, tmp_path, capsys):
+def test_errors_state_the_problem(race, tmp_path, capsys):
     assert "no paradigm 'hard'" in refusal(capsys, race, "--paradigm", "hard")
     assert "no class 'x'" in refusal(capsys, race, "--absent", "x")
     assert "--data is for a fit" in refusal(capsys, race, "--data", tmp_path)
@@ -148,7 +148,7 @@ def test_the_page_puts_the_verdict_first_and_needs_no_locations():
     assert "foveate trust run" in page
 
 
-def test_a_page_of_which_nothing_can_be_told_is_drawn_all_the_same():
+def test_a_page_without_a_verdict_is_still_drawn():
     bag = hand_built.without_z(hand_built.boxes(1, n=6))
     trust = examine(hand_built.background(), "lvml", bag, ("a", "b", "c"))
     assert {own["verdict"]["grade"] for own in trust.by_class} == {"cannot tell"}

@@ -119,7 +119,7 @@ def test_an_error_mode_in_a_minority_of_models_raises_nothing():
     assert grade_class(replace(GOOD, estimated_worst=0.0)) == "trust with care"
 
 
-def test_what_was_tried_is_not_advised_again():
+def test_tried_paradigms_are_not_recommended_again():
     bad = replace(GOOD, estimate=0.3, low=0.2, high=0.4, flags=(flag(1, 3),))
     assert any("--paradigms witness" in step for step in judge(bad).next)
     steps = judge(bad, tried=("witness", "soft")).next
@@ -142,7 +142,7 @@ def test_ft_of_zero_is_not_partly_elsewhere():
     assert "than chance (10 %)" in text
 
 
-def test_measured_ft_below_chance_is_said():
+def test_measured_ft_below_chance_is_reported():
     below = replace(GOOD, measured=Interval(0.05, 0.0, 0.2), known=20, measured_chance=0.1)
     verdict = judge(below)
     assert verdict.grade == "do not trust"

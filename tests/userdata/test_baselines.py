@@ -5,13 +5,13 @@ import pytest
 import torch
 
 from foveate.userdata.baselines import (
-    TREES,
     LinearModel,
     baseline_names,
     fit_linear,
     pooled,
     segment_features,
 )
+from foveate.userdata.boosted_trees import TREES
 from foveate.userdata.prepare import Preparation
 from foveate.userdata.settings import FitSettings
 
@@ -54,7 +54,7 @@ def test_a_linear_model_reads_features_as_they_come():
     np.testing.assert_allclose(scaled, p, atol=1e-3)
 
 
-def test_probabilities_of_a_linear_model_by_hand():
+def test_probabilities_of_a_linear_model_matches_manual_computation():
     model = LinearModel(np.array([[0.0], [1.0]]), np.array([0.0, np.log(2)]))
     np.testing.assert_allclose(model.probabilities(np.zeros((1, 1))), [[1 / 3, 2 / 3]])
 

@@ -120,7 +120,7 @@ def test_explanations_come_as_table_and_page(folder):
         (["export", "run", "--onnx", "none/m.onnx"], "there is no folder none"),
     ],
 )
-def test_a_mistake_is_one_sentence_and_leaves_nothing_behind(
+def test_a_mistake_is_one_sentence_and_leaves_no_files(
     folder, arguments, sentence, capsys, monkeypatch
 ):
     import re
@@ -137,7 +137,7 @@ def test_a_mistake_is_one_sentence_and_leaves_nothing_behind(
     assert sorted(folder.rglob("*")) == before
 
 
-def test_killed_and_resumed_equals_never_killed(folder):
+def test_killed_and_resumed_equals_uninterrupted(folder):
     flags = ["fit", "data.csv", "--label=diagnosis", *QUICK[1:], "--epochs=40"]
     flags.append("--save-seconds=0")
     code = "from foveate.cli import main; main()"

@@ -16,7 +16,8 @@ from foveate.metrics.calibration import calibrated
 from foveate.records.record import load_arrays
 from foveate.records.runs import open_run
 from foveate.report.pages.fit import fit_page
-from foveate.userdata.baselines import BASELINES, MEAN
+from foveate.userdata.baselines import BASELINES, MEAN, pooled
+from foveate.userdata.boosted_trees import TREES
 from foveate.userdata.ensemble import load_fitted, open_ensemble, part_name
 from foveate.userdata.folds import FEWEST_INNER, draw_cross_fit, load_folds
 from foveate.userdata.predict import answer
@@ -97,7 +98,10 @@ def test_the_mixture_is_the_weighted_mean_of_its_parts(run):
     parts = {name: answer(load_fitted(run.path, name), new) for name in ("soft", "lvml")}
     of_folds = mixture._linear_probabilities(found.bag)
     linear = calibrated(of_folds.mean(0), mixture.linear_temperature)
-    mixed = sum(weights[name] * part.p for name, part in parts.items()) + weights[MEAN] * linear
+    x = pooled(found.bag, mixture.preparation, BASELINES[TREES])
+    trees = calibrated(mixture.trees.probabilities(x).mean(0), mixture.trees_temperature)
+    mixed = sum(weights[name] * part.p for name, part in parts.items())
+    mixed = mixed + weights[MEAN] * linear + weights[TREES] * trees
     t = run.manifest["scores"]["mixture"]["temperature"]
     np.testing.assert_allclose(found.p, calibrated(mixed, t))
     total = weights["soft"] + weights["lvml"]
@@ -125,12 +129,22 @@ def test_an_interrupted_run_and_two_workers_give_the_same_scores(run, tmp_path):
     assert resumed.manifest["weights"] == run.manifest["weights"]
 
 
-def test_the_page_says_first_how_attention_compares_to_baselines(run):
+def test_the_page_says_first_how_the_mixture_compares_to_baselines(run):
     page = fit_page(run)
-    comparison = run.manifest["comparison"]
+    comparison, scores = run.manifest["comparison"], run.manifest["scores"]
     start = page.index('<p class="lead">')
     first = page[start : page.index("</p>", start)]
-    assert ("is as good as the best" in first) == comparison["as_good"]
+    areas = {name: entry["out_of_fold"]["auroc"][0] for name, entry in scores.items()}
+    assert list(comparison["of_mixture"]) == sorted(BASELINES, key=lambda name: -areas[name])
+    for name, (gap, low, high) in comparison["of_mixture"].items():
+        assert gap == pytest.approx(areas["mixture"] - areas[name])
+        assert low <= gap <= high
+    sentence, rest = first.split(": AUROC ", 1)
+    assert sentence.endswith("the trivial baseline (Mean pooling, logistic regression)")
+    assert rest.startswith(f"{areas['mixture']:.3f} against {areas[MEAN]:.3f}, difference")
+    share = run.manifest["weights"][TREES]
+    assert f"{100 * share:.0f}\u00a0% of the weight" in page.replace(" %", "\u00a0%")
+    assert ("without attention is" in first) == comparison["as_good"]
     assert "Mean pooling, logistic regression" in page
     assert "baseline" in page
 

@@ -190,7 +190,7 @@ def test_a_bag_without_evidence_rests_on_the_null_segment():
         assert alpha.sum() + rest == pytest.approx(1, abs=1e-5)
 
 
-def test_about_fifteen_hundred_steps_unless_told():
+def test_about_fifteen_hundred_steps_by_default():
     assert usual_epochs(320, 32) == 150
     assert usual_epochs(10, 32) == 300
     assert usual_epochs(10**6, 32) == 20

@@ -72,7 +72,7 @@ def test_test_bags_change_neither_weights_nor_choice(run, tmp_path):
         assert run.manifest["scores"][name]["test"] != other.manifest["scores"][name]["test"]
 
 
-def test_stopped_and_resumed_ends_as_if_it_never_had_been(run, tmp_path, monkeypatch):
+def test_stopped_and_resumed_equals_uninterrupted(run, tmp_path, monkeypatch):
     class Stop(Exception):
         pass
 
@@ -190,7 +190,7 @@ def test_labels_follow_the_names_of_classes(run):
         ({"net": "mlp"}, texts, "texts are read by the net 'words'"),
     ],
 )
-def test_what_cannot_be_fitted_leaves_nothing_behind(settings, collection, sentence, tmp_path):
+def test_data_that_cannot_be_fitted_leave_no_files(settings, collection, sentence, tmp_path):
     with pytest.raises(FoveateError, match=sentence):
         start_fit(collection(), FitSettings(**{**QUICK, **settings}), tmp_path / "run")
     assert not list(tmp_path.iterdir())

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from foveate.jobs.fit import start_fit
+from foveate.records.checksums import read_json
 from foveate.records.runs import Run
 from foveate.userdata.ensemble import load_fitted
 from foveate.userdata.model_card import CARD_JSON, CARD_MARKDOWN, model_card, write_model_card
@@ -25,7 +26,7 @@ def run(tmp_path_factory):
 
 
 def test_card_repeats_the_manifest(run):
-    stored = json.loads((run.path / CARD_JSON).read_text())
+    stored = read_json(run.path / CARD_JSON)
     assert stored == json.loads(json.dumps(model_card(run)))
     scores = stored["evaluation"]["scores"]["out_of_fold"]
     assert scores["auroc"] == run.manifest["scores"]["mixture"]["out_of_fold"]["auroc"]

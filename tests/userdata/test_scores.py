@@ -28,7 +28,7 @@ def test_measures_are_scikit_learns(n, classes, seed):
         assert value.low <= value.mean <= value.high
 
 
-def test_intervals_cover_the_truth_about_as_often_as_they_say():
+def test_intervals_have_nominal_coverage():
     inside = 0
     for seed in range(100):
         chance = np.random.default_rng(1000 + seed)

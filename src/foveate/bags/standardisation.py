@@ -7,7 +7,9 @@ from torch import Tensor
 
 __all__ = ["Standardisation"]
 
-FURTHEST = 20.0  # deviations: a column that hardly varied in training must not dominate the others
+MAX_DEVIATION = (
+    20.0  # deviations: a column that hardly varied in training must not dominate the others
+)
 ROWS = 2**16  # segments summed at a time, to avoid a copy of a large bank
 
 
@@ -47,4 +49,4 @@ class Standardisation:
 
     def apply(self, rows: Tensor) -> Tensor:
         """Segments with their columns standardised, shape (N, *)."""
-        return ((rows.float() - self.mean) / self.scale).clamp(-FURTHEST, FURTHEST)
+        return ((rows.float() - self.mean) / self.scale).clamp(-MAX_DEVIATION, MAX_DEVIATION)

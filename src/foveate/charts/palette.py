@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 __all__ = [
     "AGAINST",
     "ATTENTION",
+    "CELL_TEXT_COLOUR",
     "CLASS_COLOURS",
     "FOR",
-    "INK",
     "MISPLACED",
     "QUADRANT_COLOURS",
+    "TEXT_COLOUR",
     "colour",
     "dash",
     "has_colour",
@@ -30,9 +31,11 @@ __all__ = [
     "shape",
 ]
 
-INK = "#1b1f24"
+TEXT_COLOUR = "#1b1f24"  # pages replace it where their ground is dark
+CELL_TEXT_COLOUR = "#14181c"  # on light cells, which stay light in a dark page
 ATTENTION = "#8250f0"  # on segments: visible on dark images and on light ones
-FOR, AGAINST = "#0072B2", "#D55E00"  # evidence by sign; shape or hatch repeats the distinction
+# Evidence by sign, readable on light and dark grounds; direction or hatch repeats the distinction.
+FOR, AGAINST = "#6B8E00", "#868E96"
 CLASS_COLOURS = ("#999933", "#661100", "#4FB3BF", "#DDCC77", "#882255", "#6F7F5F", "#3C5A66")
 
 MISPLACED = "#b0102e"  # right answer, wrong segment: the outcome to look for, and the only hue
@@ -54,7 +57,7 @@ _OTHER_METHODS = {
     "abmil": Series("torchmil ABMIL", "#1b1f24", shape="triangle-left"),
     "oracle": Series("Oracle", "#000000"),
 }
-_SPARE = ("#332288", "#117733", "#AA4499", "#661100", "#6699CC", "#999933")
+_EXTRA_COLOURS = ("#332288", "#117733", "#AA4499", "#661100", "#6699CC", "#999933")
 _SPARE_DASHES: tuple[Sequence[int], ...] = ((5, 5), (12, 3, 2, 3, 2, 3), (4, 2), (16, 4, 4, 4))
 _SPARE_SHAPES = ("triangle-left", "cross", "circle", "square", "diamond")
 
@@ -80,7 +83,7 @@ def colour(name: str) -> str:
         >>> colour("soft"), colour("mine") == colour("mine")
         ('#0072B2', True)
     """
-    return _appearance(name).colour or _SPARE[crc32(name.encode()) % len(_SPARE)]
+    return _appearance(name).colour or _EXTRA_COLOURS[crc32(name.encode()) % len(_EXTRA_COLOURS)]
 
 
 def has_colour(name: str) -> bool:

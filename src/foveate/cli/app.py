@@ -96,24 +96,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
             app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()  # a closed pipe shows here, not when the interpreter ends
     except CycloptsError as error:
-        _complain(_sentence(error))
+        _print_error(_sentence(error))
     except ValueError as error:
         from foveate.errors import FoveateError
 
         if not isinstance(error, FoveateError):
             raise
-        _complain(str(error))
+        _print_error(str(error))
     except (MemoryError, RuntimeError) as error:
         if not isinstance(error, MemoryError) and "can't allocate memory" not in str(error):
             raise
-        _complain("there is not enough memory: fewer or shorter bags need less")
+        _print_error("there is not enough memory: fewer or shorter bags need less")
     except BrokenPipeError:
         _close_pipe()
     except OSError as error:
         if error.errno not in FILE_ERRORS:
             raise
         name = f"{str(error.filename)[:80]}: " if error.filename else ""
-        _complain(f"{name}{error.strerror}")
+        _print_error(f"{name}{error.strerror}")
     except KeyboardInterrupt as interrupt:
         run = getattr(interrupt, "run", None)
         advice = f"; 'foveate resume {run}' continues from the last checkpoint" if run else ""
@@ -165,6 +165,6 @@ def _print_warning(
     (file or sys.stderr).write(text)
 
 
-def _complain(sentence: str) -> None:
+def _print_error(sentence: str) -> None:
     print(f"foveate: {sentence}", file=sys.stderr)
     raise SystemExit(2)

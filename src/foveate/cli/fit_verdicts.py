@@ -1,9 +1,9 @@
 """The verdict on the attention that ends a fit, in one go or after a resumed run."""
 
-import json
 import warnings
 
 from foveate.errors import DataWarning, FoveateError
+from foveate.records.checksums import read_json
 from foveate.records.runs import Run
 from foveate.userdata.model_card import CARD_JSON
 
@@ -22,13 +22,13 @@ def add_verdict(run: Run) -> Run:
         The run, with the verdicts of labels where there are several.
     """
     from foveate.cli.multi_label import examine_labels
-    from foveate.cli.run_verdicts import Declared, examine_run, main_paradigm
+    from foveate.cli.run_verdicts import DeclaredEvidence, examine_run, main_paradigm
 
     command = run.manifest.get("command")
     try:
         if "labels" in run.manifest:
             return examine_labels(run, command=command)
-        examine_run(run, Declared(), main_paradigm(run), command=command)
+        examine_run(run, DeclaredEvidence(), main_paradigm(run), command=command)
     except FoveateError as error:
         warnings.warn(f"no verdict on the attention: {error}", DataWarning, stacklevel=2)
     return run
@@ -48,5 +48,5 @@ def lacks_verdict(run: Run) -> bool:
     card = run.path / CARD_JSON  # runs of version 0.1 have none
     if not card.exists():
         return False
-    verdict = json.loads(card.read_text("utf-8"))["attention"]["verdict"]
+    verdict = read_json(card)["attention"]["verdict"]
     return verdict is None or not (run.path / "trust.json").exists()

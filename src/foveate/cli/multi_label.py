@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from foveate.cli.run_verdicts import Declared, examine_run, main_paradigm
+from foveate.cli.run_verdicts import DeclaredEvidence, examine_run, main_paradigm
 from foveate.errors import FoveateError
 from foveate.records.runs import Run, open_run
 from foveate.report.progress import progress_of
@@ -25,7 +25,7 @@ def is_multi_label(path: Path) -> bool:
 
 def examine_labels(
     run: Run,
-    flags: Declared = Declared(),  # noqa: B008
+    flags: DeclaredEvidence = DeclaredEvidence(),  # noqa: B008
     command: str | None = None,
 ) -> Run:
     """The verdict on the attention of every label, the other labels explained away.

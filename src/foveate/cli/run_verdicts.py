@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from foveate.trust.auditor import Audit
     from foveate.trust.examine import Trust
 
-__all__ = ["Declared", "examine_run", "main_paradigm"]
+__all__ = ["DeclaredEvidence", "examine_run", "main_paradigm"]
 
 NAN = float("nan")
 
 
-class Declared(NamedTuple):
+class DeclaredEvidence(NamedTuple):
     """What the user declared of the classes and their evidence.
 
     Args:
@@ -36,7 +36,7 @@ class Declared(NamedTuple):
 
 def examine_run(
     run: Run,
-    flags: Declared,
+    flags: DeclaredEvidence,
     paradigm: str | None = None,
     new: "NewBags | None" = None,
     command: str | None = None,
@@ -138,7 +138,7 @@ def _audited(part: "TrainedPart") -> "Audit | None":
     return audit(sets, len(part.classes), more=part.more, labels=part.labels)
 
 
-def _examined(part: "TrainedPart", flags: Declared, known: _Known) -> "Trust":
+def _examined(part: "TrainedPart", flags: DeclaredEvidence, known: _Known) -> "Trust":
     from foveate.trust.examine import examine
 
     return examine(

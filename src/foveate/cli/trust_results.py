@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from foveate.cli.results import this_command
+from foveate.records.checksums import seal_json
 from foveate.records.record import write_atomically
 
 __all__ = ["TrustResults", "print_trust", "write_trust"]
@@ -51,9 +52,9 @@ def write_trust(results: TrustResults) -> None:
         "advice": list(results.advice),
         "found": list(results.found),
     }
-    text = json.dumps(stored, ensure_ascii=False, indent=1, allow_nan=False).encode()
+    numbers = seal_json(stored, indent=1, allow_nan=False)
     write_trust_page(results.page, stored, name=results.title or results.name)
-    write_atomically(results.numbers, lambda file: file.write(text))  # last: they imply the page
+    write_atomically(results.numbers, numbers)  # last: they imply the page
 
 
 def print_trust(results: TrustResults, *, as_json: bool) -> None:
@@ -66,7 +67,7 @@ def print_trust(results: TrustResults, *, as_json: bool) -> None:
         print(line)
     for found in results.found:
         verdict = found["verdict"]
-        print(f"{_marked(results, found)}: {verdict['grade']}. {verdict['summary']}")
+        print(f"{_with_mark(results, found)}: {verdict['grade']}. {verdict['summary']}")
         for note in found["notes"]:
             print(f"  {note}")
         for answer in found["answers"].values():
@@ -92,7 +93,7 @@ def _print_table(results: TrustResults) -> None:
     for found in results.found:
         for own in found["by_class"]:
             cells = [_percent(own["accuracy"]), _estimated(own), _measured(own)]
-            who = escape(_marked(results, found)) if own is found["by_class"][0] else ""
+            who = escape(_with_mark(results, found)) if own is found["by_class"][0] else ""
             table.add_row(who, escape(own["name"]), own["verdict"]["grade"], *cells)
         table.add_section()
     Console(width=None if Console().is_terminal else 140).print(table)
@@ -117,7 +118,7 @@ def _measured(own: Mapping[str, Any]) -> str:
     return f"{value} (chance {_percent(own['measured_chance'])})"
 
 
-def _marked(results: TrustResults, found: Mapping[str, Any]) -> str:
+def _with_mark(results: TrustResults, found: Mapping[str, Any]) -> str:
     """A paradigm's name, with a star where it is the one that the fit chose."""
     name: str = found["paradigm"]
     return f"{name} *" if name == results.chosen else name

@@ -52,14 +52,14 @@ def foreground_labels(folder: Path) -> list[int]:
 
 
 def _load(split: Split, *, n: int, m: int, seed: int) -> Bag:
-    return _cut(split, split, n, m, seed)
+    return _draw_mosaics(split, split, n, m, seed)
 
 
 def _released(split: Split, *, n: int, m: int, seed: int) -> Bag:
-    return _cut("train", split, n, m, seed)
+    return _draw_mosaics("train", split, n, m, seed)
 
 
-def _cut(images: Split, split: Split, n: int, m: int, seed: int) -> Bag:
+def _draw_mosaics(images: Split, split: Split, n: int, m: int, seed: int) -> Bag:
     """Mosaics of a split, cut from the images of that split or of another one."""
     folder = locate("cifar100", "uoft-cs/cifar100")
     bank = read_split(folder, images, seed, "fine_label")

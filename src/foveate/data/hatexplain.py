@@ -33,7 +33,7 @@ Judge = Literal["majority", "first"]
 CLASSES = ("hatespeech", "normal", "offensive")
 UNKNOWN = 0  # the id of every word that no training post has
 COLUMNS = ("id", "annotators", "rationales", "post_tokens")
-WIDEST = 64  # tokens; of 19,229 posts of the official splits a handful are longer
+MAX_TOKENS = 64  # tokens; of 19,229 posts of the official splits a handful are longer
 
 
 class Post(NamedTuple):
@@ -215,7 +215,7 @@ def hatexplain(judge: Judge) -> Dataset:
         classes=CLASSES,
         load=partial(_load, judge),
         recipe=Recipe(
-            m=WIDEST,
+            m=MAX_TOKENS,
             n=15_383,  # the official splits
             n_test=1_924,
             net="hatexplain-1",

@@ -34,7 +34,7 @@ __all__ = [
     "relevant_seen",
 ]
 
-UNUSED = -2
+NO_SPLIT = -2
 
 Source = Callable[[Split, int], Bank]
 """From a split and a seed to the base images of that split."""
@@ -257,7 +257,7 @@ def _kinds(
     if not other_labels:
         raise FoveateError(f"no background is left in {where}: every label is a foreground class")
     kinds |= dict.fromkeys(other_labels, BACKGROUND)
-    return np.array([kinds.get(label, UNUSED) for label in labels.tolist()])[inverse]
+    return np.array([kinds.get(label, NO_SPLIT) for label in labels.tolist()])[inverse]
 
 
 def _list(labels: Iterable[int]) -> str:

@@ -84,15 +84,15 @@ def _counts(kind: Kind, y: Tensor, m: int, reversed: bool, generator: torch.Gene
         return torch.randint(low, high + 1, (n,), generator=generator)
 
     background, either = draw(1, m), draw(0, 1)  # the same draws for every kind
-    clue = (positive == reversed).long()
+    reveals_label = (positive == reversed).long()
     if kind == "single-concept":
         total = draw(1, 3)
         share = torch.stack([draw(0, 1) for _ in range(3)], 1)
         first = (share * (torch.arange(3) < total[:, None])).sum(1)
         concepts = torch.stack([first, total - first], 1) * positive[:, None]
-        return torch.cat([torch.full((n, 1), m), concepts, clue[:, None]], 1)
+        return torch.cat([torch.full((n, 1), m), concepts, reveals_label[:, None]], 1)
     if kind == "multi-concept":
-        many, one, poison = draw(1, 3), torch.ones_like(y), clue
+        many, one, poison = draw(1, 3), torch.ones_like(y), reveals_label
     else:
         many, poison = torch.ones_like(y), torch.zeros_like(y)
         one = draw(*REPEATED) if reversed else torch.ones_like(y)

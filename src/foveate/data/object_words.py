@@ -8,7 +8,7 @@ from pathlib import Path
 from foveate.errors import FoveateError
 from foveate.io.tokenisation import words
 
-__all__ = ["OBJECT_WORDS", "Named", "ObjectWords", "caption_words", "read_object_words"]
+__all__ = ["OBJECT_WORDS", "NamedObject", "ObjectWords", "caption_words", "read_object_words"]
 
 OBJECT_WORDS = "object_words.csv"
 
@@ -24,7 +24,7 @@ def caption_words(text: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedObject:
     """A place in a caption where an object is named.
 
     Args:
@@ -56,7 +56,7 @@ class ObjectWords:
                     self._of[phrase] = (*self._of.get(phrase, ()), category)
         self.longest = max(map(len, self._of), default=0)
 
-    def find(self, caption: Sequence[str]) -> list[Named]:
+    def find(self, caption: Sequence[str]) -> list[NamedObject]:
         """Where a caption names an object, from left to right; phrases do not overlap."""
         matches, at = [], 0
         while at < len(caption):
@@ -64,7 +64,7 @@ class ObjectWords:
             for length in range(min(self.longest, len(caption) - at), 0, -1):
                 kinds = self._of.get(tuple(caption[at : at + length]))
                 if kinds is not None:
-                    matches.append(Named(at + length - 1, kinds))
+                    matches.append(NamedObject(at + length - 1, kinds))
                     step = length
                     break
             at += step

@@ -135,16 +135,16 @@ class _Clock(NamedTuple):
     series: FloatArray
 
     @classmethod
-    def march(
-        cls, pace: Callable[[FloatArray], FloatArray], mu: float, horizon: float, width: float
+    def integrate(
+        cls, rate_of: Callable[[FloatArray], FloatArray], mu: float, horizon: float, width: float
     ) -> "_Clock":
-        """Integrate dt/dmu = ``pace`` from ``mu`` on, block by block, until the horizon."""
+        """Integrate dt/dmu = ``rate_of`` from ``mu`` on, block by block, until the horizon."""
         edges, times, series = np.array([mu]), np.zeros(1), np.empty((len(INTEGRAL), 0))
         while times[-1] <= horizon:
             ahead = edges[-1] + width * np.arange(1, BLOCK + 1)
             nodes = (ahead - width / 2)[:, None] + width / 2 * NODES
             # Not a matrix product: these sizes are too small for BLAS threads.
-            terms = width / 2 * np.einsum("kn,pn->kp", INTEGRAL, pace(nodes))
+            terms = width / 2 * np.einsum("kn,pn->kp", INTEGRAL, rate_of(nodes))
             edges, series = np.append(edges, ahead), np.append(series, terms, axis=1)
             times = np.append(times, times[-1] + np.cumsum(terms.sum(0)))  # every P_k(1) is 1
         return cls(edges, times, series)
@@ -179,16 +179,16 @@ def exact(
     def focus_at(mu: FloatArray) -> FloatArray:
         return invert_potential(constant + classifier_potential(paradigm, mu, C), m)
 
-    def pace(mu: FloatArray) -> FloatArray:
+    def rate_of(mu: FloatArray) -> FloatArray:
         nu = focus_at(mu)
         return 1 / rates(paradigm, mu, share(nu, m), C, rest(nu, m))[0]
 
     width = min(WIDEST, float(np.pi / np.log(m)))
-    clock = _Clock.march(pace, start[0], float(t.max()), width)
+    clock = _Clock.integrate(rate_of, start[0], float(t.max()), width)
     mu = clock.mu_at(t.ravel()).reshape(t.shape)
     near = np.abs(mu) < NEAR
-    passed = _quadrature(pace, start[0], mu[near])
-    mu[near] -= (passed - t[near]) / pace(mu[near])
+    passed = _quadrature(rate_of, start[0], mu[near])
+    mu[near] -= (passed - t[near]) / rate_of(mu[near])
     return mu, focus_at(mu)
 
 

@@ -33,7 +33,7 @@ from foveate.types import FloatArray
 __all__ = ["Kind", "TwoClasses", "WrongPoint", "follow", "loss", "rates", "wrong_point"]
 
 Kind = Literal["alone", "witness", "silence"]
-A, B, BACK = 0, 1, 2
+A, B, BACKGROUND = 0, 1, 2
 
 
 class TwoClasses(NamedTuple):
@@ -99,13 +99,13 @@ def loss(state: FloatArray, m: int, weight: float, kind: Kind) -> float:
     a = _attention(s, m)
     label = -np.log(_marginal(a, t)).mean()
     foreground = _log_one_plus_exp(np.array([-t[A], t[B]]))
-    background = _log_one_plus_exp(np.array([-t[BACK], t[BACK]]))
+    background = _log_one_plus_exp(np.array([-t[BACKGROUND], t[BACKGROUND]]))
     if kind == "witness":
         return float(label + weight * (foreground + (m - 1) * background).mean() / m)
     if kind == "silence":
         fore, back = _unattended(a, m)
         penalty = (_log_one_plus_exp(t) + _log_one_plus_exp(-t)) / 2 - np.log(2)
-        added = fore @ penalty[:2] / 2 + back.mean() * penalty[BACK]
+        added = fore @ penalty[:2] / 2 + back.mean() * penalty[BACKGROUND]
         return float(label + weight * added)
     return float(label)
 
@@ -114,7 +114,7 @@ def rates(state: FloatArray, m: int, weight: float, kind: Kind) -> FloatArray:
     """The flow: minus the gradient of the loss in scores and logits, shape (6,)."""
     s, t = state[:3], state[3:]
     a, p = _attention(s, m), _sigmoid(t)
-    front, behind = np.array([p[A], 1 - p[B]]), np.array([p[BACK], 1 - p[BACK]])
+    front, behind = np.array([p[A], 1 - p[B]]), np.array([p[BACKGROUND], 1 - p[BACKGROUND]])
     marginal = _marginal(a, t)
     toward = (front - behind) / marginal * a * (1 - a) / 2
     sign = np.array([1.0, -1.0])
@@ -122,11 +122,11 @@ def rates(state: FloatArray, m: int, weight: float, kind: Kind) -> FloatArray:
     slope_back = float((sign * (1 - a) * behind * (1 - behind) / marginal).sum()) / 2
     if kind == "witness":
         slope = slope + weight / m * sign * (1 - front) / 2
-        slope_back -= weight * (m - 1) / m * (p[BACK] - 0.5)
+        slope_back -= weight * (m - 1) / m * (p[BACKGROUND] - 0.5)
     elif kind == "silence":
         fore, back = _unattended(a, m)
         slope = slope - weight * fore * (p[:2] - 0.5) / 2
-        slope_back -= weight * float(back.mean()) * (p[BACK] - 0.5)
+        slope_back -= weight * float(back.mean()) * (p[BACKGROUND] - 0.5)
     return np.array([*toward, -toward.sum(), *slope, slope_back])
 
 
@@ -157,12 +157,15 @@ def follow(start: FloatArray, t: FloatArray, m: int, weight: float, kind: Kind) 
 
 def _attention(s: FloatArray, m: int) -> FloatArray:
     """Attention on the foreground of bags of A and of B, shape (2,)."""
-    return _sigmoid(s[:2] - s[BACK] - np.log(m - 1))
+    return _sigmoid(s[:2] - s[BACKGROUND] - np.log(m - 1))
 
 
 def _marginal(a: FloatArray, t: FloatArray) -> FloatArray:
     """Marginal probability of the label in bags of A and of B, shape (2,)."""
-    front, behind = _sigmoid(np.array([t[A], -t[B]])), _sigmoid(np.array([t[BACK], -t[BACK]]))
+    front, behind = (
+        _sigmoid(np.array([t[A], -t[B]])),
+        _sigmoid(np.array([t[BACKGROUND], -t[BACKGROUND]])),
+    )
     return a * front + (1 - a) * behind
 
 

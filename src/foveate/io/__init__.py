@@ -1,4 +1,4 @@
-"""A user's own files as bags: found out by what is at a path, with errors that name the row.
+"""User files as bags: the format is detected from the path; errors name the row.
 
 Names are imported when they are first used, so that commands can show their flags at once.
 """
@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 __all__ = ["Collection", "read_bags"]
 
-HOMES = {"Collection": "foveate.io.collection", "read_bags": "foveate.io.reading"}
+LAZY_MODULES = {"Collection": "foveate.io.collection", "read_bags": "foveate.io.reading"}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in HOMES:
+    if name not in LAZY_MODULES:
         raise AttributeError(f"module 'foveate.io' has no attribute '{name}'")
-    return getattr(import_module(HOMES[name]), name)
+    return getattr(import_module(LAZY_MODULES[name]), name)
 
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ __all__ = [
     "single",
 ]
 
-Place = Callable[[int], str]
+PlaceOfRow = Callable[[int], str]
 LARGEST = float(np.finfo(np.float32).max)
 MISSING = frozenset({"", "nan", "na", "n/a", "?", "none", "null"})
 """Texts, in any case, that stand for a missing value in labels and numbers."""
@@ -72,7 +72,7 @@ class Table:
         return at if column is None else f"{at}, column '{column}'"
 
 
-def floats(cells: Sequence[Any], place: Place) -> FloatArray:
+def floats(cells: Sequence[Any], place: PlaceOfRow) -> FloatArray:
     """Cells as numbers, (n, 1): numbers, or texts of numbers.
 
     Example:
@@ -85,7 +85,7 @@ def floats(cells: Sequence[Any], place: Place) -> FloatArray:
     return np.array([[_number(cell, place, row)] for row, cell in enumerate(cells)])
 
 
-def _number(cell: Any, place: Place, row: int) -> float:
+def _number(cell: Any, place: PlaceOfRow, row: int) -> float:
     if cell is None:
         raise FoveateError(f"{place(row)}: is missing")
     try:
@@ -127,7 +127,7 @@ def single(
     raise FoveateError(f"{place(row, column)}: must {rule}, got {value}{more}")
 
 
-def coded(cells: Sequence[Any], place: Place) -> tuple[NDArray[np.int64], list[Any]]:
+def coded(cells: Sequence[Any], place: PlaceOfRow) -> tuple[NDArray[np.int64], list[Any]]:
     """Codes of the values of cells, in order of first occurrence, and the values."""
     number: dict[Any, int] = {}
     try:
@@ -138,7 +138,7 @@ def coded(cells: Sequence[Any], place: Place) -> tuple[NDArray[np.int64], list[A
     return np.array(codes, np.int64), list(number)
 
 
-def names(cells: Sequence[Any], place: Place) -> tuple[NDArray[np.int64], list[str]]:
+def names(cells: Sequence[Any], place: PlaceOfRow) -> tuple[NDArray[np.int64], list[str]]:
     """Codes of the names in cells, and the names; a missing name is an error.
 
     Example:
@@ -153,7 +153,7 @@ def names(cells: Sequence[Any], place: Place) -> tuple[NDArray[np.int64], list[s
 
 
 def optional_names(
-    cells: Sequence[Any], place: Place, absent: Callable[[Any], bool] = is_missing
+    cells: Sequence[Any], place: PlaceOfRow, absent: Callable[[Any], bool] = is_missing
 ) -> tuple[NDArray[np.int64], list[str]]:
     """Codes of the names in cells, −1 where missing, and the names.
 
@@ -185,7 +185,7 @@ def name_of(value: Any) -> str | None:
     return str(value).strip() or None
 
 
-def flags(cells: Sequence[Any], place: Place) -> NDArray[np.int8]:
+def flags(cells: Sequence[Any], place: PlaceOfRow) -> NDArray[np.int8]:
     """Relevance as it came: 1 relevant, 0 not, −1 unknown, shape (n,).
 
     Whole numbers above 0 are relevant, as in labels of segments that name a class.

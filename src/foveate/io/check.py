@@ -1,5 +1,6 @@
 """A description of a user's bags, and checks of what is wrong with them."""
 
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -8,16 +9,18 @@ from typing import Any, Literal
 import numpy as np
 
 from foveate.errors import FoveateError
+from foveate.io.cells import is_missing
 from foveate.io.collection import Collection, listed
 from foveate.io.column_checks import suspects
 from foveate.io.label_merging import similar_labels
 from foveate.io.problem import Problem
-from foveate.io.view import View, content
+from foveate.io.view import View, content, repeated_segments
 
 __all__ = ["NAMES", "Description", "Problem", "describe", "problems", "require_sound"]
 
-LONG = 10  # times the median length
+LONG_FACTOR = 10  # times the median length
 UNEVEN = 10  # times as many bags in the largest class as in the smallest
+MANY_REPEATS = 0.5  # of all segments
 MOST_COUNTS = 8  # columns whose missing cells are counted in a message
 
 NAMES = (
@@ -111,7 +114,7 @@ def describe(collection: Collection) -> Description:
 
 
 def problems(collection: Collection) -> list[Problem]:
-    """What is wrong with a collection that can be read: errors first.
+    """Problems of a collection that could be read, errors first.
 
     What cannot be read (cells that are not numbers, labels that differ within a bag) is an error
     of the reader, which names file and row.
@@ -124,6 +127,7 @@ def problems(collection: Collection) -> list[Problem]:
         *_of_names(view),
         *_of_groups(view),
         *_of_copies(view),
+        *_of_repeats(view),
         *_of_missing(view),
         *_of_columns(view),
         *_of_lengths(view),
@@ -167,6 +171,12 @@ def _of_classes(view: View) -> Iterator[Problem]:
     few = [name for name, count in present.items() if count < 2]
     if few:
         what = "one bag: too few to learn from and to test on"
+        if len(few) == len(present):
+            what = (
+                "every bag has a label of its own, so nothing can be learnt: name another column "
+                "with --label, or, if these are measurements, cut them into classes (ordinal, "
+                "regression and survival targets are not fitted)"
+            )
         yield Problem("error", listed("class", few), what, "one-bag-class", learning=True)
     few = _in_one_group(view, counts)
     if few:
@@ -194,10 +204,10 @@ def _of_spelling(view: View) -> Iterator[Problem]:
 
 
 def _classes_shown(names: Sequence[str]) -> str:
-    """Names of classes with what cannot be seen in them escaped."""
-    return "classes " + ", ".join(
-        ascii(name) if not name.isprintable() else f"'{name}'" for name in names
-    )
+    """Names of classes, escaped where they look alike."""
+    composed = [unicodedata.normalize("NFC", name) for name in names]
+    alike = len({*composed}) < len(names) or not all(name.isprintable() for name in names)
+    return "classes " + ", ".join(ascii(name) if alike else f"'{name}'" for name in names)
 
 
 def _of_names(view: View) -> Iterator[Problem]:
@@ -222,6 +232,10 @@ def _of_names(view: View) -> Iterator[Problem]:
     if shared:
         what = "one name in more than one split, for different bags"
         yield Problem("warning", listed("bag", shared), what, "names-in-splits")
+    absent = [name for name in labels if name and is_missing(name)]
+    if absent:
+        what = "named like a missing value: do these rows belong to one bag?"
+        yield Problem("warning", listed("bag", absent), what, "missing-names")
     if others:
         yield Problem(
             "warning", listed("bag", others), "one name for several bags", "repeated-names"
@@ -265,6 +279,18 @@ def _of_copies(view: View) -> Iterator[Problem]:
             yield Problem(severity, listed("bag", view.names(parts[0])), what + sets, name)
 
 
+def _of_repeats(view: View) -> Iterator[Problem]:
+    """A table that was appended to itself has every segment twice."""
+    if view.collection.kind != "features":
+        return
+    repeated, total = repeated_segments(view), int(view.lengths.sum())
+    if repeated >= MANY_REPEATS * total:
+        what = (
+            f"{repeated:,} of {total:,} repeat an earlier one of their bag: are rows stored twice?"
+        )
+        yield Problem("warning", "segments", what, "repeated-segments")
+
+
 def _of_missing(view: View) -> Iterator[Problem]:
     absent = view.collection.missing_cells()
     if absent:
@@ -290,7 +316,7 @@ def _of_columns(view: View) -> Iterator[Problem]:
 
 def _of_lengths(view: View) -> Iterator[Problem]:
     median = float(np.median(view.lengths))
-    long = np.flatnonzero(view.lengths > LONG * median)
+    long = np.flatnonzero(view.lengths > LONG_FACTOR * median)
     if len(long):
         by_length = long[np.argsort(-view.lengths[long], kind="stable")]
         most = int(view.lengths[by_length[0]])

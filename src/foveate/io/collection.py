@@ -20,7 +20,7 @@ Kind = Literal["features", "text", "image", "series"]
 Where = Callable[[int], str]
 """From the number of a bag to its file, or file and line, for messages."""
 INTEGER = re.compile(r"[+-]?\d+")
-NAMED = 3  # bags or columns named in a message, the others counted
+MAX_NAMED = 3  # bags or columns named in a message, the others counted
 
 
 @dataclass(frozen=True)
@@ -241,10 +241,13 @@ def listed(kind: str, names: Sequence[str]) -> str:
     Example:
         >>> listed("bag", ["a", "b", "c", "d"])
         "bags 'a', 'b', 'c' and 1 more"
+        >>> listed("class", ["a", "b"])
+        "classes 'a', 'b'"
     """
-    listing = ", ".join(f"'{name}'" for name in names[:NAMED])
-    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    return f"{kind}{'s' if len(names) > 1 else ''} {listing}{more}"
+    ending = "" if len(names) == 1 else "es" if kind.endswith("s") else "s"
+    listing = ", ".join(f"'{name}'" for name in names[:MAX_NAMED])
+    more = f" and {len(names) - MAX_NAMED:,} more" if len(names) > MAX_NAMED else ""
+    return f"{kind}{ending} {listing}{more}"
 
 
 def _unlabelled(known: Tensor, ids: Sequence[str]) -> list[Problem]:

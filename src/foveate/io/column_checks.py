@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 __all__ = ["Suspect", "suspects"]
 
-FINE = 1e-4  # spread over size below which few of the seven digits of 32 bits are left
+MIN_RELATIVE_SPREAD = (
+    1e-4  # spread over size below which few of the seven digits of 32 bits are left
+)
 LARGE = 1e6
 CHANCE = 1e-4  # probability of classes separating by chance, over all columns
-FEWEST = 10  # rows below which a row number proves nothing
+MIN_ROWS = 10  # rows below which a row number proves nothing
 
 Numbers = NDArray[np.float32]
 
@@ -39,7 +41,7 @@ def suspects(x: Numbers, lengths: NDArray[np.int64], y: NDArray[np.int64] | None
     least, most = _extremes(low, high)
     constant = least == most
     size = np.maximum(np.abs(least), np.abs(most))
-    fine = ~constant & (most - least < FINE * size)
+    fine = ~constant & (most - least < MIN_RELATIVE_SPREAD * size)
     checks = [
         (constant, False, "one number throughout: nothing can be learnt from it", "constant"),
         (_row_number(x, least, most), False, "the number of the row, by its looks", "row-number"),
@@ -47,7 +49,7 @@ def suspects(x: Numbers, lengths: NDArray[np.int64], y: NDArray[np.int64] | None
         (
             fine,
             False,
-            f"a spread below {FINE:g} of the size: 32 bits keep few of the digits",
+            f"a spread below {MIN_RELATIVE_SPREAD:g} of the size: 32 bits keep few of the digits",
             "small-spread",
         ),
     ]
@@ -76,7 +78,7 @@ def _row_number(
 ) -> NDArray[np.bool_]:
     """Columns that hold consecutive whole numbers, one per row, in any order."""
     n = len(x)
-    which = (most - least == n - 1) & (n >= FEWEST)
+    which = (most - least == n - 1) & (n >= MIN_ROWS)
     for column in np.flatnonzero(which):
         ranked = np.sort(x[:, column].astype(np.float64))
         which[column] = bool((np.diff(ranked) == 1).all())
@@ -117,5 +119,5 @@ def _chance_of_separation(counts: Sequence[int]) -> float:
         >>> _chance_of_separation([2, 2])  # two of six ways to order four bags
         0.333...
     """
-    ways = math.lgamma(sum(counts) + 1) - sum(math.lgamma(k + 1) for k in counts)
-    return math.exp(math.lgamma(len(counts) + 1) - ways)
+    log_arrangements = math.lgamma(sum(counts) + 1) - sum(math.lgamma(k + 1) for k in counts)
+    return math.exp(math.lgamma(len(counts) + 1) - log_arrangements)

@@ -77,7 +77,7 @@ class ReadTable:
     left_out: dict[str, LeftOut]
 
     def column_roles(self, columns: Columns) -> tuple[ColumnRole, ...]:
-        """The role of every column, and why.
+        """The role of every column, with the reason.
 
         Args:
             columns: The flags of the user.

@@ -25,7 +25,7 @@ __all__ = [
 BAG = ("bag", "bag_id", "slide_id", "slide", "bag_name", "image", "file", "filename", "name", "id")
 GROUP = ("group", "patient", "patient_id", "case_id")
 RELEVANCE = ("relevance", "inst_labels", "patch_labels")
-LISTED = 20  # columns that a message names
+MAX_LISTED = 20  # columns that a message names
 
 
 class Columns(Settings):
@@ -82,7 +82,7 @@ class Columns(Settings):
 
     @property
     def header_line(self) -> Header:
-        """Where the names of a CSV file's columns come from."""
+        """Where the column names of a CSV file come from."""
         return Header(self.header and not self.columns, self.columns)
 
 
@@ -152,8 +152,8 @@ def missing(path: Path, given: str, names: Sequence[str]) -> str:
     """The message for a column that does not exist."""
     near = difflib.get_close_matches(given, names, n=1)
     hint = f"Did you mean '{near[0]}'? " if near else ""
-    listed = ", ".join(names[:LISTED]) + (
-        f" and {len(names) - LISTED:,} more" * (len(names) > LISTED)
+    listed = ", ".join(names[:MAX_LISTED]) + (
+        f" and {len(names) - MAX_LISTED:,} more" * (len(names) > MAX_LISTED)
     )
     return f"{path} has no column '{given}'. {hint}Its columns are {listed}{header_hint(names)}"
 

@@ -76,7 +76,7 @@ def read_eraser(
     read = _annotations(path, columns, report)
     bags, words, relevance = list[Tensor](), list[str](), list[Tensor | None]()
     for annotation in read:
-        z = None if annotation.evidences is None else _marked(annotation)
+        z = None if annotation.evidences is None else _evidence_mask(annotation)
         if columns.tokens is False:
             sentences = [s for document in annotation.documents.values() for s in document]
             z = z if z is None else torch.stack([p.any() for p in z.split([*map(len, sentences)])])
@@ -184,7 +184,7 @@ def _sentences(text: Any, place: str) -> Sentences:
     return sentences
 
 
-def _marked(annotation: _Annotation) -> Tensor:
+def _evidence_mask(annotation: _Annotation) -> Tensor:
     """Words that any span touches, (m,); empty spans are skipped."""
     lengths = {name: sum(map(len, doc)) for name, doc in annotation.documents.items()}
     begin, z = dict[str, int](), torch.zeros(sum(lengths.values()), dtype=torch.bool)

@@ -1,4 +1,4 @@
-"""Columns that look like groups: one value per bag, shared by bags, such as a patient's number."""
+"""Columns that may be groups: one value per bag, shared by several bags, such as patients."""
 
 from collections.abc import Mapping
 

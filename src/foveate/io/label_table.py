@@ -10,14 +10,14 @@ from foveate.io.cells import name_of
 from foveate.io.columns import BAG, GROUP, ColumnRole, Columns, column
 from foveate.io.rows import column_names, rows, where
 
-__all__ = ["Sheet", "read_sheet"]
+__all__ = ["LabelTable", "read_sheet"]
 
-PREFERRED = ("labels.csv", "labels.tsv")
-APART = ("boxes.csv",)  # says something of places, not of bags
+PREFERRED_NAMES = ("labels.csv", "labels.tsv")
+OTHER_TABLES = ("boxes.csv",)  # says something of places, not of bags
 
 
 @dataclass(frozen=True)
-class Sheet:
+class LabelTable:
     """Rows of a table by the bag that they name.
 
     Args:
@@ -64,7 +64,9 @@ class Sheet:
         return where(self.path, self.line[self.row(names)])
 
 
-def read_sheet(folder: Path, columns: Columns, labelled: bool | None = None) -> Sheet | None:
+def read_sheet(
+    folder: Path, columns: Columns, labelled: bool | None = None, *, in_parent: bool = True
+) -> LabelTable | None:
     """The table beside files of bags: ``labels.csv``, or the only CSV of the folder or its parent.
 
     In the parent, which may hold other things, a CSV by another name counts if it gives labels.
@@ -73,8 +75,9 @@ def read_sheet(folder: Path, columns: Columns, labelled: bool | None = None) -> 
         folder: Where the bags are.
         columns: Names of its columns where they are not the usual ones.
         labelled: False leaves labels out.
+        in_parent: Whether a table in the parent counts.
     """
-    path = _table_path(folder, columns)
+    path = _table_path(folder, columns, in_parent=in_parent)
     if path is None:
         return None
     held = column_names(path)
@@ -111,7 +114,7 @@ def read_sheet(folder: Path, columns: Columns, labelled: bool | None = None) -> 
             line[stem] = line[name]
             for of_bag in values.values():
                 of_bag[stem] = of_bag[name]
-    return Sheet(path, line, values, _roles(held, bag, requested))
+    return LabelTable(path, line, values, _roles(held, bag, requested))
 
 
 def _roles(names: Sequence[str], bag: str, wanted: dict[str, str]) -> tuple[ColumnRole, ...]:
@@ -133,12 +136,12 @@ def _key(cell: object, place: str) -> str:
     return name
 
 
-def _table_path(folder: Path, columns: Columns) -> Path | None:
-    for parent in (folder, folder.parent):
-        tables = sorted(f for f in parent.glob("*.[ct]sv") if f.name not in APART)
-        best = [file for file in tables if file.name in PREFERRED] or tables
+def _table_path(folder: Path, columns: Columns, *, in_parent: bool) -> Path | None:
+    for parent in (folder, folder.parent) if in_parent else (folder,):
+        tables = sorted(f for f in parent.glob("*.[ct]sv") if f.name not in OTHER_TABLES)
+        best = [file for file in tables if file.name in PREFERRED_NAMES] or tables
         if parent != folder:
-            best = [f for f in best if f.name in PREFERRED or _gives_labels(f, columns)]
+            best = [f for f in best if f.name in PREFERRED_NAMES or _gives_labels(f, columns)]
         if len(best) == 1:
             return best[0]
         if best and parent == folder:

@@ -15,7 +15,7 @@ from foveate.io.collection import Collection, collect
 from foveate.io.columnar import SPLITS
 from foveate.io.columns import BAG, Columns, column
 from foveate.io.image_decoding import decode_image
-from foveate.io.label_table import Sheet, read_sheet
+from foveate.io.label_table import LabelTable, read_sheet
 from foveate.io.rows import column_names, rows, where
 from foveate.types import PartProgress
 
@@ -147,7 +147,7 @@ def _from_folders(files: Sequence[Path], root: Path) -> tuple[list[str] | None, 
 
 
 def _labels(
-    beside: Sheet | None, keys: Sequence[tuple[str, ...]], named: Sequence[str | None] | None
+    beside: LabelTable | None, keys: Sequence[tuple[str, ...]], named: Sequence[str | None] | None
 ) -> Sequence[str | None] | None:
     labels = beside.labels(keys) if beside else None
     return labels or named

@@ -12,7 +12,7 @@ import torch
 from foveate.errors import FoveateError
 from foveate.jobs.read import frequent
 from foveate.text.corpora import Pairs, SentencePairs
-from foveate.text.loop import Course, follow, measurement_steps
+from foveate.text.loop import MemberTraining, follow, measurement_steps
 from foveate.text.models.seq2seq import Seq2Seq
 from foveate.text.probes.pairs import links_of, performance, read_attention
 from foveate.text.statistics.diagonal import fit_diagonal
@@ -32,7 +32,7 @@ Symmetry = Literal["none", "intersection", "grow"]
 Links = list[set[tuple[int, int]]]
 EXAMPLES = 12  # pairs that a page shows
 READABLE = (3, 16)  # words of source and target of these, where there are such pairs
-LEAST = 2  # occurrences of a word that a network learns
+MIN_COUNT = 2  # occurrences of a word that a network learns
 SMALL = 20_000  # pairs up to which the smaller network is trained
 
 
@@ -178,7 +178,7 @@ def _by_attention(
         accuracy = performance(model, few.source, few.target).accuracy
         return {"alpha": alpha, "accuracy": np.asarray(accuracy)}
 
-    def course() -> Course:
+    def course() -> MemberTraining:
         return translation_course(model, pairs, sizes, measure, *name)
 
     record = follow([course], measurement_steps(plan.steps), report=progress)
@@ -215,8 +215,8 @@ def _by_transformer(data: SentencePairs, plan: AlignPlan, path: Path, rows: list
 
 def _with_frequent_words(data: SentencePairs) -> SentencePairs:
     """The pairs with rare words unknown: a network learns nothing about a word it sees once."""
-    source, source_vocabulary = frequent(data.train.source, data.source_vocabulary, LEAST)
-    target, target_vocabulary = frequent(data.train.target, data.target_vocabulary, LEAST)
+    source, source_vocabulary = frequent(data.train.source, data.source_vocabulary, MIN_COUNT)
+    target, target_vocabulary = frequent(data.train.target, data.target_vocabulary, MIN_COUNT)
     return replace(
         data,
         train=Pairs(source, target),

@@ -231,9 +231,11 @@ def _chosen(records: Mapping[str, Record], bag: Bag, member: int) -> Array:
     mask = None if bag.mask is None else np.asarray(bag.mask)
     right = np.stack([r.final["log_p"][member].argmax(-1) == y for r in records.values()])
     focused = np.stack([focus_true(r.final["s"][member], z, mask) for r in records.values()])
-    wrongly, rightly = (right & ~focused).sum(0), (right & focused).sum(0)
-    order = np.lexsort((-wrongly, -wrongly * rightly))  # first where the paradigms differ most
-    astray = [i for i in order if wrongly[i]][:4]
+    misfocused_seeds, focused_seeds = (right & ~focused).sum(0), (right & focused).sum(0)
+    order = np.lexsort(
+        (-misfocused_seeds, -misfocused_seeds * focused_seeds)
+    )  # first where the paradigms differ most
+    misfocused = [i for i in order if misfocused_seeds[i]][:4]
     wrong = np.flatnonzero(~right.all(0))[:2]
-    sound = np.flatnonzero((right & focused).all(0))[:2]
-    return np.array(list(dict.fromkeys([*astray, *sound, *wrong])), dtype=np.int64)
+    focused_right = np.flatnonzero((right & focused).all(0))[:2]
+    return np.array(list(dict.fromkeys([*misfocused, *focused_right, *wrong])), dtype=np.int64)

@@ -14,7 +14,7 @@ from foveate.records.record import Record
 from foveate.text.batches import Batches
 from foveate.text.corpora import LabelledTexts
 from foveate.text.corpora.encoding import held_out
-from foveate.text.loop import Course, built, follow, measurement_steps
+from foveate.text.loop import MemberTraining, built, follow, measurement_steps
 from foveate.text.models.reader import Reader, label_log_odds
 from foveate.text.probes.texts import influence, probe_texts
 from foveate.text.tokens import MARKS, UNKNOWN, Tokens, Vocabulary, truncate
@@ -30,7 +30,7 @@ __all__ = [
     "split_texts",
 ]
 
-READABLE, FEWEST = 120, 5  # most and fewest words of a text on the page, where possible
+MAX_WORDS, MIN_WORDS = 120, 5  # most and fewest words of a text on the page, where possible
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ def example_rows(texts: Tokens, y: Tensor, plan: ReadingPlan) -> Tensor:
     classes = range(max(2, int(y.max()) + 1))
     order = torch.randperm(len(texts), generator=generator("shown texts", plan.seed))
     lengths = texts.lengths[order]
-    unsuitable = ((lengths > READABLE) | (lengths < FEWEST)).long()
+    unsuitable = ((lengths > MAX_WORDS) | (lengths < MIN_WORDS)).long()
     order = order[unsuitable.argsort(stable=True)]
     turns = torch.cat([torch.arange(int((y == c).sum())) * len(classes) + c for c in classes])
     by_class = torch.cat([order[y[order] == c] for c in classes])
@@ -227,7 +227,7 @@ def example_rows(texts: Tokens, y: Tensor, plan: ReadingPlan) -> Tensor:
 
 def _course(
     model: Reader, data: LabelledTexts, plan: ReadingPlan, to_read: Tokens, rows: Tensor
-) -> Course:
+) -> MemberTraining:
     train = truncate(data.train, plan.longest)
     stream = Batches(train, data.y_train, plan.batch, "own texts", plan.seed)
     some = torch.randperm(len(to_read), generator=generator("measured texts", plan.seed))
@@ -249,4 +249,4 @@ def _course(
             "delta": influence(model, examples, labels),
         }
 
-    return Course(model, loss, measure, plan.lr)
+    return MemberTraining(model, loss, measure, plan.lr)

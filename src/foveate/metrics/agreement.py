@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from foveate.errors import FoveateError
-from foveate.metrics.ragged import alike, check_numbers, maxima, padded
+from foveate.metrics.ragged import check_numbers, equal_length_groups, maxima, padded
 from foveate.types import Array
 
 __all__ = [
@@ -81,7 +81,7 @@ def fair_agreement(u: Array, v: Array, start: Array, share: float = SHARE) -> Ar
     probability = np.clip(top_count - above, 0, equal) / equal
     row = np.searchsorted(start, tops, side="right") - 1
     tied = np.flatnonzero(np.bincount(row, minlength=len(lengths)) > 1)
-    for rows in alike(lengths, tied):
+    for rows in equal_length_groups(lengths, tied):
         probability[rows] = _share_of_tied_maxima(
             padded(u, start, rows), padded(v, start, rows), top_count[rows]
         )
@@ -156,5 +156,5 @@ def _share_of_tied_maxima(u: Array, v: Array, top_count: Array) -> Array:
     """
     edge = -np.take_along_axis(np.sort(-v, 1), top_count[:, None] - 1, 1)
     best, above, level = u == np.nanmax(u, 1, keepdims=True), v > edge, v == edge
-    room = (top_count - above.sum(1)) / level.sum(1)
-    return ((best & above).sum(1) + room * (best & level).sum(1)) / best.sum(1)
+    remaining = (top_count - above.sum(1)) / level.sum(1)
+    return ((best & above).sum(1) + remaining * (best & level).sum(1)) / best.sum(1)

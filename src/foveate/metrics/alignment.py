@@ -60,7 +60,7 @@ def alignment_scores(predicted: Corpus, sure: Corpus, possible: Corpus | None = 
         >>> alignment_scores([{(0, 0), (1, 1)}], [{(0, 0)}], [{(1, 1), (2, 1)}])
         Scores(aer=0.0, precision=1.0, recall=1.0, f1=1.0)
     """
-    totals = _tallies(predicted, sure, possible).sum(0, keepdims=True)
+    totals = _match_counts(predicted, sure, possible).sum(0, keepdims=True)
     return Scores(*(float(score[0]) for score in _scores(totals)))
 
 
@@ -89,15 +89,15 @@ def alignment_intervals(
     Returns:
         Four :class:`Interval`, whose ends are None for a single pair.
     """
-    tallies = _tallies(predicted, sure, possible)
-    totals = [float(score[0]) for score in _scores(tallies.sum(0, keepdims=True))]
-    n = len(tallies)
+    counts = _match_counts(predicted, sure, possible)
+    totals = [float(score[0]) for score in _scores(counts.sum(0, keepdims=True))]
+    n = len(counts)
     if n < 2:
         return Scores(*(Interval(mean, None, None) for mean in totals))
     rng, sums, step = np.random.default_rng(seed), [], max(1, CELLS // n)
     for done in range(0, draws, step):
         size = min(step, draws - done)
-        sums.append(rng.multinomial(n, np.full(n, 1 / n), size=size) @ tallies)
+        sums.append(rng.multinomial(n, np.full(n, 1 / n), size=size) @ counts)
     ends = np.quantile(_scores(np.concatenate(sums)), [(1 - level) / 2, (1 + level) / 2], axis=1)
     return Scores(*map(Interval, totals, *ends.tolist()))
 
@@ -138,7 +138,7 @@ def _link(word: str, path: Path, line: int) -> tuple[int, int]:
     return int(i), int(j)
 
 
-def _tallies(predicted: Corpus, sure: Corpus, possible: Corpus | None) -> Array:
+def _match_counts(predicted: Corpus, sure: Corpus, possible: Corpus | None) -> Array:
     """|A ∩ S|, |A ∩ (S ∪ P)|, |A| and |S| of each sentence pair, shape (n, 4)."""
     likely: Corpus = [set()] * len(sure) if possible is None else possible
     if not len(predicted) == len(sure) == len(likely):
@@ -153,9 +153,9 @@ def _tallies(predicted: Corpus, sure: Corpus, possible: Corpus | None) -> Array:
     return np.array(rows, dtype=float).reshape(-1, 4)
 
 
-def _scores(tallies: Array) -> Array:
+def _scores(counts: Array) -> Array:
     """AER, precision, recall and F1 of rows of tallies (R, 4), shape (4, R)."""
-    on_sure, on_any, predicted, sure = tallies.T
+    on_sure, on_any, predicted, sure = counts.T
     with np.errstate(invalid="ignore"):
         precision, recall = on_any / predicted, on_sure / sure
         aer = 1 - (on_sure + on_any) / (predicted + sure)

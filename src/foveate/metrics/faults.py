@@ -38,7 +38,7 @@ def faults(records: Mapping[str, Record]) -> list[str]:
 
 def divergence(records: Mapping[str, Record]) -> str:
     """Which paradigms diverged and what may help, in a sentence; empty if none did."""
-    if not (affected := _counted(records, diverged)):
+    if not (affected := _count_text(records, diverged)):
         return ""
     rate = min(float(np.min(r.meta["plan"]["lr"])) for r in records.values() if diverged(r))
     return (
@@ -49,7 +49,7 @@ def divergence(records: Mapping[str, Record]) -> str:
 
 def dead_focus_warning(records: Mapping[str, Record]) -> str:
     """Which paradigms have a dead focus network, in a sentence; empty if none has."""
-    if not (affected := _counted(records, dead_focus)):
+    if not (affected := _count_text(records, dead_focus)):
         return ""
     return (
         f"the focus network is dead for {affected}: every segment has the same score, so attention "
@@ -58,7 +58,7 @@ def dead_focus_warning(records: Mapping[str, Record]) -> str:
     )
 
 
-def _counted(records: Mapping[str, Record], fault: Callable[[Record], list[int]]) -> str:
+def _count_text(records: Mapping[str, Record], fault: Callable[[Record], list[int]]) -> str:
     """The paradigms that have a fault, each with how many of its seeds."""
     affected = {name: len(fault(record)) for name, record in records.items()}
     seeds = {name: len(record.meta["seeds"]) for name, record in records.items()}

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from foveate.metrics.ragged import alike, check_numbers, padded
+from foveate.metrics.ragged import check_numbers, equal_length_groups, padded
 from foveate.types import Array
 
 __all__ = ["kendall"]
@@ -27,21 +27,21 @@ def kendall(u: Array, v: Array, start: Array) -> Array:
     check_numbers(u, v)
     lengths = np.diff(start)
     tau = np.empty(len(lengths))
-    for rows in alike(lengths, np.arange(len(lengths))):
+    for rows in equal_length_groups(lengths, np.arange(len(lengths))):
         tau[rows] = _tau_b(padded(u, start, rows), padded(v, start, rows), lengths[rows])
     return tau
 
 
-def _fresh(ordered: Array) -> Array:
+def _is_new(ordered: Array) -> Array:
     """Where a value occurs for the first time in a sorted row."""
     first = np.ones(ordered.shape, bool)
     np.not_equal(ordered[:, 1:], ordered[:, :-1], out=first[:, 1:])
     return first
 
 
-def _run_start(fresh: Array) -> Array:
+def _run_start(is_new: Array) -> Array:
     """Where the run of equal values around each position of a sorted row begins."""
-    return np.maximum.accumulate(np.where(fresh, np.arange(fresh.shape[1]), 0), 1)
+    return np.maximum.accumulate(np.where(is_new, np.arange(is_new.shape[1]), 0), 1)
 
 
 def _tau_b(u: Array, v: Array, lengths: Array) -> Array:
@@ -50,7 +50,7 @@ def _tau_b(u: Array, v: Array, lengths: Array) -> Array:
     rank_v, tied_v = _dense_ranks(v)
     width = u.shape[1]
     key = np.sort(rank_u * width + rank_v, 1)
-    tied_both = _tied(_fresh(key))
+    tied_both = _tied(_is_new(key))
     ordered = np.where(np.arange(width) < lengths[:, None], key % width, width)
     pairs = lengths * (lengths - 1) // 2
     excess = pairs - tied_u - tied_v + tied_both - 2 * _inversions(ordered)
@@ -61,15 +61,15 @@ def _tau_b(u: Array, v: Array, lengths: Array) -> Array:
 def _dense_ranks(values: Array) -> tuple[Array, Array]:
     """Ranks 0, 1, … of padded rows, equal for equal values, and the number of tied pairs."""
     order = np.argsort(values, 1)
-    fresh = _fresh(np.take_along_axis(values, order, 1))
+    is_new = _is_new(np.take_along_axis(values, order, 1))
     ranks = np.empty(values.shape, int)
-    np.put_along_axis(ranks, order, np.cumsum(fresh, 1) - 1, 1)
-    return ranks, _tied(fresh)
+    np.put_along_axis(ranks, order, np.cumsum(is_new, 1) - 1, 1)
+    return ranks, _tied(is_new)
 
 
-def _tied(fresh: Array) -> Array:
+def _tied(is_new: Array) -> Array:
     """Pairs of equal values in sorted rows: each value with those before it in its run."""
-    return (np.arange(fresh.shape[1]) - _run_start(fresh)).sum(1)
+    return (np.arange(is_new.shape[1]) - _run_start(is_new)).sum(1)
 
 
 def _inversions(ranks: Array) -> Array:

@@ -18,10 +18,10 @@ from foveate.types import Array
 __all__ = [
     "FALSE_POSITIVES",
     "Overlap",
+    "above_threshold",
     "average_precision",
     "best_k",
     "froc",
-    "marked",
     "over_bags",
     "overlap",
     "pointing_game",
@@ -114,7 +114,7 @@ def froc(
     return _nan_unless(count > 0, detected.sum(-2).mean(-1) / np.maximum(count, 1))
 
 
-def marked(alpha: Array, threshold: float, mask: Array | None = None) -> Array:
+def above_threshold(alpha: Array, threshold: float, mask: Array | None = None) -> Array:
     """Segments with attention of at least ``threshold``, boolean, shape (…, n, m)."""
     return (alpha >= threshold) & _exists(alpha, mask)
 

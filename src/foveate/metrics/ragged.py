@@ -7,7 +7,7 @@ import numpy as np
 from foveate.errors import FoveateError
 from foveate.types import Array
 
-__all__ = ["alike", "check_numbers", "maxima", "padded", "top"]
+__all__ = ["check_numbers", "equal_length_groups", "maxima", "padded", "top"]
 
 
 CELLS = 1 << 16  # values of rows processed together: few enough for the cache
@@ -46,7 +46,7 @@ def top(values: Array, start: Array) -> Array:
     return maxima(values, start)[1] - start[:-1]
 
 
-def alike(lengths: Array, rows: Array) -> Iterator[Array]:
+def equal_length_groups(lengths: Array, rows: Array) -> Iterator[Array]:
     """``rows`` in groups of like length, longest first, each of at most CELLS padded values."""
     order = rows[np.argsort(-lengths[rows], kind="stable")]
     done = 0

@@ -7,7 +7,9 @@ from torch import Tensor, nn
 
 __all__ = ["Layers"]
 
-MANY = 2**20  # numbers of a layer's input: above, a product with a transposed weight is slower
+LARGE_INPUT = (
+    2**20
+)  # numbers of a layer's input: above, a product with a transposed weight is slower
 
 
 class Layers(nn.Sequential):
@@ -38,7 +40,7 @@ class _Chain(torch.autograd.Function):
         outputs: list[Tensor] = []
         for w, b in zip(parameters[::2], parameters[1::2], strict=True):
             h = outputs[-1].relu_() if outputs else x
-            out = h @ (w.mT if h.numel() < MANY else w.mT.contiguous())
+            out = h @ (w.mT if h.numel() < LARGE_INPUT else w.mT.contiguous())
             outputs.append(out if b is None else out.add_(b.unsqueeze(-2)))
         return tuple(outputs)
 

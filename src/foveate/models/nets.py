@@ -12,9 +12,9 @@ from foveate.errors import FoveateError
 from foveate.models.layers import Layers
 from foveate.registry import Registry
 
-__all__ = ["NETS", "ROOM", "Pair", "direct", "linear", "mlp", "pair", "with_dropout"]
+__all__ = ["NETS", "VOCABULARY_ROWS", "Pair", "direct", "linear", "mlp", "pair", "with_dropout"]
 
-ROOM = 2**15  # rows of the embedding table where the number of words is not given
+VOCABULARY_ROWS = 2**15  # rows of the embedding table where the number of words is not given
 
 
 class Pair(NamedTuple):
@@ -223,7 +223,7 @@ def _hatexplain_1(shape: tuple[int, ...], classes: int, last: bool) -> Pair:
     vectors are averaged, since ids cannot be, or f's hidden layer.
     """
     f = nn.Sequential()
-    f.add_module("words", nn.Embedding(shape[0] if shape else ROOM, 100))
+    f.add_module("words", nn.Embedding(shape[0] if shape else VOCABULARY_ROWS, 100))
     f.add_module("score", mlp(100, 1, (200,)))
     g = mlp(200 if last else 100, classes, (200,))
     return Pair(f, g, "score.hidden1" if last else "words")

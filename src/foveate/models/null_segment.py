@@ -33,6 +33,11 @@ class NullSegment(AttentionModel):
         """The classifier of the inner model."""
         return self.model.g
 
+    @property
+    def unwrapped(self) -> AttentionModel:
+        """The inner model."""
+        return self.model.unwrapped
+
     def attend(self, x: Segments, mask: Tensor | None, z: Tensor | None = None) -> Focus:
         return self.model.attend(replace_first(x, self.null), mask, z)
 
@@ -58,8 +63,8 @@ def add_null_segment(bag: Bag, row: Tensor | None = None, known: Tensor | None =
     exists = torch.ones_like(zero, dtype=torch.bool)
     z = bag.z
     if z is not None:
-        certain = torch.ones(n, dtype=torch.bool) if known is None else known
-        z = torch.cat([(certain & ~z.any(1))[:, None], z], 1)
+        known_bags = torch.ones(n, dtype=torch.bool) if known is None else known
+        z = torch.cat([(known_bags & ~z.any(1))[:, None], z], 1)
     mask = None if bag.mask is None else torch.cat([exists, bag.mask], 1)
     x = Mosaics(torch.cat([first, bank]), torch.cat([zero, index + 1], 1))
     return Bag(x, bag.y, z, mask, bag.group, bag.weight)

@@ -16,6 +16,7 @@ from foveate.errors import FoveateError
 __all__ = [
     "advice",
     "has_checksum",
+    "read_json",
     "seal_json",
     "seal_npz",
     "seal_safetensors",
@@ -35,6 +36,8 @@ ADVICE = {
     "preparation.safetensors": "'foveate resume' writes it again from the data",
     "gallery.npz": "delete it, and 'foveate resume' writes it again",
     "training_summary.json": "delete it, and 'foveate resume' writes it again from the data",
+    "trust.json": "'foveate trust' on the run writes it again",
+    "model_card.json": "delete it, and 'foveate trust' on the run writes it again",
     "findings.json": "'foveate resume' writes it again from the records",
     "split.json": "restore it from a copy: nothing else tells test bags from training bags",
     "folds.json": "restore it from a copy: nothing else tells which bags a part was trained on",
@@ -52,14 +55,16 @@ def _mismatch(path: Path) -> FoveateError:
     return FoveateError(f"{path} is damaged: its checksum does not match{advice(path)}")
 
 
-def seal_json(content: Mapping[str, Any], indent: int | None = None) -> bytes:
+def seal_json(
+    content: Mapping[str, Any], indent: int | None = None, *, allow_nan: bool = True
+) -> bytes:
     """JSON with the checksum of its other entries.
 
     Example:
         >>> verify_json(Path("a.json"), json.loads(seal_json({"a": [1, 2.5]})))
         {'a': [1, 2.5]}
     """
-    plain = json.loads(json.dumps(content))
+    plain = json.loads(json.dumps(content, allow_nan=allow_nan))
     sealed = {**plain, KEY: _digest(_canonical(plain))}
     return (json.dumps(sealed, indent=indent, ensure_ascii=False) + "\n").encode()
 
@@ -70,6 +75,17 @@ def verify_json(path: Path, content: Mapping[str, Any]) -> dict[str, Any]:
     if KEY in content and content[KEY] != _digest(_canonical(plain)):
         raise _mismatch(path)
     return plain
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The entries of a JSON file of a run; an error that names it if it is damaged."""
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except ValueError as error:  # no JSON, or no UTF-8
+        raise FoveateError(f"{path} is damaged: {error}{advice(path)}") from None
+    if not isinstance(content, dict):
+        raise FoveateError(f"{path} is damaged: it holds no object{advice(path)}")
+    return verify_json(path, content)
 
 
 def seal_npz(content: bytes) -> bytes:

@@ -1,24 +1,32 @@
 """Checks of a run directory: checksums, versions, split, missing and left-over files."""
 
-import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from foveate.errors import FoveateError
-from foveate.records.checksums import has_checksum, verify_json
+from foveate.records.checksums import has_checksum, read_json
 from foveate.records.locking import leftovers
 from foveate.records.record import load_arrays, load_checkpoint
-from foveate.records.runs import Run, versions
+from foveate.records.runs import MANIFEST, Run, versions
 
 __all__ = ["Symptom", "examine_run", "remove_damaged"]
 
+FINDINGS_LIST = re.compile(rb"\s*\[")  # findings of version 0.1 are a list without a checksum
 READERS: dict[str, Callable[[Path], Any]] = {
     ".npz": load_arrays,
     ".safetensors": load_checkpoint,
+    ".json": lambda path: FINDINGS_LIST.match(path.read_bytes()) or read_json(path),
 }
-RECOMPUTED = ("checkpoint.safetensors", "gallery.npz", "preparation.safetensors")
+RECOMPUTED = (
+    "checkpoint.safetensors",
+    "findings.json",
+    "gallery.npz",
+    "preparation.safetensors",
+    "training_summary.json",
+)
 OF_A_PART = ("record.npz", "weights.safetensors")
 
 
@@ -71,12 +79,11 @@ def remove_damaged(run: Run) -> list[Path]:
 
 
 def _files(run: Run) -> list[Path]:
-    """Files of the run and its parts that hold arrays or tensors."""
+    """Files of the run and its parts that hold numbers; the manifest was read before."""
     return sorted(
         path
-        for folder in (run.path, *(p for p in run.path.iterdir() if p.is_dir()))
-        for path in folder.iterdir()
-        if path.suffix in READERS and not path.name.startswith(".")
+        for path in run.path.rglob("*")
+        if path.suffix in READERS and not path.name.startswith(".") and path.name != MANIFEST
     )
 
 
@@ -110,16 +117,18 @@ def _missing(run: Run) -> list[Symptom]:
 
 def _split(run: Run) -> list[Symptom]:
     """Faults of split.json, of a run that divides bags into parts."""
-    if "split" not in run.manifest["sizes"] or (run.path / "folds.json").exists():
+    if "split" not in run.manifest.get("sizes", {}) or (run.path / "folds.json").exists():
         return []
     file = run.path / "split.json"
     try:
-        content = _json(file)
+        content = read_json(file)
         rows = [row for part in content["rows"].values() for row in part]
     except FileNotFoundError:
         what = "is missing: which bags were test bags is unknown; restore it, or fit again"
         return [Symptom("damage", str(file), what)]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except FoveateError:
+        return []  # named with the other files
+    except (KeyError, TypeError, AttributeError) as error:
         return [Symptom("damage", str(file), str(error))]
     if len(set(rows)) != len(rows):
         return [Symptom("damage", str(file), "a bag is in more than one part")]
@@ -127,13 +136,9 @@ def _split(run: Run) -> list[Symptom]:
     return [] if "method" in content else [Symptom("note", str(file), what)]
 
 
-def _json(file: Path) -> dict[str, Any]:
-    return verify_json(file, json.loads(file.read_text("utf-8")))
-
-
 def _unverified(run: Run, files: list[Path]) -> list[Symptom]:
     sound = [file for file in files if _fault(file) is None]
-    without = [file for file in (run.path / "manifest.json", *sound) if not has_checksum(file)]
+    without = [file for file in (run.path / MANIFEST, *sound) if not has_checksum(file)]
     if not without:
         return []
     what = f"{len(without)} files have no checksum (written by an older version): not verified"

@@ -106,10 +106,10 @@ def remove_abandoned(path: Path) -> None:
     except OSError:  # a folder that may be written but not read
         return
     for name in names:
-        match, neighbour = TEMPORARY.fullmatch(name), path.parent / name
-        if match and match[1] == path.name and not _is_being_written(neighbour):
+        match, locked_path = TEMPORARY.fullmatch(name), path.parent / name
+        if match and match[1] == path.name and not _is_being_written(locked_path):
             with suppress(OSError):
-                _remove(neighbour)
+                _remove(locked_path)
 
 
 def leftovers(folder: Path) -> list[Path]:

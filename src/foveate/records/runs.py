@@ -53,7 +53,7 @@ DEFAULTS: dict[str, Any] = {
     "seconds": 0.0,
 }
 LONGEST_NAME = 80  # letters of a label in the name of a run directory
-NAMED = ("foveate", "torch", "numpy", "scikit-learn")
+VERSIONED_PACKAGES = ("foveate", "torch", "numpy", "scikit-learn")
 
 
 @dataclass(frozen=True)
@@ -244,7 +244,7 @@ def _make(folder: Path) -> None:
 
 def versions() -> dict[str, str]:
     """Versions of Python and of the packages that results depend on."""
-    packages = {name: metadata.version(name) for name in NAMED}
+    packages = {name: metadata.version(name) for name in VERSIONED_PACKAGES}
     return {"python": platform.python_version(), **packages}
 
 

@@ -187,12 +187,12 @@ def _best_saif(outcomes: Sequence[Outcome]) -> str:
     leads, least = f"{names} has the highest mean SAIF, {high} %", best[0].summary["saif"].low
     if least is None:
         return f"{leads}; with one seed a difference may be chance."
-    rivals = [o for o in outcomes if o is not best[0] and o.summary["saif"].high >= least]
-    if not rivals:
+    close_seconds = [o for o in outcomes if o is not best[0] and o.summary["saif"].high >= least]
+    if not close_seconds:
         return f"{leads}, and its 95 % interval is above all others."
-    overlapping = join_words([label(o.paradigm) for o in rivals])
-    settle = f"{best[0].seeds} seeds do not settle the order"
-    return f"{leads}, but its 95 % interval overlaps that of {overlapping}: {settle}."
+    overlapping = join_words([label(o.paradigm) for o in close_seconds])
+    conclusion = f"{best[0].seeds} seeds do not settle the order"
+    return f"{leads}, but its 95 % interval overlaps that of {overlapping}: {conclusion}."
 
 
 def _mean_text(outcome: Outcome, name: str) -> str:

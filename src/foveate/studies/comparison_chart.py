@@ -5,22 +5,22 @@ from typing import Any
 
 import altair as alt
 
-from foveate.charts.palette import INK, colour, label
+from foveate.charts.palette import TEXT_COLOUR, colour, label
 from foveate.charts.render import with_rows
 from foveate.records.published import Cell, Key
 
-__all__ = ["beside"]
+__all__ = ["comparison_chart"]
 
-Paint = Mapping[str, str]
+Colours = Mapping[str, str]
 
 
-def beside(
+def comparison_chart(
     cells: Sequence[Cell],
     published: Mapping[Key, float],
     measure: str,
     *,
     columns: int = 2,
-    paints: Paint | None = None,
+    paints: Colours | None = None,
 ) -> Any:
     """One panel a group and setting, a line a name; the diamond is the published number.
 
@@ -38,9 +38,10 @@ def beside(
     ends = [
         e for c in selected for e in (c.mean, c.low, c.high, published.get(c[:3])) if e is not None
     ]
-    room = alt.Scale(domain=[min(0.0, *ends), max(*ends, 1e-9) * 1.08], nice=False)
+    x_scale = alt.Scale(domain=[min(0.0, *ends), max(*ends, 1e-9) * 1.08], nice=False)
     charts = [
-        _panel(title, panel_cells, published, room, paints) for title, panel_cells in panels.items()
+        _panel(title, panel_cells, published, x_scale, paints)
+        for title, panel_cells in panels.items()
     ]
     rows = [charts[k : k + columns] for k in range(0, len(charts), columns)]
     words = f"{measure}: measured with 95 % intervals over seeds, and published where it is."
@@ -52,11 +53,11 @@ def _panel(
     title: str,
     cells: Sequence[Cell],
     published: Mapping[Key, float],
-    room: Any,
-    paints: Paint | None,
+    x_scale: Any,
+    paints: Colours | None,
 ) -> Any:
     names = [label(c.name) for c in cells]
-    tones = [(paints or {}).get(c.name) or colour(c.name) for c in cells]
+    name_colours = [(paints or {}).get(c.name) or colour(c.name) for c in cells]
     rows = []
     for c in cells:
         ends = {
@@ -66,11 +67,15 @@ def _panel(
         known = published.get(c[:3])
         rows.append({"name": label(c.name), "mean": c.mean, **ends, "published": known,
                      "text": f"{c.mean:.3g}"})  # fmt: skip
-    paint = alt.Color("name:N", scale=alt.Scale(domain=names, range=tones), legend=None)
-    places = alt.Scale(padding=0.75)  # the number above the first dot stays within the panel
-    line = alt.Chart().encode(y=alt.Y("name:N", sort=names, title=None, scale=places), color=paint)
+    colour_encoding = alt.Color(
+        "name:N", scale=alt.Scale(domain=names, range=name_colours), legend=None
+    )
+    y_scale = alt.Scale(padding=0.75)  # the number above the first dot stays within the panel
+    line = alt.Chart().encode(
+        y=alt.Y("name:N", sort=names, title=None, scale=y_scale), color=colour_encoding
+    )
     span = line.mark_rule(strokeWidth=2).encode(
-        x=alt.X("low:Q", title=cells[0].measure, scale=room), x2="high:Q"
+        x=alt.X("low:Q", title=cells[0].measure, scale=x_scale), x2="high:Q"
     )
     dot = line.mark_point(filled=True, size=60, opacity=1).encode(x="mean:Q")
     paper = (
@@ -79,7 +84,7 @@ def _panel(
         .encode(x="published:Q")
     )
     number = line.mark_text(dy=-11, fontSize=10).encode(
-        x="mean:Q", text="text:N", color=alt.value(INK)
+        x="mean:Q", text="text:N", color=alt.value(TEXT_COLOUR)
     )
     size = {"width": 300, "height": 30 * len(cells)}
     return with_rows(alt.layer(span, dot, paper, number).properties(title=title, **size), rows)

@@ -44,14 +44,14 @@ def known_papers() -> list[str]:
 
 
 def folder(scale: str) -> Path:
-    """Where the runs behind the ledger are kept."""
+    """Where the runs of the ledger are stored."""
     return runs_folder() / f"claims-{scale}"
 
 
 def run_ledger(
     scale: str, paper: str | None, report: PartProgress | None = None, *, long: bool = False
 ) -> Ledger:
-    """Run, or finish, the experiments behind the claims; what is done is not done again.
+    """Run or resume the experiments of the claims; finished ones are not repeated.
 
     Args:
         scale: At which scale.
@@ -78,7 +78,7 @@ def run_ledger(
 
 
 def long_ones(scale: str, paper: str | None) -> tuple[str, ...]:
-    """Experiments behind the claims that are not run yet and take more than a few minutes."""
+    """Experiments of the claims that were not run yet and take more than a few minutes."""
     if scale == "smoke":
         return ()
     return tuple(name for name in _missing(scale, paper) if EXPERIMENTS.get(name).long)
@@ -89,7 +89,7 @@ def _missing(scale: str, paper: str | None) -> list[str]:
 
 
 def _largest(name: str, scale: str) -> Run | None:
-    """The finished run of an experiment at this scale or, better, at a larger one."""
+    """The finished run of an experiment at this scale or a larger one, the largest first."""
     if scale not in SCALES:
         raise FoveateError(f"scale must be one of {', '.join(SCALES)}, got '{scale}'")
     scales = SCALES[1:] if scale == "small" else (scale,)  # a smoke ledger is for trying out
@@ -142,13 +142,13 @@ def ledger_at(scale: str) -> Ledger | None:
 
 
 def _origin(run: Run) -> dict[str, Any]:
-    """Where numbers come from, as the ledger keeps it."""
+    """Where numbers come from, as stored in the ledger."""
     meta = {key: run.manifest.get(key) for key in ("versions", "commit", "cpu_seconds")}
     return {**meta, "scale": run.manifest["config"]["scale"]}
 
 
 def shipped_ledger() -> Ledger:
-    """The ledger that came with the package: what was found when it was made."""
+    """The ledger that is part of the package."""
     text = resources.files("foveate").joinpath("studies/results/claims.json").read_text()
     stored = json.loads(text)
     found = {e["claim"]: Finding.from_json(e["finding"]) for e in stored["claims"] if e["finding"]}
@@ -156,7 +156,7 @@ def shipped_ledger() -> Ledger:
 
 
 def known_ledger(scale: str) -> Ledger:
-    """What was found here and, where that is nothing or at a smaller scale, what was shipped.
+    """The local ledger; claims that it lacks, or has at a smaller scale, come from the package.
 
     A smoke ledger is for trying out: it has nothing from elsewhere.
     """
@@ -226,7 +226,7 @@ def _prefixed(report: PartProgress | None, name: str) -> PartProgress | None:
 
 
 def write_ledger_report(ledger: Ledger, paper: str | None = None) -> Path:
-    """Write the page of the ledger into the folder of its runs, which figures are drawn from."""
+    """Write the page of the ledger into the folder of its runs."""
     from foveate.report.pages.ledger import write_ledger_page
 
     if not ledger.runs:

@@ -1,4 +1,4 @@
-"""Experiments side by side: a process each, as many at a time as there are cores.
+"""Experiments in parallel: one process each, as many at a time as there are cores.
 
 Small trainings gain little from a second thread, and two threads on a busy core lose a lot; so each
 process has one, and the cores are filled with experiments instead.
@@ -22,40 +22,40 @@ COMMAND = "from foveate.cli import main; main()"
 
 
 def run_side_by_side(
-    places: Mapping[str, Path], scale: str, report: PartProgress | None, lanes: int | None = None
+    folders: Mapping[str, Path], scale: str, report: PartProgress | None, lanes: int | None = None
 ) -> None:
-    """Run, or finish, one experiment in each place.
+    """Run or resume one experiment in each folder.
 
     Args:
-        places: Experiments by name, and the run directory of each.
+        folders: Experiments by name, and the run directory of each.
         scale: The scale of those that are new.
         report: Called as ``report(experiment, parts done, parts)``.
         lanes: How many at a time; the number of cores unless given.
     """
-    waiting = list(places.items())
+    queued = list(folders.items())
     running: dict[str, subprocess.Popen[bytes]] = {}
     lanes = lanes or os.cpu_count() or 1
     try:
-        while waiting or running:
-            while waiting and len(running) < lanes:
-                name, place = waiting.pop(0)
-                running[name] = _started(name, place, scale)
+        while queued or running:
+            while queued and len(running) < lanes:
+                name, folder = queued.pop(0)
+                running[name] = _start_process(name, folder, scale)
             time.sleep(LOOK_EVERY)
             for name in list(running):
-                _tell(name, places[name], report)
+                _report_state(name, folders[name], report)
                 if running[name].poll() is not None:
-                    _ended(name, running.pop(name))
+                    _check_exit(name, running.pop(name))
     finally:
         for process in running.values():
             process.kill()
             process.communicate()
 
 
-def _started(name: str, place: Path, scale: str) -> "subprocess.Popen[bytes]":
-    if (place / "manifest.json").exists():
-        words = ["resume", str(place), "--json"]
+def _start_process(name: str, folder: Path, scale: str) -> "subprocess.Popen[bytes]":
+    if (folder / "manifest.json").exists():
+        words = ["resume", str(folder), "--json"]
     else:
-        words = ["run", name, "--scale", scale, "--out", str(place), "--json"]
+        words = ["run", name, "--scale", scale, "--out", str(folder), "--json"]
     return subprocess.Popen(
         [sys.executable, "-c", COMMAND, *words],
         env=os.environ | {"OMP_NUM_THREADS": "1"},
@@ -64,14 +64,14 @@ def _started(name: str, place: Path, scale: str) -> "subprocess.Popen[bytes]":
     )
 
 
-def _tell(name: str, place: Path, report: PartProgress | None) -> None:
-    if report is not None and (place / "manifest.json").exists():
-        run = open_run(place)
+def _report_state(name: str, folder: Path, report: PartProgress | None) -> None:
+    if report is not None and (folder / "manifest.json").exists():
+        run = open_run(folder)
         parts = run.manifest["parts"]
         report(name, sum(run.has(part) for part in parts), len(parts))
 
 
-def _ended(name: str, process: "subprocess.Popen[bytes]") -> None:
+def _check_exit(name: str, process: "subprocess.Popen[bytes]") -> None:
     _, errors = process.communicate()
     if process.returncode:
         last = errors.decode(errors="replace").strip().splitlines()

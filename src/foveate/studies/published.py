@@ -1,4 +1,4 @@
-"""What an experiment offers that repeats a published table, besides its findings."""
+"""What an experiment that repeats a published table provides besides its findings."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ SHARES = (
     *("accuracy", "SAIF", "FT", "FTPT", "FT by α", "pointing", "seeds that learn"),
     *("middle focus", "middle prediction", "images seen"),
 )
-WITHIN: Mapping[str, tuple[float, float]] = {
+BOUNDS: Mapping[str, tuple[float, float]] = {
     **{f"{name} %": (0.0, 100.0) for name in SHARES},
     "training loss": (0.0, np.inf),
     **dict.fromkeys(
@@ -39,14 +39,14 @@ WITHIN: Mapping[str, tuple[float, float]] = {
 
 
 def cell(key: Key, setting: str, values: Array) -> Cell:
-    """A cell from one value a seed, shape (S,); a dead seed is NaN and not averaged.
+    """A cell from one value per seed, shape (S,); seeds with a dead focus are NaN and not averaged.
 
     Example:
         >>> cell(("CIFAR10 m=5", "soft", "SAIF %"), "", np.array([30.0, 34.0])).mean
         32.0
     """
     finite = values[np.isfinite(values)]
-    bounds = WITHIN.get(key[2])
+    bounds = BOUNDS.get(key[2])
     interval = mean_interval(finite, within=bounds) if len(finite) else Interval(0.0, None, None)
     rounded = tuple(float(f"{v:.6g}") if np.isfinite(v) else None for v in values)
     return Cell(*key, setting, *interval, len(finite), rounded)
@@ -71,7 +71,7 @@ def seed_values(cells: Iterable[Cell]) -> dict[tuple[str, str, str, str], Array]
 
 
 def paired(one: Array, other: Array) -> Array:
-    """Differences over the seeds that are alive in both, shape (S',).
+    """Differences over the seeds that are finite in both, shape (S',).
 
     Example:
         >>> paired(np.array([3.0, np.nan, 5.0]), np.array([1.0, 1.0, 1.0])).tolist()
@@ -97,12 +97,16 @@ class Reproduction(Experiment):
     def cells(self, settings: Any, records: Records) -> list[Cell]:
         """The table as measured."""
 
+    def cell_figures(self, cells: Sequence[Cell]) -> Mapping[str, Any]:
+        """Those of its figures that are drawn from the table alone, so from a stored one too."""
+        return {}
+
     def differs(self, settings: Any, records: Records) -> list[str]:
         """What differs from the published set-up, in sentences."""
         return []
 
     def runnable(self, settings: Any) -> tuple[Settings, dict[str, str]]:
-        """The settings without the groups whose data is not here, and why each is left out."""
+        """The settings without the groups whose data is missing, and why each is left out."""
         return settings, {}
 
     def seconds(

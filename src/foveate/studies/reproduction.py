@@ -1,4 +1,4 @@
-"""Reproductions: published tables run again, resumable, their results in a form that is kept."""
+"""Reproductions of published tables: resumable runs with stored results."""
 
 import hashlib
 import json
@@ -50,7 +50,7 @@ IN_PROCESS = Engine()
 
 @cache
 def published_tables() -> dict[str, PublishedTable]:
-    """What every reproduction repeats, by name; those with published numbers come first."""
+    """Title of every reproduction, by name; those with published numbers come first."""
     known = {
         name: kind.published for name, kind in EXPERIMENTS.items() if issubclass(kind, Reproduction)
     }
@@ -79,7 +79,7 @@ def reproduce(
     report: PartProgress | None = None,
     engine: Engine = IN_PROCESS,
 ) -> Result:
-    """Run a table, or what is left of it, and give its numbers as they are kept.
+    """Run or resume a table, and return its numbers in the stored form.
 
     Groups whose data is not here are left out and say why. A whole table with its own seeds is run
     where the ledger looks for it, so that neither repeats the other.
@@ -99,16 +99,16 @@ def reproduce(
     _, settings, absent = _requested_tables(table, scale, changed_settings)
     if absent and not _parts(table, settings):
         return {**_absent(table, scale), "absent": absent}
-    place = _place(table, scale, settings, whole=not changed_settings and not absent)
+    folder = _run_folder(table, scale, settings, whole=not changed_settings and not absent)
     command = _command(table, scale, changed_settings, label)
     progress = None if report is None else lambda part, a, b: report(f"{table}: {part}", a, b)
-    if (place / "manifest.json").exists():
-        run = open_run(place)
+    if (folder / "manifest.json").exists():
+        run = open_run(folder)
         run = run if run.done else resume_experiment(run, progress, engine)
     else:
         values = settings.model_dump()
         run = start_experiment(
-            table, scale, values, out=place, report=progress, command=command, engine=engine
+            table, scale, values, out=folder, report=progress, command=command, engine=engine
         )
     return {**_result(table, run, command, absent), "label": label}
 
@@ -149,44 +149,44 @@ def charts_of(results: list[Result]) -> dict[str, Mapping[str, Any]]:
     """The figures of the runs behind some results, by table, where these are on this machine."""
     charts = {}
     for result in results:
-        place = Path(result.get("run", ""))
-        if (place / "manifest.json").exists() and (run := open_run(place)).done:
+        folder = Path(result.get("run", ""))
+        if (folder / "manifest.json").exists() and (run := open_run(folder)).done:
             experiment, settings = of_run(run)
             charts[result["table"]] = experiment.figures(settings, run.records())
     return charts
 
 
-def store(result: Result, place: Path) -> Path:
+def store(result: Result, folder: Path) -> Path:
     """Write a result as ``TABLE-SCALE[-LABEL].json``, an estimate as ``…-estimate.json``."""
     try:
-        place.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise FoveateError(f"cannot make the folder {place}: {error.strerror}") from None
+        raise FoveateError(f"cannot make the folder {folder}: {error.strerror}") from None
     ending = "" if "cells" in result else "-estimate"
     label = f"-{result['label']}" if result.get("label") else ""
-    path = place / f"{result['table']}-{result['scale']}{label}{ending}.json"
+    path = folder / f"{result['table']}-{result['scale']}{label}{ending}.json"
     # "run" is a path of this machine, "changed" depends on the version that reads the result.
     stored = {k: v for k, v in result.items() if k not in ("run", "changed")}
-    text = _written(stored).encode()
+    text = _result_text(stored).encode()
     write_atomically(path, lambda file: file.write(text))
     return path
 
 
-def _written(kept: Result) -> str:
+def _result_text(kept: Result) -> str:
     """As JSON, a cell a line, so that two versions of a result can be compared by eye."""
     cells = [json.dumps(cell, ensure_ascii=False) for cell in kept.get("cells", ())]
     text = json.dumps(kept | ({"cells": ["CELLS"]} if cells else {}), indent=1, ensure_ascii=False)
     return text.replace('"CELLS"', ",\n  ".join(cells), 1) + "\n"
 
 
-def stored_results(place: Path | None = None) -> list[Result]:
-    """The results kept in a folder, table by table; those of the package unless given."""
-    source = resources.files("foveate").joinpath("studies/results") if place is None else place
+def stored_results(folder: Path | None = None) -> list[Result]:
+    """The results stored in a folder, by table; those of the package unless given."""
+    source = resources.files("foveate").joinpath("studies/results") if folder is None else folder
     if not source.is_dir():
         raise FoveateError(f"there is no folder of results at {source}")
     files = sorted((path for path in source.iterdir()), key=lambda path: path.name)
     return [
-        _with_changes(_whole(path.read_text("utf-8"), str(path)))
+        _with_changes(_parse_result(path.read_text("utf-8"), str(path)))
         for table in published_tables()
         for path in files
         if path.name.startswith(f"{table}-") and path.name.endswith(".json")
@@ -200,7 +200,7 @@ def _with_changes(result: Result) -> Result:
     return {**result, "changed": changed_settings(config)} if known else result
 
 
-def _whole(text: str, path: str) -> Result:
+def _parse_result(text: str, path: str) -> Result:
     try:
         result = json.loads(text)
         if not {"table", "scale"} <= result.keys() or not {"cells", "seconds"} & result.keys():
@@ -236,8 +236,8 @@ def _parts(table: str, settings: Settings) -> list[str]:
     return list(EXPERIMENTS.get(table)().parts(settings))
 
 
-def _place(table: str, scale: str, settings: Settings, whole: bool) -> Path:
-    """Where a run with these settings is, or will be; one of other settings is left as it is."""
+def _run_folder(table: str, scale: str, settings: Settings, whole: bool) -> Path:
+    """The folder of a run with these settings; runs with other settings have other folders."""
     if whole:
         return place_of(table, scale)
     text = json.dumps(settings.model_dump(), sort_keys=True)
@@ -246,7 +246,7 @@ def _place(table: str, scale: str, settings: Settings, whole: bool) -> Path:
 
 
 def _command(table: str, scale: str, changes: Mapping[str, Any], label: str) -> str:
-    """What repeats a table on any machine."""
+    """The command that repeats a table."""
     words = ["foveate", "reproduce", table, "--scale", scale]
     for key, value in changes.items():
         words += (
@@ -281,7 +281,7 @@ def _result(table: str, run: Run, command: str, absent: Mapping[str, str]) -> Re
 
 
 def _faults(records: Records) -> list[str]:
-    """What is wrong with trainings of focus and classifier, as sentences of their own."""
+    """Faults of the trainings of focus and classifier, as sentences."""
     read = {name: r for name, r in records.items() if {"s", "log_p"} <= r.final.keys()}
     return [f"{text[0].upper()}{text[1:]}." for text in faults(read)]
 

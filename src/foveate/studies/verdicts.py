@@ -15,7 +15,7 @@ __all__ = [
     "below",
     "combine",
     "in_words",
-    "tally",
+    "tally_text",
     "verdict_of",
     "within",
 ]
@@ -106,7 +106,7 @@ _TITLES: dict[Outcome, str] = {
 }
 
 
-def tally(outcomes: Sequence[Outcome]) -> str:
+def tally_text(outcomes: Sequence[Outcome]) -> str:
     """How many conditions have each outcome, as a sentence.
 
     Example:

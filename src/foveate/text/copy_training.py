@@ -10,7 +10,7 @@ from torch import Tensor
 from foveate.randomness import generator
 from foveate.records.record import Array
 from foveate.text.corpora.copying import copying, word_count
-from foveate.text.loop import Course
+from foveate.text.loop import MemberTraining
 from foveate.text.models.seq2seq import Cell, Contexts, Seq2Seq, shifted
 from foveate.text.tokens import MARKS
 
@@ -54,8 +54,8 @@ def course(
     task: CopyTask,
     model: Seq2Seq,
     data_seed: int,
-    enough: Callable[[Mapping[str, Array]], bool] = lambda _: False,
-) -> Course:
+    should_stop: Callable[[Mapping[str, Array]], bool] = lambda _: False,
+) -> MemberTraining:
     """The training of ``model`` on the sequences that ``data_seed`` decides."""
     held_out = copying(
         task.kind, task.held_out, generator("copies to read", task.kind, data_seed), task.length
@@ -67,8 +67,8 @@ def course(
         scores = model(x, shifted(y))
         return torch.nn.functional.cross_entropy(scores.flatten(0, 1), y.flatten())
 
-    return Course(
-        model, loss, lambda _: read_copies(model, *held_out, task.probed), task.lr, enough
+    return MemberTraining(
+        model, loss, lambda _: read_copies(model, *held_out, task.probed), task.lr, should_stop
     )
 
 
@@ -91,15 +91,15 @@ def read_copies(model: Seq2Seq, x: Tensor, y: Tensor, probed: int) -> dict[str, 
     scores = model.logits(model.context(reading), reading.s)
     right = x[:, None, :] == y[:, :, None]  # (n, T, L): where the word to copy is
     first = model.read(x[:probed], shifted(y[:probed]))
-    everywhere = torch.ones_like(right[:probed])
-    beta = model.evidence(first, y[:probed], everywhere).view_as(everywhere)
+    all_positions = torch.ones_like(right[:probed])
+    beta = model.evidence(first, y[:probed], all_positions).view_as(all_positions)
     best = beta == beta.amax(-1, keepdim=True)
-    knows = (best & right[:probed]).sum(-1) / best.sum(-1)
+    beta_known = (best & right[:probed]).sum(-1) / best.sum(-1)
     return {
         "accuracy": _mean(scores.argmax(-1) == y),
         "loss": _mean(torch.nn.functional.cross_entropy(scores.mT, y, reduction="none")),
         "on": _mean((reading.alpha.mean(0) * right).sum(-1)),
-        "knows": _mean(knows),
+        "knows": _mean(beta_known),
     }
 
 

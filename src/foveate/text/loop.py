@@ -22,7 +22,7 @@ from foveate.errors import FoveateError
 from foveate.randomness import generator
 from foveate.records.record import Array, Record, load_checkpoint, save_checkpoint
 
-__all__ = ["Course", "built", "follow", "measurement_steps"]
+__all__ = ["MemberTraining", "built", "follow", "measurement_steps"]
 
 SAVE_EVERY = 20.0  # seconds between checkpoints
 
@@ -30,7 +30,7 @@ Measurements = dict[str, Array]
 
 
 @dataclass(frozen=True)
-class Course:
+class MemberTraining:
     """One training: the model, what it learns from at each step, what is measured.
 
     Args:
@@ -38,14 +38,14 @@ class Course:
         loss: The loss of step 1, 2, …, on a batch determined by the step.
         measure: What is measured after a step (0: before the first), arrays of fixed shape.
         lr: Learning rate.
-        enough: Whether the training may end after a measurement; what is not measured then is NaN.
+        should_stop: Whether the training may end after a measurement; later values are NaN.
     """
 
     model: nn.Module
     loss: Callable[[int], Tensor]
     measure: Callable[[int], Measurements]
     lr: float = 1e-3
-    enough: Callable[[Mapping[str, Array]], bool] = lambda _: False
+    should_stop: Callable[[Mapping[str, Array]], bool] = lambda _: False
 
 
 def built(make: Callable[[], nn.Module], *name: str | int) -> nn.Module:
@@ -69,7 +69,7 @@ def measurement_steps(steps: int) -> list[int]:
 
 
 def follow(
-    courses: Sequence[Callable[[], Course]],
+    trainings: Sequence[Callable[[], MemberTraining]],
     at: Sequence[int],
     *,
     checkpoint: Path | None = None,
@@ -81,7 +81,7 @@ def follow(
     A killed call continues from its checkpoint and ends with the same numbers.
 
     Args:
-        courses: One call per member that sets its training up.
+        trainings: One call per member that sets its training up.
         at: Steps to measure at, rising, 0 for the start; the last is the end.
         checkpoint: Where to keep the state, written now and then and after every member.
         report: Called as ``report(steps done, steps in all)``.
@@ -90,12 +90,14 @@ def follow(
     Returns:
         A record with t = ``at`` and values of shape (T, S, …).
     """
-    walk = _Walk(tuple(at), checkpoint)
-    total = len(courses) * at[-1]
-    for member in range(len(walk.done), len(courses)):
-        walk.member(courses[member](), partial(_report_step, report, member * at[-1], total))
-    names = walk.done[0] if walk.done else {}
-    values = {name: np.stack([rows[name] for rows in walk.done], 1) for name in names}
+    progress_state = _Progress(tuple(at), checkpoint)
+    total = len(trainings) * at[-1]
+    for member in range(len(progress_state.done), len(trainings)):
+        progress_state.member(
+            trainings[member](), partial(_report_step, report, member * at[-1], total)
+        )
+    names = progress_state.done[0] if progress_state.done else {}
+    values = {name: np.stack([rows[name] for rows in progress_state.done], 1) for name in names}
     return Record(np.asarray(at), values, {}, dict(meta or {}))
 
 
@@ -103,7 +105,7 @@ def _report_step(report: Callable[[int, int], None], before: int, total: int, st
     report(before + step, total)
 
 
-class _Walk:
+class _Progress:
     """The members that are done, and the one under way, as they are kept in a checkpoint."""
 
     def __init__(self, at: tuple[int, ...], checkpoint: Path | None) -> None:
@@ -116,7 +118,7 @@ class _Walk:
                 self.done.append(_numbers(tensors, f"done/{member}/"))
             self.restored = (tensors, meta) if meta["step"] is not None else None
 
-    def member(self, course: Course, progress: Callable[[int], None]) -> None:
+    def member(self, course: MemberTraining, progress: Callable[[int], None]) -> None:
         """Train one member from its beginning, or from where the checkpoint left it."""
         trained = [p for p in course.model.parameters() if p.requires_grad]
         optimizer = torch.optim.Adam(trained, course.lr, fused=True)
@@ -128,7 +130,7 @@ class _Walk:
             if step in self.at[len(rows) : len(rows) + 1]:
                 rows.append(course.measure(step))
                 progress(step)
-                over = step == self.at[-1] or course.enough(rows[-1])
+                over = step == self.at[-1] or course.should_stop(rows[-1])
             if over:
                 break
             if time.monotonic() - saved > SAVE_EVERY:
@@ -168,9 +170,9 @@ class _Walk:
         assert self.restored is not None  # the caller has checked
         tensors, meta = self.restored
         self.restored = None
-        model.load_state_dict(_under(tensors, "model/"))
+        model.load_state_dict(_with_prefix(tensors, "model/"))
         state: dict[int, dict[str, Tensor]] = {}
-        for key, value in _under(tensors, "adam/").items():
+        for key, value in _with_prefix(tensors, "adam/").items():
             i, _, name = key.partition("/")
             state.setdefault(int(i), {})[name] = value
         optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
@@ -180,12 +182,12 @@ class _Walk:
         return int(meta["step"])
 
 
-def _under(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+def _with_prefix(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
 
 
 def _numbers(tensors: Mapping[str, Tensor], prefix: str) -> Measurements:
-    return {name: value.numpy() for name, value in _under(tensors, prefix).items()}
+    return {name: value.numpy() for name, value in _with_prefix(tensors, prefix).items()}
 
 
 def _table(rows: list[Measurements], length: int) -> Measurements:

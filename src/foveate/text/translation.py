@@ -11,10 +11,10 @@ from foveate.metrics.bleu import bleu
 from foveate.randomness import generator
 from foveate.records.record import Array
 from foveate.text.corpora import Pairs, SentencePairs
-from foveate.text.loop import Course, built
+from foveate.text.loop import MemberTraining, built
 from foveate.text.models.decoding import translate
 from foveate.text.models.seq2seq import Attention, Readout, Seq2Seq, shifted
-from foveate.text.probes.pairs import PairBatch, ended
+from foveate.text.probes.pairs import PairBatch, append_end
 from foveate.text.tokens import Epochs, Tokens, Vocabulary
 
 __all__ = [
@@ -120,7 +120,7 @@ class PairStream:
     """
 
     def __init__(self, pairs: Pairs, size: int, *name: str | int) -> None:
-        self.source, self.target = pairs.source, ended(pairs.target)
+        self.source, self.target = pairs.source, append_end(pairs.target)
         self.epochs = Epochs(pairs.lengths, size, "order of pairs", *name)
 
     def at(self, step: int) -> PairBatch:
@@ -137,7 +137,7 @@ def translation_loss(model: Seq2Seq, batch: PairBatch, noise: torch.Generator | 
 
 def translation_course(
     model: Seq2Seq, train: Pairs, sizes: Translator, measure: Measure, *name: str | int
-) -> Course:
+) -> MemberTraining:
     """The training of ``model``; ``name`` decides the order of pairs and what is dropped.
 
     Args:
@@ -152,7 +152,7 @@ def translation_course(
     def loss(step: int) -> Tensor:
         return translation_loss(model, stream.at(step), generator("dropout", *name, step))
 
-    return Course(model, loss, lambda step: dict(measure(model, step)), sizes.lr)
+    return MemberTraining(model, loss, lambda step: dict(measure(model, step)), sizes.lr)
 
 
 def translated_bleu(

@@ -165,7 +165,10 @@ def member_progress(
         epochs: The number of epochs planned.
         losses: Training losses of the epochs before, shape (S,) each.
     """
-    return [Progress(epoch, epochs, seed, _Past(losses, epoch, i)) for i, seed in enumerate(seeds)]
+    return [
+        Progress(epoch, epochs, seed, _LossHistory(losses, epoch, i))
+        for i, seed in enumerate(seeds)
+    ]
 
 
 def grouped(phases: list[Paradigm], active: Tensor, apart: bool = False) -> list[Group]:
@@ -201,7 +204,7 @@ def per_member(value: Any, size: int) -> list[Any]:
     return values
 
 
-class _Past(Sequence[float]):
+class _LossHistory(Sequence[float]):
     """One member's training losses up to an epoch, read on demand."""
 
     def __init__(self, losses: list[Tensor], epoch: int, member: int) -> None:

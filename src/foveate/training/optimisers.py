@@ -6,7 +6,6 @@ reset or pause some rows.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
 
 import torch
 from torch import Tensor
@@ -52,8 +51,10 @@ class StackedOptimizer:
             raise FoveateError(
                 f"optimizer must be one of {', '.join(OPTIMIZERS)}, got '{self.name}'"
             )
-        slots = {k: self.lr.new_zeros(len(self.lr), self.width) for k in SLOTS[self.name]}
-        self.state = {"steps": self.lr.new_zeros(len(self.lr), 1), **slots}
+        state_tensors = {
+            k: self.lr.new_zeros(len(self.lr), self.width) for k in STATE_NAMES[self.name]
+        }
+        self.state = {"steps": self.lr.new_zeros(len(self.lr), 1), **state_tensors}
         self._rates = self.lr[:, None]
 
     def step(self, flat: Tensor, grad: Tensor, members: Tensor | None = None) -> None:
@@ -74,17 +75,11 @@ class StackedOptimizer:
             value[members] = 0
 
 
-@cache
-def _factor(value: float, dtype: torch.dtype) -> Tensor:
-    """A number as a tensor, by which a small tensor is multiplied in half the time."""
-    return torch.tensor(value, dtype=dtype)
-
-
 def _sgd(flat: Tensor, grad: Tensor, state: State, lr: Tensor, settings: Settings) -> None:
     if settings.weight_decay:
         grad = grad + settings.weight_decay * flat
-    state["momentum"].mul_(_factor(settings.momentum, flat.dtype)).add_(grad)
-    flat.addcmul_(lr, state["momentum"], value=-1)
+    momentum = torch.add(grad, state["momentum"], alpha=settings.momentum, out=state["momentum"])
+    flat.addcmul_(lr, momentum, value=-1)
 
 
 def _adam(flat: Tensor, grad: Tensor, state: State, lr: Tensor, settings: Settings) -> None:
@@ -108,4 +103,4 @@ def _adamw(flat: Tensor, grad: Tensor, state: State, lr: Tensor, settings: Setti
 
 
 OPTIMIZERS: dict[str, Update] = {"sgd": _sgd, "adam": _adam, "adamw": _adamw}
-SLOTS = {"sgd": ("momentum",), "adam": ("mean", "square"), "adamw": ("mean", "square")}
+STATE_NAMES = {"sgd": ("momentum",), "adam": ("mean", "square"), "adamw": ("mean", "square")}

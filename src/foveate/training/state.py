@@ -232,7 +232,9 @@ class Training:
         groups = self._groups(self.readings(), torch.ones_like(self.active))
         if len(groups) == 1:  # the common case, without copies
             return read_stack(self.stack, self.test, groups[0].phase)
-        readings = [read_stack(self.stack, self.test, rule, who) for rule, who in groups]
+        readings = [
+            read_stack(self.stack, self.test, rule, member_ids) for rule, member_ids in groups
+        ]
         back = torch.cat([group.members for group in groups]).argsort().cpu()
         return Reading(*(torch.cat(part)[back] for part in zip(*readings, strict=True)))
 
@@ -282,10 +284,9 @@ class Training:
     def restore(self, tensors: dict[str, Tensor], meta: dict[str, Any]) -> None:
         """Load what :meth:`snapshot` returned."""
         self.stack.restore(tensors)
-        device = self.stack.device
-        state = _under("optimizer/", tensors)
+        device, state = self.stack.device, _with_prefix("optimizer/", tensors)
         self.optimizer.state = {k: v.to(device) for k, v in state.items()}
-        self.values = {k: list(v.numpy()) for k, v in _under("values/", tensors).items()}
+        self.values = {k: list(v.numpy()) for k, v in _with_prefix("values/", tensors).items()}
         if self.patience is not None:
             self.patience.restore(tensors)
         self.active, self.calls = tensors["active"].to(device), tensors["calls"].to(device)
@@ -295,5 +296,5 @@ class Training:
         self._read, self._tops = None, tensors.get("tops")
 
 
-def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def _with_prefix(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}

@@ -42,14 +42,13 @@ class StepGradients:
 
         A large step, which members compute one by one, is the weighted mean of its parts.
         """
-        who = (
-            torch.arange(len(self._stack), device=self._rows.device) if members is None else members
-        )
+        everyone = torch.arange(len(self._stack), device=self._rows.device)
+        member_ids = everyone if members is None else members
         if self._bag_by_bag(phase):
-            return self._sum_of_bags(phase, positions, aux, who)
+            return self._sum_of_bags(phase, positions, aux, member_ids)
         if self._part is None:
             return self._at_once(phase, positions, aux, members)
-        lengths = self._bags.lengths(self._rows[who].gather(1, positions), who)[0]
+        lengths = self._bags.lengths(self._rows[member_ids].gather(1, positions), member_ids)[0]
         losses = self._stack.flat.new_zeros(1)
         grad = self._stack.flat.new_zeros(1, self._stack.flat.shape[1])
         for some in group_by_length(lengths, self._part):
@@ -67,15 +66,15 @@ class StepGradients:
         return numbers >= LARGE_BAG and self._closed(phase) and not self._bags.repeats(1)
 
     def _sum_of_bags(
-        self, phase: Paradigm, positions: Tensor, aux: Tensor | None, who: Tensor
+        self, phase: Paradigm, positions: Tensor, aux: Tensor | None, member_ids: Tensor
     ) -> tuple[Tensor, Tensor]:
         """Mean loss and gradient of members, one bag after another."""
-        losses = self._stack.flat.new_zeros(len(who))
-        grad = self._stack.flat.new_zeros(len(who), self._stack.flat.shape[1])
-        for i, member in enumerate(who.tolist()):
+        losses = self._stack.flat.new_zeros(len(member_ids))
+        grad = self._stack.flat.new_zeros(len(member_ids), self._stack.flat.shape[1])
+        for i, member in enumerate(member_ids.tolist()):
             asked = None if aux is None else aux[i : i + 1]
             windows = (
-                self._batch(phase, position[:, None], asked, who[i : i + 1]).map(_one_step)
+                self._batch(phase, position[:, None], asked, member_ids[i : i + 1]).map(_one_step)
                 for position in positions[i : i + 1].unbind(1)
             )
             loss, these = losses[i : i + 1], slice(member, member + 1)

@@ -15,7 +15,7 @@ __all__ = ["compare", "overfits"]
 
 CLOSE = 0.03  # of accuracy: closer paradigms count as equally accurate
 BETTER = 0.05  # of FT that makes one of them worth naming
-RISE = 1.1  # held-out loss at the end over its least
+OVERFIT_RATIO = 1.1  # held-out loss at the end over its least
 
 
 def overfits(record: Record) -> bool:
@@ -38,8 +38,8 @@ def overfits(record: Record) -> bool:
         return False
     held_out, train = curves[:, measured].mean(2)
     least = int(held_out.argmin())
-    rose = held_out[-1] > RISE * held_out[least] + 0.02
-    return bool(rose and train[-1] < train[least])
+    has_risen = held_out[-1] > OVERFIT_RATIO * held_out[least] + 0.02
+    return bool(has_risen and train[-1] < train[least])
 
 
 def compare(trusts: "Sequence[Trust]", chosen: str | None = None) -> tuple[str, ...]:
@@ -57,16 +57,16 @@ def compare(trusts: "Sequence[Trust]", chosen: str | None = None) -> tuple[str, 
     if not seen:
         return ()
     top = max(seen, key=lambda t: (-GRADES.index(t.verdict.grade), _ft(t)))
-    rival = next((t for t in trusts if t.paradigm == chosen), None) or max(close, key=_accuracy)
+    reference = next((t for t in trusts if t.paradigm == chosen), None) or max(close, key=_accuracy)
     if top.verdict.grade in ("do not trust", "cannot tell"):
         names = ", ".join(t.paradigm for t in trusts)
         return (f"None of the accurate models looks at the evidence reliably ({names}).",)
-    if top is rival or np.isnan(_ft(rival)) or _ft(top) < _ft(rival) + BETTER:
+    if top is reference or np.isnan(_ft(reference)) or _ft(top) < _ft(reference) + BETTER:
         return ()
     return (
         f"{top.paradigm} is as accurate ({100 * _accuracy(top):.0f} % against "
-        f"{100 * _accuracy(rival):.0f} %) as {rival.paradigm} and looks at the evidence more often "
-        f"(FT {100 * _ft(top):.0f} % against {100 * _ft(rival):.0f} %): use it.",
+        f"{100 * _accuracy(reference):.0f} %) as {reference.paradigm} and looks at the evidence "
+        f"more often (FT {100 * _ft(top):.0f} % against {100 * _ft(reference):.0f} %): use it.",
     )
 
 

@@ -12,9 +12,11 @@ __all__ = ["Amount", "Presence", "amounts"]
 
 Presence = Literal["some", "nothing", "everywhere", "unknown"]
 
-NOTHING = 0.4  # cover below which a class has no evidence, if another class has
+NO_EVIDENCE_COVER = 0.4  # cover below which a class has no evidence, if another class has
 SEEN = 0.6  # cover from which on a class has evidence
-EVERYWHERE = 1.35  # tenth percentile of r in own bags above which every segment tells the class
+EVERYWHERE_RATIO = (
+    1.35  # tenth percentile of r in own bags above which every segment tells the class
+)
 
 
 @dataclass(frozen=True)
@@ -68,9 +70,9 @@ def _amount(audit: Audit, c: int, name: str, cover: float, some: float, absent: 
 
 
 def _presence(least: float, cover: float, some: float) -> Presence:
-    if least >= EVERYWHERE:
+    if least >= EVERYWHERE_RATIO:
         return "everywhere"
-    if cover < NOTHING:
+    if cover < NO_EVIDENCE_COVER:
         return "nothing" if some >= SEEN else "unknown"
     return "some"
 

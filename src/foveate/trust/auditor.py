@@ -121,7 +121,7 @@ def audit(
     if labels is not None and len(bags) > 1:
         raise FoveateError(f"labels are for one set of bags, got {len(bags)} sets")
     segments = int(masks(bags).sum())
-    picked = _picked(bags)
+    picked = _choose_bags(bags)
     sets = [bag.take(torch.from_numpy(picked)) for bag in bags]
     there, y = masks(sets), np.stack([bag.y.numpy() for bag in sets])
     rows = _together([rows_of(bag) for bag in sets], len(picked))
@@ -235,7 +235,7 @@ def _group_drop(
     return float(np.nanmean(plain) - np.nanmean(accuracy))
 
 
-def _picked(bags: Sequence[Bag]) -> Array:
+def _choose_bags(bags: Sequence[Bag]) -> Array:
     """Which bags are audited: all, or as many as the bound on segments allows, drawn at random."""
     n, total = len(bags[0]), int(masks(bags).sum())
     if total <= AUDITED:
@@ -247,7 +247,7 @@ def _picked(bags: Sequence[Bag]) -> Array:
 
 def _some_rows(more: Bag, project: Callable[[Array], Array]) -> Rows:
     """Rows of bags that are learnt from only; of many, those of some bags, drawn at random."""
-    picked = _picked([more])
+    picked = _choose_bags([more])
     rows = rows_of(more.take(torch.from_numpy(picked)))
     return Rows(project(rows.x), picked[rows.bag], rows.weight)
 

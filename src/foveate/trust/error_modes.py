@@ -22,8 +22,8 @@ from foveate.types import Array
 
 __all__ = [
     "ACCURATE",
-    "ASTRAY",
-    "AVERSE",
+    "AVERSION",
+    "MISFOCUSED",
     "MODES",
     "UNIFORM",
     "Flag",
@@ -37,9 +37,11 @@ __all__ = [
 
 EXPONENT = 0.5  # of the reading; the least mean |score − FT| on the design sets
 ACCURATE = 0.8  # of a class: below, an error mode is not what is wrong
-ASTRAY = 0.45  # estimated FT of a class below which the focus misses it
+MISFOCUSED = 0.45  # estimated FT of a class below which the focus misses it
 UNIFORM = 0.9  # entropy of attention, as a share of the most there can be
-AVERSE = 0.4  # how far the lowest scores of a class stand out, from which on f avoids its evidence
+AVERSION = (
+    0.4  # how far the lowest scores of a class stand out, from which on f avoids its evidence
+)
 
 MODES = {
     1: "read from the background",
@@ -105,8 +107,8 @@ def detect(marks: Marks) -> Array:
     that is nearly uniform makes that mode 3; evidence that the focus ranks last, mode 2; else the
     class is read from the background, mode 1.
     """
-    astray = (marks["accuracy"] >= ACCURATE) & (estimate(marks) < ASTRAY)
-    kind = np.where(marks["aversion"] >= AVERSE, 2, 1)
+    astray = (marks["accuracy"] >= ACCURATE) & (estimate(marks) < MISFOCUSED)
+    kind = np.where(marks["aversion"] >= AVERSION, 2, 1)
     return np.where(astray, np.where(marks["entropy"] >= UNIFORM, 3, kind), 0)
 
 
@@ -120,5 +122,5 @@ def flags_of(marks: Marks, c: int) -> list[Flag]:
             keys = ("accuracy", "separation", "aversion", "entropy", "unattended", "runner_up")
             evidence = {key: float(np.nanmean(marks[key][own, c])) for key in keys}
             value = float(1 - np.nanmean(values[own]))
-            flags.append(Flag(mode, name, value, 1 - ASTRAY, int(own.sum()), evidence))
+            flags.append(Flag(mode, name, value, 1 - MISFOCUSED, int(own.sum()), evidence))
     return sorted(flags, key=lambda flag: -flag.members)

@@ -99,7 +99,7 @@ def explain(
     for rows in group_by_length(lengths, most):
         x, mask = _segments(bag, rows, stack.dtype)
         visible = None if mask is None else mask.to(stack.device)
-        task = _looking(on_device(x, stack.device), visible, rule, with_evidence)
+        task = _reading_task(on_device(x, stack.device), visible, rule, with_evidence)
         logs, weights, *said = (part.cpu() for part in stack.run(task))
         for k, row in enumerate(rows.tolist()):
             there = slice(None) if mask is None else mask[k]
@@ -119,7 +119,7 @@ def lengths_of(bag: Bag) -> Tensor:
     return torch.full((len(bag),), bag.m) if bag.mask is None else bag.mask.sum(1)
 
 
-def _looking(
+def _reading_task(
     x: Segments, mask: Tensor | None, rule: Paradigm, with_evidence: bool
 ) -> Callable[..., tuple[Tensor, ...]]:
     """A task that closes over the bags, so that all members of a stack share one copy of them."""
@@ -149,11 +149,11 @@ def _segments(bag: Bag, rows: Tensor, dtype: torch.dtype) -> tuple[Segments, Ten
     index = index[rows][:, used]
     if len(rows) == 1 and bool((index[0].diff() == 1).all()):
         first = int(index[0, 0])
-        return _typed(bank[None, first : first + index.shape[1]], dtype), mask
+        return _as_dtype(bank[None, first : first + index.shape[1]], dtype), mask
     if len(bank) < index.numel():
-        return Mosaics(_typed(bank, dtype), index), mask
-    return _typed(bank[index], dtype), mask
+        return Mosaics(_as_dtype(bank, dtype), index), mask
+    return _as_dtype(bank[index], dtype), mask
 
 
-def _typed(x: Tensor, dtype: torch.dtype) -> Tensor:
+def _as_dtype(x: Tensor, dtype: torch.dtype) -> Tensor:
     return x.to(dtype) if x.is_floating_point() else x

@@ -25,7 +25,7 @@ KIND_NAMES = ("A", "B")
 EVIDENCE = 0.5  # e from which on a segment counts as evidence
 FEWEST = 15  # evidence segments are needed for a split
 PAIRS = 5  # bags with two of them, at least
-SEVERAL = 0.15  # share of bags with two evidence segments or more
+SEVERAL_SHARE = 0.15  # share of bags with two evidence segments or more
 EXCESS = 0.15  # of bags with both kinds over what one kind would give
 DEVIATIONS = 3.0  # standard deviations of that excess
 COMPONENTS, ROWS = 10, 3000
@@ -124,7 +124,9 @@ def kinds(audit: Audit, assigned: Array, top: Array, c: int, chosen: str | None 
     total = max(1, int((audit.y == c).sum()))
     two, observed, expected, z = co_occurrence(cluster, bag) if len(bag) else (0, *_NONE)
     several = (
-        two >= max(PAIRS, SEVERAL * total) and z >= DEVIATIONS and observed - expected >= EXCESS
+        two >= max(PAIRS, SEVERAL_SHARE * total)
+        and z >= DEVIATIONS
+        and observed - expected >= EXCESS
     )
     attended, missed = _attended(audit, assigned, evidence, top, c)
     return Kinds(

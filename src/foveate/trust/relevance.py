@@ -9,10 +9,10 @@ from foveate.bags.bag import Bag
 from foveate.errors import FoveateError
 from foveate.metrics.focus import attention_on, focus_true
 from foveate.metrics.localisation import (
+    above_threshold,
     average_precision,
     best_k,
     froc,
-    marked,
     over_bags,
     overlap,
     pointing_game,
@@ -79,7 +79,7 @@ def bag_values(sight: Reading, bags: Sequence[Bag], known: Array) -> dict[str, A
     hidden = np.where(seen[..., None], z, False)
     k = [best_k(*(part[i][seen[i]] for part in (sight.alpha, z, there))) for i in range(shape[0])]
     tops = np.stack([top_k(sight.alpha[i], k[i], there[i]) for i in range(shape[0])])
-    by_threshold = overlap(marked(sight.alpha, THRESHOLD, there), z, there)
+    by_threshold = overlap(above_threshold(sight.alpha, THRESHOLD, there), z, there)
     by_count = overlap(tops, z, there)
     values = {
         "ft": focus_true(sight.alpha, z, there),

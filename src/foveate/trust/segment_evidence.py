@@ -152,7 +152,7 @@ def evidence_of(
     order = from_the_top(seen.alpha, seen.s, there)
     lengths = there.sum(-1)
     next_one = order[..., min(relevant, m - 1)]
-    top, none = _picked(seen.segment_p, order[..., 0]), lengths <= relevant
+    top, none = _at_position(seen.segment_p, order[..., 0]), lengths <= relevant
     lowest = np.take_along_axis(order, lengths[..., None] - 1, -1)[..., 0]
     beta = _of_class(np.log(np.maximum(seen.segment_p, 1e-300)), y[..., None])
     unknown = np.isnan(beta).any(-1)
@@ -170,13 +170,13 @@ def evidence_of(
         agreement=np.where(unknown, np.nan, agreed),
         chance=chance,
         correlation=np.where(unknown, np.nan, spearman(seen.s, np.nan_to_num(beta), there)),
-        first=_picked(seen.s, order[..., 0]),
-        second=np.where(none, np.nan, _picked(seen.s, next_one)),
-        last=_picked(seen.s, lowest),
+        first=_at_position(seen.s, order[..., 0]),
+        second=np.where(none, np.nan, _at_position(seen.s, next_one)),
+        last=_at_position(seen.s, lowest),
         said_by_top=np.where(np.isnan(top).any(-1), -1, top.argmax(-1)),
-        runner_up=np.where(none[..., None], np.nan, _picked(seen.segment_p, next_one)),
-        attended=_weighed(seen.alpha, seen.segment_p),
-        unattended=_weighed(np.where(there, 1 - seen.alpha, 0.0), seen.segment_p),
+        runner_up=np.where(none[..., None], np.nan, _at_position(seen.segment_p, next_one)),
+        attended=_weighted_mean(seen.alpha, seen.segment_p),
+        unattended=_weighted_mean(np.where(there, 1 - seen.alpha, 0.0), seen.segment_p),
         curves=_curves(subject, bags, seen, order, there),
     )
 
@@ -273,7 +273,7 @@ def _agreement(alpha: Array, beta: Array, there: Array) -> tuple[Array, Array]:
     return agreed.reshape(there.shape[:-1]), random_level(lengths).reshape(there.shape[:-1])
 
 
-def _picked(values: Array, place: Array) -> Array:
+def _at_position(values: Array, place: Array) -> Array:
     """Entries of each bag's segment at ``place`` (S, n), from (S, n, m, …) to (S, n, …)."""
     at = place.reshape(*place.shape, *[1] * (values.ndim - 2))
     return np.take_along_axis(values, at, 2).squeeze(2)
@@ -285,7 +285,7 @@ def _of_class(values: Array, y: Array) -> Array:
     return np.take_along_axis(values, at, -1)[..., 0]
 
 
-def _weighed(weight: Array, each: Array) -> Array:
+def _weighted_mean(weight: Array, each: Array) -> Array:
     """Mean prediction over segments; even over nothing where no weight is left."""
     total = weight.sum(-1, keepdims=True)
     mean = np.einsum("...m,...mc->...c", weight, each)

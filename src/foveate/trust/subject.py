@@ -125,8 +125,7 @@ class Stacked(Subject):
             raise FoveateError("a classifier of whole bags has no attention to be examined")
         self.stack = stack.on(current_device())
         self.paradigm, self.size = paradigm, len(stack)
-        inner = getattr(stack.model, "model", stack.model)  # what a null segment wraps
-        self.context_free = isinstance(inner, FCAM)
+        self.context_free = isinstance(stack.model.unwrapped, FCAM)
 
     def look(self, bags: Sequence[Bag]) -> Reading:
         parts = self._in_parts(bags, None, _look)
@@ -145,13 +144,15 @@ class Stacked(Subject):
         """Run a task over a bounded number of bags at a time."""
         self.stack.model.eval()
         one = bags[0] if len(bags) == 1 else bags
-        pile = MemberBags(one, self.size, self.stack.dtype, self.stack.device)
-        at_once = max(1, ELEMENTS // (self.size * pile.m * max(1, prod(pile.segment_shape))))
-        rows = torch.arange(pile.n, device=pile.device).expand(self.size, -1)
-        keep = None if keep is None else keep.to(pile.device)
+        member_bags = MemberBags(one, self.size, self.stack.dtype, self.stack.device)
+        at_once = max(
+            1, ELEMENTS // (self.size * member_bags.m * max(1, prod(member_bags.segment_shape)))
+        )
+        rows = torch.arange(member_bags.n, device=member_bags.device).expand(self.size, -1)
+        keep = None if keep is None else keep.to(member_bags.device)
         parts = []
         for chunk in rows.split(at_once, 1):
-            batch = pile.batch(chunk)
+            batch = member_bags.batch(chunk)
             shown = None if keep is None else keep[:, :, chunk[0]]
             outputs = self.stack.run(task, batch, shown, self.paradigm)
             several = outputs if isinstance(outputs, tuple) else (outputs,)
@@ -200,5 +201,5 @@ def _reread(model: AttentionModel, batch: Batch, keep: Tensor, rule: Paradigm) -
 
 def _strength(model: AttentionModel, s: Tensor) -> Tensor:
     """What attention grows with: the score, or its square under the spherical map."""
-    inside = getattr(model, "model", model)  # what a model with a null segment wraps
-    return s.square() if getattr(inside, "map", None) == "spherical" else s
+    inner = model.unwrapped
+    return s.square() if isinstance(inner, FCAM) and inner.map == "spherical" else s

@@ -1,1 +1,1 @@
-"""A user's own bags: fitted, predicted, explained and exported."""
+"""User bags: fitting, prediction, explanation and export."""

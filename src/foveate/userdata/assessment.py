@@ -1,4 +1,4 @@
-"""What out-of-fold predictions say: scores, mixture, comparison with baselines, decisions."""
+"""Assessment of out-of-fold predictions: scores, mixture, comparison with baselines, decisions."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -8,7 +8,7 @@ import numpy as np
 from foveate.metrics.calibration import calibrated, temperature
 from foveate.types import Array
 from foveate.userdata.abstention import abstention_entry
-from foveate.userdata.baselines import BASELINES, MEAN
+from foveate.userdata.baselines import BASELINES, MIXED_BASELINES
 from foveate.userdata.ensemble import MIXTURE
 from foveate.userdata.mixture import cross_calibrate, cross_mix, mix, mixture_weights
 from foveate.userdata.scores import auroc_difference, scores
@@ -50,7 +50,7 @@ def assess(
     p, y, fold = out_of_fold.p, out_of_fold.y, out_of_fold.fold
     temperatures = {name: temperature(value, y) for name, value in p.items()}
     honest = {name: cross_calibrate(value, y, fold) for name, value in p.items()}
-    mixed = [name for name in p if name in settings.paradigms or name == MEAN]
+    mixed = [name for name in p if name in settings.paradigms or name in MIXED_BASELINES]
     final = np.stack([calibrated(p[name], temperatures[name]) for name in mixed])
     weights = mixture_weights(final, y)
     honest[MIXTURE] = cross_mix(np.stack([honest[name] for name in mixed]), y, fold)
@@ -87,17 +87,23 @@ def _entry(name: str, p: Array, t: float, found: OutOfFold) -> dict[str, Any]:
 
 
 def _comparison(p: Mapping[str, Array], found: OutOfFold, settings: FitSettings) -> dict[str, Any]:
-    """The best attention model against the best baseline, both by out-of-fold AUROC."""
+    """The best attention model, and the mixture, against baselines by out-of-fold AUROC.
+
+    ``of_mixture`` has the difference between the mixture and each baseline, the best one first.
+    """
     area = {name: scores(value, found.y)["auroc"].mean for name, value in p.items()}
     attention = max((n for n in p if n in settings.paradigms), key=lambda n: area[n])
-    baseline = max((n for n in p if n in BASELINES), key=lambda n: area[n])
+    baselines = sorted((n for n in p if n in BASELINES), key=lambda n: -area[n])
+    baseline = baselines[0]
     difference = auroc_difference(p[attention], p[baseline], found.y, found.group)
+    gaps = {n: auroc_difference(p[MIXTURE], p[n], found.y, found.group) for n in baselines}
     as_good = difference.low is None or difference.low <= 0
     return {
         "attention": attention,
         "baseline": baseline,
         "difference": list(difference),
         "as_good": as_good,
+        "of_mixture": {name: list(gap) for name, gap in gaps.items()},
     }
 
 

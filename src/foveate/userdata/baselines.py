@@ -15,6 +15,7 @@ from foveate.bags.bag import Bag
 from foveate.bags.segments import as_input
 from foveate.text.tokens import MARKS
 from foveate.types import Array, StepProgress
+from foveate.userdata.boosted_trees import TREES, BoostedTrees, fit_boosted
 from foveate.userdata.folds import Folds
 from foveate.userdata.prepare import Preparation
 from foveate.userdata.split import draw_folds
@@ -22,18 +23,19 @@ from foveate.userdata.split import draw_folds
 __all__ = [
     "BASELINES",
     "MEAN",
+    "MIXED_BASELINES",
     "LinearModel",
     "baseline_names",
     "cross_fit_baselines",
     "fit_linear",
-    "fit_predict_boosted",
     "pooled",
     "segment_features",
+    "word_shares",
 ]
 
-MEAN, TREES = "mean-lr", "boosted-trees"
+MEAN = "mean-lr"
 SMALL = 2_000  # bags up to which boosted trees are fitted
-WIDE = 4_000  # pooled numbers up to which boosted trees are fitted
+MAX_TREE_INPUTS = 4_000  # pooled numbers up to which boosted trees are fitted
 PENALTIES = 10.0 ** np.arange(-3, 3)  # inverse strengths of L2 that inner folds choose from
 BASELINES: dict[str, tuple[str, ...]] = {
     MEAN: ("mean",),
@@ -42,6 +44,8 @@ BASELINES: dict[str, tuple[str, ...]] = {
     TREES: ("mean", "max", "min"),
 }
 """Names of the baselines, and how each pools the segments of a bag."""
+MIXED_BASELINES = (MEAN, TREES)
+"""Baselines that are parts of the default mixture, chosen on the design sets of ``real-bags``."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +63,8 @@ class LinearModel:
     def probabilities(self, x: Array) -> Array:
         """Probabilities of the classes, from features (n, d) to (n, C)."""
         logits = x @ self.weight.T + self.bias
-        powers = np.exp(logits - logits.max(1, keepdims=True))
-        p: Array = powers / powers.sum(1, keepdims=True)
+        exponentials = np.exp(logits - logits.max(1, keepdims=True))
+        p: Array = exponentials / exponentials.sum(1, keepdims=True)
         return p
 
 
@@ -87,7 +91,7 @@ def pooled(bag: Bag, preparation: Preparation, kinds: tuple[str, ...]) -> Array:
 
 def baseline_names(n: int, width: int) -> list[str]:
     """The baselines that are fitted to n bags of a width; boosted trees only to small data."""
-    small = n <= SMALL and 3 * width <= WIDE
+    small = n <= SMALL and 3 * width <= MAX_TREE_INPUTS
     return [name for name in BASELINES if small or name != TREES]
 
 
@@ -119,19 +123,6 @@ def fit_linear(
     return LinearModel(weight, bias - weight @ mean)
 
 
-def fit_predict_boosted(
-    x: Array, y: Array, new: Array, seed: int, sample_weight: Array | None = None
-) -> Array:
-    """Probabilities of gradient-boosted trees, fitted to (x, y), for new features."""
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
-    trees = HistGradientBoostingClassifier(
-        max_iter=100, learning_rate=0.1, min_samples_leaf=5, random_state=seed
-    )
-    p: Array = trees.fit(x, y, sample_weight=sample_weight).predict_proba(new)
-    return p
-
-
 def cross_fit_baselines(
     bag: Bag, test: Bag, preparation: Preparation, folds: Folds, progress: StepProgress
 ) -> tuple[dict[str, Array], dict[str, Array], dict[str, Tensor]]:
@@ -146,8 +137,8 @@ def cross_fit_baselines(
 
     Returns:
         For each baseline its out-of-fold probabilities (n, C), mean over repeats; its
-        probabilities of the test bags, mean over folds; weights (P, C, d) and biases (P, C) of
-        the mean-pooled linear models of all P folds.
+        probabilities of the test bags, mean over folds; what is stored: weights (P, C, d) and
+        biases (P, C) of the mean-pooled linear models of all P folds, and boosted trees.
     """
     y, classes = bag.y.numpy(), len(preparation.classes)
     group, weight = (None if v is None else v.numpy() for v in (bag.group, bag.weight))
@@ -156,6 +147,7 @@ def cross_fit_baselines(
     held = {name: np.zeros((len(bag), classes)) for name in names}
     tested = {name: np.zeros((len(test), classes)) for name in names}
     linear: list[LinearModel] = []
+    trees: list[BoostedTrees] = []
     for number, name in enumerate(names):
         x, new = (pooled(part, preparation, BASELINES[name]) for part in (bag, test))
         for repeat, fold in folds.parts:
@@ -163,7 +155,8 @@ def cross_fit_baselines(
             both = np.concatenate([x[out], new.reshape(-1, x.shape[1])])
             groups, weights = (_at(part, rows) for part in (group, weight))
             if name == TREES:
-                p = fit_predict_boosted(x[rows], y[rows], both, fold, weights)
+                trees.append(fit_boosted(x[rows], y[rows], fold, weights))
+                p = trees[-1].probabilities(both)[0]
             else:
                 model = fit_linear(x[rows], y[rows], classes, groups, weights)
                 p = model.probabilities(both)
@@ -173,7 +166,8 @@ def cross_fit_baselines(
         progress(number + 1, len(names))
     stacked = torch.from_numpy(np.stack([model.weight for model in linear]))
     biases = torch.from_numpy(np.stack([model.bias for model in linear]))
-    return held, tested, {"weight": stacked, "bias": biases}
+    stored = {"weight": stacked, "bias": biases}
+    return held, tested, stored | (BoostedTrees.joined(trees).tensors() if trees else {})
 
 
 def _at(values: Array | None, rows: Array) -> Array | None:
@@ -220,9 +214,14 @@ def segment_features(bag: Bag, row: int, preparation: Preparation) -> Array:
     if preparation.vocabulary is None:
         values: Array = as_input(rows).flatten(1).double().numpy()
         return values
-    ids = rows.flatten(1)
-    counts = torch.zeros(len(ids), len(preparation.vocabulary), dtype=torch.float64)
-    counts.scatter_add_(1, ids, torch.ones_like(ids, dtype=torch.float64))
-    counts[:, : len(MARKS)] = 0
-    shares: Array = (counts / counts.sum(1, keepdim=True).clamp_min(1)).numpy()
+    shares: Array = word_shares(rows.flatten(1), len(preparation.vocabulary)).numpy()
     return shares
+
+
+def word_shares(ids: Tensor, words: int) -> Tensor:
+    """The share of each word in texts of word ids (m, length), without marks, shape (m, words)."""
+    counts = torch.zeros(ids.shape[0], words, dtype=torch.float64)
+    counts = counts.scatter_add(1, ids, torch.ones_like(ids, dtype=torch.float64))
+    known = (torch.arange(words) >= len(MARKS)).double()
+    counts = counts * known
+    return counts / counts.sum(1, keepdim=True).clamp_min(1)

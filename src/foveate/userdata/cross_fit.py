@@ -46,8 +46,9 @@ class CrossFit(Procedure):
     """
 
     rule = (
-        "the mixture of all paradigms and the mean-pooled linear baseline, weighed by out-of-fold "
-        "log loss; the weights and temperatures behind each number were fitted on other folds"
+        "the mixture of all paradigms, the mean-pooled linear baseline and, of small data, boosted "
+        "trees of pooled segments, weighed by out-of-fold log loss; the weights and temperatures "
+        "behind each number were fitted on other folds"
     )
 
     def __init__(
@@ -120,10 +121,10 @@ class CrossFit(Procedure):
         return replace(record, final=final, meta={**record.meta, "paradigm": paradigm})
 
     def _run_baselines(self, folder: Path, progress: StepProgress) -> Record:
-        p, test, linear = cross_fit_baselines(
+        p, test, stored = cross_fit_baselines(
             self.bags, self.test, self.preparation, self.folds, progress
         )
-        save_checkpoint(folder / BASELINE_PART / WEIGHTS, linear, {"part": BASELINE_PART})
+        save_checkpoint(folder / BASELINE_PART / WEIGHTS, stored, {"part": BASELINE_PART})
         final = {**p, **{f"test {name}": value for name, value in test.items()}}
         return Record(np.zeros(1), {}, final, {"seeds": [], "baselines": list(p)})
 
@@ -208,7 +209,7 @@ class CrossFit(Procedure):
 
 
 def _member_seed(seeds: int, member: int, repeat: int, fold: int) -> int:
-    """A seed of its own for every member of every fold: an ensemble gains from variety."""
+    """A different seed for every member of every fold: an ensemble gains from variety."""
     return member + seeds * (fold + 1000 * repeat)
 
 

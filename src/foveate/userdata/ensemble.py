@@ -14,7 +14,15 @@ from foveate.records.record import load_checkpoint
 from foveate.records.runs import Run, open_run
 from foveate.trust.explanation import Explained
 from foveate.types import Array, PartProgress
-from foveate.userdata.baselines import BASELINES, MEAN, LinearModel, pooled, segment_features
+from foveate.userdata.baselines import (
+    BASELINES,
+    MEAN,
+    MIXED_BASELINES,
+    LinearModel,
+    pooled,
+    segment_features,
+)
+from foveate.userdata.boosted_trees import TREES, BoostedTrees
 from foveate.userdata.fitted import (
     WEIGHTS,
     Component,
@@ -25,6 +33,7 @@ from foveate.userdata.fitted import (
     score_entry,
 )
 from foveate.userdata.folds import load_folds
+from foveate.userdata.mixture import unmapped_note
 from foveate.userdata.prepare import Preparation
 from foveate.userdata.settings import FitSettings
 
@@ -47,15 +56,17 @@ def part_name(paradigm: str, repeat: int, fold: int) -> str:
 
 @dataclass(frozen=True)
 class Ensemble(FittedModel):
-    """Attention models and a mean-pooled linear model, their probabilities mixed.
+    """Attention models, a mean-pooled linear model and boosted trees, their probabilities mixed.
 
     Args:
         run: The run they come from.
         name: "mixture".
         members: Models of each paradigm, with their own temperatures.
-        weights: Weight of each paradigm, then that of the linear model, shape (K + 1,).
+        weights: Weights of the paradigms, then of the linear model, then of the trees if any.
         linear: Weights (P, C, d) and biases (P, C) of the linear models of P folds.
         linear_temperature: At which their probabilities are calibrated.
+        trees: Boosted trees of P folds; None if the mixture has none.
+        trees_temperature: At which their probabilities are calibrated.
         preparation: What turns a user's collection into the bags they read.
         temperature: At which the mixture is calibrated.
     """
@@ -66,6 +77,8 @@ class Ensemble(FittedModel):
     weights: Array
     linear: tuple[Tensor, Tensor]
     linear_temperature: float
+    trees: BoostedTrees | None
+    trees_temperature: float
     preparation: Preparation
     temperature: float
 
@@ -75,24 +88,39 @@ class Ensemble(FittedModel):
             Component(float(weight), member.temperature, member.models, member.paradigm)
             for weight, member in zip(self.weights, self.members, strict=False)
         ]
-        last = Component(float(self.weights[-1]), self.linear_temperature, [], linear=self.linear)
-        return [*parts, last]
+        weight = float(self.weights[len(parts)])
+        parts.append(Component(weight, self.linear_temperature, [], linear=self.linear))
+        if self.trees is not None:
+            weight, t = float(self.weights[-1]), self.trees_temperature
+            parts.append(Component(weight, t, [], trees=self.trees))
+        return parts
+
+    @property
+    def note(self) -> str:
+        return unmapped_note(self.run.manifest["weights"])
+
+    @property
+    def mapped(self) -> Array:
+        """Weights of the parts that have a map, all but the trees, as shares that sum to 1."""
+        own = self.weights[: len(self.members) + 1]
+        shares: Array = own / own.sum()
+        return shares
 
     def explain(
         self, bag: Bag, report: PartProgress | None = None, *, with_evidence: bool = True
     ) -> Explained:
         """The mixture; its attention is that of the attention models, by their weights.
 
-        Evidence is the weighted mean of all parts' evidence; a segment's evidence under the linear
-        model is its share of the mean-pooled logit.
+        Evidence is the weighted mean over the parts that have a map, which the trees have not; a
+        segment's evidence under the linear model is its share of the mean-pooled logit.
         """
         parts = [m.explain(bag, report, with_evidence=with_evidence) for m in self.members]
         p = [m.probabilities(part) for m, part in zip(self.members, parts, strict=True)]
-        linear_p = self._linear_probabilities(bag)
-        p.append(calibrated(linear_p.mean(0), self.linear_temperature))
+        pooled_p = self._pooled_probabilities(bag)
+        p += [calibrated(own.mean(0), t) for own, t in pooled_p]
         mixed = np.einsum("k,knc->nc", self.weights, np.stack(p))
-        single = self._single_members(parts, linear_p)
-        shares = self.weights[:-1] / self.weights[:-1].sum()
+        single = self._single_members(parts, pooled_p)
+        shares = self.weights[: len(parts)] / self.weights[: len(parts)].sum()
         alpha = [
             sum(w * part.alpha[i] for w, part in zip(shares, parts, strict=True))
             for i in range(len(bag))
@@ -106,29 +134,39 @@ class Ensemble(FittedModel):
         alone = self._mixed([part.alone for part in parts], linear)
         return Explained(log_p, alpha, evidence, alone, single)
 
-    def _single_members(self, parts: Sequence[Explained], linear: Array) -> Array:
+    def _single_members(
+        self, parts: Sequence[Explained], pooled_p: Sequence[tuple[Array, float]]
+    ) -> Array:
         """Log-probabilities of mixtures of one member per part each, shape (M, n, C).
 
-        Member k of every paradigm is of the same fold, and so is its linear model.
+        Member k of every paradigm is of the same fold, and so are its linear model and its trees.
         """
-        size = len(parts[0].log_p)
-        of_fold = np.repeat(np.arange(len(linear)), size // len(linear))
+        size, folds = len(parts[0].log_p), len(pooled_p[0][0])
+        of_fold = np.repeat(np.arange(folds), size // folds)
         rows = []
         for k in range(size):
             values = [
                 m.member_probabilities(part)[k] for m, part in zip(self.members, parts, strict=True)
             ]
-            values.append(calibrated(linear[of_fold[k]], self.linear_temperature))
+            values += [calibrated(p[of_fold[k]], t) for p, t in pooled_p]
             rows.append(np.einsum("k,knc->nc", self.weights, np.stack(values)))
         return np.log(np.maximum(np.stack(rows), 1e-300))
 
     def _mixed(self, parts: Sequence[list[Array]], linear: list[Array]) -> list[Array]:
-        """The mean of segments' logits over all parts by their weights, (m_i, C) per bag."""
+        """The mean of segments' logits over the parts with a map, (m_i, C) per bag."""
         every = [*parts, linear]
         return [
-            sum(w * part[i] for w, part in zip(self.weights, every, strict=True))
+            sum(w * part[i] for w, part in zip(self.mapped, every, strict=True))
             for i in range(len(linear))
         ]
+
+    def _pooled_probabilities(self, bag: Bag) -> list[tuple[Array, float]]:
+        """Probabilities (P, n, C) of the linear models and of the trees, and their temperatures."""
+        parts = [(self._linear_probabilities(bag), self.linear_temperature)]
+        if self.trees is not None:
+            x = pooled(bag, self.preparation, BASELINES[TREES])
+            parts.append((self.trees.probabilities(x), self.trees_temperature))
+        return parts
 
     def _linear_probabilities(self, bag: Bag) -> Array:
         """Probabilities of the linear model of each fold, before calibration, shape (P, n, C)."""
@@ -189,17 +227,20 @@ def open_ensemble(
     if chosen != MIXTURE:
         return _paradigm(run, chosen, pairs)
     weights = run.manifest["weights"]
-    names = [part for part in weights if part != MEAN]
+    names = [part for part in weights if part not in BASELINES]
     members = tuple(_paradigm(run, part, pairs) for part in names)
     tensors, _ = load_checkpoint(run.path / BASELINE_PART / WEIGHTS)
     used = [stored.parts.index(pair) for pair in pairs]
+    trees = BoostedTrees.of_tensors(tensors) if TREES in weights else None
     return Ensemble(
         run,
         MIXTURE,
         members,
-        np.array([weights[part] for part in (*names, MEAN)]),
+        np.array([weights[part] for part in (*names, *MIXED_BASELINES) if part in weights]),
         (tensors["weight"][used], tensors["bias"][used]),
         score_entry(run, MEAN)["temperature"],
+        None if trees is None else trees.of_folds(used),
+        1.0 if trees is None else score_entry(run, TREES)["temperature"],
         members[0].preparation,
         entry["temperature"],
     )

@@ -53,7 +53,7 @@ from foveate.userdata.training_rules import (
 
 __all__ = ["FocusClassifier"]
 
-YES = 1  # of a label's own classifier
+POSITIVE_CLASS = 1  # of a label's own classifier
 
 
 class FocusClassifier(ClassifierMixin, BaseEstimator):
@@ -186,7 +186,7 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
         return self._fit_one(bag, relevance, None)
 
     def _fit_some(self, rows: Tensor, bags: Bags, *parts: Any) -> "FocusClassifier":
-        """Train on the bags at ``rows``, with the same rows of all else that is given."""
+        """Train on the bags at ``rows``, with the same rows of the other arguments."""
         numbers = rows.tolist()
         chosen = bags.take(rows) if isinstance(bags, Bag) else [bags[i] for i in numbers]
         some = [None if part is None else [part[i] for i in numbers] for part in parts]
@@ -286,7 +286,7 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
         self.segment_shape_ = models[0].segment_shape_
         self.n_features_in_ = models[0].n_features_in_
         if folds is not None:
-            held = [model.out_of_fold_proba_[:, YES] for model in models]
+            held = [model.out_of_fold_proba_[:, POSITIVE_CLASS] for model in models]
             self.out_of_fold_proba_ = np.stack(held, 1)
         return self
 
@@ -303,7 +303,9 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
         Of multi-label bags, the probability of each label, shape (n, L).
         """
         if self._is_multi_label:
-            return np.stack([model.predict_proba(bags)[:, YES] for model in self.label_models_], 1)
+            return np.stack(
+                [model.predict_proba(bags)[:, POSITIVE_CLASS] for model in self.label_models_], 1
+            )
         found = self._read(bags)
         return self.ensemble_.probabilities(found) if self._is_ensemble else found.p
 
@@ -334,14 +336,14 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
         return np.array([alpha[0] for alpha in self._read(bags).alpha])
 
     def evidence(self, bags: Bags) -> list[Array]:
-        """What each segment says for (+) and against (−) each class, one array (m_i, C) a bag.
+        """Evidence of each segment for (+) and against (−) each class, one array (m_i, C) per bag.
 
         See :mod:`foveate.trust.explanation` for the equation. Of multi-label bags, what it says for
         each label, (m_i, L).
         """
         if self._is_multi_label:
             parts = [model.evidence(bags) for model in self.label_models_]
-            return _columns([[own[:, YES] for own in part] for part in parts])
+            return _columns([[own[:, POSITIVE_CLASS] for own in part] for part in parts])
         return [e[self._first :] for e in self._read(bags, with_evidence=True).evidence]
 
     @property

@@ -1,4 +1,4 @@
-"""What a user hands to the estimator, checked: bags, labels, relevance, weights, seeds."""
+"""Validation of the estimator's inputs: bags, labels, relevance, weights, seeds."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -21,20 +21,22 @@ from foveate.models.null_segment import add_null_segment
 from foveate.randomness import generator
 from foveate.records.record import Array, write_atomically
 from foveate.text.tokens import MARKS, START
+from foveate.userdata.baselines import word_shares
+from foveate.userdata.boosted_trees import BoostedTrees
 from foveate.userdata.fitted import Component, FittedModel
 from foveate.userdata.prepare import Preparation
 
 __all__ = ["OUTPUTS", "OneBag", "export_onnx", "run_onnx"]
 
 OUTPUTS = ("probabilities", "attention", "evidence")
-TRIED = (1, 2, 7, 40, 333)  # bag sizes that are checked against the library
+CHECKED_SIZES = (1, 2, 7, 40, 333)  # bag sizes that are checked against the library
 EXAMPLE = 32
-NEAR = 1e-5
-ABSENT = 0.1  # share of missing numbers in the bags that are checked
+TOLERANCE = 1e-5
+MISSING_SHARE = 0.1  # share of missing numbers in the bags that are checked
 
 
 class OneBag(nn.Module):
-    """Everything between a user's segments and the answer, for one bag.
+    """The whole computation from the segments of one bag to its outputs.
 
     Takes segments (m, *) as the user has them (of texts: word ids; of images: what the encoder
     gives, or without one numbers in [−1, 1]; of numbers: NaN where one is missing). Imputation,
@@ -44,38 +46,42 @@ class OneBag(nn.Module):
 
     def __init__(self, fitted: FittedModel) -> None:
         super().__init__()
-        self.parts = nn.ModuleList(_Part(component) for component in fitted.components)
+        vocabulary = fitted.preparation.vocabulary
+        words = 0 if vocabulary is None else len(vocabulary)
+        self.parts = nn.ModuleList(_Part(component, words) for component in fitted.components)
         self.weights = [component.weight for component in fitted.components]
         self.temperature = fitted.temperature
         self.first = int(fitted.preparation.null)
-        self.place = _place(fitted) if self.first else None
+        self.null_position = _null_position(fitted) if self.first else None
         self.preparation = fitted.preparation
 
     def forward(self, segments: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         x = _prepared(self.preparation, segments)[None]
-        if self.place is not None:
-            x = torch.cat([self.place[None, None], x], 1)
-        p, evidence, alpha, shares = [], [], [], []
+        if self.null_position is not None:
+            x = torch.cat([self.null_position[None, None], x], 1)
+        p, evidence, alpha, shares, mapped = [], [], [], [], []
         for weight, part in zip(self.weights, self.parts, strict=True):
             found = part(x, self.first)
             p.append(weight * found[0])
-            evidence.append(weight * found[2])
             if found[1] is not None:
                 alpha.append(weight * found[1])
                 shares.append(weight)
+            if found[2] is not None:
+                evidence.append(weight * found[2])
+                mapped.append(weight)
         mixed = torch.stack(p).sum(0)
         log_p = mixed.clamp_min(torch.finfo(mixed.dtype).tiny).log() / self.temperature
         weighted = torch.stack(alpha).sum(0) / sum(shares)
-        total = torch.stack(evidence).sum(0)
+        total = torch.stack(evidence).sum(0) / sum(mapped)
         return log_p.softmax(0), weighted[self.first :], total[self.first :]
 
 
 class _Part(nn.Module):
-    """One component of a mixture, for one bag (1, m, *)."""
+    """One component of a mixture, for one bag (1, m, *); texts have a vocabulary of ``words``."""
 
-    def __init__(self, component: Component) -> None:
+    def __init__(self, component: Component, words: int) -> None:
         super().__init__()
-        self.models = nn.ModuleList(_plain(deepcopy(model)) for model in component.models)
+        self.models = nn.ModuleList(_without_dropout(deepcopy(model)) for model in component.models)
         self.rule, self.temperature = component.paradigm, component.temperature
         self.weight: Tensor
         self.bias: Tensor
@@ -83,9 +89,12 @@ class _Part(nn.Module):
             weight, bias = (part.float() for part in component.linear)
             self.register_buffer("weight", weight)
             self.register_buffer("bias", bias)
+        self.trees, self.words = component.trees, words
 
-    def forward(self, x: Tensor, first: int) -> tuple[Tensor, Tensor | None, Tensor]:
-        """Calibrated probabilities (C,), attention (m,) if there is any, and evidence (m, C)."""
+    def forward(self, x: Tensor, first: int) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        """Calibrated probabilities (C,), attention (m,) and evidence (m, C) where there are any."""
+        if self.trees is not None:
+            return self._boosted(self.trees, x[0, first:].flatten(1)), None, None
         if self.rule is None:
             return self._linear(x[0], first)
         found = [self._read(model, x) for model in self.models]
@@ -109,6 +118,12 @@ class _Part(nn.Module):
         shared = logits.mean(1)
         evidence = (shared - shared.mean(1, keepdim=True)) / logits[first:].shape[0]
         return self._calibrated(p), None, evidence
+
+    def _boosted(self, trees: BoostedTrees, rows: Tensor) -> Tensor:
+        """Trees of the mean, maximum and minimum, in double precision as they were fitted."""
+        x = word_shares(rows, self.words) if self.words else rows.double()
+        features = torch.cat([x.mean(0), x.amax(0), x.amin(0)])[None]
+        return self._calibrated(trees.log_p(features)[:, 0].exp().mean(0)).float()
 
     def _segment_logits(self, x: Tensor) -> Tensor:
         """Logits of single segments without intercept, shape (m, P, C).
@@ -134,7 +149,7 @@ def export_onnx(fitted: FittedModel, path: Path) -> float:
         The largest difference from the library over bags of several sizes.
     """
     onnx, _ = _extra()
-    with _quietly():
+    with _without_warnings():
         size = torch.export.Dim("m", min=16)  # kernels for short rows are another path in torch
         program = torch.onnx.export(
             OneBag(fitted).eval(),
@@ -147,13 +162,13 @@ def export_onnx(fitted: FittedModel, path: Path) -> float:
         )
     assert program is not None
     model = program.model_proto
-    for key, value in _described(fitted).items():
+    for key, value in _metadata(fitted).items():
         entry = model.metadata_props.add()
         entry.key, entry.value = key, value
     onnx.checker.check_model(model)
     content = model.SerializeToString()
-    worst = max(_gap(fitted, content, m) for m in TRIED)
-    if not worst <= NEAR:
+    worst = max(_gap(fitted, content, m) for m in CHECKED_SIZES)
+    if not worst <= TOLERANCE:
         raise FoveateError(f"the exported model is {worst:.1e} off the library; it is not written")
     write_atomically(path, lambda file: file.write(content))
     return worst
@@ -174,7 +189,7 @@ def _gap(fitted: FittedModel, content: bytes, m: int) -> float:
     first = int(fitted.preparation.null)
     ready = _prepared(fitted.preparation, rows)
     bag = pad([ready], torch.zeros(1, dtype=torch.long))
-    explained = fitted.explain(add_null_segment(bag, _place(fitted)) if first else bag)
+    explained = fitted.explain(add_null_segment(bag, _null_position(fitted)) if first else bag)
     expected = (
         fitted.probabilities(explained)[0],
         explained.alpha[0][first:],
@@ -200,7 +215,7 @@ def _example(fitted: FittedModel, m: int) -> Tensor:
     if imputation is None:
         return rows
     rows = rows[:, : rows.shape[1] - imputation.extra]
-    absent = torch.rand(rows.shape, generator=chance) < ABSENT
+    absent = torch.rand(rows.shape, generator=chance) < MISSING_SHARE
     return rows.masked_fill(absent, torch.nan)
 
 
@@ -211,27 +226,27 @@ def _prepared(preparation: Preparation, rows: Tensor) -> Tensor:
     return rows if preparation.standard is None else preparation.standard.apply(rows)
 
 
-def _place(fitted: FittedModel) -> Tensor:
-    """What stands at the place of the null segment: of texts its word, else nothing yet."""
+def _null_position(fitted: FittedModel) -> Tensor:
+    """The content of the null segment: its word for texts, else an empty tensor."""
     width = fitted.preparation.width
     if fitted.preparation.vocabulary is None:
         return torch.zeros(width)
     return torch.tensor([START] + [0] * (width[0] - 1))
 
 
-def _plain(model: nn.Module) -> nn.Module:
-    """The model with fused layers run one by one, as an exporter can follow."""
+def _without_dropout(model: nn.Module) -> nn.Module:
+    """The model with fused layers separated, which the exporter can trace."""
     for name, child in model.named_children():
         plain = (
             nn.Sequential(OrderedDict(child.named_children()))
             if isinstance(child, Layers)
-            else _plain(child)
+            else _without_dropout(child)
         )
         setattr(model, name, plain)
     return model
 
 
-def _described(fitted: FittedModel) -> dict[str, str]:
+def _metadata(fitted: FittedModel) -> dict[str, str]:
     preparation = fitted.preparation
     metadata = {
         "classes": list(fitted.classes),
@@ -258,8 +273,8 @@ def _extra() -> tuple[Any, Any]:
 
 
 @contextmanager
-def _quietly() -> Iterator[None]:
-    """Without the exporter's remarks on its own insides."""
+def _without_warnings() -> Iterator[None]:
+    """Suppress the exporter's log messages."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         before = logging.root.manager.disable

@@ -1,11 +1,11 @@
-"""A fitted run, from its safetensors and its manifest alone."""
+"""A fitted run, loaded from its safetensors and its manifest."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -25,6 +25,7 @@ from foveate.training.stack import Stack
 from foveate.trust.explanation import Explained, explain
 from foveate.types import PartProgress
 from foveate.userdata.abstention import prediction_sets
+from foveate.userdata.boosted_trees import BoostedTrees
 from foveate.userdata.prepare import Preparation
 from foveate.userdata.settings import FitSettings
 from foveate.userdata.training_rules import focus_model, inference
@@ -33,6 +34,7 @@ __all__ = [
     "PREPARATION",
     "WEIGHTS",
     "Component",
+    "Explainer",
     "Fitted",
     "FittedModel",
     "build_model",
@@ -46,8 +48,26 @@ WEIGHTS = "weights.safetensors"
 CIFAR = (3, 32, 32)  # tiles that the networks of the papers read
 
 
+class Explainer(Protocol):
+    """What tables and pages of explanations need of a model."""
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Names of the classes."""
+
+    @property
+    def null(self) -> bool:
+        """Whether the first segment of every bag is a null segment."""
+
+    def probabilities(self, explained: Explained) -> Array:
+        """Probabilities of the classes, shape (n, C)."""
+
+    def predicted(self, p: Array) -> Array:
+        """The predicted class of each bag, shape (n,)."""
+
+
 class FittedModel(ABC):
-    """What predicts and explains new bags: models of one paradigm, or an ensemble of several.
+    """A predictor of new bags: models of one paradigm, or an ensemble of several.
 
     Attributes:
         run: The run it comes from.
@@ -65,6 +85,16 @@ class FittedModel(ABC):
     def classes(self) -> tuple[str, ...]:
         """Names of the classes."""
         return self.preparation.classes
+
+    @property
+    def null(self) -> bool:
+        """Whether the first segment of every bag is a null segment."""
+        return self.preparation.null
+
+    @property
+    def note(self) -> str:
+        """How much of the answer has no map of segments; "" if all of it has one."""
+        return ""
 
     def bags(self, collection: Collection, report: PartProgress | None = None) -> Bag:
         """The bags as the models read them, prepared exactly as in training.
@@ -119,14 +149,15 @@ class FittedModel(ABC):
 
 
 class Component(NamedTuple):
-    """One part of a mixture: models of one paradigm, or linear models of pooled segments.
+    """One part of a mixture: models of one paradigm, or classifiers of pooled segments.
 
     Args:
         weight: Its share of the probabilities.
         temperature: At which its probabilities are calibrated before they are mixed.
-        models: Attention models; empty for linear models.
+        models: Attention models; empty for classifiers of pooled segments.
         paradigm: Whose inference reads the models.
         linear: Weights (P, C, d) and biases (P, C) of linear models of the mean segment.
+        trees: Boosted trees of the mean, maximum and minimum of the segments; they have no map.
     """
 
     weight: float
@@ -134,6 +165,7 @@ class Component(NamedTuple):
     models: "list[AttentionModel]"
     paradigm: Paradigm | None = None
     linear: tuple[Tensor, Tensor] | None = None
+    trees: BoostedTrees | None = None
 
 
 @dataclass(frozen=True)

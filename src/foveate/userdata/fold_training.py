@@ -28,7 +28,10 @@ from foveate.userdata.training_rules import (
 
 __all__ = ["FoldTask", "fold_plan", "train_fold"]
 
-VISITS, FEWEST_LARGE = 2_000_000, 20  # segments that a member reads in training; epochs at least
+MAX_SEGMENT_READS, MIN_LARGE_EPOCHS = (
+    2_000_000,
+    20,
+)  # segments that a member reads in training; epochs at least
 SHORT_STEPS, FEWEST_EPOCHS = 100, 5  # of training where early stopping has too few bags
 
 
@@ -67,13 +70,13 @@ def train_fold(
     """
     result = None
     if settings.search:
-        settings, result = _searched(task, settings, progress)
+        settings, result = _searched_settings(task, settings, progress)
     record = _trained(task, settings, checkpoint, progress)
     meta = {**record.meta, "early_stopping": task.inner is not None}
     return replace(record, meta=meta | ({} if result is None else {"searched": result}))
 
 
-def _searched(
+def _searched_settings(
     task: FoldTask, settings: FitSettings, progress: StepProgress
 ) -> tuple[FitSettings, dict[str, float]]:
     inner = task.inner
@@ -135,7 +138,9 @@ def fold_plan(settings: FitSettings, bags: int, segments: int, early_stopping: b
         20
     """
     steps = -(-bags // settings.batch)
-    epochs = min(usual_epochs(bags, settings.batch), max(FEWEST_LARGE, VISITS // segments))
+    epochs = min(
+        usual_epochs(bags, settings.batch), max(MIN_LARGE_EPOCHS, MAX_SEGMENT_READS // segments)
+    )
     if not early_stopping and settings.patience:
         epochs = max(FEWEST_EPOCHS, -(-SHORT_STEPS // steps))
     return Plan(

@@ -1,4 +1,4 @@
-"""Bags to be looked at: attention, evidence and contents in plain arrays, which pages draw."""
+"""Bags for the gallery: attention, evidence and contents as arrays."""
 
 import json
 from collections.abc import Sequence
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from foveate.io.collection import Collection
     from foveate.trust.explanation import Explained
     from foveate.trust.segment_maps import MapKind
-    from foveate.userdata.fitted import FittedModel
+    from foveate.userdata.fitted import Explainer, FittedModel
 
 __all__ = ["GalleryBag", "gallery_bags", "load_gallery", "pick_gallery_bags", "save_gallery"]
 
 MAX_BAGS = 6  # test bags in the report of a fit
-MOST = 400  # segments of a bag whose contents are kept for the report
+MAX_GALLERY_SEGMENTS = 400  # segments of a bag whose contents are kept for the report
 
 
 @dataclass(frozen=True)
 class GalleryBag:
-    """One bag and what a fitted model makes of it.
+    """One bag with the outputs of a fitted model.
 
     Args:
         id: Its name.
@@ -64,7 +64,7 @@ class GalleryBag:
 
 
 def gallery_bags(
-    fitted: "FittedModel",
+    fitted: "Explainer",
     collection: "Collection",
     bag: "Bag",
     explained: "Explained",
@@ -85,7 +85,7 @@ def gallery_bags(
 
     kind = kind or DEFAULT_MAP
     p, signed = fitted.probabilities(explained), signed_map(explained, kind)
-    first, bags = int(fitted.preparation.null), collection.bag
+    first, bags = int(fitted.null), collection.bag
     gallery = []
     for row in rows:
         mask, z = (None if part is None else part[row] for part in (bags.mask, bags.z))
@@ -113,10 +113,10 @@ def gallery_bags(
 def pick_gallery_bags(
     fitted: "FittedModel", collection: "Collection", bag: "Bag"
 ) -> list[GalleryBag]:
-    """A few bags for a report: mistakes first, then the surest of each class in turn."""
+    """A few bags for a report: mistakes first, then the most confident of each class in turn."""
     explained = fitted.explain(bag)
     p, y = fitted.probabilities(explained), bag.y.numpy()
-    short = np.array([len(alpha) <= MOST for alpha in explained.alpha])
+    short = np.array([len(alpha) <= MAX_GALLERY_SEGMENTS for alpha in explained.alpha])
     wrong = np.flatnonzero((p.argmax(1) != y) & short)[: MAX_BAGS // 3]
     sure = np.argsort(-p[np.arange(len(y)), y], kind="stable")
     by_class = [[i for i in sure if y[i] == c and short[i] and i not in wrong]
@@ -127,7 +127,7 @@ def pick_gallery_bags(
 
 
 def save_gallery(path: Path, gallery: Sequence[GalleryBag]) -> None:
-    """Write bags as NPZ, whole or not at all."""
+    """Write bags as NPZ, atomically."""
     arrays: dict[str, Any] = {}
     metadata = []
     for k, bag in enumerate(gallery):
@@ -142,7 +142,7 @@ def save_gallery(path: Path, gallery: Sequence[GalleryBag]) -> None:
 
 
 def load_gallery(path: Path) -> list[GalleryBag]:
-    """Read what :func:`save_shown` wrote; nothing where there is no file."""
+    """Read the file of :func:`save_gallery`; an empty list if there is none."""
     if not path.exists():
         return []
     arrays = load_arrays(path)

@@ -3,14 +3,17 @@ r"""Mixtures of classifiers, weighed by their out-of-fold log loss.
 .. math:: p(c) = \sum_k w_k p_k(c), \quad w \ge 0, \quad \sum_k w_k = 1
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from foveate.metrics.calibration import calibrated, temperature
 from foveate.types import Array
+from foveate.userdata.boosted_trees import TREES
 
-__all__ = ["cross_calibrate", "cross_mix", "mix", "mixture_weights"]
+__all__ = ["cross_calibrate", "cross_mix", "mix", "mixture_weights", "unmapped_note"]
 
-ROUNDS, CLOSE = 500, 1e-9
+ROUNDS, TOLERANCE = 500, 1e-9
 PRIOR = 1.0  # pseudo-bags per component: keeps weights of few bags away from 0 and 1
 
 
@@ -37,7 +40,7 @@ def mixture_weights(p: Array, y: Array) -> Array:
         joint = weights[:, None] * likelihood
         counts = (joint / joint.sum(0)).sum(1)
         new = (PRIOR + counts) / (PRIOR * len(p) + len(y))
-        if np.abs(new - weights).max() < CLOSE:
+        if np.abs(new - weights).max() < TOLERANCE:
             break
         weights = new
     result: Array = new
@@ -66,3 +69,22 @@ def cross_mix(p: Array, y: Array, fold: Array) -> Array:
         here = fold == k
         result[here] = mix(mixture_weights(p[:, ~here], y[~here]), p[:, here])
     return result
+
+
+def unmapped_note(weights: Mapping[str, float]) -> str:
+    """How much of a mixture comes from parts that have no map of segments; "" if nothing does.
+
+    Args:
+        weights: The weight of each part by its name.
+
+    Example:
+        >>> unmapped_note({"soft": 0.75, "boosted-trees": 0.25})[:52]
+        '25 % of the weight of the mixture is that of boosted'
+    """
+    if TREES not in weights:
+        return ""
+    return (
+        f"{100 * weights[TREES]:.0f} % of the weight of the mixture is that of boosted trees of "
+        "pooled segments, which have no map: attention and evidence of segments are those of the "
+        "other parts."
+    )

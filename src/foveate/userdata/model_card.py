@@ -8,8 +8,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from foveate.records.checksums import read_json, seal_json
 from foveate.records.record import write_atomically
 from foveate.records.runs import Run
+from foveate.userdata.mixture import unmapped_note
 
 __all__ = ["CARD_JSON", "CARD_MARKDOWN", "model_card", "write_model_card"]
 
@@ -21,7 +23,7 @@ MEASURES = {
     "log_loss": "log loss",
     "calibration_error": "calibration error",
 }
-SPECIAL = "\\`*_{}[]<>#|"
+MARKDOWN_CHARACTERS = "\\`*_{}[]<>#|"
 
 
 def model_card(run: Run) -> dict[str, Any]:
@@ -52,9 +54,8 @@ def write_model_card(run: Run) -> None:
     """Write the model card of a finished fit as JSON and Markdown, each atomically."""
     card = model_card(run)
     page = _markdown(card).encode()
-    write_atomically(run.path / CARD_MARKDOWN, lambda file: file.write(page))
-    text = json.dumps(card, ensure_ascii=False, indent=1).encode()
-    write_atomically(run.path / CARD_JSON, lambda file: file.write(text))
+    write_atomically(run.path / CARD_MARKDOWN, page)
+    write_atomically(run.path / CARD_JSON, seal_json(card, indent=1))
 
 
 def _model(run: Run) -> dict[str, Any]:
@@ -122,8 +123,7 @@ def _attention(run: Run) -> dict[str, Any]:
     path = run.path / "trust.json"
     if not path.exists():
         return {"verdict": None, "next": f"foveate trust {run.path.name}"}
-    stored = json.loads(path.read_text("utf-8"))
-    evidence = stored["found"][0]
+    evidence = read_json(path)["found"][0]
     return {
         "paradigm": evidence["paradigm"],
         "verdict": evidence["verdict"]["grade"],
@@ -145,6 +145,8 @@ def _limits(manifest: Mapping[str, Any]) -> list[str]:
             f"A baseline without attention ({comparison['baseline']}) ranks these bags as well as "
             f"the best attention model ({comparison['attention']})."
         )
+    if note := unmapped_note(manifest.get("weights") or {}):
+        limits.append(note)
     if manifest["sizes"]["groups"] is None:
         limits.append(
             "No groups were named: if bags share a patient, a device or a source, the scores are "
@@ -232,4 +234,4 @@ def escaped(text: str) -> str:
         a\|b \<i\>
     """
     flat = " ".join(str(text).split())
-    return "".join(f"\\{sign}" if sign in SPECIAL else sign for sign in flat)
+    return "".join(f"\\{sign}" if sign in MARKDOWN_CHARACTERS else sign for sign in flat)

@@ -115,7 +115,7 @@ def read_labels(
     *,
     with_evidence: bool = False,
 ) -> dict[str, Answer]:
-    """What the models of all labels make of the same bags.
+    """Outputs of the models of all labels for the same bags.
 
     Args:
         models: The ensemble of each label.

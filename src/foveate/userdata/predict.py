@@ -14,7 +14,7 @@ from foveate.records.record import Array, write_atomically
 from foveate.trust.explanation import Explained
 from foveate.trust.segment_maps import DEFAULT_MAP, MapKind, ranking, signed_map
 from foveate.types import PartProgress
-from foveate.userdata.fitted import FittedModel
+from foveate.userdata.fitted import Explainer, FittedModel
 from foveate.userdata.shift import compare, load_summary
 
 __all__ = [
@@ -40,7 +40,7 @@ SEPARATOR = "|"  # between the classes of a prediction set
 
 
 class Answer(NamedTuple):
-    """What a fitted model says of a collection.
+    """Predictions of a fitted model for a collection.
 
     Args:
         bag: The bags as the models read them.
@@ -192,7 +192,7 @@ def _spreads(fitted: FittedModel, explained: Explained) -> dict[str, Any]:
 
 
 def segments_table(
-    fitted: FittedModel,
+    fitted: Explainer,
     collection: Collection,
     found: Answer,
     unusual: Sequence[str] | None = None,
@@ -206,7 +206,7 @@ def segments_table(
     """
     import pyarrow as pa
 
-    first = int(fitted.preparation.null)
+    first = int(fitted.null)
     alpha = [own[first:] for own in found.explained.alpha]
     lengths = [len(own) for own in alpha]
     columns: dict[str, Any] = {
@@ -257,7 +257,7 @@ def _ranks(values: Array) -> Array:
 
 
 def write_table(path: Path, table: Any) -> Path:
-    """Write a table as CSV or Parquet, by the end of its name, whole or not at all."""
+    """Write a table atomically as CSV or Parquet, by its suffix."""
     from pyarrow import csv, parquet
 
     check_format(path)
@@ -267,6 +267,6 @@ def write_table(path: Path, table: Any) -> Path:
 
 
 def check_format(path: Path) -> None:
-    """See that a table can be written under a name, before any work is done for it."""
+    """Check that a table can be written to a path, before any computation."""
     if path.suffix.lower() not in FORMATS:
         raise FoveateError(f"tables are written as .csv or .parquet, got '{path.name}'")

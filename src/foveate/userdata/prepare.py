@@ -65,7 +65,7 @@ class Preparation:
         settings: FitSettings,
         encoded: "tuple[Encoding, Tensor] | None" = None,
     ) -> "Preparation":
-        """What the bags at ``rows``, and they alone, teach.
+        """Fit the preparation to the bags at ``rows`` only.
 
         Args:
             collection: Labelled bags.
@@ -167,10 +167,10 @@ class Preparation:
     def _labels(self, collection: Collection) -> Tensor:
         if not collection.labelled:
             return collection.bag.y
-        strange = [name for name in collection.classes if name not in self.classes]
-        if strange:
+        unknown = [name for name in collection.classes if name not in self.classes]
+        if unknown:
             known = ", ".join(self.classes)
-            raise FoveateError(f"{collection.source}: class '{strange[0]}' is none of {known}")
+            raise FoveateError(f"{collection.source}: class '{unknown[0]}' is none of {known}")
         return torch.tensor([self.classes.index(name) for name in collection.classes])[
             collection.bag.y
         ]
@@ -181,14 +181,14 @@ class Preparation:
             raise FoveateError(f"{collection.source}: segments must be {kinds}")
         if self.columns and collection.columns:
             lacking = [name for name in self.columns if name not in collection.columns]
-            strange = [name for name in collection.columns if name not in self.columns]
+            unknown = [name for name in collection.columns if name not in self.columns]
             if lacking:
                 raise FoveateError(
                     f"{collection.source} lacks the column '{lacking[0]}' of training"
                 )
-            if strange:
+            if unknown:
                 raise FoveateError(
-                    f"{collection.source} has a column '{strange[0]}', which the model was not "
+                    f"{collection.source} has a column '{unknown[0]}', which the model was not "
                     "fitted on"
                 )
         if collection.bag.segment_shape != self.shape and self.encoding is None:
@@ -201,7 +201,7 @@ class Preparation:
             )
 
     def save(self, path: Path) -> None:
-        """Write to one safetensors file, whole or not at all."""
+        """Write to one safetensors file, atomically."""
         tensors: dict[str, Tensor] = {}
         if self.standard is not None:
             tensors |= {"mean": self.standard.mean, "scale": self.standard.scale}

@@ -1,4 +1,4 @@
-"""Which of the raced paradigms is taken, on validation bags alone."""
+"""Selection of a paradigm on validation bags."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,7 +23,7 @@ RULES = {
 
 
 def choose(numbers: Mapping[str, Mapping[str, Any]], by: str) -> str:
-    """The paradigm that the rule means.
+    """The paradigm that the rule selects.
 
     Args:
         numbers: Of each paradigm, as the manifest of a fit has them.

@@ -10,14 +10,19 @@ from foveate.training.plan import default_paradigms
 
 __all__ = ["FitSettings", "mixed_paradigms"]
 
-MIXED = ("lvml", "soft", "max", "presence")  # of these, what is registered is fitted by default
+DEFAULT_PARADIGMS = (
+    "lvml",
+    "soft",
+    "max",
+    "presence",
+)  # of these, what is registered is fitted by default
 
 
 def mixed_paradigms() -> tuple[str, ...]:
     """Names of the paradigms whose mixture answers by default."""
     from foveate.attention.paradigms import PARADIGMS
 
-    return tuple(name for name in MIXED if name in PARADIGMS)
+    return tuple(name for name in DEFAULT_PARADIGMS if name in PARADIGMS)
 
 
 def _threshold(rule: str) -> str:

@@ -1,4 +1,4 @@
-"""Distribution shift: new bags compared with a small summary of the training bags."""
+"""Distribution shift: comparison of new bags with a summary of the training bags."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -24,10 +24,10 @@ OUTSIDE = 0.01  # share of segments beyond the training range that is worth a wa
 MARGIN = 0.5  # of the training range, beyond which a number is unusual
 SPREAD = 10.0  # ratio of interquartile ranges that is worth a warning
 CENTRE = 3.0  # interquartile ranges between medians that are worth a warning
-FEWEST = 20  # numbers below which medians and spreads are not compared
+MIN_VALUES = 20  # numbers below which medians and spreads are not compared
 MISSING = 0.2  # growth of the share of missing numbers, or of unknown words
 LENGTH = 2.0  # times the longest bag, or a fraction of the shortest
-TINY = 1e-6
+MIN_SHARE = 1e-6
 
 
 class ColumnSummary(NamedTuple):
@@ -135,14 +135,14 @@ def compare(
             sentences += _compare_column(name, values[:, k], summary.columns[name], view, of_bag)
     odd = (view.lengths > LENGTH * summary.longest) | (view.lengths < summary.shortest / LENGTH)
     if odd.any():
-        _mark(of_bag, odd, "length")
+        _add_note(of_bag, odd, "length")
         sentences.append(
             f"length: {int(odd.sum()):,} of {len(odd):,} bags are much shorter or longer than the "
             f"{summary.shortest:,} to {summary.longest:,} segments of training bags"
         )
     if vocabulary is not None and summary.unknown is not None:
         share = _unknown(collection, vocabulary)
-        _mark(of_bag, share > summary.unknown + 2 * MISSING, "words")
+        _add_note(of_bag, share > summary.unknown + 2 * MISSING, "words")
         if float(share.mean()) > summary.unknown + MISSING:
             sentences.append(
                 f"words: {100 * float(share.mean()):.0f} % of the words of a bag were not seen in "
@@ -156,9 +156,9 @@ def _compare_column(
 ) -> list[str]:
     """Sentences about one column; bags with unusual numbers are marked."""
     absent = np.isnan(values)
-    margin = MARGIN * (training.high - training.low) or TINY * max(1.0, abs(training.high))
+    margin = MARGIN * (training.high - training.low) or MIN_SHARE * max(1.0, abs(training.high))
     outside = (values < training.low - margin) | (values > training.high + margin)
-    _mark(of_bag, np.add.reduceat(outside, view.start) > 0, name)
+    _add_note(of_bag, np.add.reduceat(outside, view.start) > 0, name)
     present = values[~absent]
     sentences = []
     reach = f"{training.low:.4g} to {training.high:.4g} in training"
@@ -167,9 +167,9 @@ def _compare_column(
             f"column '{name}': {100 * outside.sum() / len(present):.0f} % of segments are far "
             f"outside the range of {reach} (here {present.min():.4g} to {present.max():.4g})"
         )
-    moved = _moved(present, training)
+    moved = _shift_text(present, training)
     if moved:
-        _mark(of_bag, np.ones(len(of_bag), bool), name)
+        _add_note(of_bag, np.ones(len(of_bag), bool), name)
     if moved and not sentences:
         sentences.append(f"column '{name}': {moved} ({reach})")
     if absent.mean() > training.missing + MISSING:
@@ -177,14 +177,14 @@ def _compare_column(
             f"{100 * absent.mean():.0f} % of segments, {100 * training.missing:.0f} % in training"
         )
         sentences.append(f"column '{name}': missing in {share}")
-        _mark(of_bag, np.add.reduceat(absent, view.start) > 0, f"{name} missing")
+        _add_note(of_bag, np.add.reduceat(absent, view.start) > 0, f"{name} missing")
     return sentences
 
 
-def _moved(values: FloatArray, training: ColumnSummary) -> str:
-    """What differs between centre and spread of a column here and in training."""
+def _shift_text(values: FloatArray, training: ColumnSummary) -> str:
+    """Differences in centre and spread of a column from training."""
     spread = training.three_quarters - training.quarter
-    if len(values) < FEWEST or spread <= 0:
+    if len(values) < MIN_VALUES or spread <= 0:
         return ""
     quarter, median, three_quarters = np.quantile(values, [0.25, 0.5, 0.75])
     ratio = (three_quarters - quarter) / spread
@@ -195,7 +195,7 @@ def _moved(values: FloatArray, training: ColumnSummary) -> str:
     return ""
 
 
-def _mark(of_bag: list[list[str]], which: Array, name: str) -> None:
+def _add_note(of_bag: list[list[str]], which: Array, name: str) -> None:
     for row in np.flatnonzero(which):
         if name not in of_bag[row]:
             of_bag[row].append(name)

@@ -26,7 +26,7 @@ class Origin:
     columns: dict[str, Any]
 
     def as_json(self) -> dict[str, Any]:
-        """What a manifest keeps."""
+        """The entry of the manifest."""
         return {"path": str(self.path.resolve()), "columns": self.columns}
 
     def read(self, **keywords: Any) -> Collection:
@@ -67,7 +67,7 @@ def read_again(
 
 
 def fingerprint(collection: Collection) -> str:
-    """SHA-256 of all that a fit sees of a collection."""
+    """SHA-256 of everything in a collection that a fit uses."""
     whole = hashlib.sha256()
     bag = collection.bag
     for part in (*tensors_of(bag.x), bag.y, bag.z, bag.mask, bag.group, collection.known):

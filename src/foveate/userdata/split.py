@@ -34,7 +34,7 @@ __all__ = [
     "trained_on",
 ]
 
-KEPT = "split.json"
+SPLIT_FILE = "split.json"
 STREAM = "split of bags"
 METHOD = "sha256-1"  # named in split.json; a change of the draw is a new name
 OLD_METHOD = "scikit-learn"  # up to version 0.1.0; its draw depends on the installed version
@@ -81,7 +81,7 @@ def keep_split(split: Split, ids: Sequence[str], folder: Path) -> None:
     rows = split.as_rows()
     names = {part: [ids[i] for i in chosen] for part, chosen in rows.items()}
     content = {"how": split.how, "method": split.method, **names, "rows": rows}
-    write_atomically(folder / KEPT, seal_json(content, indent=1))
+    write_atomically(folder / SPLIT_FILE, seal_json(content, indent=1))
 
 
 def stored_split(folder: Path, collection: Collection) -> Split | None:
@@ -91,7 +91,7 @@ def stored_split(folder: Path, collection: Collection) -> Split | None:
         folder: The run directory.
         collection: The bags that the run was fitted on.
     """
-    path = folder / KEPT
+    path = folder / SPLIT_FILE
     try:
         content = verify_json(path, json.loads(path.read_text("utf-8")))
         rows = {part: [int(row) for row in content["rows"][part]] for part in PARTS}
@@ -125,14 +125,14 @@ def resumed_split(folder: Path, collection: Collection, seed: int = 0) -> Split:
         begun = [*folder.glob("*/record.npz"), *folder.glob("*/checkpoint.*")]
         if begun:
             raise FoveateError(
-                f"{folder / KEPT} is missing although {begun[0].parent.name} is trained: which "
-                "bags it was trained on is unknown, so start a new run"
+                f"{folder / SPLIT_FILE} is missing although {begun[0].parent.name} is trained: "
+                "which bags it was trained on is unknown, so start a new run"
             )
         return split_bags(collection, seed)
     if stored.method == METHOD and stored.as_rows() != split_bags(collection, seed).as_rows():
         raise FoveateError(
-            f"{folder / KEPT} differs from the split that seed {seed} draws, so test bags may have "
-            "been trained on: restore the file or start a new run"
+            f"{folder / SPLIT_FILE} differs from the split that seed {seed} draws, so test bags "
+            "may have been trained on: restore the file or start a new run"
         )
     return stored
 
@@ -144,7 +144,7 @@ def held_out(collection: Collection, folder: Path) -> Collection:
     """
     stored = stored_split(folder, collection)
     if stored is None:
-        raise FoveateError(f"there is no file {folder / KEPT}")
+        raise FoveateError(f"there is no file {folder / SPLIT_FILE}")
     return collection.take(stored.test)
 
 
@@ -152,7 +152,7 @@ def trained_on(collection: Collection, folder: Path) -> Collection:
     """The training and validation bags of a run, from the bags that it was fitted on."""
     stored = stored_split(folder, collection)
     if stored is None:
-        raise FoveateError(f"there is no file {folder / KEPT}")
+        raise FoveateError(f"there is no file {folder / SPLIT_FILE}")
     return collection.take(torch.cat([stored.train, stored.validation]))
 
 

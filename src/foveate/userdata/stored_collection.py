@@ -13,9 +13,9 @@ from foveate.records.record import load_checkpoint, save_checkpoint
 
 __all__ = ["load_collection", "save_collection"]
 
-ELSEWHERE = ("bag", "roles", "reading_problems")  # stored by its tensors, or in the manifest
+NOT_STORED = ("bag", "roles", "reading_problems")  # stored by its tensors, or in the manifest
 OF_BAG = ("y", "z", "mask", "group", "weight")
-NAMES = [field.name for field in fields(Collection) if field.name not in ELSEWHERE]
+NAMES = [field.name for field in fields(Collection) if field.name not in NOT_STORED]
 
 
 def save_collection(path: Path, collection: Collection) -> None:

@@ -24,9 +24,7 @@ def parse_rule(rule: str) -> tuple[str, float]:
         return rule, 1.0
     match = COST.fullmatch(rule)
     if match is None or float(match[1]) <= 0:
-        raise FoveateError(
-            f"threshold must be none, youden, f1 or cost=NUMBER above 0, got '{rule}'"
-        )
+        raise FoveateError("threshold must be none, youden, f1 or cost=NUMBER above 0")
     return "cost", float(match[1])
 
 

@@ -57,7 +57,7 @@ class Encoding:
         return torch.cat(features)
 
     def as_json(self) -> dict[str, Any]:
-        """What a manifest keeps."""
+        """The entry of the manifest."""
         return asdict(self)
 
     @classmethod
@@ -69,7 +69,7 @@ class Encoding:
 def encode_tiles(
     collection: Collection, name: str, report: PartProgress | None = None
 ) -> tuple[Encoding, Tensor] | None:
-    """An encoder and what it makes of the tiles of a collection; None where nothing is encoded.
+    """An encoder and its features of the tiles of a collection; None if nothing is encoded.
 
     Args:
         collection: Bags; only tiles of images are encoded.

@@ -1,4 +1,4 @@
-"""From settings to what is trained: paradigm, class weights, model, number of epochs."""
+"""From settings to a training: paradigm, class weights, model, number of epochs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,7 +22,7 @@ __all__ = [
     "usual_epochs",
 ]
 
-STEPS, FEWEST, MOST = 1500, 20, 300  # of training, where no number of epochs is asked for
+STEPS, MIN_EPOCHS, MAX_EPOCHS = 1500, 20, 300  # of training, where no number of epochs is asked for
 
 
 def focus_model(
@@ -89,9 +89,7 @@ def parse_class_weight(rule: str) -> str | dict[str, float]:
         except ValueError:
             sign = ""
         if not sign:
-            raise FoveateError(
-                f"class weights must be balanced, none, or CLASS=NUMBER,…; got '{rule}'"
-            )
+            raise FoveateError("class weights must be balanced, none, or CLASS=NUMBER,…")
     return weights
 
 
@@ -127,4 +125,4 @@ def class_weights(
 
 def usual_epochs(n: int, batch: int) -> int:
     """Epochs that make about 1,500 steps of ``batch`` of ``n`` bags, between 20 and 300."""
-    return min(MOST, max(FEWEST, -(-STEPS // -(-n // batch))))
+    return min(MAX_EPOCHS, max(MIN_EPOCHS, -(-STEPS // -(-n // batch))))

@@ -157,7 +157,7 @@ def stopped(images: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Pictures, En
     return pictures, encoder
 
 
-def test_what_was_stopped_goes_on_and_ends_with_the_same_bytes(
+def test_a_stopped_run_resumes_to_the_same_bytes(
     stopped: tuple[Pictures, Encoder],
 ) -> None:
     assert counting(*stopped, "out.npz") == 16
@@ -166,7 +166,7 @@ def test_what_was_stopped_goes_on_and_ends_with_the_same_bytes(
     assert not list(Path().glob("*.parts"))
 
 
-def test_a_torn_part_is_made_again(stopped: tuple[Pictures, Encoder]) -> None:
+def test_a_damaged_part_is_recomputed(stopped: tuple[Pictures, Encoder]) -> None:
     part = Path("out.npz.parts/part-000001.npz")
     part.write_bytes(part.read_bytes()[:-30])
     assert counting(*stopped, "out.npz") == 32
@@ -239,7 +239,7 @@ def test_a_file_that_is_there_is_left_or_refused(images: Path) -> None:
     assert Path("note.npz").read_text() == "mine"
 
 
-def test_who_comes_second_takes_what_is_there(stopped: tuple[Pictures, Encoder]) -> None:
+def test_the_second_writer_uses_the_existing_file(stopped: tuple[Pictures, Encoder]) -> None:
     pictures, encoder = stopped
 
     def meanwhile(done: int, total: int) -> None:
@@ -327,7 +327,7 @@ def test_a_file_of_weights_is_handed_to_the_factory(here: Path) -> None:
     assert float(find_encoder(name, here / "w.txt").build().weight) == 2.5
 
 
-def test_the_encoder_that_comes_along_is_known_by_its_weights(here: Path) -> None:
+def test_the_bundled_encoder_is_identified_by_its_weights(here: Path) -> None:
     assert find_encoder().weights == PUBLISHED  # found again where the file no longer is
     (here / "w.safetensors").write_bytes(b"abc")
     named = find_encoder(weights=here / "w.safetensors")
@@ -339,7 +339,7 @@ def test_the_encoder_that_comes_along_is_known_by_its_weights(here: Path) -> Non
         find_encoder(KNOWN, grid="head")
 
 
-def test_without_weights_nothing_is_begun(here: Path, images: Path) -> None:
+def test_without_weights_no_work_starts(here: Path, images: Path) -> None:
     with pytest.raises(FoveateError, match="the weights of efficientnet-lite0 are not here"):
         encode(find_pictures(str(images)), find_encoder(), Path("out.npz"))
     assert not list(here.glob("out.npz*"))

@@ -106,13 +106,13 @@ def _digest_in(file: Path) -> str:
     return read_encoded(file).manifest["encoder"]["weights"]
 
 
-def test_without_weights_the_sentence_says_what_to_do(mnist: Path, here: Path) -> None:
+def test_missing_weights_are_an_error_with_a_remedy(mnist: Path, here: Path) -> None:
     (here / "data/weights").unlink()
     with pytest.raises(FoveateError, match=rf"holds weights/{WEIGHTS}, or name the file"):
         list(pair_of("mnist", "train", 0))
 
 
-def test_changed_images_are_encoded_anew(
+def test_changed_images_are_encoded_again(
     mnist: Path, here: Path, draw: Draw, write_table: Write
 ) -> None:
     list(pair_of("mnist", "train", 0))
@@ -196,7 +196,7 @@ def test_a_feature_that_never_varies_is_zero(here: Path) -> None:
     assert read_features(out, "train", 0).x.unique().tolist() == [0.0]
 
 
-def test_what_is_no_whole_file_is_refused(copied: Path, here: Path, draw: Draw) -> None:
+def test_an_incomplete_file_is_refused(copied: Path, here: Path, draw: Draw) -> None:
     out = encode(find_pictures(str(copied)), find_encoder(KNOWN), Path("out.npz"), Sizes(4))
     whole = out.read_bytes()
     (here / "cut.npz").write_bytes(whole[:-50])

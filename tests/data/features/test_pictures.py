@@ -130,7 +130,7 @@ def test_a_label_outside_the_classes_is_named(here: Path, draw: Draw, write_tabl
         find_pictures("a.parquet")
 
 
-def test_a_folder_of_nothing_is_said(here: Path) -> None:
+def test_an_empty_folder_is_reported(here: Path) -> None:
     (here / "empty").mkdir()
     with pytest.raises(FoveateError, match="empty holds neither Parquet files nor images"):
         find_pictures("empty")

@@ -91,7 +91,7 @@ def test_a_wrong_role_is_mended_in_its_menu(page, tmp_path):
     assert name
 
 
-def test_a_text_model_is_asked_and_opened_again_another_day(page, client):
+def test_a_saved_text_model_is_queried_and_reopened(page, client):
     name = client.post("/api/text-models", json={"steps": 20}).json()["id"]
     page.goto(f"/words?id={name}")
     page.locator("[data-figure=alpha] .tokens span").first.wait_for()

@@ -76,7 +76,7 @@ def test_a_slider_steps_through_training(page, folder):
     sync_api.expect(cell).to_have_attribute("aria-disabled", "false")
 
 
-def test_a_run_of_before_is_shown_without_its_heat_map_over_time(page, folder):
+def test_a_run_of_an_older_version_has_no_heat_map_over_time(page, folder):
     shutil.copytree(folder / "boxes", folder / "before")
     record = open_run(folder / "before").record("soft")
     kept = {name: rows for name, rows in record.values.items() if name != "heat"}

@@ -56,7 +56,7 @@ def test_the_example_has_a_start_in_error_mode_1(page, clicks):
     clicks.done("a start that cheats, in the example", 1)
 
 
-def test_say_why_soft_attention_stalls(page, clicks):
+def test_the_flow_answer_explains_why_soft_attention_stalls(page, clicks):
     page.goto("/")
     answer = page.locator("#why")
     sync_api.expect(answer).to_contain_text("stops improving because its incentive")

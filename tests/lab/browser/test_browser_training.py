@@ -92,7 +92,7 @@ def test_a_million_points_are_drawn_and_exact_from_near(page):
     sync_api.expect(page.locator("p[role=status]").first).to_contain_text("Soft 9")
 
 
-def test_a_training_of_another_lab_is_said_to_be_gone(browser, lab):
+def test_a_training_of_another_lab_process_is_reported_as_missing(browser, lab):
     page = browser.new_page(base_url=lab)  # a error_response is an error in the console, rightly
     page.goto("/train?id=nothing&seed=3")
     sync_api.expect(page.get_by_role("alert")).to_contain_text("there is no such job")

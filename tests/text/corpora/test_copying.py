@@ -17,7 +17,7 @@ sizes = given(
 
 @pytest.mark.parametrize("kind", KINDS)
 @sizes
-def test_sequences_are_what_their_kind_says(kind, n, length, seed, pi):
+def test_sequences_follow_their_kind(kind, n, length, seed, pi):
     x, y = copying(kind, n, generator("test", seed), length, pi_seed=pi)
     assert x.shape == y.shape == (n, length)
     assert x.dtype == y.dtype == torch.int64
@@ -62,7 +62,7 @@ def test_the_published_sizes():
     assert numerals("subset").encode(["1", "60", "61"]) == [4, 63, 1]
 
 
-def test_inputs_and_the_permutation_have_streams_of_their_own():
+def test_inputs_and_the_permutation_have_separate_streams():
     def draw(seed, pi):
         return copying("permutation-function", 6, generator("own", seed), pi_seed=pi)
 

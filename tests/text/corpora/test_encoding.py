@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from foveate.errors import FoveateError
 from foveate.io.tokenisation import whitespace_words
 from foveate.text.corpora import LabelledTexts, Links, Pairs, TextsRequest
-from foveate.text.corpora.encoding import Collection, Raw, held_out, labelled_texts, parted
+from foveate.text.corpora.encoding import Collection, Raw, held_out, labelled_texts, split_off
 from foveate.text.tokens import Tokens, Vocabulary
 
 rows = st.lists(
@@ -78,7 +78,7 @@ def test_the_seed_decides_who_is_drawn():
     assert first_words(draws[0], draws[0].train) != first_words(draws[1], draws[1].train)
     again = made(train=8)
     assert first_words(again, again.train) == first_words(draws[0], draws[0].train)
-    sides = [parted(Raw(list("abcdefgh"), np.arange(8)), 3, "test", seed) for seed in (0, 0, 1)]
+    sides = [split_off(Raw(list("abcdefgh"), np.arange(8)), 3, "test", seed) for seed in (0, 0, 1)]
     assert sides[0][0].texts == sides[1][0].texts != sides[2][0].texts
     for one, other in sides:
         assert len(one.texts) == 3
@@ -86,7 +86,7 @@ def test_the_seed_decides_who_is_drawn():
         assert [ord(text) - ord("a") for text in one.texts] == one.y.tolist()
 
 
-def test_nothing_left_is_an_error():
+def test_removing_every_class_is_an_error():
     with pytest.raises(FoveateError, match="'test' has no train text"):
         made(keep=lambda words: False)
     with pytest.raises(FoveateError, match="validation must be at least 1, got 0"):

@@ -8,7 +8,7 @@ import torch
 
 from foveate.errors import FoveateError
 from foveate.text.corpora import PAIRS, PairsRequest, load_pairs
-from foveate.text.corpora import pieces as own_pieces
+from foveate.text.corpora import pieces as pieces_module
 from foveate.text.corpora.news_commentary import commentary
 from foveate.text.corpora.pieces import Pieces, in_pieces
 from foveate.text.tokens import MARKS
@@ -60,11 +60,11 @@ def test_words_are_numbered_for_each_language(store):
 
 def test_pieces_do_not_change_from_run_to_run():
     texts = [f"{a} {b}" for a, b in zip(EN, DE, strict=True)] * 3
-    learnt = {own_pieces._learnt(texts, 80) for _ in range(3)}
+    learnt = {pieces_module._train_tokenizer(texts, 80) for _ in range(3)}
     assert len(learnt) == 1
 
 
-def test_pieces_part_letters_from_signs_and_never_spell_marks():
+def test_pieces_separate_letters_from_punctuation_and_contain_no_marks():
     pieces, _ = in_pieces(EN + DE, 40, 200)
     for text in (*EN[:4], *DE[:4]):
         found = pieces.words(text)
@@ -83,10 +83,10 @@ def test_pieces_come_from_training_texts_alone():
     assert not any("z" in word for word in first.vocabulary.words)
 
 
-def test_pieces_are_kept_and_made_again_where_the_file_is_torn(cache, monkeypatch):
+def test_pieces_are_cached_and_rebuilt_if_the_file_is_damaged(cache, monkeypatch):
     made = in_pieces(EN, 20, 50)
     (file,) = cache.rglob("*.npz")
-    monkeypatch.setattr(own_pieces, "_learnt", lambda *_: pytest.fail("learnt twice"))
+    monkeypatch.setattr(pieces_module, "_train_tokenizer", lambda *_: pytest.fail("learnt twice"))
     again = in_pieces(EN, 20, 50)
     assert again[0].vocabulary.words == made[0].vocabulary.words
     assert torch.equal(again[1].ids, made[1].ids)
@@ -110,7 +110,7 @@ def test_a_cache_that_cannot_be_written_is_done_without(tmp_path, monkeypatch):
 
 
 def test_pieces_of_another_make_are_refused():
-    description = own_pieces._learnt(EN, 50).replace("<pad>", "[PAD]")
+    description = pieces_module._train_tokenizer(EN, 50).replace("<pad>", "[PAD]")
     with pytest.raises(FoveateError, match="must begin with the marks"):
         Pieces(description)
 

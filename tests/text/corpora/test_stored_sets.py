@@ -84,7 +84,7 @@ def test_amazon_keeps_short_texts_and_pools_the_held_out_parts(store):
     assert len(load_texts("amazon", validation=1).validation) == 1
 
 
-def test_yelp_in_one_part_is_split_by_seed_and_says_so(store):
+def test_yelp_in_one_part_is_split_by_seed_and_is_reported(store):
     store("yelp_polarity_sample", "test", text=[f"r{i}" for i in range(10)], label=[0, 1] * 5)
     texts = load_texts("yelp", least=1)
     assert (len(texts.train), len(texts.validation)) == (8, 2)

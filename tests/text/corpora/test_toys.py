@@ -26,7 +26,7 @@ def test_a_sentence_is_positive_if_the_keyword_is_in_it(n, length, vocabulary, s
         assert x.max() < KEYWORD + vocabulary
 
 
-def test_keywords_stand_anywhere_among_words_that_say_nothing():
+def test_keywords_are_at_any_position_among_uninformative_words():
     x, y = keyword_sentences(6000, generator("fair"), length=10, vocabulary=12)
     place = (x[y == 1] == KEYWORD).int().argmax(1)
     assert chisquare(torch.bincount(place, minlength=10).numpy()).pvalue > 1e-6

@@ -8,8 +8,8 @@ import torch
 
 from foveate.errors import FoveateError
 from foveate.text.loop import built
-from foveate.text.models.caption_decoding import Speaking
-from foveate.text.models.captioner import Captioner, sampled_loss, scored, word_loss
+from foveate.text.models.caption_decoding import CaptionDecoder
+from foveate.text.models.captioner import Captioner, counted_words, sampled_loss, word_loss
 from foveate.text.models.decoding import beam_search, greedy
 from foveate.text.models.seq2seq import shifted
 from foveate.text.tokens import END, PAD, START, UNKNOWN
@@ -48,7 +48,7 @@ def bound(model, image, y):
     total = 0.0
     for places in every_sequence(y.shape[-1]):
         log_p, glance = model.log_prob(image, y, "sampled", places=places)
-        total = total + glance.log_pi.sum().exp() * (log_p * scored(y)).sum()
+        total = total + glance.log_pi.sum().exp() * (log_p * counted_words(y)).sum()
     return total
 
 
@@ -57,7 +57,7 @@ def expected(model, image, y, baseline, loss=sampled_loss):
     mean = [torch.zeros_like(p) for p in model.parameters()]
     for places in every_sequence(y.shape[-1]):
         log_p, glance = model.log_prob(image, y, "sampled", places=places)
-        own = gradient(loss(log_p, glance.log_pi, scored(y), baseline), model)
+        own = gradient(loss(log_p, glance.log_pi, counted_words(y), baseline), model)
         weight = glance.log_pi.sum().exp().detach()
         mean = [m + weight * g for m, g in zip(mean, own, strict=True)]
     return mean
@@ -71,7 +71,7 @@ def difference(one, other):
 @pytest.mark.parametrize("baseline", [0.0, -1.7])
 def test_reinforce_is_the_gradient_of_the_bound(model, image, words, baseline):
     y = torch.tensor([[words]])
-    count = int(scored(y).sum())
+    count = int(counted_words(y).sum())
     exact = gradient(-bound(model, image, y) / count, model)
     found = expected(model, image, y, torch.tensor(baseline))
     assert max(float(g.abs().max()) for g in exact) > 1e-3
@@ -115,7 +115,7 @@ def test_places_are_not_drawn_without_a_generator(model, image):
         model.read(image, torch.tensor([[[START]]]), "sampled")
 
 
-def test_one_step_by_hand(model, image):
+def test_one_step_matches_manual_computation(model, image):
     y_in = torch.tensor([[[START]]])
     glance = model.read(image, y_in, "soft")
     a = image[0]
@@ -157,18 +157,18 @@ def test_captions_of_an_image_share_its_features_and_nothing_else(model, chance)
 def test_losses_count_words_and_neither_padding_nor_unknown_ones():
     y = torch.tensor([[[4, UNKNOWN, END, PAD]]])
     log_p = torch.tensor([[[-1.0, -50.0, -3.0, -70.0]]])
-    assert float(word_loss(log_p, scored(y))) == 2.0
+    assert float(word_loss(log_p, counted_words(y))) == 2.0
     log_pi = torch.tensor([[[-0.5, -0.25, -2.0, -9.0]]])
     # to go: -4, -3, -3, 0; words left: 2, 1, 1, 0; less the baseline of -1 a word
     advantage = (-4 + 2) * -0.5 + (-3 + 1) * -0.25 + (-3 + 1) * -2.0
-    found = float(sampled_loss(log_p, log_pi, scored(y), torch.tensor(-1.0)))
+    found = float(sampled_loss(log_p, log_pi, counted_words(y), torch.tensor(-1.0)))
     assert found == pytest.approx(-(-4.0 + advantage) / 2)
 
 
 @pytest.mark.parametrize("look", ["soft", "top"])
-def test_what_is_said_has_the_probability_that_reading_gives(model, chance, look):
+def test_generated_captions_have_the_probability_of_reading_them(model, chance, look):
     a = torch.randn(3, PLACES, D, generator=chance, dtype=torch.float64)
-    speaking = Speaking(model, a, look)
+    speaking = CaptionDecoder(model, a, look)
     rows = torch.tensor([2, 0, 1])
     for said in (greedy(speaking, rows, most=5), beam_search(speaking, rows, most=5, width=3)):
         for k, words in enumerate(said.words):
@@ -187,5 +187,5 @@ def test_a_wider_beam_finds_what_enumeration_finds(model, chance):
         rank = float(log_p.detach().sum()) / len(kept)
         if rank > most:
             best, most = [w for w in kept if w != END], rank
-    said = beam_search(Speaking(model, a, "soft"), torch.arange(1), most=2, width=49)
+    said = beam_search(CaptionDecoder(model, a, "soft"), torch.arange(1), most=2, width=49)
     assert said.words == [best]

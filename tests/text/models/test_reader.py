@@ -88,7 +88,7 @@ def test_training_attention_only_touches_nothing_else(attention):
         assert not any(name.startswith("focus.") for name in moved)
 
 
-def test_one_direction_does_not_know_what_comes():
+def test_one_direction_does_not_depend_on_later_words():
     model, (ids, _) = reader(both=False), texts()
     other = ids.clone()
     other[:, -1] = 11
@@ -97,7 +97,7 @@ def test_one_direction_does_not_know_what_comes():
     assert not torch.equal(both(ids).gamma[:, 0], both(other).gamma[:, 0])
 
 
-def test_given_vectors_are_where_embeddings_begin():
+def test_embeddings_are_initialised_from_given_vectors():
     vectors = torch.arange(72.0).view(12, 6)
     model = built(partial(Reader, 12, embedding=6, d=4, vectors=vectors), "vectors")
     assert torch.equal(model.table.detach(), vectors)

@@ -137,7 +137,7 @@ def test_padding_has_no_gradient():
 
 
 @torch.no_grad()
-def test_evidence_is_what_the_network_says_of_one_state(model):
+def test_evidence_is_the_output_for_a_single_state(model):
     x, mask, y, real = batch([0, 1, 2])
     reading = model.read(x, shifted(y), mask)
     wanted = real[:, :, None] & mask[:, None, :]
@@ -186,7 +186,7 @@ def test_the_published_number_of_parameters():
     assert sum(counts.values()) - counts["table"] == 6_132_544
 
 
-def test_a_vocabulary_of_its_own_for_the_target():
+def test_the_target_has_a_separate_vocabulary():
     model = made(outputs=7)
     assert model.table.shape == (WORDS, D)
     assert model.own.shape == (7, D)

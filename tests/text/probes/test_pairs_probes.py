@@ -42,7 +42,7 @@ def alone(i):
 
 
 def test_end_stands_behind_every_text():
-    tokens = probes.ended(TARGET)
+    tokens = probes.append_end(TARGET)
     assert [tokens[i] for i in range(5)] == [[*TARGET[i], END] for i in range(5)]
 
 
@@ -105,7 +105,7 @@ def loss_of(model, i, t, change, place):
 
 
 @torch.no_grad()
-def test_influence_is_how_much_the_loss_falls_when_a_word_grows_louder(model):
+def test_influence_is_the_loss_decrease_per_embedding_scale(model):
     tables = probes.influence(model, SOURCE, TARGET)
     step = 1e-5
     for i in range(5):
@@ -142,7 +142,7 @@ def test_influence_leaves_no_gradients_behind():
 
 
 @torch.no_grad()
-def test_the_proxy_says_what_each_word_says_by_itself(monkeypatch):
+def test_the_proxy_gives_evidence_of_single_words(monkeypatch):
     monkeypatch.setattr(probes, "SIZE", 2)
     monkeypatch.setattr(probes, "CELLS", 3 * WORDS)
     with torch.random.fork_rng(devices=[]):

@@ -33,7 +33,7 @@ def test_agreement_is_the_published_measure():
     assert numbers["random"] == pytest.approx(np.mean([1 / 3, 1 / 2]))
 
 
-def test_rationale_scores_by_hand():
+def test_rationale_scores_matches_manual_computation():
     flags = [np.array([True, False, False, True]), None]  # the text was cut after three words
     numbers = rationale_numbers(VALUES, START, flags)
     assert numbers["texts"] == 1

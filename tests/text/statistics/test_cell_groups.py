@@ -23,7 +23,7 @@ def test_groups_hold_every_cell_once(drawn, held):
     rows = row_order(target, 7)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "CELLS", 0)
-        patch.setattr(module, "HOLD", 1 << 20 if held else 0)
+        patch.setattr(module, "MAX_HELD_CELLS", 1 << 20 if held else 0)
         groups = cell_groups(source, target, (7, 7), rows)
         made = list(groups())
         again = list(groups())

@@ -13,11 +13,11 @@ from foveate.metrics.agreement import fair_agreement, random_level
 from foveate.text.statistics import word_pairs as cells
 from foveate.text.statistics.cooccurrence import (
     bags,
-    beliefs,
     count_table,
     label_targets,
     lookup,
     permuted,
+    translation_probabilities,
     translations,
 )
 from foveate.text.statistics.information import (
@@ -83,7 +83,9 @@ def test_every_text_adds_as_much_as_it_has_output_words(drawn):
 def test_beliefs_are_smoothed_translations(seen, asked, kappa):
     """The table comes from other pairs than those it is asked of, so that entries are missing."""
     table = by_loops(seen)
-    found = beliefs(count_table(*as_tokens(seen), (5, 5)), *as_tokens(asked), smoothing=kappa)
+    found = translation_probabilities(
+        count_table(*as_tokens(seen), (5, 5)), *as_tokens(asked), smoothing=kappa
+    )
     prior = table.sum(0) / table.sum()
     for n, (x, y) in enumerate(asked):
         for t, o in enumerate(y):
@@ -101,7 +103,7 @@ def test_looking_up_translations_is_beliefs_without_smoothing(drawn):
     rows = translations(table)
     np.testing.assert_allclose(rows.sum(1)[table.sum(1) > 0], 1)
     np.testing.assert_allclose(
-        lookup(rows, source, target).values, beliefs(table, source, target).values
+        lookup(rows, source, target).values, translation_probabilities(table, source, target).values
     )
 
 
@@ -144,7 +146,7 @@ def test_permuting_deals_the_same_targets_again():
 @given(pairs)
 def test_information_is_the_divergence_from_uniform(drawn):
     source, target = as_tokens(drawn)
-    alpha = beliefs(count_table(source, target, (5, 5)), source, target).shares()
+    alpha = translation_probabilities(count_table(source, target, (5, 5)), source, target).shares()
     wanted = [
         sum(a * np.log(a * len(row)) for a in row if a > 0)
         for i in range(len(alpha))
@@ -170,13 +172,15 @@ def test_shared_information_of_a_table_with_itself_is_half_of_chi_squared():
 @pytest.mark.parametrize(
     ("words", "sets", "informed"), [(40, 1, False), (40, 2, False), (60, 1, True)]
 )
-def test_permutations_tell_nothing_within_a_sentence(words, sets, informed, chance):
+def test_permutations_are_uninformative_within_a_sentence(words, sets, informed, chance):
     """A flat table, two flat blocks, and 40 of 60, where copies meet their originals more often."""
     source, target = permutations(500, words, 40, chance, sets)
     size = (words * sets, words * sets)
     two = crossed(source, target, size, 0)
     shared = shared_information(*two).mean()
-    plain = information(beliefs(count_table(source, target, size), source, target).shares()).mean()
+    plain = information(
+        translation_probabilities(count_table(source, target, size), source, target).shares()
+    ).mean()
     repeated = fair_agreement(two[0].values, two[1].values, two[0].start).mean()
     level = random_level(two[0].lengths).mean()
     if not informed:
@@ -188,7 +192,9 @@ def test_permutations_tell_nothing_within_a_sentence(words, sets, informed, chan
     assert repeated > 0.99
     pretended = permuted(target, 0)
     control = crossed(source, pretended, size, 0)
-    flat = beliefs(count_table(source, pretended, size), source, pretended).shares()
+    flat = translation_probabilities(
+        count_table(source, pretended, size), source, pretended
+    ).shares()
     assert abs(shared_information(*control).mean()) < 3e-5  # a hundredth of the data's
     assert information(flat).mean() > 2e-4  # where one table alone shows chance as information
 
@@ -200,7 +206,7 @@ def test_the_table_of_a_mixture_is_not_flat(chance):
     assert table[:40, 40:].max() == 0
 
 
-def test_crossed_tables_never_see_what_they_measure():
+def test_crossed_tables_exclude_the_pairs_they_measure():
     """One pair alone holds the words 3 and 3; no other pair can vouch for them."""
     source = Tokens.of([[0, 1]] * 8 + [[0, 3]])
     target = Tokens.of([[0, 1]] * 8 + [[0, 3]])
@@ -210,7 +216,7 @@ def test_crossed_tables_never_see_what_they_measure():
     assert not np.array_equal(crossed(source, target, (4, 4), 1)[0].values, both[1].values)
 
 
-def test_words_that_carry_the_label_are_found(chance):
+def test_words_that_determine_the_label_are_detected(chance):
     """Word 1 decides the label, words 2, …, 9 do not."""
     y = torch.randint(2, (600,), generator=chance)
     fill = torch.randint(2, 10, (600, 7), generator=chance)

@@ -211,13 +211,13 @@ def test_the_seed_decides_all():
     assert one.as_json()["words"][0]["word"] == one.words[0].word
 
 
-def test_progress_is_told():
+def test_progress_is_reported():
     seen = []
     diagnose(*noise(40, 0), (numerals(300), ["a", "b"]), report=lambda *at: seen.append(at))
     assert seen == [(k, 20) for k in range(1, 21)]
 
 
-def test_too_little_is_said():
+def test_too_little_data_is_reported():
     words = (numerals(300), ["a", "b"])
     with pytest.raises(FoveateError, match="30 sentences are needed at least, got 29"):
         diagnose(*noise(29, 0), words)

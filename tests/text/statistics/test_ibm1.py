@@ -57,7 +57,7 @@ def test_em_is_the_textbooks(null, small, drawn, iterations):
     with pytest.MonkeyPatch.context() as patch:
         if small:  # many groups, made again in every iteration
             patch.setattr(cell_groups, "CELLS", 0)
-            patch.setattr(cell_groups, "HOLD", 0)
+            patch.setattr(cell_groups, "MAX_HELD_CELLS", 0)
         model = fit_ibm1(*as_tokens(drawn), (5, 5), iterations=iterations, null=null)
     trans, counts, history = by_loops(drawn, iterations, null)
     for wanted, found in ((trans, model.table), (counts, model.counts)):

@@ -26,7 +26,7 @@ def loss_of(alpha, h, W, y, state, bias):
     return -logits.log_softmax(-1).gather(-1, y[..., None])[..., 0]
 
 
-def test_the_most_promising_word_may_deserve_no_attention():
+def test_the_word_with_the_largest_gradient_may_get_no_attention():
     """[snell21] C13: position 0 has the largest β, and optimal attention leaves it out."""
     gamma = torch.tensor([[[0.0, 0, 0], [0, -10, 5], [0, 5, -10]]]).double()
     y = torch.tensor([[0]])

@@ -29,8 +29,15 @@ if TYPE_CHECKING:
 __all__ = ["explain_command", "export_command", "fit_command", "predict_command"]
 
 Flags = Annotated[FitSettings | None, Parameter(name="*", group=Group("Training", sort_key=1))]
-Finished = Annotated[
+FinishedRun = Annotated[
     Path, Parameter(help="A finished fit: its directory, or its name under runs/.")
+]
+Explained = Annotated[
+    Path,
+    Parameter(
+        help="A finished fit: its directory, or its name under runs/; or the folder of a text "
+        "classifier of transformers."
+    ),
 ]
 NewBags = Annotated[Path, Parameter(help="Bags laid out like those it was fitted on.")]
 NewColumns = Annotated[
@@ -39,7 +46,7 @@ NewColumns = Annotated[
         name="*", group=COLUMN_GROUP, help="What the columns are, where they differ from the fit's."
     ),
 ]
-Chosen = Annotated[
+ChosenParadigm = Annotated[
     str | None,
     Parameter(help="Which of the fit's paradigms; the chosen one unless given."),
 ]
@@ -97,14 +104,14 @@ def fit_command(
 
 
 def predict_command(
-    run: Finished,
+    run: FinishedRun,
     data: NewBags,
     /,
     *,
     out: Path,
     overwrite: Overwrite = False,
     columns: NewColumns = None,
-    paradigm: Chosen = None,
+    paradigm: ChosenParadigm = None,
     device: Device = None,
 ) -> None:
     """Classify new bags, labelled or not, with calibrated probabilities of classes or labels.
@@ -138,7 +145,7 @@ def predict_command(
 
 
 def explain_command(
-    run: Finished,
+    run: Explained,
     data: NewBags,
     /,
     *,
@@ -148,7 +155,7 @@ def explain_command(
     map: Literal["evidence", "product", "attention"] | None = None,
     overwrite: Overwrite = False,
     columns: NewColumns = None,
-    paradigm: Chosen = None,
+    paradigm: ChosenParadigm = None,
     device: Device = None,
 ) -> None:
     """Write attention and signed evidence of every segment for every class.
@@ -165,6 +172,8 @@ def explain_command(
         What ranks the segments: evidence (the logit of a segment alone), product (attention times
         evidence) or attention; by measurement on real bags unless given.
     """
+    from foveate.cli.text_explanations import explain_texts
+    from foveate.text.transformers.loading import is_transformer
     from foveate.trust.segment_maps import DEFAULT_MAP
     from foveate.userdata.predict import (
         answer,
@@ -178,6 +187,12 @@ def explain_command(
     check_outputs(out, page, inputs=(data,), overwrite=overwrite)
     if shown < 1:
         raise FoveateError(f"--shown must be at least 1, got {shown}")
+    if is_transformer(run):
+        if paradigm is not None:
+            raise FoveateError("--paradigm is for a fit; a text classifier has one model")
+        return explain_texts(
+            run, data, out, page, shown, map or DEFAULT_MAP, column_values(columns)
+        )
     if is_multi_label(run):
         _no_paradigm(paradigm, page)
         named = column_values(columns)
@@ -205,6 +220,7 @@ def explain_command(
             source=data.name,
             columns=fitted.preparation.columns,
             command=this_command(),
+            note=fitted.note,
         )
         print(f"page: {page}")
 
@@ -219,7 +235,12 @@ def _no_paradigm(paradigm: str | None, page: Path | None = None) -> None:
 
 
 def export_command(
-    run: Finished, /, *, onnx: Path, overwrite: Overwrite = False, paradigm: Chosen = None
+    run: FinishedRun,
+    /,
+    *,
+    onnx: Path,
+    overwrite: Overwrite = False,
+    paradigm: ChosenParadigm = None,
 ) -> None:
     """Write a fitted model as ONNX: segments in, probabilities, attention and evidence out.
 

@@ -7,7 +7,7 @@ from typing import Literal
 from foveate.cli.column_flags import ColumnFlags, column_values
 from foveate.cli.flags import Device, Json, Overwrite
 from foveate.cli.outputs import check_outputs
-from foveate.cli.run_verdicts import Declared, examine_run
+from foveate.cli.run_verdicts import DeclaredEvidence, examine_run
 from foveate.cli.trust_results import TrustResults, print_trust, write_trust
 from foveate.devices import use_device
 from foveate.errors import FoveateError
@@ -83,7 +83,7 @@ def trust_command(
     from foveate.jobs.job import NewBags
 
     empty = tuple(word.strip() for word in absent.split(",")) if absent else ()
-    flags = Declared(empty, relevant, _meant(evidence))
+    flags = DeclaredEvidence(empty, relevant, _meant(evidence))
     if model is None and attention is None:
         if run is None:
             raise FoveateError("name a run, or a model with --model, or a table with --attention")
@@ -108,7 +108,7 @@ def trust_command(
     print_trust(results, as_json=as_json)
 
 
-def _examine_labels(run: Run, flags: Declared, other: object, *, as_json: bool) -> None:
+def _examine_labels(run: Run, flags: DeclaredEvidence, other: object, *, as_json: bool) -> None:
     """The verdict on every label of a multi-label run."""
     from foveate.cli.multi_label import examine_labels
 
@@ -133,7 +133,7 @@ def _of_files(
     attention: Path | None,
     adjacency: Literal["chain", "complete"] | None,
     seed: int | None,
-    flags: Declared,
+    flags: DeclaredEvidence,
     out: Path,
 ) -> TrustResults:
     """The verdict on a model from elsewhere, or on a table."""

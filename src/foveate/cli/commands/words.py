@@ -294,15 +294,15 @@ def _write_reading(
         shown,
         captions,
         title=f"What a reader looks at in {name}",
-        lead=f"{_who(model)}: where it looks, what it knows of each position by itself, and what "
-        "moves its answer.",
+        lead=f"{_model_name(model)}: where it looks, what it knows of each position alone, "
+        "and what moves its answer.",
         setup={**counts, **{name: str(value) for name, value in record.meta["plan"].items()}},
         command=this_command(),
     )
     return captions[-1]
 
 
-def _who(model: Path | None) -> str:
+def _model_name(model: Path | None) -> str:
     if model is None:
         return "Held-out texts as a bi-LSTM with attention reads them while it learns"
     return f"Texts as {model.name} reads them"

@@ -13,7 +13,7 @@ from foveate.bags.bag import Bag
 from foveate.bags.segments import Mosaics, shared_bank
 from foveate.data import DATASETS, Dataset, Recipe, Split
 from foveate.data.features.encoders import BUILT_IN, Encoder, find_encoder
-from foveate.data.features.encoding import SIDE, USUAL, Sizes, encode, request
+from foveate.data.features.encoding import DEFAULT_SIZES, SIDE, Sizes, encode, request
 from foveate.data.features.image_sources import Pictures, find_pictures
 from foveate.data.files.cache import cache_directory
 from foveate.data.files.feature_files import read_features
@@ -25,7 +25,7 @@ MOSAICS = ("cifar10", "cifar100", "digits", "digits-unbalanced", "mnist")
 PROGRESS_SECONDS = 10.0  # seconds between two lines of progress
 
 
-def cached_file(pictures: Pictures, encoder: Encoder, sizes: Sizes = USUAL) -> Path:
+def cached_file(pictures: Pictures, encoder: Encoder, sizes: Sizes = DEFAULT_SIZES) -> Path:
     """Where the features of some images are kept, among all that was ever encoded.
 
     Args:

@@ -21,7 +21,7 @@ from foveate.devices import current_device
 from foveate.errors import FoveateError
 from foveate.types import StepProgress
 
-__all__ = ["SIDE", "USUAL", "Sizes", "encode", "request", "squared"]
+__all__ = ["DEFAULT_SIZES", "SIDE", "Sizes", "encode", "request", "squared"]
 
 # A linear probe on 1,000 CIFAR-10 training images, read on 500 others (mean of four draws, standard
 # deviation .01 to .03), and images a second of one core: 64 px .61 at 490, 96 px .70 at 260, 128 px
@@ -50,14 +50,14 @@ class Sizes:
             raise FoveateError(f"side must be at least 1 pixel, got {self.side}")
 
 
-USUAL = Sizes()
+DEFAULT_SIZES = Sizes()
 
 
 def encode(
     pictures: Pictures,
     encoder: Encoder,
     out: Path,
-    sizes: Sizes = USUAL,
+    sizes: Sizes = DEFAULT_SIZES,
     report: StepProgress | None = None,
 ) -> Path:
     """Write the features of all images to ``out``; :mod:`~foveate.data.files.feature_files`.
@@ -77,10 +77,10 @@ def encode(
         return _check_manifest(out, expected)
     if not pictures.rows:
         raise FoveateError(f"{pictures.name} holds no images")
-    working = _Working(encoder.build(), encoder.name, sizes)
+    batch_encoder = _BatchEncoder(encoder.build(), encoder.name, sizes)
     try:
         parts = Parts(out, expected)
-        _fill(parts, pictures, working, report)
+        _fill(parts, pictures, batch_encoder, report)
         parts.join(_labels(pictures))
     except (FoveateError, OSError):
         if out.exists():  # another process was at it too, and was first
@@ -118,7 +118,7 @@ def squared(images: Sequence[Tensor], side: int) -> Tensor:
 
 
 @dataclass(frozen=True)
-class _Working:
+class _BatchEncoder:
     """A network at work, and what to call it when it fails."""
 
     network: nn.Module
@@ -166,7 +166,9 @@ class _Working:
         return h
 
 
-def _fill(parts: Parts, pictures: Pictures, working: _Working, report: StepProgress | None) -> None:
+def _fill(
+    parts: Parts, pictures: Pictures, working: _BatchEncoder, report: StepProgress | None
+) -> None:
     """Encode what is not encoded yet, a part at a time."""
     done = parts.rows
     images = pictures.read(done)

@@ -44,9 +44,9 @@ def _read(path: Path, label: str, stamp: object) -> Bank:
 
 
 def _arrays(path: Path, *names: str) -> list[NDArray[Any]]:
-    junk = f"{path} is neither a folder of Parquet files nor a whole NPZ file of plain numbers"
+    message = f"{path} is neither a folder of Parquet files nor a whole NPZ file of plain numbers"
     if not zipfile.is_zipfile(path):
-        raise FoveateError(junk)
+        raise FoveateError(message)
     try:
         with np.load(path, allow_pickle=False) as file:
             for name in names:
@@ -59,7 +59,7 @@ def _arrays(path: Path, *names: str) -> list[NDArray[Any]]:
     except FoveateError:
         raise
     except (OSError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error):
-        raise FoveateError(junk) from None
+        raise FoveateError(message) from None
 
 
 def _segments(x: NDArray[Any], path: Path) -> NDArray[Any]:

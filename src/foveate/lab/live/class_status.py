@@ -12,8 +12,10 @@ from foveate.report.sentences import join_words
 
 __all__ = ["ClassStatus", "class_status"]
 
-HALF = 0.5  # a class whose focus is right less often counts as misplaced
-EVEN = 0.9  # share of the largest entropy from which attention counts as spread over the whole bag
+MIN_FOCUS = 0.5  # a class whose focus is right less often counts as misplaced
+UNIFORM_SHARE = (
+    0.9  # share of the largest entropy from which attention counts as spread over the whole bag
+)
 
 
 class ClassStatus(NamedTuple):
@@ -59,7 +61,9 @@ def class_status(
     rows_of_class = [y == k for k in range(len(classes))]
     ft = tuple(_share(focused, rows) for rows in rows_of_class)
     accuracy = tuple(_share(correct, rows) for rows in rows_of_class)
-    misplaced = tuple(k for k in range(len(classes)) if accuracy[k] >= ACCURATE and ft[k] < HALF)
+    misplaced = tuple(
+        k for k in range(len(classes)) if accuracy[k] >= ACCURATE and ft[k] < MIN_FOCUS
+    )
     known = bool(correct.mean() >= ACCURATE)
     verdict = "inaccurate" if not known else "focused" if focused.mean() >= FOCUSED else "misplaced"
     missed = correct & ~focused
@@ -72,7 +76,7 @@ def class_status(
             "Right answer, right place: the segment that decides the label has the highest focus "
             f"score in {100 * focused.mean():.0f} % of held-out bags."
         )
-    elif spread >= EVEN * log2(alpha.shape[1]) and names:
+    elif spread >= UNIFORM_SHARE * log2(alpha.shape[1]) and names:
         sentence = (
             "Right answer, wrong place: attention is spread over the whole bag "
             f"({spread:.1f} of {log2(alpha.shape[1]):.1f} bits), so {join_words(names)} "
@@ -114,7 +118,7 @@ def _from_background(
 
 
 def _inaccurate(classes: Sequence[str], accuracy: tuple[float, ...], mean: float) -> str:
-    missed = [classes[k] for k, share in enumerate(accuracy) if share < HALF]
+    missed = [classes[k] for k, share in enumerate(accuracy) if share < MIN_FOCUS]
     which = f", mostly on {join_words(missed)}" if 0 < len(missed) < len(classes) else ""
     return f"Not accurate: {100 * mean:.0f} % of held-out bags are answered right{which}."
 

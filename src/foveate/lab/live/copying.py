@@ -11,7 +11,7 @@ from foveate.lab.requests import TASKS, TrainJob
 from foveate.randomness import generator
 from foveate.text.copy_training import CopyTask, course, model_for
 from foveate.text.corpora.copying import copying, numerals
-from foveate.text.loop import Course, built, follow
+from foveate.text.loop import MemberTraining, built, follow
 from foveate.text.models.seq2seq import Seq2Seq, shifted
 
 __all__ = ["train_copying_live"]
@@ -42,18 +42,18 @@ def _one_kind(channel: WorkerChannel, job: TrainJob, kind: str) -> None:
         channel.send("frame", epoch=max(fresh["t"], default=0), rows={kind: fresh}, outcomes={},
                   details=details)  # fmt: skip
 
-    def measure(course: Course, step: int) -> dict[str, Any]:
+    def measure(course: MemberTraining, step: int) -> dict[str, Any]:
         measured = course.measure(step)
         rows["t"].append(step)
         for name, value in measured.items():
             rows.setdefault(name, []).append([round(float(value), 4)])
         return measured
 
-    def set_up() -> Course:
+    def set_up() -> MemberTraining:
         made: Seq2Seq = built(lambda: model_for(task), "lab copying", job.first)  # type: ignore[assignment]
         model.append(made)
         own = course(task, made, job.first)
-        return Course(made, own.loss, partial(measure, own), own.lr)
+        return MemberTraining(made, own.loss, partial(measure, own), own.lr)
 
     at = sorted({*range(0, job.epochs, MEASURED), job.epochs})
     try:

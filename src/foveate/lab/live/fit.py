@@ -1,6 +1,5 @@
 """A user's file in a worker: read and checked, columns corrected, then fitted and examined."""
 
-import json
 import re
 import time
 from contextlib import suppress
@@ -11,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 from foveate.errors import FoveateError
 from foveate.lab.advice import without_flags
 from foveate.lab.fit_bags import AUDIT
-from foveate.lab.live.columns import column_table, guess_roles, suggest_absent
+from foveate.lab.live.columns import column_table, suggest_absent
+from foveate.lab.live.role_guess import guess_roles
 from foveate.lab.live.worker_channel import WorkerChannel
 from foveate.lab.requests import FitRequest, UploadJob
+from foveate.records.checksums import read_json, seal_json
 from foveate.records.record import save_arrays, write_atomically
 from foveate.types import PartProgress
 
@@ -257,8 +258,7 @@ def _examine_all(
     report(EXAMINING, 1, 1)
     about = {"source": "its held-out bags", "command": f"foveate trust {run.name}"}
     whole = {**about, "absent": list(absent), "found": trusts}
-    text = json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False).encode()
-    write_atomically(run.path / "trust.json", lambda file: file.write(text))
+    write_atomically(run.path / "trust.json", seal_json(whole, indent=1, allow_nan=False))
     write_trust_page(run.path / "trust.html", {**whole, "found": trusts[:1]}, name=Path(name).name)
 
 
@@ -268,7 +268,7 @@ def _audit(
     """Where evidence is by bags and labels alone; stored for the grid of bags."""
     from foveate.trust.auditor import audit
 
-    rows = json.loads((run.path / "split.json").read_text("utf-8"))["rows"]["train"]
+    rows = read_json(run.path / "split.json")["rows"]["train"]
     train = fitted.bags(collection.take(rows))
     audited = audit([fitted.bags(test)], len(fitted.classes), more=train)
     save_arrays(run.path / AUDIT, {"rows": audited.picked, "a": audited.a[0]})
@@ -295,4 +295,5 @@ def _write_tables(run: "Run", test: "Collection", name: str) -> None:
         total=len(test),
         source=name,
         columns=fitted.preparation.columns,
+        note=fitted.note,
     )

@@ -168,9 +168,9 @@ def _scored(model: AttentionModel, rows: Tensor) -> tuple[Tensor, Tensor]:
 def _frame(x: Array) -> tuple[float, float, float, float]:
     """Left, right, low, high of the plane: all points and some air."""
     low, high = x.reshape(-1, 2).min(0), x.reshape(-1, 2).max(0)
-    air = 0.08 * (high - low)
-    left, bottom = (low - air).tolist()
-    right, top = (high + air).tolist()
+    margin = 0.08 * (high - low)
+    left, bottom = (low - margin).tolist()
+    right, top = (high + margin).tolist()
     return left, right, bottom, top
 
 

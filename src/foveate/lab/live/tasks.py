@@ -17,7 +17,7 @@ from foveate.training.stack import Build
 __all__ = ["Prepared", "prepared"]
 
 BAGS = 0  # the seed of the bags: members differ in their weights alone
-TOPICS, PER_TOPIC, OTHERS, OTHER_WORDS = (
+TOPICS, PER_TOPIC, OTHER_TOPICS, OTHER_WORDS = (
     4,
     2,
     200,
@@ -68,11 +68,11 @@ def _sentences(job: TrainJob) -> Prepared:
     if job.map != "softmax":
         raise FoveateError(f"the model of topic words attends by softmax, got '{job.map}'")
     task = TASKS[job.task]
-    sizes = {"m": OTHER_WORDS, "topics": TOPICS, "per_topic": PER_TOPIC, "others": OTHERS}
+    sizes = {"m": OTHER_WORDS, "topics": TOPICS, "per_topic": PER_TOPIC, "others": OTHER_TOPICS}
     train = topic_words("train", n=task.n, seed=BAGS, **sizes)
     test = topic_words("test", n=task.n_test, seed=BAGS, **sizes)
     words = tuple(f"topic {k // PER_TOPIC}{'ab'[k % PER_TOPIC]}" for k in range(TOPICS * PER_TOPIC))
-    words += tuple(f"w{k}" for k in range(OTHERS))
+    words += tuple(f"w{k}" for k in range(OTHER_TOPICS))
     plan = Plan(epochs=job.epochs, batch=250, lr=0.01, optimizer="adam", every=1)
     return Prepared(
         partial(_word_model, len(words)),

@@ -22,7 +22,7 @@ from foveate.lab.saved_models import (
 from foveate.records.record import Array
 from foveate.text.batches import Batches
 from foveate.text.corpora import LabelledTexts, SentencePairs, load_pairs, load_texts
-from foveate.text.loop import Course, built, follow
+from foveate.text.loop import MemberTraining, built, follow
 from foveate.text.models.reader import Reader, signed
 from foveate.text.models.seq2seq import Seq2Seq
 from foveate.text.probes.pairs import performance, read_attention
@@ -55,7 +55,7 @@ def train_text_live(channel: WorkerChannel, request: dict[str, Any]) -> None:
 def _train_or_load(
     channel: WorkerChannel,
     job: TextJob,
-    course: Course,
+    course: MemberTraining,
     vocabularies: Sequence[Vocabulary],
     texts: ReaderTexts | None = None,
 ) -> None:
@@ -83,7 +83,7 @@ def _load(
     channel.send("result", model=folder.name)
 
 
-def _train(channel: WorkerChannel, job: TextJob, course: Course) -> float:
+def _train(channel: WorkerChannel, job: TextJob, course: MemberTraining) -> float:
     """Train and send the accuracy as it changes; returns the accuracy at the end."""
     rows: dict[str, list[Any]] = {"t": [], "accuracy": []}
 
@@ -101,7 +101,7 @@ def _train(channel: WorkerChannel, job: TextJob, course: Course) -> float:
         channel.send("frame", epoch=epoch, rows={"soft": fresh}, outcomes={}, details={})
 
     at = sorted({*range(0, job.steps, MEASURE), job.steps})
-    measured_course = Course(course.model, course.loss, measure, course.lr)
+    measured_course = MemberTraining(course.model, course.loss, measure, course.lr)
     poll = lambda done, total: channel.poll_commands(send_frame, over=done == total)  # noqa: E731
     record = follow([lambda: measured_course], at, report=poll)
     return float(record.last("accuracy")[0])
@@ -149,7 +149,7 @@ def _by_class(data: LabelledTexts) -> list[list[int]]:
     return [(data.y_validation == k).nonzero().flatten().tolist() for k in (1, 0)]
 
 
-def reading_course(data: LabelledTexts, model: Reader, name: str) -> Course:
+def reading_course(data: LabelledTexts, model: Reader, name: str) -> MemberTraining:
     """How a classifier of texts is trained and measured.
 
     Args:
@@ -167,7 +167,7 @@ def reading_course(data: LabelledTexts, model: Reader, name: str) -> Course:
     def measure(_step: int) -> dict[str, Array]:
         return {"accuracy": np.asarray(probe_texts(model, held, data.y_validation).right.mean())}
 
-    return Course(model, loss, measure, RATE)
+    return MemberTraining(model, loss, measure, RATE)
 
 
 def _read(texts: ReaderTexts, model: Reader, text: str) -> dict[str, Any]:

@@ -83,6 +83,7 @@ def create_app(*, host: str = "127.0.0.1", token: str | None = None) -> FastAPI:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     await run_in_threadpool(remove_stale_files)
+    await run_in_threadpool(chart_theme)  # imports that the first page would wait for
     yield
     app.state.sessions.close()
 
@@ -123,8 +124,8 @@ def _palette() -> Response:
 
 
 def _vega() -> Response:
-    forever = {"Cache-Control": "private, max-age=31536000, immutable"}
-    return Response(vega_script(), 200, forever, MEDIA_TYPES[".js"])
+    cache_headers = {"Cache-Control": "private, max-age=31536000, immutable"}
+    return Response(vega_script(), 200, cache_headers, MEDIA_TYPES[".js"])
 
 
 def _theme() -> Response:

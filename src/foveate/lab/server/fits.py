@@ -1,6 +1,5 @@
 """Fits for the page: verdicts, the recommendation, the grid of test bags, one bag to edit."""
 
-import json
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body
@@ -12,6 +11,7 @@ from foveate.lab.advice import page_advice, recommend
 from foveate.lab.fit_bags import FitBags, bag_detail, bag_list, edited_bag, open_fit_bags
 from foveate.lab.server.catalog import run_by_name
 from foveate.lab.server.responses import json_response, not_found
+from foveate.records.checksums import read_json
 from foveate.records.runs import Run
 from foveate.settings import Settings
 
@@ -35,7 +35,7 @@ def fit(run: str) -> Response:
     """How well each paradigm of a fit answers, where it looks, and which one to use."""
     opened = finished_fit(run)
     manifest = opened.manifest
-    examined = _examined(opened)
+    examined = _verdicts_by_paradigm(opened)
     verdicts = {name: _verdict(found, list(manifest["scores"])) for name, found in examined.items()}
     return json_response(
         {
@@ -93,21 +93,18 @@ def _bags(name: str, paradigm: str) -> FitBags:
     return open_fit_bags(run, paradigm, _absent(run))
 
 
-def _examined(run: Run) -> dict[str, dict[str, Any]]:
+def _verdicts_by_paradigm(run: Run) -> dict[str, dict[str, Any]]:
     """The examinations of a fit by paradigm."""
-    try:
-        content = json.loads((run.path / "trust.json").read_text("utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return {found["paradigm"]: found for found in content.get("found", [])}
+    return {found["paradigm"]: found for found in _trust(run).get("found", [])}
 
 
 def _absent(run: Run) -> list[str]:
-    try:
-        content = json.loads((run.path / "trust.json").read_text("utf-8"))
-    except (OSError, ValueError):
-        return []
-    return [str(name) for name in content.get("absent", [])]
+    return [str(name) for name in _trust(run).get("absent", [])]
+
+
+def _trust(run: Run) -> dict[str, Any]:
+    path = run.path / "trust.json"
+    return read_json(path) if path.exists() else {}
 
 
 def _verdict(evidence: dict[str, Any], tried: list[str]) -> dict[str, Any]:

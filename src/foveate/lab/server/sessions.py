@@ -115,8 +115,8 @@ class Sessions:
 
     def _limit_ready(self) -> None:
         ready = [session for session in self._all.values() if session.state == "ready"]
-        by_use = sorted(ready, key=lambda session: session.last_used)
-        for session in by_use[: max(0, len(by_use) - MAX_READY)]:
+        by_last_use = sorted(ready, key=lambda session: session.last_used)
+        for session in by_last_use[: max(0, len(by_last_use) - MAX_READY)]:
             session.make_idle()
 
     def _worker(self) -> Process:

@@ -21,7 +21,7 @@ from foveate.charts.palette import (
 )
 from foveate.metrics.metric import METRICS
 
-__all__ = ["chart_theme", "palette_css", "vega_spec"]
+__all__ = ["chart_theme", "palette_css"]
 
 BACKGROUND = "#4b5258"
 OUTCOMES = {
@@ -79,14 +79,9 @@ def palette_css() -> str:
         for group in ("paradigms", "quadrants", "outcomes")
         for name, entry in theme[group].items()
     ]
-    lines += [f"  --class-{k}: {shade};" for k, shade in enumerate(theme["classes"])]
+    lines += [f"  --class-{k}: {class_colour};" for k, class_colour in enumerate(theme["classes"])]
     lines += [f"  --attention: {ATTENTION};", f"  --background: {BACKGROUND};"]
-    lines += [f"  --evidence-{sign}: {shade};" for sign, shade in theme["evidence"].items()]
+    lines += [
+        f"  --evidence-{sign}: {class_colour};" for sign, class_colour in theme["evidence"].items()
+    ]
     return ":root {\n" + "\n".join(lines) + "\n}\n"
-
-
-def vega_spec(chart: Any) -> dict[str, Any]:
-    """A chart of the library as Vega-Lite, in the theme of its reports."""
-    from foveate.charts.render import theme
-
-    return {**chart.to_dict(validate=False), "config": theme()}

@@ -21,7 +21,7 @@ def vega_version() -> str:
 def vega_script() -> bytes:
     """Vega, Vega-Lite and Vega-Embed as one classic script; no network is needed."""
     with _one_at_a_time:
-        path = _place()
+        path = _script_path()
         if path is not None and path.exists():
             return path.read_bytes()
         import vl_convert
@@ -36,7 +36,7 @@ def vega_script() -> bytes:
         return script
 
 
-def _place() -> Path | None:
+def _script_path() -> Path | None:
     try:
         return cache_directory() / "lab" / f"vega-{vega_version()}.js"
     except RuntimeError:  # no home directory

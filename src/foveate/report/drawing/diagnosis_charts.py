@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 __all__ = ["diagnosis_charts"]
 
 DATA_COLOUR, CONTROL = "#0072B2", "#8a9097"
-ZONES = (("unlikely", "#fbdcdc"), ("may be", "#ffe9c2"), ("likely", "#d8f1e6"))
+BANDS = (("unlikely", "#fbdcdc"), ("may be", "#ffe9c2"), ("likely", "#d8f1e6"))
 LEAST, MOST = 1e-4, 10.0  # ends of the axis of lifts
 BINS = 40
 FLAT = 1e-6  # nats that an axis spans at least
 WORDS = 15
-WIDE = 320
+WIDTH = 320
 
 
 def diagnosis_charts(diagnosis: "Diagnosis") -> Mapping[str, Any]:
@@ -57,25 +57,25 @@ def _control(d: "Diagnosis") -> Any:
         f"Information {total:.3g} nats; permuted controls {d.control.mean():.2g} on average."
     )
     return alt.layer(*layers).properties(
-        width=WIDE - 40, height=110, title=f"z = {d.z:.1f}", description=description
+        width=WIDTH - 40, height=110, title=f"z = {d.z:.1f}", description=description
     )
 
 
 def _lift(d: "Diagnosis") -> Any:
     """The lift on a logarithmic scale with the three zones."""
     edges = (LEAST, *START, MOST)
-    zones = [
+    bands = [
         {
             "a": edges[k],
             "b": edges[k + 1],
             "zone": name,
             "at": float(np.sqrt(edges[k] * edges[k + 1])),
         }
-        for k, (name, _) in enumerate(ZONES)
+        for k, (name, _) in enumerate(BANDS)
     ]
-    paint = alt.Color(
+    colour_encoding = alt.Color(
         "zone:N",
-        scale=alt.Scale(domain=[z for z, _ in ZONES], range=[c for _, c in ZONES]),
+        scale=alt.Scale(domain=[z for z, _ in BANDS], range=[c for _, c in BANDS]),
         legend=None,
     )
     x = alt.X(
@@ -88,15 +88,15 @@ def _lift(d: "Diagnosis") -> Any:
             labelFlush=True,
         ),
     )
-    box = alt.Chart().mark_rect().encode(x=x, x2="b:Q", color=paint)
+    box = alt.Chart().mark_rect().encode(x=x, x2="b:Q", color=colour_encoding)
     name = alt.Chart().mark_text(dy=-38, color="#14181c").encode(x="at:Q", text="zone:N")
     at = [{"a": float(np.clip(d.lift, LEAST, MOST))}]
     point = alt.Chart().mark_point(
         filled=True, size=200, shape="diamond", color=DATA_COLOUR, opacity=1
     )
-    layers = (with_rows(box, zones), with_rows(name, zones), with_rows(point.encode(x=x), at))
+    layers = (with_rows(box, bands), with_rows(name, bands), with_rows(point.encode(x=x), at))
     return alt.layer(*layers).properties(
-        width=WIDE,
+        width=WIDTH,
         height=110,
         title=f"lift = {100 * d.lift:.3g} %",
         description=f"A lift of {d.lift:.3g} falls where attention is {d.verdict} to be learnt.",
@@ -119,7 +119,7 @@ def _words(d: "Diagnosis") -> alt.LayerChart:
     )
     return with_rows(
         alt.layer(bar, text).properties(
-            width=WIDE,
+            width=WIDTH,
             height=18 * len(rows),
             description="The words that carry most of the information, and what they speak for.",
         ),
@@ -150,7 +150,9 @@ def _sentences(d: "Diagnosis") -> alt.LayerChart:
             for k in range(BINS)
         ]
     names = ["these data", "a permuted control"]
-    paint = alt.Color("name:N", scale=alt.Scale(domain=names, range=[DATA_COLOUR, CONTROL]))
+    colour_encoding = alt.Color(
+        "name:N", scale=alt.Scale(domain=names, range=[DATA_COLOUR, CONTROL])
+    )
     chart = (
         alt.Chart()
         .mark_rect(opacity=0.55)
@@ -164,12 +166,12 @@ def _sentences(d: "Diagnosis") -> alt.LayerChart:
             x2="b:Q",
             y=alt.Y("y:Q", title="sentences, %"),
             y2=alt.datum(0),
-            color=paint,
+            color=colour_encoding,
         )
     )
     return with_rows(
         alt.layer(chart).properties(
-            width=WIDE,
+            width=WIDTH,
             height=170,
             description="How information is spread over sentences, beside a permuted control; what "
             "lies beyond the ends is counted there.",

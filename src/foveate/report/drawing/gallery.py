@@ -10,7 +10,7 @@ from foveate.charts.palette import label
 from foveate.metrics.focus import focus_true
 from foveate.records.record import Array, Record
 from foveate.records.runs import Run
-from foveate.report.drawing.segments import PRINTED, BagDrawing, draw, kind_of
+from foveate.report.drawing.segments import MIN_PRINTED, BagDrawing, draw, kind_of
 from foveate.report.outcomes import class_names
 
 __all__ = ["Row", "View", "gallery", "verdict"]
@@ -134,7 +134,7 @@ def _view(
 
 def _description(paradigm: str, drawing: BagDrawing, alpha: Array) -> str:
     order = sorted(drawing.present, key=lambda j: -alpha[j])
-    top = [j for j in order if alpha[j] >= PRINTED] or order[:1]
+    top = [j for j in order if alpha[j] >= MIN_PRINTED] or order[:1]
     texts = [
         f"{alpha[j]:.2f} on segment {j + 1}{' (relevant)' if j in drawing.relevant else ''}"
         for j in top

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from html import escape
 
-from foveate.charts.palette import INK, label
+from foveate.charts.palette import TEXT_COLOUR, label
 from foveate.report.drawing.gallery import Row
 
 __all__ = ["gallery_sheet"]
@@ -26,7 +26,7 @@ def gallery_sheet(rows: Sequence[Row]) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" '
         f'viewBox="0 0 {width:g} {height:g}" font-family="sans-serif" font-size="13" '
-        f'fill="{INK}"><rect width="100%" height="100%" fill="#fff"/>'
+        f'fill="{TEXT_COLOUR}"><rect width="100%" height="100%" fill="#fff"/>'
     ]
     for k, name in enumerate(columns):
         parts.append(_text(_left(k), MARGIN + 12, name, bold=True))

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import altair as alt
 import numpy as np
 
-from foveate.charts.palette import INK, colour, label, shape
+from foveate.charts.palette import CELL_TEXT_COLOUR, TEXT_COLOUR, colour, label, shape
 from foveate.charts.render import spread_labels, with_rows
 from foveate.metrics.focus import (
     EDGES,
@@ -125,7 +125,6 @@ def _plane_description(outcomes: Sequence[Outcome]) -> str:
 
 Bins = Literal["fixed", "data range"]
 CELL = 46  # pixels
-CELL_INK = "#14181c"  # on light cells; unlike INK it is the same in a dark page
 DARK = 30.0  # percent from which the text of a cell is white
 THRESHOLDS = np.linspace(0.0, 1.0, 51)
 
@@ -160,7 +159,7 @@ def heat_map_chart(
             "p": names[i],
             "share": float(share),
             "text": cell(share),
-            "ink": _ink(share),
+            "ink": _text_colour(share),
         }
         for (i, j), share in np.ndenumerate(shares)
     ]
@@ -181,7 +180,7 @@ def heat_map_chart(
     corner = base.transform_filter(f"datum.a === '{across[-1]}' && datum.p === '{names[-1]}'")
     chart = alt.layer(
         ground.encode(fill=alt.Fill("share:Q", scale=scale, legend=None)),
-        corner.mark_rect(fillOpacity=0, stroke=INK, strokeDash=[5, 3], strokeWidth=2.5),
+        corner.mark_rect(fillOpacity=0, stroke=TEXT_COLOUR, strokeDash=[5, 3], strokeWidth=2.5),
         base.mark_text(fontSize=min(13, size // 3)).encode(
             text=alt.Text("text:N"), color=alt.Color("ink:N", scale=None)
         ),
@@ -237,8 +236,8 @@ def _share_above_half(record: Record, name: str) -> str:
     return f"{label(name)} {100 * share:.1f} % above 0.5"
 
 
-def _ink(share: float) -> str:
-    return "white" if share > DARK else CELL_INK
+def _text_colour(share: float) -> str:
+    return "white" if share > DARK else CELL_TEXT_COLOUR
 
 
 def _heat_map_description(

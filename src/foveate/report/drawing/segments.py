@@ -13,13 +13,13 @@ from math import ceil, sqrt
 import numpy as np
 from PIL import Image
 
-from foveate.charts.palette import ATTENTION, INK
+from foveate.charts.palette import ATTENTION, TEXT_COLOUR
 from foveate.charts.render import spread_labels
 from foveate.records.record import Array
 
-__all__ = ["PRINTED", "BagDrawing", "draw", "kind_of"]
+__all__ = ["MIN_PRINTED", "BagDrawing", "draw", "kind_of"]
 
-PRINTED = 0.1  # attention from which the number is printed on the segment
+MIN_PRINTED = 0.1  # attention from which the number is printed on the segment
 CELL, GAP = 40.0, 8.0  # of a mosaic
 SIDE, MARGIN = 200.0, 20.0  # of a scatter and of bars
 
@@ -121,7 +121,7 @@ def _tint(x: float, y: float, tall: float, alpha: float) -> str:
         f'height="{tall - 3:g}" fill="none" stroke="{ATTENTION}" stroke-width="3" '
         f'opacity="{opacity:.3f}"/>'
     )
-    return frame + (_number(x + CELL / 2, y + tall - 8, alpha) if alpha >= PRINTED else "")
+    return frame + (_number(x + CELL / 2, y + tall - 8, alpha) if alpha >= MIN_PRINTED else "")
 
 
 def _number(x: float, y: float, alpha: float) -> str:
@@ -176,7 +176,7 @@ def _scatter(drawing: BagDrawing) -> tuple[float, float, str]:
         labelled = [
             j
             for j in drawing.present
-            if alpha[j] >= PRINTED and (position[j, 0] < SIDE / 2) == left
+            if alpha[j] >= MIN_PRINTED and (position[j, 0] < SIDE / 2) == left
         ]
         leaders, labels = _column(position[labelled], alpha[labelled], left)
         body, numbers = body + leaders, numbers + labels
@@ -184,7 +184,7 @@ def _scatter(drawing: BagDrawing) -> tuple[float, float, str]:
         x, y = position[j]
         body += (
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{14 * sqrt(alpha[j]):.2f}" fill="{ATTENTION}" '
-            f'fill-opacity=".75"/><circle cx="{x:.1f}" cy="{y:.1f}" r="2.4" fill="{INK}"/>'
+            f'fill-opacity=".75"/><circle cx="{x:.1f}" cy="{y:.1f}" r="2.4" fill="{TEXT_COLOUR}"/>'
         )
     body += "".join(
         _relevance_mark(position[j, 0] - 16, position[j, 1] - 16, 32, 32, 16)

@@ -5,14 +5,14 @@ from typing import Any
 
 import altair as alt
 
-from foveate.charts.palette import colour
+from foveate.charts.palette import CELL_TEXT_COLOUR, colour
 from foveate.charts.render import with_rows
 
 __all__ = ["trust_charts"]
 
-WIDE, HIGH = 400, 210
+WIDTH, HIGH = 400, 210
 CONTROL = "#767676"
-MOST = 12  # classes shown in a heat map
+MAX_CLASSES = 12  # classes shown in a heat map
 
 
 def trust_charts(evidence: Mapping[str, Any]) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def _curves(found: Mapping[str, Any]) -> Any:
                 if y is not None
             ]
     paradigm_colour = colour(found["paradigm"])
-    paint = alt.Color(
+    colour_encoding = alt.Color(
         "order:N",
         scale=alt.Scale(
             domain=["by attention", "in random order"], range=[paradigm_colour, CONTROL]
@@ -61,9 +61,9 @@ def _curves(found: Mapping[str, Any]) -> Any:
         chart = chart.encode(
             x=alt.X("x:Q", title=axis, scale=alt.Scale(domain=[0, 100])),
             y=alt.Y("y:Q", title="probability of the answer", scale=alt.Scale(domain=[0, 1])),
-            color=paint,
+            color=colour_encoding,
             strokeDash=dash,
-        ).properties(width=WIDE // 2 - 10, height=HIGH, title=title)
+        ).properties(width=WIDTH // 2 - 10, height=HIGH, title=title)
         return with_rows(chart, [row for row in rows if row["panel"] == title])
 
     return alt.hconcat(
@@ -74,7 +74,7 @@ def _curves(found: Mapping[str, Any]) -> Any:
 
 def _read(found: Mapping[str, Any]) -> Any:
     """Mean prediction of g on attended and on unattended segments, by class of the bag."""
-    classes = found["classes"][:MOST]
+    classes = found["classes"][:MAX_CLASSES]
     rows = [
         {"bag": bag, "read": read, "p": values[j], "panel": panel, "text": f"{values[j]:.2f}"}
         for panel, table in (("attended", found["attended"]), ("unattended", found["unattended"]))
@@ -92,17 +92,17 @@ def _read(found: Mapping[str, Any]) -> Any:
             axis=alt.Axis(labels=first, ticks=first, labelLimit=90),
         )  # fmt: skip
         base = alt.Chart().encode(x=x, y=y)
-        shade = alt.Color(
+        colour_scale = alt.Color(
             "p:Q",
             scale=alt.Scale(domain=[0, 1], range=["#ffffff", "#b0413e"], interpolate="rgb"),
             legend=None,
         )
-        ink = alt.condition("datum.p > .6", alt.value("#ffffff"), alt.value("#1b1f24"))
-        layers = [base.mark_rect().encode(color=shade)]
+        ink = alt.condition("datum.p > .6", alt.value("#ffffff"), alt.value(CELL_TEXT_COLOUR))
+        layers = [base.mark_rect().encode(color=colour_scale)]
         if len(classes) <= 8:
             layers.append(base.mark_text(fontSize=11).encode(text="text:N", color=ink))
         own = [row for row in rows if row["panel"] == name]
-        side = min(WIDE // 2 - 30, 60 * max(2, len(classes)))
+        side = min(WIDTH // 2 - 30, 60 * max(2, len(classes)))
         return with_rows(alt.layer(*layers), own).properties(width=side, height=side, title=title)
 
     return alt.hconcat(
@@ -145,7 +145,7 @@ def _classes(found: Mapping[str, Any]) -> Any:
         layers.insert(0, with_rows(rule, spans))
     height = max(70, 26 * len(found["by_class"]))
     return alt.layer(*layers).properties(
-        width=WIDE, height=height, description="FT of every class, estimated and measured."
+        width=WIDTH, height=height, description="FT of every class, estimated and measured."
     )
 
 
@@ -163,6 +163,6 @@ def _models(found: Mapping[str, Any]) -> Any:
         x=alt.X("x:Q", title="accuracy, %", scale=alt.Scale(domain=[0, 100])),
         y=alt.Y("y:Q", title="estimated FT, %", scale=alt.Scale(domain=[0, 100])),
     ).properties(
-        width=WIDE, height=HIGH, description="Estimated FT of every model against its accuracy."
+        width=WIDTH, height=HIGH, description="Estimated FT of every model against its accuracy."
     )
     return with_rows(chart, rows)

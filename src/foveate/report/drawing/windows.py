@@ -6,14 +6,14 @@ from math import sqrt
 
 import numpy as np
 
-from foveate.charts.palette import AGAINST, ATTENTION, FOR, INK
+from foveate.charts.palette import AGAINST, ATTENTION, FOR, TEXT_COLOUR
 from foveate.charts.render import spread_labels
 from foveate.records.record import Array
 from foveate.userdata.gallery import GalleryBag
 
 __all__ = ["window_panels"]
 
-WIDE, TALL, LOW, SIDE, FOOT = 600.0, 130.0, 70.0, 14.0, 22.0
+WIDTH, HEIGHT, LOW, SIDE, FOOT = 600.0, 130.0, 70.0, 14.0, 22.0
 NAMES, MAX_LETTERS = 118.0, 14  # width for the names of lines, and their maximum length
 LINES = 4  # maximum number of columns drawn
 GREYS = ("#1b1f24", "#5b6268", "#8a9299", "#b0b6bc")
@@ -36,7 +36,7 @@ def window_panels(
     spans, ticks = _spans(bag)
     drawn, total = _deviating_columns(bag), _columns(bag).shape[1]
     names = [columns[k] if columns else f"column {k}" for k in drawn]
-    shades = "".join(_shade(a, b, w) for (a, b), w in zip(spans, bag.alpha, strict=True))
+    shades = "".join(_shading(a, b, w) for (a, b), w in zip(spans, bag.alpha, strict=True))
     top = int(bag.alpha.argmax())
     description = f"attention: most on window {top}, {bag.alpha[top]:.2f}"
     selection = f"; {len(drawn)} of {total} columns, in which the top window deviates most"
@@ -44,17 +44,17 @@ def window_panels(
     body = (
         shades
         + _lines(bag, spans, drawn, names)
-        + _relevance_marks(bag, spans, TALL)
-        + _axis(ticks, TALL)
+        + _relevance_marks(bag, spans, HEIGHT)
+        + _axis(ticks, HEIGHT)
     )
-    panels = [(title + selection * (total > len(drawn)), _svg(body, description, TALL))]
+    panels = [(title + selection * (total > len(drawn)), _svg(body, description, HEIGHT))]
     largest = float(np.abs(bag.evidence).max(initial=0.0)) or 1.0
     for c, title in zip(shown_classes, titles, strict=True):
         evidence = bag.evidence[:, c]
         bars = "".join(
             _signed(a, b, e / largest) for (a, b), e in zip(spans, evidence, strict=True)
         )
-        zero = f'<path d="M{SIDE:g} {LOW / 2:g}H{WIDE - SIDE:g}" stroke="#6b7278"/>'
+        zero = f'<path d="M{SIDE:g} {LOW / 2:g}H{WIDTH - SIDE:g}" stroke="#6b7278"/>'
         j = int(np.abs(evidence).argmax())
         body = bars + zero + _relevance_marks(bag, spans, LOW) + _axis(ticks, LOW)
         description = f"window {j}: {evidence[j]:+.2f}"
@@ -74,7 +74,7 @@ def _spans(bag: GalleryBag) -> tuple[list[tuple[float, float]], list[tuple[float
     low, high = float(starts.min()), float(ends.max())
 
     def across(t: float) -> float:
-        return SIDE + (WIDE - 2 * SIDE) * (t - low) / ((high - low) or 1.0)
+        return SIDE + (WIDTH - 2 * SIDE) * (t - low) / ((high - low) or 1.0)
 
     ticks = [(t, across(t)) for t in (low, (low + high) / 2, high)]
     return [(across(a), across(b)) for a, b in zip(starts, ends, strict=True)], ticks
@@ -82,9 +82,9 @@ def _spans(bag: GalleryBag) -> tuple[list[tuple[float, float]], list[tuple[float
 
 def _axis(ticks: Sequence[tuple[float, float]], tall: float) -> str:
     anchors = ("start", "middle", "end")
-    return f'<path d="M{SIDE:g} {tall:g}H{WIDE - SIDE:g}" stroke="#6b7278"/>' + "".join(
+    return f'<path d="M{SIDE:g} {tall:g}H{WIDTH - SIDE:g}" stroke="#6b7278"/>' + "".join(
         f'<text x="{x:.1f}" y="{tall + 15:g}" font-size="12" text-anchor="{anchor}" '
-        f'fill="{INK}">{t:g}</text>'
+        f'fill="{TEXT_COLOUR}">{t:g}</text>'
         for (t, x), anchor in zip(ticks, anchors, strict=True)
     )
 
@@ -113,30 +113,30 @@ def _lines(
     low, high = values.min(0), values.max(0)
     unit = (values - low) / np.where(high > low, high - low, 1.0)
     order = np.argsort([a for a, _ in spans], kind="stable")
-    ends = [8 + (TALL - 16) * (1 - float(u)) for u in unit[order[-1]]]
+    ends = [8 + (HEIGHT - 16) * (1 - float(u)) for u in unit[order[-1]]]
     lines = ""
     for k, (name, grey, y) in enumerate(
-        zip(names, GREYS, spread_labels(ends, 18, TALL), strict=False)
+        zip(names, GREYS, spread_labels(ends, 18, HEIGHT), strict=False)
     ):
         points = " ".join(
-            f"{(spans[j][0] + spans[j][1]) / 2:.1f},{8 + (TALL - 16) * (1 - unit[j, k]):.1f}"
+            f"{(spans[j][0] + spans[j][1]) / 2:.1f},{8 + (HEIGHT - 16) * (1 - unit[j, k]):.1f}"
             for j in order
         )
         lines += f'<polyline points="{points}" fill="none" stroke="{grey}" stroke-width="1.6"/>'
-        right = WIDE - SIDE + 6
+        right = WIDTH - SIDE + 6
         lines += f'<path d="M{right:g} {y:.1f}h14" stroke="{grey}" stroke-width="2.4"/>'
         text = name if len(name) <= MAX_LETTERS else f"{name[: MAX_LETTERS - 1]}…"
         lines += (
-            f'<text x="{right + 18:g}" y="{y + 4:.1f}" font-size="12" fill="{INK}">'
+            f'<text x="{right + 18:g}" y="{y + 4:.1f}" font-size="12" fill="{TEXT_COLOUR}">'
             f"{escape(text)}</text>"
         )
     return lines
 
 
-def _shade(a: float, b: float, alpha: float) -> str:
+def _shading(a: float, b: float, alpha: float) -> str:
     opacity = sqrt(max(0.0, float(alpha)))
     return (
-        f'<rect x="{a:.1f}" width="{b - a:.1f}" height="{TALL:g}" fill="{ATTENTION}" '
+        f'<rect x="{a:.1f}" width="{b - a:.1f}" height="{HEIGHT:g}" fill="{ATTENTION}" '
         f'opacity="{opacity:.3f}"/>'
     )
 
@@ -165,7 +165,7 @@ def _relevance_marks(bag: GalleryBag, spans: Sequence[tuple[float, float]], tall
 
 
 def _svg(body: str, description: str, tall: float) -> str:
-    wide = WIDE + NAMES
+    wide = WIDTH + NAMES
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide:g} {tall + FOOT:g}" '
         f'font-family="sans-serif" role="img" aria-label="{escape(description)}">'

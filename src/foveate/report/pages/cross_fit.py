@@ -1,12 +1,14 @@
 """The page of a cross-fitted run: out-of-fold scores of models and baselines."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from foveate.charts.palette import label
 from foveate.records.record import load_arrays
 from foveate.records.runs import Run
 from foveate.report.pages.score_cells import COLUMNS, score_cell
+from foveate.userdata.baselines import MEAN
+from foveate.userdata.mixture import unmapped_note
 from foveate.userdata.model_card import CARD_MARKDOWN, model_card
 
 __all__ = [
@@ -52,7 +54,7 @@ def cross_fit_context(run: Run) -> dict[str, Any]:
     attention = model_card(run)["attention"] if scores else {}
     return {
         "lead": cross_fit_lead(manifest) if scores else "",
-        "notes": [*_decision_notes(manifest), one_sided_note(manifest)] if scores else [],
+        "notes": _notes(manifest) if scores else [],
         "verdict": attention if attention.get("verdict") else None,
         "card": CARD_MARKDOWN if (run.path / CARD_MARKDOWN).exists() else "",
         "rows": list(scores),
@@ -68,38 +70,90 @@ def cross_fit_context(run: Run) -> dict[str, Any]:
 
 
 def cross_fit_lead(manifest: Mapping[str, Any]) -> str:
-    """First whether attention beats the baselines, then how good the mixture is."""
-    comparison, scores = manifest["comparison"], manifest["scores"]
-    attention, baseline = comparison["attention"], comparison["baseline"]
-    mean, low, high = comparison["difference"]
-    areas = [scores[name]["out_of_fold"]["auroc"][0] for name in (attention, baseline)]
-    spread = "" if low is None else f" [{low:+.3f}, {high:+.3f}]"
-    numbers = f"AUROC {areas[0]:.3f} against {areas[1]:.3f}, difference {mean:+.3f}{spread}"
-    if high is not None and high < 0:
-        first = (
-            f"A baseline without attention ({model_label(baseline)}) ranks these bags better than "
-            f"the best attention model ({model_label(attention)}): {numbers}. Predict with such a "
-            "baseline; attention is of use to see which segments matter."
-        )
-    elif comparison["as_good"]:
-        first = (
-            f"A baseline without attention ({model_label(baseline)}) is as good as the best "
-            f"attention model ({model_label(attention)}) on these bags: {numbers}. Attention is "
-            "still of use to see which segments matter."
-        )
-    else:
-        first = (
-            f"The best attention model ({model_label(attention)}) ranks these bags better than "
-            f"the best baseline without attention ({model_label(baseline)}): {numbers}."
-        )
-    mixture = scores["mixture"]["out_of_fold"]
+    """First the mixture against the baselines, then attention against them."""
+    return " ".join([*_mixture_sentences(manifest), _attention_sentence(manifest)])
+
+
+def _accuracy_note(manifest: Mapping[str, Any]) -> str:
+    mixture = manifest["scores"]["mixture"]["out_of_fold"]
     accuracy = score_cell(mixture["balanced_accuracy"], 100, 1)
-    area = score_cell(mixture["auroc"], 1, 3)
     chance = 100 / len(manifest["classes"])
     return (
-        f"{first} The mixture, which predicts new bags, has a balanced accuracy of {accuracy} % "
-        f"out of fold (guessing gives {chance:.1f} %) and an AUROC of {area}."
+        f"The balanced accuracy of the mixture is {accuracy} % out of fold; guessing gives "
+        f"{chance:.1f} %."
     )
+
+
+def _mixture_sentences(manifest: Mapping[str, Any]) -> list[str]:
+    """The mixture against the trivial baseline, and against the best one if it is another."""
+    gaps = manifest["comparison"].get("of_mixture")
+    if gaps is None:  # a run of an older version
+        return []
+    best = next(iter(gaps))
+    sentences = [
+        f"The mixture, which predicts new bags, ranks them {_compared(gaps[MEAN])} the trivial "
+        f"baseline ({model_label(MEAN)}): {_difference(manifest, 'mixture', MEAN, gaps[MEAN])}."
+    ]
+    if best != MEAN:
+        sentences.append(
+            f"The best of {len(gaps)} baselines on these bags ({model_label(best)}) has "
+            f"{_area(manifest, best):.3f}; the mixture is {_compared(gaps[best])} it: "
+            f"{_signed(gaps[best])}."
+        )
+    return sentences
+
+
+def _compared(difference: Sequence[float | None]) -> str:
+    """In words whether an interval of a difference lies above, around or below 0.
+
+    Example:
+        >>> _compared([0.1, 0.05, 0.15]), _compared([0.01, -0.02, 0.04])
+        ('better than', 'not clearly better than')
+    """
+    mean, low, high = difference
+    if low is not None and low > 0:
+        return "better than"
+    if high is not None and high < 0:
+        return "worse than"
+    return "not clearly better than" if (mean or 0) >= 0 else "not clearly worse than"
+
+
+def _attention_sentence(manifest: Mapping[str, Any]) -> str:
+    """The best attention model against the best baseline."""
+    comparison = manifest["comparison"]
+    attention, baseline = comparison["attention"], comparison["baseline"]
+    difference = comparison["difference"]
+    numbers = _difference(manifest, attention, baseline, difference)
+    if not comparison["as_good"]:
+        return (
+            f"The best attention model alone ({model_label(attention)}) ranks these bags better "
+            f"than every baseline without attention: {numbers}."
+        )
+    worse = difference[2] is not None and difference[2] < 0
+    return (
+        f"A baseline without attention is {'better than' if worse else 'as good as'} the best "
+        f"attention model alone ({model_label(attention)}): {numbers}; attention is still of use "
+        "to see which segments matter."
+    )
+
+
+def _difference(
+    manifest: Mapping[str, Any], name: str, other: str, difference: Sequence[float | None]
+) -> str:
+    areas = f"{_area(manifest, name):.3f} against {_area(manifest, other):.3f}"
+    return f"AUROC {areas}, difference {_signed(difference)}"
+
+
+def _area(manifest: Mapping[str, Any], name: str) -> float:
+    area: float = manifest["scores"][name]["out_of_fold"]["auroc"][0]
+    return area
+
+
+def _signed(difference: Sequence[float | None]) -> str:
+    mean, low, high = difference
+    if mean is None or low is None or high is None:
+        return "–" if mean is None else f"{mean:+.3f}"
+    return f"{mean:+.3f} [{low:+.3f}, {high:+.3f}]"
 
 
 def one_sided_note(manifest: Mapping[str, Any]) -> str:
@@ -115,6 +169,15 @@ def one_sided_note(manifest: Mapping[str, Any]) -> str:
         f"mixture, in which both classes may have evidence: "
         f"{scores['mixture']['out_of_fold']['auroc'][0]:.3f}."
     )
+
+
+def _notes(manifest: Mapping[str, Any]) -> list[str]:
+    return [
+        _accuracy_note(manifest),
+        unmapped_note(manifest.get("weights", {})),
+        *_decision_notes(manifest),
+        one_sided_note(manifest),
+    ]
 
 
 def _decision_notes(manifest: Mapping[str, Any]) -> list[str]:

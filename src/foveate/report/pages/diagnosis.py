@@ -14,7 +14,7 @@ __all__ = ["diagnosis_page", "numbers", "write_diagnosis_page"]
 LEVELS = {"likely": "good", "may be": "warn", "unlikely": "bad"}
 FULL = 2.0  # doublings at which a shade is full
 MAX_WORDS = 120  # words of an example
-STOPS = ((-100, "¼"), (-50, "½"), (0, "1"), (50, "2"), (100, "4 times"))
+COLOUR_STOPS = ((-100, "¼"), (-50, "½"), (0, "1"), (50, "2"), (100, "4 times"))
 
 
 def diagnosis_page(diagnosis: "Diagnosis", *, name: str, pairs: bool, command: str = "") -> str:
@@ -38,12 +38,12 @@ def diagnosis_page(diagnosis: "Diagnosis", *, name: str, pairs: bool, command: s
         title=f"Will attention be learnt on {name}?",
         d=diagnosis,
         level=LEVELS[diagnosis.verdict],
-        counted=_counted(diagnosis),
+        counted=_counts_text(diagnosis),
         numbers=[(title, *cells) for title, *cells in numbers(diagnosis)],
         figures={"words": None, **drawn},
-        without=_without(diagnosis),
+        without=_missing_text(diagnosis),
         pairs=pairs,
-        stops=STOPS,
+        stops=COLOUR_STOPS,
         examples=[_example(example) for example in diagnosis.examples],
         command=command,
     )
@@ -91,7 +91,7 @@ def _near(value: float) -> str:
     return "0" if abs(value) < 1e-9 else f"{value:.1g}"
 
 
-def _counted(d: "Diagnosis") -> str:
+def _counts_text(d: "Diagnosis") -> str:
     summary = f"{d.sentences:,} sentences"
     if d.counted < d.sentences:
         summary += f", of which {d.counted:,} drawn at random were counted"
@@ -100,7 +100,7 @@ def _counted(d: "Diagnosis") -> str:
     return f"{summary}."
 
 
-def _without(d: "Diagnosis") -> str:
+def _missing_text(d: "Diagnosis") -> str:
     chance = 100 * len(d.control) / (1 + len(d.control))
     return (
         f"{100 * d.without:.0f} % of sentences have no informative word: no more information than "

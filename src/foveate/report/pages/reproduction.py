@@ -234,14 +234,14 @@ def _markdown(result: Result, published: PublishedTable) -> list[str]:
 def _markdown_rows(group: Mapping[str, Any]) -> list[str]:
     """A row a name, a column a measure."""
     head = ["", *(m["name"] for m in group["measures"])]
-    columns = [{row["name"]: _in_one(row) for row in m["rows"]} for m in group["measures"]]
+    columns = [{row["name"]: _joined_cells(row) for row in m["rows"]} for m in group["measures"]]
     rows = [[name, *(own.get(name, "–") for own in columns)] for name in group["names"]]
     return [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"] + [
         f"| {' | '.join(row)} |" for row in rows
     ]
 
 
-def _in_one(row: Mapping[str, str]) -> str:
+def _joined_cells(row: Mapping[str, str]) -> str:
     measured = f"{row['mean']} {row['range']}".strip()
     if row["published"] == "–":
         return measured

@@ -122,7 +122,7 @@ def texts_of(record: Record) -> tuple[list[ShadedText], list[str]]:
             record.values[name][:, 0, tokens] for name in ("alpha", "beta", "delta")
         )
         p = _probabilities(record.values["logit"][:, 0, number])
-        says = [_says(classes, text["label"], step) for step in p]
+        says = [_answer_text(classes, text["label"], step) for step in p]
         texts.append(ShadedText(text["tokens"], classes[text["label"]], says, alpha, beta, delta))
     reached = record.values["accuracy"][:, 0]
     if not record.t[-1]:
@@ -141,7 +141,7 @@ def _probabilities(logit: Array) -> Array:
     return grown / grown.sum(1, keepdims=True)
 
 
-def _says(classes: Sequence[str], label: int, p: Array) -> str:
+def _answer_text(classes: Sequence[str], label: int, p: Array) -> str:
     """What a model predicts, with its probability, and whether that is right."""
     predicted = int(p.argmax())
     verdict = "right" if predicted == label else "wrong"

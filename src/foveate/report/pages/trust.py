@@ -11,7 +11,7 @@ __all__ = ["MEASURES", "trust_page", "write_trust_page"]
 
 LEVELS = {"trust": "good", "trust with care": "warn", "do not trust": "bad", "cannot tell": "none"}
 
-SIGNS = {
+MARK_TEXT = {
     "good": ("✓", "good"),
     "fair": ("~", "warn"),
     "bad": ("✗", "bad"),
@@ -153,7 +153,7 @@ def _measured(own: Mapping[str, Any]) -> str:
 
 
 def _question(answer: Mapping[str, Any]) -> dict[str, Any]:
-    sign, level = SIGNS[answer["mark"]]
+    sign, level = MARK_TEXT[answer["mark"]]
     return {**answer, "sign": sign, "level": level}
 
 

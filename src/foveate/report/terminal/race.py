@@ -15,7 +15,7 @@ from foveate.records.runs import Run
 
 __all__ = ["print_race", "race_numbers"]
 
-WIDE = 110  # columns of a table with one line per paradigm
+WIDE_COLUMNS = 110  # columns of a table with one line per paradigm
 
 
 def race_numbers(run: Run) -> dict[str, Any]:
@@ -42,8 +42,8 @@ def print_race(run: Run) -> None:
     """The table of a race, and where its report is."""
     config = run.manifest["config"]
     title = f"{Path(config['data']).name}, m = {config['m']}, {config['seeds']} seeds"
-    console = Console(width=None if Console().is_terminal else WIDE)
-    narrow = console.width < WIDE
+    console = Console(width=None if Console().is_terminal else WIDE_COLUMNS)
+    narrow = console.width < WIDE_COLUMNS
     table = Table(
         title=escape(title),
         caption="% of held-out bags: mean [95 % interval over seeds]; cost per seed",

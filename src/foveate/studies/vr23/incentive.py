@@ -1,4 +1,4 @@
-r"""The focus improvement incentive: what a loss gains when the focus improves and g stays.
+r"""The focus improvement incentive: decrease of the loss when the focus improves and g is fixed.
 
 .. math:: \delta = \mathbf{E}\left[-\frac{d}{d\alpha} L(\alpha, g, X, y)\right]
 
@@ -34,7 +34,7 @@ UNSEEN = 1e-20
 
 
 class Gain(NamedTuple):
-    """What an improved focus brings on some bags, each part of shape (B,).
+    """Loss and incentive on some bags, each of shape (B,).
 
     Args:
         loss: The loss L(α).
@@ -62,13 +62,13 @@ def improvement(z: Tensor, mask: Tensor | None, dtype: torch.dtype) -> Tensor:
     inside = z.to(dtype)
     outside = (1 - inside) if mask is None else (1 - inside) * mask.to(dtype)
     near, far = inside.sum(1, keepdim=True), outside.sum(1, keepdim=True)
-    way = inside / near.clamp_min(1) - outside / far.clamp_min(1)
-    return way * ((near > 0) & (far > 0))
+    direction = inside / near.clamp_min(1) - outside / far.clamp_min(1)
+    return direction * ((near > 0) & (far > 0))
 
 
 def incentives(
     stack: Stack,
-    pile: MemberBags,
+    member_bags: MemberBags,
     paradigm: Paradigm,
     members: Tensor | None = None,
     step: float = STEP,
@@ -77,22 +77,22 @@ def incentives(
 
     Args:
         stack: The models, which attend to bags as they do (:class:`FixedFocus`, or a trained one).
-        pile: Their bags, whose relevant segments must be known.
+        member_bags: Their bags, whose relevant segments must be known.
         paradigm: Whose loss.
         members: Which members; None for all.
         step: Of the finite difference.
     """
     stack.model.eval()
     rule, size = paradigm.objective(), len(stack) if members is None else len(members)
-    at_once = max(1, ELEMENTS // (size * pile.m * max(1, prod(pile.segment_shape))))
+    at_once = max(1, ELEMENTS // (size * member_bags.m * max(1, prod(member_bags.segment_shape))))
     # A bank smaller than the bags cut from it is classified whole, so that no row is twice.
-    outer = pile.n if pile.reuses and rule.per_segment else at_once
+    outer = member_bags.n if member_bags.reuses and rule.per_segment else at_once
     parts = []
-    for rows in torch.arange(pile.n).expand(size, -1).split(outer, 1):
-        ahead = torch.zeros(rows.shape, dtype=stack.dtype, requires_grad=True)
-        batch = pile.batch(rows, members, ahead)
+    for rows in torch.arange(member_bags.n).expand(size, -1).split(outer, 1):
+        shift = torch.zeros(rows.shape, dtype=stack.dtype, requires_grad=True)
+        batch = member_bags.batch(rows, members, shift)
         loss, moved, nearer = stack.run(_losses, batch, rule, step, members=members)
-        slope = torch.autograd.grad(moved.sum(), ahead)[0]
+        slope = torch.autograd.grad(moved.sum(), shift)[0]
         parts.append((loss, -slope, loss - nearer))
     return Gain(*(torch.cat(part, 1).detach() for part in zip(*parts, strict=True)))
 
@@ -123,9 +123,9 @@ def _losses(
         h, g = focus.h, model.g
         if rule.per_segment:  # what g makes of a segment is the same under any focus
             h, g = map_segments(model.g, h), torch.nn.Identity()
-        way = improvement(batch.z, batch.mask, focus.alpha.dtype)
-        room = (1 - (focus.alpha * batch.z).sum(1)).clamp(0, step)
+        direction = improvement(batch.z, batch.mask, focus.alpha.dtype)
+        max_step = (1 - (focus.alpha * batch.z).sum(1)).clamp(0, step)
         loss = rule.loss(focus.alpha, h, g, batch.y)
-        nearer = rule.loss(focus.alpha + room[:, None] * way, h, g, batch.y)
-    moved = rule.loss(focus.alpha + UNSEEN + batch.aux[:, None] * way, h, g, batch.y)
+        nearer = rule.loss(focus.alpha + max_step[:, None] * direction, h, g, batch.y)
+    moved = rule.loss(focus.alpha + UNSEEN + batch.aux[:, None] * direction, h, g, batch.y)
     return loss, moved, nearer

@@ -16,7 +16,7 @@ from foveate.randomness import generator
 from foveate.text.corpora import LabelledTexts, TextsRequest, Words
 from foveate.text.tokens import Tokens, Vocabulary
 
-__all__ = ["Collection", "Raw", "held_out", "labelled_texts", "parted"]
+__all__ = ["Collection", "Raw", "held_out", "labelled_texts", "split_off"]
 
 
 class Collection:
@@ -97,7 +97,7 @@ def held_out(n: int, share: float, *stream: str | int) -> Tensor:
     return torch.zeros(n, dtype=torch.bool).index_fill(0, order[: round(share * n)], True)
 
 
-def parted(raw: Raw, first: int, *stream: str | int) -> tuple[Raw, Raw]:
+def split_off(raw: Raw, first: int, *stream: str | int) -> tuple[Raw, Raw]:
     """A random sample of ``first`` texts, and the others."""
     order = torch.randperm(len(raw.texts), generator=generator(*stream)).numpy()
     return raw.take(order[:first]), raw.take(order[first:])

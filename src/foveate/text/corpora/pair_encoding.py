@@ -87,7 +87,7 @@ def _by_words(
     for pairs in raw:
         for side, sentences in zip(sides, pairs[:2], strict=True):
             for sentence in sentences:
-                side.add(words(sentence) if isinstance(sentence, str) else _lowered(sentence))
+                side.add(words(sentence) if isinstance(sentence, str) else _lowercase(sentence))
     counts = [len(pairs.source) for pairs in raw]
     train = np.arange(sum(counts)) < (sum(counts) if read_all else counts[0])
     (source_vocabulary, source), (target_vocabulary, target) = (
@@ -116,7 +116,7 @@ def _with_words(raw: RawPairs) -> RawPairs:
     return raw if all(good) else raw.take(torch.tensor(good).nonzero().squeeze(1))
 
 
-def _lowered(words: Sequence[str]) -> list[str]:
+def _lowercase(words: Sequence[str]) -> list[str]:
     """Given words in small letters; an empty one keeps its place, for links count places."""
     return [word.lower() or MARKS[UNKNOWN] for word in words]
 

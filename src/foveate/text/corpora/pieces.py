@@ -33,22 +33,24 @@ class Pieces:
     """
 
     def __init__(self, description: str) -> None:
-        self._cutter = _tokenizers().Tokenizer.from_str(description)
-        words = [self._cutter.id_to_token(i) for i in range(self._cutter.get_vocab_size())]
+        self._tokenizer = _tokenizers().Tokenizer.from_str(description)
+        words = [self._tokenizer.id_to_token(i) for i in range(self._tokenizer.get_vocab_size())]
         if tuple(words[: len(MARKS)]) != MARKS:
             raise FoveateError(f"pieces must begin with the marks, got {words[: len(MARKS)]}")
         self.vocabulary = Vocabulary(words[len(MARKS) :], SPACE)
 
     def words(self, text: str) -> list[str]:
         """The pieces of a text."""
-        return self._cutter.encode(text, add_special_tokens=False).tokens
+        return self._tokenizer.encode(text, add_special_tokens=False).tokens
 
     def tokens(self, texts: Sequence[str]) -> Tokens:
         """Many texts as ids of their pieces."""
-        coded = self._cutter.encode_batch(list(texts), add_special_tokens=False)
+        coded = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
         tokens = Tokens.of([text.ids for text in coded])
-        spelt = torch.isin(tokens.ids, torch.tensor([PAD, START, END]))  # a text that spells a mark
-        return Tokens(tokens.ids.masked_fill(spelt, UNKNOWN), tokens.start)
+        is_special = torch.isin(
+            tokens.ids, torch.tensor([PAD, START, END])
+        )  # a text that spells a mark
+        return Tokens(tokens.ids.masked_fill(is_special, UNKNOWN), tokens.start)
 
 
 def in_pieces(texts: Sequence[str], train: int, size: int) -> tuple[Pieces, Tokens]:
@@ -64,7 +66,7 @@ def in_pieces(texts: Sequence[str], train: int, size: int) -> tuple[Pieces, Toke
         digest.update(text.encode() + b"\0")
 
     def make() -> Arrays:
-        description = _learnt(texts[:train], size)
+        description = _train_tokenizer(texts[:train], size)
         tokens = Pieces(description).tokens(texts)
         tokenizers = np.frombuffer(description.encode(), np.uint8)
         return {"pieces": tokenizers, "ids": tokens.ids.numpy(), "start": tokens.start.numpy()}
@@ -74,25 +76,25 @@ def in_pieces(texts: Sequence[str], train: int, size: int) -> tuple[Pieces, Toke
     return pieces, Tokens(torch.from_numpy(arrays["ids"]), torch.from_numpy(arrays["start"]))
 
 
-def _learnt(texts: Sequence[str], size: int) -> str:
+def _train_tokenizer(texts: Sequence[str], size: int) -> str:
     tokenizers = _tokenizers()
-    cutter = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token=MARKS[UNKNOWN]))
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token=MARKS[UNKNOWN]))
     one_space = tokenizers.normalizers.Replace(tokenizers.Regex(r"\s+"), " ")
     strip = tokenizers.normalizers.Strip()
-    cutter.normalizer = tokenizers.normalizers.Sequence(
+    tokenizer.normalizer = tokenizers.normalizers.Sequence(
         [tokenizers.normalizers.NFKC(), one_space, strip]
     )
     words_and_punctuation = tokenizers.pre_tokenizers.Split(
         tokenizers.Regex(rf"{SPACE}?(?:\w+|[^\w\s{SPACE}]+)"), "isolated"
     )
-    cutter.pre_tokenizer = tokenizers.pre_tokenizers.Sequence(
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Sequence(
         [tokenizers.pre_tokenizers.Metaspace(), words_and_punctuation]
     )
     trainer = tokenizers.trainers.BpeTrainer(
         vocab_size=size, special_tokens=[*MARKS], show_progress=False
     )
-    cutter.train_from_iterator(texts, trainer)
-    return cutter.to_str()
+    tokenizer.train_from_iterator(texts, trainer)
+    return tokenizer.to_str()
 
 
 def _cached(name: str, make: Callable[[], Arrays]) -> Arrays:

@@ -27,7 +27,7 @@ KINDS = {"noun": 26, "adjective": 12, "verb": 12, "adverb": 6, "preposition": 4}
 """Number of words of each kind, 60 in all."""
 ARTICLE, PARTICLE = "ta", "vu"
 SHORTEST, LONGEST = 4, 9
-OFTEN = 0.5  # probability of an article, an adjective, a preposition, an adverb
+OPTIONAL_PROBABILITY = 0.5  # probability of an article, an adjective, a preposition, an adverb
 DRAWS, ROUNDS = 17, 50  # random numbers of the longest sentence; retries
 TRAIN, HELD_OUT = 4000, 500
 ONSETS = ("ptkmnslr", "bdgfvzhj")  # what syllables of each language begin with
@@ -39,12 +39,12 @@ def dictionary() -> dict[str, dict[str, str]]:
     """Translations of the words of each kind; the same in every run."""
     need = sum(KINDS.values())
     random = generator("made-up", "dictionary")
-    source, target = (_invented(onsets, need, random) for onsets in ONSETS)
+    source, target = (_draw_words(onsets, need, random) for onsets in ONSETS)
     pairs = iter(zip(source, target, strict=True))
     return {kind: dict(next(pairs) for _ in range(count)) for kind, count in KINDS.items()}
 
 
-def _invented(onsets: str, count: int, random: torch.Generator) -> list[str]:
+def _draw_words(onsets: str, count: int, random: torch.Generator) -> list[str]:
     """Different words of two syllables, a consonant and a vowel each."""
     syllables = [onset + vowel for onset in onsets for vowel in VOWELS]
     order = torch.randperm(len(syllables) ** 2, generator=random)[:count]
@@ -86,18 +86,18 @@ def _sentence(draws: Iterator[float]) -> Sentence:
     _append(sentence, _word("verb", draws))
     sentence.target.append(PARTICLE)
     _noun_phrase(sentence, draws)
-    if next(draws) < OFTEN:
+    if next(draws) < OPTIONAL_PROBABILITY:
         _append(sentence, _word("preposition", draws))
         _noun_phrase(sentence, draws)
-    if next(draws) < OFTEN:
+    if next(draws) < OPTIONAL_PROBABILITY:
         _append(sentence, _word("adverb", draws))
     return sentence
 
 
 def _noun_phrase(sentence: Sentence, draws: Iterator[float]) -> None:
-    if next(draws) < OFTEN:
+    if next(draws) < OPTIONAL_PROBABILITY:
         sentence.source.append(ARTICLE)
-    has_adjective = next(draws) < OFTEN
+    has_adjective = next(draws) < OPTIONAL_PROBABILITY
     adjective, noun = _word("adjective", draws), _word("noun", draws)
     _append(sentence, adjective, noun) if has_adjective else _append(sentence, noun)
 

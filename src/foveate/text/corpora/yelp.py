@@ -10,7 +10,7 @@ from pathlib import Path
 from foveate.data.files.hub import locate
 from foveate.io.tokenisation import words
 from foveate.text.corpora import TEXTS, LabelledTexts, TextsRequest
-from foveate.text.corpora.encoding import labelled_texts, parted
+from foveate.text.corpora.encoding import labelled_texts, split_off
 from foveate.text.corpora.stored_parts import folder, has_part, read_texts
 
 __all__ = ["yelp"]
@@ -28,9 +28,9 @@ def yelp(request: TextsRequest) -> LabelledTexts:
     if has_part(path, "train"):
         train = read_texts(path, "train")
     else:
-        all_of_it = len(test.texts)
-        test, train = parted(test, round(HELD_OUT * all_of_it), "yelp", "split", request.seed)
-        about = f"{all_of_it:,} reviews of the test part, split by seed; there is no training part"
+        full_size = len(test.texts)
+        test, train = split_off(test, round(HELD_OUT * full_size), "yelp", "split", request.seed)
+        about = f"{full_size:,} reviews of the test part, split by seed; there is no training part"
     most = request.train or REVIEWS
     request = TextsRequest(most, request.validation, request.seed, request.least)
     classes = ("negative", "positive")

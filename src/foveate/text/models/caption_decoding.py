@@ -4,9 +4,16 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
-from foveate.text.models.captioner import Captioner, Glance, Look, State, features_at, place_seen
+from foveate.text.models.captioner import (
+    Captioner,
+    CaptionOutput,
+    ReadRule,
+    State,
+    features_at,
+    position_read,
+)
 
-__all__ = ["Speaking"]
+__all__ = ["CaptionDecoder"]
 
 
 @dataclass(frozen=True)
@@ -23,17 +30,17 @@ class _DecodingState:
         return _DecodingState(self.a, self.keys, self.h[rows], self.c[rows])
 
 
-class Speaking:
+class CaptionDecoder:
     """A captioner that decodes word by word, for :mod:`foveate.text.models.decoding`.
 
     Args:
         model: The captioner.
         a: Features of n images, shape (n, L, d); :meth:`steps` takes rows of them.
-        look: "soft" or "top".
+        read_rule: "soft" or "top".
     """
 
-    def __init__(self, model: Captioner, a: Tensor, look: Look) -> None:
-        self.model, self.a, self.look = model, a, look
+    def __init__(self, model: Captioner, a: Tensor, read_rule: ReadRule) -> None:
+        self.model, self.a, self.read_rule = model, a, read_rule
         self.table = model.table
 
     def steps(self, x: Tensor, mask: Tensor | None = None) -> _DecodingState:
@@ -47,10 +54,10 @@ class Speaking:
         model, n = self.model, len(at.a)
         y_in, h, c = word.view(n, -1, 1), at.h.view(n, -1, at.h.shape[1]), at.c
         weights = model.attend(at.keys, h)
-        position = place_seen(weights, self.look, None)
+        position = position_read(weights, self.read_rule, None)
         context = weights @ at.a if position is None else features_at(at.a, position)
         embedded = model.from_word(nn.functional.embedding(y_in[..., 0], model.table))
         state = model.advance(embedded, context, State(h, c.view_as(h)))
-        glance = Glance(state.h[:, :, None], context[:, :, None], weights, weights)
-        logits = model.logits(glance, y_in).flatten(0, 2)
+        output = CaptionOutput(state.h[:, :, None], context[:, :, None], weights, weights)
+        logits = model.logits(output, y_in).flatten(0, 2)
         return logits, _DecodingState(at.a, at.keys, state.h.flatten(0, 1), state.c.flatten(0, 1))

@@ -26,24 +26,24 @@ from foveate.text.models.seq2seq import shifted
 from foveate.text.tokens import PAD, UNKNOWN
 
 __all__ = [
+    "CaptionOutput",
     "Captioner",
-    "Glance",
-    "Look",
+    "ReadRule",
     "State",
+    "counted_words",
     "features_at",
-    "place_seen",
+    "position_read",
     "sampled_loss",
-    "scored",
     "word_loss",
 ]
 
-Look = Literal["soft", "top", "sampled"]
+ReadRule = Literal["soft", "top", "sampled"]
 """The context of a step: the mean of all positions, the top one, or one drawn from α."""
 TINY = 1e-38  # a place of no weight can be the last one, by rounding; its logarithm stays finite
 
 
 @dataclass(frozen=True)
-class Glance:
+class CaptionOutput:
     """What the model makes of captions.
 
     Args:
@@ -112,16 +112,16 @@ class Captioner(nn.Module):
         self,
         a: Tensor,
         y_in: Tensor,
-        look: Look,
+        read_rule: ReadRule,
         generator: torch.Generator | None = None,
         places: Tensor | None = None,
-    ) -> Glance:
+    ) -> CaptionOutput:
         """Run the decoder over the words before each place.
 
         Args:
             a: Features of the places, shape (I, L, d).
             y_in: Words shifted by one, see :func:`~foveate.text.models.seq2seq.shifted`, (I, k, T).
-            look: What is seen.
+            read_rule: What is seen.
             generator: Draws positions; needed by "sampled" only.
             places: Positions to use instead of drawn ones, shape (I, k, T).
         """
@@ -129,14 +129,14 @@ class Captioner(nn.Module):
         state, keys = self.begin(a, captions), self.key(a)
         words = self.from_word(nn.functional.embedding(y_in, self.table))
         draws = None
-        if look == "sampled" and places is None:
+        if read_rule == "sampled" and places is None:
             if generator is None:
                 raise FoveateError("sampled positions need a generator, got none")
             draws = torch.rand(length, images, captions, 1, generator=generator)
         rows: list[list[Tensor]] = [[], [], [], []]
         for t in range(length):
             weights = self.attend(keys, state.h)
-            position = place_seen(weights, look, None if draws is None else draws[t])
+            position = position_read(weights, read_rule, None if draws is None else draws[t])
             position = position if places is None else places[..., t, None]
             if position is None:
                 context, log = weights @ a, weights.new_zeros(images, captions)
@@ -146,33 +146,33 @@ class Captioner(nn.Module):
             state = self.advance(words[:, :, t], context, state)
             for row, value in zip(rows, (state.h, context, weights, log), strict=True):
                 row.append(value)
-        return Glance(*(torch.stack(row, 2) for row in rows))
+        return CaptionOutput(*(torch.stack(row, 2) for row in rows))
 
     def logits(
-        self, glance: Glance, y_in: Tensor, generator: torch.Generator | None = None
+        self, output: CaptionOutput, y_in: Tensor, generator: torch.Generator | None = None
     ) -> Tensor:
         """Scores of all words at every position, shape (I, k, T, V); ``generator`` drops."""
-        h = drop(glance.h, self.dropout, generator)
+        h = drop(output.h, self.dropout, generator)
         before = nn.functional.embedding(y_in, self.table)
-        return self.out(before + self.state_out(h) + self.place_out(glance.z))
+        return self.out(before + self.state_out(h) + self.place_out(output.z))
 
     def log_prob(
         self,
         a: Tensor,
         y: Tensor,
-        look: Look,
+        read_rule: ReadRule,
         generator: torch.Generator | None = None,
         places: Tensor | None = None,
-    ) -> tuple[Tensor, Glance]:
+    ) -> tuple[Tensor, CaptionOutput]:
         """log p of the words y (I, k, T), given those before and the image, and the attention.
 
         ``generator`` draws positions and dropout; None means no dropout.
         """
         y_in = shifted(y.flatten(0, 1)).view_as(y)
-        glance = self.read(a, y_in, look, generator, places)
-        logits = self.logits(glance, y_in, generator)
+        output = self.read(a, y_in, read_rule, generator, places)
+        logits = self.logits(output, y_in, generator)
         chosen = logits.gather(-1, y[..., None]).squeeze(-1)
-        return chosen - logits.logsumexp(-1), glance
+        return chosen - logits.logsumexp(-1), output
 
     def begin(self, a: Tensor, captions: int) -> State:
         """The first state of some captions of every image, from its mean features."""
@@ -192,9 +192,9 @@ class Captioner(nn.Module):
         return State(o.sigmoid() * c.tanh(), c)
 
 
-def place_seen(alpha: Tensor, look: Look, draw: Tensor | None) -> Tensor | None:
+def position_read(alpha: Tensor, read_rule: ReadRule, draw: Tensor | None) -> Tensor | None:
     """The place that is seen, shape (I, k, 1), None for all of them."""
-    if look == "soft":
+    if read_rule == "soft":
         return None
     if draw is None:
         return alpha.argmax(-1, keepdim=True)
@@ -207,7 +207,7 @@ def features_at(a: Tensor, position: Tensor) -> Tensor:
     return a.gather(1, position.expand(-1, -1, a.shape[-1]))
 
 
-def scored(y: Tensor) -> Tensor:
+def counted_words(y: Tensor) -> Tensor:
     """True where a word counts: not padding, and in the vocabulary of the model."""
     return (y != PAD) & (y != UNKNOWN)
 

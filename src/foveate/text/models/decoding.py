@@ -13,13 +13,13 @@ from foveate.errors import FoveateError
 from foveate.text.models.seq2seq import Seq2Seq
 from foveate.text.tokens import END, PAD, START, Tokens, batches
 
-__all__ = ["Decoded", "Speaker", "beam_search", "greedy", "translate"]
+__all__ = ["Decoded", "Decoder", "beam_search", "greedy", "translate"]
 
 SIZE = 32  # sentences decoded together
-NEVER = (PAD, START)  # no translation holds these
+FORBIDDEN = (PAD, START)  # no translation holds these
 
 
-class Speaker(Protocol):
+class Decoder(Protocol):
     """What can say something word by word: a translator, or a model that captions images."""
 
     @property
@@ -43,7 +43,7 @@ class Decoded(NamedTuple):
 
 
 @torch.no_grad()
-def greedy(model: Speaker, x: Tensor, mask: Tensor | None = None, *, most: int) -> Decoded:
+def greedy(model: Decoder, x: Tensor, mask: Tensor | None = None, *, most: int) -> Decoded:
     """Take the most probable word at every step, until END.
 
     Args:
@@ -68,7 +68,7 @@ def greedy(model: Speaker, x: Tensor, mask: Tensor | None = None, *, most: int) 
 
 @torch.no_grad()
 def beam_search(
-    model: Speaker,
+    model: Decoder,
     x: Tensor,
     mask: Tensor | None = None,
     *,
@@ -139,7 +139,7 @@ def translate(model: Seq2Seq, source: Tokens, *, most: int, width: int = 5) -> l
 
 def _log_prob(logits: Tensor) -> Tensor:
     log_p = logits.log_softmax(-1)
-    log_p[:, NEVER] = -torch.inf
+    log_p[:, FORBIDDEN] = -torch.inf
     return log_p
 
 

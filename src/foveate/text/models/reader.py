@@ -15,13 +15,13 @@ from torch import Tensor, nn
 from foveate.attention.maps import softmax
 from foveate.text.models.lstm import LSTM
 
-__all__ = ["Glance", "Reader", "label_log_odds", "signed"]
+__all__ = ["Reader", "ReaderOutput", "label_log_odds", "signed"]
 
 Attention = Literal["free", "uniform"]
 
 
 @dataclass(frozen=True)
-class Glance:
+class ReaderOutput:
     """What a reader makes of a batch of texts.
 
     Args:
@@ -75,7 +75,7 @@ class Reader(nn.Module):
 
     def forward(
         self, ids: Tensor, mask: Tensor | None = None, table: Tensor | None = None
-    ) -> Glance:
+    ) -> ReaderOutput:
         """Attend to texts of word ids.
 
         Args:
@@ -87,7 +87,7 @@ class Reader(nn.Module):
         gamma = self.out(h).squeeze(-1) if self.classes == 2 else self.out(h)
         free = self.attention == "free"
         scores = self.focus(h).squeeze(-1) if free else h.new_zeros(h.shape[:2])
-        return Glance(softmax(scores, mask), gamma)
+        return ReaderOutput(softmax(scores, mask), gamma)
 
     def train_attention_only(self) -> "Reader":
         """Freeze all but the attention, so that word knowledge stays as it is. [snell21] A.6"""

@@ -23,7 +23,7 @@ from foveate.text.tokens import END, Tokens, batches
 __all__ = [
     "PairBatch",
     "Performance",
-    "ended",
+    "append_end",
     "influence",
     "links_of",
     "pair_batches",
@@ -58,7 +58,7 @@ class PairBatch:
 
     @classmethod
     def of(cls, source: Tokens, target: Tokens, rows: Tensor) -> "PairBatch":
-        """The pairs at ``rows``; targets are :func:`ended`."""
+        """The pairs at ``rows``; targets are :func:`append_end`."""
         return cls(rows, *source.padded(rows), *target.padded(rows))
 
     @property
@@ -80,7 +80,7 @@ class Performance:
     loss: float
 
 
-def ended(target: Tokens) -> Tokens:
+def append_end(target: Tokens) -> Tokens:
     """The texts with END behind each.
 
     Example:
@@ -96,7 +96,7 @@ def ended(target: Tokens) -> Tokens:
 def pair_batches(source: Tokens, target: Tokens, size: int) -> Iterator[PairBatch]:
     """All pairs in batches of like length, END behind the targets."""
     lengths = torch.stack([source.lengths, target.lengths], 1)
-    with_end = ended(target)
+    with_end = append_end(target)
     for rows in batches(lengths, size, None):
         yield PairBatch.of(source, with_end, rows)
 

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from foveate.records.record import Array
 from foveate.text.models.proxy import Proxy
-from foveate.text.models.reader import Glance, Reader, label_log_odds
+from foveate.text.models.reader import Reader, ReaderOutput, label_log_odds
 from foveate.text.tokens import Tokens
 
 __all__ = ["TextProbes", "influence", "probe_texts", "word_evidence"]
@@ -68,10 +68,10 @@ def probe_texts(model: Reader, tokens: Tokens, y: Tensor, cells: int = CELLS) ->
     logit = torch.empty(len(tokens), *columns)
     for rows in _alike(tokens.lengths, cells):
         ids, mask = tokens.padded(rows)
-        glance = model(ids, mask)
+        output = model(ids, mask)
         at = _flat(tokens, rows, mask)
-        alpha[at], gamma[at] = glance.alpha[mask].float(), glance.gamma[mask].float()
-        logit[rows] = glance.logit.float()
+        alpha[at], gamma[at] = output.alpha[mask].float(), output.gamma[mask].float()
+        logit[rows] = output.logit.float()
     for_label = label_log_odds(logit, y)
     right = for_label > 0 if model.classes == 2 else logit.argmax(1) == y
     return TextProbes(
@@ -105,8 +105,8 @@ def influence(model: Reader, tokens: Tokens, y: Tensor, cells: int = CELLS) -> A
         ids, mask = tokens.padded(rows)
         # Every position gets a separate row in the table, and so a separate gradient.
         e = model.table.detach()[ids.flatten()].requires_grad_()
-        glance: Glance = model(torch.arange(ids.numel()).view_as(ids), mask, e)
-        loss = torch.nn.functional.softplus(-label_log_odds(glance.logit, y[rows])).sum()
+        output: ReaderOutput = model(torch.arange(ids.numel()).view_as(ids), mask, e)
+        loss = torch.nn.functional.softplus(-label_log_odds(output.logit, y[rows])).sum()
         (gradient,) = torch.autograd.grad(loss, e)
         change = -(e.detach() * gradient).sum(1).view_as(ids)
         delta[_flat(tokens, rows, mask)] = change[mask].float()

@@ -13,14 +13,16 @@ import numpy as np
 from scipy import sparse
 
 from foveate.errors import FoveateError
-from foveate.text.statistics.word_pairs import fresh
+from foveate.text.statistics.word_pairs import is_new
 from foveate.text.tokens import Tokens
 from foveate.types import Array
 
 __all__ = ["CellGroup", "RowOrder", "cell_groups", "row_order"]
 
 CELLS = 1 << 20  # cells of a group at least, before a new one begins: some 40 MB while it is made
-HOLD = 1 << 28  # cells held in memory at 4 bytes each; those of more are grouped again when needed
+MAX_HELD_CELLS = (
+    1 << 28
+)  # cells held in memory at 4 bytes each; those of more are grouped again when needed
 
 
 class RowOrder(NamedTuple):
@@ -76,7 +78,7 @@ def cell_groups(
     if len(source) != len(target):
         raise FoveateError(f"every source needs a target: got {len(source)} and {len(target)}")
     cells = source.lengths * target.lengths
-    if int(cells.sum()) > HOLD:
+    if int(cells.sum()) > MAX_HELD_CELLS:
         return lambda: _groups(source, target, size, rows)
     groups = list(_groups(source, target, size, rows))
     return lambda: groups
@@ -116,7 +118,7 @@ def _grouped(
     )
     by_word = by_row.tocsc()
     target = rows.words[by_word.indices]
-    first = fresh(target)
+    first = is_new(target)
     first[by_word.indptr[:-1][np.diff(by_word.indptr) > 0]] = True
     begins = np.flatnonzero(first)
     word = np.searchsorted(by_word.indptr, begins, side="right") - 1

@@ -17,11 +17,11 @@ from foveate.types import Array
 
 __all__ = [
     "bags",
-    "beliefs",
     "count_table",
     "label_targets",
     "lookup",
     "permuted",
+    "translation_probabilities",
     "translations",
 ]
 
@@ -110,7 +110,7 @@ def lookup(table: sparse.csr_array, source: Tokens, target: Tokens) -> Tables:
     return Tables.join(parts)
 
 
-def beliefs(
+def translation_probabilities(
     counts: sparse.csr_array, source: Tokens, target: Tokens, *, smoothing: float = 0.0
 ) -> Tables:
     r"""β_IBM of every cell, smoothed towards how frequent the output word is.

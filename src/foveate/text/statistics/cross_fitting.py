@@ -16,17 +16,17 @@ from torch import Tensor
 
 from foveate.errors import FoveateError
 from foveate.randomness import generator
-from foveate.text.statistics.cooccurrence import bags, beliefs
+from foveate.text.statistics.cooccurrence import bags, translation_probabilities
 from foveate.text.statistics.information import shared_information
 from foveate.text.statistics.pair_tables import Tables
 from foveate.text.tokens import Tokens
 from foveate.types import Array
 
-__all__ = ["COUNTED", "LEAST", "MEASURED", "Crossing", "Measurement"]
+__all__ = ["LEAST", "MAX_COUNTED", "MEASURED", "Crossing", "Measurement"]
 
 Read = Callable[[sparse.csr_array, Tokens, Tokens], Tables]
 
-COUNTED = 1 << 23  # cells counted: no table has more entries, so some 100 MB at most for each
+MAX_COUNTED = 1 << 23  # cells counted: no table has more entries, so some 100 MB at most for each
 MEASURED = 1 << 19  # cells measured
 LEAST = 30  # pairs: ten to a table
 
@@ -84,7 +84,7 @@ class Crossing:
         target: Tokens,
         size: tuple[int, int],
         *parts: str | int,
-        counted: int = COUNTED,
+        counted: int = MAX_COUNTED,
         measured: int = MEASURED,
         smoothing: float = 1.0,
     ) -> None:
@@ -138,7 +138,7 @@ class Crossing:
 
     def _times(self, order: Tensor, tables: list[sparse.csr_array], shift: int) -> Tables:
         def shares(table: sparse.csr_array, x: Tokens, y: Tokens) -> Tables:
-            return beliefs(table, x, y, smoothing=self.kappa).shares()
+            return translation_probabilities(table, x, y, smoothing=self.kappa).shares()
 
         alpha = self.evaluate(order, tables, shift, shares)
         return alpha.filled(alpha.values * alpha.spread(alpha.lengths))

@@ -44,7 +44,7 @@ from foveate.errors import FoveateError
 from foveate.records.json_values import to_json
 from foveate.text.statistics.cross_fitting import Crossing, Measurement
 from foveate.text.statistics.decision import NOTHING, START, Verdict, decide
-from foveate.text.statistics.examples import Carrier, Example, carriers, examples
+from foveate.text.statistics.examples import Example, InformativeWord, examples, informative_words
 from foveate.text.tokens import Tokens
 from foveate.types import Array
 
@@ -98,7 +98,7 @@ class Diagnosis:
     without: float
     by_sentence: Array
     by_sentence_control: Array
-    words: tuple[Carrier, ...]
+    words: tuple[InformativeWord, ...]
     examples: tuple[Example, ...]
 
     @property
@@ -145,8 +145,8 @@ def diagnose(
         control_runs.append(_measure(crossing.measure(order, permuted), permuted, crossing.kappa))
         report(number, controls)
     control, lifts, flat = (np.array([one[k] for one in control_runs]) for k in range(3))
-    information, z, p = _against(true.information, control)
-    table, table_z, _ = _against(true.table, flat)
+    information, z, p = _compare_to_control(true.information, control)
+    table, table_z, _ = _compare_to_control(true.table, flat)
     lift = true.lift - float(lifts.mean())
     best_control = np.max([one.by_sentence for one in control_runs], 0)
     decision = decide(information, z, p, lift, float(lifts.std(ddof=1)), table, table_z)
@@ -166,7 +166,7 @@ def diagnose(
         without=float((true.by_sentence <= best_control + NOTHING).mean()),
         by_sentence=true.by_sentence,
         by_sentence_control=control_runs[0].by_sentence,
-        words=carriers(crossing, measured, tables, words),
+        words=informative_words(crossing, measured, tables, words),
         examples=examples(crossing, measured, true.by_sentence, words),
     )
 
@@ -211,7 +211,7 @@ def _table_information(tables: Sequence[sparse.csr_array], kappa: float) -> floa
     return float(np.mean(values))
 
 
-def _against(value: float, control: Array) -> tuple[float, float, float]:
+def _compare_to_control(value: float, control: Array) -> tuple[float, float, float]:
     """A value beyond its control's mean, in its standard deviations, and the p-value."""
     excess = value - float(np.mean(control))
     spread = max(float(np.std(control, ddof=1)), NOTHING)

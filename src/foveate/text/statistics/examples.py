@@ -11,16 +11,16 @@ from foveate.text.statistics.decision import NOTHING
 from foveate.text.statistics.word_pairs import number, word_pairs
 from foveate.types import Array
 
-__all__ = ["Carrier", "Example", "carriers", "examples"]
+__all__ = ["Example", "InformativeWord", "examples", "informative_words"]
 
 
-MOST = 20  # words shown
+MAX_WORDS = 20  # words shown
 
 LONGEST = 400  # words of an example that are shown; its values use all words
 QUANTILES = (0.98, 0.9, 0.7, 0.5, 0.3, 0.1)
 
 
-class Carrier(NamedTuple):
+class InformativeWord(NamedTuple):
     """A word whose co-occurrence distinguishes positions.
 
     Args:
@@ -58,12 +58,12 @@ class Example(NamedTuple):
     information: float
 
 
-def carriers(
+def informative_words(
     crossing: Crossing,
     measured: Measurement,
     tables: Sequence[sparse.csr_array],
     words: tuple[Sequence[str], Sequence[str]],
-) -> tuple[Carrier, ...]:
+) -> tuple[InformativeWord, ...]:
     """The words with most of the information, the most first.
 
     Counted are cells where both tables see the word above the average of its sentence. (A word
@@ -87,14 +87,14 @@ def carriers(
     frequent = table.sum(0) / table.sum()
     times = np.bincount(crossing.source.ids.numpy(), minlength=I)
     results = []
-    for i in np.argsort(-by_word, kind="stable")[:MOST].tolist():
+    for i in np.argsort(-by_word, kind="stable")[:MAX_WORDS].tolist():
         if by_word[i] > 0:
             rows = slice(*np.searchsorted(pairs, [i * O, (i + 1) * O]))
             o = int(pairs[rows][by_pair[rows].argmax()] % O)
             row = table[[i]].toarray()[0]
             share, trans = float(by_word[i] / by_word.sum()), float(row[o] / row.sum())
             names = words[0][i], words[1][o]
-            results.append(Carrier(*names, share, trans, float(frequent[o]), int(times[i])))
+            results.append(InformativeWord(*names, share, trans, float(frequent[o]), int(times[i])))
     return tuple(results)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from foveate.errors import FoveateError
-from foveate.text.statistics.cell_groups import HOLD
+from foveate.text.statistics.cell_groups import MAX_HELD_CELLS
 from foveate.text.statistics.ibm1 import fit_ibm1
 from foveate.text.statistics.pair_batches import PairBatch, pair_batches
 from foveate.text.statistics.pair_tables import Tables
@@ -62,12 +62,12 @@ class HMM:
         form = Tables.blank(source.lengths.numpy() + 1, target.lengths.numpy())
         values = np.empty(int(form.start[-1]))
         for batch in pair_batches(source, target, table_keys(self.table), size):
-            passed = _forward_backward(batch, theta, self)
+            expectations = _forward_backward(batch, theta, self)
             begin = form.start[target.start.numpy()[batch.pairs][batch.pair] + batch.t]
             real = batch.real[batch.pair]
             where = begin[:, None] + np.arange(real.shape[1])
-            values[where[real]] = passed.word[real]
-            values[begin + batch.lengths[batch.pair]] = passed.null
+            values[where[real]] = expectations.word[real]
+            values[begin + batch.lengths[batch.pair]] = expectations.null
         return form.filled(values)
 
     def align(self, source: Tokens, target: Tokens) -> list[set[tuple[int, int]]]:
@@ -75,7 +75,7 @@ class HMM:
         return self.posteriors(source, target).links(null=True)
 
 
-class _Passed(NamedTuple):
+class _Expectations(NamedTuple):
     """Posteriors of words (R, L) and of NULL (R,), expected jumps (2 W + 1,), log-likelihood."""
 
     word: Array
@@ -136,7 +136,7 @@ def _cached_batches(
     source: Tokens, target: Tokens, keys: Array, size: tuple[int, int]
 ) -> Callable[[], Iterable[PairBatch]]:
     """The batches, held in memory where they are not too large."""
-    if int((source.lengths * target.lengths).sum()) > HOLD:
+    if int((source.lengths * target.lengths).sum()) > MAX_HELD_CELLS:
         return lambda: pair_batches(source, target, keys, size)
     batches = list(pair_batches(source, target, keys, size))
     return lambda: batches
@@ -148,11 +148,11 @@ def _iteration(
     theta = _extended(model.table.data)
     counts, jumps, likelihood = np.zeros(len(theta)), np.zeros_like(model.jumps), 0.0
     for batch in batches:
-        passed = _forward_backward(batch, theta, model)
-        weights = np.column_stack([passed.word, passed.null])
+        expectations = _forward_backward(batch, theta, model)
+        weights = np.column_stack([expectations.word, expectations.null])
         counts += np.bincount(batch.entry.ravel(), weights.ravel(), len(theta))
-        jumps += passed.jumps
-        likelihood += passed.log_likelihood
+        jumps += expectations.jumps
+        likelihood += expectations.log_likelihood
     expected = sparse.csr_array((counts[:-2], form.indices, form.indptr), form.shape)
     history = np.append(model.log_likelihood, likelihood)
     return HMM(normalised(expected, prior), jumps + SMALL, model.null, model.uniform, history)
@@ -163,7 +163,7 @@ def _extended(table: Array) -> Array:
     return np.concatenate([table, [UNSEEN, 0.0]])
 
 
-class _Moves(NamedTuple):
+class _Transitions(NamedTuple):
     """Transition probabilities of a batch, factored.
 
     From position i' of pair b to i: ``scale[b, i'] * weights[i', i] + flat[b]``.
@@ -173,71 +173,73 @@ class _Moves(NamedTuple):
     scale: Array  # (B, L)
     flat: Array  # (B, 1)
     first: Array  # (B, L), of the first word
-    anywhere: Array  # (B, L), uniform over the source
+    uniform_start: Array  # (B, L), uniform over the source
 
 
-def _moves(batch: PairBatch, model: HMM) -> _Moves:
+def _batch_transitions(batch: PairBatch, model: HMM) -> _Transitions:
     real, middle = batch.real, len(model.jumps) // 2
     L = real.shape[1]
     # Widths beyond those of training get the weight of the widest.
     width = np.clip(np.arange(L) - np.arange(L)[:, None], -middle, middle) + middle
     weights = model.jumps[width]
     reachable = np.cumsum(weights, 1)[:, batch.lengths - 1].T
-    anywhere = real / batch.lengths[:, None]
+    uniform_start = real / batch.lengths[:, None]
     begin = np.where(real, model.jumps[np.minimum(np.arange(L) + 1, middle) + middle], 0.0)
     begin /= begin.sum(1, keepdims=True)
     word, u = 1 - model.null, model.uniform
-    return _Moves(
+    return _Transitions(
         weights,
         word * (1 - u) / reachable,
         word * u / batch.lengths[:, None],
-        word * ((1 - u) * begin + u * anywhere),
-        anywhere,
+        word * ((1 - u) * begin + u * uniform_start),
+        uniform_start,
     )
 
 
-def _forward_backward(batch: PairBatch, theta: Array, model: HMM) -> _Passed:
-    moves = _moves(batch, model)
+def _forward_backward(batch: PairBatch, theta: Array, model: HMM) -> _Expectations:
+    transitions = _batch_transitions(batch, model)
     emission = theta[batch.entry]
-    word, nothing = np.ascontiguousarray(emission[:, :-1]), model.null * emission[:, -1:]
+    word, null = np.ascontiguousarray(emission[:, :-1]), model.null * emission[:, -1:]
     start = np.concatenate([[0], np.cumsum(batch.active)])
-    at_word, at_any, total = _forward(batch.active, start, word, nothing, moves)
+    at_word, at_state, total = _forward(batch.active, start, word, null, transitions)
     word /= total
-    nothing /= total
-    later = _backward(batch.active, start, word, nothing, moves)
+    null /= total
+    later = _backward(batch.active, start, word, null, transitions)
     from_word = at_word * later
-    from_null = ((at_any - at_word) * later).sum(1)
-    pairs = _transitions(batch.active, start, at_any, word, moves)
+    from_null = ((at_state - at_word) * later).sum(1)
+    pairs = _expected_jumps(batch.active, start, at_state, word, transitions)
     first = from_word[: batch.active[0]].sum(0)
     jumps = _by_width(pairs, first, len(model.jumps))
-    return _Passed(from_word, from_null, jumps, float(np.log(total).sum()))
+    return _Expectations(from_word, from_null, jumps, float(np.log(total).sum()))
 
 
 def _forward(
-    active: Array, start: Array, word: Array, nothing: Array, moves: _Moves
+    active: Array, start: Array, word: Array, null: Array, transitions: _Transitions
 ) -> tuple[Array, Array, Array]:
     """Scaled probabilities of being at a word, and at it or NULL after it (R, L); scales (R, 1)."""
-    at_word, at_any = np.empty_like(word), np.empty_like(word)
+    at_word, at_state = np.empty_like(word), np.empty_like(word)
     total = np.empty((len(word), 1))
     for t, n in enumerate(active):
         rows = slice(start[t], start[t] + n)
         if t == 0:
-            here, still = moves.first * word[rows], moves.anywhere * nothing[rows]
+            word_p, state_p = transitions.first * word[rows], transitions.uniform_start * null[rows]
         else:
-            before = at_any[start[t - 1] : start[t - 1] + n]
-            here = (before * moves.scale[:n]) @ moves.weights
-            here += moves.flat[:n]  # the state before sums to 1
-            here *= word[rows]
-            still = before * nothing[rows]
-        still += here
-        scale = still.sum(1, keepdims=True)
+            before = at_state[start[t - 1] : start[t - 1] + n]
+            word_p = (before * transitions.scale[:n]) @ transitions.weights
+            word_p += transitions.flat[:n]  # the state before sums to 1
+            word_p *= word[rows]
+            state_p = before * null[rows]
+        state_p += word_p
+        scale = state_p.sum(1, keepdims=True)
         total[rows] = scale
-        np.divide(still, scale, out=at_any[rows])
-        np.divide(here, scale, out=at_word[rows])
-    return at_word, at_any, total
+        np.divide(state_p, scale, out=at_state[rows])
+        np.divide(word_p, scale, out=at_word[rows])
+    return at_word, at_state, total
 
 
-def _backward(active: Array, start: Array, word: Array, nothing: Array, moves: _Moves) -> Array:
+def _backward(
+    active: Array, start: Array, word: Array, null: Array, transitions: _Transitions
+) -> Array:
     """Scaled probabilities of all later words given the position (R, L).
 
     ``word`` is multiplied by them at every t but the first.
@@ -246,20 +248,22 @@ def _backward(active: Array, start: Array, word: Array, nothing: Array, moves: _
     for t in range(len(active) - 1, 0, -1):
         n, rows = active[t], slice(start[t], start[t + 1])
         word[rows] *= later[rows]
-        following = (word[rows] @ moves.weights.T) * moves.scale[:n]
-        following += moves.flat[:n] * word[rows].sum(1, keepdims=True)
-        following += nothing[rows] * later[rows]
+        following = (word[rows] @ transitions.weights.T) * transitions.scale[:n]
+        following += transitions.flat[:n] * word[rows].sum(1, keepdims=True)
+        following += null[rows] * later[rows]
         later[start[t - 1] : start[t - 1] + n] = following
     return later
 
 
-def _transitions(active: Array, start: Array, at_any: Array, word: Array, moves: _Moves) -> Array:
+def _expected_jumps(
+    active: Array, start: Array, at_state: Array, word: Array, transitions: _Transitions
+) -> Array:
     """Expected number of jumps from i' to i that follow the widths, shape (L, L)."""
-    expected = np.zeros_like(moves.weights)
+    expected = np.zeros_like(transitions.weights)
     for t in range(1, len(active)):
-        before = at_any[start[t - 1] : start[t - 1] + active[t]] * moves.scale[: active[t]]
+        before = at_state[start[t - 1] : start[t - 1] + active[t]] * transitions.scale[: active[t]]
         expected += before.T @ word[start[t] : start[t + 1]]
-    return expected * moves.weights
+    return expected * transitions.weights
 
 
 def _by_width(pairs: Array, first: Array, widths: int) -> Array:

@@ -10,7 +10,7 @@ import torch
 from scipy import sparse
 
 from foveate.randomness import generator
-from foveate.text.statistics.cooccurrence import beliefs, count_table
+from foveate.text.statistics.cooccurrence import count_table, translation_probabilities
 from foveate.text.statistics.pair_tables import Tables
 from foveate.text.tokens import Tokens
 from foveate.types import Array
@@ -134,7 +134,7 @@ def _measured(
 ) -> Tables:
     """α_IBM of each fold by the table ``shift`` folds on, in the order of the data."""
     parts = [
-        beliefs(tables[(fold + shift) % 3], x, y, smoothing=kappa).shares()
+        translation_probabilities(tables[(fold + shift) % 3], x, y, smoothing=kappa).shares()
         for fold, (x, y) in enumerate(pairs)
     ]
     return Tables.join(parts).take(back)

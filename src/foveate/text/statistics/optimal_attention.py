@@ -14,7 +14,7 @@ from foveate.errors import FoveateError
 __all__ = ["Optimum", "optimal_attention"]
 
 CELLS = 1 << 20  # logits γ held at once, 8 MB, or those of one output word if they are more
-FALL = 0.01  # how much lower the barrier is made at a time
+BARRIER_FACTOR = 0.01  # how much lower the barrier is made at a time
 NEAR = 0.99  # how far towards the boundary a step may go
 
 
@@ -106,7 +106,7 @@ def _solve(
         if bool((gap <= tol).all()):
             break
         alpha, near = problem.step(alpha, mu)
-        mu = torch.where(near, torch.maximum(FALL * mu, least / 10), mu)
+        mu = torch.where(near, torch.maximum(BARRIER_FACTOR * mu, least / 10), mu)
         new_loss, new_gap = problem.certified(alpha)
         better = (new_gap < gap) & (gap > tol)  # what is done stays: no word depends on others
         best = torch.where(better[:, None], alpha, best)
@@ -150,10 +150,10 @@ class _Problem:
         slope = torch.where(self.real, g - mu[:, None] / self._inside(alpha), 0.0)
         change = alpha * self._direction(alpha, mu, slope, g, p / heat[:, None])
         fall = (slope * change).sum(1)
-        size = (NEAR * _reach(alpha, change)).clamp(max=1.0)
-        before = self._merit(alpha, mu, heat)
+        size = (NEAR * _max_step(alpha, change)).clamp(max=1.0)
+        before = self._barrier_objective(alpha, mu, heat)
         for _ in range(40):
-            after = self._merit(alpha + size[:, None] * change, mu, heat)
+            after = self._barrier_objective(alpha + size[:, None] * change, mu, heat)
             short = after > before + 1e-4 * size * fall + self.noise
             if not bool(short.any()):
                 break
@@ -173,12 +173,14 @@ class _Problem:
         hessian = alpha[:, :, None] * torch.bmm(spread, spread.mT) * alpha[:, None]
         barrier = torch.diag_embed(torch.where(self.real, mu[:, None], 1.0))
         unit = (alpha / alpha.norm(dim=1, keepdim=True))[..., None]
-        away = torch.eye(alpha.shape[1], dtype=alpha.dtype) - unit @ unit.mT
-        matrix = away @ (hessian + barrier) @ away + unit @ unit.mT
-        push = away @ -(alpha * slope)[..., None]
-        return (away @ torch.cholesky_solve(push, torch.linalg.cholesky_ex(matrix)[0]))[..., 0]
+        projection = torch.eye(alpha.shape[1], dtype=alpha.dtype) - unit @ unit.mT
+        matrix = projection @ (hessian + barrier) @ projection + unit @ unit.mT
+        projected = projection @ -(alpha * slope)[..., None]
+        return (projection @ torch.cholesky_solve(projected, torch.linalg.cholesky_ex(matrix)[0]))[
+            ..., 0
+        ]
 
-    def _merit(self, alpha: Tensor, mu: Tensor, heat: Tensor) -> Tensor:
+    def _barrier_objective(self, alpha: Tensor, mu: Tensor, heat: Tensor) -> Tensor:
         smooth = heat * (self._logits(alpha) / heat[:, None]).logsumexp(1)
         return smooth - mu * self._inside(alpha).log().sum(1)
 
@@ -193,6 +195,6 @@ class _Problem:
         return torch.bmm(self.gamma, p[..., None])[..., 0]
 
 
-def _reach(value: Tensor, change: Tensor) -> Tensor:
+def _max_step(value: Tensor, change: Tensor) -> Tensor:
     """How much of ``change`` keeps ``value`` positive, shape (B,)."""
     return torch.where(change < 0, -value / change, torch.inf).amin(1)

@@ -59,10 +59,14 @@ def grow_diag_final_and(
         >>> sorted(grown)
         [(0, 0), (1, 1), (4, 4)]
     """
-    return [_grown(set(one), set(other)) for one, other in zip(forward, backward, strict=True)]
+    return [
+        _grow_diagonal(set(one), set(other)) for one, other in zip(forward, backward, strict=True)
+    ]
 
 
-def _grown(forward: set[tuple[int, int]], backward: set[tuple[int, int]]) -> set[tuple[int, int]]:
+def _grow_diagonal(
+    forward: set[tuple[int, int]], backward: set[tuple[int, int]]
+) -> set[tuple[int, int]]:
     links, union = forward & backward, forward | backward
     rows, columns = {i for i, _ in links}, {j for _, j in links}
 

@@ -9,7 +9,7 @@ from foveate.text.statistics.pair_tables import Tables
 from foveate.text.tokens import Tokens
 from foveate.types import Array
 
-__all__ = ["CELLS", "check_ids", "chunks", "fresh", "number", "sizes", "word_pairs"]
+__all__ = ["CELLS", "check_ids", "chunks", "is_new", "number", "sizes", "word_pairs"]
 
 
 CELLS = 1 << 20  # cells processed together: about 50 MB with intermediate results
@@ -77,13 +77,13 @@ def number(keys: Array) -> tuple[Array, Array]:
         return np.unique(keys, return_inverse=True)
     packed = np.sort(keys << shift | np.arange(len(keys)))
     ordered = packed >> shift
-    first = fresh(ordered)
+    first = is_new(ordered)
     positions = np.empty(len(keys), np.int32)
     positions[packed & ((1 << shift) - 1)] = np.cumsum(first) - 1
     return ordered[first], positions
 
 
-def fresh(ordered: Array) -> Array:
+def is_new(ordered: Array) -> Array:
     """Where a sorted row (N,) shows a value for the first time."""
     first = np.ones(len(ordered), bool)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])

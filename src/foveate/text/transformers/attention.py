@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from foveate.errors import FoveateError
 
-__all__ = ["Forcing", "Kind", "Tap", "tapped"]
+__all__ = ["AttentionRecorder", "Forcing", "Kind", "record_attention"]
 
 NAME = "foveate"
 Kind = Literal["encoder", "decoder", "cross"]
@@ -72,8 +72,8 @@ class Forcing:
 
 
 @dataclass
-class Tap:
-    """What a model attends to while it is :func:`tapped`.
+class AttentionRecorder:
+    """What a model attends to while it is :func:`record_attention`.
 
     Args:
         places: Kind and layer of every attention module, by its identity.
@@ -105,11 +105,11 @@ class Tap:
             raise FoveateError(f"no layer has attention of the kind {forcing.kind} that can be set")
 
 
-_TAP: ContextVar[Tap | None] = ContextVar("tap", default=None)
+_RECORDER: ContextVar[AttentionRecorder | None] = ContextVar("tap", default=None)
 
 
 @contextmanager
-def tapped(model: nn.Module) -> Iterator[Tap]:
+def record_attention(model: nn.Module) -> Iterator[AttentionRecorder]:
     """Record the attention of a model of the transformers library, and set it on demand.
 
     Args:
@@ -121,11 +121,8 @@ def tapped(model: nn.Module) -> Iterator[Tap]:
     if not isinstance(model, PreTrainedModel):
         raise FoveateError(f"a model of transformers is needed, got {type(model).__name__}")
     name = type(model).__name__
-    if not all(
-        part._can_set_attn_implementation()
-        for part in model.modules()
-        if isinstance(part, PreTrainedModel)
-    ):
+    parts = [part for part in model.modules() if isinstance(part, PreTrainedModel)]
+    if not all(part._can_set_attn_implementation() for part in parts):
         raise FoveateError(
             f"{name} does not compute attention through transformers' attention interface, so that "
             "it can neither be recorded nor set"
@@ -134,15 +131,18 @@ def tapped(model: nn.Module) -> Iterator[Tap]:
         raise FoveateError(
             f"{name} is in training mode, in which answers are random: call model.eval()"
         )
-    before = model.config._attn_implementation
-    tap = Tap(_places(model))
-    model.set_attn_implementation(NAME)
-    token = _TAP.set(tap)
+    # Parts may have configs of their own, which not every version sets with the whole model.
+    before = [part.config._attn_implementation for part in parts]
+    recorder = AttentionRecorder(_layers(model))
+    for part in parts:
+        part.set_attn_implementation(NAME)
+    token = _RECORDER.set(recorder)
     try:
-        yield tap
+        yield recorder
     finally:
-        _TAP.reset(token)
-        model.set_attn_implementation(before)
+        _RECORDER.reset(token)
+        for part, implementation in zip(parts, before, strict=True):
+            part.set_attn_implementation(implementation)
 
 
 def _register() -> None:
@@ -166,22 +166,22 @@ def _attention(
     if eager is None:
         raise FoveateError(f"{type(module).__name__} has no eager attention in its file")
     output, weights = eager(module, query, key, value, attention_mask, **keywords)
-    tap = _TAP.get()
-    if tap is None or id(module) not in tap.places:
+    recorder = _RECORDER.get()
+    if recorder is None or id(module) not in recorder.places:
         return output, weights
-    kind, layer = tap.places[id(module)]
-    if tap.forcing is not None and tap.forcing.kind == kind:
+    kind, layer = recorder.places[id(module)]
+    if recorder.forcing is not None and recorder.forcing.kind == kind:
         attention = weights
-        weights = tap.forcing.applied(attention, layer)
-        tap.forced += weights is not attention
+        weights = recorder.forcing.applied(attention, layer)
+        recorder.forced += weights is not attention
         groups = weights.shape[1] // value.shape[1]
         values = value.repeat_interleave(groups, 1) if groups > 1 else value
         output = torch.matmul(weights, values).transpose(1, 2).contiguous()
-    tap.weights.setdefault(kind, {})[layer] = weights.detach()
+    recorder.weights.setdefault(kind, {})[layer] = weights.detach()
     return output, weights
 
 
-def _places(model: nn.Module) -> dict[int, tuple[Kind, int]]:
+def _layers(model: nn.Module) -> dict[int, tuple[Kind, int]]:
     """Kind and layer of the modules that may compute attention, in the order of the model."""
     count: dict[Kind, int] = {}
     places: dict[int, tuple[Kind, int]] = {}

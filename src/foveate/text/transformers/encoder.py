@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from foveate.errors import FoveateError
-from foveate.text.transformers.attention import Forcing, Tap, tapped
+from foveate.text.transformers.attention import AttentionRecorder, Forcing, record_attention
 from foveate.text.transformers.pieces import Pieces, Splitter
 from foveate.text.transformers.translation import captured_embedding
 from foveate.types import Array
@@ -56,7 +56,7 @@ class TextEncoder:
         self.model, self.split = model, Splitter(tokenizer)
         self.pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else 0
         self.longest = getattr(model.config, "max_position_embeddings", None)
-        with tapped(model):  # an error for models without the interface
+        with record_attention(model):  # an error for models without the interface
             self.summary = self._summary()
 
     @property
@@ -73,10 +73,10 @@ class TextEncoder:
         """Probabilities and attention of texts, each a list of words."""
         p = np.zeros((len(texts), self.classes))
         alpha: list[Array] = [np.zeros(0)] * len(texts)
-        with torch.no_grad(), tapped(self.model) as tap:
+        with torch.no_grad(), record_attention(self.model) as recorder:
             for rows, ids, mask, pieces in self._batches(texts):
                 p[rows] = self._probabilities(ids, mask)
-                weights = self._row(tap, mask)
+                weights = self._row(recorder, mask)
                 for k, row in enumerate(rows):
                     words = torch.stack([weights[k, places].sum() for places in pieces[k].words])
                     alpha[row] = (words / words.sum().clamp_min(1e-30)).double().numpy()
@@ -92,13 +92,13 @@ class TextEncoder:
         if not self.forceable:
             raise FoveateError("the mean over all words is classified, whatever is attended")
         p = np.zeros((len(texts), self.classes))
-        with torch.no_grad(), tapped(self.model) as tap:
+        with torch.no_grad(), record_attention(self.model) as recorder:
             for rows, ids, mask, pieces in self._batches(texts):
                 weights = torch.zeros(ids.shape)
                 for k, row in enumerate(rows):
                     for value, places in zip(alpha[row], pieces[k].words, strict=True):
                         weights[k, places] = float(value) / len(places)
-                with self._forcing(tap, weights, mask):
+                with self._forcing(recorder, weights, mask):
                     p[rows] = self._probabilities(ids, mask)
         return p
 
@@ -158,22 +158,24 @@ class TextEncoder:
             mask = (torch.arange(length) < lengths[:, None]).long()
             yield rows, torch.tensor(ids), mask, [split[i] for i in rows]
 
-    def _row(self, tap: Tap, mask: Tensor) -> Tensor:
+    def _row(self, recorder: AttentionRecorder, mask: Tensor) -> Tensor:
         """Attention of the classified state in the last layer, mean over heads, shape (B, L)."""
-        last = tap.of("encoder")[-1].mean(1)
+        last = recorder.of("encoder")[-1].mean(1)
         if self.summary == "mean":
             real = mask.to(last.dtype)[:, :, None]
             return (last * real).sum(1) / real.sum(1)
-        return last[torch.arange(len(last)), self._place(mask)]
+        return last[torch.arange(len(last)), self._evidence_positions(mask)]
 
-    def _place(self, mask: Tensor) -> Tensor:
+    def _evidence_positions(self, mask: Tensor) -> Tensor:
         """The classified piece of each text, shape (B,)."""
         return mask.sum(1) - 1 if self.summary == "last" else torch.zeros(len(mask)).long()
 
     @contextmanager
-    def _forcing(self, tap: Tap, weights: Tensor, mask: Tensor) -> Iterator[None]:
-        rows = torch.nn.functional.one_hot(self._place(mask), mask.shape[1]).bool()
-        with tap.set_to(Forcing(weights[:, None], rows, "encoder")):
+    def _forcing(
+        self, recorder: AttentionRecorder, weights: Tensor, mask: Tensor
+    ) -> Iterator[None]:
+        rows = torch.nn.functional.one_hot(self._evidence_positions(mask), mask.shape[1]).bool()
+        with recorder.set_to(Forcing(weights[:, None], rows, "encoder")):
             yield
 
     def _summary(self) -> Summary:
@@ -197,12 +199,12 @@ class TextEncoder:
                 handle.remove()
         # The last states that the logits depend on: those after which nothing mixes places.
         used = [g for g in gradients if g is not None and bool(g.abs().sum() > 0)]
-        touched = used[-1].abs().sum(-1)[0] > 0 if used else torch.zeros(size)
-        if bool(touched.all()):
+        used_inputs = used[-1].abs().sum(-1)[0] > 0 if used else torch.zeros(size)
+        if bool(used_inputs.all()):
             return "mean"
-        if touched.nonzero().flatten().tolist() == [0]:
+        if used_inputs.nonzero().flatten().tolist() == [0]:
             return "first"
-        if touched.nonzero().flatten().tolist() == [size - 1]:
+        if used_inputs.nonzero().flatten().tolist() == [size - 1]:
             return "last"
         raise FoveateError(
             f"{type(self.model).__name__} classifies neither its first nor its last state nor "

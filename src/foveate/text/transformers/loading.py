@@ -53,7 +53,7 @@ def _loaded(path: Path, kind: str) -> tuple[Any, Any]:
         if kind != "AutoModelForSeq2SeqLM" and config.is_encoder_decoder:
             raise FoveateError(f"{path} is an encoder–decoder: 'foveate align --model' reads it")
         auto = getattr(transformers, kind)
-        with _quietly(transformers):
+        with _without_warnings(transformers):
             model, problems = auto.from_pretrained(
                 path, use_safetensors=True, output_loading_info=True, **options
             )
@@ -73,7 +73,7 @@ def _loaded(path: Path, kind: str) -> tuple[Any, Any]:
 
 
 @contextmanager
-def _quietly(transformers: Any) -> Iterator[None]:
+def _without_warnings(transformers: Any) -> Iterator[None]:
     """Without progress bars and reports, and without draws from torch's global generator."""
     import torch
 

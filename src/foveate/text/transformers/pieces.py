@@ -41,7 +41,7 @@ class Splitter:
 
     def __call__(self, words: Sequence[str]) -> Pieces:
         """The pieces of one text; a word without any is an unknown piece."""
-        before, after = self._special(words)
+        before, after = self._special_ids(words)
         ids, places = list(before), []
         for k, word in enumerate(words):
             pieces = self._pieces(word, first=k == 0)
@@ -59,7 +59,7 @@ class Splitter:
             self._known[key] = own or [unknown]
         return self._known[key]
 
-    def _special(self, words: Sequence[str]) -> tuple[list[int], list[int]]:
+    def _special_ids(self, words: Sequence[str]) -> tuple[list[int], list[int]]:
         """Pieces before and behind a text, found with one of its words."""
         if self._around is None:
             sample = next((word for word in words if self._encoded(word, special=False)), "")

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from foveate.errors import FoveateError
 from foveate.text.statistics.pair_tables import Tables
-from foveate.text.transformers.attention import Forcing, Tap, tapped
+from foveate.text.transformers.attention import AttentionRecorder, Forcing, record_attention
 from foveate.text.transformers.pieces import Pieces, Splitter
 
 __all__ = [
@@ -94,11 +94,11 @@ def read_attention(
         head: Which head, from 0.
     """
     grids: list[Any] = []
-    with tapped(model) as tap:
+    with record_attention(model) as recorder:
         for start in range(0, len(pairs), TOGETHER):
             some = pairs[start : start + TOGETHER]
             _run(model, *_padded(model, some))
-            alpha = tap.of("cross")
+            alpha = recorder.of("cross")
             alpha = alpha.mean(0) if layer is None else alpha[_index(layer, len(alpha), "layer")]
             heads = alpha.shape[1]
             alpha = alpha.mean(1) if head is None else alpha[:, _index(head, heads, "head")]
@@ -109,11 +109,11 @@ def read_attention(
 @torch.no_grad()
 def read_evidence(model: Any, pairs: Sequence[PiecePair]) -> Tables:
     """log β of every pair, with all layers and heads forced together."""
-    with tapped(model) as tap:
-        return Tables.of([_evidence(model, tap, pair) for pair in pairs])
+    with record_attention(model) as recorder:
+        return Tables.of([_evidence(model, recorder, pair) for pair in pairs])
 
 
-def _evidence(model: Any, tap: Tap, pair: PiecePair) -> Any:
+def _evidence(model: Any, recorder: AttentionRecorder, pair: PiecePair) -> Any:
     """log β of one pair, shape (target words, source words)."""
     x, mask, y = _padded(model, [pair])
     states = model.get_encoder()(input_ids=x, attention_mask=mask).last_hidden_state
@@ -129,7 +129,7 @@ def _evidence(model: Any, tap: Tap, pair: PiecePair) -> Any:
         torch.arange(len(spread)), torch.arange(len(rows)), indexing="ij"))  # fmt: skip
     parts = []
     for w, r in zip(word.split(COPIES), row.split(COPIES), strict=True):
-        with tap.set_to(Forcing(spread[w][:, None], rows[r])):
+        with recorder.set_to(Forcing(spread[w][:, None], rows[r])):
             logits = _decoded(model, states.expand(len(w), -1, -1), mask.expand(len(w), -1), y)
         own = logits.log_softmax(-1).gather(-1, y.expand(len(w), -1)[..., None])[..., 0]
         parts.append(own)

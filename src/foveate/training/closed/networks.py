@@ -180,8 +180,8 @@ class Chain:
             if k:
                 d, scale = self._through(weight, d, k - 1)
             elif into is not None:
-                turned = self._transposed[0] if scale is None else weight.mT
-                torch.bmm(turned, d, out=into)
+                transposed = self._transposed[0] if scale is None else weight.mT
+                torch.bmm(transposed, d, out=into)
 
     def _through(self, weight: Tensor, d: Tensor, k: int) -> tuple[Tensor, Tensor | None]:
         """The gradient before activation k, or with one output the same without the factor."""

@@ -23,7 +23,7 @@ from foveate.training.stack.sources import (
 
 __all__ = ["Batch", "MemberBags"]
 
-CUT = 2**18  # numbers of the batches that are cut together: 1 MB in single precision
+MAX_CUT = 2**18  # numbers of the batches that are cut together: 1 MB in single precision
 
 
 class Batch(NamedTuple):
@@ -103,6 +103,11 @@ class MemberBags:
         """Whether the bags share a bank that is smaller than they are."""
         return isinstance(self._source, Banks) and self._source.length < self.n * self.m
 
+    @property
+    def rising_ids(self) -> bool:
+        """Whether the bags share a bank of identifiers in rising order."""
+        return isinstance(self._source, Banks) and self._source.rising_ids
+
     def repeats(self, bags: int) -> bool:
         """Whether so many bags contain each row of a bank at least twice on average."""
         if not isinstance(self._source, Banks):
@@ -159,10 +164,11 @@ class MemberBags:
             reuse: Whether a large batch may overwrite the previous one that was requested with
                 this option.
         """
-        who = torch.arange(self.size, device=self.device) if members is None else members
-        sets = torch.zeros_like(who) if self.shared else who
+        everyone = torch.arange(self.size, device=self.device)
+        member_ids = everyone if members is None else members
+        sets = torch.zeros_like(member_ids) if self.shared else member_ids
         at = rows + self.n * sets[:, None]
-        mask = self.masks(rows, who)
+        mask = self.masks(rows, member_ids)
         used = self.m if first is None else first
         if mask is not None:
             mask = mask[..., :used]
@@ -196,7 +202,7 @@ class MemberBags:
         if whole and isinstance(self._source, Dense):
             numbers = self.size * size * self.m * prod(self.segment_shape)
             first = self.n * torch.arange(self.size, device=self.device)[:, None]
-            for some in rows[:, :whole].split(size * max(1, CUT // numbers), 1):
+            for some in rows[:, :whole].split(size * max(1, MAX_CUT // numbers), 1):
                 at = some if self.shared else some + first
                 y = gather_rows(self.y, at).unflatten(1, (-1, size)).transpose(0, 1)
                 yield Batch(self._source.narrow_segments(at, size, self._buffer), y)

@@ -13,7 +13,7 @@ from foveate.errors import FoveateError
 __all__ = ["Banks", "BatchRequest", "Buffer", "Dense", "gather_rows", "source"]
 
 SMALL_BANK = 2**26  # numbers: 256 MB in single precision
-NARROW = 16  # numbers of a segment: below, no kernel runs well along it
+NARROW_WIDTH = 16  # numbers of a segment: below, no kernel runs well along it
 LARGE = 2**22  # numbers of a batch: above, getting memory takes longer than filling it
 
 
@@ -62,7 +62,7 @@ class Dense:
     """Dense segments of one or several sets of bags, shape (sets, n, m, *)."""
 
     def __init__(self, sets: list[Tensor], dtype: torch.dtype, device: torch.device) -> None:
-        self.x = _typed(_stack(sets), dtype).to(device)
+        self.x = _as_dtype(_stack(sets), dtype).to(device)
         self.storage, self.dtype = self.x.untyped_storage().data_ptr(), self.x.dtype
 
     def segments(self, request: BatchRequest) -> Segments:
@@ -81,7 +81,7 @@ class Dense:
     def narrow(self) -> bool:
         """Whether a segment has few numbers, so that the bags of a batch are contiguous."""
         shape = self.x.shape[3:]
-        return len(shape) > 0 and shape.numel() < NARROW and self.x.is_floating_point()
+        return len(shape) > 0 and shape.numel() < NARROW_WIDTH and self.x.is_floating_point()
 
     def narrow_segments(self, at: Tensor, size: int, buffer: Buffer) -> Tensor:
         """The segments of k steps of ``size`` bags, (k, S, size, m, *), with contiguous bags.
@@ -111,16 +111,18 @@ class Banks:
         self.index = torch.stack([x.index for x in sets]).to(device)
         self.separate = not all(x.bank is sets[0].bank for x in sets)
         self.length = max(len(x.bank) for x in sets)
-        banks = [_lengthened(x.bank, self.length) for x in (sets if self.separate else sets[:1])]
-        self.bank = _typed(_stack(banks), dtype).to(device)
+        banks = [_pad_bank(x.bank, self.length) for x in (sets if self.separate else sets[:1])]
+        self.bank = _as_dtype(_stack(banks), dtype).to(device)
         self.storage, self.dtype = self.bank.untyped_storage().data_ptr(), self.bank.dtype
+        ids = self.bank.dtype == torch.int64 and self.bank.dim() == 2
+        self.rising_ids = ids and bool((self.bank.diff(dim=1) > 0).all())
 
     def segments(self, request: BatchRequest) -> Segments:
         """The segments of the requested bags, dense or as an index into a bank."""
         sets, index = request.sets, gather_rows(self.index, request.at)[..., : request.used]
         if request.chunk is not None or (request.whole and self.length < index[0].numel()):
-            everyone = not self.separate or len(sets) == len(self.bank)
-            bank = self.bank if everyone else self.bank[sets]
+            all_sets = not self.separate or len(sets) == len(self.bank)
+            bank = self.bank if all_sets else self.bank[sets]
             return Mosaics(bank.expand(len(sets), *bank.shape[1:]), index, request.chunk)
         banks = sets if self.separate else torch.zeros_like(sets)
         if request.whole and not self.bank.is_floating_point() and self.bank.dtype != torch.uint8:
@@ -162,7 +164,7 @@ def _stack(parts: list[Tensor]) -> Tensor:
     return parts[0][None] if len(parts) == 1 else torch.stack(parts)
 
 
-def _typed(x: Tensor, dtype: torch.dtype) -> Tensor:
+def _as_dtype(x: Tensor, dtype: torch.dtype) -> Tensor:
     """Convert the bytes of a small set once; those of a large one are converted in each batch."""
     if x.dtype != torch.uint8 and not x.is_floating_point():
         return x  # identifiers, such as words
@@ -174,19 +176,19 @@ def _once_each(bank: Tensor, banks: Tensor, index: Tensor) -> Mosaics:
     """Bags of words (S, B, m) with a bank of the words in them, since most words repeat."""
     pairs = [member.unique(return_inverse=True) for member in index]
     length = max(len(rows) for rows, _ in pairs)
-    rows = torch.stack([_lengthened(rows, length) for rows, _ in pairs])
+    rows = torch.stack([_pad_bank(rows, length) for rows, _ in pairs])
     return Mosaics(bank[banks[:, None], rows], torch.stack([inverse for _, inverse in pairs]))
 
 
 def _fast_layout(x: Tensor) -> Tensor:
     """Segments (S, B, m, *); those of a few numbers in a layout with contiguous bags."""
-    if x.dim() == 3 or x.shape[3:].numel() >= NARROW:
+    if x.dim() == 3 or x.shape[3:].numel() >= NARROW_WIDTH:
         return x
     turned = (0, *reversed(range(1, x.dim())))
     return x.permute(turned).contiguous().permute(turned)
 
 
-def _lengthened(bank: Tensor, length: int) -> Tensor:
+def _pad_bank(bank: Tensor, length: int) -> Tensor:
     """Pad a bank with rows that no index refers to."""
     if len(bank) == length:
         return bank

@@ -1,4 +1,4 @@
-"""Diagnosis: does what is said before training rank copy tasks by how they are then learnt?"""
+"""Diagnosis: does the forecast before training rank copy tasks by how fast they are learnt?"""
 
 from collections.abc import Mapping
 from functools import partial
@@ -45,7 +45,7 @@ class DiagnosisSettings(Settings):
 
 @EXPERIMENTS.register("diagnosis")
 class Diagnosed(Reproduction):
-    """Copy tasks from no word knowledge to much, each diagnosed, then trained; and real corpora."""
+    """Copy tasks with little to much word knowledge, diagnosed and trained; and real corpora."""
 
     published = PublishedTable(
         "Will attention be learnt? Said before training, and what became of it"

@@ -1,4 +1,4 @@
-"""The diagnosis in numbers: what was said of each corpus, and what became of the copy tasks."""
+"""The diagnosis in numbers: the forecast for each corpus, and the results on the copy tasks."""
 
 from typing import TYPE_CHECKING, get_args
 
@@ -28,7 +28,7 @@ LEFT = ("left of C − mean C, permuted, %", "left of Trans, permuted, %")
 
 
 def diagnosis_cells(settings: "DiagnosisSettings", records: Records) -> list[Cell]:
-    """A group for what was said, one for what became of it, one for how the two go together."""
+    """Groups of cells: forecasts, results of training, and their rank correlation."""
     cells = [
         cell((FORECAST, NAMES.get(name, name), measure), "", np.array([value]))
         for name, record in records.items()

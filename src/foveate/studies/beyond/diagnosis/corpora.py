@@ -1,4 +1,4 @@
-"""Corpora to diagnose, and how much of what a table tells is left when outputs are permuted."""
+"""Corpora to diagnose, and the share of information that remains when outputs are permuted."""
 
 from functools import partial
 from pathlib import Path
@@ -27,12 +27,12 @@ Corpus = tuple[Tokens, Tokens, Words]
 
 
 def available_corpora(texts: tuple[str, ...], pairs: tuple[str, ...]) -> tuple[str, ...]:
-    """The corpora whose files are here."""
+    """The corpora whose files are available."""
     return texts_here(texts) + pairs_here(pairs)
 
 
 def diagnosed_corpus(name: str, pairs: bool, _: Path, progress: StepProgress) -> Record:
-    """What is said of a corpus, as the copy tasks' records have it, and nothing trained."""
+    """The forecast for a corpus, as a record like those of the copy tasks; nothing is trained."""
     final, forecast = diagnosed(*(_pairs(name) if pairs else _texts(name)), progress)
     return Record(np.zeros(1), {}, final, {"condition": name, "said": forecast})
 
@@ -43,7 +43,7 @@ def diagnosed(
     words: Words,
     progress: StepProgress = lambda _done, _total: None,
 ) -> tuple[dict[str, Array], Verdict]:
-    """What is kept of a diagnosis: its numbers, shape (1,) each, shares of 1; and its verdict."""
+    """The stored values of a diagnosis, shape (1,) each, as shares of 1; and its verdict."""
     diagnosis = diagnose(source, target, words, report=progress)
     whole = diagnosis.information + float(np.mean(diagnosis.control))
     values = {
@@ -60,7 +60,7 @@ def diagnosed(
 
 
 def left_of_counts(source: Tokens, target: Tokens, size: tuple[int, int]) -> float:
-    r"""The share of what :math:`C_{i,o} - \bar C_i` tells that is left with outputs permuted.
+    r"""Share of information in :math:`C_{i,o} - \bar C_i` that remains with permuted outputs.
 
     The variance over the positions of a sentence, as a covariance of two tables that share no
     sentence, so that chance adds nothing to it.

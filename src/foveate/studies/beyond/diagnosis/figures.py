@@ -1,4 +1,4 @@
-"""Figures of the diagnosis experiment: what was said beforehand against what became of it."""
+"""Figures of the diagnosis experiment: forecasts against results."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ __all__ = ["figures"]
 
 FORECAST_COLOURS = {"unlikely": "#D55E00", "may be": "#E69F00", "likely": "#0072B2"}
 LINES = ("#D55E00", "#CC79A7", "#E69F00", "#56B4E9", "#0072B2", "#009E73", "#332288", "#1b1f24")
-WIDE, HIGH = 420, 250
+WIDTH, HIGH = 420, 250
 
 
 def figures(settings: "DiagnosisSettings", records: Records) -> Mapping[str, Any]:
@@ -27,7 +27,7 @@ def figures(settings: "DiagnosisSettings", records: Records) -> Mapping[str, Any
 
 
 def _ranking(settings: "DiagnosisSettings", records: Records) -> Any:
-    """A point a condition, a small one for each seed; what was not learnt stands at the top."""
+    """A point per condition, a small one per seed; conditions not learnt are at the top."""
     top = 1.12 * settings.steps
     points, seeds = [], []
     for name, steps in steps_to_learn(settings, records).items():
@@ -45,7 +45,7 @@ def _ranking(settings: "DiagnosisSettings", records: Records) -> Any:
         f"with the share of seeds that learn {_words(success)} (ties allow {most:.2f} at most)",
     ]
     return alt.layer(*_layers(settings, points, seeds, top)).properties(
-        width=WIDE,
+        width=WIDTH,
         height=HIGH,
         title={"text": "Said before training, and what became of it", "subtitle": heading},
         description="Information within sentences by condition against the steps to learn it.",
@@ -73,16 +73,24 @@ def _layers(
             labelExpr=f"datum.value > {settings.steps} ? 'not learnt' : datum.value",
         ),
     )
-    paint = alt.Color(
+    colour_encoding = alt.Color(
         "said:N",
         scale=alt.Scale(domain=list(FORECAST_COLOURS), range=list(FORECAST_COLOURS.values())),
         legend=alt.Legend(
             title="the diagnosis said", columns=3, titleOrient="left", symbolOpacity=1
         ),
     )
-    small = alt.Chart().mark_point(size=18, opacity=0.5).encode(x=x, y=y, color=paint)
-    rule = alt.Chart().mark_rule(strokeWidth=2).encode(x=x, y="low:Q", y2="high:Q", color=paint)
-    dot = alt.Chart().mark_point(filled=True, size=90, opacity=1).encode(x=x, y=y, color=paint)
+    small = alt.Chart().mark_point(size=18, opacity=0.5).encode(x=x, y=y, color=colour_encoding)
+    rule = (
+        alt.Chart()
+        .mark_rule(strokeWidth=2)
+        .encode(x=x, y="low:Q", y2="high:Q", color=colour_encoding)
+    )
+    dot = (
+        alt.Chart()
+        .mark_point(filled=True, size=90, opacity=1)
+        .encode(x=x, y=y, color=colour_encoding)
+    )
     return [
         with_rows(small, seeds),
         with_rows(rule, points),
@@ -92,11 +100,11 @@ def _layers(
 
 
 def _names(x: alt.X, labels: list[dict[str, Any]], top: float) -> list[alt.Chart]:
-    """Slanted, so that neighbours do not cover each other; level at the top, where room ends."""
-    slanted = alt.Chart().mark_text(align="left", angle=330, dx=8, dy=-5)
+    """Rotated, so that labels do not overlap; horizontal at the top edge."""
+    rotated_text = alt.Chart().mark_text(align="left", angle=330, dx=8, dy=-5)
     level = alt.Chart().mark_text(align="left", dx=9)
     kinds = (
-        (slanted, [r for r in labels if r["y"] < top]),
+        (rotated_text, [r for r in labels if r["y"] < top]),
         (level, [r for r in labels if r["y"] >= top]),
     )
     return [
@@ -105,7 +113,7 @@ def _names(x: alt.X, labels: list[dict[str, Any]], top: float) -> list[alt.Chart
 
 
 def _together(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One label where points share a place, as the mixture and permutations may."""
+    """One label for points at the same position."""
     labels: dict[tuple[float, float], dict[str, Any]] = {}
     for point in points:
         at = (round(point["x"], 9), point["y"])
@@ -121,7 +129,7 @@ def _words(value: Interval) -> str:
 
 
 def _curves(records: Records) -> alt.Chart:
-    """The median of accuracy over steps; a seed that has learnt stays where it was."""
+    """The median of accuracy over steps; a seed that has stopped keeps its last value."""
     rows = []
     for name, record in trained(records).items():
         accuracy = record.values["accuracy"].copy()
@@ -145,6 +153,6 @@ def _curves(records: Records) -> alt.Chart:
                 legend=alt.Legend(columns=4, symbolType="stroke", symbolOpacity=1),
             ),
         )
-        .properties(width=WIDE, height=HIGH, description="Accuracy over steps, by condition.")
+        .properties(width=WIDTH, height=HIGH, description="Accuracy over steps, by condition.")
     )
     return with_rows(chart, rows)

@@ -43,17 +43,17 @@ def trained(records: Records) -> Records:
 
 
 def ranking(settings: "DiagnosisSettings", records: Records) -> Ranking:
-    """How well the information of each condition ranks what became of it."""
+    """How well the information of each condition ranks the results."""
     learnt = steps_to_learn(settings, records)
     information = np.array([float(records[name].final["information"][0]) for name in learnt])
     steps = np.stack(list(learnt.values()))
     share = np.isfinite(steps).mean(1)
     rng = np.random.default_rng(0)
-    picks = rng.integers(steps.shape[1], size=(DRAWS, *steps.shape))
-    drawn = np.take_along_axis(steps[None], picks, 2)
+    indices = rng.integers(steps.shape[1], size=(DRAWS, *steps.shape))
+    sampled = np.take_along_axis(steps[None], indices, 2)
     return Ranking(
-        _interval(information, -_ranked(np.median(steps, 1)), -_ranked(np.median(drawn, 2))),
-        _interval(information, share, np.isfinite(drawn).mean(2)),
+        _interval(information, -_ranks(np.median(steps, 1)), -_ranks(np.median(sampled, 2))),
+        _interval(information, share, np.isfinite(sampled).mean(2)),
         float(rank_correlation(np.sort(information), np.sort(share))),
     )
 
@@ -79,7 +79,7 @@ def rank_correlation(a: FloatArray, b: FloatArray) -> Any:
         return (v @ u) / np.sqrt((u @ u) * (v * v).sum(-1))
 
 
-def _ranked(steps: FloatArray) -> FloatArray:
+def _ranks(steps: FloatArray) -> FloatArray:
     """Steps with the infinite ones as one large number, so that they tie."""
     return np.where(np.isfinite(steps), steps, 1e12)
 

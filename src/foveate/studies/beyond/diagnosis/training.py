@@ -1,4 +1,4 @@
-"""Copying k of n words: the sequences, what the diagnosis says of them, and one training."""
+"""Copying k of n words: the sequences, their diagnosis, and one training."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +12,7 @@ from foveate.errors import FoveateError
 from foveate.randomness import generator
 from foveate.records.record import Array
 from foveate.studies.beyond.diagnosis.corpora import diagnosed
-from foveate.text.loop import Course, built
+from foveate.text.loop import MemberTraining, built
 from foveate.text.models.seq2seq import Seq2Seq, shifted
 from foveate.text.tokens import MARKS, Tokens
 
@@ -61,15 +61,15 @@ class Condition:
 
 
 def predicted(task: Condition, n: int) -> tuple[dict[str, Array], str]:
-    """What the diagnosis says of n sequences: its numbers, shape (1,) each, and its verdict."""
+    """The diagnosis of n sequences: its numbers, shape (1,) each, and its verdict."""
     x = task.draw(n, generator("diagnosed copies", task.name))
     tokens = Tokens(x.flatten(), torch.arange(n + 1) * task.length)
     names = [str(i) for i in range(task.vocabulary)]
     return diagnosed(tokens, tokens, (names, names))
 
 
-def condition_course(settings: "DiagnosisSettings", task: Condition, seed: int) -> Course:
-    """The paper's copy model on fresh sequences, until it has learnt. [snell21] Sec. 3.3"""
+def condition_course(settings: "DiagnosisSettings", task: Condition, seed: int) -> MemberTraining:
+    """The paper's copy model on new sequences, until it reaches the accuracy. [snell21] Sec. 3.3"""
     make = partial(Seq2Seq, task.vocabulary, settings.d)
     model: Seq2Seq = built(make, "diagnosis", task.name, seed)  # type: ignore[assignment]
     held_out = task.draw(settings.held_out, generator("copies to read", task.name, seed))
@@ -84,6 +84,6 @@ def condition_course(settings: "DiagnosisSettings", task: Condition, seed: int) 
         right = model(held_out, shifted(held_out)).argmax(-1) == held_out
         return {"accuracy": np.asarray(right.double().mean())}
 
-    return Course(
+    return MemberTraining(
         model, loss, measure, settings.lr, lambda seen: bool(seen["accuracy"] > settings.learnt)
     )

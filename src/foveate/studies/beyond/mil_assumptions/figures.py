@@ -5,7 +5,7 @@ from typing import Any
 
 from foveate.jobs.experiment import Records
 from foveate.studies.beyond.mil_assumptions import MEASURES, MilAssumptions, MilAssumptionsSettings
-from foveate.studies.comparison_chart import beside
+from foveate.studies.comparison_chart import comparison_chart
 
 __all__ = ["figures"]
 
@@ -13,4 +13,4 @@ __all__ = ["figures"]
 def figures(settings: MilAssumptionsSettings, records: Records) -> Mapping[str, Any]:
     """Bag AUC on bags with the clue reversed, with intervals over seeds, one panel per test."""
     cells, measure = MilAssumptions().cells(settings, records), next(iter(MEASURES))
-    return {"auc": beside(cells, {}, measure, columns=len(settings.kinds))}
+    return {"auc": comparison_chart(cells, {}, measure, columns=len(settings.kinds))}

@@ -42,7 +42,7 @@ class MnistBagsSettings(Settings):
 
 @EXPERIMENTS.register("mnist-bags")
 class MnistBags(Reproduction):
-    """One architecture, one rate, one number of epochs; only the loss and its reading differ.
+    """One architecture, one rate, one number of epochs; only loss and inference differ.
 
     torchmil's ABMIL is trained on the same bags in the same order where torchmil is installed.
     """

@@ -1,4 +1,4 @@
-"""Figures of MNIST-bags: what is answered against what is looked at, by method."""
+"""Figures of MNIST-bags: bag AUC against segment AUROC, by method."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -46,7 +46,7 @@ def _methods(rows: list[dict[str, Any]]) -> list[str]:
     return list(dict.fromkeys(row["method"] for row in rows))
 
 
-def _paint(methods: list[str]) -> alt.Color:
+def _colour_encoding(methods: list[str]) -> alt.Color:
     scale = alt.Scale(domain=[label(m) for m in methods], range=[colour(m) for m in methods])
     return alt.Color("label:N", scale=scale, legend=alt.Legend(columns=6))
 
@@ -60,7 +60,7 @@ def auc_chart(rows: list[dict[str, Any]], sizes: list[int]) -> Any:
     """A panel for the fewest, a middle and the largest number of bags; a cross a method."""
     chosen = sorted({sizes[0], sizes[len(sizes) // 2], sizes[-1]})
     methods = _methods(rows)
-    paint = _paint(methods)
+    colour_encoding = _colour_encoding(methods)
     axis = alt.Scale(zero=False, nice=True)
     few = alt.Axis(tickCount=4, labelFlush=False)
     x = alt.X("bag_auc:Q", title="bag AUC", scale=axis, axis=few)
@@ -69,11 +69,13 @@ def auc_chart(rows: list[dict[str, Any]], sizes: list[int]) -> Any:
     for n in chosen:
         selected = [row for row in rows if row["bags"] == n]
         flat = alt.Chart().mark_rule(strokeWidth=1.8)
-        flat = flat.encode(x="bag_auc_low:Q", x2="bag_auc_high:Q", y=y, color=paint)
+        flat = flat.encode(x="bag_auc_low:Q", x2="bag_auc_high:Q", y=y, color=colour_encoding)
         tall = alt.Chart().mark_rule(strokeWidth=1.8)
-        tall = tall.encode(x=x, y="segment_auroc_low:Q", y2="segment_auroc_high:Q", color=paint)
+        tall = tall.encode(
+            x=x, y="segment_auroc_low:Q", y2="segment_auroc_high:Q", color=colour_encoding
+        )
         dot = alt.Chart().mark_point(filled=True, size=110, opacity=1)
-        dot = dot.encode(x=x, y=y, color=paint, shape=_shape(methods))
+        dot = dot.encode(x=x, y=y, color=colour_encoding, shape=_shape(methods))
         spread = [row for row in selected if row["bag_auc_low"] is not None]
         lines = [with_rows(flat, spread), with_rows(tall, spread)] if spread else []
         layers = alt.layer(*lines, with_rows(dot, selected))
@@ -89,16 +91,16 @@ def auc_chart(rows: list[dict[str, Any]], sizes: list[int]) -> Any:
 
 def _over_bags(rows: list[dict[str, Any]]) -> Any:
     methods = _methods(rows)
-    paint = _paint(methods)
+    colour_encoding = _colour_encoding(methods)
     panels = []
     for name, title in MEASURES.items():
         x = alt.X("bags:Q", title="training bags", scale=alt.Scale(nice=False, padding=8))
         y = alt.Y(f"{name}:Q", title=title, scale=alt.Scale(zero=False))
-        line = alt.Chart().mark_line(strokeWidth=2.2).encode(x=x, y=y, color=paint)
+        line = alt.Chart().mark_line(strokeWidth=2.2).encode(x=x, y=y, color=colour_encoding)
         bar = alt.Chart().mark_rule(strokeWidth=1.4)
-        bar = bar.encode(x=x, y=f"{name}_low:Q", y2=f"{name}_high:Q", color=paint)
+        bar = bar.encode(x=x, y=f"{name}_low:Q", y2=f"{name}_high:Q", color=colour_encoding)
         dot = alt.Chart().mark_point(filled=True, size=70, opacity=1)
-        dot = dot.encode(x=x, y=y, color=paint, shape=_shape(methods))
+        dot = dot.encode(x=x, y=y, color=colour_encoding, shape=_shape(methods))
         spread = [row for row in rows if row[f"{name}_low"] is not None]
         layers = [with_rows(line, rows), with_rows(dot, rows)]
         layers += [with_rows(bar, spread)] if spread else []

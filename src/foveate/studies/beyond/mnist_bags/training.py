@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 __all__ = ["final_scores", "train_abmil", "trained"]
 
-Tell = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]
 
 
 def trained(
-    settings: "MnistBagsSettings", method: str, n: int, checkpoint: Path, progress: Tell
+    settings: "MnistBagsSettings", method: str, n: int, checkpoint: Path, progress: ProgressCallback
 ) -> Record:
-    """A model a seed, which decides bags, weights and order, whatever the method.
+    """One model per seed; the seed determines bags, weights and order for every method.
 
     Args:
         settings: Sizes and rates, the same for all methods.

@@ -15,7 +15,7 @@ from foveate.userdata.ensemble import MIXTURE
 
 __all__ = ["figures"]
 
-COLOURS = {"design": "#999999", "confirmation": "#0072B2"}
+COLOURS = {"design": "#999999", "confirmation": "#0072B2", "fresh": "#D55E00"}
 
 
 def figures(_: object, records: Records) -> Mapping[str, Any]:

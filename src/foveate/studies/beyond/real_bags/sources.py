@@ -1,6 +1,7 @@
 """Readers of the real sets: each gives the bags as a user's collection."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,16 @@ from foveate.data import DATASETS
 from foveate.data.files.hub import locate
 from foveate.data.hatexplain import read_posts
 from foveate.io.collection import Collection, collect
+from foveate.io.tokenisation import words as words_of
 from foveate.randomness import generator
 from foveate.types import Array
 
-__all__ = ["birds", "digit_bags", "documents", "photographs", "posts", "table_bags"]
+__all__ = [
+    "birds", "digit_bags", "documents", "messages", "newsgroup_posts", "people", "photographs",
+    "posts", "reviews", "table_bags",
+]  # fmt: skip
 
-LATENT = 32  # numbers of a latent semantic vector
-WIDEST = 40  # sentences of an article, words of a post
+MAX_SEGMENTS = 40  # sentences of an article, words of a post
 SIDE = 224  # pixels a side of photographs: a grid of 7 × 7 cells
 FEMALE = {"woman", "women", "girl", "girls", "lady", "she", "her", "female", "bride"}
 MALE = {"man", "men", "boy", "boys", "guy", "he", "his", "him", "male", "gentleman"}
@@ -68,9 +72,9 @@ def digit_bags(name: str, n: int) -> Collection:
     return _collected(name, rows, bag.y.tolist(), [bag.z[i][mask[i]] for i in range(n)])
 
 
-def posts(n: int) -> Collection:
+def posts(n: int, split: str = "train") -> Collection:
     """HateXplain posts as bags of words: hate speech against normal; rationales are relevant."""
-    every = read_posts(locate("hatexplain", "Hate-speech-CNERG/hatexplain")).splits["train"]
+    every = read_posts(locate("hatexplain", "Hate-speech-CNERG/hatexplain")).splits[split]
     labelled = [post for post in every if post.label in (0, 1)]
     chosen = torch.randperm(len(labelled), generator=generator("real-bags", "posts"))[:n].tolist()
     words: list[str] = []
@@ -78,10 +82,10 @@ def posts(n: int) -> Collection:
     z: list[Tensor | None] = []
     for k in chosen:
         post = labelled[k]
-        words += post.words[:WIDEST]
-        bags.append(torch.zeros(min(len(post.words), WIDEST), 1))
+        words += post.words[:MAX_SEGMENTS]
+        bags.append(torch.zeros(min(len(post.words), MAX_SEGMENTS), 1))
         labels.append(int(post.label == 0))
-        marked = torch.tensor(post.marked[:WIDEST])
+        marked = torch.tensor(post.marked[:MAX_SEGMENTS])
         z.append(marked if bool(marked.any()) or not labels[-1] else None)
     ids = [str(i) for i in range(len(bags))]
     return collect(
@@ -90,37 +94,101 @@ def posts(n: int) -> Collection:
     )  # fmt: skip
 
 
-def documents(n: int) -> Collection:
+def messages(n: int) -> Collection:
+    """Text messages as bags of words, half of them spam; copies are left out."""
+    table = _table(next(locate("sms_spam", "ucirvine/sms_spam").glob("train-*.parquet")))
+    return _bags_of_words("sms_spam", table["sms"], table["label"], n)
+
+
+def reviews(n: int) -> Collection:
+    """Sentences of film reviews as bags of words, half of them positive."""
+    table = _table(
+        next(locate("sst", "stanfordnlp/sst").glob("train-*.parquet")), ("sentence", "binary_label")
+    )
+    sure = table["binary_label"] >= 0
+    return _bags_of_words("sst", table["sentence"][sure], table["binary_label"][sure], n)
+
+
+def newsgroup_posts(n: int) -> Collection:
+    """Posts on baseball and on hockey as bags of sentences, half of each."""
+    path = next(locate("newsgroups_baseball_hockey", "none").glob("train-*.parquet"))
+    table = _table(path, ("text", "label"))
+    return _bags_of_texts("newsgroup-posts", table["text"], table["label"], n, _sentences)
+
+
+def _sentences(text: str) -> list[str]:
+    return [part for part in re.split(r"(?<=[.!?])\s+|\n\s*\n", text) if words_of(part)]
+
+
+def _bags_of_words(source: str, texts: Array, labels: Array, n: int) -> Collection:
+    return _bags_of_texts(source, texts, labels, n, words_of)
+
+
+def _bags_of_texts(
+    source: str, texts: Array, labels: Array, n: int, cut: Callable[[str], list[str]]
+) -> Collection:
+    """n texts, half of each label, drawn by the name of the source, each cut into segments."""
+    kept = list({text: i for i, text in enumerate(texts.tolist()) if cut(text)}.values())
+    order = torch.randperm(len(kept), generator=generator("real-bags", source)).tolist()
+    drawn = [kept[k] for k in order]
+    chosen = [i for label in (0, 1) for i in [i for i in drawn if labels[i] == label][: n // 2]]
+    segments = [cut(str(texts[i]))[:MAX_SEGMENTS] for i in chosen]
+    return collect(
+        [torch.zeros(len(own), 1) for own in segments],
+        [str(i) for i in range(len(chosen))],
+        lambda i: f"text {i}",
+        source=source,
+        labels=_names([int(labels[i]) for i in chosen]),
+        kind="text",
+        words=[part for own in segments for part in own],
+    )
+
+
+def documents(n: int, split: str = "validation") -> Collection:
     """FEVER articles as bags of sentences, with a claim: is it supported?
 
-    A segment is the latent semantic vector (TF-IDF, truncated SVD) of a sentence times that of the
-    claim, and that of the claim. Claims about one article are one group.
+    Whether a sentence supports a claim is a relation of the two, so a segment is what they have in
+    common: the cosine of their TF-IDF vectors; the shares of the claim's words and of their TF-IDF
+    weight that the sentence has, and that the whole article has; and the length of the claim.
+    Claims about one article are one group.
     """
-    from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    path = next(locate("eraser_fever", "none").glob("validation-*.parquet"))
+    path = next(locate("eraser_fever", "none").glob(f"{split}-*.parquet"))
     table = _table(path, ("document", "query", "label", "evidence_start", "doc_id"))
     total = len(table["label"])
     chosen = torch.randperm(total, generator=generator("real-bags", "documents"))[:n].numpy()
-    sentences = [table["document"][i].split("\n")[:WIDEST] for i in chosen]
+    sentences = [table["document"][i].split("\n")[:MAX_SEGMENTS] for i in chosen]
     claims = [str(table["query"][i]) for i in chosen]
     lines = [line for bag_sentences in sentences for line in bag_sentences]
-    words = TfidfVectorizer(min_df=2, sublinear_tf=True).fit([*lines, *claims])
-    latent = TruncatedSVD(LATENT, random_state=0).fit(words.transform(lines))
-    ends = np.cumsum([len(bag_sentences) for bag_sentences in sentences])[:-1]
-    vectors = np.split(latent.transform(words.transform(lines)), ends)
-    asked = latent.transform(words.transform(claims))
+    words = TfidfVectorizer(sublinear_tf=True).fit([*lines, *claims])
     bags, z = [], []
-    for bag_sentences, claim, text, i in zip(vectors, asked, sentences, chosen, strict=True):
-        both = np.concatenate([bag_sentences * claim, np.tile(claim, (len(bag_sentences), 1))], 1)
-        bags.append(torch.from_numpy(both.astype(np.float32)))
+    for text, claim, i in zip(sentences, words.transform(claims), chosen, strict=True):
+        bags.append(torch.from_numpy(_relation(words.transform(text), claim)))
         begin = np.cumsum([0, *(len(line.split()) for line in text)])[:-1]
         marked = torch.from_numpy(np.isin(begin, np.asarray(table["evidence_start"][i])))
         z.append(marked if bool(marked.any()) else None)
     labels = [int(table["label"][i]) for i in chosen]
     groups = [str(table["doc_id"][i]) for i in chosen]
-    return _collected("documents", bags, labels, z, groups)
+    return _collected(f"documents-{split}", bags, labels, z, groups)
+
+
+def _relation(sentences: Any, claim: Any) -> Array:
+    """What each sentence and the claim have in common, from sparse TF-IDF rows, shape (m, 6)."""
+    at = claim.indices
+    has = (sentences[:, at] > 0).toarray().astype(float)
+    weight = claim.data / claim.data.sum()
+    whole = has.max(0)
+    return np.column_stack(
+        [
+            (sentences @ claim.T).toarray()[:, 0],
+            has.mean(1),
+            has @ weight,
+            np.full(len(has), whole.mean()),
+            np.full(len(has), whole @ weight),
+            np.full(len(has), len(at)),
+        ]
+    ).astype(np.float32)
 
 
 def photographs() -> Collection:
@@ -148,8 +216,29 @@ def photographs() -> Collection:
             labels.append(int(female >= 3))
     features = _grids(tuple(row["image"]["bytes"] for row in feature_rows))
     side = int(features.shape[1] ** 0.5)
-    z = [_inside(row, side) for row in feature_rows]
+    z = [_box_mask(row, row["objects"]["bbox"][:1], side) for row in feature_rows]
     return _collected("photographs", list(features), labels, z)
+
+
+def people() -> Collection:
+    """Photographs of any objects as cells of a frozen encoder's grid: is a person in it?
+
+    Cells whose centre is in the box of a person are relevant.
+    """
+    folder = locate("coco_captions_boxes", "none")
+    rows = [
+        row
+        for path in sorted(folder.glob("*.parquet"))
+        for row in _rows(path, ("image", "objects", "width", "height"))
+    ]
+    features = _grids(tuple(row["image"]["bytes"] for row in rows))
+    side = int(features.shape[1] ** 0.5)
+    boxes = [
+        [box for box, kind in zip(own["bbox"], own["category"], strict=True) if kind == 0]
+        for own in (row["objects"] for row in rows)
+    ]
+    z = [_box_mask(row, own, side) for row, own in zip(rows, boxes, strict=True)]
+    return _collected("people", list(features), [int(bool(own)) for own in boxes], z)
 
 
 @lru_cache(maxsize=1)
@@ -168,14 +257,15 @@ def _grids(images: tuple[bytes, ...]) -> Tensor:
     return torch.cat(parts).flatten(2).transpose(1, 2).contiguous()
 
 
-def _inside(row: dict[str, Any], side: int) -> Tensor | None:
-    """Cells whose centre lies in the person's box, shape (side²,); None if there is none."""
-    left, top, width, height = row["objects"]["bbox"][0]
+def _box_mask(row: dict[str, Any], boxes: Sequence[Sequence[float]], side: int) -> Tensor | None:
+    """Cells whose centre lies in one of the boxes, shape (side²,); None if there is none."""
     x = (np.arange(side) + 0.5) / side * row["width"]
     y = (np.arange(side) + 0.5) / side * row["height"]
-    across, down = (left <= x) & (x <= left + width), (top <= y) & (y <= top + height)
-    inside = torch.from_numpy(np.outer(down, across).ravel())
-    return inside if bool(inside.any()) else None
+    inside = np.zeros((side, side), bool)
+    for left, top, width, height in boxes:
+        across, down = (left <= x) & (x <= left + width), (top <= y) & (y <= top + height)
+        inside |= np.outer(down, across)
+    return torch.from_numpy(inside.ravel()) if inside.any() else None
 
 
 def _collected(

@@ -23,7 +23,11 @@ POINTS = {
     "segment_auroc": ("segment AUROC", 1),
     "removal": ("removal", 1),
 }
-MEANS = {"design": "Mean of the design sets", "confirmation": "Mean of the confirmation sets"}
+MEANS = {
+    "design": "Mean of the design sets",
+    "confirmation": "Mean of the confirmation sets",
+    "fresh": "Mean of the fresh sets",
+}
 Values = dict[tuple[str, str, str], list[float]]
 """One number per draw of folds, by set, name and measure."""
 

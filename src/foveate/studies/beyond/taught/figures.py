@@ -5,11 +5,11 @@ from typing import Any
 
 from foveate.jobs.experiment import Records
 from foveate.studies.beyond.taught import TaughtSettings, TaughtStudy
-from foveate.studies.comparison_chart import beside
+from foveate.studies.comparison_chart import comparison_chart
 
 __all__ = ["figures"]
 
 
 def figures(settings: TaughtSettings, records: Records) -> Mapping[str, Any]:
     """FT with intervals over draws of the bags, one panel per set."""
-    return {"ft": beside(TaughtStudy().cells(settings, records), {}, "FT %", columns=3)}
+    return {"ft": comparison_chart(TaughtStudy().cells(settings, records), {}, "FT %", columns=3)}

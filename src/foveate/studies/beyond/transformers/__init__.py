@@ -1,4 +1,4 @@
-"""Does word knowledge drive attention in transformers? Copying, heads, and captions in two tongues.
+"""Does word knowledge drive attention in transformers? Copying, heads, bilingual captions.
 
 The question of [snell21] asked of a transformer with one layer of encoder and decoder: β is read by
 forcing the cross-attention of all heads onto one word.

@@ -47,14 +47,14 @@ def _order(record: Record, title: str) -> alt.LayerChart:
             for t, lo, m, hi in zip(record.t, low, middle, high, strict=True)
         ]
     names = [name for name, _ in SERIES.values()]
-    paint = alt.Color(
+    colour_encoding = alt.Color(
         "name:N",
         scale=alt.Scale(domain=names, range=[colour for _, colour in SERIES.values()]),
         legend=alt.Legend(columns=3, symbolType="stroke", symbolOpacity=1, labelLimit=260),
     )
     x = alt.X("x:Q", title="steps")
     y = alt.Y("y:Q", title="share of places", scale=alt.Scale(domain=[0, 1]))
-    return band_chart(rows, x, y, paint, width=360, height=170, title=title)
+    return band_chart(rows, x, y, colour_encoding, width=360, height=170, title=title)
 
 
 def _agreements(records: Records) -> Any:

@@ -1,4 +1,4 @@
-"""What the trainings of transformers say of the claims."""
+"""Findings of the transformer trainings for each claim."""
 
 from typing import TYPE_CHECKING
 
@@ -37,13 +37,15 @@ def first_half(record: Record, name: str) -> Array:
     return np.where(above.any(0), record.t[above.argmax(0)].astype(float), np.inf)
 
 
-def _learnt(settings: "TransformerSettings", record: Record) -> Array:
+def _steps_to_learn(settings: "TransformerSettings", record: Record) -> Array:
     return first_above(record, settings.learnt, settings.steps)
 
 
 def _tasks(settings: "TransformerSettings", records: Records) -> Finding:
     one = settings.heads[0]
-    easy, hard = (_learnt(settings, records[f"{kind}-{one}"]) for kind in ("subset", "permutation"))
+    easy, hard = (
+        _steps_to_learn(settings, records[f"{kind}-{one}"]) for kind in ("subset", "permutation")
+    )
     failed = np.isinf(hard)
     share = mean_interval(failed.astype(float), within=(0, 1))
     all_easy, slower = bool(np.isfinite(easy).all()), np.median(hard) >= 1.5 * np.median(easy)
@@ -59,7 +61,8 @@ def _tasks(settings: "TransformerSettings", records: Records) -> Finding:
         low=share.low,
         high=share.high,
         measure=f"share of seeds that do not learn permutations within {settings.steps} steps",
-        summary=f"40-of-60: learnt after {_listed(easy)} steps; permutations: {_listed(hard)}.",
+        summary=f"40-of-60: learnt after {_steps_text(easy)} steps; "
+        f"permutations: {_steps_text(hard)}.",
         figure="order",
         deviation=_deviation(settings),
     )
@@ -69,7 +72,7 @@ def _order(settings: "TransformerSettings", records: Records) -> Finding:
     lead = []
     for kind in ("subset", "permutation"):
         record = records[f"{kind}-{settings.heads[0]}"]
-        done = np.isfinite(_learnt(settings, record))
+        done = np.isfinite(_steps_to_learn(settings, record))
         beta, alpha = first_half(record, "knows"), first_half(record, "on")
         both = done & (np.isfinite(beta) | np.isfinite(alpha))
         capped = [np.where(np.isfinite(v), v, settings.steps + settings.every)[both]
@@ -99,7 +102,7 @@ def _order(settings: "TransformerSettings", records: Records) -> Finding:
 
 def _agreement(settings: "TransformerSettings", records: Records) -> Finding:
     record = records[f"subset-{settings.heads[0]}"]
-    done = np.isfinite(_learnt(settings, record))
+    done = np.isfinite(_steps_to_learn(settings, record))
     a, chance = record.values["agreement"][:, done], record.values["chance"][:, done]
     end = a[-1]
     verdict: Verdict = "does not hold"
@@ -126,7 +129,7 @@ def _agreement(settings: "TransformerSettings", records: Records) -> Finding:
 
 
 def _heads(settings: "TransformerSettings", records: Records) -> Finding:
-    one, many = (_learnt(settings, records[f"permutation-{h}"]) for h in settings.heads)
+    one, many = (_steps_to_learn(settings, records[f"permutation-{h}"]) for h in settings.heads)
     counts = int(np.isfinite(one).sum()), int(np.isfinite(many).sum())
     # Steps of seeds that never learn count as the next measurement after the end.
     medians = [float(np.median(np.minimum(v, settings.steps + settings.every)))
@@ -146,8 +149,8 @@ def _heads(settings: "TransformerSettings", records: Records) -> Finding:
         low=share.low,
         high=share.high,
         measure=f"share of seeds that learn permutations with {several} heads, minus with {few}",
-        summary=f"Permutations with {few} head: learnt after {_listed(one)} steps; with {several}: "
-        f"{_listed(many)}.",
+        summary=f"Permutations with {few} head: learnt after {_steps_text(one)} steps; "
+        f"with {several}: {_steps_text(many)}.",
         figure="order",
         deviation=_deviation(settings),
     )
@@ -207,7 +210,7 @@ def _pairs(settings: "TransformerSettings", records: Records) -> Finding:
     )
 
 
-def _listed(steps: Array) -> str:
+def _steps_text(steps: Array) -> str:
     return ", ".join(f"{int(s)}" if np.isfinite(s) else "never" for s in steps)
 
 

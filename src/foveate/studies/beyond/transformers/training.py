@@ -13,8 +13,8 @@ from foveate.randomness import generator
 from foveate.records.record import Record
 from foveate.text.corpora import Pairs, SentencePairs, load_pairs
 from foveate.text.corpora.copying import copying, word_count
-from foveate.text.loop import Course, built, follow
-from foveate.text.probes.pairs import ended
+from foveate.text.loop import MemberTraining, built, follow
+from foveate.text.probes.pairs import append_end
 from foveate.text.statistics.pair_tables import Tables
 from foveate.text.tokens import END, MARKS, PAD, START
 from foveate.text.transformers.pieces import Pieces
@@ -66,7 +66,9 @@ def _steps(steps: int, every: int) -> list[int]:
     return steps_measured
 
 
-def _copy_course(settings: "TransformerSettings", kind: str, heads: int, seed: int) -> Course:
+def _copy_course(
+    settings: "TransformerSettings", kind: str, heads: int, seed: int
+) -> MemberTraining:
     words = word_count(kind, settings.length) + len(MARKS)
     model: Any = built(partial(_model, settings, words, words, heads), "copies", kind, heads, seed)
     held_out = copying(
@@ -90,22 +92,22 @@ def _copy_course(settings: "TransformerSettings", kind: str, heads: int, seed: i
         on = (alpha.values.reshape(n, size, size) * right).sum(-1).mean()
         grid = beta.values.reshape(-1, size, size)
         best = grid == grid.max(-1, keepdims=True)
-        knows = (best & right[: len(grid)]).sum(-1) / best.sum(-1)
+        beta_known = (best & right[: len(grid)]).sum(-1) / best.sum(-1)
         few = alpha.take(np.arange(settings.probed))
         return {
             "accuracy": np.asarray(right_words(model, rows)),
             "on": np.asarray(on),
-            "knows": np.asarray(knows.mean()),
+            "knows": np.asarray(beta_known.mean()),
             **_agreement(few, beta),
         }
 
-    return Course(model, loss, measure, settings.lr)
+    return MemberTraining(model, loss, measure, settings.lr)
 
 
-def _pair_course(settings: "TransformerSettings", data: SentencePairs, seed: int) -> Course:
+def _pair_course(settings: "TransformerSettings", data: SentencePairs, seed: int) -> MemberTraining:
     sizes = len(data.source_vocabulary), len(data.target_vocabulary)
     model: Any = built(partial(_model, settings, *sizes, 1), "pairs", settings.pairs, seed)
-    pairs, target = data.train, ended(data.train.target)
+    pairs, target = data.train, append_end(data.train.target)
     fits = (pairs.lengths.amax(1) < LONGEST).nonzero().flatten()
     held_out = data.validation if len(data.validation) else data.train
     rows = _readable(held_out, settings.probed_pairs)
@@ -130,7 +132,7 @@ def _pair_course(settings: "TransformerSettings", data: SentencePairs, seed: int
             **_agreement(read_attention(model, rows), read_evidence(model, rows)),
         }
 
-    return Course(model, loss, measure, settings.lr)
+    return MemberTraining(model, loss, measure, settings.lr)
 
 
 def _agreement(alpha: Tables, beta: Tables) -> dict[str, Array]:
@@ -160,7 +162,7 @@ def _before(y: Tensor) -> Tensor:
 
 
 def _model(settings: "TransformerSettings", source: int, target: int, heads: int) -> nn.Module:
-    """BART with one layer on each side; Marian where the sides have words of their own.
+    """BART with one layer on each side; Marian where the vocabularies differ.
 
     There is no dropout, so that evaluation mode trains as training mode does.
     """

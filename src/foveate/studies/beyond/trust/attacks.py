@@ -1,4 +1,4 @@
-"""Bags of images changed in ways that break a naive verdict; the truth stays known."""
+"""Bags of images changed in ways that mislead a naive verdict; the relevance stays known."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -43,7 +43,7 @@ def _images(name: str, split: Split, n: int, m: int, seed: int) -> Images:
     return Images(bag.dense().flatten(2).clone(), bag.y, bag.z)
 
 
-def _several(bag: Images, other: Images, chance: torch.Generator) -> Images:
+def _several_objects(bag: Images, other: Images, chance: torch.Generator) -> Images:
     """Three relevant segments in a bag."""
     x, z = bag.x.clone(), bag.z.clone()
     for i, c in enumerate(bag.y.tolist()):
@@ -75,8 +75,8 @@ def _tag(bag: Images, chance: torch.Generator, right: float) -> Images:
     for i, c in enumerate(bag.y.tolist()):
         free = (~bag.z[i]).nonzero()[:, 0]
         j = int(free[torch.randint(len(free), (1,), generator=chance)])
-        honest = float(torch.rand(1, generator=chance)) < right
-        marked_class = c if honest else int(torch.randint(classes, (1,), generator=chance))
+        correct_mark = float(torch.rand(1, generator=chance)) < right
+        marked_class = c if correct_mark else int(torch.randint(classes, (1,), generator=chance))
         image = x[i, j].reshape(side, side)
         image[: 3 * width, 2 * width * marked_class : 2 * width * (marked_class + 1)] = (
             2 * bag.x.max()
@@ -85,7 +85,7 @@ def _tag(bag: Images, chance: torch.Generator, right: float) -> Images:
     return Images(x, bag.y, bag.z)
 
 
-def _stain(bag: Images, other: Images, chance: torch.Generator) -> Images:
+def _add_background_mark(bag: Images, other: Images, chance: torch.Generator) -> Images:
     """A mark on every segment gives the label away."""
     del other, chance
     x = bag.x.clone()
@@ -121,7 +121,7 @@ def _noise(bag: Images, other: Images, chance: torch.Generator) -> Images:
     return Images(bag.x, y, bag.z & (y == bag.y)[:, None])
 
 
-def _companion(bag: Images, other: Images, chance: torch.Generator) -> Images:
+def _paired_bag(bag: Images, other: Images, chance: torch.Generator) -> Images:
     """A background digit is added as a companion, in 80 % of the first class and 20 % else."""
     x = bag.x.clone()
     share = torch.where(bag.y == 0, 0.8, 0.2)
@@ -135,7 +135,7 @@ def _companion(bag: Images, other: Images, chance: torch.Generator) -> Images:
 
 
 def _sites(bag: Images, other: Images, chance: torch.Generator) -> Images:
-    """Twelve sites with a background of their own; every class has most of its bags from four."""
+    """Twelve sites with different backgrounds; every class has most bags from four sites."""
     del other
     chosen = torch.rand(len(bag.y), generator=chance) < 0.7
     third = torch.randint(4, (len(bag.y),), generator=chance)
@@ -147,16 +147,16 @@ def _sites(bag: Images, other: Images, chance: torch.Generator) -> Images:
 
 
 ATTACKS: dict[str, Callable[[Images, Images, torch.Generator], Images]] = {
-    "several": _several,
+    "several": _several_objects,
     "absent": _absent,
     "tag-100": lambda bag, other, chance: _tag(bag, chance, 1.0),
     "tag-90": lambda bag, other, chance: _tag(bag, chance, 0.9),
     "tag-70": lambda bag, other, chance: _tag(bag, chance, 0.7),
     "tag-50": lambda bag, other, chance: _tag(bag, chance, 0.5),
-    "stain": _stain,
+    "stain": _add_background_mark,
     "leak": _leak,
     "imbalance": _imbalance,
     "label-noise": _noise,
-    "companion": _companion,
+    "companion": _paired_bag,
     "sites": _sites,
 }

@@ -11,19 +11,21 @@ from foveate.data.hatexplain import as_bag, read_posts
 from foveate.randomness import generator
 from foveate.types import Array
 
-__all__ = ["birds", "fever", "halves", "hatexplain", "hockey", "sentiment"]
+__all__ = [
+    "birds", "fever", "hatexplain", "hockey", "hockey_posts", "news", "sentiment", "split_in_half",
+]  # fmt: skip
 
-Halves = tuple[Bag, Bag, Array | None, Array | None]
+TrainTestBags = tuple[Bag, Bag, Array | None, Array | None]
 """Training and test bags, and their other labels where there are any."""
 
 
-def halves(n: int, name: str, seed: int) -> tuple[Array, Array]:
+def split_in_half(n: int, name: str, seed: int) -> tuple[Array, Array]:
     """Rows of the training and of the test half of n bags, drawn at random."""
     order = torch.randperm(n, generator=generator("trust study", name, seed)).numpy()
     return order[: n // 2], order[n // 2 :]
 
 
-def birds(species: int, seed: int) -> Halves:
+def birds(species: int, seed: int) -> TrainTestBags:
     """Recordings as bags of spectrogram segments; whether one species is heard."""
     folder = locate("mil_hja_birds", "none")
     segments, bags = (_table(folder / f"{name}.parquet") for name in ("segments", "bags"))
@@ -34,7 +36,7 @@ def birds(species: int, seed: int) -> Halves:
     column = names.index(f"species_{species}")
     rows = {bag: np.flatnonzero(segments["bag"] == bag) for bag in bags["bag"]}
     parts: list[Any] = []
-    for half in halves(len(audible), "birds", seed):
+    for half in split_in_half(len(audible), "birds", seed):
         bag_segments = [rows[bags["bag"][i]] for i in half]
         z = [torch.from_numpy(segments["segment_label"][r] == species) for r in bag_segments]
         y = torch.from_numpy(audible[half, column].astype(np.int64))
@@ -43,13 +45,13 @@ def birds(species: int, seed: int) -> Halves:
     return parts[0], parts[2], parts[1], parts[3]
 
 
-def hockey(seed: int) -> Halves:
+def hockey(seed: int) -> TrainTestBags:
     """Newsgroups: bags of posts, some of which are about hockey; 100 bags."""
     table = _table(next(locate("mil_newsgroups_hockey", "none").glob("train-*.parquet")))
     x = np.stack([table[f"x{k}"] for k in range(200)], 1).astype(np.float32)
     ids = list(dict.fromkeys(table["bag"].tolist()))
     parts = []
-    for half in halves(len(ids), "hockey", seed):
+    for half in split_in_half(len(ids), "hockey", seed):
         own = [np.flatnonzero(table["bag"] == ids[i]) for i in half]
         y = torch.tensor([int(table["label"][r[0]] > 0) for r in own])
         z = [torch.from_numpy(table["relevant"][r] > 0) for r in own]
@@ -57,18 +59,82 @@ def hockey(seed: int) -> Halves:
     return parts[0], parts[1], None, None
 
 
-def hatexplain(n: int) -> Halves:
-    """Posts as bags of words: hate speech against normal; rationales are relevant."""
-    posts = read_posts(locate("hatexplain", "Hate-speech-CNERG/hatexplain"))
-    parts = []
+def hockey_posts(n: int, seed: int) -> TrainTestBags:
+    """Bags of eight posts on baseball; in half of them one to three are on hockey, the relevant."""
+    folder = locate("newsgroups_baseball_hockey", "none")
+    pools = []
     for split in ("train", "test"):
-        own = [p for p in posts.splits[split] if p.label in (0, 1)][:n]
-        bag = as_bag(own, posts.words, 40)
-        parts.append(Bag(bag.x, 1 - bag.y, bag.z, bag.mask))
+        table = _table(next(folder.glob(f"{split}-*.parquet")), ("text", "label"))
+        texts = [(t, int(k)) for t, k in zip(table["text"], table["label"], strict=True) if t]
+        pools.append(([t for t, k in texts if k == 0], [t for t, k in texts if k == 1]))
+    vectors = _latent([pools[0][0], pools[0][1]], [pools[1][0], pools[1][1]])
+    parts = []
+    for (background, hockey), size, name in zip(vectors, (n, n // 2), ("a", "b"), strict=True):
+        chance = generator("second trust study", "hockey posts", name, seed)
+        y = torch.arange(size) % 2
+        x = background[torch.randint(len(background), (size, 8), generator=chance)]
+        count = 1 + torch.randint(3, (size, 1), generator=chance)
+        z = (torch.rand(size, 8, generator=chance).argsort(1) < count) & (y == 1)[:, None]
+        x[z] = hockey[torch.randint(len(hockey), (int(z.sum()),), generator=chance)]
+        parts.append(Bag(x, y, z))
     return parts[0], parts[1], None, None
 
 
-def sentiment(n: int) -> Halves:
+def news(n: int, seed: int) -> TrainTestBags:
+    """Bags of ten articles on the world, one of which is on sports, business or science."""
+    folder = locate("ag_news", "fancyzhx/ag_news")
+    pools = []
+    for split, most in (("train", 4000), ("test", 4000)):
+        table = _table(next(folder.glob(f"{split}-*.parquet")), ("text", "label"))
+        texts, labels = table["text"][:most], table["label"][:most]
+        pools.append([texts[labels == k].tolist() for k in range(4)])
+    parts = []
+    for pool, size, name in zip(_latent(*pools), (n, n // 2), ("a", "b"), strict=True):
+        chance = generator("second trust study", "news", name, seed)
+        y = torch.arange(size) % 3
+        x = pool[0][torch.randint(len(pool[0]), (size, 10), generator=chance)]
+        place = torch.randint(10, (size,), generator=chance)
+        z = torch.zeros(size, 10, dtype=torch.bool)
+        z[torch.arange(size), place] = True
+        for i in range(size):
+            own = pool[1 + int(y[i])]
+            x[i, place[i]] = own[int(torch.randint(len(own), (1,), generator=chance))]
+        parts.append(Bag(x, y, z))
+    return parts[0], parts[1], None, None
+
+
+def _latent(train: list[list[str]], test: list[list[str]]) -> list[list[torch.Tensor]]:
+    """Latent semantic vectors of texts in groups, learnt from the training texts."""
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    every = [text for group in train for text in group]
+    words = TfidfVectorizer(min_df=3, sublinear_tf=True, stop_words="english").fit(every)
+    latent = TruncatedSVD(32, random_state=0).fit(words.transform(every))
+    return [
+        [
+            torch.from_numpy(10 * latent.transform(words.transform(group))).float()
+            for group in groups
+        ]
+        for groups in (train, test)
+    ]
+
+
+def hatexplain(n: int, label: int = 0) -> TrainTestBags:
+    """Posts as bags of words: hate speech (or label 2, offensive) against normal.
+
+    Rationales are relevant.
+    """
+    posts = read_posts(locate("hatexplain", "Hate-speech-CNERG/hatexplain"))
+    parts = []
+    for split in ("train", "test"):
+        own = [p for p in posts.splits[split] if p.label in (label, 1)][:n]
+        bag = as_bag(own, posts.words, 40)
+        parts.append(Bag(bag.x, (bag.y != 1).long(), bag.z, bag.mask))
+    return parts[0], parts[1], None, None
+
+
+def sentiment(n: int) -> TrainTestBags:
     """Sentences of film reviews as words; words with the sentence's polarity are relevant."""
     from foveate.data.topic_words import sentences
 
@@ -99,7 +165,7 @@ def sentiment(n: int) -> Halves:
     return parts[0], parts[1], None, None
 
 
-def fever(n: int) -> Halves:
+def fever(n: int) -> TrainTestBags:
     """Articles as sentences, with a claim: is it supported? Evidence sentences are relevant.
 
     A segment is the latent semantic vector of a sentence times that of the claim.

@@ -23,13 +23,23 @@ from foveate.data.topic_words import topic_words
 from foveate.studies.beyond.trust.attacks import attacked, plain
 from foveate.studies.beyond.trust.encoded import cifar_features, photographs
 from foveate.studies.beyond.trust.raff import unit_test
-from foveate.studies.beyond.trust.real import Halves, birds, fever, hatexplain, hockey, sentiment
+from foveate.studies.beyond.trust.real import (
+    TrainTestBags,
+    birds,
+    fever,
+    hatexplain,
+    hockey,
+    sentiment,
+)
 from foveate.studies.beyond.trust.toys import toy
 from foveate.types import Array
 
-__all__ = ["SETS", "WAYS", "Sample", "TrustSet", "Way"]
+__all__ = [
+    "MODEL_VARIANTS", "NO_YES", "RECORDINGS", "SETS", "WORDS", "ModelVariant", "Sample", "TrustSet",
+    "unit",
+]  # fmt: skip
 
-Role = Literal["design", "confirmation"]
+Role = Literal["design", "confirmation", "second"]
 
 
 @dataclass(frozen=True)
@@ -54,6 +64,7 @@ class TrustSet:
         net: Networks for f and g.
         plan: How models are trained.
         judged: Classes whose relevant segments are known.
+        swapped: Bags of a unit test that break a model which reads more than presence.
     """
 
     role: Role
@@ -63,11 +74,12 @@ class TrustSet:
     net: str = "mlp"
     plan: dict[str, Any] = field(default_factory=lambda: {"epochs": 30, "batch": 100, "lr": 1e-3})
     judged: tuple[int, ...] = (0, 1, 2)
+    swapped: Callable[[], Bag] | None = None
 
 
 @dataclass(frozen=True)
-class Way:
-    """One way to train a pair of models.
+class ModelVariant:
+    """One way to train two models.
 
     Args:
         name: What it is called.
@@ -88,29 +100,38 @@ class Way:
     torchmil: bool = False
 
 
-WAYS = (
-    Way("soft", "soft"),
-    Way("hard", "hard"),
-    Way("lvml", "lvml"),
-    Way("soft, random focus", "soft", redraw=True),
-    Way("soft, overfitted", "soft", epochs=4.0, share=0.2),
-    Way("soft, sparsemax", "soft", "sparsemax"),
-    Way("soft, stopped early", "soft", epochs=0.2),
-    Way("witness", "witness"),
-    Way("torchmil ABMIL", "soft", torchmil=True),
+MODEL_VARIANTS = (
+    ModelVariant("soft", "soft"),
+    ModelVariant("hard", "hard"),
+    ModelVariant("lvml", "lvml"),
+    ModelVariant("soft, random focus", "soft", redraw=True),
+    ModelVariant("soft, overfitted", "soft", epochs=4.0, share=0.2),
+    ModelVariant("soft, sparsemax", "soft", "sparsemax"),
+    ModelVariant("soft, stopped early", "soft", epochs=0.2),
+    ModelVariant("witness", "witness"),
+    ModelVariant("torchmil ABMIL", "soft", torchmil=True),
 )
 
 
-def _made(make: Callable[..., Bag], name: str, m: int, n: int, seed: int) -> Sample:
+def _generated(make: Callable[..., Bag], name: str, m: int, n: int, seed: int) -> Sample:
     return Sample(make(name, "train", n, m, seed), make(name, "test", n // 2, m, seed))
 
 
 def _attack(attack: str, name: str, m: int, n: int, seed: int) -> Sample:
-    return _made(partial(attacked, attack), name, m, n, seed)
+    return _generated(partial(attacked, attack), name, m, n, seed)
 
 
-def _unit(kind: str, n: int, seed: int) -> Sample:
-    return Sample(unit_test(kind, n, 2 * seed), unit_test(kind, n // 2, 2 * seed + 1))
+def unit(role: Role, kind: str, *, sees: bool = True, seed: int = 0, more: int = 0) -> TrustSet:
+    """One of Raff and Holt's unit tests, with the bags that break models."""
+
+    def load(n: int, own: int) -> Sample:
+        first = 2 * (own + seed)
+        return Sample(
+            unit_test(kind, n, first, more=more), unit_test(kind, n // 2, first + 1, more=more)
+        )
+
+    swapped = partial(unit_test, kind, 200, 99, swapped=True, more=more)
+    return TrustSet(role, load, NO_YES, sees, plan=UNITS, judged=(1,), swapped=swapped)
 
 
 def _topics(n: int, seed: int) -> Sample:
@@ -124,12 +145,12 @@ def _birds(species: int, labels: bool, n: int, seed: int) -> Sample:
     return Sample(train, test, train_labels, test_labels) if labels else Sample(train, test)
 
 
-def _real(make: Callable[..., Halves], n: int, seed: int) -> Sample:
+def _loaded(make: Callable[..., TrainTestBags], n: int, seed: int) -> Sample:
     del seed
     return Sample(*make(n))
 
 
-def _seeded(make: Callable[[int], Halves], n: int, seed: int) -> Sample:
+def _seeded(make: Callable[[int], TrainTestBags], n: int, seed: int) -> Sample:
     del n
     return Sample(*make(seed))
 
@@ -159,10 +180,10 @@ ABC, NO_YES = ("a", "b", "c"), ("no", "yes")
 
 
 def _images(role: Role, name: str, m: int) -> TrustSet:
-    return TrustSet(role, partial(_made, plain, name, m))
+    return TrustSet(role, partial(_generated, plain, name, m))
 
 
-def _under(role: Role, attack: str, name: str, *, sees: bool = True, m: int = 10) -> TrustSet:
+def _attacked(role: Role, attack: str, name: str, *, sees: bool = True, m: int = 10) -> TrustSet:
     judged = (0, 1) if attack == "absent" else (0, 1, 2)
     return TrustSet(role, partial(_attack, attack, name, m), identifiable=sees, judged=judged)
 
@@ -176,51 +197,49 @@ SETS: dict[str, TrustSet] = {
     "digits-m5": _images("design", "digits", 5),
     "digits-m20": _images("design", "digits", 20),
     "error-mode-1": TrustSet(
-        "design", partial(_made, plain, "error-mode-1", 9), ABC, net="linear", plan=BOXES
+        "design", partial(_generated, plain, "error-mode-1", 9), ABC, net="linear", plan=BOXES
     ),
-    "digits-several": _under("design", "several", "digits"),
-    "digits-absent": _under("design", "absent", "digits"),
-    "digits-tag-100": _under("design", "tag-100", "digits", sees=False),
-    "digits-tag-90": _under("design", "tag-90", "digits", sees=False),
-    "digits-tag-50": _under("design", "tag-50", "digits", sees=False),
-    "digits-stain": _under("design", "stain", "digits", sees=False),
-    "digits-leak": _under("design", "leak", "digits"),
+    "digits-several": _attacked("design", "several", "digits"),
+    "digits-absent": _attacked("design", "absent", "digits"),
+    "digits-tag-100": _attacked("design", "tag-100", "digits", sees=False),
+    "digits-tag-90": _attacked("design", "tag-90", "digits", sees=False),
+    "digits-tag-50": _attacked("design", "tag-50", "digits", sees=False),
+    "digits-stain": _attacked("design", "stain", "digits", sees=False),
+    "digits-leak": _attacked("design", "leak", "digits"),
     "birds-1": _birds_set("design", 1),
     "birds-2": _birds_set("design", 2),
     "birds-3": _birds_set("design", 3),
     "birds-1-alone": _birds_set("design", 1, labels=False),
-    "raff-single": TrustSet(
-        "design", partial(_unit, "single"), NO_YES, plan=UNITS, judged=(1,)
-    ),
+    "raff-single": unit("design", "single"),
     "error-mode-2": TrustSet(
-        "confirmation", partial(_made, plain, "error-mode-2", 9), ABC, net="linear", plan=BOXES
+        "confirmation", partial(_generated, plain, "error-mode-2", 9), ABC, net="linear", plan=BOXES
     ),
     "error-mode-3": TrustSet(
         "confirmation",
-        partial(_made, plain, "error-mode-3", 9),
+        partial(_generated, plain, "error-mode-3", 9),
         tuple("abcdef"),
         net="mode3",
         plan=UNITS,
         judged=tuple(range(6)),
     ),
     "gaussians": TrustSet(
-        "confirmation", partial(_made, plain, "gaussians", 9), ABC, net="gaussians", plan=UNITS
+        "confirmation", partial(_generated, plain, "gaussians", 9), ABC, net="gaussians", plan=UNITS
     ),
     "mnist-m10": _images("confirmation", "mnist", 10),
-    "mnist-several": _under("confirmation", "several", "mnist"),
-    "mnist-absent": _under("confirmation", "absent", "mnist"),
-    "mnist-tag-100": _under("confirmation", "tag-100", "mnist", sees=False),
-    "mnist-tag-70": _under("confirmation", "tag-70", "mnist", sees=False),
-    "mnist-tag-50": _under("confirmation", "tag-50", "mnist", sees=False),
-    "mnist-stain": _under("confirmation", "stain", "mnist", sees=False),
-    "mnist-leak": _under("confirmation", "leak", "mnist"),
-    "digits-imbalance": _under("confirmation", "imbalance", "digits"),
-    "digits-label-noise": _under("confirmation", "label-noise", "digits"),
-    "digits-companion": _under("confirmation", "companion", "digits", sees=False),
-    "digits-sites": _under("confirmation", "sites", "digits", sees=False),
+    "mnist-several": _attacked("confirmation", "several", "mnist"),
+    "mnist-absent": _attacked("confirmation", "absent", "mnist"),
+    "mnist-tag-100": _attacked("confirmation", "tag-100", "mnist", sees=False),
+    "mnist-tag-70": _attacked("confirmation", "tag-70", "mnist", sees=False),
+    "mnist-tag-50": _attacked("confirmation", "tag-50", "mnist", sees=False),
+    "mnist-stain": _attacked("confirmation", "stain", "mnist", sees=False),
+    "mnist-leak": _attacked("confirmation", "leak", "mnist"),
+    "digits-imbalance": _attacked("confirmation", "imbalance", "digits"),
+    "digits-label-noise": _attacked("confirmation", "label-noise", "digits"),
+    "digits-companion": _attacked("confirmation", "companion", "digits", sees=False),
+    "digits-sites": _attacked("confirmation", "sites", "digits", sees=False),
     "digits-m150": TrustSet(
         "confirmation",
-        lambda n, seed: _made(plain, "digits", 150, n // 2, seed),
+        lambda n, seed: _generated(plain, "digits", 150, n // 2, seed),
         plan={"epochs": 20, "batch": 50, "lr": 1e-3},
     ),
     "cifar10-features": TrustSet("confirmation", _cifar),
@@ -238,12 +257,8 @@ SETS: dict[str, TrustSet] = {
         "confirmation", _topics, ("t0", "t1", "t2", "t3"), net="hatexplain-1", plan=WORDS,
         judged=(0, 1, 2, 3),
     ),
-    "raff-multi": TrustSet(
-        "confirmation", partial(_unit, "multi"), NO_YES, False, plan=UNITS, judged=(1,)
-    ),
-    "raff-frequency": TrustSet(
-        "confirmation", partial(_unit, "frequency"), NO_YES, False, plan=UNITS, judged=(1,)
-    ),
+    "raff-multi": unit("confirmation", "multi", sees=False),
+    "raff-frequency": unit("confirmation", "frequency", sees=False),
     "birds-4": _birds_set("confirmation", 4),
     "birds-6": _birds_set("confirmation", 6),
     "birds-8": _birds_set("confirmation", 8),
@@ -256,15 +271,15 @@ SETS: dict[str, TrustSet] = {
         judged=(0, 1),
     ),
     "hatexplain": TrustSet(
-        "confirmation", partial(_real, lambda n: hatexplain(2 * n)), NO_YES,
+        "confirmation", partial(_loaded, lambda n: hatexplain(2 * n)), NO_YES,
         net="hatexplain-1", plan=WORDS, judged=(1,),
     ),
     "sst": TrustSet(
-        "confirmation", partial(_real, lambda n: sentiment(2 * n)), ("negative", "positive"),
+        "confirmation", partial(_loaded, lambda n: sentiment(2 * n)), ("negative", "positive"),
         net="hatexplain-1", plan=WORDS, judged=(0, 1),
     ),
     "fever": TrustSet(
-        "confirmation", partial(_real, fever), ("refuted", "supported"), False,
+        "confirmation", partial(_loaded, fever), ("refuted", "supported"), False,
         plan=RECORDINGS, judged=(0, 1),
     ),
 }  # fmt: skip

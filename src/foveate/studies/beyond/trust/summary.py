@@ -1,4 +1,4 @@
-"""The table of the study: a line a set and one of all, for the old score, auditor and rule."""
+"""The table of the study: one line per set and one for all; old score, auditor and rule."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -11,14 +11,15 @@ from foveate.records.published import Cell
 from foveate.records.record import Array, Record
 from foveate.trust.verdict import CARE, GRADES, TRUST
 
-__all__ = ["Row", "by_role", "row_of", "trust_cells"]
+__all__ = ["ROLES", "Row", "by_role", "row_of", "trust_cells"]
 
 SAYS_TRUST = (GRADES.index("trust"), GRADES.index("trust with care"))
-DISTRUST, SILENT = GRADES.index("do not trust"), GRADES.index("cannot tell")
+ROLES = {"design": "Design", "confirmation": "Confirmation", "second": "Second confirmation"}
+DISTRUST, CANNOT_TELL = GRADES.index("do not trust"), GRADES.index("cannot tell")
 
 
 class Row(NamedTuple):
-    """One line: some sets, and what was said of their classes and models.
+    """One line: some sets, and the verdicts on their classes and models.
 
     A case is a class of two models that were trained alike. ``false_alarms`` are cases with FT of
     at least .85 graded "do not trust", ``misses`` those with FT below .6 graded "trust" or "trust
@@ -88,10 +89,10 @@ def row_of(records: Sequence[Record], name: str) -> Row:
         _error(estimate, ft),
         int((good & (grade == DISTRUST)).sum()),
         int((bad & np.isin(grade, SAYS_TRUST)).sum()),
-        float((grade == SILENT).mean()),
+        float((grade == CANNOT_TELL).mean()),
         float(inside[estimated].mean()) if estimated.any() else float("nan"),
-        float(np.mean([_picked(r, "way_score") for r in records])),
-        float(np.mean([_picked(r, "way_model_score") for r in records])),
+        float(np.mean([_picked_value(r, "way_score") for r in records])),
+        float(np.mean([_picked_value(r, "way_model_score") for r in records])),
         float(np.mean([r.final["way_ft"].max() for r in records])),
     )
 
@@ -99,17 +100,17 @@ def row_of(records: Sequence[Record], name: str) -> Row:
 def trust_cells(records: Records) -> list[Cell]:
     """A line a set and one of all, by role, for identifiable sets and for the others."""
     cells = []
-    for role in ("design", "confirmation"):
+    for role, title in ROLES.items():
         of_role = by_role(records, role)
         for sees in (True, False):
             part = {name: r for name, r in of_role.items() if bool(r.meta["identifiable"]) == sees}
-            group = f"{role.capitalize()}, {'' if sees else 'not '}identifiable"
+            group = f"{title}, {'' if sees else 'not '}identifiable"
             rows = [row_of([record], name) for name, record in part.items()]
             rows += [row_of(list(part.values()), "all")] if part else []
             for row in rows:
                 cells += _cells(group, row)
         if of_role:
-            cells += _cells(role.capitalize(), row_of(list(of_role.values()), "all"))
+            cells += _cells(title, row_of(list(of_role.values()), "all"))
     return cells
 
 
@@ -157,8 +158,8 @@ def _error(values: Array, ft: Array) -> float:
     return float(np.abs(values - ft)[known].mean()) if known.any() else float("nan")
 
 
-def _picked(record: Record, key: str) -> float:
-    """FT of the way that a score would choose, among those about as accurate as the best.
+def _picked_value(record: Record, key: str) -> float:
+    """FT of the variant that a score would choose among those about as accurate as the best.
 
     Where nothing is said, the choice is by accuracy alone.
     """

@@ -1,4 +1,4 @@
-"""Train the models of one set, examine them without their relevance, then look at the truth."""
+"""Train the models of one set, examine them without relevance, and compare with the truth."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,8 +18,8 @@ from foveate.models.focus import FCAM, AttentionModel
 from foveate.models.nets import pair
 from foveate.randomness import generator
 from foveate.records.record import Array, Record
-from foveate.studies.beyond.trust.raff import unit_test
-from foveate.studies.beyond.trust.sets import SETS, WAYS, Sample, TrustSet, Way
+from foveate.studies.beyond.trust.second import EVERY
+from foveate.studies.beyond.trust.sets import MODEL_VARIANTS, ModelVariant, Sample, TrustSet
 from foveate.training.loop import fit
 from foveate.trust.auditor import Audit, audit
 from foveate.trust.examine import Trust, examine
@@ -39,7 +39,7 @@ def train_and_examine(
     checkpoint: Path,
     progress: Callable[[int, int], None],
 ) -> Record:
-    """What was said of every way and class of one set, and beside it the truth.
+    """The verdict on every model variant and class of one set, and the true values.
 
     ``final`` has one number for each pair of way and judged class: ``ft`` and ``chance`` by the
     known relevance; ``estimate``, ``low``, ``high`` and ``grade`` as said (nan where nothing is);
@@ -47,7 +47,7 @@ def train_and_examine(
     ``model_grade`` by the model-dependent score. ``way_*`` has one number for each way.
     """
     del checkpoint  # a set takes seconds
-    trust_set = SETS[name]
+    trust_set = EVERY[name]
     sample = trust_set.load(settings.n, settings.seed)
     checked = audit(
         [replace(sample.test, z=None)],
@@ -56,31 +56,35 @@ def train_and_examine(
         labels=sample.test_labels,
         more_labels=sample.train_labels,
     )
-    ways = [way for way in WAYS[: settings.ways] if _possible(way, trust_set, sample)]
+    variants = [
+        variant
+        for variant in MODEL_VARIANTS[: settings.ways]
+        if _is_possible(variant, trust_set, sample)
+    ]
     rows: list[dict[str, float]] = []
     whole: dict[str, list[float]] = {"ft": [], "score": [], "model_score": [], "accuracy": []}
     whole["swapped"] = []
-    for k, way in enumerate(ways):
-        subject = _trained(trust_set, sample, way, settings)
-        trust = _examined(subject, trust_set, sample, way, checked)
+    for k, variant in enumerate(variants):
+        subject = _trained(trust_set, sample, variant, settings)
+        trust = _examine(subject, trust_set, sample, variant, checked)
         truth = _truth(subject, sample.test, trust_set.judged)
         rows += [_row(trust, truth, k, c) for c in trust_set.judged]
-        for key, value in _way(trust, truth, subject, name).items():
+        for key, value in _variant_row(trust, truth, subject, trust_set).items():
             whole[key].append(value)
-        progress(k + 1, len(ways))
+        progress(k + 1, len(variants))
     final = {key: np.array([row[key] for row in rows]) for key in rows[0]}
     final |= {f"way_{key}": np.array(values) for key, values in whole.items()}
     meta = {"set": name, "role": trust_set.role, "identifiable": trust_set.identifiable}
-    meta |= {"ways": [way.name for way in ways], "seeds": settings.seeds}
+    meta |= {"ways": [variant.name for variant in variants], "seeds": settings.seeds}
     return Record(np.zeros(1), {}, final, meta)
 
 
-def _possible(way: Way, own: TrustSet, sample: Sample) -> bool:
-    """Whether models of a way can be trained on a set: torchmil's have two classes and numbers."""
-    if not way.torchmil:
+def _is_possible(variant: ModelVariant, trust_set: TrustSet, sample: Sample) -> bool:
+    """Whether a variant can be trained on a set: torchmil's models need two classes and numbers."""
+    if not variant.torchmil:
         return True
     numbers = sample.train.take(slice(0, 1)).dense().is_floating_point()
-    return len(own.classes) == 2 and numbers and find_spec("torchmil") is not None
+    return len(trust_set.classes) == 2 and numbers and find_spec("torchmil") is not None
 
 
 def _abmil(sample: Sample, plan: dict[str, Any], seed: int) -> nn.Module:
@@ -108,33 +112,35 @@ def _abmil(sample: Sample, plan: dict[str, Any], seed: int) -> nn.Module:
     return model
 
 
-def _trained(own: TrustSet, sample: Sample, way: Way, settings: "TrustSettings") -> Subject:
-    """Models of one way, as something that can be examined."""
-    rows = torch.arange(max(20, int(way.share * len(sample.train))))
-    chance = generator("trust study", "share", own.net)
+def _trained(
+    trust_set: TrustSet, sample: Sample, variant: ModelVariant, settings: "TrustSettings"
+) -> Subject:
+    """The models of one variant as a subject of the examination."""
+    rows = torch.arange(max(20, int(variant.share * len(sample.train))))
+    chance = generator("trust study", "share", trust_set.net)
     order = torch.randperm(len(sample.train), generator=chance)
-    train = sample.train if way.share == 1 else sample.train.take(order[rows])
+    train = sample.train if variant.share == 1 else sample.train.take(order[rows])
     shape = sample.train.segment_shape
 
     def build() -> FCAM:
-        f, g, layer = pair(own.net, shape, len(own.classes))
-        return FCAM(f, g, way.map, layer)
+        f, g, layer = pair(trust_set.net, shape, len(trust_set.classes))
+        return FCAM(f, g, variant.map, layer)
 
-    plan = dict(own.plan)
-    plan["epochs"] = max(1, round(plan["epochs"] * way.epochs * settings.epochs))
+    plan = dict(trust_set.plan)
+    plan["epochs"] = max(1, round(plan["epochs"] * variant.epochs * settings.epochs))
     seeds = range(settings.seeds)
-    if way.torchmil:
+    if variant.torchmil:
         return External([_abmil(sample, plan, seed).eval() for seed in seeds], sample.train)
-    record = fit(build, train, sample.test, way.paradigm, seeds=seeds, every=10_000, **plan)
-    rule = PARADIGMS.get(way.paradigm)()
-    if not way.redraw:
+    record = fit(build, train, sample.test, variant.paradigm, seeds=seeds, every=10_000, **plan)
+    rule = PARADIGMS.get(variant.paradigm)()
+    if not variant.redraw:
         return as_subject(record.trained, rule)
     members = [record.trained.member(i) for i in seeds]
     return as_subject([_redrawn(model, i) for i, model in enumerate(members)], rule)
 
 
 def _redrawn(model: AttentionModel, seed: int) -> AttentionModel:
-    """The model with the last layer of f drawn anew: it classifies as before and looks anywhere."""
+    """The model with the last layer of f redrawn: same classifier, random attention."""
     if not isinstance(model, FCAM):
         raise FoveateError(f"a model with a focus network is needed, got {type(model).__name__}")
     last = [layer for layer in model.f.modules() if isinstance(layer, nn.Linear)][-1]
@@ -144,12 +150,14 @@ def _redrawn(model: AttentionModel, seed: int) -> AttentionModel:
     return model
 
 
-def _examined(subject: Subject, own: TrustSet, sample: Sample, way: Way, checked: Audit) -> Trust:
+def _examine(
+    subject: Subject, trust_set: TrustSet, sample: Sample, variant: ModelVariant, checked: Audit
+) -> Trust:
     return examine(
         subject,
-        way.paradigm,
+        variant.paradigm,
         replace(sample.test, z=None),
-        own.classes,
+        trust_set.classes,
         audited=checked,
         labels=sample.test_labels,
         probe=False,
@@ -166,13 +174,13 @@ def _truth(subject: Subject, test: Bag, judged: tuple[int, ...]) -> dict[str, An
     return {"ft": ft, "known": known, "y": y, "chance": z.sum(1) / mask.sum(1), "p": sight.p}
 
 
-def _row(trust: Trust, truth: dict[str, Any], way: int, c: int) -> dict[str, float]:
-    """What was said of one class, and what is so."""
+def _row(trust: Trust, truth: dict[str, Any], variant: int, c: int) -> dict[str, float]:
+    """The verdict on one class and its true values."""
     of = truth["known"] & (truth["y"] == c)
     entry = trust.by_class[c]
     looks = entry["answers"]["looks"]
     return {
-        "way": float(way),
+        "way": float(variant),
         "class": float(c),
         "bags": float(of.sum()),
         "ft": float(truth["ft"][:, of].mean()) if of.any() else float("nan"),
@@ -188,11 +196,13 @@ def _row(trust: Trust, truth: dict[str, Any], way: int, c: int) -> dict[str, flo
     }
 
 
-def _way(trust: Trust, truth: dict[str, Any], subject: Subject, name: str) -> dict[str, float]:
-    """One way as a whole; ``swapped`` is its accuracy on the bags of a unit test that break it."""
+def _variant_row(
+    trust: Trust, truth: dict[str, Any], subject: Subject, trust_set: TrustSet
+) -> dict[str, float]:
+    """One model variant; ``swapped`` is its accuracy on the bags of a unit test that break it."""
     swapped = float("nan")
-    if name.startswith("raff-"):
-        bag = unit_test(name.removeprefix("raff-"), 200, 99, swapped=True)
+    if trust_set.swapped is not None:
+        bag = trust_set.swapped()
         swapped = float((subject.look([bag]).p.argmax(-1) == bag.y.numpy()).mean())
     known: Array = truth["known"]
     return {

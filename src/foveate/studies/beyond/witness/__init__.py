@@ -1,4 +1,4 @@
-"""The witness held against every paradigm and the oracle, and all that was tried on the way."""
+"""The witness compared with every paradigm and the oracle, and all variants that were tried."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -11,8 +11,8 @@ from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
 from foveate.records.published import Cell, PublishedTable
 from foveate.settings import Count, Settings, one_of
 from foveate.studies.beyond.witness.cells import RULES, witness_cells
-from foveate.studies.beyond.witness.sets import APART, STUDY, recut
-from foveate.studies.beyond.witness.variants import FINALISTS, TRIED
+from foveate.studies.beyond.witness.sets import SEPARATE_SETS, STUDY, recut
+from foveate.studies.beyond.witness.variants import FINALISTS, VARIANT_PARADIGMS
 from foveate.studies.published import Reproduction
 from foveate.studies.trials import Trial, run_trial, seconds_of_all
 from foveate.studies.vr23.table1.rows import Sizes, absent, trial_of
@@ -23,7 +23,7 @@ __all__ = ["CHOSEN_ON", "CONFIRMED_ON", "WitnessSettings", "WitnessStudy"]
 CHOSEN_ON = ("digits-20", "cifar10-5", "cifar10-20")
 CONFIRMED_ON = ("mnist-5", "mnist-20")
 SetName = Annotated[str, one_of(STUDY)]
-VariantName = Annotated[str, one_of(TRIED)]
+VariantName = Annotated[str, one_of(VARIANT_PARADIGMS)]
 
 
 class WitnessSettings(Settings):
@@ -38,7 +38,7 @@ class WitnessSettings(Settings):
     """Sets on whose validation bags the variants were compared."""
     confirmed_on: tuple[SetName, ...] = CONFIRMED_ON
     """Sets on whose validation bags the finalists were compared."""
-    tried: tuple[VariantName, ...] = tuple(TRIED)
+    tried: tuple[VariantName, ...] = tuple(VARIANT_PARADIGMS)
     finalists: tuple[VariantName, ...] = FINALISTS
     tried_seeds: Count = 3
     sizes: dict[str, Sizes]
@@ -77,7 +77,7 @@ class WitnessStudy(Reproduction):
             sizes={"digits": Sizes(n=60, n_test=30, epochs=2, batch=30, lr=1e-3)},
         ),
         "small": WitnessSettings(
-            sets=tuple(name for name in STUDY if name not in APART), seeds=10, sizes=SMALL
+            sets=tuple(name for name in STUDY if name not in SEPARATE_SETS), seeds=10, sizes=SMALL
         ),
         "paper": WitnessSettings(
             sets=tuple(STUDY), seeds=30, few_seeds=10, tried_seeds=10, sizes=SMALL
@@ -89,7 +89,9 @@ class WitnessStudy(Reproduction):
         compared = dict.fromkeys(settings.chosen_on, settings.tried)
         compared |= dict.fromkeys(settings.confirmed_on, settings.finalists)
         tried = {
-            f"tried-{name}-{list(TRIED).index(rule):02d}": _variant(settings, name, rule)
+            f"tried-{name}-{list(VARIANT_PARADIGMS).index(rule):02d}": _variant(
+                settings, name, rule
+            )
             for name, rules in compared.items()
             for rule in rules
         }
@@ -151,4 +153,4 @@ def _variant(settings: WitnessSettings, name: str, rule: str) -> Trial:
 
     plan = Plan(**(usual.plan.model_dump() | {"every": sizes.epochs}))
     meta = {"variant": rule, "set": name}
-    return replace(usual, bags=bags, rule=TRIED[rule], plan=plan, meta=meta)
+    return replace(usual, bags=bags, rule=VARIANT_PARADIGMS[rule], plan=plan, meta=meta)

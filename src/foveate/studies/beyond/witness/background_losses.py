@@ -1,4 +1,4 @@
-"""The control: what is not attended to must say nothing, in forms that were tried."""
+"""Controls: losses that make the classifier uniform on segments without attention."""
 
 import math
 from dataclasses import dataclass, field, replace
@@ -16,7 +16,7 @@ __all__ = ["FadingSilence", "NullClass", "SilenceOfWhatReads", "WithSilence"]
 
 @dataclass(frozen=True)
 class WithSilence(WithWitness):
-    r"""The control: the drawn segment must say nothing, the more so the less it is attended to.
+    r"""Control: a drawn segment is pushed towards uniform predictions, weighted by 1 − α.
 
     :math:`\ell + \lambda \frac{m}{m-1} (1-\alpha_r) KL(u\|\sigma(g(x_r)))`, α held fixed: in
     the mean over r the weights :math:`1-\alpha` normalised over the bag, where nothing is padded.
@@ -32,13 +32,13 @@ class WithSilence(WithWitness):
         return loss - self.weight * unattended(alpha, aux) * self.due(log_p) * log_p.mean(1)
 
     def due(self, log_p: Tensor) -> Tensor | float:
-        """How much silence is asked of a segment that says this."""
+        """Weight of the silence loss for a segment with this prediction."""
         return 1.0
 
 
 @dataclass(frozen=True)
 class SilenceOfWhatReads(WithSilence):
-    """Silence in proportion to what a segment says, 1 − its entropy over that of saying nothing.
+    """Silence weighted by 1 − the entropy of the prediction over the largest entropy.
 
     The weight adapts to the measured reading of the background, segment by segment.
     """
@@ -60,7 +60,7 @@ class FadingSilence(WithSilence):
 
 @dataclass(frozen=True)
 class NullClass(WithWitness):
-    r"""LVML with a class more, for segments that mean nothing, whose logit is 0.
+    r"""LVML with one more class, for segments without evidence, whose logit is 0.
 
     The drawn segment must be of that class, the more so the less it is attended to, as in
     :class:`WithSilence`; the label is read from the other classes.

@@ -13,14 +13,22 @@ from foveate.studies.beyond.witness.sets import STUDY
 from foveate.studies.published import cell
 from foveate.studies.vr23.table1.rows import Row
 
-__all__ = ["CALM", "CALM_GAIN", "GAIN", "REACHED", "RULES", "VALIDATION", "witness_cells"]
+__all__ = [
+    "CALIBRATED_SAIF",
+    "CALM_GAIN",
+    "GAIN",
+    "OF_ORACLE",
+    "RULES",
+    "VALIDATION",
+    "witness_cells",
+]
 
 RULES = ("soft", "hard", "lvml", "hybrid", "witness", "oracle")
 VALIDATION = "validation bags"
 GAIN = "SAIF above the better of LVML and hybrid, points"
-CALM = "SAIF of calibrated answers, %"
-CALM_GAIN = f"{CALM.removesuffix(', %')} above the better of LVML and hybrid, points"
-REACHED = "{} of the oracle's, %"
+CALIBRATED_SAIF = "SAIF of calibrated answers, %"
+CALM_GAIN = f"{CALIBRATED_SAIF.removesuffix(', %')} above the better of LVML and hybrid, points"
+OF_ORACLE = "{} of the oracle's, %"
 
 
 def witness_cells(names: tuple[str, ...], records: Records) -> list[Cell]:
@@ -58,14 +66,14 @@ def _measured(record: Record) -> dict[str, Array]:
     a_z, p_y = focus_and_prediction(record)
     focused = focus_true(final["s"], final["z"], final.get("mask"))
     return {
-        "SAIF %": 100 * _over(known, lambda s: saif(a_z[s], p_y[s])),
-        "FT %": 100 * _over(known, lambda s: focused[s].mean()),
+        "SAIF %": 100 * _mean_over(known, lambda s: saif(a_z[s], p_y[s])),
+        "FT %": 100 * _mean_over(known, lambda s: focused[s].mean()),
         "accuracy %": 100 * record.last("accuracy"),
     }
 
 
 def _reported(record: Record) -> dict[str, Array]:
-    """Also how sure of itself it is, and SAIF where all are as sure as they should be.
+    """Also mean confidence, and SAIF after calibration of the predictions.
 
     Paradigms that look alike differ in SAIF by how sure they are, rightly or not. Answers are
     calibrated on the bags between those they are given for.
@@ -74,17 +82,19 @@ def _reported(record: Record) -> dict[str, Array]:
     known: Array = np.asarray(final["z"].any(-1))
     log_p = final["log_p"].astype(np.float64)
     y = np.broadcast_to(final["y"], log_p.shape[:2])
-    calm = np.stack([cross_calibrated(*member) for member in zip(np.exp(log_p), y, strict=True)])
-    loss, calm_y = (np.take_along_axis(v, y[..., None], 2)[..., 0] for v in (-log_p, calm))
+    calibrated = np.stack(
+        [cross_calibrated(*member) for member in zip(np.exp(log_p), y, strict=True)]
+    )
+    loss, calm_y = (np.take_along_axis(v, y[..., None], 2)[..., 0] for v in (-log_p, calibrated))
     return {
         **_measured(record),
         "log loss": loss.mean(-1),
-        CALM: 100 * _over(known, lambda s: saif(a_z[s], calm_y[s])),
+        CALIBRATED_SAIF: 100 * _mean_over(known, lambda s: saif(a_z[s], calm_y[s])),
         "calls of g a bag and epoch": _calls(record),
     }
 
 
-def _over(known: Array, of: Callable[[tuple[int, Array]], Array]) -> Array:
+def _mean_over(known: Array, of: Callable[[tuple[int, Array]], Array]) -> Array:
     """A measure of the known bags of each seed, shape (S,)."""
     return np.array([of((seed, rows)) for seed, rows in enumerate(known)])
 
@@ -99,11 +109,11 @@ def _compared(values: Mapping[str, Mapping[str, Array]]) -> dict[str, Array]:
     # Of the oracle's mean, so that a seed on which it fails does not blow up.
     most = {key: float(values["oracle"][f"{key} %"].mean()) for key in ("SAIF", "FT")}
     shares = {
-        REACHED.format(key): 100 * values["witness"][f"{key} %"] / mean
+        OF_ORACLE.format(key): 100 * values["witness"][f"{key} %"] / mean
         for key, mean in most.items()
         if mean
     }
-    return {GAIN: gain("SAIF %"), CALM_GAIN: gain(CALM), **shares}
+    return {GAIN: gain("SAIF %"), CALM_GAIN: gain(CALIBRATED_SAIF), **shares}
 
 
 def _calls(record: Record) -> Array:

@@ -1,4 +1,4 @@
-"""Figures of the study: the paradigms beside the oracle, the variants, and the flow behind."""
+"""Figures of the study: the paradigms and the oracle, the variants, and the flow."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,7 +18,7 @@ __all__ = ["figures", "flow_chart", "paradigms_chart"]
 
 WRONG = np.array([4.0, -4.0, 0.0, 4.0, 0.0, -4.0])
 KINDS = {"alone": "LVML alone", "silence": "with silence", "witness": "with a witness"}
-INKS = {"alone": colour("lvml"), "silence": "#767676", "witness": colour("witness")}
+GROUP_COLOURS = {"alone": colour("lvml"), "silence": "#767676", "witness": colour("witness")}
 
 
 def figures(settings: WitnessSettings, records: Records) -> Mapping[str, Any]:
@@ -27,7 +27,7 @@ def figures(settings: WitnessSettings, records: Records) -> Mapping[str, Any]:
     return {
         "saif": paradigms_chart(cells, "SAIF %"),
         "ft": paradigms_chart(cells, "FT %"),
-        "tried": _tried(cells),
+        "tried": _variants_chart(cells),
         "flow": flow_chart(),
     }
 
@@ -46,18 +46,18 @@ def paradigms_chart(cells: Sequence[Cell], measure: str) -> Any:
         if c.measure == measure and not c.setting.endswith(VALIDATION)
     ]
     names = [label(rule) for rule in RULES]
-    inks = alt.Scale(domain=names, range=[colour(rule) for rule in RULES])
+    rule_colours = alt.Scale(domain=names, range=[colour(rule) for rule in RULES])
     chart = alt.Chart(alt.Data(values=rows)).encode(
         y=alt.Y("set:N", title=None, sort=None, axis=alt.Axis(labelLimit=260)),
         yOffset=alt.YOffset("rule:N", sort=names),
-        color=alt.Color("rule:N", title=None, scale=inks, sort=names),
+        color=alt.Color("rule:N", title=None, scale=rule_colours, sort=names),
     )
-    room = alt.Scale(zero=False)
+    scale = alt.Scale(zero=False)
     points = chart.mark_point(filled=True, size=50, opacity=1).encode(
-        x=alt.X("mean:Q", title=measure, scale=room)
+        x=alt.X("mean:Q", title=measure, scale=scale)
     )
     bars = chart.mark_rule(strokeWidth=2).encode(
-        x=alt.X("low:Q", title=measure, scale=room), x2="high:Q"
+        x=alt.X("low:Q", title=measure, scale=scale), x2="high:Q"
     )
     return (bars + points).properties(
         width=560,
@@ -66,7 +66,7 @@ def paradigms_chart(cells: Sequence[Cell], measure: str) -> Any:
     )
 
 
-def _tried(cells: Sequence[Cell]) -> Any:
+def _variants_chart(cells: Sequence[Cell]) -> Any:
     selected = [c for c in cells if c.setting.endswith(VALIDATION) and c.measure == "SAIF %"]
     rows = [{"set": c.group, "variant": c.name, "SAIF": c.mean} for c in selected]
     order = list(dict.fromkeys(c.name for c in selected))
@@ -91,7 +91,9 @@ def flow_chart(m: int = 20, weight: float = 1.0) -> Any:
         for kind, name in KINDS.items()
         for at, a in zip(t, follow(WRONG, t, m, weight, kind).a[:, 1], strict=True)  # type: ignore[arg-type]
     ]
-    inks = alt.Scale(domain=list(KINDS.values()), range=[INKS[kind] for kind in KINDS])
+    rule_colours = alt.Scale(
+        domain=list(KINDS.values()), range=[GROUP_COLOURS[kind] for kind in KINDS]
+    )
     strokes = alt.Scale(domain=list(KINDS.values()), range=[[8, 4], [2, 3], [1, 0]])
     return with_rows(
         alt.Chart(alt.Data(name="rows"))
@@ -101,7 +103,7 @@ def flow_chart(m: int = 20, weight: float = 1.0) -> Any:
             y=alt.Y(
                 "attention:Q", title="attention on B's evidence", scale=alt.Scale(domain=[0, 1])
             ),
-            color=alt.Color("kind:N", title=None, scale=inks),
+            color=alt.Color("kind:N", title=None, scale=rule_colours),
             strokeDash=alt.StrokeDash("kind:N", title=None, scale=strokes),
         )
         .properties(

@@ -13,7 +13,7 @@ from foveate.errors import FoveateError
 from foveate.randomness import generator
 from foveate.studies.vr23.table1.rows import ROWS, Row
 
-__all__ = ["APART", "STUDY", "recut"]
+__all__ = ["SEPARATE_SETS", "STUDY", "recut"]
 
 UNSEEN = -2
 MNIST = ("mnist", "ylecun/mnist")
@@ -52,7 +52,7 @@ STUDY: Mapping[str, Row] = {
     "error-mode-1": _mode(1),
     "error-mode-2": _mode(2),
 }
-APART = ("digits-5-unbalanced", "digits-20-unbalanced", "error-mode-1", "error-mode-2")
+SEPARATE_SETS = ("digits-5-unbalanced", "digits-20-unbalanced", "error-mode-1", "error-mode-2")
 """Sets with results of their own, each a question of its own."""
 
 

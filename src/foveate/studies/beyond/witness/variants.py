@@ -1,4 +1,4 @@
-"""All that was tried before the witness was settled on, each against its control."""
+"""The variants tried before the witness was chosen, each with its control."""
 
 from collections.abc import Mapping
 
@@ -24,10 +24,10 @@ from foveate.studies.beyond.witness.witness_variants import (
     FadingWitness,
     HeardWitness,
     OneOptimizer,
-    Powers,
+    PowerLoss,
 )
 
-__all__ = ["FINALISTS", "TRIED"]
+__all__ = ["FINALISTS", "VARIANT_PARADIGMS"]
 
 
 def _witness(
@@ -43,12 +43,12 @@ def _witness(
     return kind(switch=switch, phases=(wide, WithWitness(sharp, second) if second else sharp))
 
 
-def _silence(first: float, second: float) -> Paradigm:
+def _with_silence(first: float, second: float) -> Paradigm:
     phases = (WithSilence(Soft(), first), WithSilence(TopMarginal(), second))
     return Witness(switch=0.6, phases=phases)
 
 
-TRIED: Mapping[str, Paradigm] = {
+VARIANT_PARADIGMS: Mapping[str, Paradigm] = {
     "LVML": Marginal(),
     "hybrid": Hybrid(),
     "LVML, silence .3": WithSilence(Marginal(), 0.3),
@@ -56,7 +56,7 @@ TRIED: Mapping[str, Paradigm] = {
     "LVML, silence 3": WithSilence(Marginal(), 3.0),
     "LVML, witness .3": WithWitness(Marginal(), 0.3),
     "LVML, witness 1": WithWitness(Marginal(), 1.0),
-    "soft then top 3, silence 1, .3": _silence(1.0, 0.3),
+    "soft then top 3, silence 1, .3": _with_silence(1.0, 0.3),
     "soft then hard, witness 1, .3": Witness(
         switch=0.6, phases=(WithWitness(Soft()), WithWitness(Hard(), 0.3))
     ),
@@ -92,8 +92,8 @@ TRIED: Mapping[str, Paradigm] = {
     "LVML, silence 1 falling to 0": FadingSilence(Marginal(), 1.0),
     "LVML, silence 3 of what reads": SilenceOfWhatReads(Marginal(), 3.0),
     "LVML, null class 1": NullClass(weight=1.0),
-    "LVML to the power ½": Powers(power=0.5),
-    "LVML to the power 2": Powers(power=2.0),
+    "LVML to the power ½": PowerLoss(power=0.5),
+    "LVML to the power 2": PowerLoss(power=2.0),
     "three witnesses 3 falling to 0": FadingWitness(
         switch=0.6, phases=(WithWitness(Soft(), 3.0, 3), TopMarginal())
     ),

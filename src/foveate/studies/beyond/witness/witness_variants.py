@@ -1,4 +1,4 @@
-"""Forms of the witness, and of the likelihood, that were tried beside the one that was kept."""
+"""Forms of the witness and of the likelihood that were tried and not chosen."""
 
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
@@ -25,13 +25,13 @@ __all__ = [
     "FadingWitness",
     "HeardWitness",
     "OneOptimizer",
-    "Powers",
+    "PowerLoss",
 ]
 
 
 @dataclass(frozen=True)
 class HeardWitness(WithWitness):
-    r"""Witnesses that count as far as those of a bag say anything, :math:`(C\,\sum_c \sigma_c^2 -
+    r"""Witnesses weighted by how informative those of a bag are, :math:`(C\,\sum_c \sigma_c^2 -
     1)/(C - 1)` in their mean, held fixed.
 
     Where nothing is read from the background they cost next to nothing; in the error mode, where
@@ -45,7 +45,7 @@ class HeardWitness(WithWitness):
 
 @dataclass(frozen=True)
 class DoubtedWitness(WithWitness):
-    r"""Witnesses that count as far as they say more than the labels bear out.
+    r"""Witnesses weighted by how far their predictions exceed the label frequencies.
 
     The excess :math:`\sum_c \sigma_c^2 - \sigma_y` is 0 in expectation where what is said is as
     likely as it claims to be; its mean over the bags that are trained on together, held fixed and
@@ -59,7 +59,7 @@ class DoubtedWitness(WithWitness):
 
 @dataclass(frozen=True)
 class DrawnMarginal(WithWitness):
-    r"""Marginal likelihood of the most attended segments, the witnesses standing for the rest.
+    r"""Marginal likelihood of the most attended segments; the witnesses represent the others.
 
     The attention that is not on the top goes to the witnesses outside of it in proportion to their
     own; where all drawn are among the top, the rest says nothing, as in :class:`TopMarginal`.
@@ -106,7 +106,7 @@ class FadingWitness(OneOptimizer):
 
 
 @dataclass(frozen=True)
-class Powers(Marginal):
+class PowerLoss(Marginal):
     r"""Between hard attention and LVML, and beyond: :math:`-\frac1p \log \sum_j \alpha_j
     \sigma_y(g(x_j))^p`.
 

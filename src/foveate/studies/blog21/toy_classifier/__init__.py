@@ -64,7 +64,11 @@ class ToyClassifier(Reproduction):
 
     def findings(self, settings: ToySettings, records: Records) -> list[Finding]:
         record, later = records["starts"], records["long-run"]
-        return [_uniform(record, later), _wrong(settings, record, later), _low(settings, record)]
+        return [
+            _uniform(record, later),
+            _wrong_start(settings, record, later),
+            _low_loss_start(settings, record),
+        ]
 
 
 NAMES = ("beta0", "beta1", "p")
@@ -122,7 +126,7 @@ def _uniform(record: Record, later: Record) -> Finding:
     )
 
 
-def _wrong(settings: ToySettings, record: Record, back: Record) -> Finding:
+def _wrong_start(settings: ToySettings, record: Record, back: Record) -> Finding:
     free, gated = (MEMBERS.index(("wrong", kind)) for kind in ("free", "gated"))
     p = record.values["p"]
     falls = [bool(p[1, free] < 0.5), bool(p[1, gated] < 0.5)]
@@ -148,7 +152,7 @@ def _wrong(settings: ToySettings, record: Record, back: Record) -> Finding:
     )
 
 
-def _low(settings: ToySettings, record: Record) -> Finding:
+def _low_loss_start(settings: ToySettings, record: Record) -> Finding:
     loss = record.values["loss"][0, MEMBERS.index(("low_loss", "free"))]
     many = [blog21.loss(-K, 3 * K, 0.5) / K for K in (1.0, 10.0, 1e3, 1e6)]
     exact = all(abs(value + 2) < 1e-12 for value in many)

@@ -44,7 +44,7 @@ def _panel(record: Record, member: int, title: str) -> alt.LayerChart:
         for key, name in zip(KEYS, names, strict=True)
         for i, t in enumerate(record.t)
     ]
-    paint = alt.Color(
+    colour_encoding = alt.Color(
         "name:N",
         scale=alt.Scale(domain=names, range=list(COLOURS.values())),
         legend=alt.Legend(columns=3, symbolType="stroke"),
@@ -52,10 +52,10 @@ def _panel(record: Record, member: int, title: str) -> alt.LayerChart:
     x = alt.X("x:Q", title="time τ")
     line = alt.Chart().mark_line(strokeWidth=2)
     betas = line.transform_filter("datum.key !== 'p'").encode(
-        x=x, y=alt.Y("y:Q", title="β"), color=paint
+        x=x, y=alt.Y("y:Q", title="β"), color=colour_encoding
     )
     attention = line.transform_filter("datum.key === 'p'").encode(
-        x=x, y=alt.Y("y:Q", title="p", axis=alt.Axis(orient="right")), color=paint
+        x=x, y=alt.Y("y:Q", title="p", axis=alt.Axis(orient="right")), color=colour_encoding
     )
     both = alt.layer(betas, attention).resolve_scale(y="independent")
     return with_rows(both.properties(width=180, height=170, title=title), rows)

@@ -25,7 +25,7 @@ from foveate.studies.published import Reproduction
 from foveate.text.models.word_attention import Classifier, WordAttention, classifier
 from foveate.types import StepProgress
 
-__all__ = ["MADE", "Made", "TopicWords", "TopicWordsSettings"]
+__all__ = ["SYNTHETIC_RUNS", "SyntheticRun", "TopicWords", "TopicWordsSettings"]
 
 
 class TopicWordsSettings(Settings):
@@ -58,7 +58,7 @@ class TopicWordsSettings(Settings):
 
 
 @dataclass(frozen=True)
-class Made:
+class SyntheticRun:
     """How a model of the made-up task differs from the usual one."""
 
     kind: Classifier
@@ -67,21 +67,21 @@ class Made:
     limit: bool = False
 
 
-MADE = {
-    "fc": Made("fc"),
-    "tc": Made("tc"),
-    "tl": Made("tl"),
-    "fc-query": Made("fc", frozen=()),
-    "fc-limit": Made("fc", limit=True),
-    "full": Made("tc", ablation=True),
-    "kf": Made("tc", ("query", "keys"), ablation=True),
-    "ef": Made("tc", ("query", "embeddings"), ablation=True),
+SYNTHETIC_RUNS = {
+    "fc": SyntheticRun("fc"),
+    "tc": SyntheticRun("tc"),
+    "tl": SyntheticRun("tl"),
+    "fc-query": SyntheticRun("fc", frozen=()),
+    "fc-limit": SyntheticRun("fc", limit=True),
+    "full": SyntheticRun("tc", ablation=True),
+    "kf": SyntheticRun("tc", ("query", "keys"), ablation=True),
+    "ef": SyntheticRun("tc", ("query", "embeddings"), ablation=True),
 }
 
 
 @EXPERIMENTS.register("topic-words")
 class TopicWords(Reproduction):
-    """The score–embedding-norm identity, what it brings about, and how far SST follows it."""
+    """The score–embedding-norm identity, its consequences, and how far SST follows it."""
 
     published = PUBLISHED
     about = "the identity between a topic word's score and embedding norm, on made-up text and SST"
@@ -139,11 +139,13 @@ class TopicWords(Reproduction):
     }
 
     def parts(self, settings: TopicWordsSettings) -> Mapping[str, Work]:
-        made = {name: partial(_made_part, settings, how) for name, how in MADE.items()}
+        synthetic = {
+            name: partial(_synthetic_part, settings, how) for name, how in SYNTHETIC_RUNS.items()
+        }
         if not settings.sst_seeds or not (settings.sst_made_up or _sst_is_here()):
-            return made
+            return synthetic
         real = {n: partial(review_part, how, _reading(settings, how)) for n, how in REVIEWS.items()}
-        return {**made, **real}
+        return {**synthetic, **real}
 
     def cells(self, settings: TopicWordsSettings, records: Records) -> list[Cell]:
         return topic_word_cells(settings, records)
@@ -177,8 +179,8 @@ def _sst_is_here() -> bool:
         return False
 
 
-def _made_part(
-    settings: TopicWordsSettings, how: Made, checkpoint: Path, progress: StepProgress
+def _synthetic_part(
+    settings: TopicWordsSettings, how: SyntheticRun, checkpoint: Path, progress: StepProgress
 ) -> Record:
     """Train one kind of model on the made-up sentences, a set of them for every seed."""
     sizes = {

@@ -6,12 +6,20 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from foveate.charts.palette import INK
+from foveate.charts.palette import TEXT_COLOUR
 from foveate.charts.render import with_rows
 from foveate.metrics.intervals import ends_of_mean
 from foveate.records.record import Array
 
-__all__ = ["COLOURS", "Series", "band", "curve_chart", "heading", "paint", "plotted_points"]
+__all__ = [
+    "COLOURS",
+    "Series",
+    "band",
+    "colour_encoding",
+    "curve_chart",
+    "heading",
+    "plotted_points",
+]
 
 COLOURS = {
     "FC": "#0072B2",
@@ -42,7 +50,7 @@ Series = Mapping[str, tuple[Array, Array]]
 
 
 def plotted_points(count: int) -> Array:
-    """Which of so many measurements are drawn."""
+    """Indices of the measurements that are drawn."""
     return np.unique(np.linspace(0, count - 1, min(count, POINTS)).round().astype(int))
 
 
@@ -51,7 +59,7 @@ def band(values: Array) -> tuple[Array, Array, Array]:
     return values.mean(1), *ends_of_mean(values)
 
 
-def paint(names: Sequence[str], legend: bool = True, columns: int = 5) -> alt.Color:
+def colour_encoding(names: Sequence[str], legend: bool = True, columns: int = 5) -> alt.Color:
     """The colours of ``name``, with a legend in the order given."""
     return alt.Color(
         "name:N",
@@ -63,7 +71,7 @@ def paint(names: Sequence[str], legend: bool = True, columns: int = 5) -> alt.Co
 
 
 def heading(title: str) -> alt.TitleParams:
-    """A title that stands level with those of its neighbours, whatever their axes."""
+    """A title aligned with those of adjacent charts."""
     return alt.TitleParams(title, frame="group", anchor="start")
 
 
@@ -80,7 +88,7 @@ def curve_chart(
     domain: tuple[float, float] | None = None,
     rule: float | None = None,
     legend: bool = True,
-    shade: float = 0.18,
+    opacity: float = 0.18,
     description: str = "",
 ) -> Any:
     """Means over seeds with a band of their 95 % interval.
@@ -97,7 +105,7 @@ def curve_chart(
         domain: Range of the vertical axis.
         rule: Where to draw a horizontal line.
         legend: Whether names are shown.
-        shade: Opacity of the bands.
+        opacity: Opacity of the bands.
         description: The text that stands for the picture.
     """
     rows = _rows(series)
@@ -115,12 +123,12 @@ def curve_chart(
         "scale": kind,
         "axis": alt.Axis(tickCount=max(3, height // 40)),
     }
-    base = alt.Chart().encode(x=across, color=paint(list(series), legend))
-    area = base.mark_area(opacity=shade, clip=True).encode(y=alt.Y("low:Q", **up), y2="high:Q")
+    base = alt.Chart().encode(x=across, color=colour_encoding(list(series), legend))
+    area = base.mark_area(opacity=opacity, clip=True).encode(y=alt.Y("low:Q", **up), y2="high:Q")
     line = base.mark_line(strokeWidth=2.2, clip=True).encode(y=alt.Y("mean:Q", **up))
     layers: list[Any] = [with_rows(area, rows), with_rows(line, rows)]
     if rule is not None:
-        mark = alt.Chart().mark_rule(color=INK, strokeDash=[3, 3]).encode(y="mean:Q")
+        mark = alt.Chart().mark_rule(color=TEXT_COLOUR, strokeDash=[3, 3]).encode(y="mean:Q")
         layers.append(with_rows(mark, [{"mean": rule}]))
     return alt.layer(*layers).properties(
         width=width, height=height, title=heading(title), description=description

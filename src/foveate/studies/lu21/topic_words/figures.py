@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import numpy as np
 
-from foveate.charts.palette import INK
+from foveate.charts.palette import TEXT_COLOUR
 from foveate.charts.render import with_rows
 from foveate.dynamics.lu21 import embedding_norm
 from foveate.jobs.experiment import Records
 from foveate.records.record import Record
 from foveate.studies.lu21.topic_words.curves import (
     COLOURS,
+    colour_encoding,
     curve_chart,
     heading,
-    paint,
     plotted_points,
 )
-from foveate.studies.lu21.topic_words.findings import fallen, identity_gap
+from foveate.studies.lu21.topic_words.findings import identity_gap, suppressed_words
 from foveate.studies.lu21.topic_words.review_figures import review_figures
 from foveate.studies.lu21.topic_words.reviews import REVIEWS
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["figures"]
 
 NAMES = {"fc": "FC", "tc": "TC", "tl": "TL", "fc-query": "FC, query trained"}
-PUBLISHED, PROLONGED = "as published", "step divided by the loss"
+PUBLISHED, EXTENDED = "as published", "step divided by the loss"
 SMALLEST_LOSS = 1e-20  # losses below are left out: attention has long been near 1
 ABLATIONS = {"full": "full model", "kf": "keys frozen (KF)", "ef": "embeddings frozen (EF)"}
 
@@ -81,7 +81,7 @@ def _against_theory(m: int, points: list[dict[str, float]], title: str) -> Any:
     x = alt.X("x:Q", title="score s", scale=alt.Scale(domain=[0, across], nice=False))
     y = alt.Y("y:Q", title="|q|·|ν| gained", scale=alt.Scale(domain=[0, up], nice=False))
     dots = alt.Chart().mark_point(size=9, filled=True, opacity=0.5, clip=True)
-    curve = alt.Chart().mark_line(color=INK, strokeDash=[5, 4], strokeWidth=1.6, clip=True)
+    curve = alt.Chart().mark_line(color=TEXT_COLOUR, strokeDash=[5, 4], strokeWidth=1.6, clip=True)
     layers = (
         with_rows(dots.encode(x=x, y=y, color=alt.value(COLOURS[title])), points),
         with_rows(curve.encode(x=x, y=y), theory),
@@ -112,7 +112,7 @@ def _convergence(records: Records) -> Any:
     charts = (
         curve_chart(loss, y="training loss, nats", log_y=True, **over_time),
         curve_chart(focus, y="attention on the topic word", domain=(0, 1), **over_time),
-        _path({PUBLISHED: plain, PROLONGED: records["fc-limit"]}).properties(**size),
+        _path({PUBLISHED: plain, EXTENDED: records["fc-limit"]}).properties(**size),
     )
     return (
         alt.hconcat(*charts)
@@ -152,7 +152,7 @@ def _path(ways: Mapping[str, Record]) -> Any:
     chart = line.encode(
         x=x,
         y=y,
-        color=paint(list(ways), columns=1),
+        color=colour_encoding(list(ways), columns=1),
         strokeDash=alt.StrokeDash("name:N", scale=dashes, legend=None),
         detail="seed:N",
         order="i:Q",
@@ -197,7 +197,7 @@ def _ablations(records: Records) -> Any:
 def _suppression(records: Records) -> Any:
     """Score and norm of every topic word in the first quarter of training."""
     full = records["full"]
-    falls = fallen(full)
+    falls = suppressed_words(full)
     early = np.flatnonzero(full.t <= full.t[-1] / 4)
     rows: list[dict[str, Any]] = [
         {
@@ -221,7 +221,7 @@ def _suppression(records: Records) -> Any:
             line.encode(
                 x=alt.X("x:Q", title="epoch", scale=alt.Scale(nice=False)),
                 y=alt.Y(f"{key}:Q", title=title, scale=alt.Scale(domain=[low, high], nice=False)),
-                color=paint(["falls at first", "rises"]),
+                color=colour_encoding(["falls at first", "rises"]),
                 detail="word:N",
             ).properties(width=350, height=240)
         )

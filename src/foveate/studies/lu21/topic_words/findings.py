@@ -16,14 +16,21 @@ from foveate.studies.verdicts import above, verdict_of
 if TYPE_CHECKING:
     from foveate.studies.lu21.topic_words import TopicWordsSettings
 
-__all__ = ["epochs_to_half", "fallen", "findings", "identity_gap", "sst_gap", "sst_theory"]
+__all__ = [
+    "epochs_to_half",
+    "findings",
+    "identity_gap",
+    "sst_gap",
+    "sst_theory",
+    "suppressed_words",
+]
 
 CLASSIFIERS = ("fc", "tc", "tl")
 NO_SST = (
     "C6 is not measured: SST was left out or its files are not here (set FOVEATE_DATA to a folder "
     "that holds sst/)."
 )
-SEEN = 0.1  # scores below are too near the start for a relative gap to mean anything
+MIN_SCORE = 0.1  # scores below are too near the start for a relative gap to mean anything
 
 
 def findings(settings: "TopicWordsSettings", records: Records) -> list[Finding]:
@@ -49,8 +56,8 @@ def _identity(settings: "TopicWordsSettings", records: Records) -> Finding:
     ends, paths, good = {}, {}, {}
     for name in (*CLASSIFIERS, "fc-query"):
         gap = identity_gap(records[name], settings.m)
-        on_the_way = np.where(records[name].values["s"] > SEEN, gap, 0.0)
-        ends[name], paths[name] = gap[-1].max(-1), on_the_way.max((0, 2))
+        along_path = np.where(records[name].values["s"] > MIN_SCORE, gap, 0.0)
+        ends[name], paths[name] = gap[-1].max(-1), along_path.max((0, 2))
         good[name] = bool((ends[name] < 0.01).all() and (paths[name] < 0.02).all())
     worst = mean_interval(100 * np.max([ends[name] for name in CLASSIFIERS], 0), within=(0, np.inf))
     each = "; ".join(
@@ -156,7 +163,7 @@ def _promotion(records: Records) -> Finding:
     )
 
 
-def fallen(record: Record) -> Array:
+def suppressed_words(record: Record) -> Array:
     """Topic words whose score and norm are both below their start early on, (S, topic words)."""
     early = record.t <= record.t[-1] / 4
     s, norm = record.values["s"][early], record.values["norm"][early]
@@ -165,12 +172,12 @@ def fallen(record: Record) -> Array:
 
 def _suppression(records: Records) -> Finding:
     full = records["full"]
-    words, lowest = fallen(full), full.values["s"].min((0, 2))
+    words, lowest = suppressed_words(full), full.values["s"].min((0, 2))
     seeds = np.asarray(words.any(1))
     s, norm = np.diff(full.values["s"], axis=0), np.diff(full.values["norm"], axis=0)
     early = full.t[1:] <= full.t[-1] / 4
-    alike = float((s * norm > 0)[early].mean())
-    small = ", ".join(f"{n.upper()} {int(_dips(records[n]).sum())}" for n in CLASSIFIERS)
+    same_direction = float((s * norm > 0)[early].mean())
+    small = ", ".join(f"{n.upper()} {int(_below_start(records[n]).sum())}" for n in CLASSIFIERS)
     verdict: Verdict = "does not hold"
     if seeds.any():
         verdict = "holds" if seeds.mean() >= 0.5 else "holds in part"
@@ -181,13 +188,14 @@ def _suppression(records: Records) -> Finding:
         f"topic words (of {words.shape[1]}) whose score and norm fall together at first",
         f"In {int(seeds.sum())} of {len(seeds)} seeds some topic word is suppressed first; the "
         f"lowest score is {lowest.min():.3f}. Early on, score and norm of a word move the same way "
-        f"in {_percent(alike)} of all steps between measurements. From embeddings near 0 (the runs "
-        f"of C1) as many of {words.size} scores dip .005 below their start: {small}.",
+        f"in {_percent(same_direction)} of all steps between measurements. "
+        "From embeddings near 0 (the runs of C1) "
+        f"as many of {words.size} scores dip .005 below their start: {small}.",
         "suppression",
     )
 
 
-def _dips(record: Record) -> Array:
+def _below_start(record: Record) -> Array:
     return (record.values["s"] <= record.values["s"][0] - 0.005).any(0)
 
 
@@ -223,7 +231,9 @@ def _sst(settings: "TopicWordsSettings", records: Records) -> Finding:
     met = [REVIEWS[name].label for name, ok in zip(reviews, both, strict=True) if ok]
     where = f"Both parts of the criterion are met in {', '.join(met) or 'no setting'}."
     made_up = any(record.meta["made_up"] for record in reviews.values())
-    stand_in = "On made-up sentences in place of SST, which say nothing of it. " if made_up else ""
+    synthetic_note = (
+        "On made-up sentences in place of SST, which say nothing of it. " if made_up else ""
+    )
     details = "; ".join(
         f"{REVIEWS[name].label}: purity {_mean(purity[name][1])} → {_mean(purity[name][-1])} "
         f"(lowest {_mean(purity[name][1:].mean(1).min())}), "
@@ -236,8 +246,8 @@ def _sst(settings: "TopicWordsSettings", records: Records) -> Finding:
         verdict,
         *mean_interval(np.mean(list(rise.values()), 0)),
         "rise in mean purity of the 100 highest-scored words, mean over settings",
-        f"{stand_in}{where} {details}. Norms lie above the identity for {_percent(above)} of the "
-        f"words. {_traced(reviews)}",
+        f"{synthetic_note}{where} {details}. Norms lie above the identity for {_percent(above)} of "
+        f"the words. {_traced_words_text(reviews)}",
         "sst",
         f"learning rate {settings.sst_lr_fc:g} (FC) and {settings.sst_lr_tc:g} (TC) "
         f"in place of .1 and as "
@@ -246,7 +256,7 @@ def _sst(settings: "TopicWordsSettings", records: Records) -> Finding:
     )
 
 
-def _traced(here: Records) -> str:
+def _traced_words_text(here: Records) -> str:
     """Attention on "powerful" against "best" in the traced sentence."""
     parts = []
     for name, record in here.items():

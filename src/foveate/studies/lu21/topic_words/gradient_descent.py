@@ -35,7 +35,7 @@ SAVE_SECONDS = 5.0
 
 
 class Descent:
-    """S models as they go down the mean loss over all their sentences.
+    """Full-batch gradient descent of S models on the mean loss over their sentences.
 
     Args:
         build: Makes an untrained :class:`~foveate.text.models.word_attention.WordAttention`.
@@ -94,7 +94,7 @@ class Descent:
         return loss
 
     def _move_tables(self, d_s: Tensor, d_first: Tensor) -> None:
-        """Chain rule through scores and first layer; what is read is read before it moves."""
+        """Chain rule through scores and first layer; values are read before they are updated."""
         state = self.state
         changes = {
             "query": (state["keys"].mT @ d_s[..., None]).squeeze(-1)
@@ -119,7 +119,7 @@ class Descent:
         return out + self.state["g.0.bias"][:, None] if "g.0.bias" in self.state else out
 
     def _rest(self, c: Tensor) -> Tensor:
-        """The classifier's other layers on what its first made of the contexts, (S, n, J)."""
+        """The classifier's other layers on the output of its first, (S, n, J)."""
         if not len(self.rest):
             return c
         parameters = {name.removeprefix("g."): self.state[name] for name in self._of_rest}
@@ -128,7 +128,7 @@ class Descent:
 
     @torch.no_grad()
     def read(self, text: Sentences) -> dict[str, Array]:
-        """Loss, accuracy and, where it is marked, attention on the topic word, each (S,)."""
+        """Loss, accuracy and, where topic words are known, attention on them, each (S,)."""
         contexts = text.contexts(self.scores, self._first())
         logits = self._rest(contexts.c)
         values = {
@@ -171,7 +171,7 @@ def descend(
     progress: StepProgress | None = None,
     save_seconds: float = SAVE_SECONDS,
 ) -> Record:
-    """Run a descent to its end, or on from a checkpoint, to the same bits either way.
+    """Run a descent to its end, or resume it from a checkpoint with identical results.
 
     Args:
         descent: What goes down; fresh.
@@ -209,7 +209,7 @@ def descend(
 
 
 class _Log:
-    """What a descent has left so far, and all that its coming steps depend on."""
+    """The measurements of a descent so far, and the state that later steps depend on."""
 
     def __init__(self, descent: Descent, epochs: int) -> None:
         size = len(descent.active)

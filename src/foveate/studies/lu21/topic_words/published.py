@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["PUBLISHED", "topic_word_cells"]
 
-MADE, LIMIT, ABLATIONS = "Made-up sentences", "Made-up sentences, prolonged", "Ablations"
+SYNTHETIC, LIMIT, ABLATIONS = "Made-up sentences", "Made-up sentences, prolonged", "Ablations"
 NAMES = {"fc": "Attn-FC", "tc": "Attn-TC", "tl": "Attn-TL", "fc-query": "Attn-FC, query trained"}
-ABLATED = {"full": "full model", "kf": "keys frozen", "ef": "embeddings frozen"}
+ABLATION_NAMES = {"full": "full model", "kf": "keys frozen", "ef": "embeddings frozen"}
 GAP = "largest gap of the identity %"
 LOSS, ATTENTION = "training loss", "attention on the topic word"
 
@@ -26,7 +26,7 @@ PUBLISHED = PublishedTable(
     "the gap of the identity from the authors' code (FC, eight topic words); loss 0 and attention "
     "1 are the limits that [lu21] Sec. 4 derives; the figures of Sec. 5 have no numbers",
     {
-        (MADE, NAMES["fc"], GAP): 0.25,
+        (SYNTHETIC, NAMES["fc"], GAP): 0.25,
         (LIMIT, NAMES["fc"], LOSS): 0.0,
         (LIMIT, NAMES["fc"], ATTENTION): 1.0,
     },
@@ -45,11 +45,11 @@ def topic_word_cells(settings: "TopicWordsSettings", records: Records) -> list[C
             ATTENTION: record.last("a_z"),
             "mean score": record.last("s").mean(-1),
         }
-        cells += [cell((MADE, name, k), "", v) for k, v in values.items()]
+        cells += [cell((SYNTHETIC, name, k), "", v) for k, v in values.items()]
     limit = records["fc-limit"]
     for measure, key in ((LOSS, "loss"), (ATTENTION, "a_z")):
         cells.append(cell((LIMIT, NAMES["fc"], measure), "", limit.last(key)))
-    for part, name in ABLATED.items():
+    for part, name in ABLATION_NAMES.items():
         half = epochs_to_half(records[part])
         cells.append(cell((ABLATIONS, name, "epochs to half the loss"), "", half))
     for part, how in REVIEWS.items():

@@ -6,13 +6,13 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from foveate.charts.palette import INK
+from foveate.charts.palette import TEXT_COLOUR
 from foveate.charts.render import with_rows
 from foveate.jobs.experiment import Records
 from foveate.records.record import Array
-from foveate.studies.lu21.topic_words.curves import curve_chart, paint
+from foveate.studies.lu21.topic_words.curves import colour_encoding, curve_chart
 from foveate.studies.lu21.topic_words.findings import sst_theory
-from foveate.studies.lu21.topic_words.reviews import FOLLOWED, REVIEWS
+from foveate.studies.lu21.topic_words.reviews import REVIEWS, TRACKED_WORDS
 
 __all__ = ["review_figures"]
 
@@ -21,7 +21,11 @@ TIME = "learning rate × epochs"
 
 def review_figures(records: Records) -> Mapping[str, Any]:
     """Purity and identity of the highest-scored words, the traced sentence, the followed words."""
-    return {"sst": _sst(records), "traced": _traced(records), "followed": _followed(records)}
+    return {
+        "sst": _sst(records),
+        "traced": _sentence_chart(records),
+        "followed": _word_curves(records),
+    }
 
 
 def _sst(records: Records) -> Any:
@@ -36,7 +40,7 @@ def _sst(records: Records) -> Any:
         x=TIME,
         y="mean purity of the 100 highest-scored words",
         log_x=True,
-        domain=_around([values for _, values in purity.values()]),
+        domain=_padded_range([values for _, values in purity.values()]),
         width=340,
         height=270,
     )
@@ -52,10 +56,10 @@ def _sst(records: Records) -> Any:
         .encode(
             x=alt.X("x:Q", title="|ν| by the identity", scale=scale),
             y=alt.Y("y:Q", title="|ν| measured", scale=scale),
-            color=paint(list(labels.values())),
+            color=colour_encoding(list(labels.values())),
         )
     )
-    diagonal = alt.Chart().mark_line(color=INK, strokeDash=[5, 4]).encode(x="x:Q", y="y:Q")
+    diagonal = alt.Chart().mark_line(color=TEXT_COLOUR, strokeDash=[5, 4]).encode(x="x:Q", y="y:Q")
     ends = [{"x": 0.0, "y": 0.0}, {"x": most, "y": most}]
     right = alt.layer(with_rows(dots, rows), with_rows(diagonal, ends))
     return alt.hconcat(left, right.properties(width=300, height=270)).properties(
@@ -65,7 +69,7 @@ def _sst(records: Records) -> Any:
     )
 
 
-def _traced(records: Records) -> Any:
+def _sentence_chart(records: Records) -> Any:
     """Attention on "powerful" and "best" in the traced sentence."""
     panels: list[Any] = []
     for name, how in REVIEWS.items():
@@ -93,25 +97,25 @@ def _traced(records: Records) -> Any:
     )
 
 
-def _followed(records: Records) -> Any:
+def _word_curves(records: Records) -> Any:
     """Scores of five words over training."""
     panels: list[Any] = []
     for name, how in REVIEWS.items():
         s = records[name].values["s"]
-        series = {word: (_time(records, name), s[..., i]) for i, word in enumerate(FOLLOWED)}
+        series = {word: (_time(records, name), s[..., i]) for i, word in enumerate(TRACKED_WORDS)}
         panels.append(
             curve_chart(
                 series,
                 x=TIME,
                 y="score s",
-                shade=0.08,
+                opacity=0.08,
                 title=how.label,
                 width=340,
                 height=150,
             )
         )
     return _square(panels).properties(
-        description=f"Scores of {', '.join(FOLLOWED)} over training on SST-2 and SST-5."
+        description=f"Scores of {', '.join(TRACKED_WORDS)} over training on SST-2 and SST-5."
     )
 
 
@@ -120,7 +124,7 @@ def _square(panels: Sequence[Any]) -> Any:
     return alt.vconcat(*rows).resolve_scale(color="shared")
 
 
-def _around(values: Sequence[Array]) -> tuple[float, float]:
+def _padded_range(values: Sequence[Array]) -> tuple[float, float]:
     """A range of twentieths that holds all values."""
     low, high = min(map(np.min, values)), max(map(np.max, values))
     return np.floor(20 * low - 0.01) / 20, np.ceil(20 * high + 0.01) / 20

@@ -14,10 +14,10 @@ from foveate.text.models.word_attention import Classifier, WordAttention, classi
 from foveate.types import StepProgress
 
 __all__ = [
-    "FOLLOWED",
     "REVIEWS",
     "TOP",
-    "TRACED",
+    "TRACED_SENTENCE",
+    "TRACKED_WORDS",
     "Reading",
     "Reviews",
     "made_up",
@@ -26,8 +26,8 @@ __all__ = [
 ]
 
 TOP = 100  # highest-scored words looked at. [lu21] Sec. 5
-FOLLOWED = ("powerful", "stupid", "solid", "suffers", "mess")  # [lu21] Sec. 5
-TRACED = "a powerful sequel and one of the best films of the year"  # [lu21] Sec. 5
+TRACKED_WORDS = ("powerful", "stupid", "solid", "suffers", "mess")  # [lu21] Sec. 5
+TRACED_SENTENCE = "a powerful sequel and one of the best films of the year"  # [lu21] Sec. 5
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Reading:
 
 
 def review_part(how: Reviews, reading: Reading, checkpoint: Path, progress: StepProgress) -> Record:
-    """Train on one setting and leave its record; embeddings start as on the made-up task."""
+    """Train on one setting and return its record; embeddings start as on the synthetic task."""
     corpus = made_up(how.classes) if reading.made_up else load_sst(how.classes)
     seeds, size = range(reading.seeds), len(corpus.words)
     descent = Descent(
@@ -93,7 +93,7 @@ def review_part(how: Reviews, reading: Reading, checkpoint: Path, progress: Step
     facts = {
         "made_up": reading.made_up,
         "vocabulary": size - 1,
-        "traced": [corpus.words[i] for i in corpus.ids(TRACED)],
+        "traced": [corpus.words[i] for i in corpus.ids(TRACED_SENTENCE)],
         "top_words": [[corpus.words[i] for i in row] for row in record.values["top"][-1]],
     }
     return replace(record, meta={**record.meta, **facts})
@@ -102,8 +102,8 @@ def review_part(how: Reviews, reading: Reading, checkpoint: Path, progress: Step
 def _measure(corpus: Corpus, seeds: int) -> Measure:
     """What is recorded: losses, highest-scored words, followed words, the traced sentence."""
     count, purity, others = word_facts(corpus)
-    followed = [corpus.ids(word)[0] for word in FOLLOWED]
-    traced = corpus.ids(TRACED)
+    tracked = [corpus.ids(word)[0] for word in TRACKED_WORDS]
+    traced = corpus.ids(TRACED_SENTENCE)
     validation = Sentences([corpus.validation] * seeds)
 
     def measure(now: Descent) -> dict[str, Array]:
@@ -121,8 +121,8 @@ def _measure(corpus: Corpus, seeds: int) -> Measure:
             "top_purity": purity[top],
             "top_count": count[top],
             "top_m": others[top],
-            "s": s[:, followed],
-            "norm": norm[:, followed],
+            "s": s[:, tracked],
+            "norm": norm[:, tracked],
             "alpha": now.scores[:, traced].softmax(-1).double().numpy(),
             "q_norm": now.state["query"].norm(dim=-1).double().numpy(),
         }
@@ -146,7 +146,7 @@ def word_facts(corpus: Corpus) -> tuple[Array, Array, Array]:
 
 
 def made_up(classes: Literal[2, 5], sentences: int = 90) -> Corpus:
-    """Sentences of our own to try the course out on where SST's files are not: no evidence.
+    """Synthetic sentences, to test the training where SST's files are missing; not evidence.
 
     One polar word among neutral ones decides each label; the traced sentence comes first.
     """
@@ -154,7 +154,7 @@ def made_up(classes: Literal[2, 5], sentences: int = 90) -> Corpus:
 
     def split(seed: int) -> Texts:
         chance = np.random.default_rng(seed)
-        rows, labels = [TRACED.split()], [4]
+        rows, labels = [TRACED_SENTENCE.split()], [4]
         for i in range(sentences):
             neutral = [f"word{k}" for k in chance.integers(150, size=chance.integers(4, 9))]
             rows.append([*neutral, str(chance.choice(polar[i % 5]))])

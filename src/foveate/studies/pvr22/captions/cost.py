@@ -10,12 +10,12 @@ from foveate.randomness import generator
 from foveate.studies.pvr22.captions.settings import CaptionSettings
 from foveate.studies.pvr22.captions.sources import encoder_of, folder_of
 from foveate.text.loop import built
-from foveate.text.models.captioner import Captioner, sampled_loss, scored, word_loss
+from foveate.text.models.captioner import Captioner, counted_words, sampled_loss, word_loss
 from foveate.text.tokens import MARKS
 
 __all__ = ["seconds_of"]
 
-PLACES, WORDS, LENGTH = 196, 10_000, 12  # of COCO: a vocabulary, and words to a caption
+POSITIONS, WORDS, LENGTH = 196, 10_000, 12  # of COCO: a vocabulary, and words to a caption
 
 
 def seconds_of(
@@ -38,8 +38,8 @@ def seconds_of(
         encoding = each * sum(rows.values())
     steps = -(-images // settings.batch) * settings.seeds
     cost = {}
-    for done, look in enumerate(("soft", "sampled"), 1):
-        cost[look] = _step(settings, d, look == "soft")
+    for done, read_rule in enumerate(("soft", "sampled"), 1):
+        cost[read_rule] = _step(settings, d, read_rule == "soft")
         if report is not None:
             report("a step of each kind", done, 2)
     soft, hard = (
@@ -66,18 +66,18 @@ def _step(settings: CaptionSettings, d: int, soft: bool) -> float:
     model = built(lambda: Captioner(WORDS, d, **sizes), "cost of captions")
     assert isinstance(model, Captioner)
     chance = generator("cost of captions")
-    a = torch.randn(settings.batch, PLACES, d, generator=chance)
+    a = torch.randn(settings.batch, POSITIONS, d, generator=chance)
     y = torch.randint(
         len(MARKS), WORDS, (settings.batch, settings.captions, LENGTH), generator=chance
     )
     seconds = 0.0
     for _ in range(2):
         start = time.process_time()
-        log_p, glance = model.log_prob(a, y, "soft" if soft else "sampled", chance)
+        log_p, output = model.log_prob(a, y, "soft" if soft else "sampled", chance)
         loss = (
-            word_loss(log_p, scored(y))
+            word_loss(log_p, counted_words(y))
             if soft
-            else sampled_loss(log_p, glance.log_pi, scored(y), model.baseline)
+            else sampled_loss(log_p, output.log_pi, counted_words(y), model.baseline)
         )
         loss.backward()
         seconds = time.process_time() - start

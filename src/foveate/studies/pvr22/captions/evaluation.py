@@ -12,26 +12,26 @@ from foveate.records.record import Array
 from foveate.studies.pvr22.captions.settings import CaptionSettings
 from foveate.studies.pvr22.captions.sources import Pool
 from foveate.studies.pvr22.captions.word_attention import (
-    SURE,
+    SAIF_THRESHOLD,
     Names,
     compared,
+    generate_captions,
     kinds_of,
     names_in,
     padded,
     read_words,
     reference_words,
-    say,
 )
-from foveate.text.models.captioner import Captioner, Look
+from foveate.text.models.captioner import Captioner, ReadRule
 from foveate.text.tokens import PAD
 
-__all__ = ["Exam"]
+__all__ = ["CaptionEvaluation"]
 
-KEPT_IN = ("NoDerivs", "NonCommercial")  # photos of such licences are read but not shown
+UNSHOWN_LICENCES = ("NoDerivs", "NonCommercial")  # photos of such licences are read but not shown
 
 
 @dataclass(frozen=True)
-class Exam:
+class CaptionEvaluation:
     """What is measured of a captioner, on held-out images.
 
     Args:
@@ -47,23 +47,25 @@ class Exam:
     shown: Array
 
     @classmethod
-    def of(cls, settings: CaptionSettings, pool: Pool) -> "Exam":
-        """The exam of some images; what is shown is chosen before anything is trained."""
+    def of(cls, settings: CaptionSettings, pool: Pool) -> "CaptionEvaluation":
+        """The evaluation on some images; those for figures are chosen before training."""
         words = reference_words(pool.test, settings.captions)
         names = names_in(pool, pool.test, words, settings.longest)
         names = names.take(np.flatnonzero(names.there))
         return cls(settings, pool, names, _to_show(settings, pool, names))
 
-    def measure(self, model: Captioner, look: Look, seed: int) -> dict[str, Array]:
+    def measure(self, model: Captioner, read_rule: ReadRule, seed: int) -> dict[str, Array]:
         """Loss, BLEU, and for each image what is known of its names, in both kinds of captions."""
         settings, pool = self.settings, self.pool
         none = self.names.take(np.zeros(0, int))
-        held = read_words(model, pool, pool.validation, pool.validation.y[:, :1], look, none)
-        reference = read_words(model, pool, pool.test, pool.test.y, look, self.names)
-        ids = say(model, pool, pool.test, look, longest=settings.longest, beam=settings.beam)
+        held = read_words(model, pool, pool.validation, pool.validation.y[:, :1], read_rule, none)
+        reference = read_words(model, pool, pool.test, pool.test.y, read_rule, self.names)
+        ids = generate_captions(
+            model, pool, pool.test, read_rule, longest=settings.longest, beam=settings.beam
+        )
         words = [pool.vocabulary.decode(row) for row in ids]
         caption_names = names_in(pool, pool.test, [[row] for row in words], settings.longest)
-        spoken = read_words(model, pool, pool.test, padded(ids), look, caption_names)
+        generated_values = read_words(model, pool, pool.test, padded(ids), read_rule, caption_names)
         targets = [
             [" ".join(caption_words(t)) for t in texts] for texts in pool.test.captioned.captions
         ]
@@ -74,8 +76,10 @@ class Exam:
             "loss": np.array(reference.loss),
             "validation": np.array(held.loss),
             "bleu": np.array(bleu_of_captions([" ".join(row) for row in words], targets)),
-            **self._summed("reference", reference.alpha, self.names, reference.p >= SURE, seed),
-            **self._summed("own", spoken.alpha, caption_names, caption_names.there, seed),
+            **self._summed(
+                "reference", reference.alpha, self.names, reference.p >= SAIF_THRESHOLD, seed
+            ),
+            **self._summed("own", generated_values.alpha, caption_names, caption_names.there, seed),
             "shown": reference.alpha[self.shown],
             "shown_said": generated,
         }
@@ -89,7 +93,7 @@ class Exam:
             grid, alpha, names, self.settings.top, "captions", "random places", which, seed
         )
         n = len(self.pool.test)
-        strong = right & (np.nan_to_num(table[:, -1]) >= SURE)
+        strong = right & (np.nan_to_num(table[:, -1]) >= SAIF_THRESHOLD)
         sums = {"": np.nan_to_num(table), "_there": names.there, "_saif": strong}
         sums["_named"] = np.ones(len(names.image))
         reported = {}
@@ -100,7 +104,7 @@ class Exam:
         return reported
 
     def about(self) -> dict[str, Any]:
-        """What the record says of itself."""
+        """Metadata of the record."""
         pool, settings = self.pool, self.settings
         captioned, names = pool.test.captioned, self.names.take(self.shown)
         texts = [captioned.captions[i][k] for i, k in zip(names.image, names.caption, strict=True)]
@@ -150,7 +154,7 @@ def _to_show(settings: CaptionSettings, pool: Pool, names: Names) -> Array:
     for row in np.lexsort((names.step, names.caption, captioned.image_id[names.image])):
         image = int(names.image[row])
         free = not captioned.licence or not any(
-            word in captioned.licence[image] for word in KEPT_IN
+            word in captioned.licence[image] for word in UNSHOWN_LICENCES
         )
         used = any(names.image[k] == image for k in chosen.values())
         if free and not used and 0.05 <= share[row] <= 0.5:

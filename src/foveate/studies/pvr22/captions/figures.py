@@ -7,47 +7,48 @@ import altair as alt
 import numpy as np
 
 from foveate.charts.lines import curve_rows, line_chart
-from foveate.charts.palette import INK
+from foveate.charts.palette import TEXT_COLOUR
 from foveate.charts.render import with_rows
 from foveate.jobs.experiment import Records
 from foveate.records.published import Cell
 from foveate.records.record import Array, Record
-from foveate.studies.comparison_chart import beside
+from foveate.studies.comparison_chart import comparison_chart
 from foveate.studies.pvr22.captions.findings import ALIGNED, SOURCES, caption_cells, group_of
 from foveate.studies.pvr22.captions.overlays import overlay_chart
 from foveate.studies.pvr22.captions.published import PUBLISHED
 from foveate.studies.pvr22.captions.settings import CaptionSettings
 
-__all__ = ["figures"]
+__all__ = ["cell_figures", "figures"]
 
-PAINTS = {"full": "#0072B2", "top": "#56B4E9", "random": "#767676", "uniform": "#E69F00"}
+RULE_COLOURS = {"full": "#0072B2", "top": "#56B4E9", "random": "#767676", "uniform": "#E69F00"}
 OTHER = "#CC79A7"
 FULL = 1.0  # room for cosines, and numbers behind them
 
 
 def figures(settings: CaptionSettings, records: Records) -> Mapping[str, Any]:
     """The charts by name: ``cosines``, ``saif``, ``curves`` and ``overlays``."""
-    cells = caption_cells(settings, records)
-    charts = {
-        "cosines": _cosines(cells),
-        "saif": _by_paradigm(cells),
-        "curves": _curves(settings, records),
-    }
+    charts = cell_figures(caption_cells(settings, records))
+    charts["curves"] = _curves(settings, records)
     if len(records["soft"].final["photo"][0]):
         charts["overlays"] = overlay_chart(records["soft"], settings.top)
     return charts
 
 
+def cell_figures(cells: Sequence[Cell]) -> dict[str, Any]:
+    """The charts of the table: ``cosines`` and ``saif``."""
+    return {"cosines": _cosines(cells), "saif": _by_paradigm(cells)}
+
+
 def _by_paradigm(cells: Sequence[Cell]) -> Any:
     """SAIF in both kinds of captions, and BLEU-4 below."""
     known = PUBLISHED.numbers
-    charts = [beside(cells, known, measure) for measure in ("SAIF at .3, %", "BLEU-4")]
+    charts = [comparison_chart(cells, known, measure) for measure in ("SAIF at .3, %", "BLEU-4")]
     words = "SAIF at .3 and BLEU-4 by paradigm with 95 % intervals, and the published numbers."
     return alt.vconcat(*charts).properties(description=words)
 
 
-def _paint(kind: str) -> str:
-    return PAINTS.get(kind.partition("-")[0], OTHER)
+def _rule_colour(kind: str) -> str:
+    return RULE_COLOURS.get(kind.partition("-")[0], OTHER)
 
 
 def _cosines(cells: Sequence[Cell]) -> Any:
@@ -81,18 +82,20 @@ def _bars(cells: Sequence[Cell], kinds: Sequence[str], title: str) -> Any:
         }
         for c in cells
     ]
-    scale = alt.Scale(domain=list(kinds), range=[_paint(k) for k in kinds])
+    scale = alt.Scale(domain=list(kinds), range=[_rule_colour(k) for k in kinds])
     line = alt.Chart().encode(y=alt.Y("kind:N", sort=list(kinds), title=None))
-    room = alt.Scale(domain=[0, FULL], nice=False, clamp=True)
+    x_scale = alt.Scale(domain=[0, FULL], nice=False, clamp=True)
     axis = alt.Axis(values=[0, 0.2, 0.4, 0.6], title="cosine with the boxes")
     bar = line.mark_bar(size=18).encode(
-        x=alt.X("mean:Q", scale=room, axis=axis),
+        x=alt.X("mean:Q", scale=x_scale, axis=axis),
         color=alt.Color("kind:N", scale=scale, legend=None),
     )
-    span = line.mark_rule(strokeWidth=1.8, color=INK).encode(x="low:Q", x2="high:Q")
+    span = line.mark_rule(strokeWidth=1.8, color=TEXT_COLOUR).encode(x="low:Q", x2="high:Q")
     paper_mark = (
         line.transform_filter("datum.published !== null")
-        .mark_point(shape="diamond", filled=True, size=90, color="#ffffff", stroke=INK, opacity=1)
+        .mark_point(
+            shape="diamond", filled=True, size=90, color="#ffffff", stroke=TEXT_COLOUR, opacity=1
+        )
         .encode(x="published:Q")
     )
     number = line.mark_text(align="left", fontSize=11).encode(x=alt.datum(0.66), text="text:N")
@@ -107,9 +110,9 @@ def _curves(settings: CaptionSettings, records: Records) -> Any:
     rules = ("full", f"top-{settings.top[0]}", f"random-{settings.top[0]}", "uniform", "shuffled")
     means = _means(soft, "reference", rules)
     rows = curve_rows(t, means, rules)
-    paint = alt.Color(
+    colour_encoding = alt.Color(
         "name:N",
-        scale=alt.Scale(domain=list(rules), range=[_paint(k) for k in rules]),
+        scale=alt.Scale(domain=list(rules), range=[_rule_colour(k) for k in rules]),
         legend=alt.Legend(columns=3, symbolType="stroke"),
     )
     line = (
@@ -118,7 +121,7 @@ def _curves(settings: CaptionSettings, records: Records) -> Any:
         .encode(
             x=alt.X("x:Q", title="epochs"),
             y=alt.Y("y:Q", title="cosine with the boxes"),
-            color=paint,
+            color=colour_encoding,
         )
         .properties(width=230, height=190, title="Soft, reference captions")
     )

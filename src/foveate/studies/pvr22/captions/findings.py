@@ -1,4 +1,4 @@
-"""What the records of the captioning experiment say of its claims."""
+"""Findings of the captioning experiment."""
 
 from foveate.jobs.experiment import Records
 from foveate.metrics.crossed import crossed
@@ -76,7 +76,7 @@ def caption_cells(settings: CaptionSettings, records: Records) -> list[Cell]:
             group = group_of("MSCOCO", source)
             cells += [_cell((group, rule, k), words, v, settings) for k, v in values.items()]
     for rule in ("soft", "hard", "hybrid"):
-        # What was published is of soft attention.
+        # The published numbers are of soft attention.
         group = ALIGNED if rule == "soft" else f"{ALIGNED}, {rule} attention"
         for source, words in SOURCES.items() if rule == "soft" else [("own", SOURCES["own"])]:
             for kind in records[rule].meta["kinds"][:-1]:
@@ -88,7 +88,7 @@ def caption_cells(settings: CaptionSettings, records: Records) -> list[Cell]:
 
 
 def group_of(name: str, source: str) -> str:
-    """What was published is of the captions a model says."""
+    """The published numbers are of generated captions."""
     return name if source == "own" else f"{name}, given words"
 
 
@@ -109,7 +109,7 @@ def findings(settings: CaptionSettings, records: Records) -> list[Finding]:
 
 
 def _aligned(settings: CaptionSettings, record: Record, deviation: str) -> Finding:
-    """C1: the whole attention above its top places, and these above random ones."""
+    """C1: full attention above its top positions, and these above random ones."""
     top, chance = f"top-{settings.top[0]}", f"random-{settings.top[0]}"
     met, words = [], []
     for source, name in SOURCES.items():

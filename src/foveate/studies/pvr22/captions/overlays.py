@@ -14,20 +14,20 @@ import altair as alt
 import numpy as np
 import torch
 
-from foveate.charts.palette import ATTENTION, INK
+from foveate.charts.palette import ATTENTION, TEXT_COLOUR
 from foveate.charts.render import with_rows
 from foveate.metrics.boxes import PIXELS, Grid, box_mask, only
 from foveate.randomness import generator
 from foveate.records.record import Array, Record
 from foveate.text.tokens import END, PAD
 
-__all__ = ["overlaid", "overlay_chart"]
+__all__ = ["overlay", "overlay_chart"]
 
 SIZE = 190  # of a picture, in pixels of the page
 STRONGEST = 0.8  # how much of the photo the largest attention covers
 
 
-def overlaid(photo: Array, heat: Array) -> Array:
+def overlay(photo: Array, heat: Array) -> Array:
     """A photo in grey under attention in colour, bytes (224, 224, 3).
 
     The share of colour at a pixel is .8 × attention ÷ its maximum; where there is none the grey
@@ -38,9 +38,9 @@ def overlaid(photo: Array, heat: Array) -> Array:
         heat: Up-sampled attention, shape (224, 224).
     """
     grey = photo @ np.array([0.299, 0.587, 0.114])
-    tone = np.array([int(ATTENTION[k : k + 2], 16) for k in (1, 3, 5)])
+    heat_colour = np.array([int(ATTENTION[k : k + 2], 16) for k in (1, 3, 5)])
     share = STRONGEST * (heat / heat.max())[..., None]
-    return ((1 - share) * grey[..., None] + share * tone).round().astype(np.uint8)
+    return ((1 - share) * grey[..., None] + share * heat_colour).round().astype(np.uint8)
 
 
 def overlay_chart(record: Record, tops: Sequence[int], member: int = 0) -> Any:
@@ -58,7 +58,7 @@ def overlay_chart(record: Record, tops: Sequence[int], member: int = 0) -> Any:
         for name, values in maps.items():
             heat = grid.raised(values)
             text = f"{name}, cosine {_cosine(heat, boxes):.2f}"
-            charts.append(_picture(overlaid(photo, heat), boxes, [text, _scale_of(values)]))
+            charts.append(_picture(overlay(photo, heat), boxes, [text, _scale_of(values)]))
         rows.append(alt.hconcat(*charts, spacing=10).properties(title=_row_title(record, i, said)))
     chart = alt.vconcat(*rows, _legend(), spacing=16)
     words = "Photos with the box of the named object; attention at the name laid over in violet."
@@ -98,7 +98,7 @@ def _generated_caption(record: Record, i: int, member: int) -> str:
 
 def _picture(pixels: Array, boxes: Array, title: Sequence[str]) -> Any:
     """An image with boxes drawn over it."""
-    room: dict[str, Any] = {"scale": alt.Scale(domain=[0, 1], nice=False), "axis": None}
+    axis_style: dict[str, Any] = {"scale": alt.Scale(domain=[0, 1], nice=False), "axis": None}
     # Vega counts upwards, images downwards.
     ends = [
         {"x": x, "x2": x2, "y": 1 - y, "y2": 1 - y2}
@@ -108,14 +108,16 @@ def _picture(pixels: Array, boxes: Array, title: Sequence[str]) -> Any:
     image = with_rows(
         alt.Chart()
         .mark_image(width=SIZE, height=SIZE, aspect=False)
-        .encode(x=alt.X("x:Q", **room), y=alt.Y("y:Q", **room), url="url:N"),
+        .encode(x=alt.X("x:Q", **axis_style), y=alt.Y("y:Q", **axis_style), url="url:N"),
         [{"x": 0.5, "y": 0.5, "url": _png(pixels)}],
     )
-    frame = alt.Chart().encode(x=alt.X("x:Q", **room), x2="x2:Q", y=alt.Y("y:Q", **room), y2="y2:Q")
+    frame = alt.Chart().encode(
+        x=alt.X("x:Q", **axis_style), x2="x2:Q", y=alt.Y("y:Q", **axis_style), y2="y2:Q"
+    )
     # White under black, so that the box is seen on dark photos and on light ones.
     lines = [
-        with_rows(frame.mark_rect(filled=False, stroke=tone, strokeWidth=width), ends)
-        for tone, width in (("#ffffff", 4), (INK, 2))
+        with_rows(frame.mark_rect(filled=False, stroke=heat_colour, strokeWidth=width), ends)
+        for heat_colour, width in (("#ffffff", 4), (TEXT_COLOUR, 2))
     ]
     head = alt.TitleParams(list(title), fontSize=11, fontWeight="normal", anchor="start", offset=4)
     return alt.layer(image, *lines).properties(width=SIZE, height=SIZE, title=head)
@@ -126,7 +128,7 @@ def _legend() -> Any:
     steps = 64
     grey = np.full((PIXELS // 16, steps, 3), 150, np.uint8)
     ramp = np.broadcast_to(np.linspace(0, 1, steps), grey.shape[:2])
-    rows = [{"x": 0.5, "y": 0.5, "url": _png(overlaid(grey, ramp))}]
+    rows = [{"x": 0.5, "y": 0.5, "url": _png(overlay(grey, ramp))}]
     axis = alt.Axis(
         values=[0, 0.5, 1], format=".1f", title="attention ÷ its maximum in the picture", grid=False
     )

@@ -1,4 +1,4 @@
-"""What a captioner learns from and is read on: grids of features, words, what names an object."""
+"""Data of a captioner: grids of features, words, names of objects."""
 
 import os
 from collections.abc import Callable, Sequence

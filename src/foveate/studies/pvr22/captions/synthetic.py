@@ -1,4 +1,4 @@
-"""Made-up images for trying the machinery out: a block of a feature of its own, and its name."""
+"""Synthetic images for tests of the experiment: a block with a distinct feature, and its name."""
 
 from dataclasses import replace
 

@@ -10,20 +10,26 @@ from torch import Tensor
 
 from foveate.randomness import generator
 from foveate.records.record import Array, Record, load_checkpoint, save_checkpoint
-from foveate.studies.pvr22.captions.evaluation import Exam
+from foveate.studies.pvr22.captions.evaluation import CaptionEvaluation
 from foveate.studies.pvr22.captions.settings import CaptionSettings
 from foveate.studies.pvr22.captions.sources import Pool, pool_of
-from foveate.text.loop import Course, built, follow
-from foveate.text.models.captioner import Captioner, Look, sampled_loss, scored, word_loss
+from foveate.text.loop import MemberTraining, built, follow
+from foveate.text.models.captioner import (
+    Captioner,
+    ReadRule,
+    counted_words,
+    sampled_loss,
+    word_loss,
+)
 from foveate.text.tokens import PAD, Epochs
 
-__all__ = ["Lesson", "marks", "model_for", "train_part"]
+__all__ = ["CaptionTraining", "marks", "model_for", "train_part"]
 
-KEEP = 0.9  # of the baseline at every step, Xu et al. (2015)
+BASELINE_DECAY = 0.9  # of the baseline at every step, Xu et al. (2015)
 
 
 def marks(settings: CaptionSettings, per_epoch: int, rule: str) -> list[int]:
-    """Steps to measure at; the step that the hybrid goes on from is one of soft attention's."""
+    """Steps to measure at; they include the step from which the hybrid continues soft attention."""
     if rule == "hybrid":
         return [0, settings.hard_epochs * per_epoch]
     at = np.linspace(0, settings.epochs * per_epoch, settings.reads + 1).round().astype(int)
@@ -32,7 +38,7 @@ def marks(settings: CaptionSettings, per_epoch: int, rule: str) -> list[int]:
 
 
 def model_for(settings: CaptionSettings, pool: Pool, seed: int) -> Captioner:
-    """An untrained captioner; soft and hard attention of a seed begin with the same weights."""
+    """An untrained captioner; soft and hard attention of a seed start from the same weights."""
     sizes = {"embed": settings.embed, "hidden": settings.hidden, "attention": settings.attention}
     make = partial(
         Captioner, len(pool.vocabulary), pool.bank.x.shape[1], dropout=settings.dropout, **sizes
@@ -43,8 +49,8 @@ def model_for(settings: CaptionSettings, pool: Pool, seed: int) -> Captioner:
 
 
 @dataclass(frozen=True)
-class Lesson:
-    """What a captioner learns at each step.
+class CaptionTraining:
+    """The training loss of a captioner at each step.
 
     Args:
         model: The captioner.
@@ -69,61 +75,68 @@ class Lesson:
         y = side.y[rows]
         y = y[..., : int((y != PAD).sum(-1).max())]
         chance = generator("captions", self.rule, self.seed, step + self.offset)
-        look: Look = "soft" if self.rule == "soft" else "sampled"
-        log_p, glance = model.log_prob(self.pool.bank.take(side.rows[rows]), y, look, chance)
-        counts = scored(y)
+        read_rule: ReadRule = "soft" if self.rule == "soft" else "sampled"
+        log_p, output = model.log_prob(self.pool.bank.take(side.rows[rows]), y, read_rule, chance)
+        counts = counted_words(y)
         if self.rule == "soft":
             loss = word_loss(log_p, counts)
         else:
-            loss = sampled_loss(log_p, glance.log_pi, counts, model.baseline.clone())
+            loss = sampled_loss(log_p, output.log_pi, counts, model.baseline.clone())
         mean = (log_p.detach() * counts).sum() / counts.sum()
-        model.baseline.mul_(KEEP).add_(mean, alpha=1 - KEEP)
+        model.baseline.mul_(BASELINE_DECAY).add_(mean, alpha=1 - BASELINE_DECAY)
         return loss
 
 
 def train_part(
     settings: CaptionSettings, rule: str, checkpoint: Path, progress: Callable[[int, int], None]
 ) -> Record:
-    """Train all seeds one way; the hybrid goes on from soft attention's weights at the switch."""
+    """Train all seeds by one rule; the hybrid continues from soft attention's weights."""
     pool = pool_of(settings, progress)
-    exam = Exam.of(settings, pool)
+    evaluation = CaptionEvaluation.of(settings, pool)
     lengths = (pool.train.y != PAD).sum(-1).amax(-1)
     per_epoch = Epochs(lengths, settings.batch).per_epoch
     switch = settings.soft_epochs * per_epoch
     soft = checkpoint.parent.parent / "soft"
     members = [
         partial(
-            _member, settings, pool, exam, rule, seed, switch, soft / f"switch-{seed}.safetensors"
+            _member,
+            settings,
+            pool,
+            evaluation,
+            rule,
+            seed,
+            switch,
+            soft / f"switch-{seed}.safetensors",
         )
         for seed in range(settings.seeds)
     ]
     at = marks(settings, per_epoch, rule)
     record = follow(members, at, checkpoint=checkpoint, report=progress)
-    meta = {**exam.about(), "rule": rule, "per_epoch": per_epoch}
-    return replace(record, final=exam.pictures(), meta=meta)
+    meta = {**evaluation.about(), "rule": rule, "per_epoch": per_epoch}
+    return replace(record, final=evaluation.pictures(), meta=meta)
 
 
 def _member(
     settings: CaptionSettings,
     pool: Pool,
-    exam: Exam,
+    evaluation: CaptionEvaluation,
     rule: str,
     seed: int,
     switch: int,
     checkpoint: Path,
-) -> Course:
+) -> MemberTraining:
     model = model_for(settings, pool, seed)
     if rule == "hybrid":
         model.load_state_dict(load_checkpoint(checkpoint)[0])
     lengths = (pool.train.y != PAD).sum(-1).amax(-1)
     order = Epochs(lengths, settings.batch, "captions", seed)
     way = "soft" if rule == "soft" else "hard"
-    lesson = Lesson(model, pool, way, order, switch if rule == "hybrid" else 0, seed)
-    look: Look = "soft" if rule == "soft" else "top"
+    training = CaptionTraining(model, pool, way, order, switch if rule == "hybrid" else 0, seed)
+    read_rule: ReadRule = "soft" if rule == "soft" else "top"
 
     def measure(step: int) -> Mapping[str, Array]:
         if rule == "soft" and step == switch:
             save_checkpoint(checkpoint, dict(model.state_dict()), {"step": step})
-        return exam.measure(model, look, seed)
+        return evaluation.measure(model, read_rule, seed)
 
-    return Course(model, lesson.loss, measure, settings.lr)  # type: ignore[arg-type]
+    return MemberTraining(model, training.loss, measure, settings.lr)  # type: ignore[arg-type]

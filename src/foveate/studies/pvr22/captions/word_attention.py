@@ -17,26 +17,26 @@ from foveate.metrics.boxes import Grid, box_mask, only
 from foveate.randomness import generator
 from foveate.records.record import Array
 from foveate.studies.pvr22.captions.sources import Pool, Side
-from foveate.text.models.caption_decoding import Speaking
-from foveate.text.models.captioner import Captioner, Look, scored
+from foveate.text.models.caption_decoding import CaptionDecoder
+from foveate.text.models.captioner import Captioner, ReadRule, counted_words
 from foveate.text.models.decoding import beam_search
 from foveate.text.tokens import END, PAD, batches
 
 __all__ = [
     "INSIDE",
-    "SURE",
+    "SAIF_THRESHOLD",
     "Names",
     "Read",
     "compared",
+    "generate_captions",
     "kinds_of",
     "names_in",
     "padded",
     "read_words",
     "reference_words",
-    "say",
 ]
 
-SURE = 0.3  # [vr23] Sec. 5: SAIF's threshold for captions
+SAIF_THRESHOLD = 0.3  # [vr23] Sec. 5: SAIF's threshold for captions
 INSIDE = "inside"  # the share of attention within the box
 CHUNK = 16  # images read together
 
@@ -126,7 +126,7 @@ class Read:
 
 @torch.no_grad()
 def read_words(
-    model: Captioner, pool: Pool, side: Side, y: Tensor, look: Look, names: Names
+    model: Captioner, pool: Pool, side: Side, y: Tensor, read_rule: ReadRule, names: Names
 ) -> Read:
     """Run a model over captions y (N, k, T), word by word given the words before.
 
@@ -138,26 +138,26 @@ def read_words(
     for rows in batches((y != PAD).sum(-1).amax(-1), CHUNK, None):
         targets = y[rows]
         targets = targets[..., : max(1, int((targets != PAD).sum(-1).max()))]
-        log_p, glance = model.log_prob(pool.bank.take(side.rows[rows]), targets, look)
-        counts = scored(targets)
+        log_p, output = model.log_prob(pool.bank.take(side.rows[rows]), targets, read_rule)
+        counts = counted_words(targets)
         total, count = total - float((log_p * counts).sum()), count + int(counts.sum())
         place[rows.numpy()] = np.arange(len(rows))
         (at,) = np.nonzero(np.isin(names.image, rows.numpy()))
         where = (place[names.image[at]], names.caption[at], names.step[at])
-        alpha[at] = glance.alpha.numpy()[where]
+        alpha[at] = output.alpha.numpy()[where]
         p[at] = log_p.exp().numpy()[where]
     return Read(alpha, p, total / max(1, count))
 
 
 @torch.no_grad()
-def say(
-    model: Captioner, pool: Pool, side: Side, look: Look, *, longest: int, beam: int
+def generate_captions(
+    model: Captioner, pool: Pool, side: Side, read_rule: ReadRule, *, longest: int, beam: int
 ) -> list[list[int]]:
-    """The captions that a model says for the images of a side, without END."""
+    """The captions that a model generates for the images of a side, without END."""
     captions: list[list[int]] = []
     for rows in side.rows.split(2 * CHUNK):
-        speaking = Speaking(model, pool.bank.take(rows), look)
-        captions += beam_search(speaking, torch.arange(len(rows)), most=longest, width=beam).words
+        decoder = CaptionDecoder(model, pool.bank.take(rows), read_rule)
+        captions += beam_search(decoder, torch.arange(len(rows)), most=longest, width=beam).words
     return captions
 
 

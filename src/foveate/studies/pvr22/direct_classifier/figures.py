@@ -5,7 +5,7 @@ from typing import Any
 
 import altair as alt
 
-from foveate.charts.palette import INK
+from foveate.charts.palette import TEXT_COLOUR
 from foveate.charts.render import with_rows
 from foveate.jobs.experiment import Records
 from foveate.metrics.intervals import mean_interval
@@ -54,13 +54,15 @@ def _panel(rows: Sequence[Mapping[str, Any]], n: int, scale: alt.Scale) -> Any:
     legend = alt.Legend(columns=2, labelLimit=200)
     shapes = alt.Scale(domain=scale.domain, range=["square", "circle"])
     shift = alt.YOffset("what:N", scale=alt.Scale(domain=scale.domain))
-    paint = alt.Color("what:N", scale=scale, legend=legend)
-    base = alt.Chart().encode(y=y, yOffset=shift, color=paint)
+    colour_encoding = alt.Color("what:N", scale=scale, legend=legend)
+    base = alt.Chart().encode(y=y, yOffset=shift, color=colour_encoding)
     bars = base.mark_rule(strokeWidth=3).encode(x=alt.X("low:Q"), x2="high:Q")
     dots = base.mark_point(filled=True, size=110, opacity=1).encode(
         x=x, shape=alt.Shape("what:N", scale=shapes, legend=legend)
     )
-    chance = alt.Chart().mark_tick(thickness=2, size=26, color=INK).encode(x="chance:Q", y=y)
+    chance = (
+        alt.Chart().mark_tick(thickness=2, size=26, color=TEXT_COLOUR).encode(x="chance:Q", y=y)
+    )
     title = alt.Title(f"{n:,} training mosaics", subtitle="black tick: chance")
     return with_rows(
         alt.layer(chance, bars, dots).properties(width=300, height=170, title=title), rows

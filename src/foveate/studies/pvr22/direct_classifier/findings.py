@@ -1,4 +1,4 @@
-"""What the records of the direct classifier say of its claim. [pvr22] Sec. 3.1"""
+"""Findings of the direct classifier. [pvr22] Sec. 3.1"""
 
 from foveate.jobs.experiment import Records
 from foveate.metrics.focus import ACCURATE
@@ -6,7 +6,7 @@ from foveate.metrics.intervals import mean_interval
 from foveate.records.findings import Finding
 from foveate.records.record import Record
 from foveate.studies.pvr22.direct_classifier import CLAIM_SET, DirectSettings, part_name
-from foveate.studies.verdicts import Outcome, at_most, combine, tally
+from foveate.studies.verdicts import Outcome, at_most, combine, tally_text
 
 __all__ = ["data_title", "findings"]
 
@@ -43,7 +43,7 @@ def findings(settings: DirectSettings, records: Records) -> list[Finding]:
         combine(outcomes),
         *excess,
         f"held-out accuracy above chance after {most} mosaics of {data_title(judged)}",
-        f"Accuracy on training / held-out mosaics: {'. '.join(texts)}. {tally(outcomes)}",
+        f"Accuracy on training / held-out mosaics: {'. '.join(texts)}. {tally_text(outcomes)}",
         "accuracy",
         f"The paper names no network: here hidden layers of {widths} units on {settings.m} "
         "concatenated segments, Adam. Test mosaics are cut from test images.",

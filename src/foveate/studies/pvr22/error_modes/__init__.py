@@ -16,8 +16,12 @@ from foveate.jobs.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.records.record import Record
 from foveate.settings import AtLeastTwo, Count, Positive, Settings
 from foveate.studies.pvr22.error_modes.initialisation import authors_build, random_build
-from foveate.studies.pvr22.error_modes.linear_focus import attended, best_separation, exact_ft
-from foveate.studies.pvr22.error_modes.outcome import settled
+from foveate.studies.pvr22.error_modes.linear_focus import (
+    attended_points,
+    best_separation,
+    exact_ft,
+)
+from foveate.studies.pvr22.error_modes.outcome import final_values
 from foveate.training.loop import fit
 from foveate.training.plan import Plan
 from foveate.training.stack import Build, Stack
@@ -28,7 +32,7 @@ BOXES: Mapping[int, Boxes] = {1: MODE_1, 2: MODE_2, 3: MODE_3}
 
 
 class ErrorModeSettings(Settings):
-    """Sizes of the trainings on the three modes, and of what is held against them."""
+    """Sizes of the trainings on the three modes, and of the comparisons."""
 
     seeds: AtLeastTwo = 256
     """Random starts of each mode."""
@@ -61,7 +65,7 @@ def _mode_criterion() -> str:
 
 @EXPERIMENTS.register("error-modes")
 class ErrorModes(Experiment):
-    """The three error modes from the authors' weights and from many others, and why."""
+    """The three error modes from the authors' initial weights and from random ones."""
 
     about = (
         "three mosaics that attention solves while looking at the wrong segment, over many seeds"
@@ -145,13 +149,13 @@ def _mode_part(
         checkpoint=checkpoint,
         report=progress,
     )
-    return settled(record, Stack(builds, seeds), test, BOXES[mode])
+    return final_values(record, Stack(builds, seeds), test, BOXES[mode])
 
 
 def _linear_part(
     settings: ErrorModeSettings, _: Path, progress: Callable[[int, int], None]
 ) -> Record:
-    """What linear focuses can do: the best margins, FT by direction, and f = x₁ + x₂ in mode 1."""
+    """Exact results for linear focuses: margins, FT by direction, and f = x₁ + x₂ in mode 1."""
     best = [best_separation(boxes) for boxes in BOXES.values()]
     angle = np.linspace(-180, 180, settings.angles + 1)
     w = np.stack([np.cos(np.radians(angle)), np.sin(np.radians(angle))], 1)
@@ -178,7 +182,7 @@ def _sum_focus(settings: ErrorModeSettings, seed: int) -> float:
     data = DATASETS.get("error-mode-1")()
     bags = [data.load("train", n=settings.n, m=settings.m, seed=seed)]
     bags += [data.load("test", n=settings.n, m=settings.m, seed=seed)]
-    points = [attended(_dense(bag), np.ones(2)) for bag in bags]
+    points = [attended_points(_dense(bag), np.ones(2)) for bag in bags]
     g = LogisticRegression(C=1e4, max_iter=10_000)  # a convex problem: hardly any penalty
     g.fit(points[0], bags[0].y.numpy())
     return float(g.score(points[1], bags[1].y.numpy()))

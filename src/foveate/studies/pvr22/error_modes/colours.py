@@ -1,4 +1,4 @@
-"""How classes, modes and fates look, everywhere in this experiment.
+"""Colours and shapes of classes, modes and outcomes in this experiment.
 
 Colours are those of Okabe and Ito, told apart by most colour-blind readers; shapes and dashes say
 the same once more.

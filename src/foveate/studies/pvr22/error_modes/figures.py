@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from foveate.charts.palette import INK
+from foveate.charts.palette import TEXT_COLOUR
 from foveate.charts.render import with_rows
 from foveate.jobs.experiment import Records
 from foveate.metrics.focus import QUADRANTS
@@ -19,9 +19,9 @@ from foveate.studies.pvr22.error_modes.outcome import (
     SPREAD_BITS,
     accurate,
     epochs_to_accuracy,
-    fell,
+    misfocused,
 )
-from foveate.studies.pvr22.error_modes.outcome_charts import angles, foresight, outcomes
+from foveate.studies.pvr22.error_modes.outcome_charts import angles, outcomes, prediction_chart
 from foveate.studies.pvr22.error_modes.plane_charts import mode_figure
 from foveate.studies.pvr22.error_modes.statistics import as_row
 
@@ -48,7 +48,7 @@ def figures(settings: ErrorModeSettings, records: Records) -> Mapping[str, Any]:
         },
         "outcomes": outcomes(records),
         "angles": angles(settings, records),
-        "foresight": foresight(settings, records),
+        "foresight": prediction_chart(settings, records),
         "convergence": _convergence(records),
         "sparsity": _sparsity(records),
         "linear-focus": _linear(records["linear-focus"]),
@@ -63,7 +63,7 @@ def _convergence(records: Records) -> alt.HConcatChart:
         rows: list[dict[str, Any]] = []
         for k in BOXES:
             record = records[f"mode-{k}-{group}"]
-            took = epochs_to_accuracy(record)[fell(record)]
+            took = epochs_to_accuracy(record)[misfocused(record)]
             if len(took) == 0:
                 continue
             texts.append(f"{title.lower()}, mode {k}: {took.mean():.1f} epochs on average")
@@ -85,9 +85,9 @@ def _convergence(records: Records) -> alt.HConcatChart:
 def _lines(rows: list[dict[str, Any]], x: alt.X, y: alt.Y, title: str) -> Any:
     """A line and a band for each mode."""
     legend = alt.Legend(columns=3, symbolType="stroke", symbolOpacity=1)
-    paint = alt.Scale(domain=list(MODE_COLOURS), range=list(MODE_COLOURS.values()))
+    mode_colours = alt.Scale(domain=list(MODE_COLOURS), range=list(MODE_COLOURS.values()))
     dash = alt.Scale(domain=list(MODE_COLOURS), range=list(MODE_DASHES))
-    base = alt.Chart().encode(x=x, color=alt.Color("mode:N", scale=paint, legend=legend))
+    base = alt.Chart().encode(x=x, color=alt.Color("mode:N", scale=mode_colours, legend=legend))
     band = base.mark_area(opacity=0.18).encode(y=alt.Y("low:Q"), y2="high:Q")
     line = base.mark_line(strokeWidth=2.2).encode(
         y=y, strokeDash=alt.StrokeDash("mode:N", scale=dash, legend=legend)
@@ -103,13 +103,13 @@ def _sparsity(records: Records) -> alt.HConcatChart:
     y = alt.Y(
         "ent:Q", title="attention entropy, bits", scale=alt.Scale(domain=[0, float(np.log2(9))])
     )
-    paint = alt.Color(
+    mode_colours = alt.Color(
         "what:N", scale=alt.Scale(domain=list(words.values()), range=["#E69F00", "#0072B2"])
     ).legend(None)
     for k in BOXES:
         record = records[f"mode-{k}-starts"]
         rows, means = _entropies(record, words)
-        base = alt.Chart().encode(x=x, color=paint)
+        base = alt.Chart().encode(x=x, color=mode_colours)
         dots = base.mark_tick(thickness=1.2, width=56, opacity=0.35).encode(y=y)
         bars = base.mark_rule(strokeWidth=5).encode(y=alt.Y("low:Q"), y2="high:Q")
         point = base.mark_point(filled=True, size=110, opacity=1, stroke="white").encode(
@@ -167,7 +167,9 @@ def _linear(record: Record) -> Any:
     y = alt.Y("mean:Q", title="FT, %", scale=alt.Scale(domain=[0, 104], nice=False))
     value = 100 * float(record.final["sum_ft"].mean())
     mark = [{"t": 45.0, "mean": value, "text": f"f = x1 + x2 in mode 1: {value:.1f} %"}]
-    point = alt.Chart().mark_point(shape="diamond", filled=True, size=130, color=INK, opacity=1)
+    point = alt.Chart().mark_point(
+        shape="diamond", filled=True, size=130, color=TEXT_COLOUR, opacity=1
+    )
     text = alt.Chart().mark_text(align="left", dx=12, dy=-8)
     lines = _lines(rows, x, y, "What a linear focus can reach, without training")
     best = ", ".join(

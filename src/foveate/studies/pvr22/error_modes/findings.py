@@ -1,4 +1,4 @@
-"""What the records of the error modes say of each claim. [pvr22] Sec. 4 and 5"""
+"""Findings of the error modes for each claim. [pvr22] Sec. 4 and 5"""
 
 import numpy as np
 
@@ -11,9 +11,9 @@ from foveate.studies.pvr22.error_modes import BOXES, ErrorModeSettings
 from foveate.studies.pvr22.error_modes.outcome import (
     accurate,
     epochs_to_accuracy,
-    fell,
+    misfocused,
 )
-from foveate.studies.pvr22.error_modes.prediction import foresee
+from foveate.studies.pvr22.error_modes.prediction import predict_error_mode
 from foveate.studies.pvr22.error_modes.statistics import mean_of_means
 from foveate.studies.verdicts import verdict_of
 
@@ -38,7 +38,7 @@ def findings(settings: ErrorModeSettings, records: Records) -> list[Finding]:
 def _mode(mode: int, settings: ErrorModeSettings, records: Records) -> Finding:
     authors, random = records[f"mode-{mode}-authors"], records[f"mode-{mode}-starts"]
     accuracy, ft = authors.last("accuracy").mean(), authors.last("ft").mean()
-    inside = fell(random)
+    inside = misfocused(random)
     share = mean_interval(inside.astype(float), within=(0, 1))
     from_authors = bool(accuracy >= ACCURATE and BAND[0] <= ft <= BAND[1])
     from_random = share.low is not None and share.low > 0
@@ -70,10 +70,9 @@ def _mode(mode: int, settings: ErrorModeSettings, records: Records) -> Finding:
         f"{_range(authors.last('accuracy'))}, FT {_range(authors.last('ft'))}. Of {total} "
         f"random starts {inside.sum()} end accurate but unfocused "
         f"(median FT {_median(reached[inside])}; "
-        f"{(inside & (reached >= BAND[0]) & (reached <= BAND[1])).sum()} "
-        f"with FT in .55–.80), "
+        f"{(inside & (reached >= BAND[0]) & (reached <= BAND[1])).sum()} with FT in .55–.80), "
         f"{(right & ~inside).sum()} accurate and focused, {(~right).sum()} below .95 accuracy. "
-        + foresee(BOXES[mode], random, settings.m).summary,
+        + predict_error_mode(BOXES[mode], random, settings.m).summary,
         figure=f"mode-{mode}",
         deviation=deviation,
     )
@@ -94,23 +93,23 @@ def _sparsity(records: Records) -> Finding:
     for mode in BOXES:
         record = records[f"mode-{mode}-starts"]
         count, ent = record.final["split_count"], record.final["split_ent"]
-        astray = accurate(record) & (count[:, FFPT] >= LEAST_BAGS)
-        both = astray & (count[:, FTPT] >= LEAST_BAGS)
-        if not astray.any():
+        off_target = accurate(record) & (count[:, FFPT] >= LEAST_BAGS)
+        both = off_target & (count[:, FTPT] >= LEAST_BAGS)
+        if not off_target.any():
             spread_ok.append(False)
             contrast_ok.append(False)
             sentences.append(f"mode {mode}: no accurate model with {LEAST_BAGS} such bags")
             continue
-        shares.append(record.final["split_spread"][astray, FFPT])
+        shares.append(record.final["split_spread"][off_target, FFPT])
         share = mean_interval(shares[-1], within=(0, 1))
         spread_ok.append((share.low or 0) > 0.5)
         paired = _paired(ent[both, FFPT] - ent[both, FTPT])
         contrast_ok.append(paired is not None and (paired.low or 0) > 0)
-        nnz = record.final["split_nnz"][astray, FFPT].mean()
+        nnz = record.final["split_nnz"][off_target, FFPT].mean()
         sentences.append(
-            f"mode {mode} ({astray.sum()} models): {100 * share.mean:.0f} % of such bags have at "
-            f"least 1 bit, mean {ent[astray, FFPT].mean():.2f} bits and {nnz:.1f} segments above "
-            ".01; with the right focus "
+            f"mode {mode} ({off_target.sum()} models): {100 * share.mean:.0f} % of such bags have "
+            f"at least 1 bit, mean {ent[off_target, FFPT].mean():.2f} bits and {nnz:.1f} segments "
+            "above .01; with the right focus "
             + (f"{ent[both, FTPT].mean():.2f} bits" if both.any() else "too few bags")
         )
     if all(spread_ok) and all(contrast_ok):
@@ -147,7 +146,7 @@ def _speed(records: Records) -> Finding:
         epochs = {}
         for mode in BOXES:
             record = records[f"mode-{mode}-{group}"]
-            epochs[mode] = epochs_to_accuracy(record)[fell(record)]
+            epochs[mode] = epochs_to_accuracy(record)[misfocused(record)]
         parts = [f"mode {k} {_mean(v)} ({len(v)} trainings)" for k, v in epochs.items()]
         sentences.append(f"from {words}: {', '.join(parts)}")
         gaps = [

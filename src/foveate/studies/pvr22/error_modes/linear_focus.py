@@ -1,4 +1,4 @@
-r"""What a linear focus can do on boxes in the plane, computed exactly instead of trained. [pvr22] 4
+r"""Exact results for a linear focus on boxes in the plane. [pvr22] 4
 
 FT of :math:`f(x) = w \cdot x + b` depends on the direction of w alone, and on uniform boxes it is
 an integral of piecewise polynomials; whether any w reaches FT = 1 is a linear programme.
@@ -11,7 +11,7 @@ import numpy as np
 from foveate.data.error_modes import Box, Boxes
 from foveate.types import Array
 
-__all__ = ["Separation", "attended", "best_separation", "exact_ft", "score_cdf"]
+__all__ = ["Separation", "attended_points", "best_separation", "exact_ft", "score_cdf"]
 
 FLAT = 1e-7  # a side of a box seen under so small an angle counts as this share of the other
 
@@ -64,10 +64,10 @@ def exact_ft(boxes: Boxes, w: Array, m: int) -> Array:
     nothing = (w == 0).all(1, keepdims=True)
     w = np.where(nothing, 1.0, w)
     node, weight = np.polynomial.legendre.leggauss(m)
-    background = _breaks(boxes.background, w)
+    background = _breakpoints(boxes.background, w)
     result = []
     for box in boxes.foreground:
-        box_angles = _breaks(box, w)
+        box_angles = _breakpoints(box, w)
         edges = np.sort(
             np.clip(
                 np.concatenate([box_angles, background], 1), box_angles[:, :1], box_angles[:, 3:]
@@ -91,21 +91,21 @@ def score_cdf(box: Box, w: Array, s: Array) -> Array:
         w: Weights, shape (W, 2).
         s: Scores, shape (W, K).
     """
-    breaks = _breaks(box, w)
-    a, b = breaks[:, 1] - breaks[:, 0], breaks[:, 2] - breaks[:, 0]
-    ramps = np.maximum(s[..., None] - breaks[:, None], 0) ** 2 / 2
+    breakpoints = _breakpoints(box, w)
+    a, b = breakpoints[:, 1] - breakpoints[:, 0], breakpoints[:, 2] - breakpoints[:, 0]
+    ramps = np.maximum(s[..., None] - breakpoints[:, None], 0) ** 2 / 2
     signed = ramps[..., 0] - ramps[..., 1] - ramps[..., 2] + ramps[..., 3]
     return np.clip(signed / (a * b)[:, None], 0, 1)
 
 
-def _density(breaks: Array, s: Array) -> Array:
-    a, b = breaks[:, 1] - breaks[:, 0], breaks[:, 2] - breaks[:, 0]
-    ramps = np.maximum(s[..., None] - breaks[:, None], 0)
+def _density(breakpoints: Array, s: Array) -> Array:
+    a, b = breakpoints[:, 1] - breakpoints[:, 0], breakpoints[:, 2] - breakpoints[:, 0]
+    ramps = np.maximum(s[..., None] - breakpoints[:, None], 0)
     signed = ramps[..., 0] - ramps[..., 1] - ramps[..., 2] + ramps[..., 3]
     return np.maximum(signed / (a * b)[:, None], 0)
 
 
-def _breaks(box: Box, w: Array) -> Array:
+def _breakpoints(box: Box, w: Array) -> Array:
     """The scores of the four corners in order, where the polynomial pieces meet, shape (W, 4)."""
     sides = np.abs(w) * np.array([box.right - box.left, box.high - box.low])
     sides = np.sort(np.maximum(sides, FLAT * sides.max(1, keepdims=True)), 1)
@@ -118,7 +118,7 @@ def _corners(box: Box) -> Array:
     return np.array([(x, y) for x in (box.left, box.right) for y in (box.low, box.high)])
 
 
-def attended(x: Array, w: Array) -> Array:
+def attended_points(x: Array, w: Array) -> Array:
     r"""Attended points :math:`\tilde x = \sum_j \mathrm{softmax}_j(w \cdot x_j)\, x_j`, (n, 2).
 
     Args:

@@ -1,4 +1,4 @@
-"""What is kept of a training on an error mode: enough for every picture, little for the disk."""
+"""Stored values of a training on an error mode: what the figures need, in little space."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,8 +20,8 @@ __all__ = [
     "STORED_BAGS",
     "accurate",
     "epochs_to_accuracy",
-    "fell",
-    "settled",
+    "final_values",
+    "misfocused",
     "split_by_quadrant",
     "window",
 ]
@@ -32,7 +32,7 @@ SPREAD_BITS = 1.0  # entropy from which attention counts as spread: two equal se
 
 
 def window(boxes: Boxes) -> tuple[float, float, float, float]:
-    """The part of the plane to show, left, right, low, high: all boxes and some air."""
+    """The part of the plane to show (left, right, low, high): all boxes with a margin."""
     every = np.array([*boxes.foreground, boxes.background])
     left, right = every[:, 0].min(), every[:, 1].max()
     low, high = every[:, 2].min(), every[:, 3].max()
@@ -40,7 +40,7 @@ def window(boxes: Boxes) -> tuple[float, float, float, float]:
     return left - air_x, right + air_x, low - air_y, high + air_y
 
 
-def settled(record: Record, before: Stack, test: Sequence[Bag], boxes: Boxes) -> Record:
+def final_values(record: Record, before: Stack, test: Sequence[Bag], boxes: Boxes) -> Record:
     """The record with weights and attended points in place of all scores and attention.
 
     Args:
@@ -72,7 +72,7 @@ def settled(record: Record, before: Stack, test: Sequence[Bag], boxes: Boxes) ->
 
 
 def split_by_quadrant(alpha: Array, focused: Array, correct: Array) -> Mapping[str, Array]:
-    """How spread attention is on the bags of each quadrant, NaN where a member has none there.
+    """Attention entropy on the bags of each quadrant, NaN where a member has none.
 
     Args:
         alpha: Attention, shape (S, n, m).
@@ -139,8 +139,8 @@ def accurate(record: Record) -> Array:
     return record.last("accuracy") >= ACCURATE
 
 
-def fell(record: Record) -> Array:
-    """Which members fell into the mode: accurate, yet often looking elsewhere, shape (S,)."""
+def misfocused(record: Record) -> Array:
+    """Which members ended in the error mode: accurate, with low FT, shape (S,)."""
     return accurate(record) & (record.last("ft") < FOCUSED)
 
 

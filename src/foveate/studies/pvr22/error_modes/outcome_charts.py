@@ -1,11 +1,11 @@
-"""The fate of every start: where it ends, where it began, and what foretold it."""
+"""Outcome of every start, its initial weights, and predictors of the outcome."""
 
 from typing import Any
 
 import altair as alt
 import numpy as np
 
-from foveate.charts.palette import INK
+from foveate.charts.palette import TEXT_COLOUR
 from foveate.charts.render import with_rows
 from foveate.jobs.experiment import Records
 from foveate.records.record import Record
@@ -16,11 +16,11 @@ from foveate.studies.pvr22.error_modes.colours import (
     MODE_COLOURS,
     MODE_SHAPES,
 )
-from foveate.studies.pvr22.error_modes.outcome import accurate, fell
-from foveate.studies.pvr22.error_modes.prediction import angle, foresee
+from foveate.studies.pvr22.error_modes.outcome import accurate, misfocused
+from foveate.studies.pvr22.error_modes.prediction import angle, predict_error_mode
 from foveate.studies.pvr22.error_modes.statistics import as_row
 
-__all__ = ["angles", "foresight", "outcomes"]
+__all__ = ["angles", "outcomes", "prediction_chart"]
 
 
 def outcomes(records: Records) -> alt.HConcatChart:
@@ -30,7 +30,7 @@ def outcomes(records: Records) -> alt.HConcatChart:
     for k in BOXES:
         record, own = records[f"mode-{k}-starts"], records[f"mode-{k}-authors"]
         total = len(record.last("ft"))
-        rows = _counted(record, own, total)
+        rows = _start_counts(record, own, total)
         blues = alt.Scale(type="sqrt", domain=[0, total], range=["#f1f6fb", "#9ecae1", "#08519c"])
         base = alt.Chart().encode(x=x, y=y, x2="x2:Q", y2="y2:Q")
         ground = base.transform_filter("datum.count > 0").mark_rect(stroke="white")
@@ -50,18 +50,22 @@ def outcomes(records: Records) -> alt.HConcatChart:
             width=212, height=212, title=alt.Title(f"Mode {k}", subtitle=subtitle)
         )
         panels.append(with_rows(chart, rows))
-        texts.append(f"mode {k}: {100 * fell(record).mean():.0f} % accurate but looking elsewhere")
+        texts.append(
+            f"mode {k}: {100 * misfocused(record).mean():.0f} % accurate but looking elsewhere"
+        )
     return alt.hconcat(*panels).properties(
         description="Number of random starts by accuracy and FT at the end of training. "
         + "; ".join(texts)
     )
 
 
-def _counted(record: Record, authors: Record, total: int) -> list[dict[str, Any]]:
+def _start_counts(record: Record, authors: Record, total: int) -> list[dict[str, Any]]:
     """Cells of ten percent by ten, the last ones closed: how many starts end in each."""
     edges = np.linspace(0, 1, 11)
     counts, _, _ = np.histogram2d(record.last("accuracy"), record.last("ft"), [edges, edges])
-    theirs, _, _ = np.histogram2d(authors.last("accuracy"), authors.last("ft"), [edges, edges])
+    author_counts, _, _ = np.histogram2d(
+        authors.last("accuracy"), authors.last("ft"), [edges, edges]
+    )
     return [
         {
             "x": 10 * a,
@@ -71,8 +75,8 @@ def _counted(record: Record, authors: Record, total: int) -> list[dict[str, Any]
             "middle_x": 10 * a + 5,
             "middle_y": 10 * b + 5,
             "count": int(count),
-            "authors": bool(theirs[a, b] == theirs.max()),
-            "ink": "white" if count > 0.4 * total else INK,
+            "authors": bool(author_counts[a, b] == author_counts.max()),
+            "ink": "white" if count > 0.4 * total else TEXT_COLOUR,
         }
         for (a, b), count in np.ndenumerate(counts)
     ]
@@ -115,7 +119,7 @@ def angles(settings: ErrorModeSettings, records: Records) -> alt.VConcatChart:
             ),
             with_rows(
                 alt.Chart()
-                .mark_point(shape="cross", size=150, color=INK, strokeWidth=2, angle=45)
+                .mark_point(shape="cross", size=150, color=TEXT_COLOUR, strokeWidth=2, angle=45)
                 .encode(x=x, y=y),
                 start,
             ),
@@ -132,11 +136,11 @@ def angles(settings: ErrorModeSettings, records: Records) -> alt.VConcatChart:
     )
 
 
-def foresight(settings: ErrorModeSettings, records: Records) -> Any:
-    """How well each predictor tells which starts fall, with its interval."""
+def prediction_chart(settings: ErrorModeSettings, records: Records) -> Any:
+    """AUC of each predictor of the error mode, with its interval."""
     rows: list[dict[str, Any]] = []
     for k, boxes in BOXES.items():
-        outcomes = foresee(boxes, records[f"mode-{k}-starts"], settings.m)
+        outcomes = predict_error_mode(boxes, records[f"mode-{k}-starts"], settings.m)
         rows += [
             {"what": name, "mode": f"mode {k}", **as_row(power)}
             for name, power in outcomes.power.items()
@@ -183,7 +187,7 @@ def _ends(record: Record) -> list[str]:
     names = list(END_COLOURS)
     return [
         names[2] if not good else names[1] if down else names[0]
-        for good, down in zip(accurate(record), fell(record), strict=True)
+        for good, down in zip(accurate(record), misfocused(record), strict=True)
     ]
 
 

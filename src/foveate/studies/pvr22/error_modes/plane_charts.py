@@ -1,4 +1,4 @@
-"""The plane of an error mode: where the focus looks, what the classifier sees, and how it came.
+"""The plane of an error mode: attention, decision regions, and quadrants over training.
 
 [pvr22] Fig. 2–5: base points over the focus score, attended points over the decision regions, and
 the quadrants over training, for three starts side by side.
@@ -21,7 +21,7 @@ from foveate.studies.pvr22.error_modes.colours import (
     CLASS_COLOURS,
     CLASS_SHAPES,
 )
-from foveate.studies.pvr22.error_modes.outcome import CELLS, accurate, fell, window
+from foveate.studies.pvr22.error_modes.outcome import CELLS, accurate, misfocused, window
 
 __all__ = ["Member", "examples", "mode_figure", "tiles"]
 
@@ -46,10 +46,10 @@ class Member(NamedTuple):
 
 
 def examples(authors: Record, random: Record) -> list[Member]:
-    """The authors' start, the most usual start that fell, and the most usual that did not."""
+    """The authors' start, the median start that ended in the mode, and the median other start."""
     members = [Member("From the authors' weights", authors, 0)]
-    good = accurate(random) & ~fell(random)
-    kinds = {"fell": fell(random), "focused": good}
+    good = accurate(random) & ~misfocused(random)
+    kinds = {"fell": misfocused(random), "focused": good}
     if not good.any():
         kinds["failed"] = ~accurate(random)
     for word, chosen in kinds.items():
@@ -97,7 +97,7 @@ def mode_figure(mode: int, boxes: Boxes, own: Record, random: Record) -> alt.VCo
 
 
 class _Store:
-    """Rows by name, told to the chart once: panels are copied many times while it is built."""
+    """Rows by name, stored in the chart once: panels are copied many times while it is built."""
 
     def __init__(self) -> None:
         self.sets: dict[str, list[dict[str, Any]]] = {}

@@ -1,4 +1,4 @@
-"""Which starts fall into an error mode, and what in their initial weights foretells it."""
+"""Which starts end in an error mode, and which initial weights predict it."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -9,16 +9,16 @@ from foveate.data.error_modes import Box, Boxes
 from foveate.metrics.intervals import Interval
 from foveate.records.record import Array, Record
 from foveate.studies.pvr22.error_modes.linear_focus import exact_ft
-from foveate.studies.pvr22.error_modes.outcome import fell
-from foveate.studies.pvr22.error_modes.statistics import auc, foretold
+from foveate.studies.pvr22.error_modes.outcome import misfocused
+from foveate.studies.pvr22.error_modes.statistics import auc, cross_validated_scores
 
-__all__ = ["Foresight", "angle", "foresee"]
+__all__ = ["ModePrediction", "angle", "predict_error_mode"]
 
 LEAST = 10  # starts of either kind, below which nothing is said
 
 
-class Foresight(NamedTuple):
-    """How well the initial weights tell which starts fall into the mode.
+class ModePrediction(NamedTuple):
+    """How well the initial weights predict which starts end in the mode.
 
     Args:
         neglected: The class (from 0) on which models that fell have the lowest FT; None if unknown.
@@ -47,8 +47,8 @@ class Foresight(NamedTuple):
         )
 
 
-def foresee(boxes: Boxes, record: Record, m: int) -> Foresight:
-    r"""What foretells which of a record's starts fall.
+def predict_error_mode(boxes: Boxes, record: Record, m: int) -> ModePrediction:
+    r"""Predictors of the starts of a record that end in the error mode.
 
     A low FT of the initial focus; a low initial score of the class that ends neglected, against the
     background, :math:`w_0 \cdot (\bar x_c - \bar x_0)`; and logistic regressions on the initial
@@ -59,23 +59,27 @@ def foresee(boxes: Boxes, record: Record, m: int) -> Foresight:
         record: Its random starts.
         m: Segments of a bag.
     """
-    down, w = fell(record), record.final["f_w0"].astype(float)
-    if min(down.sum(), (~down).sum()) < LEAST:
-        return Foresight(None, np.nan, (np.nan, np.nan), {})
-    by_class = exact_ft(boxes, record.final["f_w"][down], m).mean(0)
+    is_misfocused, w = misfocused(record), record.final["f_w0"].astype(float)
+    if min(is_misfocused.sum(), (~is_misfocused).sum()) < LEAST:
+        return ModePrediction(None, np.nan, (np.nan, np.nan), {})
+    by_class = exact_ft(boxes, record.final["f_w"][is_misfocused], m).mean(0)
     neglected = int(by_class.argmin())
     gap = w @ (_middle(boxes.foreground[neglected]) - _middle(boxes.background))
     power = {
-        "a low initial FT": auc(-exact_ft(boxes, w, m).mean(1), down),
-        "a low initial score of the missed class": auc(-gap, down),
-        "regression on f's weights": auc(foretold(_features(w), down), down),
+        "a low initial FT": auc(-exact_ft(boxes, w, m).mean(1), is_misfocused),
+        "a low initial score of the missed class": auc(-gap, is_misfocused),
+        "regression on f's weights": auc(
+            cross_validated_scores(_features(w), is_misfocused), is_misfocused
+        ),
     }
     if "g_w0" in record.final:
         g = [record.final[k].reshape(len(w), -1) for k in ("g_w0", "g_b0")]
         both = np.concatenate([_features(w), *g], 1)
-        power["regression on f's and g's weights"] = auc(foretold(both, down), down)
-    rates = (_share(down[gap < 0]), _share(down[gap >= 0]))
-    return Foresight(neglected, float(by_class[neglected]), rates, power)
+        power["regression on f's and g's weights"] = auc(
+            cross_validated_scores(both, is_misfocused), is_misfocused
+        )
+    rates = (_share(is_misfocused[gap < 0]), _share(is_misfocused[gap >= 0]))
+    return ModePrediction(neglected, float(by_class[neglected]), rates, power)
 
 
 def angle(w: Array) -> Array:

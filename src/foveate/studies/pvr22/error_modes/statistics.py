@@ -1,4 +1,4 @@
-"""Small statistics over starts: differences, ranks, and predictions that are tested on others."""
+"""Statistics over starts: differences, ranks, and cross-validated predictions."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,7 +8,7 @@ import numpy as np
 from foveate.metrics.intervals import Interval
 from foveate.types import Array
 
-__all__ = ["as_row", "auc", "foretold", "mean_of_means"]
+__all__ = ["as_row", "auc", "cross_validated_scores", "mean_of_means"]
 
 DRAWS = 2000
 
@@ -29,10 +29,10 @@ def auc(score: Array, positive: Array) -> Interval:
         >>> auc(np.array([0.1, 0.4, 0.4, 0.9]), np.array([False, False, True, True])).mean
         0.875
     """
-    return _resampled([score[positive], score[~positive]], lambda parts: _ranked(*parts))
+    return _resampled([score[positive], score[~positive]], lambda parts: _share_above(*parts))
 
 
-def _ranked(above: Array, below: Array) -> Array:
+def _share_above(above: Array, below: Array) -> Array:
     """Mean over pairs of [a > b] + [a = b]/2, along the last axis."""
     edges = np.sort(below, -1)
     wins = np.empty(above.shape[:-1])
@@ -48,8 +48,8 @@ def _resampled(groups: Sequence[Array], statistic: Any) -> Interval:
     if any(len(group) < 2 for group in groups):
         return Interval(value, None, None)
     chance = np.random.default_rng(0)
-    again = [group[chance.integers(len(group), size=(DRAWS, len(group)))] for group in groups]
-    low, high = np.quantile(statistic([part.astype(float) for part in again]), [0.025, 0.975])
+    resampled = [group[chance.integers(len(group), size=(DRAWS, len(group)))] for group in groups]
+    low, high = np.quantile(statistic([part.astype(float) for part in resampled]), [0.025, 0.975])
     return Interval(value, float(low), float(high))
 
 
@@ -63,7 +63,7 @@ def as_row(value: Interval) -> dict[str, float]:
     }
 
 
-def foretold(features: Array, positive: Array, folds: int = 5) -> Array:
+def cross_validated_scores(features: Array, positive: Array, folds: int = 5) -> Array:
     """The log-odds that a logistic regression, fitted to the other folds, gives to each member.
 
     Args:

@@ -1,4 +1,4 @@
-"""How the claims of the second table are judged, and how their criteria were changed."""
+"""Criteria of the claims of the second table, and their revisions."""
 
 from collections.abc import Mapping
 

@@ -10,14 +10,14 @@ from foveate.charts.render import with_rows
 from foveate.jobs.experiment import Records
 from foveate.metrics.focus import attention_on, threshold_curve
 from foveate.records.published import Cell
-from foveate.studies.comparison_chart import beside
+from foveate.studies.comparison_chart import comparison_chart
 from foveate.studies.pvr22.table2 import LAYERS, Table2Settings
 from foveate.studies.pvr22.table2.cells import table2_cells
 from foveate.studies.pvr22.table2.published import PUBLISHED
 
-__all__ = ["PAINTS", "figures"]
+__all__ = ["LINE_COLOURS", "cell_figures", "figures"]
 
-PAINTS = {
+LINE_COLOURS = {
     "softmax": "#0072B2",
     "entropy": "#56B4E9",
     "sparsemax": "#009E73",
@@ -31,13 +31,7 @@ THRESHOLDS = np.linspace(0, 1, 101)
 
 def figures(settings: Table2Settings, records: Records) -> Mapping[str, Any]:
     """The charts by name: ``focus``, ``sparsity``, ``thresholds``, ``gaussians``."""
-    cells, known = table2_cells(settings, records), PUBLISHED.numbers
-    points = [c for c in cells if c.group.startswith("Gaussians")]
-    images = [c for c in cells if c not in points]
-    charts = {"gaussians": _stacked(points, known, ("accuracy %", "FT %", "FTPT %"))}
-    if images:
-        charts["focus"] = _stacked(images, known, ("accuracy %", "FT %"))
-        charts["sparsity"] = _stacked(images, known, ("NNZ", "Ent, bits"))
+    charts = cell_figures(table2_cells(settings, records))
     charts["thresholds"] = alt.vconcat(
         *(_curves(data, settings.variants, records) for data in settings.sets)
     ).properties(
@@ -46,8 +40,20 @@ def figures(settings: Table2Settings, records: Records) -> Mapping[str, Any]:
     return charts
 
 
+def cell_figures(cells: Sequence[Cell]) -> dict[str, Any]:
+    """The charts of the table: ``gaussians``; with images, ``focus`` and ``sparsity`` too."""
+    known = PUBLISHED.numbers
+    points = [c for c in cells if c.group.startswith("Gaussians")]
+    images = [c for c in cells if c not in points]
+    charts = {"gaussians": _stacked(points, known, ("accuracy %", "FT %", "FTPT %"))}
+    if images:
+        charts["focus"] = _stacked(images, known, ("accuracy %", "FT %"))
+        charts["sparsity"] = _stacked(images, known, ("NNZ", "Ent, bits"))
+    return charts
+
+
 def _stacked(cells: Sequence[Cell], known: Mapping[Any, float], measures: Sequence[str]) -> Any:
-    charts = [beside(cells, known, measure, paints=PAINTS) for measure in measures]
+    charts = [comparison_chart(cells, known, measure, paints=LINE_COLOURS) for measure in measures]
     words = f"{', '.join(measures)} by variant and layer, with published numbers as diamonds."
     return alt.vconcat(*charts).properties(description=words)
 
@@ -70,7 +76,7 @@ def _curves(data: str, variants: Sequence[str], records: Records) -> Any:
             x=alt.X("x:Q", title="threshold on the attention a_z"),
             y=alt.Y("y:Q", title="bags above it, %", scale=alt.Scale(domain=[0, 100])),
             color=alt.Color("name:N", legend=legend,
-                            scale=alt.Scale(domain=names, range=[PAINTS[n] for n in names])),
+                            scale=alt.Scale(domain=names, range=[LINE_COLOURS[n] for n in names])),
             strokeDash=alt.StrokeDash("name:N", legend=legend, scale=alt.Scale(
                 domain=names, range=[DASHES.get(n, [1, 0]) for n in names])),
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What the numbers of the second table say of its claims."""
+"""Findings from the numbers of the second table."""
 
 from collections.abc import Iterable
 
@@ -18,7 +18,7 @@ from foveate.studies.verdicts import (
     below,
     combine,
     in_words,
-    tally,
+    tally_text,
     verdict_of,
     within,
 )
@@ -46,17 +46,17 @@ def judge_cells(settings: Table2Settings, cells: Iterable[Cell]) -> list[Finding
     """
     if set(settings.variants) != set(VARIANTS):
         return []
-    judge = _Judge(settings, cells)
+    criteria = _Criteria(settings, cells)
     return [
-        judge.sparse_maps(),
-        judge.last_layer(),
-        judge.hard(),
-        judge.sparsity(),
-        judge.gaussians(),
+        criteria.sparse_maps(),
+        criteria.last_layer(),
+        criteria.hard(),
+        criteria.sparsity(),
+        criteria.gaussians(),
     ]
 
 
-class _Judge:
+class _Criteria:
     """Compares variants over paired seeds.
 
     Args:
@@ -88,7 +88,7 @@ class _Judge:
         self, claim: str, outcomes: list[Outcome], effect: Interval, measure: str,
         words: list[str], figure: str,
     ) -> Finding:  # fmt: skip
-        text = f"{'; '.join(words)}. {tally(outcomes)}"
+        text = f"{'; '.join(words)}. {tally_text(outcomes)}"
         deviation = self.images.rstrip(".")
         return Finding(claim, combine(outcomes), *effect, measure, text, figure, deviation)
 

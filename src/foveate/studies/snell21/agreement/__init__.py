@@ -76,7 +76,7 @@ def checkpoints(steps: int) -> list[int]:
 
 @EXPERIMENTS.register("agreement")
 class Agreement(Reproduction):
-    """Does attention rank words as word knowledge does that was learnt without it?"""
+    """Does attention rank words like word knowledge that was learnt without attention?"""
 
     published = PUBLISHED
     about = "attention against word knowledge: agreement tables over data sets and seeds"

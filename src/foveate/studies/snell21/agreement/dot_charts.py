@@ -28,21 +28,21 @@ def interval(values: FloatArray) -> dict[str, float]:
 
 
 def _dots(
-    rows: Rows, paints: Mapping[str, str], *, names: Sequence[str], width: int, heading: str
+    rows: Rows, colours: Mapping[str, str], *, names: Sequence[str], width: int, heading: str
 ) -> alt.LayerChart:
     """Dots with intervals by data set, one colour a kind; ticks for the random level."""
-    kinds = [kind for kind in paints if any(row["kind"] == kind for row in rows)]
-    paint = alt.Color(
+    kinds = [kind for kind in colours if any(row["kind"] == kind for row in rows)]
+    colour_encoding = alt.Color(
         "kind:N",
-        scale=alt.Scale(domain=list(paints), range=list(paints.values())),
+        scale=alt.Scale(domain=list(colours), range=list(colours.values())),
         legend=alt.Legend(columns=4, labelLimit=260, values=kinds, symbolOpacity=1, symbolSize=90),
     )
     axis = alt.Y("data:N", title=None, sort=list(names), scale=alt.Scale(paddingInner=0.4))
-    offset = alt.YOffset("kind:N", sort=list(paints))
+    offset = alt.YOffset("kind:N", sort=list(colours))
     x = alt.X("y:Q", title="agreement, share of texts or words", scale=UNIT)
     rule = alt.Chart().mark_rule(strokeWidth=2).encode(x="low:Q", x2="high:Q")
     dot = alt.Chart().mark_point(filled=True, size=46, opacity=1).encode(x=x)
-    layers = [part.encode(y=axis, yOffset=offset, color=paint) for part in (rule, dot)]
+    layers = [part.encode(y=axis, yOffset=offset, color=colour_encoding) for part in (rule, dot)]
     size = {"width": width, "height": (14 + 8 * len(kinds)) * len(names)}
     return with_rows(alt.layer(*layers).properties(title=heading, **size), rows)
 

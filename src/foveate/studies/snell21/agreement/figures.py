@@ -7,6 +7,7 @@ import altair as alt
 import numpy as np
 
 from foveate.charts.lines import band_chart
+from foveate.charts.palette import CELL_TEXT_COLOUR
 from foveate.charts.render import with_rows
 from foveate.jobs.experiment import Records
 from foveate.records.record import Record
@@ -32,7 +33,7 @@ def figures(_: object, records: Records) -> Mapping[str, Any]:
     texts = {name: r for name, r in records.items() if "frozen_alpha" in r.values}
     charts = {
         "table": table_dots(records),
-        "rise": _panels(records, _rise, "Agreement of β_uf(τ) with attention over training."),
+        "rise": _panels(records, _rise_chart, "Agreement of β_uf(τ) with attention over training."),
         "context": _panels(records, _context, "Performance and agreement of two seeds."),
         "training": training_dots(records),
         "seeds": _seeds(records),
@@ -68,7 +69,7 @@ def _curves(
         for i, step in enumerate(record.t)
         if np.isfinite(values[i]).any()
     ]
-    paint = alt.Color(
+    colour_encoding = alt.Color(
         "name:N",
         scale=alt.Scale(domain=list(series), range=[colour for _, colour in series.values()]),
         legend=alt.Legend(columns=3, symbolType="stroke", symbolOpacity=1, labelLimit=240),
@@ -80,7 +81,7 @@ def _curves(
         axis=alt.Axis(values=_ticks(int(record.t[-1]))),
     )
     up = alt.Y("y:Q", title=y, scale=alt.Scale(domain=[0, top]))
-    return band_chart(rows, x, up, paint, width=215, height=160, title=heading)
+    return band_chart(rows, x, up, colour_encoding, width=215, height=160, title=heading)
 
 
 def _ticks(last: int) -> list[int]:
@@ -91,7 +92,7 @@ def _ticks(last: int) -> list[int]:
     return [0, first, 4 * first, 9 * first, last]
 
 
-def _rise(record: Record, heading: str) -> alt.LayerChart:
+def _rise_chart(record: Record, heading: str) -> alt.LayerChart:
     """A(α, β_uf(τ)), the other curves of β_uf, and the random level."""
     read = (slice(None), slice(None), REPORTING, FAIR)
     level = np.broadcast_to(random(record), (len(record.t), len(random(record))))
@@ -157,12 +158,12 @@ def _numbers(records: Records) -> alt.LayerChart:
         axis=alt.Axis(orient="top", labelAngle=0, labelLimit=140),
     )
     y = alt.Y("data:N", title=None, sort=[title(name) for name in records])
-    shade = alt.Color(
+    colour_encoding = alt.Color(
         "y:Q",
         scale=alt.Scale(domain=[0, 1], range=["#ffffff", BLUE], interpolate="rgb"),
         legend=None,
     )
-    cells = alt.Chart().mark_rect().encode(x=x, y=y, color=shade)
+    cells = alt.Chart().mark_rect().encode(x=x, y=y, color=colour_encoding)
     text = (
         alt.Chart()
         .mark_text()
@@ -170,7 +171,7 @@ def _numbers(records: Records) -> alt.LayerChart:
             x=x,
             y=y,
             text=alt.Text("y:Q", format=".2f"),
-            color=alt.condition("datum.y > .55", alt.value("white"), alt.value(INK)),
+            color=alt.condition("datum.y > .55", alt.value("white"), alt.value(CELL_TEXT_COLOUR)),
         )
     )
     chart = (cells + text).properties(

@@ -25,18 +25,18 @@ from foveate.studies.snell21.agreement.wording import (
     count,
     deviation,
     low,
-    over,
+    mean_over_seeds,
     share_verdict,
     short,
 )
-from foveate.studies.verdicts import at_least, combine, tally
+from foveate.studies.verdicts import at_least, combine, tally_text
 
 if TYPE_CHECKING:
     from foveate.studies.snell21.agreement import AgreementSettings
 
 __all__ = ["findings"]
 
-FAR = 0.05  # above the random level
+MIN_EXCESS = 0.05  # above the random level
 SHARE = 0.1  # of ξ*, with BLEU
 TABLE = {"snell21:C1": "alpha_uf", "snell21:C2": "uf_px", "snell21:C3": "delta_uf"} | {
     "snell21:C4": "alpha_beta"
@@ -63,7 +63,7 @@ def _column(settings: "AgreementSettings", records: Records, claim: str, name: s
         data: at_least(mean_interval(excess(record, name) - random(record)))
         for data, record in records.items()
     }
-    middle = over(records, lambda record: excess(record, name))
+    middle = mean_over_seeds(records, lambda record: excess(record, name))
     details = "; ".join(_entry(data, record, name) for data, record in records.items())
     return Finding(
         claim,
@@ -72,8 +72,8 @@ def _column(settings: "AgreementSettings", records: Records, claim: str, name: s
         middle.low,
         middle.high,
         f"{COLUMNS[name]} above the random level, fair ties, mean over data sets",
-        f"{tally(list(outcomes.values()))} Fair ties (paper's form, τ; random level): {details}."
-        + _beside(name, records),
+        f"{tally_text(list(outcomes.values()))} Fair ties (paper's form, τ; random level): "
+        f"{details}." + _comparison_text(name, records),
         "table",
         deviation(settings, records),
     )
@@ -89,8 +89,8 @@ def _entry(data: str, record: Record, name: str) -> str:
     return ", ".join(parts)
 
 
-def _beside(name: str, records: Records) -> str:
-    """What stands beside a column: counts in place of the proxy, β of another seed."""
+def _comparison_text(name: str, records: Records) -> str:
+    """Comparisons of a column: counts instead of the proxy, β of another seed."""
     other = {"uf_px": ("uf_trans", "With the count table Trans(y|x) in place of the proxy")} | {
         "alpha_beta": ("alpha_beta_other", "With β of another seed, as the released code has it")
     }
@@ -110,7 +110,9 @@ def _frozen(settings: "AgreementSettings", records: Records) -> Finding:
         data: number(record, "alpha_uf") - frozen_best(record) for data, record in records.items()
     }
     below = {data: low(gap) > 0 for data, gap in gaps.items()}
-    middle = over(records, lambda record: number(record, "alpha_uf") - frozen_best(record))
+    middle = mean_over_seeds(
+        records, lambda record: number(record, "alpha_uf") - frozen_best(record)
+    )
     details = "; ".join(
         f"{title(data)}: A(α_fr, α) {short(frozen_best(record))}, A(α, β_uf) "
         f"{short(number(record, 'alpha_uf'))}, random {short(random(record))}, accuracy "
@@ -174,7 +176,7 @@ def _rise_and_fall(settings: "AgreementSettings", records: Records) -> Finding:
         for record in records.values()
         for change in (rise, fall)
     ]
-    middle = over(records, fall)
+    middle = mean_over_seeds(records, fall)
     details = "; ".join(
         f"{title(data)}: up by {short(rise(record))}, down by {short(fall(record))} (best at "
         f"step {_steps(record)} of {int(record.t[-1])})"
@@ -187,7 +189,7 @@ def _rise_and_fall(settings: "AgreementSettings", records: Records) -> Finding:
         middle.low,
         middle.high,
         "fall of A(α, β_uf(τ)) from its best checkpoint to the end, mean over data sets",
-        f"{tally(outcomes)} {details}.",
+        f"{tally_text(outcomes)} {details}.",
         "rise",
         deviation(settings, records),
     )
@@ -204,7 +206,7 @@ def _training(settings: "AgreementSettings", records: Records) -> Finding:
         data: min(float(excess(record, name, TRAINING).mean()) for name in names)
         for data, record in records.items()
     }
-    far = {data: value > FAR for data, value in least.items()}
+    far = {data: value > MIN_EXCESS for data, value in least.items()}
     bleu = {
         data: (
             float(context(record, "alpha_uf", "partner_bleu").mean()),
@@ -216,7 +218,7 @@ def _training(settings: "AgreementSettings", records: Records) -> Finding:
     verdict = share_verdict(list(far.values()))
     if verdict == "holds" and not (bleu and all(at >= SHARE * end for at, end in bleu.values())):
         verdict = "holds in part"
-    middle = over(records, lambda record: excess(record, "alpha_uf", TRAINING))
+    middle = mean_over_seeds(records, lambda record: excess(record, "alpha_uf", TRAINING))
     details = "; ".join(
         f"{title(data)} "
         + ", ".join(f"{COLUMNS[n]} {short(number(record, n, TRAINING))}" for n in names)

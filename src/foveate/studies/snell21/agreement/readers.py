@@ -14,7 +14,7 @@ from foveate.records.record import Array, Record
 from foveate.studies.snell21.agreement.comparison import by_set, compare, random_levels
 from foveate.text.batches import Batches
 from foveate.text.corpora.glove import glove
-from foveate.text.loop import Course, built, follow
+from foveate.text.loop import MemberTraining, built, follow
 from foveate.text.models.proxy import Proxy
 from foveate.text.models.reader import Attention, Reader, signed
 from foveate.text.probes.texts import TextProbes, influence, probe_texts, word_evidence
@@ -70,11 +70,11 @@ class Stages:
 
     def standard(self) -> Record:
         """Standard models at their end: α, (2y − 1)γ and Δ of all tokens, A(α, β), accuracy."""
-        return self.readers("standard", self._ended, [self.settings.steps])
+        return self.readers("standard", self._final_values, [self.settings.steps])
 
     def partner(self, standard: Record) -> Record:
         """Standard models of other seeds against ``standard`` at every checkpoint."""
-        return self.readers("partner", partial(self._beside, standard))
+        return self.readers("partner", partial(self._partner_values, standard))
 
     def uniform(self, standard: Record, evidence: Array) -> Record:
         """Models with attention held uniform against ``standard``, the proxy and the counts.
@@ -104,12 +104,12 @@ class Stages:
         return self._follow(kind, members, at or checkpoints(self.settings.steps))
 
     def favour(self, evidence: Array) -> Array:
-        """What single words (words,) say for the label of the text they are read in, (N,)."""
+        """Evidence of single words (words,) for the label of their text, (N,)."""
         sign = 2 * self.texts.y_read.numpy() - 1
         return np.repeat(sign, np.diff(self.start)) * evidence[self.texts.read.ids.numpy()]
 
     def probe(self, model: Reader) -> TextProbes:
-        """What a model makes of the texts to read."""
+        """Outputs of a model for the evaluation texts."""
         return probe_texts(model, self.texts.read, self.texts.y_read)
 
     def compare(self, u: Array, v: Array) -> Array:
@@ -125,7 +125,7 @@ class Stages:
         return range(self.settings.seeds)
 
     def _follow(
-        self, kind: str, members: Sequence[Callable[[], Course]], at: Sequence[int]
+        self, kind: str, members: Sequence[Callable[[], MemberTraining]], at: Sequence[int]
     ) -> Record:
         settings = self.settings
         readers = len(self.files) - 1
@@ -139,7 +139,7 @@ class Stages:
             report=lambda done, _: self.progress(before + done, total),
         )
 
-    def _reader(self, kind: str, seed: int, measure: Measure) -> Course:
+    def _reader(self, kind: str, seed: int, measure: Measure) -> MemberTraining:
         settings, texts = self.settings, self.texts
         attention: Attention = "uniform" if kind == "uniform" else "free"
         make = partial(
@@ -159,9 +159,9 @@ class Stages:
             ids, mask, y = stream.at(step)
             return torch.nn.functional.softplus(-signed(model(ids, mask).logit, y)).mean()
 
-        return Course(model, loss, lambda _: measure(seed, model), settings.lr)
+        return MemberTraining(model, loss, lambda _: measure(seed, model), settings.lr)
 
-    def _proxy(self, seed: int) -> Course:
+    def _proxy(self, seed: int) -> MemberTraining:
         settings, texts = self.settings, self.texts
         make = partial(Proxy, len(texts.vocabulary), 2, settings.proxy_d)
         model: Proxy = built(make, "proxy", texts.name, seed)  # type: ignore[assignment]
@@ -182,7 +182,7 @@ class Stages:
                 "accuracy": self.accuracy(for_label > 0),
             }
 
-        return Course(model, loss, measure, settings.proxy_lr)
+        return MemberTraining(model, loss, measure, settings.proxy_lr)
 
     @cached_property
     def _vectors(self) -> Tensor | None:
@@ -192,7 +192,7 @@ class Stages:
         chance = generator("vectors", len(words))
         return glove(self.settings.vectors, words, self.settings.embedding, generator=chance)
 
-    def _ended(self, _seed: int, model: Reader) -> dict[str, Array]:
+    def _final_values(self, _seed: int, model: Reader) -> dict[str, Array]:
         probes = self.probe(model)
         return {
             "alpha": probes.alpha,
@@ -202,7 +202,7 @@ class Stages:
             "accuracy": self.accuracy(probes.right),
         }
 
-    def _beside(self, standard: Record, seed: int, model: Reader) -> dict[str, Array]:
+    def _partner_values(self, standard: Record, seed: int, model: Reader) -> dict[str, Array]:
         probes, alpha = self.probe(model), standard.last("alpha")[seed]
         return {
             "alpha_alpha": self.compare(alpha, probes.alpha),

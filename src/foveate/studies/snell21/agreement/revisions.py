@@ -7,7 +7,7 @@ from foveate.records.findings import Revision, Verdict
 __all__ = ["REVISIONS"]
 
 DATE = "2026-11-18"
-EASY = (
+EASY_TEXTS = (
     "An excess of .05 over the random level is less than the smallest published one (SST, .12) by "
     "more than half; it separates a weak agreement from none, not the published picture from a "
     "weak one."
@@ -25,7 +25,7 @@ EARLIER: Mapping[str, tuple[str, Verdict]] = {
     "snell21:C4": ("The same for A(α, β), both of one model at its end.", "holds"),
 }
 REVISIONS: Mapping[str, Revision] = {
-    claim: Revision(DATE, EASY, criterion, verdict)
+    claim: Revision(DATE, EASY_TEXTS, criterion, verdict)
     for claim, (criterion, verdict) in EARLIER.items()
 } | {
     "snell21:C17": Revision(

@@ -12,7 +12,7 @@ from torch import Tensor
 from foveate.records.record import Array, Record
 from foveate.studies.snell21.agreement.comparison import REPORTING, compare, random_levels
 from foveate.text.corpora import Pairs
-from foveate.text.loop import Course, built, follow
+from foveate.text.loop import MemberTraining, built, follow
 from foveate.text.models.proxy import Proxy
 from foveate.text.models.seq2seq import Seq2Seq
 from foveate.text.probes.pairs import (
@@ -89,14 +89,14 @@ class PairStages:
     def standard(self) -> Record:
         """Standard models at their end: α, log β and Δ of all cells, A(α, β), token accuracy."""
         members = [
-            partial(self._translator, "standard", seed, self._ended)
+            partial(self._translator, "standard", seed, self._final_values)
             for seed in range(self.settings.seeds)
         ]
         return self._follow("standard", members, [self.settings.pair_steps])
 
     def partner(self, standard: Record) -> Record:
         """Standard models of other seeds against ``standard`` at every checkpoint."""
-        return self._compared("partner", lambda s: partial(self._beside, standard, s))
+        return self._compared("partner", lambda s: partial(self._partner_values, standard, s))
 
     def uniform(self, standard: Record, evidence: Array) -> Record:
         """Models with attention held uniform against ``standard``, the proxy and the counts.
@@ -115,7 +115,7 @@ class PairStages:
         return self._follow(kind, members, checkpoints(self.settings.pair_steps))
 
     def _follow(
-        self, kind: str, members: Sequence[Callable[[], Course]], at: Sequence[int]
+        self, kind: str, members: Sequence[Callable[[], MemberTraining]], at: Sequence[int]
     ) -> Record:
         settings = self.settings
         each = self.proxy_steps * settings.proxy_epochs + (len(KINDS) - 1) * settings.pair_steps
@@ -128,7 +128,7 @@ class PairStages:
             report=lambda done, _: self.progress(before + done, settings.seeds * each),
         )
 
-    def _translator(self, kind: str, seed: int, measure: Measure) -> Course:
+    def _translator(self, kind: str, seed: int, measure: Measure) -> MemberTraining:
         settings, data = self.settings, self.pairs.data
         sizes = Translator(
             settings.pair_d,
@@ -142,7 +142,7 @@ class PairStages:
         model = translator(data, sizes, *name)
         return translation_course(model, data.train, sizes, lambda m, _: measure(m), *name)
 
-    def _proxy(self, seed: int) -> Course:
+    def _proxy(self, seed: int) -> MemberTraining:
         settings, data = self.settings, self.pairs.data
         sizes = len(data.source_vocabulary), len(data.target_vocabulary), settings.proxy_d
         model: Proxy = built(partial(Proxy, *sizes), "proxy", self.pairs.name, seed)  # type: ignore[assignment]
@@ -152,7 +152,7 @@ class PairStages:
             evidence = proxy_evidence(model, self.read.source, self.read.target)
             return {"loss": np.asarray(self._chosen_loss(model)), "evidence": evidence.values}
 
-        return Course(
+        return MemberTraining(
             model, lambda at: proxy_loss(model, stream.at(at)), measure, settings.proxy_lr
         )
 
@@ -180,7 +180,7 @@ class PairStages:
         sets = self.pairs.sets
         return np.array([performance(model, some.source, some.target).accuracy for some in sets])
 
-    def _ended(self, model: Seq2Seq) -> Measured:
+    def _final_values(self, model: Seq2Seq) -> Measured:
         alpha, beta = self._alpha(model), self._beta(model)
         return {
             "alpha": alpha,
@@ -189,7 +189,7 @@ class PairStages:
             "accuracy": self._accuracy(model),
         }
 
-    def _beside(self, standard: Record, seed: int, model: Seq2Seq) -> Measured:
+    def _partner_values(self, standard: Record, seed: int, model: Seq2Seq) -> Measured:
         alpha = standard.last("alpha")[seed]
         return {
             "alpha_alpha": self._compare(alpha, self._alpha(model)),

@@ -1,4 +1,4 @@
-"""From numbers over seeds and data sets to verdicts and words."""
+"""Verdicts and sentences from numbers over seeds and data sets."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -15,9 +15,9 @@ from foveate.studies.snell21.agreement.published import title
 if TYPE_CHECKING:
     from foveate.studies.snell21.agreement import AgreementSettings
 
-__all__ = ["count", "deviation", "low", "over", "share_verdict", "short"]
+__all__ = ["count", "deviation", "low", "mean_over_seeds", "share_verdict", "short"]
 
-FEW = 5  # seeds
+FEW_SEEDS = 5  # seeds
 
 
 def share_verdict(passed: Sequence[bool]) -> Verdict:
@@ -33,7 +33,7 @@ def low(values: NDArray[np.float64]) -> float:
     return -np.inf if end is None else end
 
 
-def over(records: Records, read: Callable[[Record], NDArray[np.float64]]) -> Interval:
+def mean_over_seeds(records: Records, read: Callable[[Record], NDArray[np.float64]]) -> Interval:
     """The mean over data sets, with its interval over the seeds that all of them have."""
     each = [read(record) for record in records.values()]
     seeds = min(map(len, each))
@@ -66,7 +66,7 @@ def deviation(settings: "AgreementSettings", records: Records) -> str:
             f"states of {settings.d}, embeddings of {settings.embedding}, {settings.steps} steps"
         )
         notes.append(f"{sizes} in place of 256, 300 and 4,000")
-    if settings.seeds < FEW:
+    if settings.seeds < FEW_SEEDS:
         notes.append(
             f"with {settings.seeds} seeds intervals are wide: what is not shown may hold with more"
         )

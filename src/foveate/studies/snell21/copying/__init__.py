@@ -1,4 +1,4 @@
-"""Copying: where co-occurrence says nothing, attention may never start. [snell21] Sec. 3.3, 6.2"""
+"""Copying: without co-occurrence, attention may not be learnt. [snell21] Sec. 3.3, 6.2"""
 
 from collections.abc import Mapping
 from functools import partial
@@ -12,7 +12,7 @@ from foveate.jobs.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.records.record import Record
 from foveate.settings import AtLeastTwo, Count, Positive, Settings
 from foveate.text.copy_training import CopyTask, course, model_for
-from foveate.text.loop import Course, built, follow
+from foveate.text.loop import MemberTraining, built, follow
 from foveate.types import StepProgress
 
 __all__ = ["SPANS", "Copying", "CopyingSettings"]
@@ -45,7 +45,7 @@ SPANS: Mapping[str, str] = {
 
 @EXPERIMENTS.register("copying")
 class Copying(Experiment):
-    """Four tasks that one network can express, and what decides which of them it learns."""
+    """Four tasks that the same network can represent, of which it learns only some."""
 
     about = "copy tasks with and without word knowledge: permutations, 40 of 60, mixture, function"
     long = True
@@ -90,6 +90,6 @@ def _part(settings: CopyingSettings, kind: str, checkpoint: Path, progress: Step
     return follow(members, at, checkpoint=checkpoint, report=progress, meta={"kind": kind})
 
 
-def _member(task: CopyTask, seed: int) -> Course:
+def _member(task: CopyTask, seed: int) -> MemberTraining:
     model = built(partial(model_for, task), "copying", task.kind, seed)
     return course(task, model, seed)  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["findings", "first_above"]
 
-PERFECT = 0.99
+FULL_ACCURACY = 0.99
 NAMES = {"permutation": "permutations", "mixture": "the mixture"}
 
 
@@ -68,7 +68,7 @@ def _hard_to_start(settings: "CopyingSettings", records: Records, kind: str, cla
 
 
 def _function(settings: "CopyingSettings", records: Records) -> Finding:
-    copied = first_above(records["subset"], PERFECT, settings.long_steps)
+    copied = first_above(records["subset"], FULL_ACCURACY, settings.long_steps)
     permuted = records["permutation-function"].values["accuracy"]
     never = np.isinf(
         first_above(records["permutation-function"], settings.learnt, settings.long_steps)
@@ -87,7 +87,7 @@ def _function(settings: "CopyingSettings", records: Records) -> Finding:
         low=best.low,
         high=best.high,
         measure=f"best accuracy of the permutation function within {settings.long_steps} steps",
-        summary=f"Copying 40-of-60 exceeds {PERFECT} in {int(np.isfinite(copied).sum())} of "
+        summary=f"Copying 40-of-60 exceeds {FULL_ACCURACY} in {int(np.isfinite(copied).sum())} of "
         f"{len(copied)} seeds (median {_steps(copied)}); the permutation function never exceeds "
         f"{settings.learnt} in {int(never.sum())} of {len(never)}.",
         figure="curves",

@@ -1,4 +1,4 @@
-"""Several heads: better dynamics, not more to express. [snell21] Sec. 5.2"""
+"""Several heads make optimisation succeed more often. [snell21] Sec. 5.2"""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -103,7 +103,7 @@ def _needs() -> dict[str, tuple[str, ...]]:
 
 @EXPERIMENTS.register("heads")
 class Heads(Experiment):
-    """Heads that are good or bad alone, combined: all bad, one good among them, random."""
+    """Combinations of heads that are good or bad alone: all bad, one good, random."""
 
     about = "eight heads on the permutation task: all bad, one good, random initial weights"
     long = True

@@ -1,4 +1,4 @@
-"""What combined heads say of claim C7. [snell21] Sec. 5.2"""
+"""The finding on claim C7 from combined heads. [snell21] Sec. 5.2"""
 
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["findings", "learnt"]
 
 DRAWS = 20  # [snell21] Figure 2, below which shares decide nothing
-JUDGED = ("all-bad", "one-good", "random")
+CRITERION_PARTS = ("all-bad", "one-good", "random")
 WORDS = {
     "lstm-sum": "LSTM, contexts summed",
     "lstm-mean": "LSTM, contexts averaged",
@@ -34,8 +34,8 @@ def learnt(settings: "HeadsSettings", records: Records, part: str) -> Array:
 def findings(settings: "HeadsSettings", records: Records) -> list[Finding]:
     """The one finding: which combinations of heads learn."""
     first = settings.variants[0]
-    draws = {name: learnt(settings, records, f"{first}-{name}") for name in JUDGED}
-    bad, one, random = (float(draws[name].mean()) for name in JUDGED)
+    draws = {name: learnt(settings, records, f"{first}-{name}") for name in CRITERION_PARTS}
+    bad, one, random = (float(draws[name].mean()) for name in CRITERION_PARTS)
     gap = mean_interval(draws["one-good"].astype(float) - draws["all-bad"])
     cells = dict.fromkeys(name.split("-")[0] for name in settings.variants)
     sentences = [
@@ -70,7 +70,7 @@ def _verdict(bad: float, one: float, random: float) -> Verdict:
 def _variant(settings: "HeadsSettings", records: Records, variant: str) -> str:
     shares = {
         name: f"{learnt(settings, records, f'{variant}-{name}').mean():.0%}"
-        for name in (*JUDGED, "all-bad-last")
+        for name in (*CRITERION_PARTS, "all-bad-last")
     }
     same = "same_as" in records[f"{variant}-all-bad-last"].meta
     last = "" if same else f" (bad by last accuracy: {shares['all-bad-last']})"
@@ -95,6 +95,13 @@ def _search(settings: "HeadsSettings", records: Records, cell: str) -> str:
 
 
 def _deviation(settings: "HeadsSettings") -> str:
+    """What differs from the paper: the variant that is judged, then sizes."""
+    first = settings.variants[0]
+    variant = "" if first == "lstm-sum" else f"{WORDS[first]} instead of {WORDS['lstm-sum']}; "
+    return variant + _sizes(settings)
+
+
+def _sizes(settings: "HeadsSettings") -> str:
     if (settings.d, settings.batch, settings.length, settings.heads) == (256, 128, 40, 8):
         if (settings.draws, settings.wanted, settings.wanted_good) == (20, 20, 20):
             return "none in sizes"

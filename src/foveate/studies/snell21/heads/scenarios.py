@@ -11,7 +11,7 @@ from foveate.randomness import generator
 from foveate.records.record import Array, Record
 from foveate.studies.snell21.heads.search import Search, chosen_heads, with_heads
 from foveate.text.copy_training import course
-from foveate.text.loop import Course, follow
+from foveate.text.loop import MemberTraining, follow
 from foveate.types import StepProgress
 
 if TYPE_CHECKING:
@@ -64,11 +64,13 @@ def head_names(
         return [("random", draw, k) for k in range(count)]
     ones = 1 if scenario == "one-good" else 0
     stream = scenario.removesuffix("-last")
-    chosen = _pick(good, ones, stream, draw) + _pick(bad, count - ones, stream, draw)
+    chosen = _choose_heads(good, ones, stream, draw) + _choose_heads(
+        bad, count - ones, stream, draw
+    )
     return [("candidate", candidate) for candidate in chosen]
 
 
-def _pick(heads: list[int], count: int, stream: str, draw: int) -> list[int]:
+def _choose_heads(heads: list[int], count: int, stream: str, draw: int) -> list[int]:
     """``count`` of ``heads``, each at most once unless there are too few."""
     chance = generator("heads of a draw", stream, draw, count)
     if len(heads) < count:
@@ -76,7 +78,7 @@ def _pick(heads: list[int], count: int, stream: str, draw: int) -> list[int]:
     return [heads[int(i)] for i in torch.randperm(len(heads), generator=chance)[:count]]
 
 
-def _member(search: Search, names: list[HeadName], draw: int) -> Course:
+def _member(search: Search, names: list[HeadName], draw: int) -> MemberTraining:
     def learnt(now: Mapping[str, Array]) -> bool:
         return bool(now["accuracy"] > search.good)
 

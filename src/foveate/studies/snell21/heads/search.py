@@ -18,7 +18,7 @@ import torch
 from foveate.randomness import generator
 from foveate.records.record import Array, Record, load_checkpoint, save_checkpoint
 from foveate.text.copy_training import CopyTask, course, model_for
-from foveate.text.loop import Course, built, follow
+from foveate.text.loop import MemberTraining, built, follow
 from foveate.text.models.initialisation import draw_by_module
 from foveate.text.models.seq2seq import Seq2Seq
 from foveate.types import FloatArray, StepProgress
@@ -33,7 +33,7 @@ __all__ = [
     "with_heads",
 ]
 
-BadBy = Literal["best", "last"]
+BadHeadRule = Literal["best", "last"]
 Attempt = Callable[["Search", int, int], tuple[float, float]]
 
 
@@ -80,7 +80,7 @@ def attempt(search: Search, candidate: int, seed: int) -> tuple[float, float]:
     def learnt(now: Mapping[str, Array]) -> bool:
         return bool(now["accuracy"] > search.good)
 
-    def member() -> Course:
+    def member() -> MemberTraining:
         return course(search.task, with_heads(search.task, ("candidate", candidate)), seed, learnt)
 
     accuracy = follow([member], search.steps).values["accuracy"][:, 0]
@@ -129,7 +129,7 @@ def find_heads(
 
 
 def chosen_heads(
-    search: Search, accuracies: Mapping[str, Array], bad_by: BadBy = "best"
+    search: Search, accuracies: Mapping[str, Array], bad_by: BadHeadRule = "best"
 ) -> tuple[list[int], list[int]]:
     """The good heads and the bad ones; where there is none, the best or the worst candidate.
 

@@ -1,4 +1,4 @@
-"""Locality: where a keyword is known under uniform attention, early and late. [snell21] Sec. 6.1"""
+"""Locality: which positions encode a keyword under uniform attention. [snell21] Sec. 6.1"""
 
 from collections.abc import Mapping
 from functools import partial
@@ -49,7 +49,7 @@ CONDITIONS: Mapping[str, Condition] = {
 
 @EXPERIMENTS.register("locality")
 class Locality(Experiment):
-    """One word decides the label; which positions come to know of it, and when."""
+    """One word determines the label; which positions encode it, and when."""
 
     about = "a keyword under uniform attention: word knowledge is local early, at the end later"
     long = True

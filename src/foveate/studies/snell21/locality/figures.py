@@ -11,7 +11,7 @@ from foveate.jobs.experiment import Records
 from foveate.metrics.intervals import mean_interval
 from foveate.records.record import Array, Record
 from foveate.studies.snell21.locality.findings import NAMES, QUANTITIES, early_at
-from foveate.studies.snell21.locality.training import REACH
+from foveate.studies.snell21.locality.training import MAX_DISTANCE
 
 if TYPE_CHECKING:
     from foveate.studies.snell21.locality import LocalitySettings
@@ -25,14 +25,14 @@ COLOURS = {
     "last": "#0072B2",
     "first": "#009E73",
 }
-WHEN = {"as the loss begins to fall": "#D55E00", "at the end": "#0072B2"}
+MOMENTS = {"as the loss begins to fall": "#D55E00", "at the end": "#0072B2"}
 
 
 def figures(settings: "LocalitySettings", records: Records) -> Mapping[str, Any]:
     """γ over steps (Figure 5) for each condition; γ by distance from the keyword and by place."""
     named = {NAMES[name]: record for name, record in records.items()}
     curves = [_curves(record, title, settings.fine_until) for title, record in named.items()]
-    around = [_around(settings, record, title) for title, record in named.items()]
+    around = [_window_chart(settings, record, title) for title, record in named.items()]
     return {
         "curves": alt.vconcat(*curves).properties(
             description="Log-odds at five positions over training, early and whole, by condition."
@@ -57,36 +57,38 @@ def _lines(record: Record, part: Array, title: str) -> alt.LayerChart:
         for i in np.flatnonzero(part):
             mean, low, high = _interval(record.values[name][i])
             rows.append({"x": int(record.t[i]), "y": mean, "low": low, "high": high, "name": label})
-    paint = alt.Color(
+    colour_encoding = alt.Color(
         "name:N",
         scale=alt.Scale(domain=list(QUANTITIES.values()), range=list(COLOURS.values())),
         legend=alt.Legend(columns=3, symbolType="stroke", symbolOpacity=1, labelLimit=220),
     )
     x = alt.X("x:Q", title="steps", scale=alt.Scale(nice=False))
     y = alt.Y("y:Q", title="γ, log-odds of the positive class")
-    return band_chart(rows, x, y, paint, width=350, height=190, title=title)
+    return band_chart(rows, x, y, colour_encoding, width=350, height=190, title=title)
 
 
-def _around(settings: "LocalitySettings", record: Record, title: str) -> alt.LayerChart:
+def _window_chart(settings: "LocalitySettings", record: Record, title: str) -> alt.LayerChart:
     """Mean γ at each distance from the keyword, when the loss begins to fall and at the end."""
     around = record.values["around"]  # (T, S, 2 REACH + 1)
     early = around[early_at(record, settings.early), np.arange(around.shape[1])]
     rows = []
-    for when, values in zip(WHEN, (early, around[-1]), strict=True):
+    for when, values in zip(MOMENTS, (early, around[-1]), strict=True):
         for k in range(values.shape[1]):
             finite = values[np.isfinite(values[:, k]), k]
             if len(finite):
                 mean, low, high = _interval(finite)
-                rows.append({"x": k - REACH, "y": mean, "low": low, "high": high, "name": when})
-    paint = alt.Color(
+                rows.append(
+                    {"x": k - MAX_DISTANCE, "y": mean, "low": low, "high": high, "name": when}
+                )
+    colour_encoding = alt.Color(
         "name:N",
-        scale=alt.Scale(domain=list(WHEN), range=list(WHEN.values())),
+        scale=alt.Scale(domain=list(MOMENTS), range=list(MOMENTS.values())),
         legend=alt.Legend(symbolType="stroke", symbolOpacity=1, columns=1, labelLimit=200),
     )
     x = alt.X("x:Q", title="distance from the keyword, words", axis=alt.Axis(tickMinStep=2))
     y = alt.Y("y:Q", title="γ, log-odds")
     dots = alt.OverlayMarkDef(size=18)
-    return band_chart(rows, x, y, paint, width=215, height=190, title=title, point=dots)
+    return band_chart(rows, x, y, colour_encoding, width=215, height=190, title=title, point=dots)
 
 
 def _interval(values: Array) -> tuple[float, float, float]:

@@ -1,4 +1,4 @@
-"""What the keyword sentences say of claim C11. [snell21] Sec. 6.1"""
+"""The finding on claim C11 from the keyword sentences. [snell21] Sec. 6.1"""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,7 +22,7 @@ QUANTITIES = {
     "last": "γ at the last position",
     "first": "γ at the first position",
 }
-MOST = 0.9  # share of seeds
+MIN_SHARE = 0.9  # share of seeds
 ACCURATE = 0.9  # accuracy at which the order is read once more, for comparison
 NAMES = {
     "both": "Both directions, N(0, 1)",
@@ -32,7 +32,7 @@ NAMES = {
 
 
 def early_at(record: Record, level: float) -> NDArray[np.int64]:
-    """Where in time each seed's loss first falls below ``level`` log 2; the last place if never."""
+    """Index at which each seed's loss first falls below ``level`` log 2; the last if never."""
     return _first(record.values["loss"] < level * np.log(2))
 
 
@@ -91,9 +91,11 @@ def findings(settings: "LocalitySettings", records: Records) -> list[Finding]:
 
 
 def _verdict(orders: _Orders) -> Verdict:
-    if orders.early >= MOST and orders.late >= MOST:
+    if orders.early >= MIN_SHARE and orders.late >= MIN_SHARE:
         return "holds"
-    return "holds in part" if orders.early >= MOST and orders.behind >= 0.5 else "does not hold"
+    return (
+        "holds in part" if orders.early >= MIN_SHARE and orders.behind >= 0.5 else "does not hold"
+    )
 
 
 def _orders(settings: "LocalitySettings", record: Record) -> _Orders:

@@ -10,19 +10,19 @@ from torch import Tensor
 from foveate.randomness import generator
 from foveate.records.record import Array
 from foveate.text.corpora.keywords import KEYWORD, keyword_sentences
-from foveate.text.loop import Course, built
+from foveate.text.loop import MemberTraining, built
 from foveate.text.models.reader import Reader, signed
 from foveate.text.tokens import MARKS
 
-__all__ = ["REACH", "Condition", "KeywordTask", "course", "read_keywords"]
+__all__ = ["MAX_DISTANCE", "Condition", "KeywordTask", "course", "read_keywords"]
 
-REACH = 8
+MAX_DISTANCE = 8
 """The profile of γ around the keyword goes so many positions to either side."""
 
 
 @dataclass(frozen=True)
 class KeywordTask:
-    """What is told apart, and how it is learnt.
+    """The task, and how it is learnt.
 
     Args:
         length: Words to a sentence, L.
@@ -56,7 +56,7 @@ class Condition:
     sd: float = 1.0
 
 
-def course(task: KeywordTask, condition: Condition, seed: int) -> Course:
+def course(task: KeywordTask, condition: Condition, seed: int) -> MemberTraining:
     """The training that ``seed`` decides: weights, sentences to learn from and to read."""
     model = built(partial(_reader, task, condition), "locality", seed)
 
@@ -69,7 +69,7 @@ def course(task: KeywordTask, condition: Condition, seed: int) -> Course:
         x, y = sentences(task.batch, "keywords to learn", seed, step)
         return torch.nn.functional.softplus(-signed(model(x).logit, y)).mean()
 
-    return Course(model, loss, lambda _: read_keywords(model, *held_out), task.lr)  # type: ignore[arg-type]
+    return MemberTraining(model, loss, lambda _: read_keywords(model, *held_out), task.lr)  # type: ignore[arg-type]
 
 
 def _reader(task: KeywordTask, condition: Condition) -> Reader:
@@ -86,7 +86,7 @@ def _reader(task: KeywordTask, condition: Condition) -> Reader:
 
 @torch.no_grad()
 def read_keywords(model: Reader, x: Tensor, y: Tensor) -> dict[str, Array]:
-    r"""Where the model knows of the keyword, :math:`γ_l = \log β_l / (1 - β_l)`. [snell21] 6.1
+    r"""Evidence of the keyword by position, :math:`γ_l = \log β_l / (1 - β_l)`. [snell21] 6.1
 
     Args:
         model: A reader.
@@ -99,26 +99,26 @@ def read_keywords(model: Reader, x: Tensor, y: Tensor) -> dict[str, Array]:
         ``first`` γ_1 (ours: the backward direction ends there). Over all positive ones: ``place``,
         γ_l by l (L,); ``around``, γ_{l*+k} for k = −REACH … REACH, NaN where no sentence has one.
     """
-    glance = model(x)
+    output = model(x)
     positive = y == 1
-    gamma, at = glance.gamma[positive], (x[positive] == KEYWORD).long().argmax(1)
-    inner, spot = gamma[at < x.shape[1] - 1], at[at < x.shape[1] - 1, None]
+    gamma, at = output.gamma[positive], (x[positive] == KEYWORD).long().argmax(1)
+    inner, last_position = gamma[at < x.shape[1] - 1], at[at < x.shape[1] - 1, None]
     return {
-        "accuracy": _mean((glance.logit > 0) == positive),
-        "loss": _mean(torch.nn.functional.softplus(-signed(glance.logit, y))),
-        "keyword": _mean(inner.gather(1, spot)),
-        "after": _mean(inner.gather(1, spot + 1)),
+        "accuracy": _mean((output.logit > 0) == positive),
+        "loss": _mean(torch.nn.functional.softplus(-signed(output.logit, y))),
+        "keyword": _mean(inner.gather(1, last_position)),
+        "after": _mean(inner.gather(1, last_position + 1)),
         "mean": _mean(inner),
         "last": _mean(inner[:, -1]),
         "first": _mean(inner[:, 0]),
         "place": gamma.double().mean(0).numpy(),
-        "around": _around(gamma, at),
+        "around": _window(gamma, at),
     }
 
 
-def _around(gamma: Tensor, at: Tensor) -> Array:
+def _window(gamma: Tensor, at: Tensor) -> Array:
     """The mean of γ at each distance from the keyword, shape (2 REACH + 1,)."""
-    position = at[:, None] + torch.arange(-REACH, REACH + 1)
+    position = at[:, None] + torch.arange(-MAX_DISTANCE, MAX_DISTANCE + 1)
     inside = (position >= 0) & (position < gamma.shape[1])
     near = gamma.double().gather(1, position.clamp(0, gamma.shape[1] - 1))
     return near.masked_fill(~inside, torch.nan).nanmean(0).numpy()

@@ -1,4 +1,4 @@
-"""The proxy and its twin: is it logistic regression on bags of words? [snell21] A.10, Table 10"""
+"""Is the proxy a logistic regression on bags of words? [snell21] A.10, Table 10"""
 
 from collections.abc import Mapping
 from functools import partial
@@ -30,7 +30,7 @@ class ProxyTwinSettings(Settings):
 
 @EXPERIMENTS.register("proxy-twin")
 class ProxyTwin(Experiment):
-    """Minima of proxy and logistic regression, and what training as published makes of them."""
+    """Minima of proxy and logistic regression, and the result of training as published."""
 
     about = "the bag-of-words proxy against logistic regression: minima, word weights, agreement"
     long = True

@@ -1,4 +1,4 @@
-r"""The proxy and logistic regression at their minima: one problem, two coordinates. [snell21] A.10
+r"""Minima of proxy and logistic regression, two parametrisations of a problem. [snell21] A.10
 
 With x the share of each word in a text, the proxy's scores are :math:`WEx` and those of logistic
 regression :math:`Bx`; every B of two rows is a product WE once d ≥ 2. Two classes see only the
@@ -41,8 +41,8 @@ def factored_minimum(x: Array, y: Array, penalty: float, d: int, start: Array) -
         w, e = flat[: 2 * d].reshape(2, d), flat[2 * d :].reshape(d, words)
         scores = x @ (w @ e).T
         margin = (2 * y - 1) * (scores[:, 1] - scores[:, 0])
-        pull = -(2 * y - 1) / (1 + np.exp(margin)) / n  # ∂f/∂(score of 1 − score of 0)
-        slope = pull @ x
+        margin_grad = -(2 * y - 1) / (1 + np.exp(margin)) / n  # ∂f/∂(score of 1 − score of 0)
+        slope = margin_grad @ x
         product = np.stack([-slope, slope])
         value = np.logaddexp(0, -margin).mean() + penalty / 2 * (flat @ flat)
         return value, np.r_[(product @ e.T).ravel(), (w.T @ product).ravel()] + penalty * flat

@@ -1,4 +1,4 @@
-"""Figures of the proxy and its twin: minima, the path of training, agreement. [snell21] A.10"""
+"""Figures of the proxy and logistic regression: minima, training, agreement. [snell21] A.10"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -129,11 +129,11 @@ def _curves(record: Record, name: str) -> alt.LayerChart:
             mean, low, high = mean_interval(record.values[key][i, :, REPORTING, FAIR])
             ends = {"low": mean if low is None else low, "high": mean if high is None else high}
             rows.append({"x": int(step), "y": mean, "name": label, **ends})
-    paint = alt.Color(
+    colour_encoding = alt.Color(
         "name:N",
         scale=alt.Scale(domain=["A(β_uf, β_px)", "A(β_uf, β_log)"], range=[BLUE, ORANGE]),
         legend=alt.Legend(symbolType="stroke", symbolOpacity=1, columns=2),
     )
     x = alt.X("x:Q", title="steps of the uniform model", scale=alt.Scale(nice=False))
     y = alt.Y("y:Q", title="agreement, fair ties", scale=alt.Scale(domain=[0, 1]))
-    return band_chart(rows, x, y, paint, width=240, height=180, title=name)
+    return band_chart(rows, x, y, colour_encoding, width=240, height=180, title=name)

@@ -1,4 +1,4 @@
-"""What minima and trainings say of claim C10. [snell21] A.10"""
+"""The finding on claim C10 from minima and trainings. [snell21] A.10"""
 
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ from foveate.records.findings import Finding
 from foveate.records.record import Record
 from foveate.studies.snell21.agreement.comparison import CHOOSING, FAIR, REPORTING
 from foveate.studies.snell21.agreement.published import title
-from foveate.studies.verdicts import Outcome, at_least, combine, tally, within
+from foveate.studies.verdicts import Outcome, at_least, combine, tally_text, within
 from foveate.types import FloatArray
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["chosen_strength", "correlation", "findings", "table_10"]
 
-SAME, ALIKE, NEAR = 1e-3, 0.9, 0.05
+SAME, MIN_AGREEMENT, NEAR = 1e-3, 0.9, 0.05
 
 
 def chosen_strength(record: Record) -> int:
@@ -48,7 +48,7 @@ def findings(settings: "ProxyTwinSettings", records: Records) -> list[Finding]:
     outcomes: list[Outcome] = ["met" if bool((gap <= SAME).all()) else "missed"]
     for record in texts.values():
         px, log = table_10(record)
-        outcomes.append(at_least(mean_interval(correlation(record)), ALIKE))
+        outcomes.append(at_least(mean_interval(correlation(record)), MIN_AGREEMENT))
         outcomes.append(within(mean_interval(log - px), NEAR))
     seeds = mean_interval(np.mean([correlation(record) for record in texts.values()], 0))
     finding = Finding(
@@ -61,7 +61,7 @@ def findings(settings: "ProxyTwinSettings", records: Records) -> list[Finding]:
         "data sets",
         " ".join(
             [
-                tally(outcomes),
+                tally_text(outcomes),
                 _said_minima(records["minima"]),
                 *(_summary(name, record) for name, record in texts.items()),
             ]

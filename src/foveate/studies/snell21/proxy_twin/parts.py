@@ -31,7 +31,7 @@ ZERO = 1e-6  # norms below are 0 to rounding
 
 
 def corpus(texts: int, words: int, seed: int) -> tuple[Array, Array]:
-    """A small corpus whose labels follow its words by chance, so that no line parts them.
+    """A small corpus with random labels, so that the classes are not separable.
 
     Returns:
         Shares of each word in each text, shape (texts, words), and labels, shape (texts,).
@@ -84,7 +84,7 @@ def _one_minimum(
 def trained(
     settings: "ProxyTwinSettings", name: str, checkpoint: Path, progress: StepProgress
 ) -> Record:
-    """Proxies trained as published, logistic regressions, and readers that know without attention.
+    """Proxies trained as published, logistic regressions, and readers with uniform attention.
 
     The record's t are the readers' checkpoints; ``values``: ``uf_px``, ``uf_log`` (T, S, 3, 3) and
     ``uniform_accuracy`` (T, S, 3) as in the agreement experiment. ``final``: ``correlation``

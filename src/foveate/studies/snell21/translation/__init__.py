@@ -51,7 +51,7 @@ class TranslationSettings(Settings):
 
 @EXPERIMENTS.register("translation")
 class Translation(Experiment):
-    """Is optimal attention where word knowledge is, and does attention align words?"""
+    """Does optimal attention agree with word knowledge, and does attention align words?"""
 
     about = "optimal attention on trained models; attention's alignment error beside IBM-1's"
     long = True

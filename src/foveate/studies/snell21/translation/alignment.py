@@ -15,7 +15,7 @@ from foveate.errors import FoveateError
 from foveate.metrics.alignment import alignment_scores
 from foveate.records.record import Array, Record
 from foveate.text.corpora import Pairs, SentencePairs, load_pairs
-from foveate.text.loop import Course, follow, measurement_steps
+from foveate.text.loop import MemberTraining, follow, measurement_steps
 from foveate.text.models.seq2seq import Seq2Seq
 from foveate.text.probes.pairs import (
     influence,
@@ -37,7 +37,7 @@ from foveate.types import StepProgress
 if TYPE_CHECKING:
     from foveate.studies.snell21.translation import TranslationSettings
 
-__all__ = ["ITERATIONS", "SCORES", "Scored", "align_part", "diagonal", "to_align"]
+__all__ = ["ITERATIONS", "SCORES", "ScoredLinks", "align_part", "diagonal", "to_align"]
 
 SCORES = ("AER", "precision", "recall")
 ITERATIONS = (1, 2, 5, 10)
@@ -46,7 +46,7 @@ ITERATIONS = (1, 2, 5, 10)
 LinkSets = list[set[tuple[int, int]]]
 
 
-class Scored:
+class ScoredLinks:
     """Pairs with known links, and how links that were found are scored.
 
     Args:
@@ -65,7 +65,9 @@ class Scored:
         return np.array([scores.aer, scores.precision, scores.recall])
 
 
-def to_align(settings: "TranslationSettings", name: str) -> tuple[SentencePairs, Pairs, Scored]:
+def to_align(
+    settings: "TranslationSettings", name: str
+) -> tuple[SentencePairs, Pairs, ScoredLinks]:
     """The data set, the pairs to learn from, and those to score.
 
     Links are never learnt from, so where there are few pairs the scored ones are read as well.
@@ -76,7 +78,7 @@ def to_align(settings: "TranslationSettings", name: str) -> tuple[SentencePairs,
     train = data.train
     if name == "hansards":
         train = joined(data.train, data.validation, data.test)
-    return data, train, Scored(scored)
+    return data, train, ScoredLinks(scored)
 
 
 def align_part(
@@ -93,7 +95,7 @@ def align_part(
     )
     at = measurement_steps(settings.align_steps)
 
-    def course(seed: int) -> Course:
+    def course(seed: int) -> MemberTraining:
         label = ("aligning", name, seed)
         model = translator(data, sizes, *label)
         measure = partial(_measured, scored, at[-1])
@@ -107,7 +109,7 @@ def align_part(
     return Record(record.t, record.values, repeated, _meta(name, data, train, scored))
 
 
-def _measured(scored: Scored, last: int, model: Seq2Seq, step: int) -> dict[str, Array]:
+def _measured(scored: ScoredLinks, last: int, model: Seq2Seq, step: int) -> dict[str, Array]:
     source, target = scored.pairs.source, scored.pairs.target
     alpha = read_attention(model, source, target)
     reached = performance(model, source, target)
@@ -123,7 +125,7 @@ def _measured(scored: Scored, last: int, model: Seq2Seq, step: int) -> dict[str,
     }
 
 
-def _ibm1(train: Pairs, scored: Scored, size: tuple[int, int]) -> Array:
+def _ibm1(train: Pairs, scored: ScoredLinks, size: tuple[int, int]) -> Array:
     """Scores of IBM Model 1 after :data:`ITERATIONS` iterations, shape (K, 3)."""
     models = (fit_ibm1(train.source, train.target, size, iterations=k) for k in ITERATIONS)
     links = (model.align(scored.pairs.source, scored.pairs.target) for model in models)
@@ -143,7 +145,7 @@ def diagonal(pairs: Pairs) -> LinkSets:
     return [{(int((t + 0.5) * L / T), t) for t in range(T)} for L, T in sizes]
 
 
-def _meta(name: str, data: SentencePairs, train: Pairs, scored: Scored) -> dict[str, object]:
+def _meta(name: str, data: SentencePairs, train: Pairs, scored: ScoredLinks) -> dict[str, object]:
     number = example_pair(scored.pairs)
     source, target = scored.pairs.source[number], scored.pairs.target[number]
     sure, possible = scored.sure[number], scored.possible[number]

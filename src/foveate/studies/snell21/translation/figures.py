@@ -22,7 +22,7 @@ BLUE, ORANGE, GREEN, PINK, INK, GREY = (
     *("#0072B2", "#D55E00", "#009E73", "#CC79A7"),
     *("#1b1f24", "#767676"),
 )
-PAINTS = {
+MEASURE_COLOURS = {
     "attention α": BLUE,
     "word knowledge β": ORANGE,
     "influence Δ, at the end": GREEN,
@@ -30,7 +30,7 @@ PAINTS = {
     f"IBM-1, {ITERATIONS[-1]} iterations": INK,
     "diagonal": PINK,
 }
-AGREED = {"opt_beta": "A(α_opt, β)", "opt_alpha": "A(α_opt, α)", "alpha_beta": "A(α, β)"}
+AGREEMENT_NAMES = {"opt_beta": "A(α_opt, β)", "opt_alpha": "A(α_opt, α)", "alpha_beta": "A(α, β)"}
 LOSSES = {"loss_uniform": "uniform attention", "loss_alpha": "the model's α", "loss_opt": "α_opt"}
 LINES = [BLUE, ORANGE, GREEN]
 
@@ -59,7 +59,7 @@ def _steps() -> alt.X:
 TICKS = [0, 50, 100, 200, 400, 800, 2000, 5000, 10_000, 36_000]
 
 
-def _paint(names: Sequence[str], colours: Sequence[str], columns: int = 3) -> alt.Color:
+def _colour_encoding(names: Sequence[str], colours: Sequence[str], columns: int = 3) -> alt.Color:
     scale = alt.Scale(domain=list(names), range=list(colours))
     legend = alt.Legend(columns=columns, symbolType="stroke", labelLimit=260, symbolOpacity=1)
     return alt.Color("name:N", scale=scale, legend=legend)
@@ -68,19 +68,19 @@ def _paint(names: Sequence[str], colours: Sequence[str], columns: int = 3) -> al
 def _optimum(record: Record) -> alt.HConcatChart:
     """Agreement of α_opt, and the loss under three attentions, over training."""
     words = np.array(record.meta["lengths"])[:, 1]
-    left = _banded(record, AGREED, words, "agreement, share of words", [0, 1])
+    left = _banded(record, AGREEMENT_NAMES, words, "agreement, share of words", [0, 1])
     once = with_rows(alt.Chart(), [{"y": random_of(record)}])
     chance = once.mark_rule(color=GREY, strokeDash=[4, 4]).encode(y="y:Q")
     note = once.mark_text(align="right", dy=-7, dx=-4, color=GREY, text="random level")
-    level = note.encode(y="y:Q", x=alt.value(WIDE))
-    left = (left + chance + level).properties(title="Where the best attention is", width=WIDE)
+    level = note.encode(y="y:Q", x=alt.value(WIDTH))
+    left = (left + chance + level).properties(title="Where the best attention is", width=WIDTH)
     right = _banded(record, LOSSES, words, "loss, nats a word", None)
-    right = right.properties(title="What it would gain", width=WIDE)
+    right = right.properties(title="What it would gain", width=WIDTH)
     both = alt.hconcat(left, right).resolve_scale(color="independent")
     return both.properties(description="Agreement and loss of optimal attention over training.")
 
 
-WIDE = 360
+WIDTH = 360
 
 
 def _banded(
@@ -98,12 +98,18 @@ def _banded(
             ends = {"low": mean if low is None else low, "high": mean if high is None else high}
             rows.append({"x": int(step), "y": mean, "name": name, **ends})
     scale = alt.Scale(domain=list(domain)) if domain else alt.Scale(zero=False)
-    paint = _paint(list(names.values()), LINES)
+    colour_encoding = _colour_encoding(list(names.values()), LINES)
     band = (
-        alt.Chart().mark_area(opacity=0.16).encode(x=_steps(), y="low:Q", y2="high:Q", color=paint)
+        alt.Chart()
+        .mark_area(opacity=0.16)
+        .encode(x=_steps(), y="low:Q", y2="high:Q", color=colour_encoding)
     )
     up = alt.Y("y:Q", title=title, scale=scale)
-    line = alt.Chart().mark_line(strokeWidth=2, point=True).encode(x=_steps(), y=up, color=paint)
+    line = (
+        alt.Chart()
+        .mark_line(strokeWidth=2, point=True)
+        .encode(x=_steps(), y=up, color=colour_encoding)
+    )
     return with_rows((band + line).properties(height=230), rows)
 
 
@@ -127,9 +133,9 @@ def _readouts(records: Records) -> alt.HConcatChart:
         ]
         line = alt.Chart().mark_line(strokeWidth=2, point=True)
         y = alt.Y("y:Q", title=title, scale=alt.Scale(zero=False))
-        colour = _paint(list(names.values()), [GREEN, BLUE])
+        colour = _colour_encoding(list(names.values()), [GREEN, BLUE])
         chart = line.encode(x=_steps(), y=y, color=colour, detail="seed:N")
-        charts.append(with_rows(chart.properties(width=WIDE, height=200), rows))
+        charts.append(with_rows(chart.properties(width=WIDTH, height=200), rows))
     return alt.hconcat(*charts).properties(
         description="Loss and token accuracy of both readouts over training."
     )
@@ -154,7 +160,7 @@ def _title(record: Record) -> str:
 
 
 def _scores(record: Record, score: int) -> alt.LayerChart:
-    names, colours = list(PAINTS), list(PAINTS.values())
+    names, colours = list(MEASURE_COLOURS), list(MEASURE_COLOURS.values())
     rows: Rows = []
     for key, name in zip(("attention", "evidence", "influence"), names, strict=False):
         mean = record.values[key][:, :, score].mean(1)
@@ -174,7 +180,7 @@ def _scores(record: Record, score: int) -> alt.LayerChart:
     x, y = _steps(), alt.Y("y:Q", title=SCORES[score], scale=alt.Scale(domain=[0, 1]))
     dashes = alt.Scale(domain=names, range=[[1, 0]] * 3 + [[6, 3]] * 3)
     dash = alt.StrokeDash("name:N", scale=dashes)
-    colour = _paint(names, colours)
+    colour = _colour_encoding(names, colours)
     lines = alt.Chart().mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, strokeDash=dash)
     ours = alt.Chart().transform_filter("datum.kind != 'level'")
     points = ours.mark_point(filled=True, size=30, opacity=1).encode(x=x, y=y, color=colour)

@@ -1,4 +1,4 @@
-"""What the records of the translation experiment say of claim C15. [snell21] A.1"""
+"""The finding on claim C15 from the translation experiment. [snell21] A.1"""
 
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ from foveate.metrics.agreement import random_level
 from foveate.metrics.intervals import Interval
 from foveate.records.findings import Finding
 from foveate.records.record import Record
-from foveate.studies.verdicts import Outcome, at_least, combine, tally
+from foveate.studies.verdicts import Outcome, at_least, combine, tally_text
 from foveate.types import FloatArray
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["findings", "over_pairs", "random_of"]
 
-CERTIFIED = 1e-3  # nats
+MAX_GAP = 1e-3  # nats
 RECORDED = {"A(α_opt, β)": 0.53, "linear": 38.2, "relu": 37.9}  # BLEU; [snell21] A.1
 DRAWS = 4000
 
@@ -57,7 +57,7 @@ def findings(settings: "TranslationSettings", records: Records) -> list[Finding]
     chance = random_of(record)
     gain = over_pairs(trained - untrained, words)
     outcomes: list[Outcome] = [
-        "met" if gap <= CERTIFIED else "missed",
+        "met" if gap <= MAX_GAP else "missed",
         at_least(over_pairs(trained - 2 * chance, words)),
         at_least(gain),
     ]
@@ -70,7 +70,7 @@ def findings(settings: "TranslationSettings", records: Records) -> list[Finding]
             gain.high,
             "A(α_opt, β) of trained minus untrained models over validation words, fair ties; "
             "interval over sentence pairs",
-            f"{tally(outcomes)} " + _summary(record, records, chance, gap),
+            f"{tally_text(outcomes)} " + _summary(record, records, chance, gap),
             "optimum",
             _deviation(settings, record),
         )

@@ -103,7 +103,7 @@ def _heat(
 
 
 def _words(words: Sequence[str], angle: int) -> alt.Axis:
-    listing = "[" + ", ".join(f"'{_quoted(word)}'" for word in words) + "]"
+    listing = "[" + ", ".join(f"'{_escaped(word)}'" for word in words) + "]"
     return alt.Axis(
         labelExpr=f"{listing}[datum.value]",
         labelAngle=angle,
@@ -113,6 +113,6 @@ def _words(words: Sequence[str], angle: int) -> alt.Axis:
     )
 
 
-def _quoted(word: str) -> str:
+def _escaped(word: str) -> str:
     example_pair = word.removeprefix(SPACE) or word
     return example_pair.replace("\\", "\\\\").replace("'", "\\'")

@@ -17,7 +17,7 @@ from foveate.metrics.agreement import fair_agreement
 from foveate.randomness import generator
 from foveate.records.record import Array, Record
 from foveate.text.corpora import Pairs, SentencePairs, load_pairs
-from foveate.text.loop import Course, follow
+from foveate.text.loop import MemberTraining, follow
 from foveate.text.models.seq2seq import Reading, Readout, Seq2Seq, shifted
 from foveate.text.probes.pairs import performance, read_attention, read_evidence
 from foveate.text.statistics.optimal_attention import optimal_attention
@@ -67,7 +67,7 @@ def readout_part(
         numbers = {name: np.asarray(value) for name, value in values.items()}
         return numbers | (solved(model, some) if readout == "linear" else {})
 
-    def course(seed: int) -> Course:
+    def course(seed: int) -> MemberTraining:
         label = ("readout", settings.data, readout, seed)
         model = translator(data, sizes, *label)
         return translation_course(model, data.train, sizes, measure, *label)

@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from foveate.charts.palette import ATTENTION, INK, colour
+from foveate.charts.palette import ATTENTION, TEXT_COLOUR, colour
 from foveate.charts.render import with_rows
 from foveate.jobs.experiment import Records
 from foveate.records.record import Array, Record
@@ -52,12 +52,14 @@ def _deviation(record: Record) -> alt.LayerChart:
         title="relative deviation from the limit",
         scale=alt.Scale(type="log", nice=False),
     )
-    paint = alt.Color(
+    colour_encoding = alt.Color(
         "name:N",
-        scale=alt.Scale(domain=names, range=[paint for _, paint in CURVES.values()]),
+        scale=alt.Scale(
+            domain=names, range=[colour_encoding for _, colour_encoding in CURVES.values()]
+        ),
         legend=alt.Legend(columns=3, labelLimit=220, symbolType="stroke"),
     )
-    base = alt.Chart().encode(x=across, y=up, color=paint)
+    base = alt.Chart().encode(x=across, y=up, color=colour_encoding)
     points = base.transform_filter("datum.mean === false").mark_point(size=14, opacity=0.4)
     means = [  # the two that fall lie on each other: one broad, the other narrow on top
         base.transform_filter(f"datum.mean && {test}").mark_line(strokeWidth=width)
@@ -69,7 +71,7 @@ def _deviation(record: Record) -> alt.LayerChart:
     half = (
         alt.Chart()
         .transform_filter("isValid(datum.half)")
-        .mark_line(color=INK, strokeDash=[4, 3], strokeWidth=1.2)
+        .mark_line(color=TEXT_COLOUR, strokeDash=[4, 3], strokeWidth=1.2)
         .encode(x=across, y=alt.Y("half:Q"))
     )
     chart = alt.layer(points, *means, half).properties(
@@ -135,9 +137,15 @@ def _table(toy: Toy, table: Array, information: str) -> alt.LayerChart:
 def _example(record: Record) -> alt.LayerChart:
     """The loss over the simplex, with the optimum and the corner of the largest β."""
     final = {name: value[0] for name, value in record.final.items()}
-    wide = 1.3 / (np.sqrt(8 * len(final["grid"]) + 1) / 2 - 1.5)  # overlapping, without seams
+    cell_width = 1.3 / (np.sqrt(8 * len(final["grid"]) + 1) / 2 - 1.5)  # overlapping, without seams
     rows: list[dict[str, Any]] = [
-        {"x": float(b), "x2": float(b + wide), "y": float(c), "y2": float(c + wide), "loss": loss}
+        {
+            "x": float(b),
+            "x2": float(b + cell_width),
+            "y": float(c),
+            "y2": float(c + cell_width),
+            "loss": loss,
+        }
         for (_, b, c), loss in zip(final["grid"], final["grid_loss"].tolist(), strict=True)
     ]
     rows += [

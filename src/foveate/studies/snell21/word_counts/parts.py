@@ -13,7 +13,7 @@ from foveate.errors import FoveateError
 from foveate.records.record import Array, Record
 from foveate.studies.snell21.word_counts.toys import TOYS
 from foveate.text.corpora import Pairs, load_pairs
-from foveate.text.statistics.cooccurrence import bags, beliefs, count_table
+from foveate.text.statistics.cooccurrence import bags, count_table, translation_probabilities
 from foveate.text.statistics.ibm1 import fit_ibm1
 from foveate.text.statistics.information import information
 from foveate.text.statistics.optimal_attention import optimal_attention
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 __all__ = ["GAMMA", "counts", "derivative", "example", "tables"]
 
-Tell = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]
 
 GAMMA = ((0.0, 0.0, 0.0), (0.0, -10.0, 5.0), (0.0, 5.0, -10.0))  # [snell21] A.1
 
 
-def derivative(settings: "WordCountsSettings", _: Path, progress: Tell) -> Record:
+def derivative(settings: "WordCountsSettings", _: Path, progress: ProgressCallback) -> Record:
     """Relative deviations from the limits, (dimension, seed): ``gamma``, ``theta``, ``printed``."""
     source, target = _compact(load_pairs("made-up", train=settings.pairs).train)
     size = int(source.ids.max()) + 1, int(target.ids.max()) + 1
@@ -42,16 +42,16 @@ def derivative(settings: "WordCountsSettings", _: Path, progress: Tell) -> Recor
         for seed in range(settings.seeds):
             weights = snell21.initial(size, d, seed)
             theta = snell21.probability_rate(*weights, *texts)
-            errors[0, k, seed] = _off(snell21.logit_rate(*weights, *texts), limit)
-            errors[1, k, seed] = _off(theta, limit_theta)
-            errors[2, k, seed] = _off(theta, limit)
+            errors[0, k, seed] = _relative_error(snell21.logit_rate(*weights, *texts), limit)
+            errors[1, k, seed] = _relative_error(theta, limit_theta)
+            errors[2, k, seed] = _relative_error(theta, limit)
         progress(k + 1, len(settings.dimensions))
     values = dict(zip(("gamma", "theta", "printed"), errors, strict=True))
     about = {"inputs": size[0], "outputs": size[1], "pairs": len(source)}
     return Record(np.array(settings.dimensions, float), values, {}, about)
 
 
-def counts(settings: "WordCountsSettings", _: Path, progress: Tell) -> Record:
+def counts(settings: "WordCountsSettings", _: Path, progress: ProgressCallback) -> Record:
     """For each corpus the largest difference between the two tables, and C's largest entry."""
     corpora = {"made-up": load_pairs("made-up", train=settings.pairs).train}
     if settings.multi30k and _is_here("multi30k", "bentrevett/multi30k"):
@@ -67,7 +67,7 @@ def counts(settings: "WordCountsSettings", _: Path, progress: Tell) -> Record:
     return Record(np.zeros(1), {name: column[None] for name, column in columns}, {}, about)
 
 
-def example(settings: "WordCountsSettings", _: Path, progress: Tell) -> Record:
+def example(settings: "WordCountsSettings", _: Path, progress: ProgressCallback) -> Record:
     """The pathological example: β, the optimal α with its certificate, the loss on a grid."""
     gamma = torch.tensor(GAMMA, dtype=torch.float64)
     solution = optimal_attention(gamma[None], torch.eye(3), torch.zeros(1, 1, dtype=torch.long))
@@ -86,7 +86,7 @@ def example(settings: "WordCountsSettings", _: Path, progress: Tell) -> Record:
     return Record(np.zeros(1), {}, final, {})
 
 
-def tables(settings: "WordCountsSettings", _: Path, progress: Tell) -> Record:
+def tables(settings: "WordCountsSettings", _: Path, progress: ProgressCallback) -> Record:
     """The count table of each tiny task, and the information within its sentences."""
     final, information_by_name = {}, {}
     for name, toy in TOYS.items():
@@ -94,13 +94,13 @@ def tables(settings: "WordCountsSettings", _: Path, progress: Tell) -> Record:
         table = count_table(source, target, (len(toy.inputs), len(toy.outputs)))
         final[name] = table.toarray()[None]
         information_by_name[name] = float(
-            information(beliefs(table, source, target).shares()).mean()
+            information(translation_probabilities(table, source, target).shares()).mean()
         )
     progress(1, 1)
     return Record(np.zeros(1), {}, final, {"information": information_by_name})
 
 
-def _off(rate: Array, limit: Array) -> float:
+def _relative_error(rate: Array, limit: Array) -> float:
     return float(np.linalg.norm(rate - limit) / np.linalg.norm(limit))
 
 

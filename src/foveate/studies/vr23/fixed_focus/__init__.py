@@ -1,4 +1,4 @@
-"""Fixed focus: g is trained while the focus is held at alpha; losses and incentives over time.
+"""Fixed focus: g is trained with the focus fixed at alpha; losses and incentives over time.
 
 Every alpha, paradigm, learning rate and seed of a data set is a member of one stacked training.
 The paper's figures compare the paradigms at learning rates of their own; here they are judged at
@@ -15,7 +15,7 @@ from foveate.errors import FoveateError
 from foveate.jobs.experiment import EXPERIMENTS, Experiment, Records, Scale, Work
 from foveate.records.findings import Finding
 from foveate.settings import Settings
-from foveate.studies.vr23.fixed_focus.claims import judge
+from foveate.studies.vr23.fixed_focus.claims import evaluate_claims
 from foveate.studies.vr23.fixed_focus.criteria import CRITERIA, REVISIONS
 from foveate.studies.vr23.fixed_focus.parts import mosaics_part, orthogonal_part, theorem_part
 from foveate.studies.vr23.fixed_focus.settings import FixedFocusSettings
@@ -75,7 +75,7 @@ class FixedFocusCurves(Experiment):
         return works
 
     def findings(self, settings: FixedFocusSettings, records: Records) -> list[Finding]:
-        return judge(records, _deviation(settings, records))
+        return evaluate_claims(records, _deviation(settings, records))
 
 
 def _is_here(name: str) -> bool:

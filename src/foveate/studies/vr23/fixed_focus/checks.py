@@ -8,7 +8,15 @@ from foveate.records.findings import Finding
 from foveate.studies.verdicts import Outcome, at_least, at_most, combine
 from foveate.types import FloatArray
 
-__all__ = ["Check", "Judged", "compare_interval", "compare_mean", "finding", "largest", "smallest"]
+__all__ = [
+    "Check",
+    "CheckedClaim",
+    "compare_interval",
+    "compare_mean",
+    "finding",
+    "largest",
+    "smallest",
+]
 
 
 TITLES: dict[Outcome, str] = {
@@ -38,7 +46,7 @@ class Check(NamedTuple):
         return self.outcome or ("met" if self.met else "missed")
 
 
-class Judged(NamedTuple):
+class CheckedClaim(NamedTuple):
     """The checks of a claim, the number to report (one a seed), and its picture."""
 
     checks: Sequence[Check]
@@ -48,7 +56,7 @@ class Judged(NamedTuple):
     extra: str = ""
 
 
-def finding(claim: str, judged: Judged, deviation: str) -> Finding:
+def finding(claim: str, judged: CheckedClaim, deviation: str) -> Finding:
     """The finding that follows from the checks of a claim."""
     verdict = combine([check.result for check in judged.checks])
     parts = {

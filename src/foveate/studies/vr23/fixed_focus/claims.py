@@ -1,4 +1,4 @@
-"""What the fixed-focus curves say of the paper's claims, by the criteria in ``criteria.py``.
+"""Findings from the fixed-focus curves, by the criteria in ``criteria.py``.
 
 A claim is a list of checks, one to three for each data set. Losses are those on all training bags;
 "the end" is the last epoch.
@@ -14,7 +14,7 @@ from foveate.records.findings import Finding
 from foveate.records.record import Record
 from foveate.studies.vr23.fixed_focus.checks import (
     Check,
-    Judged,
+    CheckedClaim,
     compare_interval,
     compare_mean,
     finding,
@@ -25,13 +25,13 @@ from foveate.studies.vr23.fixed_focus.curves import SETS, alphas_of, curve, elap
 from foveate.studies.vr23.fixed_focus.losses import RULES as LOSSES
 from foveate.types import FloatArray
 
-__all__ = ["early_ratio", "judge", "loss_errors", "theorem_errors"]
+__all__ = ["early_ratio", "evaluate_claims", "loss_errors", "theorem_errors"]
 
 
 TOLERANCE = 0.05  # of the largest incentive, by which C12 allows a rise
 
 
-def judge(records: Records, deviation: str) -> list[Finding]:
+def evaluate_claims(records: Records, deviation: str) -> list[Finding]:
     """One finding for each claim."""
     sets = {name: records[name] for name in SETS if name in records}
     findings = [
@@ -49,13 +49,13 @@ def _along(sets: Records, paradigm: str) -> tuple[dict[str, FloatArray], str]:
     """Incentives (A, S) by data set, and the same at the authors' rates as a sentence."""
     incentives = {name: _incentive(record, paradigm) for name, record in sets.items()}
     at_authors = [
-        f"{SETS[name]} {_listed(_incentive(record, paradigm, 'authors').mean(1))}"
+        f"{SETS[name]} {_values_text(_incentive(record, paradigm, 'authors').mean(1))}"
         for name, record in sets.items()
     ]
     return incentives, f" At the authors' rates: {'; '.join(at_authors)}."
 
 
-def _listed(values: FloatArray) -> str:
+def _values_text(values: FloatArray) -> str:
     return ", ".join(f"{value:.3g}" for value in values)
 
 
@@ -64,7 +64,8 @@ def _monotone(name: str, values: FloatArray, sign: int) -> Check:
     mean = values.mean(1)
     title = "a rise" if sign > 0 else "a fall"
     return Check(
-        bool((sign * np.diff(mean) > 0).all()), f"{SETS[name]}, {title} with α ({_listed(mean)})"
+        bool((sign * np.diff(mean) > 0).all()),
+        f"{SETS[name]}, {title} with α ({_values_text(mean)})",
     )
 
 
@@ -74,7 +75,7 @@ def _ratio(record: Record, values: FloatArray, alpha: float) -> FloatArray:
     return np.asarray(values[at] / values.mean(1).max())
 
 
-def _soft_incentive(sets: Records) -> Judged:
+def _soft_incentive(sets: Records) -> CheckedClaim:
     incentives, extra = _along(sets, "soft")
     rows, checks = {}, []
     for name, values in incentives.items():
@@ -85,7 +86,7 @@ def _soft_incentive(sets: Records) -> Judged:
             compare_mean(rows[name], 0.1, below=True, text=text),
         ]
     measure = "soft incentive at α = 1 over the largest, halfway, worst data set"
-    return Judged(checks, largest(rows), measure, "incentive-profile", extra)
+    return CheckedClaim(checks, largest(rows), measure, "incentive-profile", extra)
 
 
 def early_ratio(record: Record) -> FloatArray:
@@ -100,7 +101,7 @@ def early_ratio(record: Record) -> FloatArray:
     return _ratio(record, curve(record, "incentive", "hard")[early], 0.2)
 
 
-def _hard_incentive(sets: Records) -> Judged:
+def _hard_incentive(sets: Records) -> CheckedClaim:
     incentives, extra = _along(sets, "hard")
     rows, checks = {}, []
     for name, values in incentives.items():
@@ -115,10 +116,10 @@ def _hard_incentive(sets: Records) -> Judged:
             compare_interval(rows[name], 0.5, below=True, text=text),
         ]
     measure = "hard incentive at α = .2 over the largest, early, worst data set"
-    return Judged(checks, largest(rows), measure, "incentive-profile", extra)
+    return CheckedClaim(checks, largest(rows), measure, "incentive-profile", extra)
 
 
-def _marginal_incentive(sets: Records) -> Judged:
+def _marginal_incentive(sets: Records) -> CheckedClaim:
     incentives, extra = _along(sets, "lvml")
     rows, checks = {}, []
     for name, values in incentives.items():
@@ -128,12 +129,12 @@ def _marginal_incentive(sets: Records) -> Judged:
         text = f"{SETS[name]}, at α = 1 it is {rows[name].mean():.1%} of the largest"
         checks += [
             compare_interval(
-                rise, TOLERANCE, below=True, text=f"{along} ({_listed(values.mean(1))})"
+                rise, TOLERANCE, below=True, text=f"{along} ({_values_text(values.mean(1))})"
             ),
             compare_mean(rows[name], 0.1, below=False, text=text),
         ]
     measure = "LVML incentive at α = 1 over the largest, halfway, worst data set"
-    return Judged(checks, smallest(rows), measure, "incentive-profile", extra)
+    return CheckedClaim(checks, smallest(rows), measure, "incentive-profile", extra)
 
 
 def theorem_errors(record: Record) -> FloatArray:
@@ -159,7 +160,7 @@ def theorem_errors(record: Record) -> FloatArray:
     return worst.reshape(len(PARADIGMS), -1, shape[2])
 
 
-def _theorem(record: Record, sets: Records) -> Judged:
+def _theorem(record: Record, sets: Records) -> CheckedClaim:
     errors = theorem_errors(record).max((0, 2))
     steps = [step for _, step in record.meta["lines"]][: len(errors)]
     # Where steps are not halves of one another, the order is judged per halving all the same.
@@ -182,7 +183,7 @@ def _theorem(record: Record, sets: Records) -> Judged:
         effect = np.sign(mean[at]) * every[at]
         word = f"on {record.meta['n']} sampled bags the loss is off by at most {effect.mean():.1%}"
         checks.append(compare_mean(effect, 0.05, below=True, text=f"{word} ({PARADIGMS[at[0]]})"))
-    return Judged(checks, effect, measure, "theorem")
+    return CheckedClaim(checks, effect, measure, "theorem")
 
 
 def loss_errors(record: Record, paradigm: Paradigm) -> FloatArray:
@@ -199,7 +200,7 @@ def loss_errors(record: Record, paradigm: Paradigm) -> FloatArray:
     return np.asarray((curve(record, "set_loss", paradigm) - exact) / exact)
 
 
-INCENTIVES: Mapping[str, Callable[[Records], Judged]] = {
+INCENTIVES: Mapping[str, Callable[[Records], CheckedClaim]] = {
     "vr23:C10": _soft_incentive,
     "vr23:C11": _hard_incentive,
     "vr23:C12": _marginal_incentive,

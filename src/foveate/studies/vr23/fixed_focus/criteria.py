@@ -1,4 +1,4 @@
-"""How the fixed-focus claims are judged, and how their criteria were changed."""
+"""Criteria of the fixed-focus claims, and their revisions."""
 
 from collections.abc import Mapping
 

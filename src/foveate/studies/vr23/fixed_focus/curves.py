@@ -63,10 +63,10 @@ def limit(paradigm: str, alpha: FloatArray, classes: int) -> FloatArray:
 
 
 def alphas_of(record: Record) -> FloatArray:
-    """Where the focus was held, shape (A,)."""
+    """The fixed values of the focus, shape (A,)."""
     return np.array(record.meta["alphas"])
 
 
 def start_of(record: Record) -> float:
-    """The loss of a g that knows nothing, log C."""
+    """The loss of a uniform g, log C."""
     return float(np.log(record.meta["classes"]))

@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from foveate.charts.palette import INK, label
+from foveate.charts.palette import TEXT_COLOUR, label
 from foveate.charts.render import with_rows
 from foveate.dynamics.vr23 import PARADIGMS, exact_fixed, incentive, losses
 from foveate.jobs.experiment import Records
@@ -18,7 +18,7 @@ from foveate.studies.vr23.fixed_focus.panels import (
     WIDTH,
     banded,
     ends_of,
-    headed,
+    panel_title,
 )
 from foveate.studies.vr23.fixed_focus.profiles import (
     incentive_profile,
@@ -138,7 +138,7 @@ def _panel(
     title = f"{SETS[data]}, {label(paradigm)}"
     layers = _lines(across, y, [f"{alpha:g}" for alpha in alphas])
     return with_rows(
-        alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=headed(title)), rows
+        alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=panel_title(title)), rows
     )
 
 
@@ -147,7 +147,7 @@ def _lines(across: alt.X, y: alt.Y, names: Sequence[str]) -> list[alt.Chart]:
     legend = alt.Legend(
         title="α =", symbolType="stroke", symbolOpacity=1, columns=len(names), titleOrient="left"
     )
-    paint = alt.Color("name:N", scale=scale, legend=legend)
+    colour_encoding = alt.Color("name:N", scale=scale, legend=legend)
     thin = alt.value([4, 3])
     return [
         alt.Chart()
@@ -159,10 +159,10 @@ def _lines(across: alt.X, y: alt.Y, names: Sequence[str]) -> list[alt.Chart]:
         alt.Chart()
         .transform_filter("isValid(datum.mean)")
         .mark_line(strokeWidth=2.6, clip=True)
-        .encode(x=across, y=y, color=paint),
+        .encode(x=across, y=y, color=colour_encoding),
         alt.Chart()
         .transform_filter("isValid(datum.theory)")
-        .mark_line(strokeWidth=1.1, color=INK, clip=True)
+        .mark_line(strokeWidth=1.1, color=TEXT_COLOUR, clip=True)
         .encode(x=across, y="theory:Q", detail="name:N", strokeDash=thin),
     ]
 

@@ -9,7 +9,7 @@ from foveate.jobs.experiment import Records
 from foveate.records.record import Record
 from foveate.studies.vr23.fixed_focus.checks import (
     Check,
-    Judged,
+    CheckedClaim,
     compare_interval,
     compare_mean,
     largest,
@@ -34,14 +34,14 @@ def _loss(record: Record, paradigm: str, share: float = 1.0, rates: str = "equal
     return values[moment(record, share)] / start_of(record)
 
 
-def _soft_vanishes(sets: Records) -> Judged:
+def _soft_vanishes(sets: Records) -> CheckedClaim:
     rows, checks = {}, []
     for name, record in sets.items():
         rows[name] = _loss(record, "soft")[alphas_of(record) >= 0.6].max(0)
         text = f"{SETS[name]}, {rows[name].mean():.1%} of log C is left"
         checks.append(compare_mean(rows[name], 0.05, below=True, text=text))
     measure = "largest soft loss at the end over α ≥ .6, share of log C, worst data set"
-    return Judged(checks, largest(rows), measure, "losses")
+    return CheckedClaim(checks, largest(rows), measure, "losses")
 
 
 def _over_limit(record: Record, name: str, paradigm: str) -> FloatArray:
@@ -51,7 +51,7 @@ def _over_limit(record: Record, name: str, paradigm: str) -> FloatArray:
     return (curve(record, name, paradigm)[-1][alphas < 1]) / floor[alphas < 1, None]
 
 
-def _others_flatten(sets: Records) -> Judged:
+def _others_flatten(sets: Records) -> CheckedClaim:
     rows, checks, extra = {}, [], []
     for name, record in sets.items():
         some, shares = alphas_of(record) < 1, []
@@ -73,7 +73,7 @@ def _others_flatten(sets: Records) -> Judged:
         " Below 1 g has memorised which label each background segment came with; on held-out bags "
         f"the smallest ratio is: {', '.join(extra)}."
     )
-    return Judged(checks, smallest(rows), measure, "loss-profile", extra_text)
+    return CheckedClaim(checks, smallest(rows), measure, "loss-profile", extra_text)
 
 
 def _early_lead(record: Record, rates: str = "equal") -> FloatArray:
@@ -97,7 +97,7 @@ def half_time(record: Record, paradigm: str) -> FloatArray:
     return np.asarray((losses <= halfway[..., None]).argmax(-1).mean(0) + 1.0)
 
 
-def _marginal_leads(sets: Records) -> Judged:
+def _marginal_leads(sets: Records) -> CheckedClaim:
     rows, checks, levels = {}, [], []
     for name, record in sets.items():
         times = {paradigm: half_time(record, paradigm) for paradigm in PARADIGMS}
@@ -119,7 +119,7 @@ def _marginal_leads(sets: Records) -> Judged:
         " By the earlier criterion, the level after a tenth of the training, LVML is lowest for: "
         f"{', '.join(levels)} of the α < 1."
     )
-    return Judged(checks, smallest(rows), measure, "loss-profile", extra)
+    return CheckedClaim(checks, smallest(rows), measure, "loss-profile", extra)
 
 
 def _lowest_early(record: Record, rates: str = "equal") -> str:
@@ -128,7 +128,7 @@ def _lowest_early(record: Record, rates: str = "equal") -> str:
     return f"{ahead.sum()} of {len(ahead)}"
 
 
-def _large_alphas_coincide(sets: Records) -> Judged:
+def _large_alphas_coincide(sets: Records) -> CheckedClaim:
     rows, checks = {}, []
     for name, record in sets.items():
         pair = [record.meta["alphas"].index(alpha) for alpha in (0.8, 1.0)]
@@ -140,32 +140,32 @@ def _large_alphas_coincide(sets: Records) -> Judged:
             if soft:
                 rows[name] = gap
     measure = "distance of the soft loss curves of α = .8 and 1, second half, log C, worst data set"
-    return Judged(checks, largest(rows), measure, "losses")
+    return CheckedClaim(checks, largest(rows), measure, "losses")
 
 
-def _fall(record: Record, share: float, rates: str = "equal") -> FloatArray:
-    """By what share of its start the hard loss at α = .2 has fallen, shape (S,)."""
+def _loss_fall(record: Record, share: float, rates: str = "equal") -> FloatArray:
+    """Relative decrease of the hard loss at α = .2, shape (S,)."""
     at = record.meta["alphas"].index(0.2)
     start, now = (_loss(record, "hard", s, rates)[at] for s in (0.0, share))
     return np.asarray((start - now) / start)
 
 
-def _hard_is_flat(sets: Records) -> Judged:
+def _hard_is_flat(sets: Records) -> CheckedClaim:
     rows, checks, extra = {}, [], []
     for name, record in sets.items():
-        rows[name] = _fall(record, 0.5)
+        rows[name] = _loss_fall(record, 0.5)
         text = f"{SETS[name]}, it falls by {rows[name].mean():.1%}"
         checks.append(compare_mean(rows[name], 0.1, below=True, text=text))
-        extra.append(f"{SETS[name]} {_fall(record, 0.5, 'authors').mean():.1%}")
+        extra.append(f"{SETS[name]} {_loss_fall(record, 0.5, 'authors').mean():.1%}")
     measure = "fall of the hard loss at α = .2 in the first half, share of its start, worst set"
     extra_text = (
         " No classifier that is uniform on the background can bring more than 20 % there. "
         f"At the authors' rates: {', '.join(extra)}."
     )
-    return Judged(checks, largest(rows), measure, "losses", extra_text)
+    return CheckedClaim(checks, largest(rows), measure, "losses", extra_text)
 
 
-RULES: Mapping[str, Callable[[Records], Judged]] = {
+RULES: Mapping[str, Callable[[Records], CheckedClaim]] = {
     "vr23:C5": _soft_vanishes,
     "vr23:C6": _others_flatten,
     "vr23:C7": _marginal_leads,

@@ -1,4 +1,4 @@
-"""What the figures of fixed focus share: sizes, titles, and bands over seeds."""
+"""Shared by the figures of fixed focus: sizes, titles, and bands over seeds."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -8,7 +8,7 @@ import altair as alt
 from foveate.metrics.intervals import ends_of_mean
 from foveate.types import FloatArray
 
-__all__ = ["HEIGHT", "TITLES", "WIDTH", "banded", "ends_of", "headed"]
+__all__ = ["HEIGHT", "TITLES", "WIDTH", "banded", "ends_of", "panel_title"]
 
 
 WIDTH, HEIGHT = 215, 150
@@ -19,8 +19,8 @@ TITLES = {
 }
 
 
-def headed(text: str) -> alt.Title:
-    """A panel's title, flush with its plot so that the titles of a row stand level."""
+def panel_title(text: str) -> alt.Title:
+    """A panel's title, aligned with the other titles of its row."""
     return alt.Title(text, frame="group", fontSize=13)
 
 
@@ -35,10 +35,12 @@ def banded(x: FloatArray, values: FloatArray, names: Sequence[str]) -> Iterator[
     alone = values.shape[2] == 1
     for k, name in enumerate(names):
         for i, at in enumerate(x):
-            ends = {} if alone else {"low": _neat(low[i, k]), "high": _neat(high[i, k])}
-            yield {"x": float(at), "mean": _neat(mean[i, k]), **ends, "name": name}
+            ends = (
+                {} if alone else {"low": _round_limit(low[i, k]), "high": _round_limit(high[i, k])}
+            )
+            yield {"x": float(at), "mean": _round_limit(mean[i, k]), **ends, "name": name}
 
 
-def _neat(value: float) -> float:
+def _round_limit(value: float) -> float:
     """To six digits after the point, so that a page is small and no zero is −1e-9."""
     return round(float(value), 6) + 0.0

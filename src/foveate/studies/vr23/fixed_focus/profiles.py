@@ -27,7 +27,7 @@ from foveate.studies.vr23.fixed_focus.panels import (
     WIDTH,
     banded,
     ends_of,
-    headed,
+    panel_title,
 )
 from foveate.types import FloatArray
 
@@ -43,7 +43,7 @@ def _profile(
     names = [label(p) for p in PARADIGMS]
     legend = alt.Legend(symbolType="stroke", columns=3)
     scale = alt.Scale(domain=names, range=[colour(p) for p in PARADIGMS])
-    paint = alt.Color("name:N", scale=scale, legend=legend)
+    colour_encoding = alt.Color("name:N", scale=scale, legend=legend)
     across = alt.X(
         "x:Q",
         title="focus held at α",
@@ -63,20 +63,22 @@ def _profile(
         .encode(
             x=across,
             y=up,
-            color=paint,
+            color=colour_encoding,
             strokeDash=alt.StrokeDash("name:N", scale=dashes, legend=legend),
         ),
         alt.Chart()
         .transform_filter("isValid(datum.low)")
         .mark_rule(strokeWidth=2)
-        .encode(x=across, y="low:Q", y2="high:Q", color=paint),
-        alt.Chart().mark_point(filled=True, size=46, opacity=1).encode(x=across, y=up, color=paint),
+        .encode(x=across, y="low:Q", y2="high:Q", color=colour_encoding),
+        alt.Chart()
+        .mark_point(filled=True, size=46, opacity=1)
+        .encode(x=across, y=up, color=colour_encoding),
         alt.Chart()
         .transform_filter("isValid(datum.limit)")
         .mark_tick(thickness=2, size=24, orient="horizontal")
-        .encode(x=across, y="limit:Q", color=paint),
+        .encode(x=across, y="limit:Q", color=colour_encoding),
     ]
-    chart = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=headed(title))
+    chart = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=panel_title(title))
     return with_rows(chart, rows)
 
 
@@ -205,7 +207,7 @@ def _error_lines(rows: Rows, x: str, y: str, title: str, logs: bool) -> alt.Laye
     decades: dict[str, Any] = {"values": [0.1, 0.2, 0.5, 1, 2, 5, 10, 20], "format": "~g"}
     up = alt.Y("y:Q", title=y, scale=height, axis=alt.Axis(**(decades if logs else {})))
     legend = alt.Legend(symbolType="stroke", columns=3)
-    paint = alt.Color(
+    colour_encoding = alt.Color(
         "name:N", scale=alt.Scale(domain=names, range=[colour(p) for p in PARADIGMS]), legend=legend
     )
     dashes = alt.StrokeDash(
@@ -214,5 +216,5 @@ def _error_lines(rows: Rows, x: str, y: str, title: str, logs: bool) -> alt.Laye
         legend=legend,
     )
     line = alt.Chart().mark_line(strokeWidth=2, point=logs)
-    chart = alt.layer(line.encode(x=across, y=up, color=paint, strokeDash=dashes))
-    return with_rows(chart.properties(width=320, height=220, title=headed(title)), rows)
+    chart = alt.layer(line.encode(x=across, y=up, color=colour_encoding, strokeDash=dashes))
+    return with_rows(chart.properties(width=320, height=220, title=panel_title(title)), rows)

@@ -1,4 +1,4 @@
-"""What a fixed-focus training is made of: its members, its bags, and what is measured of it."""
+"""Members, bags and measurements of a fixed-focus training."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -102,9 +102,9 @@ def population(classes: int, m: int) -> Bag:
     kind[:, 0] = torch.arange(classes)
     x = points(classes, kind.flatten(), generator("fixed-focus", "population"))
     x = x.unflatten(0, kind.shape)
-    mirror = torch.where(kind == BACKGROUND, -1.0, 1.0)[..., None] * x
+    signed_x = torch.where(kind == BACKGROUND, -1.0, 1.0)[..., None] * x
     return Bag(
-        torch.cat([x, mirror]),
+        torch.cat([x, signed_x]),
         torch.arange(classes).repeat(2),
         (torch.arange(m) == 0).expand(2 * classes, -1).clone(),
     )
@@ -131,9 +131,9 @@ def shrink(bags: Sequence[Bag], side: int) -> list[Bag]:
 
 def theory_direction(classes: int) -> Tensor:
     r"""The matrix with rows :math:`s_k - \bar s` that Theorem 1 scales, shape (C, C + 1)."""
-    way = torch.eye(classes, classes + 1, dtype=torch.float64)
-    way[:, :classes] -= 1 / classes
-    return way
+    direction = torch.eye(classes, classes + 1, dtype=torch.float64)
+    direction[:, :classes] -= 1 / classes
+    return direction
 
 
 def measure_weights(training: Training) -> dict[str, FloatArray]:
@@ -142,9 +142,9 @@ def measure_weights(training: Training) -> dict[str, FloatArray]:
     The theorem says :math:`w_k = \mu (s_k - \bar s)`, which has ``off`` = 0. Each has shape (S,).
     """
     w = training.stack.unflatten(training.stack.flat)["g.weight"].double()
-    way = theory_direction(w.shape[1])
-    mu = (w * way).sum((1, 2)) / way.square().sum()
-    off = (w - mu[:, None, None] * way).square().sum((1, 2)).sqrt() / way.norm()
+    direction = theory_direction(w.shape[1])
+    mu = (w * direction).sum((1, 2)) / direction.square().sum()
+    off = (w - mu[:, None, None] * direction).square().sum((1, 2)).sqrt() / direction.norm()
     return {"mu": mu.numpy(), "off": off.numpy()}
 
 

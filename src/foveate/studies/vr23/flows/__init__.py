@@ -40,7 +40,7 @@ class FlowSettings(Settings):
 
 @EXPERIMENTS.register("flows")
 class Flows(Experiment):
-    """Exact flows of the linear-orthogonal setting, real gradient descent beside them, two laws."""
+    """Exact flows of the linear-orthogonal setting, gradient descent, and two laws."""
 
     about = "closed-form gradient flows of the three paradigms, and real descent that follows them"
     criteria: ClassVar[Mapping[str, str]] = {

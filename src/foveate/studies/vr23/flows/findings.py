@@ -1,4 +1,4 @@
-"""What the flows and descents say of the theorems and of the laws. [vr23] Sec. 4"""
+"""Findings of the flows and descents on the theorems and laws. [vr23] Sec. 4"""
 
 from itertools import combinations
 

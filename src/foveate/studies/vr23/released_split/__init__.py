@@ -42,7 +42,7 @@ RULES = ("soft", "hard", "lvml", "hybrid")
 
 
 class ReleasedSplitSettings(Settings):
-    """Which data sets and paradigms, and how they are trained."""
+    """Data sets, paradigms and how they are trained."""
 
     data: NonEmpty[Annotated[str, one_of(GROUPS)]] = ("cifar10-features", "cifar100-features")
     rules: NonEmpty[Annotated[str, one_of(RULES)]] = RULES

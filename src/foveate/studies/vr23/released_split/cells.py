@@ -1,4 +1,4 @@
-"""Clean, released, seen and unseen: the numbers of the released-split study."""
+"""Numbers of the released-split study on the clean and the released split."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Figure of the released split: where each number of the published table comes from."""
+"""Figure of the released split: decomposition of the published numbers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

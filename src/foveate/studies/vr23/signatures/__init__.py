@@ -25,7 +25,7 @@ NETS = {"digits": "mlp", "cifar10": "vr23"}  # f and g by data set; [vr23] relea
 
 
 class SignatureSettings(Settings):
-    """Mosaics of one data set, the same model under five ways to train."""
+    """Mosaics of one data set and the same model under five paradigms."""
 
     data: Literal["digits", "cifar10"] = "digits"
     seeds: Count = 10
@@ -53,7 +53,7 @@ PUBLISHED = SignatureSettings(
 
 @EXPERIMENTS.register("signatures")
 class Signatures(Experiment):
-    """Where confidence sits at the end of training; the hybrid against soft and against chance."""
+    """Confidence at the end of training; the hybrid against soft and random epochs."""
 
     about = "how confident focus and prediction end, by paradigm; what the hybrid is worth"
     criteria = CRITERIA

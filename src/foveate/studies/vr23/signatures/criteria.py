@@ -1,4 +1,4 @@
-"""How the claims on signatures are judged, and how their criteria were changed."""
+"""Criteria of the claims on signatures, and their revisions."""
 
 from collections.abc import Mapping
 

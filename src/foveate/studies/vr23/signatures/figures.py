@@ -66,13 +66,13 @@ def _gains(lengths: Sequence[int], records: Records) -> alt.LayerChart:
                 }
             )
     names = [label(rule) for rule in RULES]
-    paint = alt.Color(
+    colour_encoding = alt.Color(
         "name:N", scale=alt.Scale(domain=names, range=[colour(r) for r in RULES]), legend=None
     )
     base = alt.Chart().encode(
         y=alt.Y("name:N", sort=names, title=None),
         x=alt.X("mean:Q", title="SAIF, % of held-out bags", scale=alt.Scale(zero=False)),
-        color=paint,
+        color=colour_encoding,
     )
     bars = base.mark_rule(strokeWidth=2).encode(x="low:Q", x2="high:Q")
     dots = base.mark_point(filled=True, size=70)

@@ -1,4 +1,4 @@
-"""What the records of the signatures say of their claims."""
+"""Findings from the records of the signatures."""
 
 from collections.abc import Callable
 from functools import partial
@@ -12,7 +12,7 @@ from foveate.metrics.intervals import Interval, mean_interval
 from foveate.records.findings import Finding
 from foveate.records.record import Array, Record
 from foveate.studies.published import paired
-from foveate.studies.verdicts import Outcome, at_least, at_most, combine, in_words, tally
+from foveate.studies.verdicts import Outcome, at_least, at_most, combine, in_words, tally_text
 from foveate.studies.vr23.signatures import PUBLISHED, SignatureSettings
 from foveate.studies.vr23.table1.cells import middle_share
 
@@ -31,15 +31,15 @@ AXES = ("middle focus", "middle prediction")
 
 def findings(settings: SignatureSettings, records: Records) -> list[Finding]:
     """One finding per claim; a seed with a dead focus network enters no comparison."""
-    judge = _Judge(settings, records)
+    criteria = _Criteria(settings, records)
     return [
-        *(judge.signature(claim) for claim in COMPARED),
-        judge.gain("vr23:C16", "soft"),
-        judge.gain("vr23:C21", "random-matched"),
+        *(criteria.signature(claim) for claim in COMPARED),
+        criteria.gain("vr23:C16", "soft"),
+        criteria.gain("vr23:C21", "random-matched"),
     ]
 
 
-class _Judge:
+class _Criteria:
     """Compares paradigms over paired seeds.
 
     Args:
@@ -52,7 +52,9 @@ class _Judge:
 
     def gap(self, one: str, other: str, m: int, measure: Callable[[Record], Array]) -> Interval:
         """A measure of one paradigm minus that of another, in points."""
-        values = (100 * _alive(self.records[f"{rule}-m{m}"], measure) for rule in (one, other))
+        values = (
+            100 * _focus_trained(self.records[f"{rule}-m{m}"], measure) for rule in (one, other)
+        )
         difference = paired(*values)
         return mean_interval(difference) if len(difference) else Interval(np.nan, None, None)
 
@@ -97,7 +99,7 @@ class _Judge:
         words: list[str],
         figure: str,
     ) -> Finding:
-        text = f"{'; '.join(words)}. {tally(outcomes)}{self.dead()}"
+        text = f"{'; '.join(words)}. {tally_text(outcomes)}{self.dead()}"
         verdict, deviation = combine(outcomes), _deviation(self.settings)
         return Finding(claim, verdict, *effect, measure, text, figure, deviation)
 
@@ -114,7 +116,7 @@ def _dead(record: Record) -> Array:
     return np.isin(seeds, dead_focus(record) if "s" in record.final else [])
 
 
-def _alive(record: Record, measure: Callable[[Record], Array]) -> Array:
+def _focus_trained(record: Record, measure: Callable[[Record], Array]) -> Array:
     """A measure, one number a seed, NaN for dead seeds, shape (S,)."""
     return np.where(_dead(record), np.nan, measure(record))
 

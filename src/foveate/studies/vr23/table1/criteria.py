@@ -1,4 +1,4 @@
-"""How the claims of the first table are judged, and how their criteria were changed."""
+"""Criteria of the claims of the first table, and their revisions."""
 
 from collections.abc import Mapping
 

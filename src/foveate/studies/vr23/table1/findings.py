@@ -1,4 +1,4 @@
-"""What the numbers of the first table say of its claims."""
+"""Findings from the numbers of the first table."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,7 +9,7 @@ from foveate.metrics.intervals import Interval, mean_interval
 from foveate.records.findings import Finding
 from foveate.records.published import Cell
 from foveate.studies.published import SeedValues, paired, seed_values
-from foveate.studies.verdicts import Outcome, at_least, at_most, combine, in_words, tally
+from foveate.studies.verdicts import Outcome, at_least, at_most, combine, in_words, tally_text
 from foveate.studies.vr23.table1 import Table1Settings
 from foveate.studies.vr23.table1.cells import deviations, table1_cells
 from foveate.studies.vr23.table1.rows import ROWS
@@ -41,14 +41,14 @@ def judge_cells(
     """
     if settings.paradigms:
         return []
-    judge = _Judge(settings.rows, seed_values(cells), deviation or "none")
-    results = [judge.best(), judge.hybrid(), judge.deliberate()]
-    if settings.images and judge.has(settings.images[0], "soft", FOCUS):
-        results += judge.signatures(settings.images)
+    criteria = _Criteria(settings.rows, seed_values(cells), deviation or "none")
+    results = [criteria.best(), criteria.hybrid(), criteria.deliberate()]
+    if settings.images and criteria.has(settings.images[0], "soft", FOCUS):
+        results += criteria.signatures(settings.images)
     return [result for result in results if result is not None]
 
 
-class _Judge:
+class _Criteria:
     """Compares paradigms row by row over paired seeds.
 
     Args:
@@ -82,7 +82,7 @@ class _Judge:
         self, claim: str, outcomes: list[Outcome], effect: Interval, measure: str,
         words: list[str], figure: str = "saif",
     ) -> Finding:  # fmt: skip
-        text = f"{'; '.join(words)}. {tally(outcomes)}"
+        text = f"{'; '.join(words)}. {tally_text(outcomes)}"
         return Finding(claim, combine(outcomes), *effect, measure, text, figure, self.deviation)
 
     def best(self) -> Finding:

@@ -45,7 +45,7 @@ RATES = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005)
 
 RULES = ("soft", "hard", "lvml", "hybrid", "random", "random-matched", "oracle")
 WORD_RULES = (*RULES[:4], "logit", *RULES[4:])  # what the released code calls LVML on HateXplain
-POSTS = ("hatexplain", "Hate-speech-CNERG/hatexplain")
+HATEXPLAIN = ("hatexplain", "Hate-speech-CNERG/hatexplain")
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def _mosaics(name: str, m: int) -> dict[str, Row]:
 
 def _posts(number: int, net: str, sizes: str) -> dict[str, Row]:
     name = f"hatexplain-{number}"
-    row = partial(Row, f"HateXplain-{number}", net=net, sizes=sizes, m=64, place=POSTS)
+    row = partial(Row, f"HateXplain-{number}", net=net, sizes=sizes, m=64, place=HATEXPLAIN)
     return {
         name: row(data="hatexplain-first", setting="first annotator", judge="first"),
         f"{name}-majority": row(data="hatexplain", setting="majority", judge="majority"),
@@ -245,5 +245,5 @@ def notes_on(row: Row) -> tuple[str, ...]:
     """What in the files of a row is not as it should be, and what was done about it."""
     if row.judge is None:
         return ()
-    posts = read_posts(locate(*POSTS), row.judge)
+    posts = read_posts(locate(*HATEXPLAIN), row.judge)
     return (*posts.notes, *posts.cut_at(row.m))

@@ -71,7 +71,7 @@ def test_clean_bags_have_no_problems():
     assert said(clean(relevance=[[1] + [0] * (2 + i % 3) for i in range(12)])) == []
 
 
-def test_copies_are_found_whatever_their_order():
+def test_copies_are_found_regardless_of_their_order():
     rng = np.random.default_rng(2)
     bags = [rng.normal(size=(4, 3)) for _ in range(6)]
     bags[3] = bags[1][::-1].copy()  # labels 1 and 1
@@ -214,7 +214,7 @@ def test_classes_with_too_little():
     assert said(from_arrays(bags)) == []
 
 
-def test_relevance_that_says_nothing():
+def test_uninformative_relevance():
     none = clean(relevance=[[0] * (3 + i % 3) for i in range(12)])
     assert only(none)[2] == "known, but no segment of any bag is relevant"
     every = clean(relevance=[[1] * (3 + i % 3) if i else None for i in range(12)])
@@ -297,7 +297,30 @@ def test_what_cannot_be_read_is_one_sentence(table):
     assert call("check", table.parent / "none.csv")[2].startswith("foveate: there is nothing at ")
 
 
-def test_flags_come_at_once():
+def test_flags_are_parsed_without_imports():
     code = "import sys, foveate.cli.commands.check; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_a_table_that_was_appended_to_itself_is_noticed():
+    rng = np.random.default_rng(2)
+    bags = [rng.normal(size=(4, 2)) for _ in range(6)]
+    labels = [i % 2 for i in range(6)]
+    twice = from_arrays([np.concatenate([bag, bag]) for bag in bags], labels)
+    expected = "24 of 48 repeat an earlier one of their bag: are rows stored twice?"
+    assert only(twice) == ("warning", "segments", expected)
+    assert not said(from_arrays([np.concatenate([bag, bag[:3]]) for bag in bags], labels))
+
+
+def test_classes_that_look_alike_are_told_apart():
+    names = ["caf\u00e9", "cafe\u0301"]
+    bags = [np.random.default_rng(i).normal(size=(3, 2)) for i in range(8)]
+    severity, where, _ = only(from_arrays(bags, [names[i % 2] for i in range(8)]))
+    assert (severity, where) == ("warning", r"classes 'cafe\u0301', 'caf\xe9'")
+
+
+def test_one_bag_each_of_several_classes():
+    bags = [np.random.default_rng(i).normal(size=(3, 2)) for i in range(6)]
+    where = [place for severity, place, _ in said(from_arrays(bags, list("aabbcd")))]
+    assert where == ["classes 'c', 'd'"]

@@ -21,7 +21,7 @@ def here(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("here")
-def test_the_files_are_read_as_it_says():
+def test_the_files_are_read_as_documented():
     bags = read_bags("bags.csv", group="patient", places=("x", "y"))
     assert bags.columns == ("area", "depth")
     assert bags.known.tolist() == [True, True, False]

@@ -98,7 +98,7 @@ def test_given_classes_fix_the_order_and_refuse_others(tmp_path):
         read_bags(path, classes=("sick", "dead"))
 
 
-def test_labels_are_optional_unless_wanted(tmp_path):
+def test_labels_are_optional_unless_required(tmp_path):
     path = write(tmp_path / "t.csv", ["bag", "a"], [["s", 1], ["s", 2]])
     own = read_bags(path)
     assert (own.labelled, own.classes, own.bag.y.tolist()) == (False, (), [0])
@@ -166,7 +166,7 @@ def test_texts_without_a_bag_column_are_bags_by_line(tmp_path):
     assert own.words == ("a", "b", "c")
 
 
-def test_lines_of_several_files_have_names_of_their_own(tmp_path):
+def test_lines_of_several_files_have_unique_names(tmp_path):
     for split, rows in (("train", [["a b", 0], ["c", 1]]), ("test", [["d", 1], ["e", 0]])):
         write(tmp_path / f"{split}.csv", ["text", "label"], rows)
     own = read_bags(tmp_path)
@@ -242,7 +242,7 @@ def tables(draw):
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(table=tables(), form=st.sampled_from(["csv", "parquet"]))
-def test_any_ragged_table_comes_back(tmp_path, table, form):
+def test_ragged_tables_round_trip(tmp_path, table, form):
     bags, marks, order = table
     wide = len(bags[0][0])
     header = ["bag", "label", "relevance", *(f"c{k}" for k in range(wide))]
