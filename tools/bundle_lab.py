@@ -1,8 +1,7 @@
 """Make the results that the lab brings along: python tools/bundle_lab.py [name ...].
 
 ``claims`` takes the figures of all claims whose runs are in the folder of runs (``foveate claims
---run`` makes them), keeps the earlier figures of the others, and draws those that it does not
-have from stored numbers.
+--run`` makes them) and keeps the earlier figures of the others.
 """
 
 import shutil
@@ -17,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from claim_figures import stored_figure
 from fastapi.testclient import TestClient
 
 from foveate.jobs.experiment import experiment_charts
@@ -181,11 +179,6 @@ def claims() -> None:
         chart = charts.get(entry.experiment, {}).get(finding.figure) if finding else None
         if finding is not None and chart is not None:
             figures[entry.claim] = {"name": finding.figure, "spec": _rounded(vega_spec(chart))}
-        elif entry.claim not in figures or figures[entry.claim]["name"] == "effect":
-            stored = stored_figure(entry)
-            if stored is not None:
-                spec = _rounded(vega_spec(stored[1]))
-                figures[entry.claim] = {"name": stored[0], "spec": spec}
     known = {entry.claim for entry in ledger.entries if entry.finding}
     write_bundled_json("claims", {k: v for k, v in figures.items() if k in known})
     print(f"figures of {len(figures)} of {len(known)} claims")

@@ -1,13 +1,12 @@
 """Figures of the first table: SAIF and accuracy beside the published ones, and heat maps."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import altair as alt
 
 from foveate.charts.palette import label
 from foveate.jobs.experiment import Records
-from foveate.records.published import Cell
 from foveate.report.drawing.race_charts import Bins, heat_map_chart
 from foveate.studies.comparison_chart import comparison_chart
 from foveate.studies.vr23.table1 import Table1Settings
@@ -15,7 +14,7 @@ from foveate.studies.vr23.table1.cells import table1_cells
 from foveate.studies.vr23.table1.published import PUBLISHED
 from foveate.studies.vr23.table1.rows import ROWS
 
-__all__ = ["cell_charts", "figures"]
+__all__ = ["figures"]
 
 CELL = 30  # pixels
 MAPPED = ("soft", "hard", "lvml", "hybrid")  # [vr23] Figure 1, and the hybrid
@@ -23,24 +22,15 @@ MAPPED = ("soft", "hard", "lvml", "hybrid")  # [vr23] Figure 1, and the hybrid
 
 def figures(settings: Table1Settings, records: Records) -> Mapping[str, Any]:
     """The charts by name: ``saif``, ``accuracy`` and, for mosaics, both ``heat-maps``."""
-    charts = cell_charts(table1_cells(settings, records))
+    cells, known = table1_cells(settings, records), PUBLISHED.numbers
+    charts = {
+        "saif": comparison_chart(cells, known, "SAIF %"),
+        "accuracy": comparison_chart(cells, known, "accuracy %"),
+    }
     if settings.images:
         charts["heat-maps"] = _heat_maps(settings, records, "fixed")
         charts["released-heat-maps"] = _heat_maps(settings, records, "data range")
     return charts
-
-
-def cell_charts(cells: Sequence[Cell]) -> dict[str, Any]:
-    """The charts of the table alone, measured or stored.
-
-    Args:
-        cells: The table.
-    """
-    known = PUBLISHED.numbers
-    return {
-        "saif": comparison_chart(cells, known, "SAIF %"),
-        "accuracy": comparison_chart(cells, known, "accuracy %"),
-    }
 
 
 def _heat_maps(settings: Table1Settings, records: Records, bins: Bins) -> Any:
