@@ -146,6 +146,28 @@ def test_npz_numbers_out_of_order_meet_their_labels(tmp_path):
     ]
 
 
+@pytest.mark.parametrize("bag", [["10", "10", "2"], ["b", "a", "a"], [7, 3, 3], [9, 8, 9]], ids=str)
+def test_npz_labels_whose_order_is_not_certain_are_refused(tmp_path, bag):
+    path, x = tmp_path / "a.npz", np.array([[1.0], [2.0], [3.0]])
+    second = [*dict.fromkeys(bag)][1]
+    rows = [int(name == second) for name in bag]
+    np.savez(path, x=x, bag=np.array(bag), y=np.array(rows))
+    assert [read_bags(path).bag.y[i] for i in range(2)] in ([0, 1], [1, 0])  # a label a row
+    np.savez(path, x=x, bag=np.array(bag), y=np.array([0, 1]))
+    if bag == ["10", "10", "2"]:  # sorted as text
+        assert read_bags(path).ids == ("10", "2")
+        return
+    with pytest.raises(FoveateError, match="nothing says in which order the entries are: give 'id"):
+        read_bags(path)
+
+
+def test_a_mask_of_other_numbers_is_refused(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, x=np.ones((2, 3, 1)), y=[0, 1], mask=[[1, 2, 0], [1, 1, 1]])
+    with pytest.raises(FoveateError, match="mask must be true or false, 1 or 0, got 2"):
+        read_bags(path)
+
+
 def test_npz_known_groups_splits_and_columns(tmp_path):
     more = {
         "known": np.array([True, False, True]),
@@ -259,6 +281,15 @@ def test_torchmil_reads_what_we_read(tmp_path):
         assert torch.equal(there["X"].float(), own.bag.dense()[i][own.bag.mask[i]])
         assert own.classes[own.bag.y[i]] == str(int(there["Y"]))
         assert torch.equal(there["y_inst"].bool(), own.bag.z[i][own.bag.mask[i]])
+
+
+def test_a_table_in_the_parent_does_not_replace_labels(tmp_path):
+    root = torchmil(tmp_path / "set")
+    expected = read_bags(root)
+    (tmp_path / "other.csv").write_text("bag,label,x\na,w,1\na,w,2\n")
+    own = read_bags(root)
+    assert own.classes == expected.classes
+    assert own.bag.y.tolist() == expected.bag.y.tolist()
 
 
 def test_folders_with_a_table_and_partial_relevance(tmp_path):

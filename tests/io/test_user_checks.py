@@ -301,3 +301,26 @@ def test_flags_are_parsed_without_imports():
     code = "import sys, foveate.cli.commands.check; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_a_table_that_was_appended_to_itself_is_noticed():
+    rng = np.random.default_rng(2)
+    bags = [rng.normal(size=(4, 2)) for _ in range(6)]
+    labels = [i % 2 for i in range(6)]
+    twice = from_arrays([np.concatenate([bag, bag]) for bag in bags], labels)
+    expected = "24 of 48 repeat an earlier one of their bag: are rows stored twice?"
+    assert only(twice) == ("warning", "segments", expected)
+    assert not said(from_arrays([np.concatenate([bag, bag[:3]]) for bag in bags], labels))
+
+
+def test_classes_that_look_alike_are_told_apart():
+    names = ["caf\u00e9", "cafe\u0301"]
+    bags = [np.random.default_rng(i).normal(size=(3, 2)) for i in range(8)]
+    severity, where, _ = only(from_arrays(bags, [names[i % 2] for i in range(8)]))
+    assert (severity, where) == ("warning", r"classes 'cafe\u0301', 'caf\xe9'")
+
+
+def test_one_bag_each_of_several_classes():
+    bags = [np.random.default_rng(i).normal(size=(3, 2)) for i in range(6)]
+    where = [place for severity, place, _ in said(from_arrays(bags, list("aabbcd")))]
+    assert where == ["classes 'c', 'd'"]

@@ -86,6 +86,50 @@ def test_losses_and_gradients_equal_those_of_autograd(network, d, m, chance):
         torch.testing.assert_close(grad, expected[1], rtol=0, atol=1e-12, msg=what)
 
 
+def of_words(layer="words", bias=True):
+    """Networks that read rows of a table, f 10-7-1 and g 10-6-C."""
+    f = nn.Sequential()
+    f.add_module("words", nn.Embedding(9, 10))
+    f.add_module("score", mlp(10, 1, (7,), bias=bias))
+    return FCAM(f, mlp(10, C, (6,)), layer=layer)
+
+
+@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize("m", [2, 6])  # 14 segments of a batch: a whole bank of 9 rows, or not
+@pytest.mark.parametrize("ragged", [False, True])
+def test_gradients_of_a_table_of_words_equal_those_of_autograd(size, m, ragged, chance):
+    y, index = torch.randint(C, (N,), generator=chance), torch.randint(8, (N, m), generator=chance)
+    mask = torch.arange(m) < torch.randint(1, m + 1, (N, 1), generator=chance) if ragged else None
+    bag = Bag(Mosaics(torch.tensor([0, 1, 2, 4, 5, 6, 7, 8]), index), y, mask=mask)
+    stack = Stack(of_words, range(size), torch.float64)
+    bags, closed = MemberBags(bag, size, torch.float64), ClosedGradients(stack)
+    for phase in (*PHASES, PHASES[0]):  # the last after others have written gradients
+        assert closed.supports(phase, bags)
+        rows = torch.stack([torch.randperm(N, generator=chance)[:3] for _ in range(size)])
+        aux = responsibilities(bag, rows, chance) if phase.recalls else None
+        batch = bags.batch(rows, aux=aux)
+        for part, expected in zip(
+            closed.gradients(phase, batch),
+            stack.gradients(_mean_loss, batch, phase),
+            strict=True,
+        ):
+            torch.testing.assert_close(part, expected, rtol=0, atol=1e-12, msg=str(phase))
+
+
+def test_words_that_are_read_otherwise_are_left_to_autograd(chance):
+    y, index = torch.randint(C, (N,), generator=chance), torch.randint(8, (N, 3), generator=chance)
+    rising, falling = (Bag(Mosaics(ids, index), y) for ids in (torch.arange(9), -torch.arange(9)))
+
+    def supported(build, bag):
+        return ClosedGradients(Stack(build, [0])).supports(Soft(), MemberBags(bag, 1))
+
+    assert supported(of_words, rising)
+    assert not supported(of_words, falling)
+    assert not supported(of_words, Bag(index, y))
+    assert not supported(lambda: of_words("score.out"), rising)
+    assert not supported(networks(1)["mlp"], rising)
+
+
 def test_some_members_have_the_gradients_that_all_have(chance):
     bag = forms(2, 5, chance)["dense"]
     stack, bags = (

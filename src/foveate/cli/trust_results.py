@@ -52,10 +52,9 @@ def write_trust(results: TrustResults) -> None:
         "advice": list(results.advice),
         "found": list(results.found),
     }
+    numbers = seal_json(stored, indent=1, allow_nan=False)
     write_trust_page(results.page, stored, name=results.title or results.name)
-    write_atomically(
-        results.numbers, seal_json(stored, indent=1, allow_nan=False)
-    )  # last: they imply the page
+    write_atomically(results.numbers, numbers)  # last: they imply the page
 
 
 def print_trust(results: TrustResults, *, as_json: bool) -> None:

@@ -1,5 +1,6 @@
 """A description of a user's bags, and checks of what is wrong with them."""
 
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -8,16 +9,18 @@ from typing import Any, Literal
 import numpy as np
 
 from foveate.errors import FoveateError
+from foveate.io.cells import is_missing
 from foveate.io.collection import Collection, listed
 from foveate.io.column_checks import suspects
 from foveate.io.label_merging import similar_labels
 from foveate.io.problem import Problem
-from foveate.io.view import View, content
+from foveate.io.view import View, content, repeated_segments
 
 __all__ = ["NAMES", "Description", "Problem", "describe", "problems", "require_sound"]
 
 LONG_FACTOR = 10  # times the median length
 UNEVEN = 10  # times as many bags in the largest class as in the smallest
+MANY_REPEATS = 0.5  # of all segments
 MOST_COUNTS = 8  # columns whose missing cells are counted in a message
 
 NAMES = (
@@ -124,6 +127,7 @@ def problems(collection: Collection) -> list[Problem]:
         *_of_names(view),
         *_of_groups(view),
         *_of_copies(view),
+        *_of_repeats(view),
         *_of_missing(view),
         *_of_columns(view),
         *_of_lengths(view),
@@ -200,10 +204,10 @@ def _of_spelling(view: View) -> Iterator[Problem]:
 
 
 def _classes_shown(names: Sequence[str]) -> str:
-    """Names of classes with what cannot be seen in them escaped."""
-    return "classes " + ", ".join(
-        ascii(name) if not name.isprintable() else f"'{name}'" for name in names
-    )
+    """Names of classes, escaped where they look alike."""
+    composed = [unicodedata.normalize("NFC", name) for name in names]
+    alike = len({*composed}) < len(names) or not all(name.isprintable() for name in names)
+    return "classes " + ", ".join(ascii(name) if alike else f"'{name}'" for name in names)
 
 
 def _of_names(view: View) -> Iterator[Problem]:
@@ -228,6 +232,10 @@ def _of_names(view: View) -> Iterator[Problem]:
     if shared:
         what = "one name in more than one split, for different bags"
         yield Problem("warning", listed("bag", shared), what, "names-in-splits")
+    absent = [name for name in labels if name and is_missing(name)]
+    if absent:
+        what = "named like a missing value: do these rows belong to one bag?"
+        yield Problem("warning", listed("bag", absent), what, "missing-names")
     if others:
         yield Problem(
             "warning", listed("bag", others), "one name for several bags", "repeated-names"
@@ -269,6 +277,18 @@ def _of_copies(view: View) -> Iterator[Problem]:
         if parts:
             sets = f" (and {len(parts) - 1:,} more such sets)" if len(parts) > 1 else ""
             yield Problem(severity, listed("bag", view.names(parts[0])), what + sets, name)
+
+
+def _of_repeats(view: View) -> Iterator[Problem]:
+    """A table that was appended to itself has every segment twice."""
+    if view.collection.kind != "features":
+        return
+    repeated, total = repeated_segments(view), int(view.lengths.sum())
+    if repeated >= MANY_REPEATS * total:
+        what = (
+            f"{repeated:,} of {total:,} repeat an earlier one of their bag: are rows stored twice?"
+        )
+        yield Problem("warning", "segments", what, "repeated-segments")
 
 
 def _of_missing(view: View) -> Iterator[Problem]:

@@ -57,8 +57,10 @@ def read_folders(
     files = sorted(features.glob("*.npy"))
     keys = [(file.stem, file.name) for file in files]
     around = (path, path.parent, path.parent.parent) if features == path else (path,)
-    beside = read_sheet(path, columns, labelled)
-    labels = None if labelled is False else _labels(_first(around, ("labels",)), files, columns)
+    given = _first(around, ("labels",))
+    in_parent = given is None or bool(columns.group or columns.split)
+    beside = read_sheet(path, columns, labelled, in_parent=in_parent)
+    labels = None if labelled is False else _labels(given, files, columns)
     if labels is None and beside is not None:
         labels = beside.labels(keys)
     if labelled and labels is None:

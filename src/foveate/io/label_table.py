@@ -64,7 +64,9 @@ class LabelTable:
         return where(self.path, self.line[self.row(names)])
 
 
-def read_sheet(folder: Path, columns: Columns, labelled: bool | None = None) -> LabelTable | None:
+def read_sheet(
+    folder: Path, columns: Columns, labelled: bool | None = None, *, in_parent: bool = True
+) -> LabelTable | None:
     """The table beside files of bags: ``labels.csv``, or the only CSV of the folder or its parent.
 
     In the parent, which may hold other things, a CSV by another name counts if it gives labels.
@@ -73,8 +75,9 @@ def read_sheet(folder: Path, columns: Columns, labelled: bool | None = None) -> 
         folder: Where the bags are.
         columns: Names of its columns where they are not the usual ones.
         labelled: False leaves labels out.
+        in_parent: Whether a table in the parent counts.
     """
-    path = _table_path(folder, columns)
+    path = _table_path(folder, columns, in_parent=in_parent)
     if path is None:
         return None
     held = column_names(path)
@@ -133,8 +136,8 @@ def _key(cell: object, place: str) -> str:
     return name
 
 
-def _table_path(folder: Path, columns: Columns) -> Path | None:
-    for parent in (folder, folder.parent):
+def _table_path(folder: Path, columns: Columns, *, in_parent: bool) -> Path | None:
+    for parent in (folder, folder.parent) if in_parent else (folder,):
         tables = sorted(f for f in parent.glob("*.[ct]sv") if f.name not in OTHER_TABLES)
         best = [file for file in tables if file.name in PREFERRED_NAMES] or tables
         if parent != folder:

@@ -31,6 +31,7 @@ def read_npz_bags(
     Padded: ``x`` (n, m, …), with ``mask`` (n, m) where bags differ in length. Ragged: ``x`` (N, …)
     with ``bag`` (N,), which bag a row is in, or ``offsets`` (n + 1,), where bags begin and end.
     ``y`` is (n,), in the order of the bags' numbers or of ``ids``; with ``bag`` it may be (N,).
+    Names (or numbers other than 0 to n - 1) that come unsorted decide no order without ``ids``.
     Optional are ``z`` or ``relevance`` and ``coords`` of every segment, ``known`` (n,), ``group``,
     ``split`` and ``ids`` of every bag, and ``columns``, the names of a segment's numbers.
 
@@ -147,12 +148,14 @@ class _Layout:
         lead: The axes that arrays of segments begin with: (n, m), or (N,).
         rows: Rows of each bag, once these axes are one.
         ids: Names of the bags.
+        ordered: Whether it is certain which bag an entry of an array (n,) belongs to.
     """
 
     path: Path
     lead: tuple[int, ...]
     rows: list[Array]
     ids: list[str]
+    ordered: bool = True
 
     def cut(self, array: Array | None, name: str) -> list[Any] | None:
         """An array of segments, divided into bags."""
@@ -172,6 +175,12 @@ class _Layout:
             return None
         array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
         if array.ndim == 1 and len(array) == len(self.rows):
+            if not self.ordered:
+                raise FoveateError(
+                    f"{self.path}: {name} has one entry per bag, but the bags come unsorted and "
+                    "nothing says in which order the entries are: give 'ids', the bags' names in "
+                    f"the order of {name}, or {name} for every row"
+                )
             return list(array.tolist())
         if array.shape != self.lead:
             raise FoveateError(
@@ -215,6 +224,8 @@ def _layout(
             f"{path}: mask must be true or false for each of {n} × {m} segments, got {mask.dtype} "
             f"of shape {mask.shape}"
         )
+    if (odd := mask[(mask != 0) & (mask != 1)]).size:
+        raise FoveateError(f"{path}: mask must be true or false, 1 or 0, got {odd[0]}")
     rows = [i * m + np.flatnonzero(present) for i, present in enumerate(mask)]
     return _Layout(path, (n, m), rows, _bag_names(path, names, n))
 
@@ -230,7 +241,11 @@ def _by_name(path: Path, x: Array, bag: Array, ids: list[str] | None) -> _Layout
     rows = np.split(order, np.cumsum(np.bincount(codes))[:-1])
     names = [str(name) for name in called.tolist()]
     if ids is None or bag.dtype.kind in "biu":
-        return _Layout(path, x.shape[:1], rows, _bag_names(path, ids or names, len(names)))
+        first = [int(own[0]) for own in rows]
+        counted = called.tolist() == list(range(len(rows)))
+        ordered = counted or first == sorted(first)
+        names = _bag_names(path, ids or names, len(names))
+        return _Layout(path, x.shape[:1], rows, names, ordered)
     by_name = dict(zip(names, rows, strict=True))
     if sorted(ids) != sorted(names):
         odd = sorted({*ids} ^ {*names})[:1] or ["a name that comes twice"]

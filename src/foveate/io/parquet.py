@@ -87,7 +87,7 @@ def _add(column: NumberColumn, path: Path, table: Any) -> None:
             [None if cell is None else str(cell) for cell in _cells(path, table, column.name)],
             "text",
         )
-    elif types.is_string(kind) or types.is_large_string(kind):
+    elif str(kind) in ("string", "large_string", "string_view"):
         column.add(_cells(path, table, column.name))
     else:
         form: Literal["time", "text"] = "time" if types.is_temporal(kind) else "text"

@@ -1,5 +1,6 @@
 """A collection's segments without padding, and a hash of each bag's content."""
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 
 from foveate.io.collection import Collection
 
-__all__ = ["View", "content"]
+__all__ = ["View", "content", "repeated_segments"]
 
 ROWS = 1 << 16  # rows hashed at a time
 
@@ -53,6 +54,11 @@ class View:
         missing = self.collection.missing.numpy()[self.rows()]
         return np.where(missing, np.float32(np.nan), self.segments())
 
+    @cached_property
+    def hashes(self) -> NDArray[np.uint64]:
+        """Hash of the content of every segment, (N,)."""
+        return _row_hashes(self)[self.rows()]
+
     def class_counts(self) -> dict[str, int]:
         """Bags of each class."""
         counts = np.bincount(self.y[self.label_known], minlength=len(self.collection.classes))
@@ -65,13 +71,19 @@ class View:
 
 def content(view: View) -> NDArray[np.uint64]:
     """Hash of the content of every bag, (n,); order counts in texts and series only."""
-    rows = _row_hashes(view)[view.rows()]
+    rows = view.hashes
     if view.collection.kind in ("text", "series"):
         position = np.arange(len(rows)) - np.repeat(view.start, view.lengths)
         rows = rows + _hash_rows(position.astype(np.uint64))
     return _hash_rows(
         np.add.reduceat(_hash_rows(rows), view.start) + view.lengths.astype(np.uint64)
     )
+
+
+def repeated_segments(view: View) -> int:
+    """How many segments have the same content as an earlier one of their bag."""
+    bag = np.repeat(np.arange(len(view.lengths), dtype=np.uint64), view.lengths)
+    return len(bag) - len(np.unique(_hash_rows(view.hashes + _hash_rows(bag))))
 
 
 def _row_hashes(view: View) -> NDArray[np.uint64]:

@@ -33,6 +33,11 @@ class NullSegment(AttentionModel):
         """The classifier of the inner model."""
         return self.model.g
 
+    @property
+    def unwrapped(self) -> AttentionModel:
+        """The inner model."""
+        return self.model.unwrapped
+
     def attend(self, x: Segments, mask: Tensor | None, z: Tensor | None = None) -> Focus:
         return self.model.attend(replace_first(x, self.null), mask, z)
 

@@ -6,7 +6,6 @@ reset or pause some rows.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
 
 import torch
 from torch import Tensor
@@ -77,17 +76,11 @@ class StackedOptimizer:
             value[members] = 0
 
 
-@cache
-def _factor(value: float, dtype: torch.dtype) -> Tensor:
-    """A number as a tensor, by which a small tensor is multiplied in half the time."""
-    return torch.tensor(value, dtype=dtype)
-
-
 def _sgd(flat: Tensor, grad: Tensor, state: State, lr: Tensor, settings: Settings) -> None:
     if settings.weight_decay:
         grad = grad + settings.weight_decay * flat
-    state["momentum"].mul_(_factor(settings.momentum, flat.dtype)).add_(grad)
-    flat.addcmul_(lr, state["momentum"], value=-1)
+    momentum = torch.add(grad, state["momentum"], alpha=settings.momentum, out=state["momentum"])
+    flat.addcmul_(lr, momentum, value=-1)
 
 
 def _adam(flat: Tensor, grad: Tensor, state: State, lr: Tensor, settings: Settings) -> None:

@@ -122,8 +122,7 @@ class Stacked(Subject):
         if paradigm.whole_bag:
             raise FoveateError("a classifier of whole bags has no attention to be examined")
         self.stack, self.paradigm, self.size = stack, paradigm, len(stack)
-        inner = getattr(stack.model, "model", stack.model)  # what a null segment wraps
-        self.context_free = isinstance(inner, FCAM)
+        self.context_free = isinstance(stack.model.unwrapped, FCAM)
 
     def look(self, bags: Sequence[Bag]) -> Reading:
         parts = self._in_parts(bags, None, _look)
@@ -197,5 +196,5 @@ def _reread(model: AttentionModel, batch: Batch, keep: Tensor, rule: Paradigm) -
 
 def _strength(model: AttentionModel, s: Tensor) -> Tensor:
     """What attention grows with: the score, or its square under the spherical map."""
-    inside = getattr(model, "model", model)  # what a model with a null segment wraps
-    return s.square() if getattr(inside, "map", None) == "spherical" else s
+    inner = model.unwrapped
+    return s.square() if isinstance(inner, FCAM) and inner.map == "spherical" else s

@@ -9,6 +9,7 @@ reuses. The members are processed in groups whose activations fit the processor 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -17,8 +18,9 @@ from torch import Tensor
 from foveate.attention.paradigms import Paradigm
 from foveate.bags.segments import Segments, shared_bank, stored, tensors_of
 from foveate.models.focus import FCAM
+from foveate.training.closed.embedded import Embedded, Table, table_of
 from foveate.training.closed.heads import Objective, objective_of
-from foveate.training.closed.layouts import Loaded, layout_of
+from foveate.training.closed.layouts import Layout, Loaded, layout_of
 from foveate.training.closed.networks import Chain, Layer, Memory, layers_of
 from foveate.training.stack import Batch, MemberBags, Stack
 
@@ -27,6 +29,19 @@ __all__ = ["ClosedGradients", "flush_denormals"]
 CACHED = 2**19  # numbers of the largest array of a group of members: 2 MB in single precision
 SMALLEST = np.finfo(np.float32).tiny  # the smallest normal number
 PROGRAMS = 256  # programs kept, one for each group of members and shape of a batch
+
+
+class _Networks(NamedTuple):
+    """The layers of f and g, and the table whose rows they read, if there is one."""
+
+    f: list[Layer]
+    g: list[Layer]
+    table: Table | None = None
+
+    @property
+    def widest(self) -> int:
+        """The largest number of inputs or outputs of a layer."""
+        return max(max(layer.outputs, layer.inputs) for net in (self.f, self.g) for layer in net)
 
 
 class ClosedGradients:
@@ -49,9 +64,14 @@ class ClosedGradients:
             and objective_of(phase) is not None
             and bags.chunk is None
             and bags.weight is None
-            and bags.stored_dtype == self._stack.dtype
-            and len(bags.segment_shape) > 0
+            and self._reads(bags)
         )
+
+    def _reads(self, bags: MemberBags) -> bool:
+        """Whether the segments are numbers, or ids of the rows of a table where there is one."""
+        if self._networks is not None and self._networks.table is not None:
+            return bags.rising_ids
+        return bags.stored_dtype == self._stack.dtype and len(bags.segment_shape) > 0
 
     def gradients(
         self, phase: Paradigm, batch: Batch, members: Tensor | None = None
@@ -134,8 +154,7 @@ class ClosedGradients:
         assert self._networks is not None
         shared = shared_bank(window.x)
         columns = stored(window.x).shape[2:4].numel() if shared is None else shared.bank.shape[2]
-        widest = max(max(layer.outputs, layer.inputs) for net in self._networks for layer in net)
-        return max(1, CACHED // (columns * widest))
+        return max(1, CACHED // (columns * self._networks.widest))
 
     def _program(
         self, phase: Paradigm, window: Batch, flat: Tensor, grad: Tensor, part: slice
@@ -158,19 +177,18 @@ class _Program:
 
     def __init__(
         self,
-        networks: tuple[list[Layer], list[Layer]],
+        networks: _Networks,
         objective: Objective,
         x: Segments,
         flat: Tensor,
         grad: Tensor,
         memory: Memory,
     ) -> None:
-        of_f, of_g = networks
-        self._layout = layout = layout_of(x)(x, memory)
-        self._f = Chain(of_f, flat, grad, layout.columns, memory, "f", last_bias=False)
+        self._layout = layout = _layout(networks.table, x, flat, grad, memory)
+        self._f = Chain(networks.f, flat, grad, layout.columns, memory, "f", last_bias=False)
         layout.attach(self._f.outputs[-1])
         columns = layout.columns if objective.head.reads_segments else layout.bags
-        g = Chain(of_g, flat, grad, columns, memory, "g")
+        g = Chain(networks.g, flat, grad, columns, memory, "g")
         class_weights = objective.class_weights
         weights = None if class_weights is None else flat.new_tensor(class_weights) / layout.bags
         self._head = objective.head(layout, g, memory, weights)
@@ -187,13 +205,15 @@ class _Program:
     def run(self, k: int) -> None:
         """Write the gradients of step k."""
         layout, step = self._layout, self._loaded[k]
+        layout.prepare(step)
         self._f.forward(step.inputs)
         scores = layout.read_scores(step)
         if self._hidden is not None:
             scores.masked_fill_(self._hidden[k], self._lowest)
         torch._softmax(scores, layout.axis, False, out=layout.alpha)
         self._head.write_scores_grad(k, step)
-        self._f.backward(layout.column_grad(step), step.rows)
+        self._f.backward(layout.column_grad(step), step.rows, layout.focus_input_grad)
+        layout.finish(step)
 
     def losses(self) -> Tensor:
         """The mean losses of the steps that were run, shape (steps, S)."""
@@ -214,19 +234,29 @@ def flush_denormals() -> Iterator[None]:
         torch.set_flush_denormal(before)
 
 
-def _networks(stack: Stack) -> tuple[list[Layer], list[Layer]] | None:
+def _layout(table: Table | None, x: Segments, flat: Tensor, grad: Tensor, memory: Memory) -> Layout:
+    if table is None:
+        return layout_of(x)(x, memory)
+    return Embedded(x, memory, table.of(flat), table.of(grad))
+
+
+def _networks(stack: Stack) -> _Networks | None:
     """The layers of f and g; None if the model is of another kind."""
     model = stack.model
-    if type(model) is not FCAM or model.map != "softmax" or model.layer is not None:
+    if type(model) is not FCAM or model.map != "softmax" or stack.buffers:
         return None
-    if model._forward_hooks or model._forward_pre_hooks or stack.buffers:
+    if model._forward_hooks or model._forward_pre_hooks or model.f._forward_hooks:
         return None
     sizes = {name: p.numel() for name, p in model.named_parameters()}
     starts = dict(zip(sizes, accumulate(sizes.values(), initial=0), strict=False))
-    f, g = layers_of(model.f, "f", starts), layers_of(model.g, "g", starts)
+    table = table_of(model, starts)
+    if table is None and model.layer is not None:
+        return None
+    network, prefix = (model.f, "f") if table is None else (table.network, table.prefix)
+    f, g = layers_of(network, prefix, starts), layers_of(model.g, "g", starts)
     if f is None or g is None or f[-1].outputs != 1:
         return None
-    return f, g
+    return _Networks(f, g, table)
 
 
 def _nothing(grad: Tensor) -> None:

@@ -53,7 +53,7 @@ def objective_of(phase: Paradigm) -> Objective | None:
         if inner is None or inner.class_weights is not None:
             return None
         return inner._replace(class_weights=phase.weights)
-    if getattr(phase, "chunk", None) is not None:
+    if isinstance(phase, Hard | Marginal | EM) and phase.chunk is not None:
         return None
     head = HEADS.get(type(phase))
     return None if head is None else Objective(head)
@@ -142,6 +142,7 @@ class SoftHead(Head):
         torch._log_softmax(g.forward(layout.mix(step)), 1, False, out=log_p)
         delta = self._logits_grad(self._targets[k], log_p)
         g.backward(delta, self._mixture_rows, layout.mixture_grad)
+        layout.write_input_grad(step)
         alpha_grad, alpha = layout.write_alpha_grad(step), layout.alpha
         torch._softmax_backward_data(
             alpha_grad, alpha, layout.axis, alpha.dtype, grad_input=layout.scores_grad
@@ -175,7 +176,8 @@ class SegmentHead(Head):
         by_bag = layout.by_bag(weights) if isinstance(weights, Tensor) else weights
         minus = (shares * by_bag).neg_().flatten(1)
         self._targets.zero_().flatten(1).scatter_add_(1, cells, minus)
-        g.backward(self._logits_grad(self._targets, self._log_p), step.rows)
+        delta = self._logits_grad(self._targets, self._log_p)
+        g.backward(delta, step.rows, layout.input_grad)
         torch.mul(grad, by_bag, out=layout.scores_grad)
 
     def losses(self) -> Tensor:

@@ -16,7 +16,7 @@ from torch import Tensor
 from foveate.bags.segments import Segments, shared_bank, stored
 from foveate.training.closed.networks import Memory
 
-__all__ = ["Layout", "Loaded", "layout_of"]
+__all__ = ["Banked", "Layout", "Loaded", "bank_and_index", "layout_of"]
 
 
 class Loaded(NamedTuple):
@@ -28,6 +28,7 @@ class Loaded(NamedTuple):
         x: Segments in the layout, or the rows of the bank.
         index: Column of every segment, shape (S, B · m); None where each has its own.
         bank_rows: Row of the bank of every segment, counted through all members.
+        ids: Identifiers of the rows of the bank, shape (S, columns), where a table has the rows.
     """
 
     inputs: Tensor
@@ -35,6 +36,7 @@ class Loaded(NamedTuple):
     x: Tensor
     index: Any = None  # Tensor | None; hides tuple.index
     bank_rows: Any = None  # Tensor | None
+    ids: Any = None  # Tensor | None
 
 
 class Layout(ABC):
@@ -43,13 +45,18 @@ class Layout(ABC):
     Args:
         x: Batches of this shape, with a leading axis of steps.
         memory: Where results are stored.
+        d: Numbers of a segment as the networks read it; those of ``x`` unless given.
     """
 
     axis: int
+    input_grad: Tensor | None = None
+    """Where the classifier writes the gradient with respect to ``inputs``, if that is needed."""
+    focus_input_grad: Tensor | None = None
+    """Where the focus network writes its part of that gradient."""
 
-    def __init__(self, x: Segments, memory: Memory) -> None:
+    def __init__(self, x: Segments, memory: Memory, d: int | None = None) -> None:
         self.members, self.bags, m = _leading_shape(x)
-        self.d = _width(x)
+        self.d = _width(x) if d is None else d
         self.shape = (self.members, *((m, self.bags) if self.axis == 1 else (self.bags, m)))
         self.columns = self.bags * m  # inputs of the networks
         self.alpha = memory.of("alpha", *self.shape)
@@ -75,6 +82,15 @@ class Layout(ABC):
     @abstractmethod
     def load(self, x: Segments) -> list[Loaded]:
         """The segments of each step."""
+
+    def prepare(self, step: Loaded) -> None:  # noqa: B027
+        """Called before a step is computed, with the parameters of that step."""
+
+    def write_input_grad(self, step: Loaded) -> None:  # noqa: B027
+        """``input_grad`` from ``mixture_grad``, where it is needed."""
+
+    def finish(self, step: Loaded) -> None:  # noqa: B027
+        """Called after both networks have written their gradients."""
 
     @abstractmethod
     def mix(self, step: Loaded) -> Tensor:
@@ -146,8 +162,8 @@ class Rows(Layout):
 
     axis = 2
 
-    def __init__(self, x: Segments, memory: Memory) -> None:
-        super().__init__(x, memory)
+    def __init__(self, x: Segments, memory: Memory, d: int | None = None) -> None:
+        super().__init__(x, memory, d)
         (S, B, m), d = self.shape, self.d
         rows, grad_rows = (memory.of(name, S * B, 1, d) for name in ("mixture", "mixture gradient"))
         self._mixture_rows, self._mixture_grad_rows = rows, grad_rows
@@ -179,9 +195,9 @@ class Banked(Rows):
     The networks read each row of the bank once; its gradient is the sum over its segments.
     """
 
-    def __init__(self, x: Segments, memory: Memory) -> None:
-        super().__init__(x, memory)
-        (S, B, m), bank = self.shape, _parts(x)[0]
+    def __init__(self, x: Segments, memory: Memory, d: int | None = None) -> None:
+        super().__init__(x, memory, d)
+        (S, B, m), bank = self.shape, bank_and_index(x)[0]
         self.columns = bank.shape[2]
         self.scores = memory.of("gathered scores", S, B, m)
         self._sums = memory.of("sums of columns", S, self.columns)
@@ -201,7 +217,7 @@ class Banked(Rows):
         return sums.unsqueeze(1)
 
     def load(self, x: Segments) -> list[Loaded]:
-        banks, indices = _parts(x)
+        banks, indices = bank_and_index(x)
         steps = []
         for bank, index in zip(banks.flatten(3), indices.flatten(2), strict=True):
             shared = bank.stride(0) == 0  # one bank for all members
@@ -240,7 +256,8 @@ def _width(x: Segments) -> int:
     return (stored(x).shape[4:] if shared is None else shared.bank.shape[3:]).numel()
 
 
-def _parts(x: Segments) -> tuple[Tensor, Tensor]:
+def bank_and_index(x: Segments) -> tuple[Tensor, Tensor]:
+    """Bank and index of batches that refer to a bank."""
     shared = shared_bank(x)
     assert shared is not None
     return shared.bank, shared.index

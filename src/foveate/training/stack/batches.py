@@ -96,6 +96,11 @@ class MemberBags:
         """Whether the bags share a bank that is smaller than they are."""
         return isinstance(self._source, Banks) and self._source.length < self.n * self.m
 
+    @property
+    def rising_ids(self) -> bool:
+        """Whether the bags share a bank of identifiers in rising order."""
+        return isinstance(self._source, Banks) and self._source.rising_ids
+
     def repeats(self, bags: int) -> bool:
         """Whether so many bags contain each row of a bank at least twice on average."""
         if not isinstance(self._source, Banks):

@@ -113,6 +113,8 @@ class Banks:
         banks = [_pad_bank(x.bank, self.length) for x in (sets if self.separate else sets[:1])]
         self.bank = _as_dtype(_stack(banks), dtype)
         self.storage, self.dtype = self.bank.untyped_storage().data_ptr(), self.bank.dtype
+        ids = self.bank.dtype == torch.int64 and self.bank.dim() == 2
+        self.rising_ids = ids and bool((self.bank.diff(dim=1) > 0).all())
 
     def segments(self, request: BatchRequest) -> Segments:
         """The segments of the requested bags, dense or as an index into a bank."""
