@@ -178,6 +178,31 @@ def test_one_class_that_cannot_be_judged_is_enough_against_trust():
     assert judge_all([judge(blind)], [blind], float("nan")).grade == "cannot tell"
 
 
+def good_facts(**changed):
+    numbers = {"estimate": 0.95, "low": 0.9, "high": 1.0, "estimated_worst": 0.9, "chance": 0.1}
+    given_facts = {"name": "a", "bags": 80, "members": 3, "accuracy": 0.95, "stability": 0.9}
+    return ClassFacts(**given_facts, **{**numbers, **changed})
+
+
+@pytest.mark.parametrize(
+    ("changed", "grade"),
+    [
+        ({}, "trust"),
+        ({"background_flips": 0.19}, "trust"),
+        ({"background_flips": 1.0}, "trust with care"),  # it points right all the same
+        ({"repeat_flips": 0.24}, "trust"),
+        ({"repeat_flips": 0.25}, "trust with care"),
+        ({"low": 0.69}, "trust with care"),
+        ({"estimate": 0.65, "low": 0.5}, "trust with care"),
+        ({"estimate": 0.65, "low": 0.49}, "cannot tell"),
+        ({"estimate": 0.5, "low": 0.4, "high": 0.74}, "do not trust"),
+        ({"estimate": 0.5, "low": 0.4, "high": 0.75}, "cannot tell"),
+    ],
+)
+def test_limits_of_the_rule(changed, grade):
+    assert grade_class(good_facts(**changed)) == grade
+
+
 @pytest.mark.parametrize("share", [0.6, 0.9])
 def test_a_segment_of_an_empty_class_that_overturns_answers_breaks_trust(share):
     assert grade_class(replace(GOOD, poisoned=share)) == "do not trust"

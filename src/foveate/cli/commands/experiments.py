@@ -5,9 +5,10 @@ import sys
 from pathlib import Path
 from typing import Any, Literal
 
-from foveate.cli.flags import Cluster, Flag, Json, Overwrite, SettingFlags, Workers
+from foveate.cli.flags import Cluster, Device, Flag, Json, Overwrite, SettingFlags, Workers
 from foveate.cli.outputs import check_outputs
 from foveate.cli.results import repeating_command, show_results
+from foveate.devices import use_device
 from foveate.errors import FoveateError
 from foveate.report.progress import progress_of
 
@@ -82,6 +83,7 @@ def run_command(
     out: Path | None = None,
     workers: Workers = 1,
     cluster: Cluster = None,
+    device: Device = None,
     as_json: Json = False,
 ) -> None:
     """Run an experiment (a study of the papers) at one of its scales.
@@ -109,7 +111,7 @@ def run_command(
     )
     command = repeating_command()
     engine = Engine(workers, cluster)
-    with progress_of(quiet=as_json) as report:
+    with use_device(device), progress_of(quiet=as_json) as report:
         run = start_experiment(
             name, scale, changes, out=out, report=report, command=command, engine=engine
         )
