@@ -1,5 +1,6 @@
 """Commands for a user's bags: fit, predict, explain, export."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -25,6 +26,7 @@ from foveate.userdata.settings import FitSettings
 if TYPE_CHECKING:
     from foveate.io.collection import Collection
     from foveate.userdata.fitted import FittedModel
+    from foveate.userdata.gallery import GalleryBag
 
 __all__ = ["explain_command", "export_command", "fit_command", "predict_command"]
 
@@ -175,6 +177,7 @@ def explain_command(
     from foveate.cli.text_explanations import explain_texts
     from foveate.text.transformers.loading import is_transformer
     from foveate.trust.segment_maps import DEFAULT_MAP
+    from foveate.userdata.gallery import gallery_bags
     from foveate.userdata.predict import (
         answer,
         check_format,
@@ -206,23 +209,28 @@ def explain_command(
     write_table(out, segments_table(fitted, collection, found, unusual, kind))
     print(f"{len(collection)} bags, {fitted.name}, ranked by {kind}: {out}")
     if page is not None:
-        from foveate.report.pages.explain import write_explain_page
-        from foveate.userdata.gallery import gallery_bags
-
         rows = range(min(shown, len(collection)))
         bags = gallery_bags(fitted, collection, found.bag, found.explained, rows, kind)
-        write_explain_page(
-            page,
-            bags,
-            fitted.classes,
-            paradigm=fitted.name,
-            total=len(collection),
-            source=data.name,
-            columns=fitted.preparation.columns,
-            command=this_command(),
-            note=fitted.note,
-        )
-        print(f"page: {page}")
+        _write_explanations(page, bags, fitted, len(collection), data.name)
+
+
+def _write_explanations(
+    page: Path, bags: "Sequence[GalleryBag]", fitted: "FittedModel", total: int, source: str
+) -> None:
+    from foveate.report.pages.explain import write_explain_page
+
+    write_explain_page(
+        page,
+        bags,
+        fitted.classes,
+        paradigm=fitted.name,
+        total=total,
+        source=source,
+        columns=fitted.preparation.columns,
+        command=this_command(),
+        note=fitted.note,
+    )
+    print(f"page: {page}")
 
 
 def _no_paradigm(paradigm: str | None, page: Path | None = None) -> None:
