@@ -86,6 +86,14 @@ GOOD = ClassFacts(
 )  # fmt: skip
 
 
+@given(facts(), st.sampled_from(["Segments see each other.", "Could not be tested."]))
+@settings(max_examples=200, deadline=None)
+def test_contextual_models_are_never_trusted_without_known_locations(f, context):
+    unknown = replace(f, context=context, measured=None, known=0)
+    assert grade_class(unknown) != "trust"
+    assert grade_class(replace(unknown, estimate=1.0, low=1.0, high=1.0)) != "trust"
+
+
 def flag(mode, members):
     return Flag(mode, "mode", 0.9, 0.5, members, {})
 
