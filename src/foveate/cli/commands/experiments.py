@@ -34,7 +34,7 @@ def flow_command(
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
-    """Exact learning dynamics: gradient flows in closed form.
+    """Solve the gradient flows of attention models and compare them with their exact solutions.
 
     Parameters
     ----------
@@ -47,11 +47,11 @@ def flow_command(
     until
         Time at which the flow ends.
     alpha
-        Hold the attention on the foreground here; the focus does not learn.
+        Fixed attention on the foreground; the focus model is not trained.
     switch
         Add the hybrid, soft until this time and hard after.
     points
-        Times to give, evenly from 0.
+        Number of times at which values are given, evenly spaced from 0.
     out
         The figure to write, .svg or .png; flow.svg unless given.
     as_json
@@ -86,7 +86,7 @@ def run_command(
     device: Device = None,
     as_json: Json = False,
 ) -> None:
-    """Run an experiment at a scale.
+    """Run an experiment (a study of the papers) at one of its scales.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def claims_command(
     docs: Path | None = None,
     as_json: Json = False,
 ) -> None:
-    """The ledger: every claim of the papers, checked.
+    """List every claim of the papers with its criterion and verdict (the ledger).
 
     Parameters
     ----------

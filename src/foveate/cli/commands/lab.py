@@ -21,12 +21,12 @@ def lab_command(
     runs: Path | None = None,
     export: Path | None = None,
 ) -> None:
-    """See attention learn, in the browser.
+    """Open the lab in the browser: train models, watch their attention, examine them.
 
     Parameters
     ----------
     port
-        Where to listen; a free port unless given.
+        Port to listen on; a free one unless given.
     host
         Address to listen on.
     token

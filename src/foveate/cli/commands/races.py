@@ -39,7 +39,7 @@ def race_command(
     race
         Settings of the race, each a flag.
     config
-        A TOML file with the same settings; flags win over it.
+        A TOML file with the same settings; flags override it.
     out
         The run directory; a new one under runs/ unless given.
     as_json
