@@ -33,6 +33,11 @@ class AttentionModel(nn.Module, ABC):
     g: nn.Module
     needs_z: ClassVar[bool] = False
 
+    @property
+    def unwrapped(self) -> "AttentionModel":
+        """The model itself; a wrapper returns the model it contains."""
+        return self
+
     @abstractmethod
     def attend(self, x: Segments, mask: Tensor | None, z: Tensor | None = None) -> Focus:
         """Scores, attention and representation of the segments of B bags."""
@@ -79,10 +84,8 @@ class FCAM(AttentionModel):
 
     def _score(self, rows: Tensor) -> Tensor:
         """Scores of N segments, shape (N, 1)."""
-        s, n = (
-            self.f(rows),
-            rows.shape[0],
-        )  # not len(rows), which an ONNX exporter treats as a constant
+        s = self.f(rows)
+        n = rows.shape[0]  # not len(rows), which an ONNX exporter treats as a constant
         if s.numel() != n:
             raise FoveateError(f"f must return one score per segment, got {s.numel() // n}")
         return s.reshape(n, 1)

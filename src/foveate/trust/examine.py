@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from foveate.attention.paradigms import Paradigm
+from foveate.attention.paradigms import PARADIGMS, Paradigm
 from foveate.bags.bag import Bag
 from foveate.errors import FoveateError
 from foveate.metrics.intervals import Interval
@@ -256,7 +256,10 @@ def _whole_score(where: dict[str, Any] | None, scores: Array) -> tuple[bool, flo
 
 
 def _name_of(paradigm: str | Paradigm) -> str:
-    return paradigm if isinstance(paradigm, str) else type(paradigm).__name__.lower()
+    if isinstance(paradigm, str):
+        return paradigm
+    kind = type(paradigm)
+    return next((name for name, other in PARADIGMS.items() if other is kind), kind.__name__.lower())
 
 
 def _by_class(

@@ -8,7 +8,7 @@ from cyclopts import Group, Parameter
 from foveate.cli.column_flags import COLUMN_GROUP, ColumnFlags, column_values
 from foveate.cli.column_listing import print_columns
 from foveate.cli.fit_verdicts import add_verdict
-from foveate.cli.flags import Cluster, Json, Overwrite, Workers
+from foveate.cli.flags import Cluster, Device, Json, Overwrite, Workers
 from foveate.cli.multi_label import (
     is_multi_label,
     write_labels_predictions,
@@ -16,6 +16,7 @@ from foveate.cli.multi_label import (
 )
 from foveate.cli.outputs import check_outputs
 from foveate.cli.results import repeating_command, show_results, this_command
+from foveate.devices import use_device
 from foveate.errors import FoveateError
 from foveate.io.columns import Columns
 from foveate.report.progress import progress_of
@@ -30,6 +31,13 @@ __all__ = ["explain_command", "export_command", "fit_command", "predict_command"
 Flags = Annotated[FitSettings | None, Parameter(name="*", group=Group("Training", sort_key=1))]
 FinishedRun = Annotated[
     Path, Parameter(help="A finished fit: its directory, or its name under runs/.")
+]
+Explained = Annotated[
+    Path,
+    Parameter(
+        help="A finished fit: its directory, or its name under runs/; or the folder of a text "
+        "classifier of transformers."
+    ),
 ]
 NewBags = Annotated[Path, Parameter(help="Bags laid out like those it was fitted on.")]
 NewColumns = Annotated[
@@ -54,6 +62,7 @@ def fit_command(
     verdict: bool = True,
     workers: Workers = 1,
     cluster: Cluster = None,
+    device: Device = None,
     as_json: Json = False,
 ) -> None:
     """Fit your own labelled bags in folds: scores, a verdict on the attention, a model card.
@@ -80,7 +89,7 @@ def fit_command(
 
     engine, origin = Engine(workers, cluster), Origin(data, column_values(columns))
     command = repeating_command()
-    with progress_of(quiet=as_json) as report:
+    with use_device(device), progress_of(quiet=as_json) as report:
         bags = origin.read(labelled=True, report=report)
         if not as_json:
             print_columns(bags.roles)
@@ -89,7 +98,8 @@ def fit_command(
             bags, settings, out, origin=origin, report=report, command=command, engine=engine
         )
     if verdict:
-        run = add_verdict(run)
+        with use_device(device):
+            run = add_verdict(run)
     show_results(run, as_json=as_json)
 
 
@@ -102,6 +112,7 @@ def predict_command(
     overwrite: Overwrite = False,
     columns: NewColumns = None,
     paradigm: ChosenParadigm = None,
+    device: Device = None,
 ) -> None:
     """Classify new bags, labelled or not, with calibrated probabilities of classes or labels.
 
@@ -122,8 +133,9 @@ def predict_command(
     check_outputs(out, inputs=(data,), overwrite=overwrite)
     if is_multi_label(run):
         _no_paradigm(paradigm)
-        return write_labels_predictions(run, data, out, column_values(columns))
-    with progress_of(quiet=True) as report:
+        with use_device(device):
+            return write_labels_predictions(run, data, out, column_values(columns))
+    with use_device(device), progress_of(quiet=True) as report:
         fitted, collection = _loaded(run, data, columns, paradigm, report)
         unusual = warn_of_shift(fitted, collection)
         answers = answer(fitted, collection, report, with_evidence=False)
@@ -133,7 +145,7 @@ def predict_command(
 
 
 def explain_command(
-    run: FinishedRun,
+    run: Explained,
     data: NewBags,
     /,
     *,
@@ -144,6 +156,7 @@ def explain_command(
     overwrite: Overwrite = False,
     columns: NewColumns = None,
     paradigm: ChosenParadigm = None,
+    device: Device = None,
 ) -> None:
     """Write attention and signed evidence of every segment for every class.
 
@@ -159,6 +172,8 @@ def explain_command(
         What ranks the segments: evidence (the logit of a segment alone), product (attention times
         evidence) or attention; by measurement on real bags unless given.
     """
+    from foveate.cli.text_explanations import explain_texts
+    from foveate.text.transformers.loading import is_transformer
     from foveate.trust.segment_maps import DEFAULT_MAP
     from foveate.userdata.predict import (
         answer,
@@ -172,10 +187,18 @@ def explain_command(
     check_outputs(out, page, inputs=(data,), overwrite=overwrite)
     if shown < 1:
         raise FoveateError(f"--shown must be at least 1, got {shown}")
+    if is_transformer(run):
+        if paradigm is not None:
+            raise FoveateError("--paradigm is for a fit; a text classifier has one model")
+        return explain_texts(
+            run, data, out, page, shown, map or DEFAULT_MAP, column_values(columns)
+        )
     if is_multi_label(run):
         _no_paradigm(paradigm, page)
-        return write_labels_segments(run, data, out, column_values(columns), map or DEFAULT_MAP)
-    with progress_of(quiet=True) as report:
+        named = column_values(columns)
+        with use_device(device):
+            return write_labels_segments(run, data, out, named, map or DEFAULT_MAP)
+    with use_device(device), progress_of(quiet=True) as report:
         fitted, collection = _loaded(run, data, columns, paradigm, report)
         unusual = warn_of_shift(fitted, collection)
         found = answer(fitted, collection, report)

@@ -53,7 +53,7 @@ def objective_of(phase: Paradigm) -> Objective | None:
         if inner is None or inner.class_weights is not None:
             return None
         return inner._replace(class_weights=phase.weights)
-    if getattr(phase, "chunk", None) is not None:
+    if isinstance(phase, Hard | Marginal | EM) and phase.chunk is not None:
         return None
     head = HEADS.get(type(phase))
     return None if head is None else Objective(head)

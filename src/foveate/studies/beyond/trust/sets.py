@@ -34,9 +34,12 @@ from foveate.studies.beyond.trust.real import (
 from foveate.studies.beyond.trust.toys import toy
 from foveate.types import Array
 
-__all__ = ["MODEL_VARIANTS", "SETS", "ModelVariant", "Sample", "TrustSet"]
+__all__ = [
+    "MODEL_VARIANTS", "NO_YES", "RECORDINGS", "SETS", "WORDS", "ModelVariant", "Sample", "TrustSet",
+    "unit",
+]  # fmt: skip
 
-Role = Literal["design", "confirmation"]
+Role = Literal["design", "confirmation", "second"]
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,7 @@ class TrustSet:
         net: Networks for f and g.
         plan: How models are trained.
         judged: Classes whose relevant segments are known.
+        swapped: Bags of a unit test that break a model which reads more than presence.
     """
 
     role: Role
@@ -70,6 +74,7 @@ class TrustSet:
     net: str = "mlp"
     plan: dict[str, Any] = field(default_factory=lambda: {"epochs": 30, "batch": 100, "lr": 1e-3})
     judged: tuple[int, ...] = (0, 1, 2)
+    swapped: Callable[[], Bag] | None = None
 
 
 @dataclass(frozen=True)
@@ -116,8 +121,17 @@ def _attack(attack: str, name: str, m: int, n: int, seed: int) -> Sample:
     return _generated(partial(attacked, attack), name, m, n, seed)
 
 
-def _unit(kind: str, n: int, seed: int) -> Sample:
-    return Sample(unit_test(kind, n, 2 * seed), unit_test(kind, n // 2, 2 * seed + 1))
+def unit(role: Role, kind: str, *, sees: bool = True, seed: int = 0, more: int = 0) -> TrustSet:
+    """One of Raff and Holt's unit tests, with the bags that break models."""
+
+    def load(n: int, own: int) -> Sample:
+        first = 2 * (own + seed)
+        return Sample(
+            unit_test(kind, n, first, more=more), unit_test(kind, n // 2, first + 1, more=more)
+        )
+
+    swapped = partial(unit_test, kind, 200, 99, swapped=True, more=more)
+    return TrustSet(role, load, NO_YES, sees, plan=UNITS, judged=(1,), swapped=swapped)
 
 
 def _topics(n: int, seed: int) -> Sample:
@@ -196,9 +210,7 @@ SETS: dict[str, TrustSet] = {
     "birds-2": _birds_set("design", 2),
     "birds-3": _birds_set("design", 3),
     "birds-1-alone": _birds_set("design", 1, labels=False),
-    "raff-single": TrustSet(
-        "design", partial(_unit, "single"), NO_YES, plan=UNITS, judged=(1,)
-    ),
+    "raff-single": unit("design", "single"),
     "error-mode-2": TrustSet(
         "confirmation", partial(_generated, plain, "error-mode-2", 9), ABC, net="linear", plan=BOXES
     ),
@@ -245,12 +257,8 @@ SETS: dict[str, TrustSet] = {
         "confirmation", _topics, ("t0", "t1", "t2", "t3"), net="hatexplain-1", plan=WORDS,
         judged=(0, 1, 2, 3),
     ),
-    "raff-multi": TrustSet(
-        "confirmation", partial(_unit, "multi"), NO_YES, False, plan=UNITS, judged=(1,)
-    ),
-    "raff-frequency": TrustSet(
-        "confirmation", partial(_unit, "frequency"), NO_YES, False, plan=UNITS, judged=(1,)
-    ),
+    "raff-multi": unit("confirmation", "multi", sees=False),
+    "raff-frequency": unit("confirmation", "frequency", sees=False),
     "birds-4": _birds_set("confirmation", 4),
     "birds-6": _birds_set("confirmation", 6),
     "birds-8": _birds_set("confirmation", 8),

@@ -18,8 +18,8 @@ from foveate.models.focus import FCAM, AttentionModel
 from foveate.models.nets import pair
 from foveate.randomness import generator
 from foveate.records.record import Array, Record
-from foveate.studies.beyond.trust.raff import unit_test
-from foveate.studies.beyond.trust.sets import MODEL_VARIANTS, SETS, ModelVariant, Sample, TrustSet
+from foveate.studies.beyond.trust.second import EVERY
+from foveate.studies.beyond.trust.sets import MODEL_VARIANTS, ModelVariant, Sample, TrustSet
 from foveate.training.loop import fit
 from foveate.trust.auditor import Audit, audit
 from foveate.trust.examine import Trust, examine
@@ -47,7 +47,7 @@ def train_and_examine(
     ``model_grade`` by the model-dependent score. ``way_*`` has one number for each way.
     """
     del checkpoint  # a set takes seconds
-    trust_set = SETS[name]
+    trust_set = EVERY[name]
     sample = trust_set.load(settings.n, settings.seed)
     checked = audit(
         [replace(sample.test, z=None)],
@@ -69,7 +69,7 @@ def train_and_examine(
         trust = _examine(subject, trust_set, sample, variant, checked)
         truth = _truth(subject, sample.test, trust_set.judged)
         rows += [_row(trust, truth, k, c) for c in trust_set.judged]
-        for key, value in _variant_row(trust, truth, subject, name).items():
+        for key, value in _variant_row(trust, truth, subject, trust_set).items():
             whole[key].append(value)
         progress(k + 1, len(variants))
     final = {key: np.array([row[key] for row in rows]) for key in rows[0]}
@@ -197,12 +197,12 @@ def _row(trust: Trust, truth: dict[str, Any], variant: int, c: int) -> dict[str,
 
 
 def _variant_row(
-    trust: Trust, truth: dict[str, Any], subject: Subject, name: str
+    trust: Trust, truth: dict[str, Any], subject: Subject, trust_set: TrustSet
 ) -> dict[str, float]:
     """One model variant; ``swapped`` is its accuracy on the bags of a unit test that break it."""
     swapped = float("nan")
-    if name.startswith("raff-"):
-        bag = unit_test(name.removeprefix("raff-"), 200, 99, swapped=True)
+    if trust_set.swapped is not None:
+        bag = trust_set.swapped()
         swapped = float((subject.look([bag]).p.argmax(-1) == bag.y.numpy()).mean())
     known: Array = truth["known"]
     return {
