@@ -31,6 +31,7 @@ __all__ = ["OUTPUTS", "OneBag", "export_onnx", "run_onnx"]
 OUTPUTS = ("probabilities", "attention", "evidence")
 CHECKED_SIZES = (1, 2, 7, 40, 333)  # bag sizes that are checked against the library
 EXAMPLE = 32
+LONGEST = 2**31 - 1  # segments
 TOLERANCE = 1e-5
 MISSING_SHARE = 0.1  # share of missing numbers in the bags that are checked
 
@@ -150,7 +151,8 @@ def export_onnx(fitted: FittedModel, path: Path) -> float:
     """
     onnx, _ = _extra()
     with _without_warnings():
-        size = torch.export.Dim("m", min=16)  # kernels for short rows are another path in torch
+        # Kernels for short rows are another path in torch; some versions need an upper bound.
+        size = torch.export.Dim("m", min=16, max=LONGEST)
         program = torch.onnx.export(
             OneBag(fitted).eval(),
             (_example(fitted, EXAMPLE),),
