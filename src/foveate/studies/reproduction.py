@@ -185,12 +185,14 @@ def stored_results(folder: Path | None = None) -> list[Result]:
     if not source.is_dir():
         raise FoveateError(f"there is no folder of results at {source}")
     files = sorted((path for path in source.iterdir()), key=lambda path: path.name)
-    return [
+    tables = list(published_tables())
+    found = [
         _with_changes(_parse_result(path.read_text("utf-8"), str(path)))
-        for table in published_tables()
         for path in files
-        if path.name.startswith(f"{table}-") and path.name.endswith(".json")
+        if path.name.startswith(tuple(f"{table}-" for table in tables))
+        and path.name.endswith(".json")
     ]
+    return sorted(found, key=lambda result: tables.index(result["table"]))
 
 
 def _with_changes(result: Result) -> Result:

@@ -212,8 +212,9 @@ def judge_all(verdicts: Sequence[Verdict], facts: Sequence[ClassFacts], value: f
 
 
 def _whole_sentence(grade: Grade, value: float, names: Sequence[str]) -> str:
-    text = "They look at the evidence"
-    text += "" if np.isnan(value) else f" in about {100 * value:.0f} % of bags"
+    text = "How often they look at the evidence is not known"
+    if not np.isnan(value):
+        text = f"They look at the evidence in about {100 * value:.0f} % of bags"
     return (
         text
         + {

@@ -161,7 +161,9 @@ def _example(bag: Mapping[str, Any], classes: Sequence[str]) -> dict[str, Any]:
     """A bag by its name, and in words what the models make of it."""
     predicted, true = classes[bag["predicted"]], classes[bag["class"]]
     text = f"{bag['kind']}: '{true}'" + ("" if predicted == true else f" read as '{predicted}'")
-    seen = f"segment {bag['segment']}, evidence with probability {bag['evidence']:.2f}"
+    seen = f"segment {bag['segment']}"
+    if "not known" not in bag["kind"]:  # else what is evidence is not settled
+        seen += f", evidence with probability {bag['evidence']:.2f}"
     return {**bag, "text": f"{text}; looks at {seen}"}
 
 
