@@ -121,11 +121,11 @@ if __name__ == "__main__":
         f"ratio {slow / fast:.2f} (losses equal to 1e-5 over 3 steps)"
     )
     x, y = copying(TASK.kind, TASK.held_out, generator("benchmark", "read"), TASK.length)
-    ways = [partial(way, ours, x, y) for way in (at_once, step_by_step, batched_steps)]
-    said = [way() for way in ways]
+    variants = [partial(way, ours, x, y) for way in (at_once, step_by_step, batched_steps)]
+    said = [way() for way in variants]
     if not all(torch.equal(said[0], other) for other in said[1:]):
         raise SystemExit("predictions differ")
-    once, by_step, together = seconds(ways, max(3, times // 3))
+    once, by_step, together = seconds(variants, max(3, times // 3))
     print(
         f"copy task, reading {TASK.held_out} sequences: at once {1e3 * once:.0f} ms, step by step "
         f"{1e3 * by_step:.0f} ms, ratio {by_step / once:.1f}; step by step in a batch "

@@ -58,13 +58,13 @@ def bags(n: int, segments: int) -> Bag:
     return Bag(x, y)
 
 
-def our_fit(train: Bag, test: Bag, paradigm: str, given: argparse.Namespace) -> None:
+def our_fit(train: Bag, test: Bag, paradigm: str, options: argparse.Namespace) -> None:
     def build() -> FCAM:
         tanh = nn.Sequential(nn.Linear(WIDTH, HIDDEN), nn.Tanh(), nn.Linear(HIDDEN, 1, bias=False))
-        f = tanh if given.act == "tanh" else mlp(WIDTH, 1, (HIDDEN,))
+        f = tanh if options.act == "tanh" else mlp(WIDTH, 1, (HIDDEN,))
         return FCAM(f, linear(WIDTH, 2))
 
-    fit(build, train, test, paradigm, epochs=given.epochs, batch=given.batch, lr=LR, every=1)
+    fit(build, train, test, paradigm, epochs=options.epochs, batch=options.batch, lr=LR, every=1)
 
 
 def torchmil_fit(train: Bag, test: Bag, given: argparse.Namespace) -> None:

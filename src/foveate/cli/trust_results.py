@@ -109,13 +109,13 @@ def _estimated(entry: Mapping[str, Any]) -> str:
     return value if value == "–" else f"{value} (chance {_percent(entry['chance'])})"
 
 
-def _measured(own: Mapping[str, Any]) -> str:
+def _measured(entry: Mapping[str, Any]) -> str:
     """Measured FT with its chance level, as a count where few bags are known."""
-    if own["measured"] is None:
+    if entry["measured"] is None:
         return "–"
-    mean, known = own["measured"]["mean"], own["known"]
+    mean, known = entry["measured"]["mean"], entry["known"]
     value = f"{mean * known:.0f} of {known}" if known < FEW else _percent(mean)
-    return f"{value} (chance {_percent(own['measured_chance'])})"
+    return f"{value} (chance {_percent(entry['measured_chance'])})"
 
 
 def _with_mark(results: TrustResults, found: Mapping[str, Any]) -> str:

@@ -148,14 +148,14 @@ def column(
     return next((by_lower[name] for name in usual if name in by_lower), None)
 
 
-def missing(path: Path, given: str, names: Sequence[str]) -> str:
+def missing(path: Path, requested: str, names: Sequence[str]) -> str:
     """The message for a column that does not exist."""
-    near = difflib.get_close_matches(given, names, n=1)
+    near = difflib.get_close_matches(requested, names, n=1)
     hint = f"Did you mean '{near[0]}'? " if near else ""
     listed = ", ".join(names[:MAX_LISTED]) + (
         f" and {len(names) - MAX_LISTED:,} more" * (len(names) > MAX_LISTED)
     )
-    return f"{path} has no column '{given}'. {hint}Its columns are {listed}{header_hint(names)}"
+    return f"{path} has no column '{requested}'. {hint}Its columns are {listed}{header_hint(names)}"
 
 
 def header_hint(names: Sequence[str]) -> str:

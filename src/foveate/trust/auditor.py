@@ -139,11 +139,11 @@ def audit(
         for name in (classifiers if not rows.words else classifiers[:1])
     ]
     log_r = np.mean(opinions, 0)
-    own = flat[rows.bag]
-    kappa, shift, least = _background(log_r, own, classes)
+    is_class = flat[rows.bag]
+    kappa, shift, least = _background(log_r, is_class, classes)
     grid = _Grid(there)
-    e = posterior(log_r, kappa)[np.arange(len(own)), own]
-    alone = [_alone(part, own, classes) for part in opinions]
+    e = posterior(log_r, kappa)[np.arange(len(is_class)), is_class]
+    alone = [_alone(part, is_class, classes) for part in opinions]
     if labels is not None:
         others = None if extra is None or more_labels is None else (extra[0], more_labels)
         alone.append(explained(labels[picked], e, rows, fold, others))

@@ -37,8 +37,8 @@ LENGTHS = (5, 7)  # of the bags on which outputs are recognised
 
 def chain(x: Tensor, mask: Tensor) -> Tensor:
     """Links between neighbours in the order of segments, normalised by degrees, (B, m, m)."""
-    place = torch.arange(x.shape[1])
-    near = (place[:, None] - place[None]).abs() == 1
+    index = torch.arange(x.shape[1])
+    near = (index[:, None] - index[None]).abs() == 1
     return _normalised(near & mask[:, :, None] & mask[:, None], x.dtype)
 
 

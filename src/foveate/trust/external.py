@@ -97,8 +97,8 @@ class External(Subject):
         several = list(models) if isinstance(models, list | tuple | nn.ModuleList) else [models]
         if not several:
             raise FoveateError("at least one model is needed, got none")
-        given = _Answer(attention, outputs, adjacency, places)
-        self.readers = [_Reader(model, bag, given, seed) for model in several]
+        answer = _Answer(attention, outputs, adjacency, places)
+        self.readers = [_Reader(model, bag, answer, seed) for model in several]
         self.size = len(several)
         notes = [note for reader in self.readers for note in reader.notes()]
         self.notes = tuple(dict.fromkeys(notes))
@@ -207,8 +207,8 @@ class _Reader:
         if self.call.attention is None:
             notes = ["Attention is that of nn.MultiheadAttention, the mean over its heads."]
         elif self.branches > 1:
-            own = self.branches == self.classes
-            which = "that of the predicted class" if own else "the mean over them"
+            per_class = self.branches == self.classes
+            which = "that of the predicted class" if per_class else "the mean over them"
             notes.append(f"There are {self.branches} attentions a bag; {which} is read.")
         if self.probabilities:
             notes.append("Answers are probabilities.")

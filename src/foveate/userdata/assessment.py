@@ -80,9 +80,9 @@ def score_lists(p: Array, y: Array, group: Array | None) -> dict[str, list[float
     return {name: list(value) for name, value in scores(p, y, group).items()}
 
 
-def _entry(name: str, p: Array, t: float, found: OutOfFold) -> dict[str, Any]:
+def _entry(name: str, p: Array, t: float, out_of_fold: OutOfFold) -> dict[str, Any]:
     kind = "baseline" if name in BASELINES else MIXTURE if name == MIXTURE else "attention"
-    numbers = score_lists(p, found.y, found.group)
+    numbers = score_lists(p, out_of_fold.y, out_of_fold.group)
     return {"kind": kind, "temperature": t, "out_of_fold": numbers}
 
 

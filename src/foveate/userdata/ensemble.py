@@ -102,8 +102,8 @@ class Ensemble(FittedModel):
     @property
     def mapped(self) -> Array:
         """Weights of the parts that have a map, all but the trees, as shares that sum to 1."""
-        own = self.weights[: len(self.members) + 1]
-        shares: Array = own / own.sum()
+        logits = self.weights[: len(self.members) + 1]
+        shares: Array = logits / logits.sum()
         return shares
 
     def explain(

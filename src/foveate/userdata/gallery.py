@@ -146,15 +146,15 @@ def load_gallery(path: Path) -> list[GalleryBag]:
     if not path.exists():
         return []
     arrays = load_arrays(path)
-    told = json.loads(arrays.pop("told").tobytes())
-    found = []
-    for k, words in enumerate(told):
-        own: dict[str, Any] = {
+    metadata = json.loads(arrays.pop("told").tobytes())
+    gallery = []
+    for k, words in enumerate(metadata):
+        values: dict[str, Any] = {
             name.partition("/")[2]: v for name, v in arrays.items() if name.startswith(f"{k}/")
         }
         text = None if words["words"] is None else tuple(words["words"])
-        found.append(GalleryBag(**{**words, "words": text}, **own))
-    return found
+        gallery.append(GalleryBag(**{**words, "words": text}, **values))
+    return gallery
 
 
 def _rows_of_bank(bag: "Bag", row: int, mask: "Tensor | None") -> list[int]:

@@ -194,7 +194,7 @@ def _spreads(fitted: FittedModel, explained: Explained) -> dict[str, Any]:
 def segments_table(
     fitted: FittedModel,
     collection: Collection,
-    found: Answer,
+    answers: Answer,
     unusual: Sequence[str] | None = None,
     kind: MapKind = DEFAULT_MAP,
 ) -> Any:
@@ -207,17 +207,19 @@ def segments_table(
     import pyarrow as pa
 
     first = int(fitted.preparation.null)
-    alpha = [own[first:] for own in found.explained.alpha]
-    lengths = [len(own) for own in alpha]
+    alpha = [member_alpha[first:] for member_alpha in answers.explained.alpha]
+    lengths = [len(member_alpha) for member_alpha in alpha]
     columns: dict[str, Any] = {
         "bag": np.repeat(np.array(collection.ids, dtype=object), lengths),
         "segment": np.concatenate([np.arange(length) for length in lengths]),
     }
     columns |= contents_of_segments(collection)
     columns["attention"] = np.concatenate(alpha)
-    order = ranking(found.explained, fitted.predicted(found.p), kind)
-    columns["rank"] = np.concatenate([_ranks(own[first:]) for own in order])
-    evidence = np.concatenate([own[first:] for own in signed_map(found.explained, kind)])
+    order = ranking(answers.explained, fitted.predicted(answers.p), kind)
+    columns["rank"] = np.concatenate([_ranks(member_alpha[first:]) for member_alpha in order])
+    evidence = np.concatenate(
+        [member_alpha[first:] for member_alpha in signed_map(answers.explained, kind)]
+    )
     columns |= {f"evidence_{name}": evidence[:, c] for c, name in enumerate(fitted.classes)}
     if unusual is not None:
         columns["unusual"] = np.repeat(np.array(unusual, dtype=object), lengths)

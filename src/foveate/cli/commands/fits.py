@@ -178,16 +178,16 @@ def explain_command(
     with progress_of(quiet=True) as report:
         fitted, collection = _loaded(run, data, columns, paradigm, report)
         unusual = warn_of_shift(fitted, collection)
-        found = answer(fitted, collection, report)
+        answers = answer(fitted, collection, report)
     kind = map or DEFAULT_MAP
-    write_table(out, segments_table(fitted, collection, found, unusual, kind))
+    write_table(out, segments_table(fitted, collection, answers, unusual, kind))
     print(f"{len(collection)} bags, {fitted.name}, ranked by {kind}: {out}")
     if page is not None:
         from foveate.report.pages.explain import write_explain_page
         from foveate.userdata.gallery import gallery_bags
 
         rows = range(min(shown, len(collection)))
-        bags = gallery_bags(fitted, collection, found.bag, found.explained, rows, kind)
+        bags = gallery_bags(fitted, collection, answers.bag, answers.explained, rows, kind)
         write_explain_page(
             page,
             bags,

@@ -188,7 +188,7 @@ def _fit(
 def fit_and_examine(
     collection: "Collection",
     origin: "Origin",
-    wanted: FitRequest,
+    fit_request: FitRequest,
     name: str,
     report: PartProgress,
     out: Path | None = None,
@@ -198,7 +198,7 @@ def fit_and_examine(
     Args:
         collection: Labelled bags.
         origin: Where they were read from.
-        wanted: Paradigms, seeds, epochs and classes without evidence.
+        fit_request: Paradigms, seeds, epochs and classes without evidence.
         name: The file's name for its user.
         report: Called as ``report(part, done, total)``.
         out: The run directory; a new one in the runs folder unless given.
@@ -210,9 +210,9 @@ def fit_and_examine(
 
     settings = FitSettings(  # one split: quick, and its test bags are examined
         folds=1,
-        paradigms=wanted.paradigms,
-        seeds=wanted.seeds,
-        epochs=wanted.epochs,
+        paradigms=fit_request.paradigms,
+        seeds=fit_request.seeds,
+        epochs=fit_request.epochs,
         choose="attention",
     )
     run = start_fit(
@@ -220,7 +220,7 @@ def fit_and_examine(
     )
     open_job(run).write_report(run, run.path / "report.html")
     test = held_out(collection, run.path)
-    _examine_all(run, collection, test, wanted, name, report)
+    _examine_all(run, collection, test, fit_request, name, report)
     _write_tables(run, test, name)
     return run
 

@@ -25,9 +25,9 @@ def trust_charts(evidence: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _curves(found: Mapping[str, Any]) -> Any:
+def _curves(evidence: Mapping[str, Any]) -> Any:
     """Probability of the predicted class while segments go, or come back, in order of attention."""
-    curves, shares = found["curves"], found["curves"]["shares"]
+    curves, shares = evidence["curves"], evidence["curves"]["shares"]
     whole = curves["whole"][0]
     rows = []
     for which, title in (
@@ -42,7 +42,7 @@ def _curves(found: Mapping[str, Any]) -> Any:
                 for x, y in points
                 if y is not None
             ]
-    paradigm_colour = colour(found["paradigm"])
+    paradigm_colour = colour(evidence["paradigm"])
     colour_encoding = alt.Color(
         "order:N",
         scale=alt.Scale(

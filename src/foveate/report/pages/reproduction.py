@@ -176,10 +176,10 @@ def _setup(manifest: Mapping[str, Any]) -> dict[str, str]:
     return rows | {k: str(v) for k, v in manifest["config"]["settings"].items()}
 
 
-def write_results(results: Sequence[Result], published: Tables, place: Path) -> Path:
+def write_results(results: Sequence[Result], published: Tables, folder: Path) -> Path:
     """Write ``results.md`` into a folder of docs, whole or not at all."""
-    place.mkdir(parents=True, exist_ok=True)
-    path = place / "results.md"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "results.md"
     text = as_markdown(results, published).encode()
     write_atomically(path, lambda file: file.write(text))
     return path

@@ -68,8 +68,8 @@ def trust_page(stored: Mapping[str, Any], *, name: str) -> str:
         advice=stored.get("advice", []),
         held=_percent(INTERVAL_HELD),
         views=[
-            _view(found) | {"chosen": found["paradigm"] == stored.get("chosen")}
-            for found in stored["found"]
+            _view(evidence) | {"chosen": evidence["paradigm"] == stored.get("chosen")}
+            for evidence in stored["found"]
         ],
     )
 
@@ -136,10 +136,14 @@ def _beside_chance(value: str, chance: float | None) -> str:
     return value if value == "–" or chance is None else f"{value}, chance {_percent(chance)}"
 
 
-def _estimated(own: Mapping[str, Any]) -> str:
+def _estimated(class_evidence: Mapping[str, Any]) -> str:
     """Estimated FT, its interval, and its chance level."""
-    ends = {"mean": own["estimate"], "low": own.get("low"), "high": own.get("high")}
-    return _beside_chance(_interval(ends), own.get("chance"))
+    ends = {
+        "mean": class_evidence["estimate"],
+        "low": class_evidence.get("low"),
+        "high": class_evidence.get("high"),
+    }
+    return _beside_chance(_interval(ends), class_evidence.get("chance"))
 
 
 def _measured(own: Mapping[str, Any]) -> str:
@@ -192,8 +196,8 @@ def _evidence(evidence: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
     rows = []
     for key, (title, about, control) in EVIDENCE.items():
         if key in evidence and evidence[key]["mean"] is not None:
-            beside = _number(evidence[control]) if control and control in evidence else ""
-            rows.append((title, about, _number(evidence[key]), beside))
+            control_text = _number(evidence[control]) if control and control in evidence else ""
+            rows.append((title, about, _number(evidence[key]), control_text))
     return rows
 
 

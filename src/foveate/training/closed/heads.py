@@ -185,13 +185,13 @@ class SegmentHead(Head):
 
     @abstractmethod
     def terms(
-        self, alpha: Tensor, own: Tensor, aux: Tensor | None
+        self, alpha: Tensor, label_p: Tensor, aux: Tensor | None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Losses of bags, shares of segments in them, gradients with respect to the scores.
 
         Args:
             alpha: Attention.
-            own: Log-probability of the label in each segment.
+            label_p: Log-probability of the label in each segment.
             aux: The auxiliary input of the paradigm, shape (S, B, m).
         """
 

@@ -38,9 +38,9 @@ def table_bags(folder: str) -> Collection:
     rows = [np.flatnonzero(table["bag"] == name) for name in ids]
     z = None
     if "relevant" in table:
-        z = [torch.from_numpy(table["relevant"][own] > 0) for own in rows]
-    labels = [int(table["label"][own[0]] > 0) for own in rows]
-    return _collected(folder, [torch.from_numpy(x[own]) for own in rows], labels, z)
+        z = [torch.from_numpy(table["relevant"][bag_rows] > 0) for bag_rows in rows]
+    labels = [int(table["label"][bag_rows[0]] > 0) for bag_rows in rows]
+    return _collected(folder, [torch.from_numpy(x[bag_rows]) for bag_rows in rows], labels, z)
 
 
 def birds(species: int) -> Collection:

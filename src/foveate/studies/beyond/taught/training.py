@@ -78,7 +78,7 @@ def _paradigm(method: str) -> Paradigm:
 
 
 def _measured(
-    own: TrustSet,
+    trust_set: TrustSet,
     sample: Sample,
     method: str,
     seed: int,
@@ -90,9 +90,9 @@ def _measured(
     train = sample.train
     if method == "taught-boosting":
         train = replace(train, z=torch.from_numpy(teacher >= LIKELY))
-    plan = {**own.plan, "epochs": max(1, round(own.plan["epochs"] * epochs))}
+    plan = {**trust_set.plan, "epochs": max(1, round(trust_set.plan["epochs"] * epochs))}
     rule = _paradigm(method)
-    build = partial(_built, own, train.segment_shape)
+    build = partial(_built, trust_set, train.segment_shape)
     record = fit(
         build, train, replace(sample.test, z=None), rule, seeds=[seed], every=10_000, **plan
     )
@@ -100,7 +100,7 @@ def _measured(
     test = sample.test
     mask = np.ones(test.shape, bool) if test.mask is None else test.mask.numpy()
     z, y, alpha = np.asarray(test.z) & mask, test.y.numpy(), read.alpha[0]
-    known = z.any(1) & np.isin(y, own.judged)
+    known = z.any(1) & np.isin(y, trust_set.evaluated_classes)
     top = np.where(mask, alpha, -np.inf).argmax(1)
     return {
         "accuracy": float((read.p[0].argmax(-1) == y).mean()),

@@ -50,10 +50,10 @@ def hockey(seed: int) -> TrainTestBags:
     ids = list(dict.fromkeys(table["bag"].tolist()))
     parts = []
     for half in split_in_half(len(ids), "hockey", seed):
-        own = [np.flatnonzero(table["bag"] == ids[i]) for i in half]
-        y = torch.tensor([int(table["label"][r[0]] > 0) for r in own])
-        z = [torch.from_numpy(table["relevant"][r] > 0) for r in own]
-        parts.append(pad([torch.from_numpy(x[r]) for r in own], y, z))
+        bag_rows = [np.flatnonzero(table["bag"] == ids[i]) for i in half]
+        y = torch.tensor([int(table["label"][r[0]] > 0) for r in bag_rows])
+        z = [torch.from_numpy(table["relevant"][r] > 0) for r in bag_rows]
+        parts.append(pad([torch.from_numpy(x[r]) for r in bag_rows], y, z))
     return parts[0], parts[1], None, None
 
 
@@ -77,10 +77,10 @@ def sentiment(n: int) -> TrainTestBags:
         _table(next(folder.glob(f"{split}-*.parquet")), ("tokens", "token_labels", "binary_label"))
         for split in ("train", "test")
     ]
-    place: dict[str, int] = {"": 0}
+    word_id: dict[str, int] = {"": 0}
     for row in tables[0]["tokens"]:
         for word in row:
-            place.setdefault(word.lower(), len(place))
+            word_id.setdefault(word.lower(), len(word_id))
     parts = []
     for table in tables:
         graded = np.flatnonzero(np.asarray(table["binary_label"]) >= 0)
@@ -91,11 +91,11 @@ def sentiment(n: int) -> TrainTestBags:
         mask, y = z.copy(), np.array([int(table["binary_label"][i]) for i in rows])
         for k, i in enumerate(rows):
             words, polarity = table["tokens"][i], np.asarray(table["token_labels"][i])
-            index[k, : len(words)] = [place.get(word.lower(), 0) for word in words]
+            index[k, : len(words)] = [word_id.get(word.lower(), 0) for word in words]
             mask[k, : len(words)] = True
             z[k, : len(words)] = polarity > 2 if y[k] else polarity < 2
         arrays = (torch.from_numpy(part) for part in (z, mask))
-        parts.append(sentences(torch.from_numpy(index), len(place), torch.from_numpy(y), *arrays))
+        parts.append(sentences(torch.from_numpy(index), len(word_id), torch.from_numpy(y), *arrays))
     return parts[0], parts[1], None, None
 
 

@@ -60,7 +60,7 @@ class TrustSet:
         identifiable: Whether segments and labels can tell which segments are meant.
         net: Networks for f and g.
         plan: How models are trained.
-        judged: Classes whose relevant segments are known.
+        evaluated_classes: Classes whose relevant segments are known.
     """
 
     role: Role
@@ -69,7 +69,7 @@ class TrustSet:
     identifiable: bool = True
     net: str = "mlp"
     plan: dict[str, Any] = field(default_factory=lambda: {"epochs": 30, "batch": 100, "lr": 1e-3})
-    judged: tuple[int, ...] = (0, 1, 2)
+    evaluated_classes: tuple[int, ...] = (0, 1, 2)
 
 
 @dataclass(frozen=True)
@@ -170,13 +170,18 @@ def _images(role: Role, name: str, m: int) -> TrustSet:
 
 
 def _attacked(role: Role, attack: str, name: str, *, sees: bool = True, m: int = 10) -> TrustSet:
-    judged = (0, 1) if attack == "absent" else (0, 1, 2)
-    return TrustSet(role, partial(_attack, attack, name, m), identifiable=sees, judged=judged)
+    evaluated_classes = (0, 1) if attack == "absent" else (0, 1, 2)
+    return TrustSet(
+        role,
+        partial(_attack, attack, name, m),
+        identifiable=sees,
+        evaluated_classes=evaluated_classes,
+    )
 
 
 def _birds_set(role: Role, species: int, labels: bool = True) -> TrustSet:
     load = partial(_birds, species, labels)
-    return TrustSet(role, load, NO_YES, labels, plan=RECORDINGS, judged=(1,))
+    return TrustSet(role, load, NO_YES, labels, plan=RECORDINGS, evaluated_classes=(1,))
 
 
 SETS: dict[str, TrustSet] = {
@@ -197,7 +202,7 @@ SETS: dict[str, TrustSet] = {
     "birds-3": _birds_set("design", 3),
     "birds-1-alone": _birds_set("design", 1, labels=False),
     "raff-single": TrustSet(
-        "design", partial(_unit, "single"), NO_YES, plan=UNITS, judged=(1,)
+        "design", partial(_unit, "single"), NO_YES, plan=UNITS, evaluated_classes=(1,)
     ),
     "error-mode-2": TrustSet(
         "confirmation", partial(_generated, plain, "error-mode-2", 9), ABC, net="linear", plan=BOXES
@@ -208,7 +213,7 @@ SETS: dict[str, TrustSet] = {
         tuple("abcdef"),
         net="mode3",
         plan=UNITS,
-        judged=tuple(range(6)),
+        evaluated_classes=tuple(range(6)),
     ),
     "gaussians": TrustSet(
         "confirmation", partial(_generated, plain, "gaussians", 9), ABC, net="gaussians", plan=UNITS
@@ -233,45 +238,50 @@ SETS: dict[str, TrustSet] = {
     "cifar10-features": TrustSet("confirmation", _cifar),
     "mnist-xmil-four": TrustSet(
         "confirmation", partial(_toy, "four"), ("neither", "8", "9", "both"), False,
-        judged=(1, 2, 3),
+        evaluated_classes=(1, 2, 3),
     ),
     "mnist-xmil-pos-neg": TrustSet(
-        "confirmation", partial(_toy, "pos-neg"), NO_YES, False, judged=(0, 1)
+        "confirmation", partial(_toy, "pos-neg"), NO_YES, False, evaluated_classes=(0, 1)
     ),
     "mnist-xmil-pairs": TrustSet(
-        "confirmation", partial(_toy, "pairs"), NO_YES, False, judged=(1,)
+        "confirmation", partial(_toy, "pairs"), NO_YES, False, evaluated_classes=(1,)
     ),
     "topic-words": TrustSet(
         "confirmation", _topics, ("t0", "t1", "t2", "t3"), net="hatexplain-1", plan=WORDS,
-        judged=(0, 1, 2, 3),
+        evaluated_classes=(0, 1, 2, 3),
     ),
     "raff-multi": TrustSet(
-        "confirmation", partial(_unit, "multi"), NO_YES, False, plan=UNITS, judged=(1,)
+        "confirmation", partial(_unit, "multi"), NO_YES, False, plan=UNITS, evaluated_classes=(1,)
     ),
     "raff-frequency": TrustSet(
-        "confirmation", partial(_unit, "frequency"), NO_YES, False, plan=UNITS, judged=(1,)
+        "confirmation",
+        partial(_unit, "frequency"),
+        NO_YES,
+        False,
+        plan=UNITS,
+        evaluated_classes=(1,),
     ),
     "birds-4": _birds_set("confirmation", 4),
     "birds-6": _birds_set("confirmation", 6),
     "birds-8": _birds_set("confirmation", 8),
     "birds-4-alone": _birds_set("confirmation", 4, labels=False),
     "hockey": TrustSet(
-        "confirmation", partial(_seeded, hockey), NO_YES, plan=RECORDINGS, judged=(1,)
+        "confirmation", partial(_seeded, hockey), NO_YES, plan=RECORDINGS, evaluated_classes=(1,)
     ),
     "photographs": TrustSet(
         "confirmation", partial(_seeded, photographs), ("man", "woman"), plan=RECORDINGS,
-        judged=(0, 1),
+        evaluated_classes=(0, 1),
     ),
     "hatexplain": TrustSet(
         "confirmation", partial(_loaded, lambda n: hatexplain(2 * n)), NO_YES,
-        net="hatexplain-1", plan=WORDS, judged=(1,),
+        net="hatexplain-1", plan=WORDS, evaluated_classes=(1,),
     ),
     "sst": TrustSet(
         "confirmation", partial(_loaded, lambda n: sentiment(2 * n)), ("negative", "positive"),
-        net="hatexplain-1", plan=WORDS, judged=(0, 1),
+        net="hatexplain-1", plan=WORDS, evaluated_classes=(0, 1),
     ),
     "fever": TrustSet(
         "confirmation", partial(_loaded, fever), ("refuted", "supported"), False,
-        plan=RECORDINGS, judged=(0, 1),
+        plan=RECORDINGS, evaluated_classes=(0, 1),
     ),
 }  # fmt: skip

@@ -67,8 +67,8 @@ def train_and_examine(
     for k, variant in enumerate(variants):
         subject = _trained(trust_set, sample, variant, settings)
         trust = _examine(subject, trust_set, sample, variant, checked)
-        truth = _truth(subject, sample.test, trust_set.judged)
-        rows += [_row(trust, truth, k, c) for c in trust_set.judged]
+        truth = _truth(subject, sample.test, trust_set.evaluated_classes)
+        rows += [_row(trust, truth, k, c) for c in trust_set.evaluated_classes]
         for key, value in _variant_row(trust, truth, subject, name).items():
             whole[key].append(value)
         progress(k + 1, len(variants))
@@ -164,14 +164,14 @@ def _examine(
     )
 
 
-def _truth(subject: Subject, test: Bag, judged: tuple[int, ...]) -> dict[str, Any]:
+def _truth(subject: Subject, test: Bag, evaluated_classes: tuple[int, ...]) -> dict[str, Any]:
     """FT of every model and bag where the relevance is known, and chance."""
-    sight = subject.look([test])
+    reading = subject.look([test])
     mask = np.ones(test.shape, bool) if test.mask is None else test.mask.numpy()
     z, y = np.asarray(test.z) & mask, test.y.numpy()
-    known = z.any(1) & np.isin(y, judged)
-    ft = focus_true(sight.alpha, np.broadcast_to(z, sight.alpha.shape), mask).astype(float)
-    return {"ft": ft, "known": known, "y": y, "chance": z.sum(1) / mask.sum(1), "p": sight.p}
+    known = z.any(1) & np.isin(y, evaluated_classes)
+    ft = focus_true(reading.alpha, np.broadcast_to(z, reading.alpha.shape), mask).astype(float)
+    return {"ft": ft, "known": known, "y": y, "chance": z.sum(1) / mask.sum(1), "p": reading.p}
 
 
 def _row(trust: Trust, truth: dict[str, Any], variant: int, c: int) -> dict[str, float]:

@@ -109,10 +109,10 @@ class _Criteria:
             for name in ("sparsemax", "spherical", "entropy")
         }
         deep = self.gain("FT %", ("sparsemax", "last"), ("softmax", "last"))
-        room = self.headroom("zeroth")
+        headroom = self.headroom("zeroth")
         outcomes: list[Outcome] = [
             at_least(gains[name], GAIN)
-            if room >= GAIN or at_most(gains[name]) == "met"
+            if headroom >= GAIN or at_most(gains[name]) == "met"
             else "untestable"
             for name in ("sparsemax", "spherical")
         ]
@@ -121,7 +121,7 @@ class _Criteria:
             f"FT over softmax at the zeroth layer, {k}: {in_words(v)}" for k, v in gains.items()
         ]
         words.append(f"sparsemax at the last layer: {in_words(deep)}")
-        words.append(f"the oracle at the zeroth layer: {room:+.1f}")
+        words.append(f"the oracle at the zeroth layer: {headroom:+.1f}")
         measure = "FT, sparsemax minus softmax at the zeroth layer, points"
         return self.finding("pvr22:C6", outcomes, gains["sparsemax"], measure, words, "focus")
 

@@ -127,14 +127,14 @@ def _over_features(kind: str, settings: Table1Settings) -> str:
     )
 
 
-def _over_pixels(own: Sizes) -> list[str]:
+def _over_pixels(sizes: Sizes) -> list[str]:
     """A sentence where sizes or training are not the published ones."""
-    if own == PUBLISHED_PIXELS:
+    if sizes == PUBLISHED_PIXELS:
         return []
     return [
-        f"Pixels, with the published networks: {own.n:,} mosaics, {own.optimizer} {own.lr:g} with "
-        f"batches of {own.batch} for {own.epochs} epochs, in place of 30,000 mosaics, SGD .05 with "
-        "batches of 256 for 150."
+        f"Pixels, with the published networks: {sizes.n:,} mosaics, "
+        f"{sizes.optimizer} {sizes.lr:g} with batches of {sizes.batch} for {sizes.epochs} epochs, "
+        "in place of 30,000 mosaics, SGD .05 with batches of 256 for 150."
     ]
 
 
