@@ -1,7 +1,7 @@
 """Make the results that the lab brings along: python tools/bundle_lab.py [name ...].
 
-``claims`` takes the figures of all claims whose runs are in the folder of runs (``foveate claims
---run`` makes them) and keeps the earlier figures of the others.
+``claims`` takes the figures of the claims whose studies were run at small scale or above (``foveate
+claims --run``) and keeps the earlier figures of the others.
 """
 
 import shutil
@@ -18,19 +18,19 @@ from typing import Any
 import torch
 from fastapi.testclient import TestClient
 
+from foveate.charts.render import vega_spec
 from foveate.jobs.experiment import experiment_charts
 from foveate.lab.bundled import BUNDLED, LARGEST, bundled_json, write_bundled_json
 from foveate.lab.explorable import build_explorable
-from foveate.lab.live.columns import guess_roles
 from foveate.lab.live.fit import fit_and_examine
+from foveate.lab.live.role_guess import guess_roles
 from foveate.lab.live.text import reading_course, small_reader
 from foveate.lab.requests import FitRequest, UploadJob
 from foveate.lab.saved_models import FOLDER, ReaderTexts, vocabulary_digest, write_model
 from foveate.lab.server.app import create_app
 from foveate.lab.server.jobs import EXAMPLE
-from foveate.lab.server.theme import vega_spec
 from foveate.records.runs import open_run
-from foveate.studies.ledger import known_ledger
+from foveate.studies.ledger import ledger_at, shipped_ledger
 from foveate.text.corpora import load_texts
 from foveate.text.loop import follow
 from foveate.userdata.source import Origin
@@ -67,8 +67,6 @@ def race() -> None:
     """A finished race on digits."""
     folder = _fresh("race-digits")
     _foveate("race", "digits", "--seeds", "4", "--out", str(folder))
-    for weights in folder.glob("*/weights.safetensors"):
-        weights.unlink()  # nothing in the lab reads them
     _seal(folder)
 
 
@@ -170,18 +168,25 @@ def _when(client: TestClient, name: str, state: str) -> dict[str, Any]:
 
 
 def claims() -> None:
-    """The figure of every claim whose run is on this machine."""
-    ledger = known_ledger("small")
-    charts = {name: dict(experiment_charts(run)) for name, run in ledger.runs.items()}
+    """The figures of the claims whose runs are on this machine; earlier ones of the others stay."""
+    here, shipped = ledger_at("small"), shipped_ledger()
+    assert here is not None, "no study was run on this machine: foveate run NAME"
+    charts = {name: experiment_charts(run) for name, run in here.runs.items()}
+    found = {entry.claim: entry.finding for entry in here.entries}
     figures: dict[str, Any] = bundled_json("claims") if _has("claims") else {}
-    for entry in ledger.entries:
-        finding = entry.finding
+    for entry in shipped.entries:
+        own, finding = found.get(entry.claim), entry.finding
         chart = charts.get(entry.experiment, {}).get(finding.figure) if finding else None
-        if finding is not None and chart is not None:
-            figures[entry.claim] = {"name": finding.figure, "spec": _rounded(vega_spec(chart))}
-    known = {entry.claim for entry in ledger.entries if entry.finding}
-    write_bundled_json("claims", {k: v for k, v in figures.items() if k in known})
-    print(f"figures of {len(figures)} of {len(known)} claims")
+        if own is None or finding is None or chart is None:
+            continue
+        source = f"Drawn from a run at {here.versions[entry.experiment]['scale']} scale."
+        if own.verdict != finding.verdict:
+            source += f" By itself it gives “{own.verdict}”; the verdict is that of the stored run."
+        spec = _rounded(vega_spec(chart))
+        figures[entry.claim] = {"name": finding.figure, "spec": spec, "source": source}
+    known = {entry.claim for entry in shipped.entries if entry.finding}
+    size = write_bundled_json("claims", {k: v for k, v in figures.items() if k in known})
+    print(f"figures of {len(figures)} of {len(known)} claims, {size / 1e6:.2f} MB")
 
 
 def _has(name: str) -> bool:

@@ -88,6 +88,28 @@ def test_read_with_a_saved_classifier(reviews):
     assert "Texts as bert reads them" in (reviews / "page.html").read_text()
 
 
+def test_explain_with_a_saved_classifier(reviews):
+    arguments = ("explain", "bert", "reviews.csv", "--out", "words.csv", "--page", "page.html")
+    assert "80 texts, bert, ranked by evidence" in succeed(*arguments)
+    with (reviews / "words.csv").open() as file:
+        words = list(csv.DictReader(file))
+    assert len(words) == 80 * 7
+    encoder = TextEncoder(right_bert(), tokenizer())
+    text = [row["text"] for row in words[7:14]]
+    read, place = encoder.read([text]), text.index("good")
+    np.testing.assert_allclose([float(r["attention"]) for r in words[7:14]], read.alpha[0], 1e-6)
+    one_hot = [np.eye(7)[place]]
+    p = encoder.forced([text], one_hot)[0]  # of the classes no, yes
+    assert float(words[7 + place]["evidence_yes"]) == pytest.approx(np.log(p[1] / p[0]) / 2, 1e-5)
+    assert words[7 + place]["rank"] == "1"
+    page = (reviews / "page.html").read_text()
+    assert "foveate trust --model bert --data reviews.csv" in page
+    assert "label not known" not in page
+    refused = complain("explain", "bert", "reviews.csv", "--out", "x.csv", "--paradigm", "soft")
+    assert "--paradigm is for a fit" in refused
+    assert not (reviews / "x.csv").exists()
+
+
 def test_a_saved_classifier_gets_a_verdict_and_is_named_contextual_or_not(reviews):
     found = examine_files(ExamineRequest("reviews.csv", model="bert", absent=("no",)))
     assert found["paradigm"] == "BertForSequenceClassification"

@@ -11,6 +11,7 @@ import pytest
 from foveate.errors import FoveateError
 from foveate.io import read_bags
 from foveate.io.check import describe, problems
+from foveate.io.rows import column_names
 
 
 def table(path, cells, *, name="a", delimiter=",", extra=()):
@@ -248,3 +249,30 @@ def test_parquet_times_and_nested_columns_are_listed(tmp_path):
     assert bags.columns == ("x", "flag")
     assert role(bags, "when")[1].startswith("times or dates")
     assert role(bags, "names")[1].startswith("texts")
+
+
+def test_a_header_of_many_columns(tmp_path):
+    names = [f"f{i}" for i in range(100_000)]
+    (tmp_path / "t.csv").write_text(",".join(names) + "\n")
+    assert list(column_names(tmp_path / "t.csv")) == names
+    (tmp_path / "t.csv").write_text(",".join([*names, "f99999"]) + "\n")
+    with pytest.raises(FoveateError, match="two columns 'f99999'"):
+        column_names(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize("name", ["", "Unnamed: 0"])
+def test_the_index_that_pandas_writes_is_no_feature(tmp_path, name):
+    lines = [f"{i},b{i // 3},{'uv'[i // 15]},{i * i % 7}" for i in range(30)]
+    (tmp_path / "t.csv").write_text("\n".join([f"{name},bag,label,x", *lines]))
+    bags = read_bags(tmp_path / "t.csv")
+    assert bags.columns == ("x",)
+    assert role(bags, name) == ("left out", "the number of the row")
+    assert read_bags(tmp_path / "t.csv", segment=[name, "x"]).columns == (name, "x")
+
+
+def test_a_bag_that_is_named_like_a_missing_value_is_a_warning(tmp_path):
+    names = ["NA", "a", "b", "c"]
+    lines = [f"{names[i // 3]},{'uv'[i // 3 % 2]},{i * i % 7}" for i in range(12)]
+    (tmp_path / "t.csv").write_text("\n".join(["bag,label,x", *lines]))
+    warnings = {p.name: p.where for p in problems(read_bags(tmp_path / "t.csv"))}
+    assert warnings["missing-names"] == "bag 'NA'"

@@ -7,7 +7,10 @@ import pytest
 from foveate.lab.bundled import bundled_json
 from foveate.lab.server.theme import chart_theme, palette_css
 from foveate.papers import all_claims
+from foveate.records.findings import Finding
+from foveate.report.drawing.finding_chart import finding_chart
 from foveate.studies.ledger import shipped_ledger
+from foveate.studies.reproduction import stored_results
 
 
 def test_the_ledger_is_the_one_that_was_shipped(client):
@@ -18,19 +21,46 @@ def test_the_ledger_is_the_one_that_was_shipped(client):
         entry = shipped[row["claim"]]
         assert row["statement"] == all_claims()[row["claim"]]
         assert row["verdict"] == (entry.finding.verdict if entry.finding else "not run")
-        assert row["figure"] == (row["claim"] in bundled_json("claims"))  # no runs in this folder
+        assert row["figure"] == (entry.finding is not None)
 
 
-def test_a_figure_comes_with_the_package_or_needs_its_run(client):
-    figures = bundled_json("claims")
-    for claim in figures:
-        answer = client.get("/api/claims/figure", params={"claim": claim})
-        assert answer.json() == figures[claim]
+def drawn_rows(spec):
+    """The rows of all parts of a chart."""
+    if isinstance(spec, dict):
+        own = spec["data"]["values"] if "data" in spec else []
+        return own + [row for value in spec.values() for row in drawn_rows(value)]
+    return [row for part in spec for row in drawn_rows(part)] if isinstance(spec, list) else []
+
+
+def test_every_checked_claim_has_a_figure(client):
+    bundled = bundled_json("claims")
     for entry in shipped_ledger().entries:
-        if entry.claim not in figures:
-            answer = client.get("/api/claims/figure", params={"claim": entry.claim})
+        answer = client.get("/api/claims/figure", params={"claim": entry.claim})
+        if entry.finding is None:
             assert answer.status_code == 404
+            continue
+        found = answer.json()
+        assert found["name"] == entry.finding.figure
+        assert found["source"].endswith(".")
+        if entry.claim in bundled:
+            assert found == bundled[entry.claim]
+        elif entry.claim == "vr23:C4":
+            assert "stored table" in found["source"]
+            means = [row["mean"] for row in drawn_rows(found["spec"])]
+            stored = [r for r in stored_results() if r["table"] == "table1" and not r.get("label")]
+            cells = [c for r in stored for c in r.get("cells", ())]
+            assert sorted(means) == sorted(c["mean"] for c in cells if c["measure"] == "SAIF %")
     assert client.get("/api/claims/figure", params={"claim": "../x"}).status_code == 404
+
+
+def test_the_chart_of_a_finding_has_its_interval():
+    finding = Finding("a:C1", "does not hold", 0.4, -0.1, 0.9, "gain", "", "figure")
+    spec = finding_chart(finding).to_dict(validate=False)
+    assert spec["data"]["values"] == [{"effect": 0.4, "low": -0.1, "high": 0.9}]
+    assert spec["title"]["text"] == "does not hold: 0.4 [-0.1, 0.9]"
+    assert spec["layer"][2]["mark"]["fill"] == "#ffffff"  # hollow: evidence against
+    left, right = spec["layer"][2]["encoding"]["x"]["scale"]["domain"]
+    assert left < -0.1 < 0.9 < right
 
 
 def test_an_experiment_is_run_again(client, folder):
@@ -65,6 +95,7 @@ def test_one_colour_means_one_thing():
         theme["classes"],
         [entry["colour"] for entry in theme["outcomes"].values()],
         [theme["attention"]],
+        list(theme["evidence"].values()),
     ]
     colours = [colour.lower() for group in groups for colour in set(group)]
     assert len(colours) == len(set(colours))

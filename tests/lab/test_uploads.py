@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from foveate.lab.live.columns import guess_roles
+from foveate.lab.live.role_guess import guess_roles
 from foveate.lab.server.sessions import MAX_READY
 from foveate.lab.server.upload_storage import (
     remove_stale_files,
@@ -256,6 +256,21 @@ def test_roles_are_guessed_from_values(tmp_path):
     } | {"recording": "bag"}  # fmt: skip
     file.write_text("a,b\n1,2\n3,4\n")
     assert guess_roles(file) == {}
+
+
+def test_roles_of_texts_are_guessed_from_values(tmp_path):
+    file = tmp_path / "posts.csv"
+    posts = [f"p{i},{['rude', 'kind'][i % 2]},{i % 3},what {i} was said here" for i in range(12)]
+    file.write_text("\n".join(["post,class,likes,comment", *posts]))
+    whole = {"post": "bag", "class": "label", "likes": "left out", "comment": "text"}
+    assert guess_roles(file) == whole
+    rows = ["claim,article,verdict,line,sentence"]
+    for i in range(12):
+        verdict = ["supported", "refuted"][i % 2]
+        rows += [f"{900 + i},page {i % 4},{verdict},{j},sentence {j} of page {i}" for j in range(3)]
+    file.write_text("\n".join(rows))
+    by_sentence = {"claim": "bag", "article": "group", "verdict": "label", "line": "left out"}
+    assert guess_roles(file) == by_sentence | {"sentence": "text"}
 
 
 def test_queued_files_use_no_training_slot_and_reopen_on_request(client, app, train, until):

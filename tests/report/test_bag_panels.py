@@ -3,6 +3,7 @@ import re
 import numpy as np
 import pytest
 
+from foveate.charts.palette import AGAINST, FOR
 from foveate.errors import FoveateError
 from foveate.report.drawing.bag_panels import bag_view
 from foveate.report.pages.explain import explain_page
@@ -78,7 +79,7 @@ def test_tiles_are_at_their_positions_without_smoothing():
     for (x, y, _, _), alpha, e in zip(places, bag.alpha, shares, strict=True):
         box = f'<rect x="{x}" y="{y}" width="4" height="4" fill='
         assert f'{box}"#8250f0" opacity="{0.45 * np.sqrt(alpha):.3f}"' in panels["attention"]
-        paint = "#0072B2" if e > 0 else "#D55E00"
+        paint = FOR if e > 0 else AGAINST
         assert f'{box}"{paint}" opacity="{0.7 * abs(e):.3f}"' in signed
 
 

@@ -239,16 +239,24 @@ def test_verdicts_matches_manual_computation():
     assert not below(Interval(-11, -20, 1), -10)
 
 
-def test_an_estimate_counts_steps_epochs_seeds_and_phases(monkeypatch):
+@pytest.mark.parametrize(("together", "factor"), [(False, 3), (True, 2)])
+def test_an_estimate_counts_steps_epochs_seeds_and_phases(together, factor, monkeypatch):
     from foveate.studies import trials
 
-    cost = {"Soft": 1.0, "Hard": 5.0}
-    monkeypatch.setattr(trials, "_step", lambda _trial, _some, phase: cost[type(phase).__name__])
+    def timed(_trial, _some, phase, seeds):  # several seeds take twice as long as one
+        cost = {"Soft": 1.0, "Hard": 5.0}[type(phase).__name__]
+        return cost * (1 if seeds == 1 else 2), together
+
+    monkeypatch.setattr(trials, "_timed_step", timed)
     bags = Table1().trials(USE)["digits-5-soft"].bags  # 32 bags
     plan = Plan(epochs=10, batch=10)
     build = torch.nn.Identity  # never called
-    assert seconds_of(Trial(bags, build, Soft(), 3, plan)) == 3 * 4 * 10
-    assert seconds_of(Trial(bags, build, Hybrid(switch=0.8), 3, plan)) == 3 * 4 * (8 + 2 * 5)
+    assert seconds_of(Trial(bags, build, Soft(), 3, plan)) == factor * 4 * 10
+    assert seconds_of(Trial(bags, build, Soft(), 1, plan)) == 4 * 10
+    hybrid = Hybrid(switch=0.8)
+    assert seconds_of(Trial(bags, build, hybrid, 3, plan)) == factor * 4 * (8 + 2 * 5)
+    rates = Trial(bags, build, Soft(), 3, plan, rates=(0.1, 0.2))
+    assert seconds_of(rates) == (factor + 2 * 0.8) * 4 * 10
 
 
 def test_an_estimate_measures_a_step():

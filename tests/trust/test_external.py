@@ -1,5 +1,6 @@
 """Models of other libraries: recognised, read and forced exactly, or refused in a sentence."""
 
+import dataclasses
 import inspect
 
 import numpy as np
@@ -265,6 +266,70 @@ def test_a_model_of_dicts():
     assert not np.isnan(read.even).any()
 
 
+@dataclasses.dataclass
+class Outputs:
+    """What some libraries return in place of a tuple."""
+
+    logits: torch.Tensor
+    attention: torch.Tensor
+
+
+class SeveralOutputs(nn.Module):
+    """States of a layer or answers of single segments beside answers and attention."""
+
+    def __init__(self, form):
+        super().__init__()
+        self.form, self.s, self.g = form, nn.Linear(8, 1), nn.Linear(8, 2)
+
+    def forward(self, x, mask):
+        s = self.s(x).squeeze(-1).masked_fill(~mask, -1e9)
+        alpha = s.softmax(1)
+        pooled = (alpha[..., None] * x).sum(1)
+        logits = self.g(pooled)
+        return {
+            "states before weights": (logits, x, alpha),
+            "states before scores": (logits, x, s),
+            "states, attention, answers": (x, alpha, logits),
+            "answers of segments first": (logits, self.g(x), alpha),
+            "pooled states first": (pooled, logits, alpha),
+            "pooled states last": (logits, alpha, pooled),
+            "scores and weights": (logits, s, alpha),
+            "dataclass": Outputs(logits, alpha),
+            "dict": {"features": x, "A": alpha, "embedding": pooled, "logits": logits},
+        }[self.form]
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["states before weights", "states before scores", "states, attention, answers",
+     "answers of segments first", "pooled states first", "pooled states last",
+     "scores and weights", "dataclass", "dict"],
+)  # fmt: skip
+def test_attention_and_answers_are_found_among_other_outputs(form):
+    model = built(SeveralOutputs, form)
+    subject = External(model, BAG, classes=2)
+    read = subject.look([BAG])
+    with torch.no_grad():
+        alpha = model.s(BAG.x).squeeze(-1).masked_fill(~BAG.mask, -1e9).softmax(1)
+        logits = model.g((alpha[..., None] * BAG.x).sum(1))
+    np.testing.assert_allclose(read.alpha[0], alpha, atol=1e-6)
+    np.testing.assert_allclose(read.p[0], logits.softmax(1), atol=1e-6)
+    assert subject.readers[0].can_force
+    assert not any("could be attention" in note for note in subject.notes)
+
+
+def test_two_outputs_that_could_be_attention_are_named():
+    def model(x, mask):
+        s = x[..., 0].masked_fill(~mask, -1e9)
+        return (s.softmax(1)[..., None] * x).sum(1)[:, :2], s, x[..., 1]
+
+    assert "Outputs 2 and 3 could be attention" in " ".join(External(model, BAG).notes)
+
+
+def test_states_alone_are_not_taken_for_attention():
+    assert "returns no attention" in refused(lambda x, mask: (x[:, 0, :2], x))
+
+
 def refused(model, bag=BAG, **keywords):
     with pytest.raises(FoveateError) as stop:
         foveate.examine(model, bag, **keywords)
@@ -312,6 +377,21 @@ def test_models_that_cannot_be_examined_are_an_error_in_one_sentence():
         built(ABMIL, FORMS[0]), outputs="probabilities"
     )
     assert "labelled bags are needed" in refused(built(ABMIL, FORMS[0]), None)
+
+
+def test_weights_without_those_of_a_class_token_are_divided_by_their_sum():
+    def model(x, mask):
+        s = torch.cat([torch.ones(len(x), 1), x[..., 0].masked_fill(~mask, -torch.inf)], 1)
+        alpha = s.softmax(1)[:, 1:]
+        return (alpha[..., None] * x).sum(1)[:, :2], alpha
+
+    subject = External(model, BAG)
+    expected = BAG.x[..., 0].masked_fill(~BAG.mask, -torch.inf).softmax(1)
+    np.testing.assert_allclose(subject.look([BAG]).alpha[0], expected, atol=1e-6)
+    assert "the rest is taken to lie on a class token" in subject.notes[0]
+    assert not subject.readers[0].can_force
+    flat = External(model, BAG, attention="scores").look([BAG]).alpha[0]
+    assert np.abs(flat - expected.numpy()).max() > 0.1
 
 
 def test_attention_that_is_given_and_not_used_is_an_error():

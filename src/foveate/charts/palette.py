@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AGAINST",
     "ATTENTION",
+    "CELL_TEXT_COLOUR",
     "CLASS_COLOURS",
     "FOR",
     "MISPLACED",
@@ -30,9 +31,11 @@ __all__ = [
     "shape",
 ]
 
-TEXT_COLOUR = "#1b1f24"
+TEXT_COLOUR = "#1b1f24"  # pages replace it where their ground is dark
+CELL_TEXT_COLOUR = "#14181c"  # on light cells, which stay light in a dark page
 ATTENTION = "#8250f0"  # on segments: visible on dark images and on light ones
-FOR, AGAINST = "#0072B2", "#D55E00"  # evidence by sign; shape or hatch repeats the distinction
+# Evidence by sign, readable on light and dark grounds; direction or hatch repeats the distinction.
+FOR, AGAINST = "#6B8E00", "#868E96"
 CLASS_COLOURS = ("#999933", "#661100", "#4FB3BF", "#DDCC77", "#882255", "#6F7F5F", "#3C5A66")
 
 MISPLACED = "#b0102e"  # right answer, wrong segment: the outcome to look for, and the only hue

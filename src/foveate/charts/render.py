@@ -12,7 +12,16 @@ import vl_convert
 
 from foveate.charts.palette import TEXT_COLOUR
 
-__all__ = ["inline_svg", "spread_labels", "svg_to_png", "theme", "to_png", "to_svg", "with_rows"]
+__all__ = [
+    "inline_svg",
+    "spread_labels",
+    "svg_to_png",
+    "theme",
+    "to_png",
+    "to_svg",
+    "vega_spec",
+    "with_rows",
+]
 
 SCALE = 2.0  # PNG pixels per unit, for print and dense screens
 
@@ -69,7 +78,7 @@ def with_rows(chart: Any, rows: Sequence[Mapping[str, Any]]) -> Any:
 
 def to_svg(chart: alt.TopLevelMixin) -> str:
     """Render a chart to a self-contained SVG document."""
-    return _render(_spec(chart))
+    return _render(vega_spec(chart))
 
 
 def to_png(chart: alt.TopLevelMixin, scale: float = SCALE) -> bytes:
@@ -90,14 +99,15 @@ def inline_svg(chart: alt.TopLevelMixin, prefix: str) -> str:
         chart: The chart; its ``description`` becomes the alternative text.
         prefix: Prefix of its ids, unique within the page.
     """
-    spec = _spec(chart)
+    spec = vega_spec(chart)
     svg = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', _render(spec))
     svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", svg)
     description = escape(spec.get("description", ""))
     return svg.replace("<svg ", f'<svg role="img" aria-label="{description}" ', 1)
 
 
-def _spec(chart: alt.TopLevelMixin) -> dict[str, Any]:
+def vega_spec(chart: alt.TopLevelMixin) -> dict[str, Any]:
+    """A chart as Vega-Lite, in the theme of the reports."""
     # Schema validation would take longer than rendering; the tests validate.
     spec: dict[str, Any] = chart.to_dict(validate=False)
     return {**spec, "config": theme()}

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from foveate.errors import FoveateError
+from foveate.io.cells import is_missing
 from foveate.io.collection import Collection, listed
 from foveate.io.column_checks import suspects
 from foveate.io.label_merging import similar_labels
@@ -231,6 +232,10 @@ def _of_names(view: View) -> Iterator[Problem]:
     if shared:
         what = "one name in more than one split, for different bags"
         yield Problem("warning", listed("bag", shared), what, "names-in-splits")
+    absent = [name for name in labels if name and is_missing(name)]
+    if absent:
+        what = "named like a missing value: do these rows belong to one bag?"
+        yield Problem("warning", listed("bag", absent), what, "missing-names")
     if others:
         yield Problem(
             "warning", listed("bag", others), "one name for several bags", "repeated-names"

@@ -7,6 +7,7 @@ import csv
 import gzip
 import json
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
@@ -91,9 +92,9 @@ def column_names(path: Path, header: Header = Header()) -> tuple[str, ...]:  # n
         names = _csv_names(path, header)
     else:
         names = (_jsonl_names if form == "jsonl" else _parquet_names)(path)
-    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
-    if twice is not None:
-        raise FoveateError(f"{path} has two columns '{twice}'")
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise FoveateError(f"{path} has two columns '{twice[0]}'")
     return tuple(names)
 
 
@@ -145,7 +146,8 @@ def _csv_rows(path: Path, columns: Sequence[str], header: Header) -> Iterator[Ro
     table = _csv(path)
     begin, cells = next(table)
     names = header.of(path, cells)
-    indices = [names.index(name) for name in columns]
+    place = {name: index for index, name in enumerate(names)}
+    indices = [place[name] for name in columns]
     if not header.present:
         table = chain([(begin, cells)], table)
     for number, values in table:
@@ -176,7 +178,8 @@ def _csv(path: Path) -> Iterator[tuple[int, list[str]]]:
             yield begin, values
             begin = reader.line_num + 1
     except csv.Error as error:
-        raise FoveateError(f"{path}, line {begin}: not CSV ({error})") from None
+        reason = str(error).split(" - ")[0]  # what follows is advice to programmers
+        raise FoveateError(f"{path}, line {begin}: not CSV ({reason})") from None
 
 
 def _jsonl_names(path: Path) -> list[str]:

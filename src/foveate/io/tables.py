@@ -26,6 +26,7 @@ from foveate.types import PartProgress
 __all__ = ["place_kind", "read_tables"]
 
 Codes = NDArray[np.int64]
+INDEX_NAMES = {"", "Unnamed: 0"}  # of the column that pandas.DataFrame.to_csv writes first
 MOST_ROLES = 12  # columns whose role a message names
 
 
@@ -100,6 +101,7 @@ class _Bags:
         self.weights = self._weights()
         if split is not None and self.split is None:
             self.split = [split[row] for row in self.first]
+        self._leave_out_index(features)
         self._leave_out_groups(features)
         self._check_segment()
 
@@ -137,6 +139,18 @@ class _Bags:
         self.table.values[column] = [
             list_text(cell, row, location) for row, cell in enumerate(cells)
         ]
+
+    def _leave_out_index(self, features: Sequence[str]) -> None:
+        """The index that pandas writes as a first column without a name is no feature."""
+        named = {*(self.columns.segment or ()), *features}
+        for name in self.chosen.segment:
+            values = self.table.numbers[name]
+            counted = values[0] + np.arange(len(values)).reshape((*values.shape[:1], 1))
+            if name in INDEX_NAMES - named and np.array_equal(values, counted):
+                self.read.left_out[name] = LeftOut("the number of the row")
+                segment = tuple(other for other in self.chosen.segment if other != name)
+                self.chosen = self.chosen._replace(segment=segment)
+        self.read = replace(self.read, roles=self.chosen)
 
     def _leave_out_groups(self, features: Sequence[str]) -> None:
         """Columns that look like groups are no features unless they are named."""

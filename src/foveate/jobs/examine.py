@@ -209,7 +209,7 @@ def _subject(
         raise FoveateError(
             "the bags have missing numbers, which a model from elsewhere cannot know: fill them in"
         )
-    subject = External(model, sets[0], **options)
+    subject = External(model, sets[0], classes=len(labelled.classes), **options)
     classes = subject.readers[0].classes
     if classes != len(labelled.classes):
         raise FoveateError(

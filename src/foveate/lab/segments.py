@@ -33,7 +33,8 @@ def segments_of(run: Run, parts: list[str], member: int, bag: int) -> dict[str, 
             part: _evidence(model, record, bag) for part, (record, model) in readings.items()
         }
     except (FoveateError, OSError) as error:
-        return {"missing": f"the bags cannot be drawn again: {error}"}
+        reason = str(error).replace(f"{run.path}/", "")
+        return {"missing": f"the bags cannot be drawn again: {reason}"}
     return {"segments": pack_segments(_stored(rows)[0]), "evidence": evidence}
 
 

@@ -209,13 +209,14 @@ def fit_steps(manifest: Mapping[str, Any], name: str, *, done: bool) -> list[Ste
     return steps
 
 
-def explain_steps(labelled: bool) -> list[Step]:
+def explain_steps(labelled: bool, examined_by: str) -> list[Step]:
     """Suggestions below explanations of new bags.
 
     Args:
         labelled: Whether the bags have labels.
+        examined_by: The command that examines the attention.
     """
-    steps = [Step("Check whether the attention can be trusted.", "foveate trust RUN")]
+    steps = [Step("Check whether the attention can be trusted.", examined_by)]
     if not labelled:
         steps.append(Step("Add a label column to see which predictions are correct."))
     return steps

@@ -97,6 +97,10 @@ class Reproduction(Experiment):
     def cells(self, settings: Any, records: Records) -> list[Cell]:
         """The table as measured."""
 
+    def cell_figures(self, cells: Sequence[Cell]) -> Mapping[str, Any]:
+        """Those of its figures that are drawn from the table alone, so from a stored one too."""
+        return {}
+
     def differs(self, settings: Any, records: Records) -> list[str]:
         """What differs from the published set-up, in sentences."""
         return []

@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from foveate.attention.paradigms import Paradigm, Progress
 from foveate.bags.bag import Bag
+from foveate.bags.segments import shared_bank
 from foveate.data import Split
 from foveate.models.focus import AttentionModel
 from foveate.records.record import Record
@@ -46,10 +48,15 @@ class Trial:
 
 
 def run_trial(trial: Trial, checkpoint: Path, progress: Callable[[int, int], None]) -> Record:
-    """Train all seeds of a trial; its record has the notes on the data and the chosen rate."""
+    """Train all seeds of a trial; its record has the notes on the data and the chosen rate.
+
+    Where the segments are in a bank, as the images of mosaics, the record has their number.
+    """
     seeds = range(trial.seeds)
     train, test = ([trial.bags(split, seed) for seed in seeds] for split in ("train", "test"))
     meta = {"n": len(train[0]), "m": train[0].m, "notes": list(trial.notes())}
+    if (bank := shared_bank(train[0].x)) is not None:
+        meta["images"] = len(bank.bank)
     plan = trial.plan
     if trial.rates:
         lr, accuracy = choose_rate(trial, train[0], checkpoint.with_name("rates.npz"))
@@ -97,15 +104,18 @@ def choose_rate(trial: Trial, train: Bag, checkpoint: Path) -> tuple[float, list
 def seconds_of(trial: Trial) -> float:
     """Seconds that all seeds of a trial would take on this machine, from one step of each phase.
 
-    Evaluation on held-out bags is left out; a choice among rates counts as one seed a rate.
+    Evaluation on held-out bags is left out; a choice among rates counts as one seed a rate. Seeds
+    that are trained together are timed together.
     """
     train = trial.bags("train", 0)
     epochs = trial.plan.epochs
     phases = Counter(trial.rule.phase(Progress(epoch, epochs)) for epoch in range(epochs))
     steps = math.ceil(len(train) / trial.plan.batch)
     some = train.take(slice(0, trial.plan.batch))
-    each = sum(count * _step(trial, some, phase) for phase, count in phases.items())
-    return (trial.seeds + (1 - HELD_OUT) * len(trial.rates)) * steps * each
+    times = {phase: _step(trial, some, phase) for phase in phases}
+    seeds = sum(count * times[phase].seeds for phase, count in phases.items())
+    one = sum(count * times[phase].one for phase, count in phases.items())
+    return (seeds + (1 - HELD_OUT) * len(trial.rates) * one) * steps
 
 
 def seconds_of_all(
@@ -125,11 +135,28 @@ def seconds_of_all(
     return total
 
 
-def _step(trial: Trial, some: Bag, phase: Paradigm) -> float:
-    """Seconds of one step, after a first one that is not counted."""
+class _StepTime(NamedTuple):
+    """Seconds of one step of one seed, and of all seeds of a trial."""
+
+    one: float
+    seeds: float
+
+
+def _step(trial: Trial, some: Bag, phase: Paradigm) -> _StepTime:
+    """Seconds of a step, after a first one that is not counted."""
+    one, together = _timed_step(trial, some, phase, 1)
+    if trial.seeds == 1 or not together:
+        return _StepTime(one, one * trial.seeds)
+    return _StepTime(one, _timed_step(trial, some, phase, trial.seeds)[0])
+
+
+def _timed_step(trial: Trial, some: Bag, phase: Paradigm, seeds: int) -> tuple[float, bool]:
+    """Seconds of a step of some seeds, and whether seeds are trained together."""
     plan = Plan(**(trial.plan.model_dump() | {"epochs": 2, "every": 2, "stop_below": None}))
-    training = Training(lambda: trial.build(some), some, some.take(slice(0, 2)), phase, (0,), plan)
+    few = some.take(slice(0, 2))
+    training = Training(lambda: trial.build(some), some, few, phase, range(seeds), plan)
     training.run_epoch()
     start, before = time.monotonic(), training.cpu_seconds
     training.run_epoch()
-    return min(time.monotonic() - start, training.cpu_seconds - before)
+    seconds = min(time.monotonic() - start, training.cpu_seconds - before)
+    return seconds, training.stack.together

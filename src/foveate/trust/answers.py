@@ -11,7 +11,16 @@ from foveate.trust.auditor import Audit
 from foveate.trust.facts import ClassFacts
 from foveate.trust.looking import top_evidence
 from foveate.trust.subject import Reading
-from foveate.trust.verdict import BROKEN, CARE, FLIPS, OVERRIDDEN, REMOVAL, STABLE, TRUST
+from foveate.trust.verdict import (
+    BROKEN,
+    CARE,
+    FLIPS,
+    OVERRIDDEN,
+    REMOVAL,
+    REPEATED,
+    STABLE,
+    TRUST,
+)
 from foveate.types import Array
 
 __all__ = ["QUESTIONS", "Answer", "answers_of", "examples_of"]
@@ -129,7 +138,7 @@ def _overturned(facts: Sequence[ClassFacts]) -> str | None:
     checks = (
         ("background_flips", FLIPS, "One background segment overturns"),
         ("poisoned", BROKEN, "One segment of an empty bag overturns"),
-        ("repeat_flips", BROKEN, "Repeating one segment of a bag overturns"),
+        ("repeat_flips", REPEATED, "Repeating one segment of a bag overturns"),
     )
     for key, limit, text in checks:
         value, name = max((float(getattr(f, key)), f.name) for f in facts)

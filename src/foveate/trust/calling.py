@@ -1,13 +1,15 @@
 """How a module from elsewhere is called, and which of its outputs are answers and attention.
 
 A module is run on a few bags of two lengths. What grows with the length is attention, what does not
-is the answer. Modules without a mask read bags of equal length together, without padding; modules
-that read one bag at a time read them one by one.
+is the answer. Where several outputs do, one with a usual name is read (in a dict), else weights
+that sum to one, else the one with the fewest numbers a segment; of answers the one with as many
+numbers as there are classes. Modules without a mask read bags of equal length together, without
+padding; modules that read one bag at a time read them one by one.
 """
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, Literal
 
 import torch
@@ -33,6 +35,8 @@ LOGIT_NAMES = (
 )  # fmt: skip
 ATTENTION_NAMES = ("attention", "attn", "att", "alpha", "scores", "weights", "a", "a_raw")
 LENGTHS = (5, 7)  # of the bags on which outputs are recognised
+NEAR = 1e-3  # of weights that sum to one
+Outputs = list[tuple[str, Tensor]]
 
 
 def chain(x: Tensor, mask: Tensor) -> Tensor:
@@ -67,6 +71,7 @@ class Call:
         answer: Which output holds the answers.
         attention: Which output holds attention; None if ``nn.MultiheadAttention`` computes it.
         axis: The axis of segments in that output, from the end.
+        others: Which further outputs could be attention.
     """
 
     model: Callable[..., Any]
@@ -77,6 +82,7 @@ class Call:
     answer: int = 0
     attention: int | None = 1
     axis: int = -1
+    others: tuple[int, ...] = ()
 
     def run(self, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Answers (B, C) or (B, 1), and attention (B, K, m), as the model gives them."""
@@ -122,7 +128,7 @@ class Call:
 
     def outputs(
         self, keywords: dict[str, Any], x: Tensor, mask: Tensor
-    ) -> tuple[list[tuple[str, Tensor]], Tensor | None]:
+    ) -> tuple[Outputs, Tensor | None]:
         """All tensors that the model returns, by name, and attention of a pooling layer."""
         keywords = keywords | {name: make(x, mask) for name, make in self.extra.items()}
         segments = x[0] if self.single else x
@@ -139,6 +145,7 @@ def how_to_call(
     x: Tensor,
     adjacency: Adjacency | None = None,
     places: Adjacency | None = None,
+    classes: int | None = None,
 ) -> Call:
     """How a model is called, from its signature and a few trial runs.
 
@@ -147,6 +154,7 @@ def how_to_call(
         x: Some segments, shape (B, m, …), for the trial runs.
         adjacency: Links between segments, for models that take ``adj``.
         places: Places of segments, for models that take ``coords``.
+        classes: How many classes the bags have, for choosing between outputs.
     """
     forward = model.forward if isinstance(model, nn.Module) else model
     names = list(inspect.signature(forward).parameters)
@@ -169,7 +177,7 @@ def how_to_call(
     problems = []
     for trial in trials:
         try:
-            return _recognised(trial, x)
+            return _recognised(trial, x, classes)
         except FoveateError:
             raise
         except Exception as error:  # whatever another library raises for inputs it cannot read
@@ -178,7 +186,7 @@ def how_to_call(
     raise FoveateError(f"{_name(model)} cannot read bags of shape {shape}: {problems[0][:200]}")
 
 
-def _recognised(call: Call, x: Tensor) -> Call:
+def _recognised(call: Call, x: Tensor, classes: int | None) -> Call:
     """The same call with the places of answers and attention in its outputs."""
     size = 1 if call.single else 3
     shapes: list[list[tuple[int, ...]]] = []
@@ -190,21 +198,54 @@ def _recognised(call: Call, x: Tensor) -> Call:
         keywords = {} if call.mask is None else {call.mask[0]: there == call.mask[1]}
         outputs, pooled = probe.outputs(keywords, rows, there)
         shapes.append([tuple(value.shape) for _, value in outputs])
-    names = [name for name, _ in outputs]
-    grows = [i for i in range(len(names)) if _attention_like(shapes, i, size)]
-    fixed = [i for i in range(len(names)) if _answer_like(outputs[i][1], shapes, i, size)]
-    answer = _preferred(fixed, names, LOGIT_NAMES)
+    answer = _answer(outputs, shapes, size, classes)
     if answer is None:
         listed = ", ".join(str(shape) for shape in shapes[0]) or "nothing"
         raise FoveateError(
             f"{_name(call.model)} must return answers of shape (bags, classes); for {size} bags of "
             f"{LENGTHS[0]} segments it returned {listed}"
         )
-    attention = _preferred(grows, names, ATTENTION_NAMES)
+    attention, others = _attention(outputs, shapes, size, classes or shapes[0][answer][-1])
     if attention is None and (not pooling or pooled is None or pooled.shape[-1] != LENGTHS[1]):
         raise _no_attention(call, shapes, answer)
     axis = -1 if attention is None else _axis(shapes[0][attention], shapes[1][attention])
-    return replace(call, answer=answer, attention=attention, axis=axis)
+    return replace(call, answer=answer, attention=attention, axis=axis, others=others)
+
+
+def _answer(
+    outputs: Outputs, shapes: list[list[tuple[int, ...]]], size: int, classes: int | None
+) -> int | None:
+    """Which output holds the answers: by its name, else by the number of classes."""
+    fixed = [i for i, (_, value) in enumerate(outputs) if _answer_like(value, shapes, i, size)]
+    if (named := _named(fixed, outputs, LOGIT_NAMES)) is not None:
+        return named
+    counts = {i: outputs[i][1].numel() // size for i in fixed}
+    fitting = [i for i in fixed if counts[i] == classes or (counts[i] == 1 and classes == 2)]
+    return next(iter(fitting or fixed), None)
+
+
+def _attention(
+    outputs: Outputs, shapes: list[list[tuple[int, ...]]], size: int, classes: int
+) -> tuple[int | None, tuple[int, ...]]:
+    """Which output holds attention, and which others could."""
+    grows = [i for i in range(len(outputs)) if _attention_like(shapes, i, size)]
+    if (named := _named(grows, outputs, ATTENTION_NAMES)) is not None:
+        return named, ()
+    axes = {i: _axis(shapes[0][i], shapes[1][i]) for i in grows}
+    sums = {i: _sums_to_one(outputs[i][1], axes[i]) for i in grows}
+    count = {i: outputs[i][1].numel() // (size * LENGTHS[1]) for i in grows}
+    # Many numbers a segment that are no weights, segments not last: states of a layer.
+    usual = [i for i in grows if sums[i] or axes[i] == -1 or count[i] in (1, classes)]
+    usual.sort(key=lambda i: (not sums[i], count[i]))
+    if not usual:
+        return None, ()
+    first = usual[0]
+    return first, tuple(i for i in usual[1:] if (sums[i], count[i]) == (sums[first], count[first]))
+
+
+def _sums_to_one(value: Tensor, axis: int) -> bool:
+    total = value.detach().double().sum(axis)
+    return bool((value >= 0).all()) and bool(((total - 1).abs() < NEAR).all())
 
 
 def _no_attention(call: Call, shapes: list[list[tuple[int, ...]]], answer: int) -> FoveateError:
@@ -212,6 +253,8 @@ def _no_attention(call: Call, shapes: list[list[tuple[int, ...]]], answer: int) 
     name = _name(call.model)
     for short, long in zip(*shapes, strict=True):
         grown = [(s, t) for s, t in zip(short, long, strict=False) if s != t]
+        if grown == [LENGTHS]:
+            continue  # states of a layer
         if len(grown) == 1 and grown[0][1] - grown[0][0] == LENGTHS[1] - LENGTHS[0]:
             return FoveateError(
                 f"{name} returns {grown[0][0]} numbers for a bag of {LENGTHS[0]} segments: "
@@ -262,13 +305,10 @@ def _answer_like(value: Tensor, shapes: list[list[tuple[int, ...]]], i: int, siz
     return short == (size,) or (len(short) == 2 and short[0] == size)
 
 
-def _preferred(places: list[int], names: list[str], known: tuple[str, ...]) -> int | None:
-    """The output with a usual name, else the first."""
-    for name in known:
-        for i in places:
-            if names[i].lower() == name:
-                return i
-    return places[0] if places else None
+def _named(places: list[int], outputs: Outputs, known: tuple[str, ...]) -> int | None:
+    """The output with a usual name."""
+    found = (i for name in known for i in places if outputs[i][0].lower() == name)
+    return next(found, None)
 
 
 def _rows(value: Tensor, n: int, axis: int) -> Tensor:
@@ -277,8 +317,10 @@ def _rows(value: Tensor, n: int, axis: int) -> Tensor:
     return last.reshape(n, -1, last.shape[-1])
 
 
-def tensors_in(result: Any, name: str = "") -> list[tuple[str, Tensor]]:
-    """All tensors of nested tuples and dicts, with the names that dicts give."""
+def tensors_in(result: Any, name: str = "") -> Outputs:
+    """All tensors of nested tuples, dicts and dataclasses, with the names that these give."""
+    if is_dataclass(result) and not isinstance(result, type | Mapping):
+        result = {part.name: getattr(result, part.name) for part in fields(result)}
     if isinstance(result, Tensor):
         return [(name, result)]
     if isinstance(result, Mapping):

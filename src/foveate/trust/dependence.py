@@ -6,8 +6,9 @@ as many others? *Transplant*: with one segment of a bag of another class added, 
 background segment should flip nothing. A segment of evidence competes with the evidence of the bag,
 and either class may win; where one class always wins and the answer of the other does not change
 without its evidence, that other class is the default answer, given wherever the first is not seen.
-The poison of Raff & Holt (NeurIPS 2023) is found so. *Repetition*: copies of a bag's own most
-attended segment should change nothing; a model that counts fails (their false frequency test).
+The poison of Raff & Holt (NeurIPS 2023) is found so. *Repetition*: copies of a segment that a bag
+has already should change nothing, be it the most attended one or the one that speaks most against
+the class; a model that counts fails (their false frequency test).
 """
 
 from collections.abc import Sequence
@@ -43,8 +44,9 @@ class Dependence:
         overturned_by: Share of right answers of each class that one segment of a bag of class k
             overturns, of the worst model, shape (C, C).
         overridden_by: The same minus the share the other way round, shape (C, C).
-        repeat_flips: Share of right answers that change when the most attended segment of the bag
-            is repeated, of the worst model.
+        repeat_flips: Share of right answers that change when a segment of the bag is repeated, the
+            most attended one or the one that speaks most against the class, of the worst model and
+            segment.
         receivers: Bags of each class that received a segment.
         tested: Whether the models could be read again; if not, all numbers are nan.
     """
@@ -168,6 +170,7 @@ def _transplants(
     background, repeated = np.zeros((size, classes)), np.zeros((size, classes))
     alpha = reading.alpha[:, audit.picked].mean(0)
     donors = _donors(audit, alpha)
+    each = reading.segment_p[:, audit.picked].mean(0)
     count = []
     y = audit.y[0]
     for c in range(classes):
@@ -179,9 +182,11 @@ def _transplants(
         chance = generator("trust", "donors", c)
         pick = others[torch.randint(len(others), (len(receivers),), generator=chance).numpy()]
         own_right = right[:, receivers]
-        itself = donors["attended"][receivers]
-        after = _right_after(subject, bags, receivers, receivers, itself, COPIES)
-        repeated[:, c] = (own_right & ~after).sum(1) / np.maximum(own_right.sum(1), 1)
+        for segment in (donors["attended"], _contrary(audit, each[..., c])):
+            itself = segment[receivers]
+            lost = own_right & ~_right_after(subject, bags, receivers, receivers, itself, COPIES)
+            share = lost.sum(1) / np.maximum(own_right.sum(1), 1)
+            repeated[:, c] = np.maximum(repeated[:, c], share)
         for kind, segment in donors.items():
             lost = own_right & ~_right_after(subject, bags, receivers, pick, segment[pick])
             if kind == "background":
@@ -218,6 +223,11 @@ def _donors(audit: Audit, alpha: Array) -> dict[str, Array]:
         "attended": seen.argmax(-1),
         "background": np.where(there, audit.e[0] + alpha, np.inf).argmin(-1),
     }
+
+
+def _contrary(audit: Audit, p: Array) -> Array:
+    """The segment of each bag that by itself is least of the class, shape (k,); p is (k, m)."""
+    return np.where(audit.there[0], np.nan_to_num(p, nan=1.0), np.inf).argmin(-1)
 
 
 def _drawn(rows: Array, most: int, name: str) -> Array:

@@ -55,6 +55,7 @@ class _Answer(NamedTuple):
     outputs: OutputKind | None
     adjacency: Adjacency | None
     places: Adjacency | None
+    classes: int | None
 
 
 class External(Subject):
@@ -69,6 +70,7 @@ class External(Subject):
             recognised unless given.
         outputs: Whether answers are logits or probabilities; recognised unless given.
         seed: Set before every call of a model that draws random numbers.
+        classes: How many classes the bags have, for choosing between outputs.
 
     Example:
         >>> def model(x, mask, alpha=None):
@@ -93,11 +95,12 @@ class External(Subject):
         attention: AttentionOutput | None = None,
         outputs: OutputKind | None = None,
         seed: int | None = None,
+        classes: int | None = None,
     ) -> None:
         several = list(models) if isinstance(models, list | tuple | nn.ModuleList) else [models]
         if not several:
             raise FoveateError("at least one model is needed, got none")
-        answer = _Answer(attention, outputs, adjacency, places)
+        answer = _Answer(attention, outputs, adjacency, places, classes)
         self.readers = [_Reader(model, bag, answer, seed) for model in several]
         self.size = len(several)
         notes = [note for reader in self.readers for note in reader.notes()]
@@ -148,12 +151,16 @@ class _Reader:
         self.own_forcing = "alpha" in inspect.signature(forward).parameters
         with self._seeded():
             rows = x[there].unsqueeze(1)
-            self.call: Call = how_to_call(model, rows, given.adjacency, given.places)
+            self.call: Call = how_to_call(model, rows, given.adjacency, given.places, given.classes)
         self._must_repeat(x, there)
         answers, attention = self._raw(self.segments(bag), _there(bag))
         _must_be_numbers(answers, attention, _there(bag))
         self.classes = max(2, answers.shape[1])
         self.weights = _are_weights(attention, _there(bag), given.attention)
+        self.rest = 0.0
+        if given.attention is None and not self.weights:
+            self.rest = _rest(attention, _there(bag))
+            self.weights = self.rest > 0
         self.probabilities = self._gives_probabilities(answers, x, there, given.outputs)
         self.branches = attention.shape[1]
         self.place = None if self.own_forcing else self._evidence_position(x, there)
@@ -183,6 +190,8 @@ class _Reader:
         answers, attention = self._raw(x, mask)
         p = self._probabilities(answers)
         weights = _normalised(attention, mask, self.weights)
+        if self.rest:
+            weights = weights / weights.sum(-1, keepdim=True)
         if attention.shape[1] == 1 and not self.weights:
             return p, torch.where(mask, attention[:, 0], 0.0), weights[:, 0]
         alpha = _one_attention(weights, p)
@@ -203,13 +212,28 @@ class _Reader:
             else "Attention is returned as scores, before normalisation; the softmax of them is "
             "read."
         )
+        if self.rest:
+            what = (
+                f"Attention is returned as weights that sum to {1 - self.rest:.2f} on average; the "
+                "rest is taken to lie on a class token, and weights are divided by their sum "
+                "(attention='scores' reads them as scores)."
+            )
         notes = [what]
+        for flag in self.call.arguments:
+            if "att" not in flag and "weights" not in flag:
+                notes.append(f"The model has no attention; what {flag}=True returns is read.")
         if self.call.attention is None:
             notes = ["Attention is that of nn.MultiheadAttention, the mean over its heads."]
         elif self.branches > 1:
             per_class = self.branches == self.classes
             which = "that of the predicted class" if per_class else "the mean over them"
             notes.append(f"There are {self.branches} attentions a bag; {which} is read.")
+        if self.call.others:
+            listed = " and ".join(str(i + 1) for i in (self.call.attention, *self.call.others))
+            notes.append(
+                f"Outputs {listed} could be attention; the first of them is read: return the other "
+                "one alone, or a dict with 'attention', if that is wrong."
+            )
         if self.probabilities:
             notes.append("Answers are probabilities.")
         if not self.can_force:
@@ -274,6 +298,8 @@ class _Reader:
             _, attention = self.call.run(rows, there)
         weights = _normalised(attention.double(), there, self.weights)
         alpha = weights.movedim(-1, 1) if self.call.axis != -1 else weights
+        if self.rest:  # a part of a larger attention, which has no place to be set alone
+            return -1
         with torch.no_grad(), self._seeded():
             output = attention_call(lambda: self.call.run(rows, there), alpha)
         return -1 if output is None else output
@@ -416,6 +442,19 @@ def _are_weights(attention: Tensor, mask: Tensor, output: AttentionOutput | None
         value = float(total[row].flatten()[0])
         raise FoveateError(f"attention weights of bag {row} must sum to one, got {value:.3g}")
     return output == "weights" or (output is None and weights and several)
+
+
+def _rest(attention: Tensor, mask: Tensor) -> float:
+    """The mean weight that is not on segments, 0 if these are no weights.
+
+    Weights are not negative, sum to less than one in every bag of several segments, and to more
+    than nothing.
+    """
+    inside = torch.where(mask[:, None], attention, 0.0)
+    total = inside.sum(-1)[mask.sum(1) > 1]
+    if len(total) < 2 or bool(inside.min() < 0) or bool((total > 1 + 1e-3).any()):
+        return 0.0
+    return float(1 - total.mean()) if bool((total > 0).all()) else 0.0
 
 
 def _must_sum_to_one(alpha: Tensor, mask: Tensor) -> None:

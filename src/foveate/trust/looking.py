@@ -12,7 +12,7 @@ __all__ = ["INTERVAL_HELD", "Looking", "looking", "top_evidence"]
 INTERVAL_HELD = 0.86  # of identifiable confirmation cases: FT inside the interval of the estimate
 
 SYSTEMATIC = 0.04  # error of the estimate that more bags do not lower; from the design sets
-LABELLED = 0.1  # the same where bags are matched by their other labels
+LABELLED = 0.15  # the same where bags are matched by their other labels
 SHIFTED = 0.2  # what each unit of log shift adds to it
 
 
@@ -24,7 +24,8 @@ class Looking:
         members: Of each model, shape (S,).
         estimate: Mean over models; nan without bags.
         low: Lower end of its interval: both auditors' estimates, widened.
-        high: Upper end.
+        high: Upper end, which also allows for evidence that the auditor does not see clearly.
+        clear: Mean over bags of the largest probability of being evidence in the bag.
         chance: The FT that a random segment would have.
         disagreement: Largest difference between the two auditors, over models.
         bags: Bags that it rests on.
@@ -34,6 +35,7 @@ class Looking:
     estimate: float
     low: float
     high: float
+    clear: float
     chance: float
     disagreement: float
     bags: int
@@ -66,7 +68,7 @@ def looking(audit: Audit, top: Array, c: int, a: Array | None = None) -> Looking
     of = np.broadcast_to(audit.y == c, top.shape)
     if not of.any():
         nan = float("nan")
-        return Looking((nan,) * len(top), nan, nan, nan, nan, nan, 0)
+        return Looking((nan,) * len(top), nan, nan, nan, nan, nan, nan, 0)
     values = top_evidence(audit, top, a)
     members = np.array([values[i, of[i]].mean() for i in range(len(top))])
     opinions = [members]
@@ -76,13 +78,15 @@ def looking(audit: Audit, top: Array, c: int, a: Array | None = None) -> Looking
             opinions.append(np.array([seen[i, of[i]].mean() for i in range(len(top))]))
     means = [part.mean() for part in opinions]
     half = _half_width(values[of], int(of[0].sum()), float(audit.shift[c]), audit.matched)
+    clear = float(audit.e.max(-1)[audit.y == c].mean())
     lengths = np.maximum(audit.there.sum(-1), 1)
     chance = ((audit.a if a is None else a).sum(-1) / lengths)[audit.y == c]
     return Looking(
         tuple(members.tolist()),
         float(members.mean()),
         float(max(0.0, min(means) - half)),
-        float(min(1.0, max(means) + half)),
+        float(min(1.0, max(means) + half + 1 - clear)),
+        clear,
         float(chance.mean()),
         float(np.ptp(np.stack(opinions), axis=0).max()),
         int(of[0].sum()),

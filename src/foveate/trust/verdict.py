@@ -6,15 +6,15 @@ tell, do not trust:
 1. FT. Measured on 15 bags or more: trust from .85, trust with care from .6, else do not trust; do
    not trust where it is not above chance. Else estimated, if the auditor can see and there is one
    kind of evidence (otherwise cannot tell): trust from .85 with a lower end of at least .7, trust
-   with care from .6 with a lower end of at least .45, do not trust below .6 with an upper end below
-   .85, else cannot tell. Fewer known bags: do not trust where even the upper end of their exact
+   with care from .6 with a lower end of at least .5, do not trust below .6 with an upper end below
+   .75, else cannot tell. Fewer known bags: do not trust where even the upper end of their exact
    interval is below .6.
 2. The worst model below .6: trust with care.
 3. Answers that stay without what is attended (fewer than 30 % change), or that one segment of
    another class overturns in 80 % more of the bags than the reverse: trust with care. A background
-   segment that overturns 20 %: trust with care; 50 %: do not trust. A segment of a class that was
-   declared to be empty that overturns half: do not trust. Answers of any class of which half change
-   when one segment of a bag is repeated: trust with care.
+   segment that overturns 20 %: trust with care. A segment of a class that was declared to be empty
+   that overturns half: do not trust. Answers of any class of which a quarter change when one
+   segment of a bag is repeated: trust with care.
    Attention from a table alone, so that none of this can be tested: trust with care.
    Segments that see each other before attention, so that the state at the attended place may stand
    for others, without 15 bags of known relevance: trust with care. (The auditor reads the inputs,
@@ -44,10 +44,13 @@ Grade = Literal["trust", "trust with care", "do not trust", "cannot tell"]
 GRADES: tuple[Grade, ...] = ("trust", "trust with care", "cannot tell", "do not trust")
 
 TRUST, CARE = 0.85, 0.6  # FT from which a grade is given, measured or estimated
-LEAST_TRUST, LEAST_CARE = 0.7, 0.45  # lower ends that an estimate must have
+LEAST_TRUST, LEAST_CARE = 0.7, 0.5  # lower ends that an estimate must have
+MOST = 0.75  # upper end below which an estimate is enough for "do not trust"
 REMOVAL = 0.3  # of right answers must change without the attended segments: half of chance, C = 2
 OVERRIDDEN = 0.8  # share that one segment of another class overturns, beyond the reverse
-FLIPS, BROKEN = 0.2, 0.5  # overturned by one background segment
+FLIPS = 0.2  # share overturned by one background segment
+REPEATED = 0.25  # share that changes when one segment of a bag is repeated
+BROKEN = 0.5  # share overturned by a segment of a class that was declared empty
 STABLE = 0.7  # agreement of models
 PATHS = {1: ("witness", "lvml"), 2: ("witness",), 3: ("lvml", "hard", "hybrid")}
 
@@ -97,12 +100,12 @@ def _limits(facts: ClassFacts) -> Iterator[tuple[Grade, str]]:
         yield "trust with care", _override_sentence(facts)
     if facts.background_flips >= FLIPS:
         share = f"{100 * facts.background_flips:.0f} %"
-        limit: Grade = "do not trust" if facts.background_flips >= BROKEN else "trust with care"
-        yield limit, f"One background segment of another bag overturns {share} of {name}."
+        text = f"One background segment of another bag overturns {share} of {name}."
+        yield "trust with care", text
     if facts.poisoned >= BROKEN:
         share = f"{100 * facts.poisoned:.0f} %"
         yield "do not trust", f"One segment of a bag where nothing is overturns {share} of {name}."
-    if facts.repeat_flips >= BROKEN:
+    if facts.repeat_flips >= REPEATED:
         share = f"{100 * facts.repeat_flips:.0f} %"
         yield "trust with care", f"Repeating one segment of a bag overturns {share} of a class."
     if facts.context and not _sure(facts):
@@ -148,7 +151,7 @@ def _by_ft(facts: ClassFacts) -> Grade:
         return "trust"
     if facts.estimate >= CARE and facts.low >= LEAST_CARE:
         return "trust with care"
-    return "do not trust" if facts.estimate < CARE and facts.high < TRUST else "cannot tell"
+    return "do not trust" if facts.estimate < CARE and facts.high < MOST else "cannot tell"
 
 
 def judge(facts: ClassFacts, tried: Sequence[str] = ()) -> Verdict:

@@ -12,7 +12,7 @@ from foveate.trust.looking import Looking
 __all__ = ["FEW", "Visibility", "visibility"]
 
 FEW = 15  # bags of a class below which nothing is estimated
-COVER = 0.7  # least share of bags in which the auditor must see evidence
+CLEAR = 0.6  # least probability of being evidence of a bag's surest segment, mean over bags
 DISAGREEMENT = 0.2  # largest difference between two auditors' estimates
 SHIFT = 1.35  # median r of a class's own bags from which on its background is another one
 SHIFT_LABELS = 2.5  # the same where other labels of the bags are known and explained away
@@ -26,7 +26,7 @@ class Visibility:
 
     Args:
         visible: Whether it may.
-        cover: Share of bags in which the auditor sees evidence.
+        clear: Probability of being evidence of a bag's surest segment, mean over bags.
         disagreement: Between two auditors, of estimated FT.
         bags: Bags of the class that it learnt from.
         shift: Median likelihood ratio of the class's own segments; 1 without confounding.
@@ -39,7 +39,7 @@ class Visibility:
     """
 
     visible: bool
-    cover: float
+    clear: float
     disagreement: float
     bags: int
     shift: float
@@ -80,7 +80,7 @@ def visibility(
     failed = [(reason, need) for bad, reason, need in checks if bad]
     return Visibility(
         visible=not failed,
-        cover=amount.cover,
+        clear=looks.clear,
         disagreement=looks.disagreement,
         bags=int(audit.bags[c]),
         shift=float(audit.shift[c]),
@@ -106,8 +106,9 @@ def _data_checks(
             f"Give {FEW - looks.bags} more labelled bags of '{name}', or fit with --folds.",
         ),
         (
-            amount.presence == "unknown" or (amount.presence == "some" and amount.cover < COVER),
-            f"The auditor sees evidence in {100 * amount.cover:.0f} % of the bags of '{name}'.",
+            amount.presence == "unknown" or (amount.presence == "some" and looks.clear < CLEAR),
+            f"The auditor sees no clear evidence: the surest segment of a bag of '{name}' is "
+            f"evidence with probability {looks.clear:.2f}.",
             f"Give about {int(audit.bags.sum())} more labelled bags. Or: {mark}",
         ),
         (

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -34,6 +34,7 @@ __all__ = [
     "PREPARATION",
     "WEIGHTS",
     "Component",
+    "Explainer",
     "Fitted",
     "FittedModel",
     "build_model",
@@ -45,6 +46,24 @@ __all__ = [
 PREPARATION = "preparation.safetensors"
 WEIGHTS = "weights.safetensors"
 CIFAR = (3, 32, 32)  # tiles that the networks of the papers read
+
+
+class Explainer(Protocol):
+    """What tables and pages of explanations need of a model."""
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Names of the classes."""
+
+    @property
+    def null(self) -> bool:
+        """Whether the first segment of every bag is a null segment."""
+
+    def probabilities(self, explained: Explained) -> Array:
+        """Probabilities of the classes, shape (n, C)."""
+
+    def predicted(self, p: Array) -> Array:
+        """The predicted class of each bag, shape (n,)."""
 
 
 class FittedModel(ABC):
@@ -66,6 +85,11 @@ class FittedModel(ABC):
     def classes(self) -> tuple[str, ...]:
         """Names of the classes."""
         return self.preparation.classes
+
+    @property
+    def null(self) -> bool:
+        """Whether the first segment of every bag is a null segment."""
+        return self.preparation.null
 
     @property
     def note(self) -> str:

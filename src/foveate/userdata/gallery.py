@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from foveate.io.collection import Collection
     from foveate.trust.explanation import Explained
     from foveate.trust.segment_maps import MapKind
-    from foveate.userdata.fitted import FittedModel
+    from foveate.userdata.fitted import Explainer, FittedModel
 
 __all__ = ["GalleryBag", "gallery_bags", "load_gallery", "pick_gallery_bags", "save_gallery"]
 
@@ -64,7 +64,7 @@ class GalleryBag:
 
 
 def gallery_bags(
-    fitted: "FittedModel",
+    fitted: "Explainer",
     collection: "Collection",
     bag: "Bag",
     explained: "Explained",
@@ -85,7 +85,7 @@ def gallery_bags(
 
     kind = kind or DEFAULT_MAP
     p, signed = fitted.probabilities(explained), signed_map(explained, kind)
-    first, bags = int(fitted.preparation.null), collection.bag
+    first, bags = int(fitted.null), collection.bag
     gallery = []
     for row in rows:
         mask, z = (None if part is None else part[row] for part in (bags.mask, bags.z))

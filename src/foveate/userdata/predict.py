@@ -14,7 +14,7 @@ from foveate.records.record import Array, write_atomically
 from foveate.trust.explanation import Explained
 from foveate.trust.segment_maps import DEFAULT_MAP, MapKind, ranking, signed_map
 from foveate.types import PartProgress
-from foveate.userdata.fitted import FittedModel
+from foveate.userdata.fitted import Explainer, FittedModel
 from foveate.userdata.shift import compare, load_summary
 
 __all__ = [
@@ -192,7 +192,7 @@ def _spreads(fitted: FittedModel, explained: Explained) -> dict[str, Any]:
 
 
 def segments_table(
-    fitted: FittedModel,
+    fitted: Explainer,
     collection: Collection,
     answers: Answer,
     unusual: Sequence[str] | None = None,
@@ -206,7 +206,7 @@ def segments_table(
     """
     import pyarrow as pa
 
-    first = int(fitted.preparation.null)
+    first = int(fitted.null)
     alpha = [member_alpha[first:] for member_alpha in answers.explained.alpha]
     lengths = [len(member_alpha) for member_alpha in alpha]
     columns: dict[str, Any] = {

@@ -31,6 +31,13 @@ Flags = Annotated[FitSettings | None, Parameter(name="*", group=Group("Training"
 FinishedRun = Annotated[
     Path, Parameter(help="A finished fit: its directory, or its name under runs/.")
 ]
+Explained = Annotated[
+    Path,
+    Parameter(
+        help="A finished fit: its directory, or its name under runs/; or the folder of a text "
+        "classifier of transformers."
+    ),
+]
 NewBags = Annotated[Path, Parameter(help="Bags laid out like those it was fitted on.")]
 NewColumns = Annotated[
     Columns | None,
@@ -133,7 +140,7 @@ def predict_command(
 
 
 def explain_command(
-    run: FinishedRun,
+    run: Explained,
     data: NewBags,
     /,
     *,
@@ -159,6 +166,8 @@ def explain_command(
         What ranks the segments: evidence (the logit of a segment alone), product (attention times
         evidence) or attention; by measurement on real bags unless given.
     """
+    from foveate.cli.text_explanations import explain_texts
+    from foveate.text.transformers.loading import is_transformer
     from foveate.trust.segment_maps import DEFAULT_MAP
     from foveate.userdata.predict import (
         answer,
@@ -172,6 +181,12 @@ def explain_command(
     check_outputs(out, page, inputs=(data,), overwrite=overwrite)
     if shown < 1:
         raise FoveateError(f"--shown must be at least 1, got {shown}")
+    if is_transformer(run):
+        if paradigm is not None:
+            raise FoveateError("--paradigm is for a fit; a text classifier has one model")
+        return explain_texts(
+            run, data, out, page, shown, map or DEFAULT_MAP, column_values(columns)
+        )
     if is_multi_label(run):
         _no_paradigm(paradigm, page)
         return write_labels_segments(run, data, out, column_values(columns), map or DEFAULT_MAP)

@@ -1,6 +1,6 @@
 """The columns of an uploaded file: sample values, and the role each was given."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from foveate.errors import FoveateError
+from foveate.lab.live.table_rows import is_number, table_rows
 
 if TYPE_CHECKING:
     from foveate.io.collection import Collection
 
-__all__ = ["column_table", "guess_roles", "suggest_absent"]
+__all__ = ["column_table", "suggest_absent"]
 
 SAMPLED = 200  # rows that sample values are taken from
-MAX_GUESS_ROWS = 5000  # rows from which roles are guessed
-MAX_CLASSES = 20
-POSITION_NAMES = ("start", "end", "x", "y", "width", "height")
 GUESSES = {
     "bag": "texts that repeat, with most different values",
     "label": "one value in each bag, few different ones",
@@ -25,6 +23,7 @@ GUESSES = {
     "relevance": "0 and 1 with gaps",
     "place": "its name",
     "feature": "numbers",
+    "text": "texts of several words",
     "left out": "neither numbers nor constant within a bag",
 }
 MAX_EXAMPLES = 4  # different values of a column
@@ -64,7 +63,7 @@ def _samples(path: Path) -> dict[str, list[str]]:
     """A few different values of every column."""
     table: dict[str, dict[str, None]] = {}
     try:
-        for row in islice(_rows(path), SAMPLED):
+        for row in islice(table_rows(path), SAMPLED):
             for name, value in row.items():
                 text = "" if value is None else str(value)
                 if text and len(seen := table.setdefault(str(name), {})) < MAX_EXAMPLES:
@@ -76,29 +75,6 @@ def _samples(path: Path) -> dict[str, list[str]]:
     return {name: list(values) for name, values in table.items()}
 
 
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    match path.suffix.lower():
-        case ".csv" | ".tsv":
-            import csv
-
-            with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-                delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
-                yield from csv.DictReader(file, delimiter=delimiter, restkey="(more cells)")
-        case ".jsonl":
-            import json
-
-            with path.open(encoding="utf-8", errors="replace") as file:
-                yield from (json.loads(line) for line in file if line.strip())
-        case ".parquet":
-            from pyarrow import ArrowException, parquet
-
-            try:
-                batches = parquet.ParquetFile(path).iter_batches(SAMPLED)
-                yield from next(batches).to_pylist()
-            except (ArrowException, StopIteration) as error:
-                raise FoveateError(f"cannot be read: {error}") from None
-
-
 def _guess(name: str, values: Sequence[str], collection: "Collection | None") -> tuple[str, str]:
     """The role of a column that the reader gave no reason for."""
     if collection is not None and name in collection.columns:
@@ -107,72 +83,8 @@ def _guess(name: str, values: Sequence[str], collection: "Collection | None") ->
     for role in ("bag", "label", "text", "group", "relevance", "split"):
         if lower == role:
             return role, f"called '{name}'"
-    numeric = bool(values) and all(_is_number(value) for value in values)
+    numeric = bool(values) and all(is_number(value) for value in values)
     return ("feature", "numbers") if numeric else ("left out", "neither named nor numbers")
-
-
-def guess_roles(path: Path) -> dict[str, str]:
-    """Roles of the columns of a table whose names are not the usual ones, from its values.
-
-    The bag is the text column with most values of which rows repeat; the label is the column with
-    fewest values that is constant within a bag, a group one with more of them. A column of 0 and 1
-    with gaps marks evidence, start and end, or x and y, are places, other numbers are features.
-
-    Returns:
-        A role for each column, or nothing where no bag and label can be found.
-    """
-    try:
-        rows = list(islice(_rows(path), MAX_GUESS_ROWS))
-    except (OSError, ValueError, FoveateError):
-        return {}
-    table = {
-        name: ["" if r.get(name) is None else str(r[name]) for r in rows] for name in _names(rows)
-    }
-    counts = {name: len({value for value in values if value}) for name, values in table.items()}
-    textual = [n for n, values in table.items() if not all(_is_number(v) for v in values if v)]
-    repeated = [n for n in textual if 2 <= counts[n] < len(rows)]
-    if not repeated:
-        return {}
-    bag = max(repeated, key=counts.__getitem__)
-    constant = [n for n in table if n != bag and _is_constant(table[bag], table[n])]
-    labels = [n for n in constant if 2 <= counts[n] <= MAX_CLASSES]
-    if not labels:
-        return {}
-    label = min(labels, key=lambda n: (n not in textual, counts[n]))
-    roles = {bag: "bag", label: "label"}
-    groups = [n for n in constant if n != label and n in textual and counts[n] > counts[label]]
-    if groups:
-        roles[groups[0]] = "group"
-    return roles | {n: _number_role(n, table[n], textual) for n in table if n not in roles}
-
-
-def _names(rows: Sequence[dict[str, Any]]) -> list[str]:
-    return list(dict.fromkeys(str(name) for row in rows for name in row if name is not None))
-
-
-def _is_constant(bags: Sequence[str], values: Sequence[str]) -> bool:
-    """Whether a column has one value in each bag."""
-    first: dict[str, str] = {}
-    return all(first.setdefault(bag, v) == v for bag, v in zip(bags, values, strict=True))
-
-
-def _number_role(name: str, values: Sequence[str], textual: Sequence[str]) -> str:
-    if name.lower() in POSITION_NAMES:
-        return "place"
-    if name.lower() in ("relevance", "split", "text", "group"):
-        return name.lower()
-    if name in textual:
-        return "left out"
-    present = set(values)
-    return "relevance" if "" in present and present <= {"", "0", "1"} else "feature"
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def suggest_absent(collection: "Collection") -> dict[str, Any] | None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from foveate.errors import FoveateError
 from foveate.lab.advice import without_flags
 from foveate.lab.fit_bags import AUDIT
-from foveate.lab.live.columns import column_table, guess_roles, suggest_absent
+from foveate.lab.live.columns import column_table, suggest_absent
+from foveate.lab.live.role_guess import guess_roles
 from foveate.lab.live.worker_channel import WorkerChannel
 from foveate.lab.requests import FitRequest, UploadJob
 from foveate.records.checksums import read_json, seal_json

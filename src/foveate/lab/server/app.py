@@ -83,6 +83,7 @@ def create_app(*, host: str = "127.0.0.1", token: str | None = None) -> FastAPI:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     await run_in_threadpool(remove_stale_files)
+    await run_in_threadpool(chart_theme)  # imports that the first page would wait for
     yield
     app.state.sessions.close()
 

@@ -14,7 +14,6 @@ from foveate.lab.server.catalog import part_record, run_by_name, run_entries
 from foveate.lab.server.downsample import evenly_spaced_rows, extreme_rows, time_slice
 from foveate.lab.server.guard import REPORT_POLICY
 from foveate.lab.server.responses import json_response, not_found
-from foveate.lab.server.theme import vega_spec
 from foveate.metrics.metric import summary_metrics
 from foveate.records.record import Record
 from foveate.records.runs import Run
@@ -79,6 +78,8 @@ def figure_names(run: str) -> Response:
 @routes.get("/api/run/figure")
 def figure(run: str, name: str) -> Response:
     """One figure as Vega-Lite, data and all."""
+    from foveate.charts.render import vega_spec
+
     chart = _charts(run).get(name)
     if chart is None:
         raise not_found("the run has no such figure")

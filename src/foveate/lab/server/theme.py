@@ -21,7 +21,7 @@ from foveate.charts.palette import (
 )
 from foveate.metrics.metric import METRICS
 
-__all__ = ["chart_theme", "palette_css", "vega_spec"]
+__all__ = ["chart_theme", "palette_css"]
 
 BACKGROUND = "#4b5258"
 OUTCOMES = {
@@ -85,10 +85,3 @@ def palette_css() -> str:
         f"  --evidence-{sign}: {class_colour};" for sign, class_colour in theme["evidence"].items()
     ]
     return ":root {\n" + "\n".join(lines) + "\n}\n"
-
-
-def vega_spec(chart: Any) -> dict[str, Any]:
-    """A chart of the library as Vega-Lite, in the theme of its reports."""
-    from foveate.charts.render import theme
-
-    return {**chart.to_dict(validate=False), "config": theme()}

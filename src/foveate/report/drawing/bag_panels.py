@@ -1,6 +1,6 @@
 """A bag with its attention and its signed evidence, as panels for a page.
 
-Attention is violet with opacity √α. Evidence for a class is blue, evidence against it vermilion
+Attention is violet with opacity √α. Evidence for a class is olive, evidence against it grey
 with an additional mark; its strength is |e| divided by the largest |e| of the bag. The largest
 numbers are printed. Tiles are drawn with hard edges, without interpolation.
 """

@@ -6,6 +6,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
+from foveate.charts.palette import CELL_TEXT_COLOUR
 from foveate.charts.render import with_rows
 from foveate.records.record import Array
 
@@ -95,7 +96,7 @@ def confusion_chart(p: Array, y: Array, classes: Sequence[str]) -> alt.LayerChar
         legend=None,
         scale=alt.Scale(domain=[0, 1], range=["#ffffff", "#4a5b6c"], interpolate="rgb"),
     )
-    ink = alt.condition("datum.share > 0.55", alt.value("#ffffff"), alt.value("#14181c"))
+    ink = alt.condition("datum.share > 0.55", alt.value("#ffffff"), alt.value(CELL_TEXT_COLOUR))
     cells = alt.Chart().mark_rect(stroke="#d5d8dc").encode(x=across, y=down, color=colour_encoding)
     numbers = alt.Chart().mark_text(fontSize=13).encode(
         x=across, y=down, text=alt.Text("bags:Q"), color=ink

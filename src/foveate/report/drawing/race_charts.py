@@ -7,7 +7,7 @@ from typing import Any, Literal
 import altair as alt
 import numpy as np
 
-from foveate.charts.palette import TEXT_COLOUR, colour, label, shape
+from foveate.charts.palette import CELL_TEXT_COLOUR, TEXT_COLOUR, colour, label, shape
 from foveate.charts.render import spread_labels, with_rows
 from foveate.metrics.focus import (
     EDGES,
@@ -125,7 +125,6 @@ def _plane_description(outcomes: Sequence[Outcome]) -> str:
 
 Bins = Literal["fixed", "data range"]
 CELL = 46  # pixels
-CELL_INK = "#14181c"  # on light cells; unlike INK it is the same in a dark page
 DARK = 30.0  # percent from which the text of a cell is white
 THRESHOLDS = np.linspace(0.0, 1.0, 51)
 
@@ -238,7 +237,7 @@ def _share_above_half(record: Record, name: str) -> str:
 
 
 def _text_colour(share: float) -> str:
-    return "white" if share > DARK else CELL_INK
+    return "white" if share > DARK else CELL_TEXT_COLOUR
 
 
 def _heat_map_description(

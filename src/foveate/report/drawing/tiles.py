@@ -114,7 +114,7 @@ def _tint(box: Array, alpha: float, line: float) -> str:
 
 
 def _signed(box: Array, share: float, line: float) -> str:
-    """Blue for the class; vermilion with a white diagonal against it."""
+    """Olive for the class; grey with a white diagonal against it."""
     if abs(share) < 0.02:
         return ""
     color = FOR if share > 0 else AGAINST

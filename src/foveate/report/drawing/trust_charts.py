@@ -5,7 +5,7 @@ from typing import Any
 
 import altair as alt
 
-from foveate.charts.palette import colour
+from foveate.charts.palette import CELL_TEXT_COLOUR, colour
 from foveate.charts.render import with_rows
 
 __all__ = ["trust_charts"]
@@ -97,7 +97,7 @@ def _read(found: Mapping[str, Any]) -> Any:
             scale=alt.Scale(domain=[0, 1], range=["#ffffff", "#b0413e"], interpolate="rgb"),
             legend=None,
         )
-        ink = alt.condition("datum.p > .6", alt.value("#ffffff"), alt.value("#1b1f24"))
+        ink = alt.condition("datum.p > .6", alt.value("#ffffff"), alt.value(CELL_TEXT_COLOUR))
         layers = [base.mark_rect().encode(color=colour_scale)]
         if len(classes) <= 8:
             layers.append(base.mark_text(fontSize=11).encode(text="text:N", color=ink))

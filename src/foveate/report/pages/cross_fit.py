@@ -54,7 +54,7 @@ def cross_fit_context(run: Run) -> dict[str, Any]:
     attention = model_card(run)["attention"] if scores else {}
     return {
         "lead": cross_fit_lead(manifest) if scores else "",
-        "notes": [*_decision_notes(manifest), one_sided_note(manifest)] if scores else [],
+        "notes": _notes(manifest) if scores else [],
         "verdict": attention if attention.get("verdict") else None,
         "card": CARD_MARKDOWN if (run.path / CARD_MARKDOWN).exists() else "",
         "rows": list(scores),
@@ -70,19 +70,18 @@ def cross_fit_context(run: Run) -> dict[str, Any]:
 
 
 def cross_fit_lead(manifest: Mapping[str, Any]) -> str:
-    """First the mixture against the baselines, then attention, accuracy and parts without a map."""
+    """First the mixture against the baselines, then attention against them."""
+    return " ".join([*_mixture_sentences(manifest), _attention_sentence(manifest)])
+
+
+def _accuracy_note(manifest: Mapping[str, Any]) -> str:
     mixture = manifest["scores"]["mixture"]["out_of_fold"]
     accuracy = score_cell(mixture["balanced_accuracy"], 100, 1)
     chance = 100 / len(manifest["classes"])
-    return " ".join(
-        [
-            *_mixture_sentences(manifest),
-            _attention_sentence(manifest),
-            f"The balanced accuracy of the mixture is {accuracy} % out of fold (guessing gives "
-            f"{chance:.1f} %), its AUROC {score_cell(mixture['auroc'], 1, 3)}.",
-            unmapped_note(manifest.get("weights", {})),
-        ]
-    ).strip()
+    return (
+        f"The balanced accuracy of the mixture is {accuracy} % out of fold; guessing gives "
+        f"{chance:.1f} %."
+    )
 
 
 def _mixture_sentences(manifest: Mapping[str, Any]) -> list[str]:
@@ -97,8 +96,8 @@ def _mixture_sentences(manifest: Mapping[str, Any]) -> list[str]:
     ]
     if best != MEAN:
         sentences.append(
-            f"The best of {len(gaps)} baselines on these bags, {model_label(best)}, has "
-            f"{_area(manifest, best):.3f}: the mixture is {_compared(gaps[best])} it, difference "
+            f"The best of {len(gaps)} baselines on these bags ({model_label(best)}) has "
+            f"{_area(manifest, best):.3f}; the mixture is {_compared(gaps[best])} it: "
             f"{_signed(gaps[best])}."
         )
     return sentences
@@ -125,21 +124,16 @@ def _attention_sentence(manifest: Mapping[str, Any]) -> str:
     attention, baseline = comparison["attention"], comparison["baseline"]
     difference = comparison["difference"]
     numbers = _difference(manifest, attention, baseline, difference)
-    if difference[2] is not None and difference[2] < 0:
+    if not comparison["as_good"]:
         return (
-            f"A baseline without attention ({model_label(baseline)}) ranks these bags better than "
-            f"the best attention model ({model_label(attention)}): {numbers}. Attention is of use "
-            "to see which segments matter."
+            f"The best attention model alone ({model_label(attention)}) ranks these bags better "
+            f"than every baseline without attention: {numbers}."
         )
-    if comparison["as_good"]:
-        return (
-            f"A baseline without attention ({model_label(baseline)}) is as good as the best "
-            f"attention model ({model_label(attention)}) on these bags: {numbers}. Attention is "
-            "still of use to see which segments matter."
-        )
+    worse = difference[2] is not None and difference[2] < 0
     return (
-        f"The best attention model ({model_label(attention)}) ranks these bags better than "
-        f"the best baseline without attention ({model_label(baseline)}): {numbers}."
+        f"A baseline without attention is {'better than' if worse else 'as good as'} the best "
+        f"attention model alone ({model_label(attention)}): {numbers}; attention is still of use "
+        "to see which segments matter."
     )
 
 
@@ -175,6 +169,15 @@ def one_sided_note(manifest: Mapping[str, Any]) -> str:
         f"mixture, in which both classes may have evidence: "
         f"{scores['mixture']['out_of_fold']['auroc'][0]:.3f}."
     )
+
+
+def _notes(manifest: Mapping[str, Any]) -> list[str]:
+    return [
+        _accuracy_note(manifest),
+        unmapped_note(manifest.get("weights", {})),
+        *_decision_notes(manifest),
+        one_sided_note(manifest),
+    ]
 
 
 def _decision_notes(manifest: Mapping[str, Any]) -> list[str]:

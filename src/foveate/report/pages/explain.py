@@ -23,6 +23,7 @@ def explain_page(
     source: str,
     columns: Sequence[str] = (),
     command: str = "",
+    examined_by: str = "foveate trust RUN",
     note: str = "",
 ) -> str:
     """Bags with attention and signed evidence per class.
@@ -35,6 +36,7 @@ def explain_page(
         source: Name of their file.
         columns: Names of a segment's features.
         command: The command that repeats it.
+        examined_by: The command that examines the attention.
         note: A further sentence on what the map shows.
     """
     if not bags:
@@ -50,7 +52,7 @@ def explain_page(
         examples=bag_examples(views) if labelled else confidence_examples(views),
         groups=_groups(views, classes),
         labelled=labelled,
-        steps=explain_steps(labelled),
+        steps=explain_steps(labelled, examined_by),
         kind="features" if "ranked" in views[0] else bags[0].kind,
         classes=list(classes),
         relevant=any(bag.z is not None for bag in bags),

@@ -11,6 +11,7 @@ from foveate.metrics.faults import dead_focus_warning, divergence
 from foveate.records.runs import Run
 from foveate.report.pages.cross_fit import cross_fit_lead, one_sided_note
 from foveate.report.pages.score_cells import score_cell
+from foveate.userdata.mixture import unmapped_note
 from foveate.userdata.model_card import CARD_MARKDOWN, model_card
 
 __all__ = ["print_fit"]
@@ -70,6 +71,8 @@ def _print_cross_fit(run: Run) -> None:
     if lost := divergence(records):
         print(f"warning: not compared, for {lost}")
     print(cross_fit_lead(manifest))
+    if note := unmapped_note(manifest.get("weights", {})):
+        print(note)
     if chosen := manifest.get("threshold"):
         print(
             f"threshold ({chosen['rule']}): class '{manifest['classes'][1]}' is predicted from "

@@ -121,11 +121,8 @@ def record_attention(model: nn.Module) -> Iterator[AttentionRecorder]:
     if not isinstance(model, PreTrainedModel):
         raise FoveateError(f"a model of transformers is needed, got {type(model).__name__}")
     name = type(model).__name__
-    if not all(
-        part._can_set_attn_implementation()
-        for part in model.modules()
-        if isinstance(part, PreTrainedModel)
-    ):
+    parts = [part for part in model.modules() if isinstance(part, PreTrainedModel)]
+    if not all(part._can_set_attn_implementation() for part in parts):
         raise FoveateError(
             f"{name} does not compute attention through transformers' attention interface, so that "
             "it can neither be recorded nor set"
@@ -134,15 +131,18 @@ def record_attention(model: nn.Module) -> Iterator[AttentionRecorder]:
         raise FoveateError(
             f"{name} is in training mode, in which answers are random: call model.eval()"
         )
-    before = model.config._attn_implementation
+    # Parts may have configs of their own, which not every version sets with the whole model.
+    before = [part.config._attn_implementation for part in parts]
     recorder = AttentionRecorder(_layers(model))
-    model.set_attn_implementation(NAME)
+    for part in parts:
+        part.set_attn_implementation(NAME)
     token = _RECORDER.set(recorder)
     try:
         yield recorder
     finally:
         _RECORDER.reset(token)
-        model.set_attn_implementation(before)
+        for part, implementation in zip(parts, before, strict=True):
+            part.set_attn_implementation(implementation)
 
 
 def _register() -> None:

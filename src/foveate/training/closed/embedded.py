@@ -45,11 +45,13 @@ def table_of(model: FCAM, starts: Mapping[str, int]) -> Table | None:
         starts: The column at which each named parameter of the model starts.
     """
     f = model.f
-    if type(f) is not nn.Sequential or len(f) != 2 or type(f[0]) is not nn.Embedding:
+    if type(f) is not nn.Sequential or len(f) != 2:
         return None
     (name, words), (rest, network) = f.named_children()
-    own = (words.padding_idx, words.max_norm, words.scale_grad_by_freq, words.sparse)
-    if model.layer != name or own != (None, None, False, False) or words._forward_hooks:
+    if not isinstance(words, nn.Embedding):
+        return None
+    options = (words.padding_idx, words.max_norm, words.scale_grad_by_freq, words.sparse)
+    if model.layer != name or options != (None, None, False, False) or words._forward_hooks:
         return None
     rows, d = words.weight.shape
     return Table(starts[f"f.{name}.weight"], rows, d, network, f"f.{rest}")

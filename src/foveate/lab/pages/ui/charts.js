@@ -283,7 +283,7 @@ export function stackedSpec({ names, x, until, height = 130, withCursor = false,
 
 // A figure of the library, drawn as its reports draw it; its rows are what the CSV holds.
 export async function drawLibraryFigure(figure, spec) {
-  figure.body.classList.add("white");
+  figure.body.classList.add("library");
   // A wide figure scrolls in its frame, with the keyboard too.
   for (const [name, value] of Object.entries({ tabindex: 0, role: "group" }))
     figure.body.setAttribute(name, value);

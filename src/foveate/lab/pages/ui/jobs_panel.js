@@ -37,9 +37,9 @@ export function openJobsPanel(container) {
   function update(jobs) {
     const open = jobs.filter((entry) => !hasEnded(entry));
     const running = open.filter((entry) => !["ready", "idle"].includes(entry.state)).length;
-    label.textContent = open.length
-      ? `Jobs: ${running} running, ${open.length - running} waiting`
-      : "Jobs";
+    const ready = open.length - running;
+    const words = [running && `${running} running`, ready && `${ready} ready`].filter(Boolean);
+    label.textContent = words.length ? `Jobs: ${words.join(", ")}` : "Jobs";
     panel.classList.toggle("busy", running > 0);
     for (const [id, item] of items) {
       if (open.some((entry) => entry.id === id)) continue;

@@ -19,8 +19,8 @@ from foveate.randomness import generator
 from foveate.types import Array
 
 __all__ = [
-    "birds", "digit_bags", "documents", "messages", "newsgroup_posts", "photographs", "posts",
-    "reviews", "table_bags",
+    "birds", "digit_bags", "documents", "messages", "newsgroup_posts", "people", "photographs",
+    "posts", "reviews", "table_bags",
 ]  # fmt: skip
 
 MAX_SEGMENTS = 40  # sentences of an article, words of a post
@@ -216,8 +216,29 @@ def photographs() -> Collection:
             labels.append(int(female >= 3))
     features = _grids(tuple(row["image"]["bytes"] for row in feature_rows))
     side = int(features.shape[1] ** 0.5)
-    z = [_box_mask(row, side) for row in feature_rows]
+    z = [_box_mask(row, row["objects"]["bbox"][:1], side) for row in feature_rows]
     return _collected("photographs", list(features), labels, z)
+
+
+def people() -> Collection:
+    """Photographs of any objects as cells of a frozen encoder's grid: is a person in it?
+
+    Cells whose centre is in the box of a person are relevant.
+    """
+    folder = locate("coco_captions_boxes", "none")
+    rows = [
+        row
+        for path in sorted(folder.glob("*.parquet"))
+        for row in _rows(path, ("image", "objects", "width", "height"))
+    ]
+    features = _grids(tuple(row["image"]["bytes"] for row in rows))
+    side = int(features.shape[1] ** 0.5)
+    boxes = [
+        [box for box, kind in zip(own["bbox"], own["category"], strict=True) if kind == 0]
+        for own in (row["objects"] for row in rows)
+    ]
+    z = [_box_mask(row, own, side) for row, own in zip(rows, boxes, strict=True)]
+    return _collected("people", list(features), [int(bool(own)) for own in boxes], z)
 
 
 @lru_cache(maxsize=1)
@@ -236,14 +257,15 @@ def _grids(images: tuple[bytes, ...]) -> Tensor:
     return torch.cat(parts).flatten(2).transpose(1, 2).contiguous()
 
 
-def _box_mask(row: dict[str, Any], side: int) -> Tensor | None:
-    """Cells whose centre lies in the person's box, shape (side²,); None if there is none."""
-    left, top, width, height = row["objects"]["bbox"][0]
+def _box_mask(row: dict[str, Any], boxes: Sequence[Sequence[float]], side: int) -> Tensor | None:
+    """Cells whose centre lies in one of the boxes, shape (side²,); None if there is none."""
     x = (np.arange(side) + 0.5) / side * row["width"]
     y = (np.arange(side) + 0.5) / side * row["height"]
-    across, down = (left <= x) & (x <= left + width), (top <= y) & (y <= top + height)
-    inside = torch.from_numpy(np.outer(down, across).ravel())
-    return inside if bool(inside.any()) else None
+    inside = np.zeros((side, side), bool)
+    for left, top, width, height in boxes:
+        across, down = (left <= x) & (x <= left + width), (top <= y) & (y <= top + height)
+        inside |= np.outer(down, across)
+    return torch.from_numpy(inside.ravel()) if inside.any() else None
 
 
 def _collected(

@@ -100,7 +100,7 @@ def _measured(
     test = sample.test
     mask = np.ones(test.shape, bool) if test.mask is None else test.mask.numpy()
     z, y, alpha = np.asarray(test.z) & mask, test.y.numpy(), read.alpha[0]
-    known = z.any(1) & np.isin(y, trust_set.evaluated_classes)
+    known = z.any(1) & np.isin(y, trust_set.judged)
     top = np.where(mask, alpha, -np.inf).argmax(1)
     return {
         "accuracy": float((read.p[0].argmax(-1) == y).mean()),

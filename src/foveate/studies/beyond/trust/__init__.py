@@ -12,10 +12,11 @@ from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
 from foveate.models.efficientnet import weights_file
 from foveate.records.published import Cell, PublishedTable
 from foveate.settings import AtLeastTwo, Count, Positive, Settings, one_of
+from foveate.studies.beyond.trust.second import EVERY, SECOND
 from foveate.studies.beyond.trust.sets import MODEL_VARIANTS, SETS
 from foveate.studies.published import Reproduction
 
-__all__ = ["TrustSettings", "TrustStudy"]
+__all__ = ["SecondSettings", "SecondStudy", "TrustSettings", "TrustStudy"]
 
 FILES = {
     "mnist": ("mnist", "ylecun/mnist"),
@@ -26,15 +27,19 @@ FILES = {
     "hatexplain": ("hatexplain", "Hate-speech-CNERG/hatexplain"),
     "sst": ("sst", "stanfordnlp/sst"),
     "fever": ("eraser_fever", "none"),
+    "posts": ("newsgroups_baseball_hockey", "none"),
+    "news": ("ag_news", "fancyzhx/ag_news"),
+    "offensive": ("hatexplain", "Hate-speech-CNERG/hatexplain"),
+    "people": ("coco_captions_boxes", "none"),
 }
 
-ENCODED = ("cifar10", "photographs")  # sets that need the encoder
+ENCODED = ("cifar10", "photographs", "people")  # sets that need the encoder
 
 
 class TrustSettings(Settings):
     """Which sets, how many bags and how much training."""
 
-    sets: tuple[Annotated[str, one_of(SETS)], ...] = tuple(
+    sets: tuple[Annotated[str, one_of(EVERY)], ...] = tuple(
         sorted(SETS, key=lambda name: SETS[name].role)  # confirmation first
     )
     """Names of sets; some need files."""
@@ -85,3 +90,23 @@ class TrustStudy(Reproduction):
                 absent[prefix] = "the weights of the encoder must be in $FOVEATE_DATA/weights"
         present = tuple(name for name in settings.sets if name.split("-")[0] not in absent)
         return settings.model_copy(update={"sets": present}), absent
+
+
+class SecondSettings(TrustSettings):
+    """The same with the sets of the second protocol."""
+
+    sets: tuple[Annotated[str, one_of(EVERY)], ...] = tuple(SECOND)
+    """Names of sets; some need files."""
+
+
+@EXPERIMENTS.register("trust-second")
+class SecondStudy(TrustStudy):
+    """The same ways to train, on sets that nobody had looked at before the rule was repaired."""
+
+    published = PublishedTable("Verdicts on attention against FT, second confirmation")
+    about = "the same on new sets: the second confirmation, after the first one's repairs"
+    scales: ClassVar[Mapping[Scale, Settings]] = {
+        "smoke": SecondSettings(sets=("raff-single-2",), ways=1, n=100, epochs=0.1),
+        "small": SecondSettings(n=300),
+        "paper": SecondSettings(seeds=5, n=2000),
+    }

@@ -8,7 +8,7 @@ from foveate.bags.segments import as_mosaics
 from foveate.data import DATASETS, Split
 from foveate.studies.beyond.trust.real import TrainTestBags, split_in_half
 
-__all__ = ["cifar_features", "photographs"]
+__all__ = ["cifar_features", "people", "photographs"]
 
 BATCH = 64
 
@@ -36,11 +36,19 @@ def photographs(seed: int) -> TrainTestBags:
     """Photographs of one person as 7 × 7 cells: a woman or a man? Cells in the box are relevant."""
     from foveate.studies.beyond.real_bags import sources
 
-    bag = sources.photographs().bag
-    x, z = bag.dense(), bag.z
+    return _standardised(sources.photographs().bag, "photographs", seed)
+
+
+def people(seed: int) -> TrainTestBags:
+    """Photographs of several objects as 7 × 7 cells: is a person in it? Cells in a person's box."""
+    from foveate.studies.beyond.real_bags import sources
+
+    return _standardised(sources.people().bag, "people", seed)
+
+
+def _standardised(bag: Bag, name: str, seed: int) -> TrainTestBags:
+    x = bag.dense()
     x = (x - x.mean((0, 1))) / (x.std((0, 1)) + 1e-6)
-    whole = Bag(x, bag.y, z, bag.mask)
-    first, second = (
-        torch.from_numpy(rows) for rows in split_in_half(len(bag), "photographs", seed)
-    )
+    whole = Bag(x, bag.y, bag.z, bag.mask)
+    first, second = (torch.from_numpy(rows) for rows in split_in_half(len(bag), name, seed))
     return whole.take(first), whole.take(second), None, None

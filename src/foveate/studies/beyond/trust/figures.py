@@ -8,7 +8,7 @@ import numpy as np
 
 from foveate.charts.render import with_rows
 from foveate.jobs.experiment import Records
-from foveate.studies.beyond.trust.summary import by_role
+from foveate.studies.beyond.trust.summary import ROLES, by_role
 from foveate.trust.verdict import GRADES
 
 __all__ = ["figures"]
@@ -24,9 +24,7 @@ SIDE = 330
 
 def figures(_: object, records: Records) -> Mapping[str, Any]:
     """Estimated against true FT of every case, coloured by its grade."""
-    panels = [
-        _panel(records, role) for role in ("design", "confirmation") if by_role(records, role)
-    ]
+    panels = [_panel(records, role) for role in ROLES if by_role(records, role)]
     return {"estimates": alt.hconcat(*panels).properties(description="Estimated FT against FT.")}
 
 
@@ -44,5 +42,5 @@ def _panel(records: Records, role: str) -> Any:
         x=alt.X("x:Q", title="estimated FT, %", scale=alt.Scale(domain=[0, 100])),
         y=alt.Y("y:Q", title="FT, % (needs locations)", scale=alt.Scale(domain=[0, 100])),
         color=alt.Color("grade:N", scale=scale, title="graded"),
-    ).properties(width=SIDE, height=SIDE, title=f"{role.capitalize()} sets")
+    ).properties(width=SIDE, height=SIDE, title=f"{ROLES[role]} sets")
     return with_rows(dots, rows)

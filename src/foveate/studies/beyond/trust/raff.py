@@ -17,7 +17,7 @@ KINDS = ("single", "multi", "frequency")
 WIDTH = 8
 
 
-def unit_test(kind: str, n: int, seed: int, *, swapped: bool = False) -> Bag:
+def unit_test(kind: str, n: int, seed: int, *, swapped: bool = False, more: int = 0) -> Bag:
     """Bags of one unit test; half of them are positive.
 
     Args:
@@ -25,15 +25,16 @@ def unit_test(kind: str, n: int, seed: int, *, swapped: bool = False) -> Bag:
         n: Number of bags.
         seed: Decides the bags.
         swapped: Whether they are drawn as in the test that breaks models.
+        more: Further background segments of each bag, which the original does not have.
     """
-    chance = generator("unit test", kind, swapped, seed)
+    chance = generator("unit test", kind, swapped, seed, *([more] if more else []))
     y = torch.arange(n) % 2
-    bags = [_bag(kind, bool(label), swapped, chance) for label in y]
+    bags = [_bag(kind, bool(label), swapped, more, chance) for label in y]
     return pad([x for x, _ in bags], y, [z for _, z in bags])
 
 
 def _bag(
-    kind: str, positive: bool, swapped: bool, chance: torch.Generator
+    kind: str, positive: bool, swapped: bool, more: int, chance: torch.Generator
 ) -> tuple[Tensor, Tensor]:
     count = 1 + int(torch.randint(3, (1,), generator=chance))
     parts: list[Tensor] = []
@@ -54,7 +55,7 @@ def _bag(
     if kind != "frequency" and positive == swapped:
         parts.append(_near(-10.0, 1, chance))
     background = 10 if kind == "single" else 1 + int(torch.randint(9, (1,), generator=chance))
-    parts.append(torch.randn(background, WIDTH, generator=chance))
+    parts.append(torch.randn(background + more, WIDTH, generator=chance))
     x = torch.cat(parts)
     return x, (torch.arange(len(x)) < evidence) & positive
 

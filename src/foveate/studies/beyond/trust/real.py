@@ -11,7 +11,9 @@ from foveate.data.hatexplain import as_bag, read_posts
 from foveate.randomness import generator
 from foveate.types import Array
 
-__all__ = ["birds", "fever", "hatexplain", "hockey", "sentiment", "split_in_half"]
+__all__ = [
+    "birds", "fever", "hatexplain", "hockey", "hockey_posts", "news", "sentiment", "split_in_half",
+]  # fmt: skip
 
 TrainTestBags = tuple[Bag, Bag, Array | None, Array | None]
 """Training and test bags, and their other labels where there are any."""
@@ -57,14 +59,78 @@ def hockey(seed: int) -> TrainTestBags:
     return parts[0], parts[1], None, None
 
 
-def hatexplain(n: int) -> TrainTestBags:
-    """Posts as bags of words: hate speech against normal; rationales are relevant."""
+def hockey_posts(n: int, seed: int) -> TrainTestBags:
+    """Bags of eight posts on baseball; in half of them one to three are on hockey, the relevant."""
+    folder = locate("newsgroups_baseball_hockey", "none")
+    pools = []
+    for split in ("train", "test"):
+        table = _table(next(folder.glob(f"{split}-*.parquet")), ("text", "label"))
+        texts = [(t, int(k)) for t, k in zip(table["text"], table["label"], strict=True) if t]
+        pools.append(([t for t, k in texts if k == 0], [t for t, k in texts if k == 1]))
+    vectors = _latent([pools[0][0], pools[0][1]], [pools[1][0], pools[1][1]])
+    parts = []
+    for (background, hockey), size, name in zip(vectors, (n, n // 2), ("a", "b"), strict=True):
+        chance = generator("second trust study", "hockey posts", name, seed)
+        y = torch.arange(size) % 2
+        x = background[torch.randint(len(background), (size, 8), generator=chance)]
+        count = 1 + torch.randint(3, (size, 1), generator=chance)
+        z = (torch.rand(size, 8, generator=chance).argsort(1) < count) & (y == 1)[:, None]
+        x[z] = hockey[torch.randint(len(hockey), (int(z.sum()),), generator=chance)]
+        parts.append(Bag(x, y, z))
+    return parts[0], parts[1], None, None
+
+
+def news(n: int, seed: int) -> TrainTestBags:
+    """Bags of ten articles on the world, one of which is on sports, business or science."""
+    folder = locate("ag_news", "fancyzhx/ag_news")
+    pools = []
+    for split, most in (("train", 4000), ("test", 4000)):
+        table = _table(next(folder.glob(f"{split}-*.parquet")), ("text", "label"))
+        texts, labels = table["text"][:most], table["label"][:most]
+        pools.append([texts[labels == k].tolist() for k in range(4)])
+    parts = []
+    for pool, size, name in zip(_latent(*pools), (n, n // 2), ("a", "b"), strict=True):
+        chance = generator("second trust study", "news", name, seed)
+        y = torch.arange(size) % 3
+        x = pool[0][torch.randint(len(pool[0]), (size, 10), generator=chance)]
+        place = torch.randint(10, (size,), generator=chance)
+        z = torch.zeros(size, 10, dtype=torch.bool)
+        z[torch.arange(size), place] = True
+        for i in range(size):
+            own = pool[1 + int(y[i])]
+            x[i, place[i]] = own[int(torch.randint(len(own), (1,), generator=chance))]
+        parts.append(Bag(x, y, z))
+    return parts[0], parts[1], None, None
+
+
+def _latent(train: list[list[str]], test: list[list[str]]) -> list[list[torch.Tensor]]:
+    """Latent semantic vectors of texts in groups, learnt from the training texts."""
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    every = [text for group in train for text in group]
+    words = TfidfVectorizer(min_df=3, sublinear_tf=True, stop_words="english").fit(every)
+    latent = TruncatedSVD(32, random_state=0).fit(words.transform(every))
+    return [
+        [
+            torch.from_numpy(10 * latent.transform(words.transform(group))).float()
+            for group in groups
+        ]
+        for groups in (train, test)
+    ]
+
+
+def hatexplain(n: int, label: int = 0) -> TrainTestBags:
+    """Posts as bags of words: hate speech (or label 2, offensive) against normal.
+
+    Rationales are relevant.
+    """
     posts = read_posts(locate("hatexplain", "Hate-speech-CNERG/hatexplain"))
     parts = []
     for split in ("train", "test"):
-        own = [p for p in posts.splits[split] if p.label in (0, 1)][:n]
+        own = [p for p in posts.splits[split] if p.label in (label, 1)][:n]
         bag = as_bag(own, posts.words, 40)
-        parts.append(Bag(bag.x, 1 - bag.y, bag.z, bag.mask))
+        parts.append(Bag(bag.x, (bag.y != 1).long(), bag.z, bag.mask))
     return parts[0], parts[1], None, None
 
 

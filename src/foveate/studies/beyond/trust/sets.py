@@ -34,9 +34,12 @@ from foveate.studies.beyond.trust.real import (
 from foveate.studies.beyond.trust.toys import toy
 from foveate.types import Array
 
-__all__ = ["MODEL_VARIANTS", "SETS", "ModelVariant", "Sample", "TrustSet"]
+__all__ = [
+    "MODEL_VARIANTS", "NO_YES", "RECORDINGS", "SETS", "WORDS", "ModelVariant", "Sample", "TrustSet",
+    "unit",
+]  # fmt: skip
 
-Role = Literal["design", "confirmation"]
+Role = Literal["design", "confirmation", "second"]
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,8 @@ class TrustSet:
         identifiable: Whether segments and labels can tell which segments are meant.
         net: Networks for f and g.
         plan: How models are trained.
-        evaluated_classes: Classes whose relevant segments are known.
+        judged: Classes whose relevant segments are known.
+        swapped: Bags of a unit test that break a model which reads more than presence.
     """
 
     role: Role
@@ -69,7 +73,8 @@ class TrustSet:
     identifiable: bool = True
     net: str = "mlp"
     plan: dict[str, Any] = field(default_factory=lambda: {"epochs": 30, "batch": 100, "lr": 1e-3})
-    evaluated_classes: tuple[int, ...] = (0, 1, 2)
+    judged: tuple[int, ...] = (0, 1, 2)
+    swapped: Callable[[], Bag] | None = None
 
 
 @dataclass(frozen=True)
@@ -116,8 +121,17 @@ def _attack(attack: str, name: str, m: int, n: int, seed: int) -> Sample:
     return _generated(partial(attacked, attack), name, m, n, seed)
 
 
-def _unit(kind: str, n: int, seed: int) -> Sample:
-    return Sample(unit_test(kind, n, 2 * seed), unit_test(kind, n // 2, 2 * seed + 1))
+def unit(role: Role, kind: str, *, sees: bool = True, seed: int = 0, more: int = 0) -> TrustSet:
+    """One of Raff and Holt's unit tests, with the bags that break models."""
+
+    def load(n: int, own: int) -> Sample:
+        first = 2 * (own + seed)
+        return Sample(
+            unit_test(kind, n, first, more=more), unit_test(kind, n // 2, first + 1, more=more)
+        )
+
+    swapped = partial(unit_test, kind, 200, 99, swapped=True, more=more)
+    return TrustSet(role, load, NO_YES, sees, plan=UNITS, judged=(1,), swapped=swapped)
 
 
 def _topics(n: int, seed: int) -> Sample:
@@ -170,18 +184,13 @@ def _images(role: Role, name: str, m: int) -> TrustSet:
 
 
 def _attacked(role: Role, attack: str, name: str, *, sees: bool = True, m: int = 10) -> TrustSet:
-    evaluated_classes = (0, 1) if attack == "absent" else (0, 1, 2)
-    return TrustSet(
-        role,
-        partial(_attack, attack, name, m),
-        identifiable=sees,
-        evaluated_classes=evaluated_classes,
-    )
+    judged = (0, 1) if attack == "absent" else (0, 1, 2)
+    return TrustSet(role, partial(_attack, attack, name, m), identifiable=sees, judged=judged)
 
 
 def _birds_set(role: Role, species: int, labels: bool = True) -> TrustSet:
     load = partial(_birds, species, labels)
-    return TrustSet(role, load, NO_YES, labels, plan=RECORDINGS, evaluated_classes=(1,))
+    return TrustSet(role, load, NO_YES, labels, plan=RECORDINGS, judged=(1,))
 
 
 SETS: dict[str, TrustSet] = {
@@ -201,9 +210,7 @@ SETS: dict[str, TrustSet] = {
     "birds-2": _birds_set("design", 2),
     "birds-3": _birds_set("design", 3),
     "birds-1-alone": _birds_set("design", 1, labels=False),
-    "raff-single": TrustSet(
-        "design", partial(_unit, "single"), NO_YES, plan=UNITS, evaluated_classes=(1,)
-    ),
+    "raff-single": unit("design", "single"),
     "error-mode-2": TrustSet(
         "confirmation", partial(_generated, plain, "error-mode-2", 9), ABC, net="linear", plan=BOXES
     ),
@@ -213,7 +220,7 @@ SETS: dict[str, TrustSet] = {
         tuple("abcdef"),
         net="mode3",
         plan=UNITS,
-        evaluated_classes=tuple(range(6)),
+        judged=tuple(range(6)),
     ),
     "gaussians": TrustSet(
         "confirmation", partial(_generated, plain, "gaussians", 9), ABC, net="gaussians", plan=UNITS
@@ -238,50 +245,41 @@ SETS: dict[str, TrustSet] = {
     "cifar10-features": TrustSet("confirmation", _cifar),
     "mnist-xmil-four": TrustSet(
         "confirmation", partial(_toy, "four"), ("neither", "8", "9", "both"), False,
-        evaluated_classes=(1, 2, 3),
+        judged=(1, 2, 3),
     ),
     "mnist-xmil-pos-neg": TrustSet(
-        "confirmation", partial(_toy, "pos-neg"), NO_YES, False, evaluated_classes=(0, 1)
+        "confirmation", partial(_toy, "pos-neg"), NO_YES, False, judged=(0, 1)
     ),
     "mnist-xmil-pairs": TrustSet(
-        "confirmation", partial(_toy, "pairs"), NO_YES, False, evaluated_classes=(1,)
+        "confirmation", partial(_toy, "pairs"), NO_YES, False, judged=(1,)
     ),
     "topic-words": TrustSet(
         "confirmation", _topics, ("t0", "t1", "t2", "t3"), net="hatexplain-1", plan=WORDS,
-        evaluated_classes=(0, 1, 2, 3),
+        judged=(0, 1, 2, 3),
     ),
-    "raff-multi": TrustSet(
-        "confirmation", partial(_unit, "multi"), NO_YES, False, plan=UNITS, evaluated_classes=(1,)
-    ),
-    "raff-frequency": TrustSet(
-        "confirmation",
-        partial(_unit, "frequency"),
-        NO_YES,
-        False,
-        plan=UNITS,
-        evaluated_classes=(1,),
-    ),
+    "raff-multi": unit("confirmation", "multi", sees=False),
+    "raff-frequency": unit("confirmation", "frequency", sees=False),
     "birds-4": _birds_set("confirmation", 4),
     "birds-6": _birds_set("confirmation", 6),
     "birds-8": _birds_set("confirmation", 8),
     "birds-4-alone": _birds_set("confirmation", 4, labels=False),
     "hockey": TrustSet(
-        "confirmation", partial(_seeded, hockey), NO_YES, plan=RECORDINGS, evaluated_classes=(1,)
+        "confirmation", partial(_seeded, hockey), NO_YES, plan=RECORDINGS, judged=(1,)
     ),
     "photographs": TrustSet(
         "confirmation", partial(_seeded, photographs), ("man", "woman"), plan=RECORDINGS,
-        evaluated_classes=(0, 1),
+        judged=(0, 1),
     ),
     "hatexplain": TrustSet(
         "confirmation", partial(_loaded, lambda n: hatexplain(2 * n)), NO_YES,
-        net="hatexplain-1", plan=WORDS, evaluated_classes=(1,),
+        net="hatexplain-1", plan=WORDS, judged=(1,),
     ),
     "sst": TrustSet(
         "confirmation", partial(_loaded, lambda n: sentiment(2 * n)), ("negative", "positive"),
-        net="hatexplain-1", plan=WORDS, evaluated_classes=(0, 1),
+        net="hatexplain-1", plan=WORDS, judged=(0, 1),
     ),
     "fever": TrustSet(
         "confirmation", partial(_loaded, fever), ("refuted", "supported"), False,
-        plan=RECORDINGS, evaluated_classes=(0, 1),
+        plan=RECORDINGS, judged=(0, 1),
     ),
 }  # fmt: skip

@@ -11,9 +11,10 @@ from foveate.records.published import Cell
 from foveate.records.record import Array, Record
 from foveate.trust.verdict import CARE, GRADES, TRUST
 
-__all__ = ["Row", "by_role", "row_of", "trust_cells"]
+__all__ = ["ROLES", "Row", "by_role", "row_of", "trust_cells"]
 
 SAYS_TRUST = (GRADES.index("trust"), GRADES.index("trust with care"))
+ROLES = {"design": "Design", "confirmation": "Confirmation", "second": "Second confirmation"}
 DISTRUST, CANNOT_TELL = GRADES.index("do not trust"), GRADES.index("cannot tell")
 
 
@@ -99,17 +100,17 @@ def row_of(records: Sequence[Record], name: str) -> Row:
 def trust_cells(records: Records) -> list[Cell]:
     """A line a set and one of all, by role, for identifiable sets and for the others."""
     cells = []
-    for role in ("design", "confirmation"):
+    for role, title in ROLES.items():
         of_role = by_role(records, role)
         for sees in (True, False):
             part = {name: r for name, r in of_role.items() if bool(r.meta["identifiable"]) == sees}
-            group = f"{role.capitalize()}, {'' if sees else 'not '}identifiable"
+            group = f"{title}, {'' if sees else 'not '}identifiable"
             rows = [row_of([record], name) for name, record in part.items()]
             rows += [row_of(list(part.values()), "all")] if part else []
             for row in rows:
                 cells += _cells(group, row)
         if of_role:
-            cells += _cells(role.capitalize(), row_of(list(of_role.values()), "all"))
+            cells += _cells(title, row_of(list(of_role.values()), "all"))
     return cells
 
 

@@ -18,8 +18,8 @@ from foveate.models.focus import FCAM, AttentionModel
 from foveate.models.nets import pair
 from foveate.randomness import generator
 from foveate.records.record import Array, Record
-from foveate.studies.beyond.trust.raff import unit_test
-from foveate.studies.beyond.trust.sets import MODEL_VARIANTS, SETS, ModelVariant, Sample, TrustSet
+from foveate.studies.beyond.trust.second import EVERY
+from foveate.studies.beyond.trust.sets import MODEL_VARIANTS, ModelVariant, Sample, TrustSet
 from foveate.training.loop import fit
 from foveate.trust.auditor import Audit, audit
 from foveate.trust.examine import Trust, examine
@@ -47,7 +47,7 @@ def train_and_examine(
     ``model_grade`` by the model-dependent score. ``way_*`` has one number for each way.
     """
     del checkpoint  # a set takes seconds
-    trust_set = SETS[name]
+    trust_set = EVERY[name]
     sample = trust_set.load(settings.n, settings.seed)
     checked = audit(
         [replace(sample.test, z=None)],
@@ -67,9 +67,9 @@ def train_and_examine(
     for k, variant in enumerate(variants):
         subject = _trained(trust_set, sample, variant, settings)
         trust = _examine(subject, trust_set, sample, variant, checked)
-        truth = _truth(subject, sample.test, trust_set.evaluated_classes)
-        rows += [_row(trust, truth, k, c) for c in trust_set.evaluated_classes]
-        for key, value in _variant_row(trust, truth, subject, name).items():
+        truth = _truth(subject, sample.test, trust_set.judged)
+        rows += [_row(trust, truth, k, c) for c in trust_set.judged]
+        for key, value in _variant_row(trust, truth, subject, trust_set).items():
             whole[key].append(value)
         progress(k + 1, len(variants))
     final = {key: np.array([row[key] for row in rows]) for key in rows[0]}
@@ -164,14 +164,14 @@ def _examine(
     )
 
 
-def _truth(subject: Subject, test: Bag, evaluated_classes: tuple[int, ...]) -> dict[str, Any]:
+def _truth(subject: Subject, test: Bag, judged: tuple[int, ...]) -> dict[str, Any]:
     """FT of every model and bag where the relevance is known, and chance."""
-    reading = subject.look([test])
+    sight = subject.look([test])
     mask = np.ones(test.shape, bool) if test.mask is None else test.mask.numpy()
     z, y = np.asarray(test.z) & mask, test.y.numpy()
-    known = z.any(1) & np.isin(y, evaluated_classes)
-    ft = focus_true(reading.alpha, np.broadcast_to(z, reading.alpha.shape), mask).astype(float)
-    return {"ft": ft, "known": known, "y": y, "chance": z.sum(1) / mask.sum(1), "p": reading.p}
+    known = z.any(1) & np.isin(y, judged)
+    ft = focus_true(sight.alpha, np.broadcast_to(z, sight.alpha.shape), mask).astype(float)
+    return {"ft": ft, "known": known, "y": y, "chance": z.sum(1) / mask.sum(1), "p": sight.p}
 
 
 def _row(trust: Trust, truth: dict[str, Any], variant: int, c: int) -> dict[str, float]:
@@ -197,12 +197,12 @@ def _row(trust: Trust, truth: dict[str, Any], variant: int, c: int) -> dict[str,
 
 
 def _variant_row(
-    trust: Trust, truth: dict[str, Any], subject: Subject, name: str
+    trust: Trust, truth: dict[str, Any], subject: Subject, trust_set: TrustSet
 ) -> dict[str, float]:
     """One model variant; ``swapped`` is its accuracy on the bags of a unit test that break it."""
     swapped = float("nan")
-    if name.startswith("raff-"):
-        bag = unit_test(name.removeprefix("raff-"), 200, 99, swapped=True)
+    if trust_set.swapped is not None:
+        bag = trust_set.swapped()
         swapped = float((subject.look([bag]).p.argmax(-1) == bag.y.numpy()).mean())
     known: Array = truth["known"]
     return {

@@ -1,9 +1,9 @@
 """Captions: where a decoder looks when it names an object. [vr23] Sec. 5, [pvr22] Sec. 2"""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
 from foveate.records.published import Cell
@@ -82,6 +82,11 @@ class Captions(Reproduction):
         from foveate.studies.pvr22.captions.findings import caption_cells
 
         return caption_cells(settings, records)
+
+    def cell_figures(self, cells: Sequence[Cell]) -> Mapping[str, Any]:
+        from foveate.studies.pvr22.captions.figures import cell_figures
+
+        return cell_figures(cells)
 
     def differs(self, settings: CaptionSettings, records: Records) -> list[str]:
         from foveate.studies.pvr22.captions.findings import deviations

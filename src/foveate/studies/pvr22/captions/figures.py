@@ -18,7 +18,7 @@ from foveate.studies.pvr22.captions.overlays import overlay_chart
 from foveate.studies.pvr22.captions.published import PUBLISHED
 from foveate.studies.pvr22.captions.settings import CaptionSettings
 
-__all__ = ["figures"]
+__all__ = ["cell_figures", "figures"]
 
 RULE_COLOURS = {"full": "#0072B2", "top": "#56B4E9", "random": "#767676", "uniform": "#E69F00"}
 OTHER = "#CC79A7"
@@ -27,15 +27,16 @@ FULL = 1.0  # room for cosines, and numbers behind them
 
 def figures(settings: CaptionSettings, records: Records) -> Mapping[str, Any]:
     """The charts by name: ``cosines``, ``saif``, ``curves`` and ``overlays``."""
-    cells = caption_cells(settings, records)
-    charts = {
-        "cosines": _cosines(cells),
-        "saif": _by_paradigm(cells),
-        "curves": _curves(settings, records),
-    }
+    charts = cell_figures(caption_cells(settings, records))
+    charts["curves"] = _curves(settings, records)
     if len(records["soft"].final["photo"][0]):
         charts["overlays"] = overlay_chart(records["soft"], settings.top)
     return charts
+
+
+def cell_figures(cells: Sequence[Cell]) -> dict[str, Any]:
+    """The charts of the table: ``cosines`` and ``saif``."""
+    return {"cosines": _cosines(cells), "saif": _by_paradigm(cells)}
 
 
 def _by_paradigm(cells: Sequence[Cell]) -> Any:

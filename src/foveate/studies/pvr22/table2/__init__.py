@@ -1,6 +1,6 @@
 """Maps and layers: which make attention sparse, and which raise FT. [pvr22] Sec. 5, 6"""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, ClassVar, NamedTuple
 
@@ -151,6 +151,11 @@ class Table2(Reproduction):
         from foveate.studies.pvr22.table2.cells import table2_cells
 
         return table2_cells(settings, records)
+
+    def cell_figures(self, cells: Sequence[Cell]) -> Mapping[str, Any]:
+        from foveate.studies.pvr22.table2.figures import cell_figures
+
+        return cell_figures(cells)
 
     def differs(self, settings: Table2Settings, records: Records) -> list[str]:
         from foveate.studies.pvr22.table2.cells import deviations

@@ -15,7 +15,7 @@ from foveate.studies.pvr22.table2 import LAYERS, Table2Settings
 from foveate.studies.pvr22.table2.cells import table2_cells
 from foveate.studies.pvr22.table2.published import PUBLISHED
 
-__all__ = ["LINE_COLOURS", "figures"]
+__all__ = ["LINE_COLOURS", "cell_figures", "figures"]
 
 LINE_COLOURS = {
     "softmax": "#0072B2",
@@ -31,18 +31,24 @@ THRESHOLDS = np.linspace(0, 1, 101)
 
 def figures(settings: Table2Settings, records: Records) -> Mapping[str, Any]:
     """The charts by name: ``focus``, ``sparsity``, ``thresholds``, ``gaussians``."""
-    cells, known = table2_cells(settings, records), PUBLISHED.numbers
+    charts = cell_figures(table2_cells(settings, records))
+    charts["thresholds"] = alt.vconcat(
+        *(_curves(data, settings.variants, records) for data in settings.sets)
+    ).properties(
+        description="Share of held-out bags with attention on the foreground above a threshold."
+    )
+    return charts
+
+
+def cell_figures(cells: Sequence[Cell]) -> dict[str, Any]:
+    """The charts of the table: ``gaussians``; with images, ``focus`` and ``sparsity`` too."""
+    known = PUBLISHED.numbers
     points = [c for c in cells if c.group.startswith("Gaussians")]
     images = [c for c in cells if c not in points]
     charts = {"gaussians": _stacked(points, known, ("accuracy %", "FT %", "FTPT %"))}
     if images:
         charts["focus"] = _stacked(images, known, ("accuracy %", "FT %"))
         charts["sparsity"] = _stacked(images, known, ("NNZ", "Ent, bits"))
-    charts["thresholds"] = alt.vconcat(
-        *(_curves(data, settings.variants, records) for data in settings.sets)
-    ).properties(
-        description="Share of held-out bags with attention on the foreground above a threshold."
-    )
     return charts
 
 

@@ -7,6 +7,7 @@ import altair as alt
 import numpy as np
 
 from foveate.charts.lines import band_chart
+from foveate.charts.palette import CELL_TEXT_COLOUR
 from foveate.charts.render import with_rows
 from foveate.jobs.experiment import Records
 from foveate.records.record import Record
@@ -170,7 +171,7 @@ def _numbers(records: Records) -> alt.LayerChart:
             x=x,
             y=y,
             text=alt.Text("y:Q", format=".2f"),
-            color=alt.condition("datum.y > .55", alt.value("white"), alt.value(INK)),
+            color=alt.condition("datum.y > .55", alt.value("white"), alt.value(CELL_TEXT_COLOUR)),
         )
     )
     chart = (cells + text).properties(

@@ -95,6 +95,13 @@ def _search(settings: "HeadsSettings", records: Records, cell: str) -> str:
 
 
 def _deviation(settings: "HeadsSettings") -> str:
+    """What differs from the paper: the variant that is judged, then sizes."""
+    first = settings.variants[0]
+    variant = "" if first == "lstm-sum" else f"{WORDS[first]} instead of {WORDS['lstm-sum']}; "
+    return variant + _sizes(settings)
+
+
+def _sizes(settings: "HeadsSettings") -> str:
     if (settings.d, settings.batch, settings.length, settings.heads) == (256, 128, 40, 8):
         if (settings.draws, settings.wanted, settings.wanted_good) == (20, 20, 20):
             return "none in sizes"

@@ -1,8 +1,8 @@
 """Paradigms on real data: how often focus and prediction are both confident and right. [vr23] 5"""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
 from foveate.records.published import Cell
@@ -136,6 +136,11 @@ class Table1(Reproduction):
         from foveate.studies.vr23.table1.cells import table1_cells
 
         return table1_cells(settings, records)
+
+    def cell_figures(self, cells: Sequence[Cell]) -> Mapping[str, Any]:
+        from foveate.studies.vr23.table1.figures import cell_figures
+
+        return cell_figures(cells)
 
     def differs(self, settings: Table1Settings, records: Records) -> list[str]:
         from foveate.studies.vr23.table1.cells import deviations

@@ -92,6 +92,23 @@ def _costs(record: Record) -> dict[str, Array]:
     return costs
 
 
+def _images(settings: Table1Settings, records: Records) -> list[str]:
+    """From how many images the training mosaics of each row were cut, where that is known."""
+    counts = {
+        ROWS[row].group: record.meta.get("images")
+        for row in settings.images
+        for rule in settings.rules(row)[:1]
+        if (record := records.get(f"{row}-{rule}")) is not None
+    }
+    text = [f"{group}: cut from {n:,} training images." for group, n in counts.items() if n]
+    if any(group.startswith("CIFAR100") for group in counts):
+        text.append(
+            "The published CIFAR-100 has 50,000 training images, 500 of each class; of the "
+            "background classes there may be fewer here."
+        )
+    return text
+
+
 def deviations(settings: Table1Settings, records: Records) -> list[str]:
     """What differs from the published set-up, in sentences, and what is odd in the data."""
     text = [
@@ -109,8 +126,7 @@ def deviations(settings: Table1Settings, records: Records) -> list[str]:
             text.append(_over_features(kind, settings))
     if "pixels" in settings.sizes and any(ROWS[row].setting == "pixels" for row in settings.rows):
         text += _over_pixels(settings.sizes["pixels"])
-    if any(row.startswith("cifar100") for row in settings.rows):
-        text.append("The CIFAR-100 here may be a subset of the published one.")
+    text += _images(settings, records)
     for number, kind in ((1, "words"), (2, "context")):
         if any(row.startswith(f"hatexplain-{number}") for row in settings.rows):
             text.append(_of_posts(number, kind, settings))

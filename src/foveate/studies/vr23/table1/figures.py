@@ -1,12 +1,13 @@
 """Figures of the first table: SAIF and accuracy beside the published ones, and heat maps."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
 
 from foveate.charts.palette import label
 from foveate.jobs.experiment import Records
+from foveate.records.published import Cell
 from foveate.report.drawing.race_charts import Bins, heat_map_chart
 from foveate.studies.comparison_chart import comparison_chart
 from foveate.studies.vr23.table1 import Table1Settings
@@ -14,7 +15,7 @@ from foveate.studies.vr23.table1.cells import table1_cells
 from foveate.studies.vr23.table1.published import PUBLISHED
 from foveate.studies.vr23.table1.rows import ROWS
 
-__all__ = ["figures"]
+__all__ = ["cell_figures", "figures"]
 
 CELL = 30  # pixels
 MAPPED = ("soft", "hard", "lvml", "hybrid")  # [vr23] Figure 1, and the hybrid
@@ -22,15 +23,20 @@ MAPPED = ("soft", "hard", "lvml", "hybrid")  # [vr23] Figure 1, and the hybrid
 
 def figures(settings: Table1Settings, records: Records) -> Mapping[str, Any]:
     """The charts by name: ``saif``, ``accuracy`` and, for mosaics, both ``heat-maps``."""
-    cells, known = table1_cells(settings, records), PUBLISHED.numbers
-    charts = {
-        "saif": comparison_chart(cells, known, "SAIF %"),
-        "accuracy": comparison_chart(cells, known, "accuracy %"),
-    }
+    charts = cell_figures(table1_cells(settings, records))
     if settings.images:
         charts["heat-maps"] = _heat_maps(settings, records, "fixed")
         charts["released-heat-maps"] = _heat_maps(settings, records, "data range")
     return charts
+
+
+def cell_figures(cells: Sequence[Cell]) -> dict[str, Any]:
+    """The charts of the table: ``saif`` and ``accuracy``."""
+    known = PUBLISHED.numbers
+    return {
+        "saif": comparison_chart(cells, known, "SAIF %"),
+        "accuracy": comparison_chart(cells, known, "accuracy %"),
+    }
 
 
 def _heat_maps(settings: Table1Settings, records: Records, bins: Bins) -> Any:
