@@ -67,13 +67,13 @@ def our_fit(train: Bag, test: Bag, paradigm: str, options: argparse.Namespace) -
     fit(build, train, test, paradigm, epochs=options.epochs, batch=options.batch, lr=LR, every=1)
 
 
-def torchmil_fit(train: Bag, test: Bag, given: argparse.Namespace) -> None:
+def torchmil_fit(train: Bag, test: Bag, options: argparse.Namespace) -> None:
     def loader(bag: Bag, shuffle: bool) -> DataLoader[dict[str, torch.Tensor]]:
         rows = [{"X": x, "Y": y} for x, y in zip(bag.dense(), bag.y, strict=True)]
         # A list will do for a data set, whatever torch's annotation says.
-        return DataLoader(rows, given.batch, shuffle=shuffle, collate_fn=collate_fn)  # type: ignore[arg-type]
+        return DataLoader(rows, options.batch, shuffle=shuffle, collate_fn=collate_fn)  # type: ignore[arg-type]
 
-    model = ABMIL((WIDTH,), att_dim=HIDDEN, att_act=given.act)
+    model = ABMIL((WIDTH,), att_dim=HIDDEN, att_act=options.act)
     trainer = Trainer(
         model,
         torch.optim.Adam(model.parameters(), LR),
@@ -81,7 +81,7 @@ def torchmil_fit(train: Bag, test: Bag, given: argparse.Namespace) -> None:
         disable_pbar=True,
         verbose=False,
     )
-    trainer.train(given.epochs, loader(train, True), loader(test, False))
+    trainer.train(options.epochs, loader(train, True), loader(test, False))
 
 
 if __name__ == "__main__":

@@ -179,9 +179,9 @@ def roles(path: Path, names: Sequence[str], columns: Columns, labelled: bool | N
     free = [name for name in names if name not in (columns.segment or ())]
 
     def find(what: str, *usual: str, needed: bool = known) -> str | None:
-        given = columns.named(what)
-        among = free if given is None and what in ("group", "split") else names
-        return column(path, among, given, usual, needed=needed)
+        requested = columns.named(what)
+        among = free if requested is None and what in ("group", "split") else names
+        return column(path, among, requested, usual, needed=needed)
 
     bag = find("bag", *BAG[:2], needed=True)
     labels = _label_columns(path, names, columns, known)

@@ -57,10 +57,10 @@ def read_folders(
     files = sorted(features.glob("*.npy"))
     keys = [(file.stem, file.name) for file in files]
     around = (path, path.parent, path.parent.parent) if features == path else (path,)
-    given = _first(around, ("labels",))
-    in_parent = given is None or bool(columns.group or columns.split)
+    label_files = _first(around, ("labels",))
+    in_parent = label_files is None or bool(columns.group or columns.split)
     label_table = read_sheet(path, columns, labelled, in_parent=in_parent)
-    labels = None if labelled is False else _labels(given, files, columns)
+    labels = None if labelled is False else _labels(label_files, files, columns)
     if labels is None and label_table is not None:
         labels = label_table.labels(keys)
     if labelled and labels is None:

@@ -172,7 +172,7 @@ def known_ledger(scale: str) -> Ledger:
         if SCALES.index(version["scale"])
         >= SCALES.index(shipped.versions.get(name, version)["scale"])
     }
-    found = {
+    merged = {
         entry.claim: entry.finding
         for ledger in (shipped, local)
         for entry in ledger.entries
@@ -182,11 +182,11 @@ def known_ledger(scale: str) -> Ledger:
     versions = {name: version for name, version in shipped.versions.items() if name not in replaced}
     versions |= {name: local.versions[name] for name in newer}
     runs = {name: run for name, run in local.runs.items() if name in newer}
-    return Ledger(scale, _entries(found, versions), runs, versions)
+    return Ledger(scale, _entries(merged, versions), runs, versions)
 
 
 def _entries(
-    found: Mapping[str, Finding], versions: Mapping[str, Mapping[str, Any]]
+    findings: Mapping[str, Finding], versions: Mapping[str, Mapping[str, Any]]
 ) -> tuple[Entry, ...]:
     served = {
         claim: (name, criterion, kind.revisions.get(claim))
@@ -199,7 +199,7 @@ def _entries(
             statement,
             served[claim][0],
             served[claim][1],
-            found.get(claim),
+            findings.get(claim),
             _scale(versions.get(claim) or versions.get(served[claim][0], {})),
             served[claim][2],
         )

@@ -54,7 +54,7 @@ def published_tables() -> dict[str, PublishedTable]:
     known = {
         name: kind.published for name, kind in EXPERIMENTS.items() if issubclass(kind, Reproduction)
     }
-    return dict(sorted(known.items(), key=lambda own: (not own[1].numbers, own[0])))
+    return dict(sorted(known.items(), key=lambda item: (not item[1].numbers, item[0])))
 
 
 def comparisons(results: list[Result]) -> list[Comparison]:
@@ -267,7 +267,7 @@ def _result(table: str, run: Run, command: str, absent: Mapping[str, str]) -> Re
     experiment, settings = of_run(run)
     assert isinstance(experiment, Reproduction)
     records = run.records()
-    kept = ("created", "versions", "commit", "seconds", "cpu_seconds", "config")
+    keys = ("created", "versions", "commit", "seconds", "cpu_seconds", "config")
     return {
         "table": table,
         "scale": run.manifest["config"]["scale"],
@@ -277,7 +277,7 @@ def _result(table: str, run: Run, command: str, absent: Mapping[str, str]) -> Re
         "findings": [
             {"claim": f.claim, "verdict": f.verdict, "summary": f.summary} for f in findings_of(run)
         ],
-        "manifest": {"command": command} | {key: run.manifest.get(key) for key in kept},
+        "manifest": {"command": command} | {key: run.manifest.get(key) for key in keys},
         "run": str(run.path),
     }
 

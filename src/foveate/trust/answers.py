@@ -202,8 +202,8 @@ def examples_of(
     a, p = top_evidence(audit, top)[0], reading.p[0, audit.picked]
     if np.isnan(p).any():
         return []
-    y, said = bags[0].y.numpy()[audit.picked], p.argmax(-1)
-    right, sure = said == y, p.max(-1)
+    y, predicted = bags[0].y.numpy()[audit.picked], p.argmax(-1)
+    right, sure = predicted == y, p.max(-1)
     known = right & np.array([not np.isnan(f.estimate) for f in facts])[y]
     unknown = right & ~known & ~known.any()
     requested = {
@@ -220,7 +220,7 @@ def examples_of(
         row = int(audit.picked[i])
         name = str(row) if ids is None else str(ids[row])
         entry = {"kind": kind, "bag": name, "segment": int(top[0, i]), "class": int(y[i])}
-        notes.append(entry | {"predicted": int(said[i]), "evidence": float(a[i])})
+        notes.append(entry | {"predicted": int(predicted[i]), "evidence": float(a[i])})
     return notes
 
 

@@ -307,8 +307,8 @@ def _answer_like(value: Tensor, shapes: list[list[tuple[int, ...]]], i: int, siz
 
 def _named(places: list[int], outputs: Outputs, known: tuple[str, ...]) -> int | None:
     """The output with a usual name."""
-    found = (i for name in known for i in places if outputs[i][0].lower() == name)
-    return next(found, None)
+    matches = (i for name in known for i in places if outputs[i][0].lower() == name)
+    return next(matches, None)
 
 
 def _rows(value: Tensor, n: int, axis: int) -> Tensor:

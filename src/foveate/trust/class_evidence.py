@@ -81,14 +81,14 @@ def separation(evidence: Evidence, member: int, c: int) -> float:
     return _above(evidence.first[member, of], evidence.second[member, ~of])
 
 
-def aversion(found: Evidence, member: int, c: int) -> float:
+def aversion(evidence: Evidence, member: int, c: int) -> float:
     r"""Whether the lowest scores of a class stand out below the lowest of other bags.
 
     :math:`2\,\Pr[s_{(m)} < s'_{(m)}] - 1`; 1 where the focus ranks the evidence of the class last,
     as in the second error mode, 0 where it is lost among the others. [pvr22] Sec. 4.2
     """
-    of = found.y[member] == c
-    return _above(-found.last[member, of], -found.last[member, ~of])
+    of = evidence.y[member] == c
+    return _above(-evidence.last[member, of], -evidence.last[member, ~of])
 
 
 def _above(a: Array, b: Array) -> float:

@@ -95,14 +95,14 @@ def explain(
     most = ELEMENTS // (prod(bag.segment_shape) * len(stack))
     for rows in group_by_length(lengths, most):
         x, mask = _segments(bag, rows, stack.dtype)
-        logs, weights, *said = stack.run(_reading_task(x, mask, rule, with_evidence))
+        logs, weights, *outputs = stack.run(_reading_task(x, mask, rule, with_evidence))
         for k, row in enumerate(rows.tolist()):
             there = slice(None) if mask is None else mask[k]
             log_p[row] = logs[:, k].numpy()
             alpha[row] = weights[:, k].mean(0)[there].numpy()
             if with_evidence:
-                evidence[row] = said[0][:, k].mean(0)[there].numpy()
-                alone[row] = said[1][:, k].mean(0)[there].numpy()
+                evidence[row] = outputs[0][:, k].mean(0)[there].numpy()
+                alone[row] = outputs[1][:, k].mean(0)[there].numpy()
         done += len(rows)
         if report is not None:
             report(done, len(bag))

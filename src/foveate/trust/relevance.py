@@ -47,7 +47,12 @@ def known_bags(bags: Sequence[Bag], known: Any = None) -> Array:
         )
     there = masks(bags)
     return (
-        np.stack([(np.asarray(bag.z) & own).any(1) for bag, own in zip(bags, there, strict=True)])
+        np.stack(
+            [
+                (np.asarray(bag.z) & bag_known).any(1)
+                for bag, bag_known in zip(bags, there, strict=True)
+            ]
+        )
         & relevance_known
     )
 

@@ -61,13 +61,13 @@ class OneBag(nn.Module):
             x = torch.cat([self.null_position[None, None], x], 1)
         p, evidence, alpha, shares, mapped = [], [], [], [], []
         for weight, part in zip(self.weights, self.parts, strict=True):
-            found = part(x, self.first)
-            p.append(weight * found[0])
-            if found[1] is not None:
-                alpha.append(weight * found[1])
+            outputs = part(x, self.first)
+            p.append(weight * outputs[0])
+            if outputs[1] is not None:
+                alpha.append(weight * outputs[1])
                 shares.append(weight)
-            if found[2] is not None:
-                evidence.append(weight * found[2])
+            if outputs[2] is not None:
+                evidence.append(weight * outputs[2])
                 mapped.append(weight)
         mixed = torch.stack(p).sum(0)
         log_p = mixed.clamp_min(torch.finfo(mixed.dtype).tiny).log() / self.temperature

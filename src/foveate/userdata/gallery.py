@@ -121,7 +121,12 @@ def pick_gallery_bags(
     sure = np.argsort(-p[np.arange(len(y)), y], kind="stable")
     by_class = [[i for i in sure if y[i] == c and short[i] and i not in wrong]
                 for c in range(p.shape[1])]  # fmt: skip
-    turn = [row for rank in range(MAX_BAGS) for own in by_class for row in own[rank : rank + 1]]
+    turn = [
+        row
+        for rank in range(MAX_BAGS)
+        for class_rows in by_class
+        for row in class_rows[rank : rank + 1]
+    ]
     rows = [int(i) for i in (*wrong, *turn)][:MAX_BAGS]
     return gallery_bags(fitted, collection, bag, explained, rows)
 

@@ -105,7 +105,7 @@ def load_labels(path: Path | str) -> tuple[Run, dict[str, FittedModel]]:
     run.must_be(KIND)
     if not run.done:
         raise FoveateError(f"{run.path} is not finished: 'foveate resume' continues it")
-    return run, {name: load_fitted(own.path) for name, own in label_runs(run).items()}
+    return run, {name: load_fitted(label_run.path) for name, label_run in label_runs(run).items()}
 
 
 def read_labels(

@@ -74,15 +74,15 @@ def diagnose_command(
     pairs = hasattr(data, "source_vocabulary")
     sides, words = _sides(data, pairs)
     with progress_of(quiet=True) as progress:
-        found = diagnose(*sides, words, seed=seed, report=lambda *at: progress("controls", *at))
+        diagnosis = diagnose(*sides, words, seed=seed, report=lambda *at: progress("controls", *at))
     if page:
         from foveate.report.pages.diagnosis import write_diagnosis_page
 
-        write_diagnosis_page(page, found, name=file.name, pairs=pairs, command=this_command())
+        write_diagnosis_page(page, diagnosis, name=file.name, pairs=pairs, command=this_command())
     if as_json:
-        print(json.dumps(found.as_json(), ensure_ascii=False))
+        print(json.dumps(diagnosis.as_json(), ensure_ascii=False))
     else:
-        _print_diagnosis(found)
+        _print_diagnosis(diagnosis)
         print(f"page: {page}")
 
 

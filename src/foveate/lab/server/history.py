@@ -45,8 +45,8 @@ class History:
             points: How many at most.
         """
         return {
-            paradigm: {name: self._curve(paradigm, name, member, points) for name in own}
-            for paradigm, own in self._values.items()
+            paradigm: {name: self._curve(paradigm, name, member, points) for name in series}
+            for paradigm, series in self._values.items()
         }
 
     def _curve(self, paradigm: str, name: str, member: int, points: int) -> Array:

@@ -104,8 +104,10 @@ def _view(evidence: Mapping[str, Any]) -> dict[str, Any]:
         "notes": evidence.get("notes", []),
         "questions": [_question(answer) for answer in evidence.get("answers", {}).values()],
         "examples": [_example(bag, evidence["classes"]) for bag in evidence.get("examples", [])],
-        "kinds": [kind for own in evidence["by_class"] for kind in _kinds(own)],
-        "classes": [_class(own) for own in evidence["by_class"]],
+        "kinds": [
+            kind for class_evidence in evidence["by_class"] for kind in _kinds(class_evidence)
+        ],
+        "classes": [_class(class_evidence) for class_evidence in evidence["by_class"]],
         "evidence": _evidence(evidence["evidence"]),
         "measures": _measures(where) if where else [],
         "known": where["bags"] if where else 0,
@@ -146,14 +148,14 @@ def _estimated(class_evidence: Mapping[str, Any]) -> str:
     return _beside_chance(_interval(ends), class_evidence.get("chance"))
 
 
-def _measured(own: Mapping[str, Any]) -> str:
+def _measured(class_evidence: Mapping[str, Any]) -> str:
     """Measured FT: a count where few bags are known, its interval, and its chance level."""
-    if not own["measured"]:
+    if not class_evidence["measured"]:
         return "–"
-    known, text = own["known"], _interval(own["measured"])
+    known, text = class_evidence["known"], _interval(class_evidence["measured"])
     if known < FEW:
-        text = f"{own['measured']['mean'] * known:.0f} of {known}, {text}"
-    return _beside_chance(text, own.get("measured_chance"))
+        text = f"{class_evidence['measured']['mean'] * known:.0f} of {known}, {text}"
+    return _beside_chance(text, class_evidence.get("measured_chance"))
 
 
 def _question(answer: Mapping[str, Any]) -> dict[str, Any]:
@@ -169,9 +171,9 @@ def _example(bag: Mapping[str, Any], classes: Sequence[str]) -> dict[str, Any]:
     return {**bag, "text": f"{text}; looks at {seen}"}
 
 
-def _kinds(own: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _kinds(class_evidence: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The kinds of evidence of a class, where there are two and none was chosen."""
-    kinds = own.get("answers", {}).get("kinds")
+    kinds = class_evidence.get("answers", {}).get("kinds")
     if not kinds or not kinds["several"] or kinds["chosen"]:
         return
     shares = dict(zip(("A", "B"), kinds["attended"], strict=True))
@@ -180,8 +182,8 @@ def _kinds(own: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         for name, examples in kinds["examples"].items()
     ]
     looked = " and ".join(f"{_percent(share)} at kind {name}" for name, share in shares.items())
-    text = f"The models look {looked}; answer with --evidence '{own['name']}=A' or '=B'."
-    yield {"name": own["name"], "attended": text, "rows": rows}
+    text = f"The models look {looked}; answer with --evidence '{class_evidence['name']}=A' or '=B'."
+    yield {"name": class_evidence["name"], "attended": text, "rows": rows}
 
 
 def _sampled(audited: Mapping[str, int] | None) -> str:
@@ -204,9 +206,9 @@ def _evidence(evidence: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
 def _measures(where: Mapping[str, Any]) -> list[tuple[str, str, list[str]]]:
     rows = []
     for key, (title, about) in MEASURES.items():
-        own = where[key]
-        extra = f"; pooled over all bags {own['pooled']:.3f}" if own.get("pooled") else ""
-        cells = [_number(own["all"]), *(_number(part) for part in own["classes"])]
+        numbers = where[key]
+        extra = f"; pooled over all bags {numbers['pooled']:.3f}" if numbers.get("pooled") else ""
+        cells = [_number(numbers["all"]), *(_number(part) for part in numbers["classes"])]
         rows.append((title, about + extra, cells))
     return rows
 

@@ -152,8 +152,8 @@ def influence(model: Any, pairs: Sequence[PiecePair]) -> Tables:
             chosen[t, places] = 1.0
         with torch.enable_grad(), captured_embedding(model) as embedding:
             logits = _run(model, x.expand(count, -1), mask.expand(count, -1), y.expand(count, -1))
-            own = logits.log_softmax(-1).gather(-1, y.expand(count, -1)[..., None])[..., 0]
-            (gradient,) = torch.autograd.grad(-(own * chosen).sum(), embedding[0])
+            label_log_p = logits.log_softmax(-1).gather(-1, y.expand(count, -1)[..., None])[..., 0]
+            (gradient,) = torch.autograd.grad(-(label_log_p * chosen).sum(), embedding[0])
         change = -(embedding[0].detach() * gradient).sum(-1)
         grids.append(
             torch.stack([change[:, places].sum(1) for places in pair.source.words], 1).numpy()

@@ -48,13 +48,16 @@ def train_part(
         progress: Called as ``progress(done, total)``.
     """
     del checkpoint
-    own, total = SETS[name], settings.seeds * len(settings.methods)
+    trust_set, total = SETS[name], settings.seeds * len(settings.methods)
     values: dict[str, list[float]] = {}
     for seed in range(settings.seeds):
-        sample = own.load(settings.n, seed)
-        teacher, other = _audited(sample.train, own, "boosting"), _audited(sample.test, own)
+        sample = trust_set.load(settings.n, seed)
+        teacher, other = (
+            _audited(sample.train, trust_set, "boosting"),
+            _audited(sample.test, trust_set),
+        )
         for number, method in enumerate(settings.methods):
-            numbers = _measured(own, sample, method, seed, settings.epochs, teacher, other)
+            numbers = _measured(trust_set, sample, method, seed, settings.epochs, teacher, other)
             for key, value in numbers.items():
                 values.setdefault(f"{method}/{key}", []).append(value)
             progress(seed * len(settings.methods) + number + 1, total)
@@ -109,6 +112,6 @@ def _measured(
     }
 
 
-def _built(own: TrustSet, shape: tuple[int, ...]) -> FCAM:
-    f, g, layer = pair(own.net, shape, len(own.classes))
+def _built(trust_set: TrustSet, shape: tuple[int, ...]) -> FCAM:
+    f, g, layer = pair(trust_set.net, shape, len(trust_set.classes))
     return FCAM(f, g, "softmax", layer)

@@ -97,8 +97,8 @@ def news(n: int, seed: int) -> TrainTestBags:
         z = torch.zeros(size, 10, dtype=torch.bool)
         z[torch.arange(size), place] = True
         for i in range(size):
-            own = pool[1 + int(y[i])]
-            x[i, place[i]] = own[int(torch.randint(len(own), (1,), generator=chance))]
+            class_pool = pool[1 + int(y[i])]
+            x[i, place[i]] = class_pool[int(torch.randint(len(class_pool), (1,), generator=chance))]
         parts.append(Bag(x, y, z))
     return parts[0], parts[1], None, None
 
@@ -128,8 +128,8 @@ def hatexplain(n: int, label: int = 0) -> TrainTestBags:
     posts = read_posts(locate("hatexplain", "Hate-speech-CNERG/hatexplain"))
     parts = []
     for split in ("train", "test"):
-        own = [p for p in posts.splits[split] if p.label in (label, 1)][:n]
-        bag = as_bag(own, posts.words, 40)
+        selected = [p for p in posts.splits[split] if p.label in (label, 1)][:n]
+        bag = as_bag(selected, posts.words, 40)
         parts.append(Bag(bag.x, (bag.y != 1).long(), bag.z, bag.mask))
     return parts[0], parts[1], None, None
 

@@ -164,7 +164,7 @@ def _pool(settings: CaptionSettings) -> Pool:
     for name in settings.sets:
         folder, start = folder_of(name), sum(map(len, grids))
         captioned = read_captioned(folder)
-        parts.append({k: replace(own, row=own.row + start) for k, own in captioned.items()})
+        parts.append({k: replace(part, row=part.row + start) for k, part in captioned.items()})
         grids.append(_grid(_file(settings, find_pictures(str(folder)))))
     if set(parts[0]) != {"train", "test"}:
         raise FoveateError(f"{settings.sets[0]} must hold Parquet files of train and of test")

@@ -145,12 +145,12 @@ class _Criteria:
                 self.gain(measure, ("hard", layer), ("softmax", layer))
                 for measure in ("FT %", "accuracy %")
             )
-            room = self.headroom(layer)
-            testable = room >= HEADROOM or at_most(focus) == "met"
+            headroom = self.headroom(layer)
+            testable = headroom >= HEADROOM or at_most(focus) == "met"
             outcomes += [at_least(focus) if testable else "untestable", at_most(accuracy)]
             effects.append(focus)
             words.append(
-                f"{layer} layer: FT {in_words(focus)} (oracle {room:+.1f}), accuracy "
+                f"{layer} layer: FT {in_words(focus)} (oracle {headroom:+.1f}), accuracy "
                 f"{in_words(accuracy)}"
             )
         measure = "FT, hard minus softmax at the zeroth layer, points"
