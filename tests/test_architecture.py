@@ -20,7 +20,7 @@ ROOT = Path(foveate.__file__).parent
 
 # A package may import packages in the same line or in a line above, none below.
 LADDER = [
-    {"errors", "registry", "randomness", "papers", "settings", "types"},
+    {"errors", "registry", "randomness", "devices", "papers", "settings", "types"},
     {"bags", "records"},
     {"attention", "metrics", "dynamics", "io", "charts"},
     {"models"},

@@ -14,17 +14,26 @@ from foveate.records.record import write_atomically
 from foveate.studies.beyond.mnist_bags.figures import auc_chart
 from foveate.studies.beyond.witness.figures import flow_chart, paradigms_chart
 from foveate.studies.reproduction import stored_results
+from foveate.studies.vr23.released_split.figures import decomposition
 
 MEASURES = {"bag AUC": "bag_auc", "segment AUROC": "segment_auroc"}
 
 
-def stored_cells(table: str) -> list[Cell]:
-    """The numbers of a stored study, without changed settings.
+def stored_cells(table: str, label: str = "") -> list[Cell]:
+    """The numbers of a stored study, at small scale.
 
     Args:
         table: Its name.
+        label: What its changed settings are called; none are changed unless given.
     """
-    (result,) = [r for r in stored_results() if r["table"] == table and not r.get("label")]
+    (result,) = [
+        r
+        for r in stored_results()
+        if r["table"] == table
+        and (r.get("label") or "") == label
+        and r["scale"] == "small"
+        and "cells" in r
+    ]
     return [Cell(**{key: c[key] for key in Cell._fields if key in c}) for c in result["cells"]]
 
 
@@ -50,6 +59,7 @@ def charts() -> Mapping[str, Any]:
     return {
         "witness": paradigms_chart(stored_cells("witness"), "SAIF %"),
         "witness-flow": flow_chart(),
+        "released-split": decomposition(stored_cells("released-split", "cifar100")),
         "mnist-bags": auc_chart(rows, sorted({row["bags"] for row in rows})),
     }
 

@@ -17,6 +17,7 @@ from result_tables import (
     diagnosis_table,
     group_table,
     permutation_table,
+    real_bags_short_table,
     real_bags_table,
     real_maps_table,
     short_table,
@@ -27,6 +28,33 @@ from result_tables import (
 
 MARKER = re.compile(r"(?<=<!-- stored: )([\w-]+)( -->\n).*?(?=^<!-- end -->)", re.S | re.M)
 FOCUS_MEASURES = dict.fromkeys(("accuracy %", "FT %", "SAIF %"), ".1f")
+TRUST_MEASURES = {
+    "cases": ".0f",
+    "least FT %": ".0f",
+    "largest FT %": ".0f",
+    "chance %": ".0f",
+    "old ρ": ".2f",
+    "old error": ".2f",
+    "old false alarms": ".0f",
+    "old misses": ".0f",
+    "auditor ρ": ".2f",
+    "auditor error": ".2f",
+    "error where said": ".2f",
+    "false alarms": ".0f",
+    "misses": ".0f",
+    "cannot tell %": ".0f",
+    "interval holds %": ".0f",
+    "FT of the pick %": ".0f",
+    "FT of the old pick %": ".0f",
+    "best FT %": ".0f",
+}
+TRUST_SHORT = {
+    key: TRUST_MEASURES[key]
+    for key in (
+        "cases", "least FT %", "largest FT %", "old false alarms", "old misses",
+        "error where said", "false alarms", "misses", "cannot tell %", "interval holds %",
+    )
+}  # fmt: skip
 TABLES: Mapping[str, tuple[str, str, Callable[[Result], str]]] = {
     "witness": ("witness", "", witness_table),
     "witness-in-short": ("witness", "", partial(witness_table, without=", pixels")),
@@ -42,32 +70,8 @@ TABLES: Mapping[str, tuple[str, str, Callable[[Result], str]]] = {
             table_with_duration, measures={"SAIF %": ".1f", "accuracy %": ".1f", "mean a_z": ".3f"}
         ),
     ),
-    "trust": (
-        "trust",
-        "",
-        partial(
-            group_table,
-            measures={
-                "cases": ".0f",
-                "least FT %": ".0f",
-                "largest FT %": ".0f",
-                "chance %": ".0f",
-                "old ρ": ".2f",
-                "old error": ".2f",
-                "old false alarms": ".0f",
-                "old misses": ".0f",
-                "auditor ρ": ".2f",
-                "auditor error": ".2f",
-                "error where said": ".2f",
-                "false alarms": ".0f",
-                "misses": ".0f",
-                "cannot tell %": ".0f",
-                "interval holds %": ".0f",
-                "FT of the pick %": ".0f",
-                "best FT %": ".0f",
-            },
-        ),
-    ),
+    "trust": ("trust", "", partial(group_table, measures=TRUST_SHORT)),
+    "trust-second": ("trust-second", "", partial(group_table, measures=TRUST_MEASURES)),
     "mnist-bags": (
         "mnist-bags",
         "",
@@ -81,6 +85,7 @@ TABLES: Mapping[str, tuple[str, str, Callable[[Result], str]]] = {
         partial(group_table, measures={"AUC, clue reversed": ".3f", "AUC, as in training": ".3f"}),
     ),
     "real-bags": ("real-bags", "", real_bags_table),
+    "real-bags-short": ("real-bags", "", real_bags_short_table),
     "real-maps": ("real-bags", "", real_maps_table),
     "diagnosis-said": ("diagnosis", "", diagnosis_table),
     "diagnosis-left": ("diagnosis", "", permutation_table),

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fault_campaign import digest, forked, without_times
+from fault_campaign import digest, run_in_child, without_times
 from fault_injection import Plan, inject
 from foveate.charts import render
 from foveate.cli import main as foveate
@@ -93,7 +93,7 @@ def _interrupt(folder: Path) -> None:
                 inject(plan)
                 foveate(words)
 
-            if forked(work, folder / "log.txt") != -signal.SIGKILL:
+            if run_in_child(work, folder / "log.txt") != -signal.SIGKILL:
                 raise SystemExit(f"{command} was not killed between its parts")
             plan.counter.unlink()
             names = ("record.npz", "checkpoint.safetensors")

@@ -175,25 +175,41 @@ def permutation_table(result: Result) -> str:
 
 def real_bags_table(result: Result) -> str:
     """One row per set: AUC of the default fit, baselines, single paradigms and other libraries."""
-    cells = _by_key(result)
-    area = {key[::2]: cell["mean"] for key, cell in cells.items() if key[3] == "bag AUC"}
     roles = {of_group.title: of_group.role for of_group in SETS.values()}
     lines = []
-    for group in dict.fromkeys(key[0] for key in cells):
-        of_group = {name: value for (of, name), value in area.items() if of == group}
-        if MIXTURE not in of_group:
-            continue
-        best = max(
-            (name for name in BASELINES if name in of_group), key=lambda name: of_group[name]
-        )
-        columns = (MIXTURE, MEAN)
+    for group, area, best in _real_bags(result):
         lines.append([
-            group, roles.get(group, ""), *(f"{of_group[name]:.3f}" for name in columns),
-            f"{of_group[best]:.3f} ({best})", f"{of_group[MIXTURE] - of_group[best]:+.3f}",
-            *(f"{of_group[name]:.3f}" if name in of_group else "" for name in REAL_PARADIGMS),
+            group, roles.get(group, ""), *(f"{area[name]:.3f}" for name in (MIXTURE, MEAN)),
+            f"{area[best]:.3f} ({best})", f"{area[MIXTURE] - area[best]:+.3f}",
+            *(f"{area[name]:.3f}" if name in area else "" for name in REAL_PARADIGMS),
         ])  # fmt: skip
     head = ["AUC", "used for", "default", "mean-lr", "best baseline", "difference"]
     return _markdown([*head, *map(label, REAL_PARADIGMS)], lines)
+
+
+def real_bags_short_table(result: Result) -> str:
+    """One row per confirmation set: AUC of the default fit, the mean and the best baseline."""
+    confirmed = {of_group.title for of_group in SETS.values() if of_group.role == "confirmation"}
+    lines = [
+        [group, *(f"{area[name]:.2f}" for name in (MIXTURE, MEAN)), f"{area[best]:.2f} ({best})"]
+        for group, area, best in _real_bags(result)
+        if group in confirmed or "confirmation" in group
+    ]
+    head = ["AUC", "Default of `fit`", "Mean-pooled logistic regression", "Best of four baselines"]
+    return _markdown(head, lines)
+
+
+def _real_bags(result: Result) -> list[tuple[str, dict[str, float], str]]:
+    """Every set with the AUC of its methods by name, and its best baseline."""
+    cells, groups = _by_key(result), {}
+    for (group, _, name, measure), cell in cells.items():
+        if measure == "bag AUC":
+            groups.setdefault(group, {})[name] = cell["mean"]
+    return [
+        (group, area, max((name for name in BASELINES if name in area), key=lambda n: area[n]))
+        for group, area in groups.items()
+        if MIXTURE in area
+    ]
 
 
 def real_maps_table(result: Result) -> str:

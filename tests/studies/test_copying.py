@@ -13,6 +13,7 @@ from foveate.records.record import Record
 from foveate.studies.snell21.copying import Copying, CopyingSettings
 from foveate.studies.snell21.copying.findings import first_above
 from foveate.studies.snell21.heads import Heads, HeadsSettings
+from foveate.studies.snell21.heads.findings import _deviation
 from foveate.studies.snell21.heads.scenarios import head_names
 from foveate.studies.snell21.heads.search import (
     Search,
@@ -262,12 +263,23 @@ def test_verdicts_on_heads(bad, one, random, verdict):
     records = {f"lstm-sum-{k}": curves([(50, a) for a in level]) for k, level in levels.items()}
     best = np.array([[0.99, 0.99, 0.99], [0.1, 0.2, 0.3]])
     records["lstm-search"] = Record(np.zeros(1), {}, accuracies(best))
-    settings = HeadsSettings(draws=20, variants=("lstm-sum",))
+    settings = HeadsSettings(draws=20, variants=("lstm-sum",), heads=1)
     [finding] = Heads().findings(settings, records)
     assert finding.verdict == verdict
+    [rare] = Heads().findings(settings.model_copy(update={"heads": 2}), records)
+    assert rare.verdict == "not testable here"
     [few] = Heads().findings(settings.model_copy(update={"draws": 19}), records)
     assert few.verdict == "underpowered"
     assert "found 1 good and 1 bad ones by best accuracy, the same ones by last" in finding.summary
+
+
+def test_a_judged_variant_that_is_not_the_papers_is_named():
+    ours = HeadsSettings(variants=("gru-mean",), wanted=10, wanted_good=10)
+    assert _deviation(ours) == (
+        "GRU, contexts averaged (released code) instead of LSTM, contexts summed; 20 draws a "
+        "scenario, 10 bad and 10 good heads instead of 20 each"
+    )
+    assert _deviation(HeadsSettings()) == "none in sizes"
 
 
 def test_heads_end_to_end(tmp_path):

@@ -12,7 +12,7 @@ from result_tables import group_table
 ROOT = Path(__file__).parents[2]
 BAGS = {"bag AUC": ".3f", "segment AUROC": ".3f", "pointing %": ".0f"}
 PAGES = {
-    "README.md": {"readme"},
+    "README.md": {"readme", "real-bags-short"},
     "docs/which-paradigm.md": {"witness-in-short"},
     "docs/guide/witness.md": {
         "witness",

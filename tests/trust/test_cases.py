@@ -1,6 +1,7 @@
 """Cases that broke the verdict before, made small: each must get the verdict it deserves."""
 
 import functools
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -9,8 +10,10 @@ import torch
 from torch import nn
 
 from foveate.bags.bag import Bag, pad
+from foveate.cli.trust_results import TrustResults, print_trust
 from foveate.errors import FoveateError
 from foveate.models.focus import FCAM
+from foveate.studies.beyond.trust.raff import unit_test
 from foveate.training.loop import fit
 from foveate.trust.advice import compare
 from foveate.trust.auditor import audit
@@ -152,6 +155,20 @@ def test_a_mark_on_every_segment_is_evidence_everywhere():
     assert "stain" in trust.answers["evidence"].text
 
 
+def test_the_console_shows_examples_of_both_kinds(capsys, tmp_path):
+    trust = judged(shortcut(), "tag")
+    paths = tmp_path / "trust.json", tmp_path / "trust.html"
+    print_trust(TrustResults((trust.to_json(),), "tags", "generated", *paths), as_json=False)
+    printed = capsys.readouterr().out
+    tagged = {}
+    for kind, share in zip("AB", trust.by_class[0]["answers"]["kinds"]["attended"], strict=True):
+        [line] = [row for row in printed.splitlines() if f"kind {kind} of 'a'" in row]
+        assert f"looked at in {100 * share:.0f} %" in line
+        places = re.findall(r"bag (\d+), segment (\d+)", line)
+        tagged[kind] = {bool(made("tag").x[int(i), int(j), TAG] > 4) for i, j in places}
+    assert sorted(tagged.values(), key=str) == [{False}, {True}]
+
+
 def test_a_class_that_means_nothing_is_there_is_inferred():
     trust = judged(good(), "absent")
     presence = [e["answers"]["evidence"]["presence"] for e in trust.by_class]
@@ -208,6 +225,84 @@ def test_poison_is_found():
         subject, "soft", Bag(test.x, test.y, None, test.mask), ("no", "yes"), absent=("no",)
     )
     assert flagged.by_class[1]["verdict"]["grade"] == "do not trust"
+
+
+def counting(threshold):
+    """Says yes where the mixture of segments is above a threshold, and attends to large ones."""
+    with torch.random.fork_rng(devices=[]):
+        f, g = nn.Linear(8, 1), nn.Linear(8, 2)
+    with torch.no_grad():
+        f.weight.fill_(1 / 8)
+        g.weight.copy_(torch.tensor([[0.0] * 8, [20 / 8] * 8]))
+        g.bias.copy_(torch.tensor([0.0, -20 * threshold]))
+    return FCAM(f, g)
+
+
+@pytest.mark.parametrize(
+    ("paradigm", "threshold", "flips"), [("soft", 1.9, 0.9), ("hard", 2.5, 0.0)]
+)
+def test_a_model_that_counts_is_not_trusted(paradigm, threshold, flips):
+    """Raff and Holt's frequency test: every bag has a segment near 2, positive ones one near 3 too.
+
+    Many segments near 2 in a negative bag raise the mixture, but not the largest segment.
+    """
+    test = unit_test("frequency", 200, 1)
+    swapped = unit_test("frequency", 100, 2, swapped=True)
+    subject = as_subject([counting(threshold)] * 2, paradigm)
+    accuracy = (subject.look([swapped]).p.argmax(-1) == swapped.y.numpy()).mean()
+    trust = examine(
+        subject, paradigm, Bag(test.x, test.y, None, test.mask), ("no", "yes"), probe=False
+    )
+    entry = trust.by_class[1]
+    assert trust.evidence["accuracy"].mean > 0.95
+    assert entry["estimate"] > 0.95  # it points at evidence
+    if flips:
+        assert accuracy < 0.6
+        assert entry["repeat_flips"] >= flips
+        assert entry["verdict"]["grade"] == "trust with care"
+        assert trust.answers["depends"].mark == "bad"
+    else:
+        assert accuracy > 0.95
+        assert entry["repeat_flips"] == 0
+        assert entry["verdict"]["grade"] == "trust"
+
+
+def test_the_segment_that_speaks_most_against_the_class_is_repeated():
+    chance = torch.Generator().manual_seed(0)
+    y = torch.arange(120) % 2
+    sign = 2.0 * y - 1
+    x = torch.randn(120, 4, 2, generator=chance) * 0.05
+    x[:, 0] += torch.stack([2 + 0 * sign, 2 * sign], 1)  # attended, for the class
+    x[:, 1, 1] -= 3 * sign  # hardly attended, against it
+    with torch.random.fork_rng(devices=[]):
+        f, g = nn.Linear(2, 1), nn.Linear(2, 2)
+    with torch.no_grad():
+        f.weight.copy_(torch.tensor([[1.5, 0.0]]))
+        g.weight.copy_(torch.tensor([[0.0, -3.0], [0.0, 3.0]]))
+        g.bias.zero_()
+    trust = examine([FCAM(f, g)] * 2, "soft", Bag(x, y), ("a", "b"), probe=False)
+    assert trust.evidence["accuracy"].mean == 1.0
+    assert [entry["repeat_flips"] for entry in trust.by_class] == [1.0, 1.0]
+
+
+def test_weak_evidence_in_many_segments_is_no_clear_evidence():
+    chance = torch.Generator().manual_seed(0)
+    y = torch.arange(160) % 2
+    x = torch.randn(160, 30, 3, generator=chance)
+    z = torch.rand(160, 30, generator=chance).argsort(1) < 10
+    x[..., 0] += 0.6 * z * (2 * y - 1)[:, None]
+    bag = Bag(x, y, z)
+    checked = audit([Bag(x, y)], 2)
+    with torch.random.fork_rng(devices=[]):
+        f, g = nn.Linear(3, 1), nn.Linear(3, 2)
+    trust = examine(
+        [FCAM(f, g)] * 2, "soft", Bag(bag.x, bag.y), ("a", "b"), audited=checked, probe=False
+    )
+    assert checked.cover.mean() > 0.7  # weak candidates add up to a seeming certainty
+    assert trust.by_class[0]["answers"]["looks"]["clear"] < 0.6
+    assert grades(trust) == ["cannot tell"] * 2
+    assert "no clear evidence" in trust.by_class[0]["verdict"]["summary"]
+    assert np.isnan(trust.score)
 
 
 def test_attention_that_oscillates_at_the_end_of_training_is_not_trusted():

@@ -86,6 +86,14 @@ GOOD = ClassFacts(
 )  # fmt: skip
 
 
+@given(facts(), st.sampled_from(["Segments see each other.", "Could not be tested."]))
+@settings(max_examples=200, deadline=None)
+def test_contextual_models_are_never_trusted_without_known_locations(f, context):
+    unknown = replace(f, context=context, measured=None, known=0)
+    assert grade_class(unknown) != "trust"
+    assert grade_class(replace(unknown, estimate=1.0, low=1.0, high=1.0)) != "trust"
+
+
 def flag(mode, members):
     return Flag(mode, "mode", 0.9, 0.5, members, {})
 
@@ -168,6 +176,31 @@ def test_one_class_that_cannot_be_judged_is_enough_against_trust():
     pair = [GOOD, empty]
     assert judge_all([judge(f) for f in pair], pair, 0.95).grade == "trust"
     assert judge_all([judge(blind)], [blind], float("nan")).grade == "cannot tell"
+
+
+def good_facts(**changed):
+    numbers = {"estimate": 0.95, "low": 0.9, "high": 1.0, "estimated_worst": 0.9, "chance": 0.1}
+    given_facts = {"name": "a", "bags": 80, "members": 3, "accuracy": 0.95, "stability": 0.9}
+    return ClassFacts(**given_facts, **{**numbers, **changed})
+
+
+@pytest.mark.parametrize(
+    ("changed", "grade"),
+    [
+        ({}, "trust"),
+        ({"background_flips": 0.19}, "trust"),
+        ({"background_flips": 1.0}, "trust with care"),  # it points right all the same
+        ({"repeat_flips": 0.24}, "trust"),
+        ({"repeat_flips": 0.25}, "trust with care"),
+        ({"low": 0.69}, "trust with care"),
+        ({"estimate": 0.65, "low": 0.5}, "trust with care"),
+        ({"estimate": 0.65, "low": 0.49}, "cannot tell"),
+        ({"estimate": 0.5, "low": 0.4, "high": 0.74}, "do not trust"),
+        ({"estimate": 0.5, "low": 0.4, "high": 0.75}, "cannot tell"),
+    ],
+)
+def test_limits_of_the_rule(changed, grade):
+    assert grade_class(good_facts(**changed)) == grade
 
 
 @pytest.mark.parametrize("share", [0.6, 0.9])

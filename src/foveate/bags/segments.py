@@ -32,6 +32,7 @@ __all__ = [
     "map_segments",
     "map_stored",
     "mix",
+    "on_device",
     "recompute_in_backward",
     "replace_first",
     "rows_at",
@@ -148,6 +149,13 @@ def map_stored(function: Network, x: Segments) -> Segments:
     if isinstance(x, Mosaics):
         return x._replace(bank=function(x.bank))
     return function(x)
+
+
+def on_device(x: Segments, device: torch.device) -> Segments:
+    """The segments on a device; the same where they are there already."""
+    if isinstance(x, Mosaics):
+        return x._replace(bank=x.bank.to(device), index=x.index.to(device))
+    return x.to(device)
 
 
 def replace_first(x: Segments, row: Tensor) -> Segments:

@@ -70,7 +70,7 @@ COMMANDS = find_commands(Path(__file__).parent / "commands")
 
 app = App(
     name="foveate",
-    help="Attention that looks at the right thing: train it, measure it, understand it.",
+    help="Train attention models of bags, measure where they look, and grade their attention.",
     help_format="plaintext",
     default_parameter=Parameter(negative_iterable=()),  # no --empty-NAME beside every list
     version=f"foveate {__version__}",

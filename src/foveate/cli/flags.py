@@ -6,6 +6,7 @@ from cyclopts import Parameter
 
 __all__ = [
     "Cluster",
+    "Device",
     "Flag",
     "Json",
     "Overwrite",
@@ -21,4 +22,11 @@ SettingFlags = Annotated[tuple[str, ...], Parameter(name="--set", negative="")]
 Workers = Annotated[int, Parameter(help="Processes to use on this machine; 1 is this process.")]
 Cluster = Annotated[
     str | None, Parameter(help="Address of a running Dask scheduler, tcp://host:8786.")
+]
+Device = Annotated[
+    str | None,
+    Parameter(
+        help="Where to compute: cpu, cuda (cuda:1), mps, or auto for the first GPU there is; that "
+        "of the environment variable FOVEATE_DEVICE unless given, else the CPU."
+    ),
 ]

@@ -1,7 +1,7 @@
 """Verdicts on attention as a table, a JSON file and a page."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,11 +74,26 @@ def print_trust(results: TrustResults, *, as_json: bool) -> None:
             print(f"  {SIGNS[answer['mark']]} {answer['question']} {answer['text']}")
         for line in (*verdict["why"], *(f"next: {step}" for step in verdict["next"])):
             print(f"  - {line}")
+        for line in _kind_examples(found):
+            print(f"  {line}")
     first = results.found[0]
     print(f"segments of a bag taken to be evidence: {first['relevant']} ({first['relevant_from']})")
     if first["audited"]["bags"] < first["audited"]["of_bags"]:
         print("audited: {bags} of {of_bags} bags, drawn at random".format(**first["audited"]))
     print(f"page: {results.page}")
+
+
+def _kind_examples(found: Mapping[str, Any]) -> Iterator[str]:
+    """Segments of each kind of evidence, for classes that have two and none was chosen."""
+    for own in found["by_class"]:
+        kinds = own["answers"]["kinds"]
+        if kinds["several"] and not kinds["chosen"]:
+            for (name, examples), share in zip(
+                kinds["examples"].items(), kinds["attended"], strict=True
+            ):
+                places = "; ".join(f"bag {bag}, segment {segment}" for bag, segment in examples)
+                looked = f"looked at in {100 * share:.0f} % of bags"
+                yield f"kind {name} of '{own['name']}' ({looked}): {places}"
 
 
 def _print_table(results: TrustResults) -> None:

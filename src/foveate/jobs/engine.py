@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from foveate.devices import VARIABLE, use_device
 from foveate.errors import FoveateError
 from foveate.records.record import write_atomically
 from foveate.types import PartProgress, StepProgress
@@ -153,6 +154,7 @@ def _distribute(client: Any, tasks: Sequence[Task], folder: Path, progress: Part
             topic,
             {name: futures.get(name, present.get(name)) for name in task.after},
             send_files=task.name in needed_by_others,
+            device=os.environ.get(VARIABLE),
             key=f"{topic}-{task.name}",
         )
     names = {future.key: name for name, future in futures.items()}
@@ -184,6 +186,7 @@ def _perform(
     topic: str,
     needed: dict[str, dict[str, bytes]],
     send_files: bool = False,
+    device: str | None = None,
 ) -> dict[str, bytes]:
     """On a worker: run the task, in the run's directory if it is visible, and return its files.
 
@@ -203,10 +206,10 @@ def _perform(
             last[0] = now
             worker.log_event(topic, (task.name, done, total))
 
-    if _mark(Path(folder)) == mark:
-        task(Path(folder), progress)
-        return _files(Path(folder) / task.name) if send_files else {}
-    with tempfile.TemporaryDirectory() as scratch:
+    with use_device(device), tempfile.TemporaryDirectory() as scratch:
+        if _mark(Path(folder)) == mark:
+            task(Path(folder), progress)
+            return _files(Path(folder) / task.name) if send_files else {}
         for name, files in needed.items():
             _write(Path(scratch) / name, files)
         task(Path(scratch), progress)

@@ -60,7 +60,7 @@ def add_null_segment(bag: Bag, row: Tensor | None = None, known: Tensor | None =
     bank, index, _ = as_mosaics(bag.x)
     first = torch.zeros_like(bank[:1]) if row is None else row[None].to(bank.dtype)
     zero, n = index.new_zeros(len(index), 1), len(index)
-    exists = torch.ones(n, 1, dtype=torch.bool)
+    exists = torch.ones_like(zero, dtype=torch.bool)
     z = bag.z
     if z is not None:
         known_bags = torch.ones(n, dtype=torch.bool) if known is None else known

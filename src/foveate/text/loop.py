@@ -17,6 +17,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from foveate.devices import current_device
+from foveate.errors import FoveateError
 from foveate.randomness import generator
 from foveate.records.record import Array, Record, load_checkpoint, save_checkpoint
 
@@ -48,6 +50,8 @@ class MemberTraining:
 
 def built(make: Callable[[], nn.Module], *name: str | int) -> nn.Module:
     """A model whose initial weights depend on ``name``, not on torch's global generator."""
+    if current_device().type != "cpu":
+        raise FoveateError("models of texts are trained on the CPU: leave the device out")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(generator("weights", *name).initial_seed() % 2**63)
         return make()

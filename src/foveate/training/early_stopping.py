@@ -19,9 +19,9 @@ class EarlyStopping:
 
     def __init__(self, epochs: int, weights: Mapping[str, Tensor], dtype: torch.dtype) -> None:
         self.epochs, self.best_weights = epochs, dict(weights)
-        size = len(next(iter(weights.values())))
-        self.best = torch.full((size,), torch.inf, dtype=dtype)
-        self.since = torch.zeros(size, dtype=torch.long)
+        first = next(iter(weights.values()))
+        self.best = first.new_full((len(first),), torch.inf, dtype=dtype)
+        self.since = first.new_zeros(len(first), dtype=torch.long)
 
     def update(self, loss: Tensor, active: Tensor, weights: Mapping[str, Tensor]) -> Tensor:
         """Record an epoch and return which members continue training, shape (S,).
@@ -50,5 +50,6 @@ class EarlyStopping:
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
         """Load what :meth:`state` returned; other entries are ignored."""
-        self.best, self.since = state["best"], state["since"]
-        self.best_weights = {name: state[f"kept/{name}"] for name in self.best_weights}
+        device = self.best.device
+        self.best, self.since = state["best"].to(device), state["since"].to(device)
+        self.best_weights = {name: state[f"kept/{name}"].to(device) for name in self.best_weights}

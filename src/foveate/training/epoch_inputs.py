@@ -97,7 +97,9 @@ class EpochInputs:
     def order(self, epoch: int) -> Tensor:
         """The order of each member's training bags, shape (S, n)."""
         generators = [generator("order", seed, epoch) for seed in self.seeds]
-        return torch.stack([torch.randperm(self.rows.shape[1], generator=c) for c in generators])
+        n = self.rows.shape[1]
+        order = torch.stack([torch.randperm(n, generator=chance) for chance in generators])
+        return order.to(self.rows.device)
 
     def aux(self, phase: Paradigm, members: Tensor, epoch: int) -> Tensor | None:
         """The auxiliary input of a paradigm for every training bag of some members, (S', n, …)."""
@@ -111,7 +113,8 @@ class EpochInputs:
         """Uniform numbers for every training bag, shape (S', n, count)."""
         shape, dtype = (self.rows.shape[1], count), self.stack.dtype
         generators = [generator("draws", self.seeds[i], epoch) for i in members.tolist()]
-        return torch.stack([torch.rand(shape, generator=c, dtype=dtype) for c in generators])
+        draws = torch.stack([torch.rand(shape, generator=c, dtype=dtype) for c in generators])
+        return draws.to(self.rows.device)
 
     def _picks(self, count: int, members: Tensor, epoch: int) -> Tensor:
         """Positions of uniformly drawn segments of every training bag, shape (S', n, count)."""
@@ -180,7 +183,10 @@ def grouped(phases: list[Paradigm], active: Tensor, apart: bool = False) -> list
     for i, (phase, trained) in enumerate(zip(phases, active.tolist(), strict=True)):
         if trained:
             groups.setdefault((phase, i if apart else None), []).append(i)
-    return [Group(phase, torch.tensor(members)) for (phase, _), members in groups.items()]
+    return [
+        Group(phase, torch.tensor(members, device=active.device))
+        for (phase, _), members in groups.items()
+    ]
 
 
 def per_member(value: Any, size: int) -> list[Any]:

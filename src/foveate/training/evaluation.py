@@ -11,6 +11,7 @@ from torch import Tensor
 from foveate.attention.paradigms import PARADIGMS, Paradigm
 from foveate.bags.bag import Bag
 from foveate.bags.segments import take
+from foveate.devices import current_device
 from foveate.metrics.metric import METRICS, Evaluation
 from foveate.models.focus import AttentionModel
 from foveate.training.stack import Batch, MemberBags, Stack
@@ -54,9 +55,10 @@ def read(model: AttentionModel, bag: Bag, paradigm: str | Paradigm = "soft") -> 
     """
     rule = PARADIGMS.get(paradigm)() if isinstance(paradigm, str) else paradigm
     dtype = next((p.dtype for p in model.parameters()), torch.float32)
-    stack = Stack(lambda: model, [0], dtype)
+    device = next((p.device for p in model.parameters()), current_device())
+    stack = Stack(lambda: model, [0], dtype, device)
     trains = model.training
-    part = read_stack(stack, MemberBags(bag, 1, dtype), rule)
+    part = read_stack(stack, MemberBags(bag, 1, dtype, device), rule)
     model.train(trains)
     return Reading(*(value[0] for value in part))
 
@@ -71,6 +73,8 @@ def read_stack(
 ) -> Reading:
     """Evaluate every member on its bags; a row of a bank is scored once.
 
+    The result is on the CPU, where metrics are computed.
+
     Args:
         stack: The models.
         bags: Their bags.
@@ -80,7 +84,7 @@ def read_stack(
     """
     stack.model.eval()
     size = len(stack) if members is None else len(members)
-    rows = torch.arange(bags.n).expand(size, -1) if rows is None else rows
+    rows = torch.arange(bags.n, device=bags.device).expand(size, -1) if rows is None else rows
     at_once = max(1, ELEMENTS // (size * bags.m * max(1, prod(bags.segment_shape))))
     # A bank smaller than its bags is scored as a whole, so that no row is scored twice.
     outer = bags.n if bags.reuses else at_once
@@ -88,7 +92,7 @@ def read_stack(
     for chunk in rows.split(outer, 1):
         batch = bags.batch(chunk, members)
         parts.append(stack.run(_reading, batch, paradigm.objective(), at_once, members=members))
-    return Reading(*(_joined(part, 1) for part in zip(*parts, strict=True)))
+    return Reading(*(_joined(part, 1).cpu() for part in zip(*parts, strict=True)))
 
 
 def _reading(model: AttentionModel, batch: Batch, rule: Paradigm, at_once: int) -> Reading:
@@ -121,7 +125,7 @@ def measure(reading: Reading, bags: MemberBags) -> dict[str, FloatArray]:
         alpha=_contiguous_bags(reading.alpha.double()),
         log_p=_contiguous_bags(reading.log_p.double()),
         loss=reading.loss.double().numpy(),
-        y=bags.y.numpy(),
+        y=bags.y.cpu().numpy(),
         z=None if bags.z is None else _contiguous_bags(bags.z),
         mask=None if bags.mask is None else _contiguous_bags(bags.mask),
     )
@@ -134,4 +138,4 @@ def measure(reading: Reading, bags: MemberBags) -> dict[str, FloatArray]:
 
 def _contiguous_bags(values: Tensor) -> NDArray[Any]:
     """An array (S, n, m) with contiguous bags, so that sums over segments are vectorised."""
-    return values.mT.contiguous().mT.numpy()
+    return values.cpu().mT.contiguous().mT.numpy()

@@ -109,8 +109,9 @@ def _stored_per_segment(stack: Stack, bags: MemberBags) -> int:
 
     The segment itself counts if it is copied, not if it is a view of the bags.
     """
-    member = torch.tensor([0])
-    longest = bags.lengths(torch.arange(bags.n)[None], member).argmax(1, keepdim=True)
+    member = torch.tensor([0], device=bags.device)
+    rows = torch.arange(bags.n, device=bags.device)[None]
+    longest = bags.lengths(rows, member).argmax(1, keepdim=True)
     one, two = (_stored(stack, bags, bags.batch(longest, member, first=count)) for count in (1, 2))
     return two - one
 
@@ -124,7 +125,7 @@ def _stored(stack: Stack, bags: MemberBags, batch: Batch) -> int:
         return x
 
     with torch.autograd.graph.saved_tensors_hooks(record_size, lambda x: x):
-        stack.gradients(_attend_and_classify, batch, members=torch.tensor([0]))
+        stack.gradients(_attend_and_classify, batch, members=torch.tensor([0], device=stack.device))
     return sum(sizes.values())
 
 
@@ -135,7 +136,7 @@ def _attend_and_classify(model: AttentionModel, batch: Batch) -> Tensor:
 
 def _count_classes(stack: Stack, limits: StepLimits, rows: Tensor) -> int:
     """The number of classes, from the prediction for one bag."""
-    member = torch.tensor([0])
+    member = torch.tensor([0], device=stack.device)
     stack.model.eval()  # this pass must not change the statistics of batch norm
     one = limits.train.batch(rows[:1, :1], member)
     return int(stack.run(_class_count, one, limits.paradigms[0], members=member)[0])

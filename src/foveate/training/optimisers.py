@@ -52,10 +52,9 @@ class StackedOptimizer:
                 f"optimizer must be one of {', '.join(OPTIMIZERS)}, got '{self.name}'"
             )
         state_tensors = {
-            k: torch.zeros(len(self.lr), self.width, dtype=self.lr.dtype)
-            for k in STATE_NAMES[self.name]
+            k: self.lr.new_zeros(len(self.lr), self.width) for k in STATE_NAMES[self.name]
         }
-        self.state = {"steps": torch.zeros(len(self.lr), 1, dtype=self.lr.dtype), **state_tensors}
+        self.state = {"steps": self.lr.new_zeros(len(self.lr), 1), **state_tensors}
         self._rates = self.lr[:, None]
 
     def step(self, flat: Tensor, grad: Tensor, members: Tensor | None = None) -> None:

@@ -55,27 +55,29 @@ class Training:
         size, dtype = len(seeds), getattr(torch, plan.dtype)
         self.plan, self.seeds, self.probe = plan, tuple(seeds), probe
         self.stack = Stack(build, seeds, dtype)
-        bags = MemberBags(train, size, dtype), MemberBags(test, size, dtype)
-        self.rows, self.held_out = (
+        device = self.stack.device
+        bags = MemberBags(train, size, dtype, device), MemberBags(test, size, dtype, device)
+        rows = (
             split(bags[0].n, self.seeds, plan.validation)
             if validation_rows is None
             else split_at(bags[0].n, validation_rows)
         )
+        self.rows, self.held_out = (part.to(device) for part in rows)
         self.paradigms, self.train, self.test, self.part, self.stack.together = limit_memory(
             self.stack, *bags, per_member(paradigm, size), self.rows, plan.batch
         )
         at_once = plan.batch if self.part is None else max(1, self.part // self.train.m)
         self._prepare = EpochInputs(self.stack, self.train, self.rows, self.seeds, at_once)
         self.gradients = StepGradients(self.stack, self.train, self.rows, self.part)
-        lr = torch.tensor(per_member(plan.lr, size), dtype=dtype)
+        lr = torch.tensor(per_member(plan.lr, size), dtype=dtype, device=device)
         settings = Settings(plan.momentum, plan.weight_decay)
         self.optimizer = StackedOptimizer(plan.optimizer, lr, self.stack.flat.shape[1], settings)
         self.patience = (
             EarlyStopping(plan.patience, self.stack.state(), dtype) if plan.patience else None
         )
         self.epoch, self.cpu_seconds = 0, 0.0
-        self.active = torch.ones(size, dtype=torch.bool)
-        self.calls = torch.zeros(size, dtype=torch.long)
+        self.active = torch.ones(size, dtype=torch.bool, device=device)
+        self.calls = torch.zeros(size, dtype=torch.long, device=device)
         self.losses: list[Tensor] = []
         self.times: list[int] = []
         self.values: dict[str, list[np.ndarray]] = {}
@@ -111,7 +113,7 @@ class Training:
 
     def _steps(self, order: Tensor, groups: list[Group], aux: list[Tensor | None]) -> Tensor:
         """The steps of an epoch; returns the losses of members, summed over bags, shape (S,)."""
-        total = torch.zeros(len(self.seeds), dtype=self.stack.dtype)
+        total = self.stack.flat.new_zeros(len(self.seeds))
         phase = groups[0].phase
         together = len(groups[0].members) == len(self.seeds)
         if together and aux[0] is None and self.gradients.in_windows(phase):
@@ -141,7 +143,7 @@ class Training:
             losses, grad = self.gradients(groups[0].phase, positions, aux[0])
             self.optimizer.step(self.stack.flat, grad)
             return losses
-        losses = torch.zeros(len(self.seeds), dtype=self.stack.dtype)
+        losses = self.stack.flat.new_zeros(len(self.seeds))
         grad = torch.zeros_like(self.stack.flat)
         for (phase, members), asked in zip(groups, aux, strict=True):
             losses[members], grad[members] = self.gradients(
@@ -166,9 +168,8 @@ class Training:
 
     def _in_final_phase(self, epoch: int) -> Tensor:
         """Which members are in their last phase after an epoch, shape (S,)."""
-        return torch.tensor(
-            [rule.in_final_phase(progress) for rule, progress in self._progress(epoch)]
-        )
+        final = [rule.in_final_phase(progress) for rule, progress in self._progress(epoch)]
+        return torch.tensor(final, device=self.stack.device)
 
     def _groups(self, phases: list[Paradigm], active: Tensor) -> list[Group]:
         """Members that are trained or evaluated together; one by one if steps are split."""
@@ -183,7 +184,7 @@ class Training:
             for rule, old, phase in zip(self.paradigms, before, now, strict=True)
         ]
         if any(new):
-            self.optimizer.restart(torch.tensor(new))
+            self.optimizer.restart(torch.tensor(new, device=self.stack.device))
 
     def _stop(self) -> None:
         """Deactivate members that meet a stopping rule in their last phase."""
@@ -201,16 +202,16 @@ class Training:
             self.stack.restore({k: v.clone() for k, v in self.patience.best_weights.items()})
 
     def _validation_loss(self) -> Tensor:
-        loss = torch.full((len(self.seeds),), torch.inf, dtype=self.stack.dtype)
+        loss = self.stack.flat.new_full((len(self.seeds),), torch.inf)
         for phase, members in self._groups(self.readings(), self.active):
             rows = self.held_out[members]
             part = read_stack(self.stack, self.train, phase, members, rows)
-            loss[members] = self.train.mean(part.loss, rows, members)
+            loss[members] = self.train.mean(part.loss.to(loss.device), rows, members)
         return loss
 
     def _measure(self) -> None:
         """Append the recorded metrics, each member evaluated by its current phase."""
-        measured: dict[str, np.ndarray] = {"train_loss": self._last_loss().double().numpy()}
+        measured: dict[str, np.ndarray] = {"train_loss": self._last_loss().cpu().double().numpy()}
         self._read = self._reading()
         measured |= measure(self._read, self.test)
         measured["same_top"] = self._same_top(self._read.alpha)
@@ -234,21 +235,22 @@ class Training:
         readings = [
             read_stack(self.stack, self.test, rule, member_ids) for rule, member_ids in groups
         ]
-        back = torch.cat([group.members for group in groups]).argsort()
+        back = torch.cat([group.members for group in groups]).argsort().cpu()
         return Reading(*(torch.cat(part)[back] for part in zip(*readings, strict=True)))
 
     def _last_loss(self) -> Tensor:
-        none = torch.full((len(self.seeds),), torch.nan, dtype=self.stack.dtype)
+        none = self.stack.flat.new_full((len(self.seeds),), torch.nan)
         return self.losses[-1] if self.losses else none
 
     def record(self) -> Record:
         """All measurements so far, and the current evaluation of every held-out bag."""
         reading = self._reading() if self._read is None else self._read
         final = {name: value.float().numpy() for name, value in reading._asdict().items()}
-        final |= {"y": self.test.y.numpy(), "losses": torch.stack(self.losses).T.float().numpy()}
+        final["y"] = self.test.y.cpu().numpy()
+        final["losses"] = torch.stack(self.losses).T.float().cpu().numpy()
         for name in ("z", "mask"):
             if (part := getattr(self.test, name)) is not None:
-                final[name] = part.numpy()
+                final[name] = part.cpu().numpy()
         meta = {
             "seeds": list(self.seeds),
             "plan": self.plan.model_dump(),
@@ -261,7 +263,9 @@ class Training:
         if not any(rule.uses_attention for rule in self.paradigms):
             meta["uses_attention"] = False
         values = {name: np.stack(rows) for name, rows in self.values.items()}
-        return Record(np.array(self.times), values, final, meta, trained=self.stack)
+        return Record(
+            np.array(self.times), values, final, meta, trained=self.stack.on(torch.device("cpu"))
+        )
 
     def snapshot(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """The state to store in a checkpoint."""
@@ -274,17 +278,20 @@ class Training:
             **{"active": self.active, "calls": self.calls},
             **{"losses": torch.stack(self.losses), "times": torch.tensor(self.times)},
         }
-        return tensors, {"epoch": self.epoch, "cpu_seconds": self.cpu_seconds}
+        meta = {"epoch": self.epoch, "cpu_seconds": self.cpu_seconds}
+        return {k: v.cpu() for k, v in tensors.items()}, meta
 
     def restore(self, tensors: dict[str, Tensor], meta: dict[str, Any]) -> None:
         """Load what :meth:`snapshot` returned."""
         self.stack.restore(tensors)
-        self.optimizer.state = _with_prefix("optimizer/", tensors)
+        device, state = self.stack.device, _with_prefix("optimizer/", tensors)
+        self.optimizer.state = {k: v.to(device) for k, v in state.items()}
         self.values = {k: list(v.numpy()) for k, v in _with_prefix("values/", tensors).items()}
         if self.patience is not None:
             self.patience.restore(tensors)
-        self.active, self.calls = tensors["active"], tensors["calls"]
-        self.losses, self.times = list(tensors["losses"]), tensors["times"].tolist()
+        self.active, self.calls = tensors["active"].to(device), tensors["calls"].to(device)
+        self.losses = list(tensors["losses"].to(device))
+        self.times = tensors["times"].tolist()
         self.epoch, self.cpu_seconds = meta["epoch"], meta["cpu_seconds"]
         self._read, self._tops = None, tensors.get("tops")
 

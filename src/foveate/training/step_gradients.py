@@ -42,14 +42,15 @@ class StepGradients:
 
         A large step, which members compute one by one, is the weighted mean of its parts.
         """
-        member_ids = torch.arange(len(self._stack)) if members is None else members
+        everyone = torch.arange(len(self._stack), device=self._rows.device)
+        member_ids = everyone if members is None else members
         if self._bag_by_bag(phase):
             return self._sum_of_bags(phase, positions, aux, member_ids)
         if self._part is None:
             return self._at_once(phase, positions, aux, members)
         lengths = self._bags.lengths(self._rows[member_ids].gather(1, positions), member_ids)[0]
-        losses = torch.zeros(1, dtype=self._stack.dtype)
-        grad = torch.zeros(1, self._stack.flat.shape[1], dtype=self._stack.dtype)
+        losses = self._stack.flat.new_zeros(1)
+        grad = self._stack.flat.new_zeros(1, self._stack.flat.shape[1])
         for some in group_by_length(lengths, self._part):
             part = self._at_once(phase, positions[:, some], aux, members)
             losses.add_(part[0], alpha=len(some) / len(lengths))
@@ -68,8 +69,8 @@ class StepGradients:
         self, phase: Paradigm, positions: Tensor, aux: Tensor | None, member_ids: Tensor
     ) -> tuple[Tensor, Tensor]:
         """Mean loss and gradient of members, one bag after another."""
-        losses = torch.zeros(len(member_ids), dtype=self._stack.dtype)
-        grad = torch.zeros(len(member_ids), self._stack.flat.shape[1], dtype=self._stack.dtype)
+        losses = self._stack.flat.new_zeros(len(member_ids))
+        grad = self._stack.flat.new_zeros(len(member_ids), self._stack.flat.shape[1])
         for i, member in enumerate(member_ids.tolist()):
             asked = None if aux is None else aux[i : i + 1]
             windows = (

@@ -26,7 +26,9 @@ from foveate.bags.segments import (
     Segments,
     as_mosaics,
     group_by_length,
+    on_device,
 )
+from foveate.devices import current_device
 from foveate.errors import FoveateError
 from foveate.models.focus import AttentionModel
 from foveate.training.stack import Stack
@@ -86,6 +88,7 @@ def explain(
     """
     if paradigm.whole_bag:
         raise FoveateError("a classifier of whole bags says nothing of single segments")
+    stack = stack.on(current_device())
     stack.model.eval()
     lengths, rule, done = lengths_of(bag), paradigm.objective(), 0
     log_p: list[Any] = [None] * len(bag)
@@ -95,7 +98,9 @@ def explain(
     most = ELEMENTS // (prod(bag.segment_shape) * len(stack))
     for rows in group_by_length(lengths, most):
         x, mask = _segments(bag, rows, stack.dtype)
-        logs, weights, *outputs = stack.run(_reading_task(x, mask, rule, with_evidence))
+        visible = None if mask is None else mask.to(stack.device)
+        task = _reading_task(on_device(x, stack.device), visible, rule, with_evidence)
+        logs, weights, *outputs = (part.cpu() for part in stack.run(task))
         for k, row in enumerate(rows.tolist()):
             there = slice(None) if mask is None else mask[k]
             log_p[row] = logs[:, k].numpy()

@@ -228,7 +228,7 @@ class _Reader:
             per_class = self.branches == self.classes
             which = "that of the predicted class" if per_class else "the mean over them"
             notes.append(f"There are {self.branches} attentions a bag; {which} is read.")
-        if self.call.others:
+        if self.call.others and self.call.attention is not None:
             listed = " and ".join(str(i + 1) for i in (self.call.attention, *self.call.others))
             notes.append(
                 f"Outputs {listed} could be attention; the first of them is read: return the other "

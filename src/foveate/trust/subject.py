@@ -13,6 +13,7 @@ from foveate.attention.maps import MAPS, uniform
 from foveate.attention.paradigms import PARADIGMS, Marginal, Paradigm, Soft
 from foveate.bags.bag import Bag
 from foveate.bags.segments import dense, map_segments
+from foveate.devices import current_device
 from foveate.errors import FoveateError
 from foveate.models.focus import FCAM, AttentionModel
 from foveate.training.evaluation import ELEMENTS
@@ -107,7 +108,8 @@ def as_subject(
         raise FoveateError("at least one model is needed, got none")
     dtype = next((p.dtype for p in several[0].parameters()), torch.float32)
     builds = [lambda model=model: model for model in several]
-    return Stacked(Stack(builds, range(len(several)), dtype), rule)
+    device = next((p.device for p in several[0].parameters()), current_device())
+    return Stacked(Stack(builds, range(len(several)), dtype, device), rule)
 
 
 class Stacked(Subject):
@@ -121,7 +123,8 @@ class Stacked(Subject):
     def __init__(self, stack: Stack, paradigm: Paradigm) -> None:
         if paradigm.whole_bag:
             raise FoveateError("a classifier of whole bags has no attention to be examined")
-        self.stack, self.paradigm, self.size = stack, paradigm, len(stack)
+        self.stack = stack.on(current_device())
+        self.paradigm, self.size = paradigm, len(stack)
         self.context_free = isinstance(stack.model.unwrapped, FCAM)
 
     def look(self, bags: Sequence[Bag]) -> Reading:
@@ -140,18 +143,20 @@ class Stacked(Subject):
     def _in_parts(self, bags: Sequence[Bag], keep: Tensor | None, task: Any) -> list[list[Array]]:
         """Run a task over a bounded number of bags at a time."""
         self.stack.model.eval()
-        member_bags = MemberBags(bags[0] if len(bags) == 1 else bags, self.size, self.stack.dtype)
+        one = bags[0] if len(bags) == 1 else bags
+        member_bags = MemberBags(one, self.size, self.stack.dtype, self.stack.device)
         at_once = max(
             1, ELEMENTS // (self.size * member_bags.m * max(1, prod(member_bags.segment_shape)))
         )
-        rows = torch.arange(member_bags.n).expand(self.size, -1)
+        rows = torch.arange(member_bags.n, device=member_bags.device).expand(self.size, -1)
+        keep = None if keep is None else keep.to(member_bags.device)
         parts = []
         for chunk in rows.split(at_once, 1):
             batch = member_bags.batch(chunk)
             visible = None if keep is None else keep[:, :, chunk[0]]
             outputs = self.stack.run(task, batch, visible, self.paradigm)
             several = outputs if isinstance(outputs, tuple) else (outputs,)
-            parts.append([value.double().numpy() for value in several])
+            parts.append([value.cpu().double().numpy() for value in several])
         return parts
 
 

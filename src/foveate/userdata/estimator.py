@@ -13,6 +13,7 @@ from torch import Tensor
 from foveate.bags.bag import Bag
 from foveate.bags.segments import map_stored
 from foveate.bags.standardisation import Standardisation
+from foveate.devices import use_device
 from foveate.errors import FoveateError
 from foveate.io.check import require_sound
 from foveate.io.collection import Collection
@@ -86,6 +87,8 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
         dropout: Share of hidden numbers that are set to 0 in training.
         patience: With folds, epochs without a lower loss on inner validation bags before a model
             stops; None trains for all epochs.
+        device: Where it is trained and read: "cpu", "cuda", "mps", or "auto" for the first GPU
+            there is; None for that of the environment variable FOVEATE_DEVICE, else the CPU.
 
     Attributes:
         classes_: The classes; of multi-label bags 0 and 1.
@@ -123,6 +126,7 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
         weight_decay: float = 0.0,
         dropout: float = 0.0,
         patience: int | None = 10,
+        device: str | None = None,
     ) -> None:
         self.paradigm, self.map, self.net = paradigm, map, net
         self.epochs, self.lr, self.batch, self.seeds = epochs, lr, batch, seeds
@@ -132,6 +136,7 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
         self.force = force
         self.folds, self.patience = folds, patience
         self.weight_decay, self.dropout = weight_decay, dropout
+        self.device = device
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -158,6 +163,12 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
             sample_weight: Weight of each bag's loss, shape (n,); bags of weight 0 are left out.
             groups: What bags belong together, shape (n,): never in two folds.
         """
+        with use_device(self.device):
+            return self._fit_bags(bags, y, relevance, sample_weight, groups)
+
+    def _fit_bags(
+        self, bags: Bags, y: Any, relevance: Sequence[Any] | None, sample_weight: Any, groups: Any
+    ) -> "FocusClassifier":
         if self.seeds < 1 or self.folds < 1:
             odd = "seeds" if self.seeds < 1 else "folds"
             raise FoveateError(f"{odd} must be at least 1, got {getattr(self, odd)}")
@@ -357,10 +368,11 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
             raise FoveateError(
                 f"segments must have the shape of training, {widths}{shape_text(bag.segment_shape)}"
             )
-        if self._is_ensemble:
-            return self.ensemble_.explain(self.prepared(bag), with_evidence=with_evidence)
-        rule = inference(self.paradigm)
-        return explain(self.stack_, self.prepared(bag), rule, with_evidence=with_evidence)
+        with use_device(self.device):
+            if self._is_ensemble:
+                return self.ensemble_.explain(self.prepared(bag), with_evidence=with_evidence)
+            rule = inference(self.paradigm)
+            return explain(self.stack_, self.prepared(bag), rule, with_evidence=with_evidence)
 
     def examined(self) -> Stacked:
         """The trained models, as :func:`foveate.trust.examine.examine` reads them."""

@@ -93,7 +93,8 @@ class FitSettings(Settings):
     layer: str = "zeroth"
     """Where segments are averaged: zeroth, or f's last hidden layer."""
     choose: Literal["accuracy", "attention"] = "accuracy"
-    """What decides: accuracy, or of those about as accurate the attention most to be trusted."""
+    """What the main paradigm is chosen by: accuracy, or the score of its attention among those
+    about as accurate as the best."""
     class_weight: Annotated[
         str, BeforeValidator(_class_weight_text), AfterValidator(_class_weight)
     ] = "none"
@@ -108,13 +109,13 @@ class FitSettings(Settings):
     supervise_focus: NonNegative = 0.0
     """Weight of −log attention on segments known to be relevant."""
     null_segment: bool = False
-    """Give every bag a learnt segment to rest on where there is no evidence."""
+    """Add a learnt segment to every bag, for attention where there is no evidence."""
     encoder: str = "auto"
     """Frozen encoder of image tiles: a name, none, or auto: where its weights are found."""
     least: Count = 2
     """Words seen less often in training are unknown."""
     split_seed: Annotated[int, Field(ge=0)] = 0
-    """Decides which bags are held out."""
+    """Seed of the folds, or of the split."""
     save_seconds: NonNegative = 5.0
     """Time between checkpoints."""
 

@@ -16,6 +16,7 @@ FIT = "/data?run=examples/fit-pumps"
 PAGES = {
     "/": "[data-figure=beta] svg",
     "/flow?switch=400": "[data-figure=beta] svg",
+    "/flow?m=99999&classes=-3": ".error a",
     "/train": ".model [data-figure=regions] image",
     "/train?id=nothing": ".state.error",
     "/train?task=digits": "#start",

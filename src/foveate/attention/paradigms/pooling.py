@@ -48,16 +48,21 @@ class _Pooled(Predictive):
     def pool(self, alpha: Tensor, logits: Tensor) -> Tensor:
         """Logits of the bag (B, C) from those of its segments (B, m, C) where alpha > 0."""
 
-    def without_evidence(self, C: int) -> Tensor:
-        """Which classes have no evidence, boolean, shape (C,)."""
+    def without_evidence(self, logits: Tensor) -> Tensor:
+        """Which classes have no evidence, boolean, shape (C,).
+
+        Args:
+            logits: Logits of the classes, shape (…, C).
+        """
+        C = logits.shape[-1]
         absent = ((0,) if C == 2 else ()) if self.absent is None else self.absent
         if any(not 0 <= c < C for c in absent) or len(set(absent)) >= C:
             raise FoveateError(f"absent must name some of the classes 0 … {C - 1}, got {absent}")
-        return torch.tensor([c in absent for c in range(C)])
+        return torch.tensor([c in absent for c in range(C)], device=logits.device)
 
     def logits(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
         rows = dense(map_segments(g, x))
-        return self.pool(alpha, rows).masked_fill(self.without_evidence(rows.shape[2]), self.bias)
+        return self.pool(alpha, rows).masked_fill(self.without_evidence(rows), self.bias)
 
     def evidence(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
         """Centred logits of the bag that consists of a segment alone, times its weight.
@@ -81,7 +86,7 @@ class _Pooled(Predictive):
 
     def _strength(self, alpha: Tensor, rows: Tensor) -> Tensor:
         """Log-odds of any class with evidence in each segment, −∞ for padding, shape (B, m)."""
-        some = rows.masked_fill(self.without_evidence(rows.shape[2]), -torch.inf).logsumexp(2)
+        some = rows.masked_fill(self.without_evidence(rows), -torch.inf).logsumexp(2)
         return some.masked_fill(alpha == 0, -torch.inf)
 
     def calls(self, m: int) -> int:
@@ -104,7 +109,7 @@ class Max(_Pooled):
 
     def segment_weights(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
         top = self._strength(alpha, dense(map_segments(g, x))).argmax(1, keepdim=True)
-        return (torch.arange(alpha.shape[1]) == top).to(alpha.dtype)
+        return (torch.arange(alpha.shape[1], device=alpha.device) == top).to(alpha.dtype)
 
 
 @PARADIGMS.register("noisy-or")
@@ -127,7 +132,7 @@ class NoisyOr(_Pooled):
 
     def segment_weights(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
         rows = dense(map_segments(g, x))
-        each = softplus(rows).masked_fill(self.without_evidence(rows.shape[2]), 0.0).sum(2)
+        each = softplus(rows).masked_fill(self.without_evidence(rows), 0.0).sum(2)
         each = each * (alpha > 0)
         return each / each.sum(1, keepdim=True).clamp_min(torch.finfo(each.dtype).tiny)
 
@@ -179,15 +184,15 @@ class Presence(_Pooled):
         segments = pooled + (math.log1p(-t) if t < 1 else -math.inf)
         constant = torch.full_like(pooled, self.bias + (math.log(t) if t > 0 else -math.inf))
         one_sided = torch.logaddexp(segments, constant)
-        return torch.where(self.without_evidence(rows.shape[2]), one_sided, pooled)
+        return torch.where(self.without_evidence(rows), one_sided, pooled)
 
     def segment_weights(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
         rows = dense(map_segments(g, x))
-        votes = self._scaled(rows).masked_fill(self._never_votes(rows.shape[2]), -torch.inf)
+        votes = self._scaled(rows).masked_fill(self._never_votes(rows), -torch.inf)
         return (self._attention(alpha) + votes.logsumexp(2)).softmax(1)
 
-    def _never_votes(self, C: int) -> Tensor:
-        return self.without_evidence(C) & (self.strength == 1)
+    def _never_votes(self, logits: Tensor) -> Tensor:
+        return self.without_evidence(logits) & (self.strength == 1)
 
     def _scaled(self, logits: Tensor) -> Tensor:
         r""":math:`\log(Z_j^t\, p_j(c))`, shape (B, m, C)."""

@@ -194,7 +194,8 @@ class SampledHard(Paradigm):
         edges = alpha.detach().cumsum(1)
         picks = (aux[:, :, None] * edges[:, None, -1:] >= edges[:, None, :]).sum(2)
         # Rounding can leave the last edge below the draw: take the last segment with weight.
-        last = (alpha.detach() > 0).long().mul(torch.arange(alpha.shape[1])).amax(1, keepdim=True)
+        position = torch.arange(alpha.shape[1], device=alpha.device)
+        last = (alpha.detach() > 0).long().mul(position).amax(1, keepdim=True)
         picks = torch.minimum(picks, last)
         first, second = (-label_log_softmax(g(select(x, j)), y) for j in picks.unbind(1))
         log_alpha = log_weights(alpha.gather(1, picks))

@@ -130,7 +130,7 @@ class WithClassWeights(Wrapper):
     weights: tuple[float, ...]
 
     def transform_loss(self, loss: Tensor, alpha: Tensor, y: Tensor) -> Tensor:
-        return loss * torch.tensor(self.weights, dtype=loss.dtype)[y]
+        return loss * loss.new_tensor(self.weights)[y]
 
 
 @dataclass(frozen=True)

@@ -52,13 +52,13 @@ def align_command(
     symmetrise
         Align both ways and keep the links of both, or what grows from them (grow-diag-final-and).
     iterations
-        Of ibm1, ibm1-diagonal and hmm.
+        Iterations of ibm1, ibm1-diagonal and hmm.
     null
         Give ibm1 a NULL word, for target words without a source; the other two always have one.
     steps
-        Of training, for attention.
+        Training steps, for attention.
     seed
-        Decides weights and order, for attention.
+        Seed of weights and order, for attention.
     model
         The folder of an encoder–decoder of the transformers library (Marian, BART, T5), for
         attention; a small network is trained unless given.

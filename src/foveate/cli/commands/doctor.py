@@ -31,7 +31,7 @@ LITTLE_DISK = 2 << 30  # bytes
 def doctor_command(
     run: Path | None = None, /, *, clean: Flag = False, repair: Flag = False, as_json: Json = False
 ) -> None:
-    """Check a run (checksums, versions, split, leftovers of kills), or this machine.
+    """Check a run (checksums, versions, split, files of interrupted writes), or this machine.
 
     Parameters
     ----------

@@ -4,8 +4,9 @@ import time
 from pathlib import Path
 from typing import Literal
 
-from foveate.cli.flags import Overwrite
+from foveate.cli.flags import Device, Overwrite
 from foveate.cli.outputs import check_outputs
+from foveate.devices import use_device
 from foveate.report.progress import progress_of
 
 __all__ = ["encode_command"]
@@ -22,6 +23,7 @@ def encode_command(
     dtype: Literal["float16", "float32"] = "float16",
     label: str | None = None,
     out: Path | None = None,
+    device: Device = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Run a frozen encoder over images and store their features.
@@ -60,7 +62,7 @@ def encode_command(
         out = out or Path(f"{Path(pictures.name).stem}-features.npz")
         check_outputs(out, inputs=(Path(images),), overwrite=overwrite)
     start = time.monotonic()
-    with progress_of() as report:
+    with use_device(device), progress_of() as report:
         encode(pictures, chosen, out, sizes, lambda done, total: report("images", done, total))
     seconds, x = time.monotonic() - start, read_encoded(out).x
     shape = "×".join(str(length) for length in x.shape[1:])

@@ -5,9 +5,10 @@ import sys
 from pathlib import Path
 from typing import Any, Literal
 
-from foveate.cli.flags import Cluster, Flag, Json, Overwrite, SettingFlags, Workers
+from foveate.cli.flags import Cluster, Device, Flag, Json, Overwrite, SettingFlags, Workers
 from foveate.cli.outputs import check_outputs
 from foveate.cli.results import repeating_command, show_results
+from foveate.devices import use_device
 from foveate.errors import FoveateError
 from foveate.report.progress import progress_of
 
@@ -33,7 +34,7 @@ def flow_command(
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
-    """Exact learning dynamics: gradient flows in closed form.
+    """Solve the gradient flows of attention models and compare them with their exact solutions.
 
     Parameters
     ----------
@@ -46,11 +47,11 @@ def flow_command(
     until
         Time at which the flow ends.
     alpha
-        Hold the attention on the foreground here; the focus does not learn.
+        Fixed attention on the foreground; the focus model is not trained.
     switch
         Add the hybrid, soft until this time and hard after.
     points
-        Times to give, evenly from 0.
+        Number of times at which values are given, evenly spaced from 0.
     out
         The figure to write, .svg or .png; flow.svg unless given.
     as_json
@@ -82,9 +83,10 @@ def run_command(
     out: Path | None = None,
     workers: Workers = 1,
     cluster: Cluster = None,
+    device: Device = None,
     as_json: Json = False,
 ) -> None:
-    """Run an experiment at a scale.
+    """Run an experiment (a study of the papers) at one of its scales.
 
     Parameters
     ----------
@@ -109,7 +111,7 @@ def run_command(
     )
     command = repeating_command()
     engine = Engine(workers, cluster)
-    with progress_of(quiet=as_json) as report:
+    with use_device(device), progress_of(quiet=as_json) as report:
         run = start_experiment(
             name, scale, changes, out=out, report=report, command=command, engine=engine
         )
@@ -126,7 +128,7 @@ def claims_command(
     docs: Path | None = None,
     as_json: Json = False,
 ) -> None:
-    """The ledger: every claim of the papers, checked.
+    """List every claim of the papers with its criterion and verdict (the ledger).
 
     Parameters
     ----------

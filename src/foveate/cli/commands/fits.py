@@ -8,7 +8,7 @@ from cyclopts import Group, Parameter
 from foveate.cli.column_flags import COLUMN_GROUP, ColumnFlags, column_values
 from foveate.cli.column_listing import print_columns
 from foveate.cli.fit_verdicts import add_verdict
-from foveate.cli.flags import Cluster, Json, Overwrite, Workers
+from foveate.cli.flags import Cluster, Device, Json, Overwrite, Workers
 from foveate.cli.multi_label import (
     is_multi_label,
     write_labels_predictions,
@@ -16,6 +16,7 @@ from foveate.cli.multi_label import (
 )
 from foveate.cli.outputs import check_outputs
 from foveate.cli.results import repeating_command, show_results, this_command
+from foveate.devices import use_device
 from foveate.errors import FoveateError
 from foveate.io.columns import Columns
 from foveate.report.progress import progress_of
@@ -61,6 +62,7 @@ def fit_command(
     verdict: bool = True,
     workers: Workers = 1,
     cluster: Cluster = None,
+    device: Device = None,
     as_json: Json = False,
 ) -> None:
     """Fit your own labelled bags in folds: scores, a verdict on the attention, a model card.
@@ -87,7 +89,7 @@ def fit_command(
 
     engine, origin = Engine(workers, cluster), Origin(data, column_values(columns))
     command = repeating_command()
-    with progress_of(quiet=as_json) as report:
+    with use_device(device), progress_of(quiet=as_json) as report:
         bags = origin.read(labelled=True, report=report)
         if not as_json:
             print_columns(bags.roles)
@@ -96,7 +98,8 @@ def fit_command(
             bags, settings, out, origin=origin, report=report, command=command, engine=engine
         )
     if verdict:
-        run = add_verdict(run)
+        with use_device(device):
+            run = add_verdict(run)
     show_results(run, as_json=as_json)
 
 
@@ -109,6 +112,7 @@ def predict_command(
     overwrite: Overwrite = False,
     columns: NewColumns = None,
     paradigm: ChosenParadigm = None,
+    device: Device = None,
 ) -> None:
     """Classify new bags, labelled or not, with calibrated probabilities of classes or labels.
 
@@ -129,8 +133,9 @@ def predict_command(
     check_outputs(out, inputs=(data,), overwrite=overwrite)
     if is_multi_label(run):
         _no_paradigm(paradigm)
-        return write_labels_predictions(run, data, out, column_values(columns))
-    with progress_of(quiet=True) as report:
+        with use_device(device):
+            return write_labels_predictions(run, data, out, column_values(columns))
+    with use_device(device), progress_of(quiet=True) as report:
         fitted, collection = _loaded(run, data, columns, paradigm, report)
         unusual = warn_of_shift(fitted, collection)
         answers = answer(fitted, collection, report, with_evidence=False)
@@ -151,6 +156,7 @@ def explain_command(
     overwrite: Overwrite = False,
     columns: NewColumns = None,
     paradigm: ChosenParadigm = None,
+    device: Device = None,
 ) -> None:
     """Write attention and signed evidence of every segment for every class.
 
@@ -189,8 +195,10 @@ def explain_command(
         )
     if is_multi_label(run):
         _no_paradigm(paradigm, page)
-        return write_labels_segments(run, data, out, column_values(columns), map or DEFAULT_MAP)
-    with progress_of(quiet=True) as report:
+        named = column_values(columns)
+        with use_device(device):
+            return write_labels_segments(run, data, out, named, map or DEFAULT_MAP)
+    with use_device(device), progress_of(quiet=True) as report:
         fitted, collection = _loaded(run, data, columns, paradigm, report)
         unusual = warn_of_shift(fitted, collection)
         answers = answer(fitted, collection, report)

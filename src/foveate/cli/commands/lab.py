@@ -5,6 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from foveate.devices import current_device
 from foveate.errors import FoveateError
 
 __all__ = ["lab_command"]
@@ -20,12 +21,12 @@ def lab_command(
     runs: Path | None = None,
     export: Path | None = None,
 ) -> None:
-    """See attention learn, in the browser.
+    """Open the lab in the browser: train models, watch their attention, examine them.
 
     Parameters
     ----------
     port
-        Where to listen; a free port unless given.
+        Port to listen on; a free one unless given.
     host
         Address to listen on.
     token
@@ -56,6 +57,8 @@ def lab_command(
         from foveate.lab.server.token import resolve_token
     except ModuleNotFoundError as error:
         raise FoveateError(f"the lab needs {error.name}: pip install 'foveate[lab]'") from None
+    if current_device().type != "cpu":
+        raise FoveateError("the lab trains on the CPU: set FOVEATE_DEVICE to cpu")
     if export is not None:
         size = export_pages(export)
         print(

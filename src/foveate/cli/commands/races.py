@@ -6,8 +6,9 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from foveate.cli.flags import Cluster, Json, Workers
+from foveate.cli.flags import Cluster, Device, Json, Workers
 from foveate.cli.results import repeating_command, show_results
+from foveate.devices import use_device
 from foveate.errors import FoveateError
 from foveate.report.progress import progress_of
 from foveate.training.plan import Race
@@ -26,6 +27,7 @@ def race_command(
     out: Path | None = None,
     workers: Workers = 1,
     cluster: Cluster = None,
+    device: Device = None,
     as_json: Json = False,
 ) -> None:
     """Train several paradigms on the same bags and compare where they look.
@@ -37,7 +39,7 @@ def race_command(
     race
         Settings of the race, each a flag.
     config
-        A TOML file with the same settings; flags win over it.
+        A TOML file with the same settings; flags override it.
     out
         The run directory; a new one under runs/ unless given.
     as_json
@@ -52,7 +54,7 @@ def race_command(
     settings = Race(**{**from_file, **flags, **named})
     command = repeating_command()
     engine = Engine(workers, cluster)
-    with progress_of(quiet=as_json) as report:
+    with use_device(device), progress_of(quiet=as_json) as report:
         run = start_race(settings, out=out, report=report, command=command, engine=engine)
     show_results(run, as_json=as_json)
 

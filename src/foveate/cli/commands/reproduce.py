@@ -40,7 +40,7 @@ def reproduce_command(
         table1, released-split (vr23), table2, captions (pvr22), agreement (snell21), topic-words
         (lu21), toy-classifier (blog21), or all of these; or a study of this project.
     scale
-        small suits two cores, paper is the published size; smoke only tries the machinery.
+        small suits two cores, paper is the published size; smoke only tests that it runs.
     seeds
         Number of seeds, instead of the scale's.
     set

@@ -4,9 +4,10 @@ from pathlib import Path
 from typing import Literal
 
 from foveate.cli.fit_verdicts import add_verdict, lacks_verdict
-from foveate.cli.flags import Cluster, Json, Overwrite, Workers
+from foveate.cli.flags import Cluster, Device, Json, Overwrite, Workers
 from foveate.cli.outputs import check_outputs
 from foveate.cli.results import show_results
+from foveate.devices import use_device
 from foveate.errors import FoveateError
 from foveate.records.runs import list_runs, open_run, runs_folder
 from foveate.report.progress import progress_of
@@ -20,6 +21,7 @@ def resume_command(
     *,
     workers: Workers = 1,
     cluster: Cluster = None,
+    device: Device = None,
     as_json: Json = False,
 ) -> None:
     """Resume an interrupted run; its results equal those of an uninterrupted one.
@@ -35,10 +37,11 @@ def resume_command(
     from foveate.jobs.lifecycle import resume_job
 
     opened, engine = open_run(run), Engine(workers, cluster)
-    with progress_of(quiet=as_json) as report:
+    with use_device(device), progress_of(quiet=as_json) as report:
         finished = resume_job(opened, report, engine)
     if lacks_verdict(finished):
-        finished = add_verdict(finished)
+        with use_device(device):
+            finished = add_verdict(finished)
     show_results(finished, as_json=as_json)
 
 

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Literal
 
 from foveate.cli.column_flags import ColumnFlags, column_values
-from foveate.cli.flags import Json, Overwrite
+from foveate.cli.flags import Device, Json, Overwrite
 from foveate.cli.outputs import check_outputs
 from foveate.cli.run_verdicts import DeclaredEvidence, examine_run
 from foveate.cli.trust_results import TrustResults, print_trust, write_trust
+from foveate.devices import use_device
 from foveate.errors import FoveateError
 from foveate.records.runs import Run, open_run
 
@@ -33,6 +34,7 @@ def trust_command(
     relevant: int | None = None,
     evidence: str | None = None,
     out: Path = Path("trust.html"),
+    device: Device = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
@@ -89,12 +91,15 @@ def trust_command(
             raise FoveateError("--weights, --adjacency and --seed are for --model")
         new = None if data is None else NewBags(data, column_values(columns))
         opened = open_run(run)
-        if "labels" in opened.manifest:
-            return _examine_labels(opened, flags, data or paradigm, as_json=as_json)
-        results = examine_run(opened, flags, paradigm, new)
+        with use_device(device):
+            if "labels" in opened.manifest:
+                return _examine_labels(opened, flags, data or paradigm, as_json=as_json)
+            results = examine_run(opened, flags, paradigm, new)
     else:
         if run is not None or paradigm is not None:
             raise FoveateError("give a run, or --model, or --attention, not two of them")
+        if device is not None:
+            raise FoveateError("--device is for runs: a --model runs where its own code puts it")
         check_outputs(out, inputs=(data, weights, attention), overwrite=overwrite)
         beside = out.with_suffix(".json")
         check_outputs(beside, inputs=(data, attention), overwrite=overwrite or out.exists())

@@ -40,7 +40,7 @@ def diagnose_command(
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
-    """Say before any training whether co-occurrence can start the learning of attention.
+    """Predict, before any training, whether attention can be learnt from these texts.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def diagnose_command(
     classes
         The labels there may be, separated by commas; another one is an error.
     seed
-        Decides folds and controls.
+        Seed of folds and controls.
     out
         The page to write; diagnosis.html unless given.
     as_json
@@ -134,7 +134,7 @@ def read_command(
     embedding
         Size of an embedding; 300 in the paper.
     batch
-        Texts to a step.
+        Texts per step.
     lr
         Learning rate of Adam.
     longest
@@ -146,7 +146,7 @@ def read_command(
     shown
         Number of held-out texts on the page.
     seed
-        Decides the split, the weights, the order and what is shown.
+        Seed of the split, of weights and order, and of the examples.
     rationale
         Column of rationales to score against: 0 or 1 for every word that spaces separate.
     model

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -16,6 +17,7 @@ from foveate.data.features.encoders import Encoder
 from foveate.data.features.feature_parts import Parts
 from foveate.data.features.image_sources import Pictures
 from foveate.data.files.feature_files import image_digest, read_manifest
+from foveate.devices import current_device
 from foveate.errors import FoveateError
 from foveate.types import StepProgress
 
@@ -123,13 +125,20 @@ class _BatchEncoder:
     name: str
     sizes: Sizes
 
+    @cached_property
+    def device(self) -> torch.device:
+        """Where images are encoded; the network is moved there."""
+        device = current_device()
+        self.network.to(device)
+        return device
+
     @torch.inference_mode()
     def features(self, images: Sequence[Tensor], start: int) -> NDArray[Any]:
         """Features of some images, the first of which is row ``start`` of all."""
         batches = []
         for at in range(0, len(images), BATCH):
-            h = self._called(squared(images[at : at + BATCH], self.sizes.side))
-            h = h.to(getattr(torch, self.sizes.dtype))
+            h = self._called(squared(images[at : at + BATCH], self.sizes.side).to(self.device))
+            h = h.cpu().to(getattr(torch, self.sizes.dtype))
             good = h.isfinite().flatten(1).all(1)
             if not bool(good.all()):
                 row = start + at + int((~good).nonzero()[0])

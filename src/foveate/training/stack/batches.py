@@ -10,6 +10,7 @@ from torch import Tensor
 
 from foveate.bags.bag import Bag
 from foveate.bags.segments import Segments, shared_bank, stored
+from foveate.devices import current_device
 from foveate.errors import FoveateError
 from foveate.training.stack.sources import (
     Banks,
@@ -60,10 +61,15 @@ class MemberBags:
         bags: One :class:`Bag` for all, or one per member.
         size: Number of members.
         dtype: Number type of floating-point segments.
+        device: Where they are; :func:`~foveate.devices.current_device` unless given.
     """
 
     def __init__(
-        self, bags: Bag | Sequence[Bag], size: int, dtype: torch.dtype = torch.float32
+        self,
+        bags: Bag | Sequence[Bag],
+        size: int,
+        dtype: torch.dtype = torch.float32,
+        device: torch.device | None = None,
     ) -> None:
         sets = [bags] if isinstance(bags, Bag) else list(bags)
         if all(bag is sets[0] for bag in sets):
@@ -76,15 +82,16 @@ class MemberBags:
         self.n, self.m = sets[0].shape
         self.size, self.shared = size, len(sets) == 1
         self.segment_shape = sets[0].segment_shape
-        self._source = source([bag.x for bag in sets], dtype)
+        self.device = current_device() if device is None else device
+        self._source = source([bag.x for bag in sets], dtype, self.device)
         self.chunk: int | None = None
         self._buffer = Buffer()
-        self.y = torch.stack([bag.y for bag in sets])
-        self.z = _joined([bag.z for bag in sets], "z")
-        weight = _joined([bag.weight for bag in sets], "weight")
+        self.y = torch.stack([bag.y for bag in sets]).to(self.device)
+        self.z = _joined([bag.z for bag in sets], "z", self.device)
+        weight = _joined([bag.weight for bag in sets], "weight", self.device)
         equal = weight is None or bool((weight == 1).all())
         self.weight = None if weight is None or equal else weight.to(dtype)
-        self.mask = _mask(sets)
+        self.mask = _mask(sets, self.device)
 
     @property
     def stored_dtype(self) -> torch.dtype:
@@ -130,7 +137,7 @@ class MemberBags:
         mask = self.masks(rows, members)
         if mask is None:
             return torch.full_like(rows, self.m)
-        return (mask * torch.arange(1, self.m + 1)).amax(-1)
+        return (mask * torch.arange(1, self.m + 1, device=self.device)).amax(-1)
 
     def batch(
         self,
@@ -157,7 +164,8 @@ class MemberBags:
             reuse: Whether a large batch may overwrite the previous one that was requested with
                 this option.
         """
-        member_ids = torch.arange(self.size) if members is None else members
+        everyone = torch.arange(self.size, device=self.device)
+        member_ids = everyone if members is None else members
         sets = torch.zeros_like(member_ids) if self.shared else member_ids
         at = rows + self.n * sets[:, None]
         mask = self.masks(rows, member_ids)
@@ -193,8 +201,9 @@ class MemberBags:
         whole = rows.shape[1] - rows.shape[1] % size if self._cuts_together else 0
         if whole and isinstance(self._source, Dense):
             numbers = self.size * size * self.m * prod(self.segment_shape)
+            first = self.n * torch.arange(self.size, device=self.device)[:, None]
             for some in rows[:, :whole].split(size * max(1, MAX_CUT // numbers), 1):
-                at = some if self.shared else some + self.n * torch.arange(self.size)[:, None]
+                at = some if self.shared else some + first
                 y = gather_rows(self.y, at).unflatten(1, (-1, size)).transpose(0, 1)
                 yield Batch(self._source.narrow_segments(at, size, self._buffer), y)
         if whole < rows.shape[1]:
@@ -208,17 +217,17 @@ class MemberBags:
         return narrow and self.mask is None and self.chunk is None
 
 
-def _mask(sets: list[Bag]) -> Tensor | None:
+def _mask(sets: list[Bag], device: torch.device) -> Tensor | None:
     if all(bag.mask is None for bag in sets):
         return None
     full = torch.ones(sets[0].shape, dtype=torch.bool)
-    return torch.stack([full if bag.mask is None else bag.mask for bag in sets])
+    return torch.stack([full if bag.mask is None else bag.mask for bag in sets]).to(device)
 
 
-def _joined(parts: list[Tensor | None], name: str) -> Tensor | None:
+def _joined(parts: list[Tensor | None], name: str, device: torch.device) -> Tensor | None:
     present = [part for part in parts if part is not None]
     if not present:
         return None
     if len(present) != len(parts):
         raise FoveateError(f"{name} must be known for the bags of all members or of none")
-    return torch.stack(present)
+    return torch.stack(present).to(device)

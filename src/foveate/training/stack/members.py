@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
+from foveate.devices import current_device
 from foveate.errors import FoveateError
 from foveate.models.focus import AttentionModel
 
@@ -42,6 +43,8 @@ class Stack:
         builds: A function that makes the model, or one per member (equal architectures).
         seeds: The seed of each member, which decides its initial weights.
         dtype: Number type of parameters and activations.
+        device: Where they are; :func:`~foveate.devices.current_device` unless given. Initial
+            weights are drawn on the CPU.
     """
 
     def __init__(
@@ -49,21 +52,28 @@ class Stack:
         builds: Build | Sequence[Build],
         seeds: Sequence[int],
         dtype: torch.dtype = torch.float32,
+        device: torch.device | None = None,
     ) -> None:
         _keep_freed_memory()
+        self.device = current_device() if device is None else device
+        if self.device.type == "mps" and dtype == torch.float64:
+            raise FoveateError("the device mps has no float64: use float32, or the device cpu")
         each_build = [builds] * len(seeds) if callable(builds) else list(builds)
         models = [
             _built(build, seed).to(dtype) for build, seed in zip(each_build, seeds, strict=True)
         ]
         self.dtype, self.seeds = dtype, tuple(seeds)
-        self.model = models[0]
+        self.model = models[0].to(self.device)
         self._bound = _Bound(self.model)
         self._shapes = {k: p.shape for k, p in self.model.named_parameters()}
         if any({k: p.shape for k, p in m.named_parameters()} != self._shapes for m in models):
             raise FoveateError("models of one stack must have the same parameters")
-        self.flat = torch.stack([_flattened(model) for model in models])
+        self.flat = torch.stack([_flattened(model).to(self.device) for model in models])
         names = [k for k, _ in self.model.named_buffers()]
-        self.buffers = {k: torch.stack([dict(m.named_buffers())[k] for m in models]) for k in names}
+        self.buffers = {
+            k: torch.stack([dict(m.named_buffers())[k].to(self.device) for m in models])
+            for k in names
+        }
         kinds = [type(module) for module in self.model.modules()]
         self.together = not any(issubclass(kind, CONVOLUTIONS) for kind in kinds)
         self.draws = any(issubclass(kind, nn.Dropout) for kind in kinds)
@@ -71,6 +81,17 @@ class Stack:
 
     def __len__(self) -> int:
         return len(self.flat)
+
+    def on(self, device: torch.device) -> "Stack":
+        """The same members on a device; this stack if it is there already."""
+        if device == self.device:
+            return self
+        moved = copy.copy(self)
+        moved.device, moved.flat = device, self.flat.to(device)
+        moved.buffers = {k: v.to(device) for k, v in self.buffers.items()}
+        moved.model = copy.deepcopy(self.model).to(device)
+        moved._bound = _Bound(moved.model)
+        return moved
 
     def run(
         self, task: Task, *args: Any, flat: Tensor | None = None, members: Tensor | None = None
@@ -156,9 +177,9 @@ class Stack:
         }
 
     def tensors(self) -> dict[str, Tensor]:
-        """All parameters and buffers by name, each with a leading axis of members."""
+        """All parameters and buffers by name on the CPU, each with a leading axis of members."""
         return {
-            k: v.detach().contiguous()
+            k: v.detach().contiguous().cpu()
             for k, v in (self.unflatten(self.flat) | self.buffers).items()
         }
 
@@ -169,8 +190,9 @@ class Stack:
         if expected != got:
             odd = sorted(k for k in expected | got if expected.get(k) != got.get(k))
             raise FoveateError(f"weights do not fit the model: {', '.join(odd[:3])}")
-        self.flat = torch.cat([tensors[k].flatten(1) for k in self._shapes], 1).to(self.dtype)
-        self.buffers = {k: tensors[k].clone() for k in self.buffers}
+        flat = torch.cat([tensors[k].flatten(1) for k in self._shapes], 1)
+        self.flat = flat.to(self.device, self.dtype)
+        self.buffers = {k: tensors[k].clone().to(self.device) for k in self.buffers}
 
     def state(self) -> dict[str, Tensor]:
         """A copy of the parameters and buffers, to continue from."""
@@ -182,12 +204,12 @@ class Stack:
         expected = {k: v.shape for k, v in self.state().items()}
         if any(k not in state or state[k].shape != shape for k, shape in expected.items()):
             raise FoveateError("the checkpoint is of another model or another number of seeds")
-        self.flat = state["flat"]
-        self.buffers = {k: state[f"buffers/{k}"] for k in self.buffers}
+        self.flat = state["flat"].to(self.device)
+        self.buffers = {k: state[f"buffers/{k}"].to(self.device) for k in self.buffers}
 
     def member(self, i: int) -> AttentionModel:
-        """Member ``i`` as a separate model."""
-        model = copy.deepcopy(self.model)
+        """Member ``i`` as a separate model on the CPU."""
+        model = copy.deepcopy(self.model).cpu()
         model.load_state_dict({k: v[i] for k, v in self.tensors().items()})
         return model.eval()
 

@@ -27,13 +27,13 @@ class Buffer:
     def __init__(self) -> None:
         self._memory = self._last = torch.empty(0)
 
-    def of(self, shape: Sequence[int], dtype: torch.dtype) -> Tensor:
-        """Uninitialised numbers; overwrites the previous batch."""
-        if self._last.shape == shape and self._last.dtype == dtype:
+    def of(self, shape: Sequence[int], like: Tensor) -> Tensor:
+        """Uninitialised numbers of the type of others; overwrites the previous batch."""
+        if self._last.shape == shape and self._last.dtype == like.dtype:
             return self._last
         need = prod(shape)
-        if self._memory.dtype != dtype or self._memory.numel() < need:
-            self._memory = torch.empty(need, dtype=dtype)
+        if self._memory.dtype != like.dtype or self._memory.numel() < need:
+            self._memory = like.new_empty(need)
         self._last = self._memory[:need].view(shape)
         return self._last
 
@@ -61,8 +61,8 @@ class BatchRequest(NamedTuple):
 class Dense:
     """Dense segments of one or several sets of bags, shape (sets, n, m, *)."""
 
-    def __init__(self, sets: list[Tensor], dtype: torch.dtype) -> None:
-        self.x = _as_dtype(_stack(sets), dtype)
+    def __init__(self, sets: list[Tensor], dtype: torch.dtype, device: torch.device) -> None:
+        self.x = _as_dtype(_stack(sets), dtype).to(device)
         self.storage, self.dtype = self.x.untyped_storage().data_ptr(), self.x.dtype
 
     def segments(self, request: BatchRequest) -> Segments:
@@ -94,24 +94,25 @@ class Dense:
         x = gather_rows(self.x, at).unflatten(1, (-1, size))  # (S, k, size, m, *)
         inner = tuple(reversed(range(2, x.dim())))
         turned = x.permute(1, 0, *inner)
-        return buffer.of(turned.shape, x.dtype).copy_(turned).permute(0, 1, *inner)
+        return buffer.of(turned.shape, x).copy_(turned).permute(0, 1, *inner)
 
     def as_banks(self) -> "Banks":
         """The same bags, each segment a row of a bank."""
         n, m = self.x.shape[1:3]
-        index = torch.arange(n * m).view(n, m)
-        return Banks([Mosaics(x.flatten(0, 1), index) for x in self.x], self.x.dtype)
+        index = torch.arange(n * m, device=self.x.device).view(n, m)
+        sets = [Mosaics(x.flatten(0, 1), index) for x in self.x]
+        return Banks(sets, self.x.dtype, self.x.device)
 
 
 class Banks:
     """A bank for all sets, or one each, and the index of every bag."""
 
-    def __init__(self, sets: list[Mosaics], dtype: torch.dtype) -> None:
-        self.index = torch.stack([x.index for x in sets])
+    def __init__(self, sets: list[Mosaics], dtype: torch.dtype, device: torch.device) -> None:
+        self.index = torch.stack([x.index for x in sets]).to(device)
         self.separate = not all(x.bank is sets[0].bank for x in sets)
         self.length = max(len(x.bank) for x in sets)
         banks = [_pad_bank(x.bank, self.length) for x in (sets if self.separate else sets[:1])]
-        self.bank = _as_dtype(_stack(banks), dtype)
+        self.bank = _as_dtype(_stack(banks), dtype).to(device)
         self.storage, self.dtype = self.bank.untyped_storage().data_ptr(), self.bank.dtype
         ids = self.bank.dtype == torch.int64 and self.bank.dim() == 2
         self.rising_ids = ids and bool((self.bank.diff(dim=1) > 0).all())
@@ -132,19 +133,20 @@ class Banks:
         return _fast_layout(gather_rows(self.bank, rows, request.buffer))
 
 
-def source(sets: list[Segments], dtype: torch.dtype) -> Dense | Banks:
+def source(sets: list[Segments], dtype: torch.dtype, device: torch.device) -> Dense | Banks:
     """The source of all sets of bags, which must have the same form.
 
     Args:
         sets: The segments of each set.
         dtype: Number type of floating-point segments.
+        device: Where they are.
     """
     banks = [shared for x in sets if (shared := shared_bank(x)) is not None]
     if not banks:
-        return Dense([stored(x) for x in sets], dtype)
+        return Dense([stored(x) for x in sets], dtype, device)
     if len(banks) != len(sets):
         raise FoveateError("the bags of all members must be dense, or all refer to a bank")
-    return Banks(banks, dtype)
+    return Banks(banks, dtype, device)
 
 
 def gather_rows(sets: Tensor, at: Tensor, buffer: Buffer | None = None) -> Tensor:
@@ -153,7 +155,7 @@ def gather_rows(sets: Tensor, at: Tensor, buffer: Buffer | None = None) -> Tenso
     shape = (len(index), *rows.shape[1:])
     if buffer is None or prod(shape) < LARGE:
         return rows.index_select(0, index).unflatten(0, at.shape)
-    filled = torch.index_select(rows, 0, index, out=buffer.of(shape, rows.dtype))
+    filled = torch.index_select(rows, 0, index, out=buffer.of(shape, rows))
     return filled.unflatten(0, at.shape)
 
 

@@ -67,12 +67,12 @@ export function claimEntry(claim) {
   return { element, open, show, leave };
 }
 
-function heading({ claim, level, verdict, statement, effect }) {
+function heading({ claim, level, verdict, statement, effect, measure }) {
   const sign = h("span", { "aria-hidden": "true" }, `${SIGNS[verdict] ?? "–"} `);
   const pill = h("span", { class: `pill ${level}` }, sign, verdict);
   return [
     h("h3", {}, `${claim.split(":")[1]} `, pill, ` ${statement}`),
-    effect && h("p", { class: "note effect" }, effect),
+    effect && h("p", { class: "note effect" }, `${effect} (${measure})`),
   ];
 }
 
@@ -80,7 +80,6 @@ function findings(claim) {
   return h(
     "dl",
     {},
-    line("Measured", claim.effect && `${claim.effect} (${claim.measure})`),
     line("Found", claim.summary),
     line("Criterion", claim.criterion),
     line("Criterion changed after results", claim.revision),

@@ -1,6 +1,6 @@
 // The flows as figures with sliders; the answer in two sentences above them.
 
-import { params, setParams } from "../core/address.js";
+import { addressOf, params, setParams, viewName } from "../core/address.js";
 import { get, isExported } from "../core/api.js";
 import { formatNumber, formatPercent, h, render } from "../core/dom.js";
 import { drawChart, lineSample, lineSpec } from "../ui/charts.js";
@@ -200,7 +200,10 @@ export function flowSection(theme) {
       await drawFigures();
     } catch (error) {
       note.classList.add("error");
-      note.textContent = error.message;
+      const usual = h("a", { href: addressOf(viewName()) }, "Back to the usual settings");
+      render(note, `${error.message}. `, usual);
+      const empty = state.flow ? [] : Object.values(figures);
+      empty.forEach((fig) => (fig.element.hidden = true));
     }
     state.loading = false;
     if (state.stale) {
@@ -288,6 +291,7 @@ export function flowSection(theme) {
 
   async function drawPanel(panel, fig, names) {
     const rows = rowsOf(panel);
+    fig.element.hidden = false;
     fig.element.classList.toggle("void", rows.length === 0);
     const form = JSON.stringify(names.map(({ label }) => label));
     if (charts[panel]?.form === form) {

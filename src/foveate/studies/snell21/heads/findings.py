@@ -46,7 +46,7 @@ def findings(settings: "HeadsSettings", records: Records) -> list[Finding]:
     return [
         Finding(
             claim="snell21:C7",
-            verdict="underpowered" if settings.draws < DRAWS else _verdict(bad, one, random),
+            verdict=_verdict(settings, records, (bad, one, random)),
             effect=gap.mean,
             low=gap.low,
             high=gap.high,
@@ -58,7 +58,17 @@ def findings(settings: "HeadsSettings", records: Records) -> list[Finding]:
     ]
 
 
-def _verdict(bad: float, one: float, random: float) -> Verdict:
+def _verdict(
+    settings: "HeadsSettings", records: Records, shares: tuple[float, float, float]
+) -> Verdict:
+    """The verdict from the shares of draws that learn: all bad, one good, random."""
+    cell = settings.variants[0].split("-")[0]
+    search = settings.search(f"{cell}-sum")
+    if len(bad_heads(search, records[f"{cell}-search"].final["best"][0])) < settings.heads:
+        return "not testable here"
+    if settings.draws < DRAWS:
+        return "underpowered"
+    bad, one, random = shares
     met = [bad <= 0.5, one >= 0.9, random >= 0.9]
     if all(met):
         return "holds"
