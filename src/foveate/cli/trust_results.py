@@ -74,7 +74,7 @@ def print_trust(results: TrustResults, *, as_json: bool) -> None:
             print(f"  {SIGNS[answer['mark']]} {answer['question']} {answer['text']}")
         for line in (*verdict["why"], *(f"next: {step}" for step in verdict["next"])):
             print(f"  - {line}")
-        for line in _kind_examples(found):
+        for line in _kind_examples(evidence):
             print(f"  {line}")
     first = results.found[0]
     print(f"segments of a bag taken to be evidence: {first['relevant']} ({first['relevant_from']})")
