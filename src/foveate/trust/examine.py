@@ -177,9 +177,7 @@ def examine(
     reading = subject.look(sets)
     known_ones = known_bags(sets, known)
     checked = audited or audit(sets, len(classes), more=more, labels=labels)
-    order = from_the_top(
-        reading.alpha, reading.s, np.broadcast_to(masks(sets), reading.alpha.shape)
-    )
+    order = from_the_top(reading.alpha, reading.s, np.broadcast_to(masks(sets), reading.s.shape))
     questions = Questions(
         subject, sets, reading, checked, order, tuple(classes), tuple(absent), meant,
         labels=labels is not None, overfitted=overfitted, last_epochs=last_epochs,

@@ -187,15 +187,13 @@ def explain_command(
     check_outputs(out, page, inputs=(data,), overwrite=overwrite)
     if shown < 1:
         raise FoveateError(f"--shown must be at least 1, got {shown}")
+    named = column_values(columns)
     if is_transformer(run):
         if paradigm is not None:
             raise FoveateError("--paradigm is for a fit; a text classifier has one model")
-        return explain_texts(
-            run, data, out, page, shown, map or DEFAULT_MAP, column_values(columns)
-        )
+        return explain_texts(run, data, out, page, shown, map or DEFAULT_MAP, named)
     if is_multi_label(run):
         _no_paradigm(paradigm, page)
-        named = column_values(columns)
         with use_device(device):
             return write_labels_segments(run, data, out, named, map or DEFAULT_MAP)
     with use_device(device), progress_of(quiet=True) as report:
