@@ -190,27 +190,25 @@ def explain_command(
     check_outputs(out, page, inputs=(data,), overwrite=overwrite)
     if shown < 1:
         raise FoveateError(f"--shown must be at least 1, got {shown}")
+    named = column_values(columns)
     if is_transformer(run):
         if paradigm is not None:
             raise FoveateError("--paradigm is for a fit; a text classifier has one model")
-        return explain_texts(
-            run, data, out, page, shown, map or DEFAULT_MAP, column_values(columns)
-        )
+        return explain_texts(run, data, out, page, shown, map or DEFAULT_MAP, named)
     if is_multi_label(run):
         _no_paradigm(paradigm, page)
-        named = column_values(columns)
         with use_device(device):
             return write_labels_segments(run, data, out, named, map or DEFAULT_MAP)
     with use_device(device), progress_of(quiet=True) as report:
         fitted, collection = _loaded(run, data, columns, paradigm, report)
         unusual = warn_of_shift(fitted, collection)
-        found = answer(fitted, collection, report)
+        answers = answer(fitted, collection, report)
     kind = map or DEFAULT_MAP
-    write_table(out, segments_table(fitted, collection, found, unusual, kind))
+    write_table(out, segments_table(fitted, collection, answers, unusual, kind))
     print(f"{len(collection)} bags, {fitted.name}, ranked by {kind}: {out}")
     if page is not None:
         rows = range(min(shown, len(collection)))
-        bags = gallery_bags(fitted, collection, found.bag, found.explained, rows, kind)
+        bags = gallery_bags(fitted, collection, answers.bag, answers.explained, rows, kind)
         _write_explanations(page, bags, fitted, len(collection), data.name)
 
 
