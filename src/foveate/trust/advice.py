@@ -58,7 +58,9 @@ def compare(trusts: "Sequence[Trust]", chosen: str | None = None) -> tuple[str, 
         return ()
     top = max(seen, key=lambda t: (-GRADES.index(t.verdict.grade), _ft(t)))
     reference = next((t for t in trusts if t.paradigm == chosen), None) or max(close, key=_accuracy)
-    if top.verdict.grade in ("do not trust", "cannot tell"):
+    if top.verdict.grade == "cannot tell":
+        return ()
+    if top.verdict.grade == "do not trust":
         names = ", ".join(t.paradigm for t in trusts)
         return (f"None of the accurate models looks at the evidence reliably ({names}).",)
     if top is reference or np.isnan(_ft(reference)) or _ft(top) < _ft(reference) + BETTER:
