@@ -1,8 +1,8 @@
 """How fast the pages of the lab are in Chromium: the first page, a slider, a grid of 1,000 bags.
 
-Times are by the clock, so the machine should be quiet; beside them is the processor time of the page's main
-thread, which does not depend on what else the machine does. Needs playwright and Debian's
-chromium.
+Times are by the clock, so the machine should be quiet; beside them is the processor time of the
+page's main thread, which does not depend on what else the machine does. Needs playwright and
+Debian's chromium.
 """
 
 import argparse
