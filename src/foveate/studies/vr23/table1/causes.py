@@ -66,7 +66,8 @@ CAUSES = (
         Cause(
             "open",
             "Not yet run at the published training, 550 epochs of SGD: `foveate reproduce table1 "
-            f"--scale paper --set 'rows=[\"hatexplain-{number}\"]' --seeds {seeds} "
+            f"--scale paper --set 'rows=[\"hatexplain-{number}\"]' --set 'paradigms=[\"soft\", "
+            f"\"hard\", \"lvml\", \"hybrid\"]' --seeds {seeds} "
             f"--label hatexplain-{number}`.",
             (f"HateXplain-{number}",),
         )
