@@ -63,14 +63,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--times", type=int, default=10)
     parser.add_argument("--bags", type=int, default=1000)
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         os.environ["FOVEATE_RUNS"] = folder
-        fit_bags(Path(folder), given.bags)
+        fit_bags(Path(folder), options.bags)
         with lab() as address, sync_playwright() as play:
             browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-            first_page(browser, address, given.times)
-            slider(browser, address, 2 * given.times)
+            first_page(browser, address, options.times)
+            slider(browser, address, 2 * options.times)
             grid(browser, address)
             browser.close()
 
