@@ -28,6 +28,33 @@ from result_tables import (
 
 MARKER = re.compile(r"(?<=<!-- stored: )([\w-]+)( -->\n).*?(?=^<!-- end -->)", re.S | re.M)
 FOCUS_MEASURES = dict.fromkeys(("accuracy %", "FT %", "SAIF %"), ".1f")
+TRUST_MEASURES = {
+    "cases": ".0f",
+    "least FT %": ".0f",
+    "largest FT %": ".0f",
+    "chance %": ".0f",
+    "old ρ": ".2f",
+    "old error": ".2f",
+    "old false alarms": ".0f",
+    "old misses": ".0f",
+    "auditor ρ": ".2f",
+    "auditor error": ".2f",
+    "error where said": ".2f",
+    "false alarms": ".0f",
+    "misses": ".0f",
+    "cannot tell %": ".0f",
+    "interval holds %": ".0f",
+    "FT of the pick %": ".0f",
+    "FT of the old pick %": ".0f",
+    "best FT %": ".0f",
+}
+TRUST_SHORT = {
+    key: TRUST_MEASURES[key]
+    for key in (
+        "cases", "least FT %", "largest FT %", "old false alarms", "old misses",
+        "error where said", "false alarms", "misses", "cannot tell %", "interval holds %",
+    )
+}  # fmt: skip
 TABLES: Mapping[str, tuple[str, str, Callable[[Result], str]]] = {
     "witness": ("witness", "", witness_table),
     "witness-in-short": ("witness", "", partial(witness_table, without=", pixels")),
@@ -43,32 +70,8 @@ TABLES: Mapping[str, tuple[str, str, Callable[[Result], str]]] = {
             table_with_duration, measures={"SAIF %": ".1f", "accuracy %": ".1f", "mean a_z": ".3f"}
         ),
     ),
-    "trust": (
-        "trust",
-        "",
-        partial(
-            group_table,
-            measures={
-                "cases": ".0f",
-                "least FT %": ".0f",
-                "largest FT %": ".0f",
-                "chance %": ".0f",
-                "old ρ": ".2f",
-                "old error": ".2f",
-                "old false alarms": ".0f",
-                "old misses": ".0f",
-                "auditor ρ": ".2f",
-                "auditor error": ".2f",
-                "error where said": ".2f",
-                "false alarms": ".0f",
-                "misses": ".0f",
-                "cannot tell %": ".0f",
-                "interval holds %": ".0f",
-                "FT of the pick %": ".0f",
-                "best FT %": ".0f",
-            },
-        ),
-    ),
+    "trust": ("trust", "", partial(group_table, measures=TRUST_SHORT)),
+    "trust-second": ("trust-second", "", partial(group_table, measures=TRUST_MEASURES)),
     "mnist-bags": (
         "mnist-bags",
         "",

@@ -20,13 +20,14 @@ LIMITS = """
 ## What limits the rows that are not met
 
 **One seed of the smallest model against JAX.** A step on error mode 1 has 250 bags of 9 points of
-the plane: 14 calls of torch for loss and gradient and 3 for the optimiser. Repeated alone, loss and
-gradient of one batch take 32 µs (1.3–3.3 µs per call), which is less than a step of JAX; within an
-epoch a step takes about 100 µs, and about 190 µs when epochs of two programs alternate on a busy
-processor, as in the table. The difference is the dispatch of calls that are not repeated, the
-preparation of an epoch (140 µs: order, phases, labels) and the optimiser. JAX runs an epoch as one
-compiled loop without calls; preparing it, mostly compiling, takes 1.9 CPU seconds, which are not
-counted. From eight seeds on the arithmetic decides.
+the plane: 14 calls of torch for loss and gradient and 3 for the optimiser. Within an epoch a step
+takes 19 µs (0.8–2.1 µs per call) and 3.5 µs for the optimiser, the first one 40 µs; JAX takes about
+40 µs with everything. An epoch of 12 steps takes 450 µs at least and 560 to 620 µs in the median,
+of which 280 µs are steps: the rest is paid once an epoch, by calls whose code and data are not in
+the cache (choosing and turning the bags 50–75 µs, their order 25–30, labels 15, phases and stopping
+rules 30, and what surrounds them). On a busy processor both programs take twice as long. JAX runs
+an epoch as one compiled loop without calls; preparing it, mostly compiling, takes 1.4 to 1.9 CPU
+seconds, which are not counted. From eight seeds on the arithmetic decides.
 
 **Large bags against torchmil.** The two matrix products of a bag of 1,000 × 512 alone take 3.0 of
 the 4.1 ms that a bag takes in training. The rest is what is done besides: two more passes over the
@@ -34,6 +35,9 @@ bag (mixture and gradient of attention), passes over the hidden layer, and selec
 
 **Start-up.** By `python -X importtime`, `--help` spends most of its time importing cyclopts and
 rich; `runs` also imports numpy and pydantic, through the flags of commands that read tables.
+
+**Not measured here.** Bags are read from disk before they are trained on: a fit needs memory for
+all of them. GPUs: the code runs on a second device that computes on the CPU, in the tests.
 """
 
 

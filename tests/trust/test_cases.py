@@ -1,6 +1,7 @@
 """Cases that broke the verdict before, made small: each must get the verdict it deserves."""
 
 import functools
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,7 @@ import torch
 from torch import nn
 
 from foveate.bags.bag import Bag, pad
+from foveate.cli.trust_results import TrustResults, print_trust
 from foveate.errors import FoveateError
 from foveate.models.focus import FCAM
 from foveate.studies.beyond.trust.raff import unit_test
@@ -151,6 +153,20 @@ def test_a_mark_on_every_segment_is_evidence_everywhere():
     assert [e["answers"]["evidence"]["presence"] for e in trust.by_class] == ["everywhere"] * 3
     assert grades(trust) == ["cannot tell"] * 3
     assert "stain" in trust.answers["evidence"].text
+
+
+def test_the_console_shows_examples_of_both_kinds(capsys, tmp_path):
+    trust = judged(shortcut(), "tag")
+    paths = tmp_path / "trust.json", tmp_path / "trust.html"
+    print_trust(TrustResults((trust.to_json(),), "tags", "generated", *paths), as_json=False)
+    printed = capsys.readouterr().out
+    tagged = {}
+    for kind, share in zip("AB", trust.by_class[0]["answers"]["kinds"]["attended"], strict=True):
+        [line] = [row for row in printed.splitlines() if f"kind {kind} of 'a'" in row]
+        assert f"looked at in {100 * share:.0f} %" in line
+        places = re.findall(r"bag (\d+), segment (\d+)", line)
+        tagged[kind] = {bool(made("tag").x[int(i), int(j), TAG] > 4) for i, j in places}
+    assert sorted(tagged.values(), key=str) == [{False}, {True}]
 
 
 def test_a_class_that_means_nothing_is_there_is_inferred():

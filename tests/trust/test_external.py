@@ -473,6 +473,22 @@ def test_contextual_models_are_named_and_never_trusted_without_locations(shift):
     assert found["estimate"] == pytest.approx(1 - shift, abs=0.15)  # of the inputs, not the states
 
 
+@pytest.mark.parametrize("share", [0.01, 0.1, 0.5])
+def test_the_smallest_leak_that_changes_answers_is_found(share):
+    """A state is partly that of the segment before it; attention is on the evidence."""
+
+    def model(x, mask, alpha=None):
+        value = x[..., 0]
+        state = (1 - share) * value + share * value.roll(1, 1)
+        s = (4 * value).masked_fill(~mask, -torch.inf)
+        alpha = s.softmax(1) if alpha is None else alpha
+        return (alpha * state).sum(1) - 3 * (1 - share), s
+
+    trust = foveate.examine([model, model], made_bags(), absent=["0"], probe=False)
+    assert "Segments see each other" in trust.by_class[1]["context"]
+    assert trust.by_class[1]["verdict"]["grade"] == "trust with care"
+
+
 def test_the_same_model_without_a_leak_is_trusted():
     trust = foveate.examine([right, right], made_bags(), absent=["0"], probe=False)
     assert trust.by_class[1]["context"] == ""

@@ -151,8 +151,8 @@ def test_killed_and_resumed_equals_uninterrupted(folder):
 
     main([flags[0], str(folder / "data.csv"), *flags[2:], "--out", str(folder / "whole")])
     doomed = foveate(*flags, "--out", "killed")
-    start, checkpoint = time.monotonic(), folder / "killed/hard/checkpoint.safetensors"
-    while not checkpoint.exists() and time.monotonic() - start < 100:
+    checkpoint = folder / "killed/hard/checkpoint.safetensors"
+    while not checkpoint.exists():  # on a busy machine the start alone takes minutes
         assert doomed.poll() is None, "the fit ended before it could be killed"
         time.sleep(0.005)
     doomed.send_signal(signal.SIGKILL)

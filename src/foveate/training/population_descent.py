@@ -7,6 +7,7 @@ from torch import nn
 
 from foveate.attention.paradigms import PARADIGMS
 from foveate.bags.bag import Bag
+from foveate.devices import use_device
 from foveate.dynamics.vr23 import PARADIGMS as NAMES
 from foveate.models.focus import FCAM
 from foveate.training.loop import Training
@@ -43,7 +44,8 @@ def descend_population(m: int, C: int, lr: float, until: float) -> dict[str, Arr
         epochs=steps, batch=C, lr=lr, optimizer="sgd", momentum=0, dtype="float64", every=steps
     )
     rules = [PARADIGMS.get(name)() for name in NAMES]
-    training = Training(partial(_zero_model, C), bag, bag, rules, [0] * len(NAMES), plan)
+    with use_device("cpu"):  # in double precision, which not every device has
+        training = Training(partial(_zero_model, C), bag, bag, rules, [0] * len(NAMES), plan)
     path = [training.stack.flat.clone()]
     while not training.done:
         training.run_epoch()
