@@ -32,14 +32,14 @@ def plain(net: nn.Module) -> nn.Sequential:
     layers: list[nn.Module] = []
     for layer in net.children():
         if isinstance(layer, Convolution):
-            own = nn.Conv2d(
+            conv = nn.Conv2d(
                 layer.in_channels,
                 layer.out_channels,
                 layer.kernel_size,  # type: ignore[arg-type]
                 bias=layer.bias is not None,
             )
-            own.load_state_dict(layer.state_dict())
-            layers.append(own)
+            conv.load_state_dict(layer.state_dict())
+            layers.append(conv)
         elif isinstance(layer, nn.ReLU) and isinstance(layers[-1], nn.MaxPool2d):
             layers.insert(-1, layer)
         else:

@@ -81,11 +81,11 @@ def step_by_step(model: Seq2Seq, x: Tensor, y: Tensor) -> Tensor:
 @torch.no_grad()
 def batched_steps(model: Seq2Seq, x: Tensor, y: Tensor) -> Tensor:
     """All sequences together, one word at a time."""
-    at, said = model.steps(x), []
+    at, results = model.steps(x), []
     for word in shifted(y).unbind(1):
         scores, at = model.step(word, at)
-        said.append(scores.argmax(-1))
-    return torch.stack(said, 1)
+        results.append(scores.argmax(-1))
+    return torch.stack(results, 1)
 
 
 def seconds(calls: list[Callable[[], object]], times: int) -> list[float]:
@@ -121,11 +121,11 @@ if __name__ == "__main__":
         f"ratio {slow / fast:.2f} (losses equal to 1e-5 over 3 steps)"
     )
     x, y = copying(TASK.kind, TASK.held_out, generator("benchmark", "read"), TASK.length)
-    ways = [partial(way, ours, x, y) for way in (at_once, step_by_step, batched_steps)]
-    said = [way() for way in ways]
-    if not all(torch.equal(said[0], other) for other in said[1:]):
+    variants = [partial(way, ours, x, y) for way in (at_once, step_by_step, batched_steps)]
+    results = [way() for way in variants]
+    if not all(torch.equal(results[0], other) for other in results[1:]):
         raise SystemExit("predictions differ")
-    once, by_step, together = seconds(ways, max(3, times // 3))
+    once, by_step, together = seconds(variants, max(3, times // 3))
     print(
         f"copy task, reading {TASK.held_out} sequences: at once {1e3 * once:.0f} ms, step by step "
         f"{1e3 * by_step:.0f} ms, ratio {by_step / once:.1f}; step by step in a batch "

@@ -58,22 +58,22 @@ def bags(n: int, segments: int) -> Bag:
     return Bag(x, y)
 
 
-def our_fit(train: Bag, test: Bag, paradigm: str, given: argparse.Namespace) -> None:
+def our_fit(train: Bag, test: Bag, paradigm: str, options: argparse.Namespace) -> None:
     def build() -> FCAM:
         tanh = nn.Sequential(nn.Linear(WIDTH, HIDDEN), nn.Tanh(), nn.Linear(HIDDEN, 1, bias=False))
-        f = tanh if given.act == "tanh" else mlp(WIDTH, 1, (HIDDEN,))
+        f = tanh if options.act == "tanh" else mlp(WIDTH, 1, (HIDDEN,))
         return FCAM(f, linear(WIDTH, 2))
 
-    fit(build, train, test, paradigm, epochs=given.epochs, batch=given.batch, lr=LR, every=1)
+    fit(build, train, test, paradigm, epochs=options.epochs, batch=options.batch, lr=LR, every=1)
 
 
-def torchmil_fit(train: Bag, test: Bag, given: argparse.Namespace) -> None:
+def torchmil_fit(train: Bag, test: Bag, options: argparse.Namespace) -> None:
     def loader(bag: Bag, shuffle: bool) -> DataLoader[dict[str, torch.Tensor]]:
         rows = [{"X": x, "Y": y} for x, y in zip(bag.dense(), bag.y, strict=True)]
         # A list will do for a data set, whatever torch's annotation says.
-        return DataLoader(rows, given.batch, shuffle=shuffle, collate_fn=collate_fn)  # type: ignore[arg-type]
+        return DataLoader(rows, options.batch, shuffle=shuffle, collate_fn=collate_fn)  # type: ignore[arg-type]
 
-    model = ABMIL((WIDTH,), att_dim=HIDDEN, att_act=given.act)
+    model = ABMIL((WIDTH,), att_dim=HIDDEN, att_act=options.act)
     trainer = Trainer(
         model,
         torch.optim.Adam(model.parameters(), LR),
@@ -81,7 +81,7 @@ def torchmil_fit(train: Bag, test: Bag, given: argparse.Namespace) -> None:
         disable_pbar=True,
         verbose=False,
     )
-    trainer.train(given.epochs, loader(train, True), loader(test, False))
+    trainer.train(options.epochs, loader(train, True), loader(test, False))
 
 
 if __name__ == "__main__":

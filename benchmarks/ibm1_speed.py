@@ -77,8 +77,8 @@ def against_fast_align(source: list[list[str]], target: list[list[str]]) -> dict
     both = ((x, y), (y, x))
     quick = seconds(lambda: [fit_ibm1(*pair, iterations=ITERATIONS) for pair in both], 3)
     lines = (f"{' '.join(a)} ||| {' '.join(b)}\n" for a, b in zip(source, target, strict=True))
-    with tempfile.TemporaryDirectory() as place:
-        corpus, forward, backward = (str(Path(place) / name) for name in ("text", "to", "from"))
+    with tempfile.TemporaryDirectory() as folder:
+        corpus, forward, backward = (str(Path(folder) / name) for name in ("text", "to", "from"))
         Path(corpus).write_text("".join(lines))
         slow = seconds(
             lambda: systran_align.generate_alignment_probabilities(

@@ -1,8 +1,8 @@
 """How fast the pages of the lab are in Chromium: the first page, a slider, a grid of 1,000 bags.
 
-Times are by the clock, so the machine should be quiet; beside them is the time that the page's main
-thread was busy, which depends less on what else the machine does. Needs playwright and Debian's
-chromium.
+Times are by the clock, so the machine should be quiet; beside them is the processor time of the
+page's main thread, which does not depend on what else the machine does. Needs playwright and
+Debian's chromium.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 import uvicorn
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
 
 from foveate.lab.server.app import create_app
 from foveate.lab.server.serving import bind_socket
@@ -63,14 +63,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--times", type=int, default=10)
     parser.add_argument("--bags", type=int, default=1000)
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         os.environ["FOVEATE_RUNS"] = folder
-        fit_bags(Path(folder), given.bags)
+        fit_bags(Path(folder), options.bags)
         with lab() as address, sync_playwright() as play:
             browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-            first_page(browser, address, given.times)
-            slider(browser, address, 2 * given.times)
+            first_page(browser, address, options.times)
+            slider(browser, address, 2 * options.times)
             grid(browser, address)
             browser.close()
 
@@ -131,12 +131,13 @@ def slider(browser: Browser, address: str, times: int) -> None:
     page.set_default_timeout(PATIENCE)
     page.goto("/flow")
     page.locator(LINE).first.wait_for()
+    metrics = metrics_of(page)
     clock, busy = [], []
     for k in range(times + 1):
-        before = busy_seconds(page)
+        before = busy_seconds(metrics)
         clock.append(page.evaluate(MOVE, ["m, segments in a bag", 0.01 * (1 + k % 3)]))
         page.wait_for_timeout(200)
-        busy.append(1000 * (busy_seconds(page) - before))
+        busy.append(1000 * (busy_seconds(metrics) - before))
     print(f"slider to curves: {spread(clock[1:])}; main thread {spread(busy[1:])}")
     page.close()
 
@@ -151,9 +152,10 @@ def grid(browser: Browser, address: str) -> None:
     shown = time.perf_counter() - start
     cards = page.locator(".bag-card").count()
     page.evaluate("scrollTo(0, 0)")
-    before = busy_seconds(page)
+    metrics = metrics_of(page)
+    before = busy_seconds(metrics)
     frames = page.evaluate(SCROLL, 60)
-    busy = 1000 * (busy_seconds(page) - before) / len(frames)
+    busy = 1000 * (busy_seconds(metrics) - before) / len(frames)
     late = sum(frame > 50 for frame in frames)
     print(f"grid of {cards} bags: first drawn bag after {1000 * shown:.0f} ms")
     print(f"scrolling {len(frames)} steps of 60 pixels: {spread(frames)} a frame,")
@@ -164,13 +166,17 @@ def grid(browser: Browser, address: str) -> None:
     page.close()
 
 
-def busy_seconds(page: Page) -> float:
-    """For how long the main thread of a page was busy so far."""
+def busy_seconds(session: CDPSession) -> float:
+    """The processor time of the main thread of a page so far."""
+    values: list[dict[str, Any]] = session.send("Performance.getMetrics")["metrics"]
+    return float(next(item["value"] for item in values if item["name"] == "TaskDuration"))
+
+
+def metrics_of(page: Page) -> CDPSession:
+    """A session that reads the metrics of a page."""
     session = page.context.new_cdp_session(page)
-    session.send("Performance.enable")
-    metrics: list[dict[str, Any]] = session.send("Performance.getMetrics")["metrics"]
-    session.detach()
-    return float(next(item["value"] for item in metrics if item["name"] == "TaskDuration"))
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+    return session
 
 
 def spread(values: list[float]) -> str:

@@ -172,16 +172,17 @@ def claims() -> None:
     here, shipped = ledger_at("small"), shipped_ledger()
     assert here is not None, "no study was run on this machine: foveate run NAME"
     charts = {name: experiment_charts(run) for name, run in here.runs.items()}
-    found = {entry.claim: entry.finding for entry in here.entries}
+    findings = {entry.claim: entry.finding for entry in here.entries}
     figures: dict[str, Any] = bundled_json("claims") if _has("claims") else {}
     for entry in shipped.entries:
-        own, finding = found.get(entry.claim), entry.finding
+        local_finding, finding = findings.get(entry.claim), entry.finding
         chart = charts.get(entry.experiment, {}).get(finding.figure) if finding else None
-        if own is None or finding is None or chart is None:
+        if local_finding is None or finding is None or chart is None:
             continue
         source = f"Drawn from a run at {here.versions[entry.experiment]['scale']} scale."
-        if own.verdict != finding.verdict:
-            source += f" By itself it gives “{own.verdict}”; the verdict is that of the stored run."
+        if local_finding.verdict != finding.verdict:
+            source += f" That run alone gives “{local_finding.verdict}”; the verdict is "
+            source += "that of the stored run."
         spec = _rounded(vega_spec(chart))
         figures[entry.claim] = {"name": finding.figure, "spec": spec, "source": source}
     known = {entry.claim for entry in shipped.entries if entry.finding}

@@ -337,7 +337,7 @@ def _report(figures: Figures) -> int:
     total = figures.total
     faults, places = total.pop("faults"), {k: n for k, n in total.items() if k.startswith("at a ")}
     outcomes = {name: count for name, count in total.items() if name not in places}
-    print(", ".join(f"{count} {place}" for place, count in sorted(places.items())))
+    print(", ".join(f"{count} {point}" for point, count in sorted(places.items())))
     print(f"{faults} faults in {sum(outcomes.values())} trials: {outcomes}")
     return int(set(outcomes) != {"equal"})
 

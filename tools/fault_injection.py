@@ -55,7 +55,7 @@ class Plan:
         """The kind of operation that met the fault; empty if the process ended before."""
         letters = self.counter.read_bytes() if self.counter.exists() else b""
         letter = letters[self.at - 1 : self.at]
-        kinds = (kind for kind, own in OPERATIONS.items() if own == letter)
+        kinds = (kind for kind, letter_of_kind in OPERATIONS.items() if letter_of_kind == letter)
         return next(kinds, "").removeprefix("os.")
 
     def as_text(self) -> str:

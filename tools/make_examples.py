@@ -35,8 +35,10 @@ def birds_table(seed: int = 0) -> str:
     for i in range(RECORDINGS):
         audible = i % 2 == 0
         calls = list(rng.choice(others, rng.integers(4, 11)))
-        for place in rng.choice(len(calls), rng.integers(1, 3), replace=False) if audible else ():
-            calls[place] = "wren"
+        for position in (
+            rng.choice(len(calls), rng.integers(1, 3), replace=False) if audible else ()
+        ):
+            calls[position] = "wren"
         for call in calls:
             values = np.asarray(CALLS[call]) + rng.normal(scale=0.8, size=len(FEATURES))
             row = [f"{value:.2f}" for value in values]

@@ -53,12 +53,12 @@ def _panel(record: Record, view: View, left: float, tall: float) -> list[str]:
     numbers = summarise(record)
     title = f"{label(view.paradigm)}: {numbers['accuracy'].mean:.0f} % accurate"
     looks = f"looks at the digit that decides in {numbers['ft'].mean:.0f} % of mosaics"
-    place = f'<svg x="{left:g}" y="{HEAD:g}" width="{PANEL:g}" height="{tall:g}" '
+    svg = f'<svg x="{left:g}" y="{HEAD:g}" width="{PANEL:g}" height="{tall:g}" '
     colour = "#00684a" if view.focused else "#a03c00"
     return [
         _text(left, 28, title, 17, bold=True),
         _text(left, 49, looks, 13),
-        str(view.picture).replace("<svg ", place, 1),
+        str(view.picture).replace("<svg ", svg, 1),
         _text(left, HEAD + tall + 24, view.verdict, 15, bold=True, fill=colour),
     ]
 

@@ -188,12 +188,12 @@ def real_bags_table(result: Result) -> str:
 
 
 def real_bags_short_table(result: Result) -> str:
-    """One row per confirmation set: AUC of the default fit, the mean and the best baseline."""
-    confirmed = {of_group.title for of_group in SETS.values() if of_group.role == "confirmation"}
+    """One row per set that is no design set: AUC of the default, the mean and best baseline."""
+    design = {of_group.title for of_group in SETS.values() if of_group.role == "design"}
     lines = [
         [group, *(f"{area[name]:.2f}" for name in (MIXTURE, MEAN)), f"{area[best]:.2f} ({best})"]
         for group, area, best in _real_bags(result)
-        if group in confirmed or "confirmation" in group
+        if group not in design and "design" not in group
     ]
     head = ["AUC", "Default of `fit`", "Mean-pooled logistic regression", "Best of four baselines"]
     return _markdown(head, lines)

@@ -5,6 +5,7 @@ import time
 import pytest
 
 from foveate.lab.bundled import bundled_json
+from foveate.lab.claim_figures import claim_figure
 from foveate.lab.server.theme import chart_theme, palette_css
 from foveate.papers import all_claims
 from foveate.records.findings import Finding
@@ -32,14 +33,13 @@ def drawn_rows(spec):
     return [row for part in spec for row in drawn_rows(part)] if isinstance(spec, list) else []
 
 
-def test_every_checked_claim_has_a_figure(client):
-    bundled = bundled_json("claims")
-    for entry in shipped_ledger().entries:
-        answer = client.get("/api/claims/figure", params={"claim": entry.claim})
-        if entry.finding is None:
-            assert answer.status_code == 404
+def test_every_checked_claim_has_a_figure():
+    ledger, bundled = shipped_ledger(), bundled_json("claims")
+    for entry in ledger.entries:
+        found = claim_figure(ledger, entry)
+        assert (found is None) == (entry.finding is None)
+        if found is None:
             continue
-        found = answer.json()
         assert found["name"] == entry.finding.figure
         assert found["source"].endswith(".")
         if entry.claim in bundled:
@@ -50,7 +50,15 @@ def test_every_checked_claim_has_a_figure(client):
             stored = [r for r in stored_results() if r["table"] == "table1" and not r.get("label")]
             cells = [c for r in stored for c in r.get("cells", ())]
             assert sorted(means) == sorted(c["mean"] for c in cells if c["measure"] == "SAIF %")
-    assert client.get("/api/claims/figure", params={"claim": "../x"}).status_code == 404
+
+
+def test_the_figure_of_a_claim_is_sent(client):
+    for claim in ("vr23:C14", "snell21:C5"):
+        sent = client.get("/api/claims/figure", params={"claim": claim}, timeout=300).json()
+        assert sent.keys() == {"name", "spec", "source"}
+    assert sent["name"] == "curves"
+    missing = client.get("/api/claims/figure", params={"claim": "../x"}, timeout=300)
+    assert missing.status_code == 404
 
 
 def test_the_chart_of_a_finding_has_its_interval():

@@ -149,7 +149,7 @@ def test_names_are_found_with_the_boxes_they_may_stand_for():
     names = names_in(pool, side, [said, [["kite"] * 9]], 5)
     assert names.image.tolist() == [0, 0, 1, 1, 1, 1, 1]  # words beyond the fifth are not read
     assert names.step[:2].tolist() == [1, 1]
-    assert names.there[:2].tolist() == [True, False]
+    assert names.has_box[:2].tolist() == [True, False]
     assert names.area[:2].tolist() == [box_mask([tuple(ends)]).sum(), 0.0]
     assert not names.low[1].any()
 
@@ -178,7 +178,7 @@ def test_columns_matches_manual_computation():
     assert any(found["random-2"] == pytest.approx(value) for value in pairs)
     up = grid.raised(alpha[0])
     assert found["inside"] == pytest.approx((up * mask).sum() / up.sum())
-    nowhere = replace(names, there=one < 0)
+    nowhere = replace(names, has_box=one < 0)
     assert np.isnan(compared(grid, alpha, nowhere, (2, 1), "x")).all()
 
 

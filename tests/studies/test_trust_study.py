@@ -8,6 +8,7 @@ from foveate.records.record import Record
 from foveate.studies.beyond.trust import TrustSettings, TrustStudy
 from foveate.studies.beyond.trust.attacks import ATTACKS, attacked
 from foveate.studies.beyond.trust.raff import KINDS, unit_test
+from foveate.studies.beyond.trust.second import SECOND
 from foveate.studies.beyond.trust.sets import MODEL_VARIANTS, SETS
 from foveate.studies.beyond.trust.summary import row_of, trust_cells
 from foveate.studies.beyond.trust.toys import TOYS, evidence_of_digits
@@ -134,10 +135,19 @@ def test_models_of_torchmil_are_a_way_of_two_classes(tmp_path):
 
 
 def test_interval_texts_of_pages_match_the_stored_result():
-    [result] = [r for r in stored_results() if r["table"] == "trust" and r["scale"] == "small"]
+    [result] = [r for r in stored_results() if r["table"] == "trust-second"]
     cells = {(c["group"], c["name"], c["measure"]): c["mean"] for c in result["cells"]}
-    held = cells["Confirmation, identifiable", "all", "interval holds %"]
-    assert round(held) == round(100 * INTERVAL_HELD)
-    assert cells["Confirmation", "all", "misses"] == 0  # as README says
-    assert cells["Confirmation", "all", "false alarms"] == 2
-    assert (cells["Confirmation", "all", "good"], cells["Confirmation", "all", "bad"]) == (118, 366)
+    whole, sees = "Second confirmation", "Second confirmation, identifiable"
+    assert round(cells[sees, "all", "interval holds %"]) == round(100 * INTERVAL_HELD)
+    assert round(cells[sees, "all", "cannot tell %"]) == 41  # as README says
+    assert (cells[whole, "all", "misses"], cells[whole, "all", "false alarms"]) == (0, 0)
+    assert (cells[whole, "all", "good"], cells[whole, "all", "bad"]) == (43, 173)
+    assert round(cells[whole, "all", "error where said"], 2) == 0.04
+
+
+def test_the_second_protocol_has_new_sets_only():
+    assert not set(SECOND) & set(SETS)
+    assert {trust_set.role for trust_set in SECOND.values()} == {"second"}
+    sample = SECOND["digits-five"].load(40, 0)
+    assert (sample.train.z.sum(1) == 1).all()
+    assert set(sample.test.y.tolist()) <= set(range(5))

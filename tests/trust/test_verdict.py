@@ -206,3 +206,10 @@ def test_limits_of_the_rule(changed, grade):
 @pytest.mark.parametrize("share", [0.6, 0.9])
 def test_a_segment_of_an_empty_class_that_overturns_answers_breaks_trust(share):
     assert grade_class(replace(GOOD, poisoned=share)) == "do not trust"
+
+
+def test_a_whole_without_an_estimate_does_not_say_where_models_look():
+    facts_of_class = ClassFacts(name="a", bags=10, members=3, accuracy=0.9, poisoned=0.9)
+    verdict = judge_all([judge(facts_of_class)], [facts_of_class], float("nan"))
+    assert verdict.grade == "do not trust"
+    assert verdict.summary.startswith("How often they look at the evidence is not known;")

@@ -65,13 +65,13 @@ def write_labels_predictions(run: Path, data: Path, out: Path, output: dict[str,
 
     with progress_of(quiet=True) as report:
         models, collection = _loaded(run, data, output, report)
-        found = read_labels(models, collection, report)
-    write_table(out, labels_table(models, collection, found))
+        answers = read_labels(models, collection, report)
+    write_table(out, labels_table(models, collection, answers))
     print(f"{len(collection)} bags, {len(models)} labels: {out}")
 
 
 def write_labels_segments(
-    run: Path, data: Path, out: Path, said: dict[str, Any], kind: "MapKind"
+    run: Path, data: Path, out: Path, output: dict[str, Any], kind: "MapKind"
 ) -> None:
     """Write the evidence of every segment of new bags for all labels.
 
@@ -79,21 +79,21 @@ def write_labels_segments(
         run: A multi-label run.
         data: New bags.
         out: The table.
-        said: Flags that name columns.
+        output: Flags that name columns.
         kind: Which map is the evidence.
     """
     from foveate.userdata.multi_label import labels_segments_table, read_labels
     from foveate.userdata.predict import write_table
 
     with progress_of(quiet=True) as report:
-        models, collection = _loaded(run, data, said, report)
-        found = read_labels(models, collection, report, with_evidence=True)
-    write_table(out, labels_segments_table(models, collection, found, kind))
+        models, collection = _loaded(run, data, output, report)
+        answers = read_labels(models, collection, report, with_evidence=True)
+    write_table(out, labels_segments_table(models, collection, answers, kind))
     print(f"{len(collection)} bags, {len(models)} labels, {kind}: {out}")
 
 
 def _loaded(
-    run: Path, data: Path, said: dict[str, Any], report: Any
+    run: Path, data: Path, output: dict[str, Any], report: Any
 ) -> "tuple[dict[str, FittedModel], Collection]":
     """The models of all labels, and new bags; their labels are not read."""
     from foveate.io.check import require_sound
@@ -104,7 +104,7 @@ def _loaded(
     preparation = next(iter(models.values())).preparation
     columns = (opened.manifest["data"]["origin"] or {"columns": {}})["columns"]
     features = [name.partition("[")[0] for name in preparation.columns]
-    new = Origin(data, {**columns, **said})
+    new = Origin(data, {**columns, **output})
     collection = new.read(labelled=False, report=report, features=features)
     if not len(collection):
         raise FoveateError(f"{data} has no bags")

@@ -43,8 +43,8 @@ def explain_texts(
     model = load_text_classifier(folder, collection)
     with progress_of(quiet=True) as report:
         explained = model.explain(texts, lambda *at: report("explaining", *at))
-    found = Answer(collection.bag, explained, explained.p)
-    write_table(out, segments_table(model, collection, found, kind=kind))
+    answers = Answer(collection.bag, explained, explained.p)
+    write_table(out, segments_table(model, collection, answers, kind=kind))
     print(f"{len(texts)} texts, {model.name}, ranked by {kind}: {out}")
     if page is None:
         return

@@ -65,16 +65,16 @@ def print_trust(results: TrustResults, *, as_json: bool) -> None:
     _print_table(results)
     for line in results.advice:
         print(line)
-    for found in results.found:
-        verdict = found["verdict"]
-        print(f"{_with_mark(results, found)}: {verdict['grade']}. {verdict['summary']}")
-        for note in found["notes"]:
+    for evidence in results.found:
+        verdict = evidence["verdict"]
+        print(f"{_with_mark(results, evidence)}: {verdict['grade']}. {verdict['summary']}")
+        for note in evidence["notes"]:
             print(f"  {note}")
-        for answer in found["answers"].values():
+        for answer in evidence["answers"].values():
             print(f"  {SIGNS[answer['mark']]} {answer['question']} {answer['text']}")
         for line in (*verdict["why"], *(f"next: {step}" for step in verdict["next"])):
             print(f"  - {line}")
-        for line in _kind_examples(found):
+        for line in _kind_examples(evidence):
             print(f"  {line}")
     first = results.found[0]
     print(f"segments of a bag taken to be evidence: {first['relevant']} ({first['relevant_from']})")
@@ -105,11 +105,11 @@ def _print_table(results: TrustResults) -> None:
     first = "paradigm" if results.chosen or len(results.found) > 1 else "model"
     for heading in (first, "class", "verdict", "accuracy, %", "FT, estimated %", "measured %"):
         table.add_column(heading, justify="right" if "%" in heading else "left")
-    for found in results.found:
-        for own in found["by_class"]:
-            cells = [_percent(own["accuracy"]), _estimated(own), _measured(own)]
-            who = escape(_with_mark(results, found)) if own is found["by_class"][0] else ""
-            table.add_row(who, escape(own["name"]), own["verdict"]["grade"], *cells)
+    for evidence in results.found:
+        for entry in evidence["by_class"]:
+            cells = [_percent(entry["accuracy"]), _estimated(entry), _measured(entry)]
+            who = escape(_with_mark(results, evidence)) if entry is evidence["by_class"][0] else ""
+            table.add_row(who, escape(entry["name"]), entry["verdict"]["grade"], *cells)
         table.add_section()
     Console(width=None if Console().is_terminal else 140).print(table)
 
@@ -124,16 +124,16 @@ def _estimated(entry: Mapping[str, Any]) -> str:
     return value if value == "–" else f"{value} (chance {_percent(entry['chance'])})"
 
 
-def _measured(own: Mapping[str, Any]) -> str:
+def _measured(entry: Mapping[str, Any]) -> str:
     """Measured FT with its chance level, as a count where few bags are known."""
-    if own["measured"] is None:
+    if entry["measured"] is None:
         return "–"
-    mean, known = own["measured"]["mean"], own["known"]
+    mean, known = entry["measured"]["mean"], entry["known"]
     value = f"{mean * known:.0f} of {known}" if known < FEW else _percent(mean)
-    return f"{value} (chance {_percent(own['measured_chance'])})"
+    return f"{value} (chance {_percent(entry['measured_chance'])})"
 
 
-def _with_mark(results: TrustResults, found: Mapping[str, Any]) -> str:
+def _with_mark(results: TrustResults, evidence: Mapping[str, Any]) -> str:
     """A paradigm's name, with a star where it is the one that the fit chose."""
-    name: str = found["paradigm"]
+    name: str = evidence["paradigm"]
     return f"{name} *" if name == results.chosen else name

@@ -146,7 +146,7 @@ def _cells(values: Sequence[Any] | Array) -> list[Any]:
 
 def segments_of(
     x: Array,
-    place: str,
+    location: str,
     columns: Sequence[str] | None = None,
     *,
     allow_missing: bool = False,
@@ -155,58 +155,58 @@ def segments_of(
 
     Args:
         x: What was read; one axis is a segment of one number each.
-        place: Where from.
+        location: Where from.
         columns: Names of the numbers, for messages.
         allow_missing: Whether NaN may stay.
     """
     if x.dtype.kind not in "biuf":
-        raise FoveateError(f"{place}: segments must be numbers, got {x.dtype}")
+        raise FoveateError(f"{location}: segments must be numbers, got {x.dtype}")
     if x.ndim in (3, 4) and x.dtype == np.uint8:
-        return _images(x, place)
+        return _images(x, location)
     if x.ndim and not len(x):
-        raise FoveateError(f"{place}: a bag needs a segment, this one has none")
+        raise FoveateError(f"{location}: a bag needs a segment, this one has none")
     x = x[:, None] if x.ndim == 1 else x
     if x.ndim != 2:
-        raise FoveateError(f"{place}: must have shape (segments, numbers), got {x.shape}")
+        raise FoveateError(f"{location}: must have shape (segments, numbers), got {x.shape}")
     if columns and len(columns) != x.shape[1]:
         raise FoveateError(
-            f"{place}: a segment must have the {len(columns)} numbers {', '.join(columns)}, got "
+            f"{location}: a segment must have the {len(columns)} numbers {', '.join(columns)}, got "
             f"{x.shape[1]}"
         )
 
     def cell(row: int, number: int) -> str:
         called = f"'{columns[number]}'" if columns else number
-        return f"{place}, row {row}, column {called}"
+        return f"{location}, row {row}, column {called}"
 
     return torch.from_numpy(single(x, cell, allow_missing=allow_missing))
 
 
-def _images(x: Array, place: str) -> Tensor:
+def _images(x: Array, location: str) -> Tensor:
     """Images in bytes, channels first; a grey one fills all three channels."""
     x = x[:, None] if x.ndim == 3 else x
     if x.shape[-1] in (1, 3) and x.shape[1] not in (1, 3):
         x = np.moveaxis(x, -1, 1)
     if x.shape[1] not in (1, 3):
-        raise FoveateError(f"{place}: images must have one or three channels, got {x.shape}")
+        raise FoveateError(f"{location}: images must have one or three channels, got {x.shape}")
     return torch.from_numpy(np.ascontiguousarray(np.repeat(x, 3 // x.shape[1], axis=1)))
 
 
-def marks(z: Array, length: int, place: str) -> Tensor:
+def marks(z: Array, length: int, location: str) -> Tensor:
     """Relevance of one bag's segments, boolean (m,): whole numbers above 0 are relevant."""
     if z.size != length:
-        raise FoveateError(f"{place}: relevance must name {length} segments, got {z.size}")
-    known = flags(z.ravel().tolist(), lambda row: f"{place}, row {row}")
+        raise FoveateError(f"{location}: relevance must name {length} segments, got {z.size}")
+    known = flags(z.ravel().tolist(), lambda row: f"{location}, row {row}")
     if (known < 0).any():
-        raise FoveateError(f"{place}, row {int(np.argmax(known < 0))}: relevance is missing")
+        raise FoveateError(f"{location}, row {int(np.argmax(known < 0))}: relevance is missing")
     return torch.from_numpy(known > 0)
 
 
-def places_of(places: Array, length: int, place: str) -> Tensor:
+def places_of(places: Array, length: int, location: str) -> Tensor:
     """Coordinates of one bag's segments, (m, k)."""
     if not places.ndim or len(places) != length:
         got = len(places) if places.ndim else "a single value"
-        raise FoveateError(f"{place}: must place {length} segments, got {got}")
-    return segments_of(places if places.dtype != np.uint8 else places.astype(np.int64), place)
+        raise FoveateError(f"{location}: must place {length} segments, got {got}")
+    return segments_of(places if places.dtype != np.uint8 else places.astype(np.int64), location)
 
 
 def load_plain(path: Path) -> Array:

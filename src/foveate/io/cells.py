@@ -26,7 +26,7 @@ __all__ = [
     "single",
 ]
 
-PlaceOfRow = Callable[[int], str]
+LocationOfRow = Callable[[int], str]
 LARGEST = float(np.finfo(np.float32).max)
 MISSING = frozenset({"", "nan", "na", "n/a", "?", "none", "null"})
 """Texts, in any case, that stand for a missing value in labels and numbers."""
@@ -66,13 +66,13 @@ class Table:
     def __len__(self) -> int:
         return len(self.line)
 
-    def place(self, row: int, column: str | None = None) -> str:
+    def location(self, row: int, column: str | None = None) -> str:
         """File, line and column of a cell."""
         at = where(self.files[self.file[row]], int(self.line[row]))
         return at if column is None else f"{at}, column '{column}'"
 
 
-def floats(cells: Sequence[Any], place: PlaceOfRow) -> FloatArray:
+def floats(cells: Sequence[Any], location: LocationOfRow) -> FloatArray:
     """Cells as numbers, (n, 1): numbers, or texts of numbers.
 
     Example:
@@ -82,28 +82,28 @@ def floats(cells: Sequence[Any], place: PlaceOfRow) -> FloatArray:
         Traceback (most recent call last):
         foveate.errors.FoveateError: line 1: is missing
     """
-    return np.array([[_number(cell, place, row)] for row, cell in enumerate(cells)])
+    return np.array([[_number(cell, location, row)] for row, cell in enumerate(cells)])
 
 
-def _number(cell: Any, place: PlaceOfRow, row: int) -> float:
+def _number(cell: Any, location: LocationOfRow, row: int) -> float:
     if cell is None:
-        raise FoveateError(f"{place(row)}: is missing")
+        raise FoveateError(f"{location(row)}: is missing")
     try:
         if isinstance(cell, str) and "_" in cell:  # Python's float takes 1_000 for a number
             raise ValueError
         return float(cell)
     except (TypeError, ValueError, OverflowError):
-        raise FoveateError(f"{place(row)}: must be a number, got {cell!r}") from None
+        raise FoveateError(f"{location(row)}: must be a number, got {cell!r}") from None
 
 
 def single(
-    x: NDArray[Any], place: Callable[[int, int], str], *, allow_missing: bool = False
+    x: NDArray[Any], location: Callable[[int, int], str], *, allow_missing: bool = False
 ) -> NDArray[np.float32]:
     """Numbers in single precision; an error names the first that is missing, infinite or too large.
 
     Args:
         x: Numbers, shape (N, d). Each is rounded to the nearest of 32 bits.
-        place: From row and column to the place of a cell.
+        location: From row and column to the place of a cell.
         allow_missing: Whether NaN may stay.
 
     Example:
@@ -122,23 +122,23 @@ def single(
     value, all_bad = float(x[row, column]), int(bad.sum())
     more = f" (the first of {all_bad:,} such cells)" if all_bad > 1 else ""
     if math.isnan(value):
-        raise FoveateError(f"{place(row, column)}: is missing{more}")
+        raise FoveateError(f"{location(row, column)}: is missing{more}")
     rule = "be finite" if not np.isfinite(value) else f"be at most {LARGEST:.4g} in size"
-    raise FoveateError(f"{place(row, column)}: must {rule}, got {value}{more}")
+    raise FoveateError(f"{location(row, column)}: must {rule}, got {value}{more}")
 
 
-def coded(cells: Sequence[Any], place: PlaceOfRow) -> tuple[NDArray[np.int64], list[Any]]:
+def coded(cells: Sequence[Any], location: LocationOfRow) -> tuple[NDArray[np.int64], list[Any]]:
     """Codes of the values of cells, in order of first occurrence, and the values."""
     number: dict[Any, int] = {}
     try:
         codes = [number.setdefault(cell, len(number)) for cell in cells]
     except TypeError:
         odd = next(row for row, cell in enumerate(cells) if isinstance(cell, list | dict))
-        raise FoveateError(f"{place(odd)}: must be one value, got {cells[odd]!r}") from None
+        raise FoveateError(f"{location(odd)}: must be one value, got {cells[odd]!r}") from None
     return np.array(codes, np.int64), list(number)
 
 
-def names(cells: Sequence[Any], place: PlaceOfRow) -> tuple[NDArray[np.int64], list[str]]:
+def names(cells: Sequence[Any], location: LocationOfRow) -> tuple[NDArray[np.int64], list[str]]:
     """Codes of the names in cells, and the names; a missing name is an error.
 
     Example:
@@ -146,14 +146,14 @@ def names(cells: Sequence[Any], place: PlaceOfRow) -> tuple[NDArray[np.int64], l
         >>> codes.tolist(), listed
         ([0, 1, 1, 1], ['b', '1'])
     """
-    codes, listed = optional_names(cells, place, lambda cell: name_of(cell) is None)
+    codes, listed = optional_names(cells, location, lambda cell: name_of(cell) is None)
     if (codes < 0).any():
-        raise FoveateError(f"{place(int((codes < 0).argmax()))}: is missing")
+        raise FoveateError(f"{location(int((codes < 0).argmax()))}: is missing")
     return codes, listed
 
 
 def optional_names(
-    cells: Sequence[Any], place: PlaceOfRow, absent: Callable[[Any], bool] = is_missing
+    cells: Sequence[Any], location: LocationOfRow, absent: Callable[[Any], bool] = is_missing
 ) -> tuple[NDArray[np.int64], list[str]]:
     """Codes of the names in cells, −1 where missing, and the names.
 
@@ -162,7 +162,7 @@ def optional_names(
         >>> codes.tolist(), listed
         ([0, -1, 1], ['b', '1'])
     """
-    codes, values = coded(cells, place)
+    codes, values = coded(cells, location)
     called = [None if absent(value) else name_of(value) for value in values]
     number = {name: k for k, name in enumerate(dict.fromkeys(n for n in called if n is not None))}
     of_value = np.array([-1 if n is None else number[n] for n in called], np.int64)
@@ -185,7 +185,7 @@ def name_of(value: Any) -> str | None:
     return str(value).strip() or None
 
 
-def flags(cells: Sequence[Any], place: PlaceOfRow) -> NDArray[np.int8]:
+def flags(cells: Sequence[Any], location: LocationOfRow) -> NDArray[np.int8]:
     """Relevance as it came: 1 relevant, 0 not, −1 unknown, shape (n,).
 
     Whole numbers above 0 are relevant, as in labels of segments that name a class.
@@ -198,12 +198,12 @@ def flags(cells: Sequence[Any], place: PlaceOfRow) -> NDArray[np.int8]:
         foveate.errors.FoveateError: line 0: relevance must be a whole number from 0 on (0 for no, \
 1 for yes) or empty, got '0.5'
     """
-    codes, values = coded(cells, place)
+    codes, values = coded(cells, location)
     known = [_flag(value) for value in values]
     if None in known:
         odd = int((codes == known.index(None)).argmax())
         rule = "a whole number from 0 on (0 for no, 1 for yes) or empty"
-        raise FoveateError(f"{place(odd)}: relevance must be {rule}, got {cells[odd]!r}")
+        raise FoveateError(f"{location(odd)}: relevance must be {rule}, got {cells[odd]!r}")
     return np.array(known, np.int8)[codes]
 
 

@@ -249,7 +249,7 @@ def _of_groups(view: View) -> Iterator[Problem]:
     sides: dict[int, set[str]] = {}
     for number, side in zip(group.tolist(), split, strict=True):
         sides.setdefault(number, set()).add(side)
-    shared = [number for number, own in sides.items() if len(own) > 1]
+    shared = [number for number, side_labels in sides.items() if len(side_labels) > 1]
     if shared:
         groups = view.collection.groups
         names = [groups[g] if groups else str(g) for g in shared]

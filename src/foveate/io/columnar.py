@@ -169,10 +169,12 @@ def _read(
     of_file: list[int] = []
     lines: list[int] = []
 
-    def place(row: int) -> str:
+    def location(row: int) -> str:
         return where(files[of_file[row]], lines[row])
 
-    numbers = {n: NumberColumn(n, place) for n in dict.fromkeys((*chosen.segment, *chosen.places))}
+    numbers = {
+        n: NumberColumn(n, location) for n in dict.fromkeys((*chosen.segment, *chosen.places))
+    }
     for k, file in enumerate(files):
         if file.suffix.lower() == ".parquet":
             _extend_parquet(file, k, of_file, lines)

@@ -148,14 +148,14 @@ def column(
     return next((by_lower[name] for name in usual if name in by_lower), None)
 
 
-def missing(path: Path, given: str, names: Sequence[str]) -> str:
+def missing(path: Path, requested: str, names: Sequence[str]) -> str:
     """The message for a column that does not exist."""
-    near = difflib.get_close_matches(given, names, n=1)
+    near = difflib.get_close_matches(requested, names, n=1)
     hint = f"Did you mean '{near[0]}'? " if near else ""
     listed = ", ".join(names[:MAX_LISTED]) + (
         f" and {len(names) - MAX_LISTED:,} more" * (len(names) > MAX_LISTED)
     )
-    return f"{path} has no column '{given}'. {hint}Its columns are {listed}{header_hint(names)}"
+    return f"{path} has no column '{requested}'. {hint}Its columns are {listed}{header_hint(names)}"
 
 
 def header_hint(names: Sequence[str]) -> str:
@@ -179,9 +179,9 @@ def roles(path: Path, names: Sequence[str], columns: Columns, labelled: bool | N
     free = [name for name in names if name not in (columns.segment or ())]
 
     def find(what: str, *usual: str, needed: bool = known) -> str | None:
-        given = columns.named(what)
-        among = free if given is None and what in ("group", "split") else names
-        return column(path, among, given, usual, needed=needed)
+        requested = columns.named(what)
+        among = free if requested is None and what in ("group", "split") else names
+        return column(path, among, requested, usual, needed=needed)
 
     bag = find("bag", *BAG[:2], needed=True)
     labels = _label_columns(path, names, columns, known)

@@ -31,7 +31,7 @@ Sentences = list[list[str]]
 class _Annotation(NamedTuple):
     """One bag: its file and line, name, label, documents, and rationales."""
 
-    place: str
+    location: str
     name: str
     label: str | None
     documents: dict[str, Sentences]
@@ -90,7 +90,7 @@ def read_eraser(
     return collect(
         bags,
         [annotation.name for annotation in read],
-        lambda bag: read[bag].place,
+        lambda bag: read[bag].location,
         source=str(path),
         labels=None if labelled is False else [annotation.label for annotation in read],
         classes=classes,
@@ -99,7 +99,7 @@ def read_eraser(
         split=[str(name) for name in split] if all(split) else None,
         kind="text",
         words=words,
-        problems=_empty_spans([(a.name, a.place) for a in read if _has_empty_span(a)]),
+        problems=_empty_spans([(a.name, a.location) for a in read if _has_empty_span(a)]),
     )
 
 
@@ -127,30 +127,30 @@ def _annotations(path: Path, columns: Columns, report: PartProgress | None) -> l
     for done, file in enumerate(files, 1):
         split = split_of(file) if path.is_dir() else None
         for number, (name, label, evidences, docids, document) in rows(file, FIELDS):
-            place = where(file, number)
+            location = where(file, number)
             called = name_of(name)
             if called is None:
-                raise FoveateError(f"{place}: the annotation_id is missing")
+                raise FoveateError(f"{location}: the annotation_id is missing")
             if not isinstance(evidences, list | None):
-                raise FoveateError(f"{place}: evidences must be a list, got {evidences!r}")
-            groups = [_listed(g, place) for g in evidences] if evidences is not None else None
+                raise FoveateError(f"{location}: evidences must be a list, got {evidences!r}")
+            groups = [_listed(g, location) for g in evidences] if evidences is not None else None
             if document is not None:
-                documents = {called: _sentences(document, place)}
+                documents = {called: _sentences(document, location)}
             else:
                 named = docids or [e.get("docid") for group in groups or [] for e in group]
                 doc_ids = dict.fromkeys(str(doc) for doc in named if doc is not None)
-                documents = {doc: library.read(doc, place) for doc in doc_ids or [called]}
+                documents = {doc: library.read(doc, location) for doc in doc_ids or [called]}
             known = name_of(label) if columns.is_label(label) else None
-            read.append(_Annotation(place, called, known, documents, groups, split))
+            read.append(_Annotation(location, called, known, documents, groups, split))
         if report:
             report("files", done, len(files))
     return read
 
 
-def _listed(group: Any, place: str) -> list[dict[str, Any]]:
+def _listed(group: Any, location: str) -> list[dict[str, Any]]:
     spans = group if isinstance(group, list) else [group]
     if not all(isinstance(span, dict) for span in spans):
-        raise FoveateError(f"{place}: evidences must be groups of spans, got {group!r}")
+        raise FoveateError(f"{location}: evidences must be groups of spans, got {group!r}")
     return spans
 
 
@@ -162,25 +162,25 @@ class _Library:
         self._held: dict[str, Sentences] = {}
         if (folder / DOCUMENTS).exists():
             for number, (name, text) in rows(folder / DOCUMENTS, ["docid", "document"]):
-                place = where(folder / DOCUMENTS, number)
-                self._held[str(name)] = _sentences(text, place)
+                location = where(folder / DOCUMENTS, number)
+                self._held[str(name)] = _sentences(text, location)
 
-    def read(self, name: str, place: str) -> Sentences:
+    def read(self, name: str, location: str) -> Sentences:
         if name not in self._held:
             file = self.folder / "docs" / name
             inside = self.folder / "docs" in file.parents and ".." not in file.parts
             if not inside or not file.is_file():
-                raise FoveateError(f"{place}: there is no document {file}")
+                raise FoveateError(f"{location}: there is no document {file}")
             self._held[name] = _sentences("\n".join(lines(file)), str(file))
         return self._held[name]
 
 
-def _sentences(text: Any, place: str) -> Sentences:
+def _sentences(text: Any, location: str) -> Sentences:
     if not isinstance(text, str):
-        raise FoveateError(f"{place}: a document must be a text, got {json.dumps(text)[:40]}")
+        raise FoveateError(f"{location}: a document must be a text, got {json.dumps(text)[:40]}")
     sentences = [words for line in text.split("\n") if (words := whitespace_words(line))]
     if not sentences:
-        raise FoveateError(f"{place}: the document is empty")
+        raise FoveateError(f"{location}: the document is empty")
     return sentences
 
 
@@ -198,8 +198,8 @@ def _evidence_mask(annotation: _Annotation) -> Tensor:
         whole = isinstance(start, int) and isinstance(end, int)
         if name not in lengths or not whole or not 0 <= start < end <= lengths[name]:
             raise FoveateError(
-                f"{annotation.place}: a span must lie within the {lengths.get(name, 0)} words of "
-                f"document '{name}', got {start} to {end}"
+                f"{annotation.location}: a span must lie within the {lengths.get(name, 0)} words "
+                f"of document '{name}', got {start} to {end}"
             )
         z[begin[name] + start : begin[name] + end] = True
     return z

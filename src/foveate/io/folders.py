@@ -57,12 +57,12 @@ def read_folders(
     files = sorted(features.glob("*.npy"))
     keys = [(file.stem, file.name) for file in files]
     around = (path, path.parent, path.parent.parent) if features == path else (path,)
-    given = _first(around, ("labels",))
-    in_parent = given is None or bool(columns.group or columns.split)
-    beside = read_sheet(path, columns, labelled, in_parent=in_parent)
-    labels = None if labelled is False else _labels(given, files, columns)
-    if labels is None and beside is not None:
-        labels = beside.labels(keys)
+    label_files = _first(around, ("labels",))
+    in_parent = label_files is None or bool(columns.group or columns.split)
+    label_table = read_sheet(path, columns, labelled, in_parent=in_parent)
+    labels = None if labelled is False else _labels(label_files, files, columns)
+    if labels is None and label_table is not None:
+        labels = label_table.labels(keys)
     if labelled and labels is None:
         raise FoveateError(f"{path} has neither a folder 'labels' nor a table with labels")
     marked, placed = (_first(around, names) for names in (MARKS, PLACES))
@@ -76,14 +76,14 @@ def read_folders(
         labels,
         ids=[file.stem for file in files],
         relevance=None if marked is None else [_optional(marked / f.name) for f in files],
-        groups=beside.of(keys, "group") if beside else None,
-        split=beside.of(keys, "split") if beside else None,
+        groups=label_table.of(keys, "group") if label_table else None,
+        split=label_table.of(keys, "split") if label_table else None,
         places=None if placed is None else [load_plain(placed / f.name) for f in files],
         classes=classes,
         source=str(path),
         where=lambda bag: str(files[bag]),
         missing=columns.missing,
-        roles=beside.roles if beside else (),
+        roles=label_table.roles if label_table else (),
     )
 
 

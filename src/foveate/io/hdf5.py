@@ -54,11 +54,11 @@ def read_hdf5(
         if report:
             report("bags", done, len(files))
     folder = files[0].parent
-    beside = read_sheet(path if path.is_dir() else folder, columns, labelled)
-    if beside is None and folder != path:
-        beside = read_sheet(folder, columns, labelled)
+    label_table = read_sheet(path if path.is_dir() else folder, columns, labelled)
+    if label_table is None and folder != path:
+        label_table = read_sheet(folder, columns, labelled)
     keys = [(file.stem, file.name) for file in files]
-    labels = beside.labels(keys) if beside else None
+    labels = label_table.labels(keys) if label_table else None
     if labelled and labels is None:
         raise FoveateError(f"{path} has no table with labels beside the HDF5 files")
     with_places = [places is not None for _, places, _ in read]
@@ -70,14 +70,14 @@ def read_hdf5(
         labels,
         ids=[file.stem for file in files],
         relevance=[z for _, _, z in read] if any(z is not None for _, _, z in read) else None,
-        groups=beside.of(keys, "group") if beside else None,
-        split=beside.of(keys, "split") if beside else None,
+        groups=label_table.of(keys, "group") if label_table else None,
+        split=label_table.of(keys, "split") if label_table else None,
         places=[p for _, p, _ in read if p is not None] if all(with_places) else None,
         classes=classes,
         source=str(path),
         where=lambda bag: str(files[bag]),
         missing=columns.missing,
-        roles=beside.roles if beside else (),
+        roles=label_table.roles if label_table else (),
     )
 
 

@@ -18,20 +18,20 @@ SEPARATORS = (";", "|", ",")
 LabelSets = tuple[tuple[str, ...], NDArray[np.bool_]]
 
 
-def list_text(cell: Any, row: int, place: Callable[[int], str]) -> str | None:
+def list_text(cell: Any, row: int, location: Callable[[int], str]) -> str | None:
     r"""The labels of a cell, sorted and joined; None if it has none.
 
     Args:
         cell: A list of names, or a text with names separated by ";", "|" or ",".
         row: Its row.
-        place: From a row to its place, for messages.
+        location: From a row to its place, for messages.
 
     Example:
         >>> list_text("dog; cat", 0, str) == list_text(["cat", "dog"], 0, str) == "cat\x1fdog"
         True
     """
     if isinstance(cell, dict):
-        raise FoveateError(f"{place(row)}: must be a list of labels, got {cell!r}")
+        raise FoveateError(f"{location(row)}: must be a list of labels, got {cell!r}")
     if isinstance(cell, str):
         mark = next((sign for sign in SEPARATORS if sign in cell), SEPARATORS[0])
         cell = cell.split(mark)

@@ -117,9 +117,9 @@ def read_sheet(
     return LabelTable(path, line, values, _roles(held, bag, requested))
 
 
-def _roles(names: Sequence[str], bag: str, wanted: dict[str, str]) -> tuple[ColumnRole, ...]:
+def _roles(names: Sequence[str], bag: str, requested: dict[str, str]) -> tuple[ColumnRole, ...]:
     """The role of every column of the table."""
-    role = {bag: "bag", **{name: what for what, name in wanted.items()}}
+    role = {bag: "bag", **{name: what for what, name in requested.items()}}
     reason = "in the table beside the bags"
     return tuple(
         ColumnRole(name, role[name], reason)
@@ -129,10 +129,10 @@ def _roles(names: Sequence[str], bag: str, wanted: dict[str, str]) -> tuple[Colu
     )
 
 
-def _key(cell: object, place: str) -> str:
+def _key(cell: object, location: str) -> str:
     name = name_of(cell)
     if name is None:
-        raise FoveateError(f"{place}: is missing")
+        raise FoveateError(f"{location}: is missing")
     return name
 
 

@@ -241,7 +241,7 @@ def _by_name(path: Path, x: Array, bag: Array, ids: list[str] | None) -> _Layout
     rows = np.split(order, np.cumsum(np.bincount(codes))[:-1])
     names = [str(name) for name in called.tolist()]
     if ids is None or bag.dtype.kind in "biu":
-        first = [int(own[0]) for own in rows]
+        first = [int(bag_rows[0]) for bag_rows in rows]
         counted = called.tolist() == list(range(len(rows)))
         ordered = counted or first == sorted(first)
         names = _bag_names(path, ids or names, len(names))

@@ -104,7 +104,7 @@ class NumberColumn:
         self.parts.append(values)
         self.rows += len(values)
 
-    def place(self, row: int) -> str:
+    def location(self, row: int) -> str:
         """File, line and column of a cell."""
         return f"{self.where(row)}, column '{self.name}'"
 
@@ -143,7 +143,7 @@ class NumberColumn:
             if not isinstance(cell, list) or len(cell) != width or not width:
                 got = len(cell) if isinstance(cell, list) else repr(cell)
                 raise FoveateError(
-                    f"{self.place(self.rows + row)}: must hold {width} numbers as the first row "
+                    f"{self.location(self.rows + row)}: must hold {width} numbers as the first row "
                     f"does, got {got}"
                 )
             self._count("list", row, cell)
@@ -158,7 +158,7 @@ class NumberColumn:
         form, value = _form(item)
         if form != "number":
             raise FoveateError(
-                f"{self.place(self.rows + row)}: must be a number, got {_quoted_cell(item)}"
+                f"{self.location(self.rows + row)}: must be a number, got {_quoted_cell(item)}"
             )
         return value
 
@@ -198,7 +198,9 @@ class NumberColumn:
     def _no_number(self, row: int, cell: Any, required: bool) -> str:
         counted = "" if required else f", as {self.numbers:,} cells of this column are"
         advice = "leave the cell empty if the value is unknown"
-        return f"{self.place(row)}: must be a number{counted}, got {_quoted_cell(cell)}; {advice}"
+        return (
+            f"{self.location(row)}: must be a number{counted}, got {_quoted_cell(cell)}; {advice}"
+        )
 
     def _joined(self) -> FloatArray:
         wide = max(part.shape[1] for part in self.parts)
@@ -207,7 +209,7 @@ class NumberColumn:
             if part.shape[1] != wide:
                 if not np.isnan(part).all():
                     raise FoveateError(
-                        f"{self.place(start)}: must hold {wide} numbers as other rows do, got "
+                        f"{self.location(start)}: must hold {wide} numbers as other rows do, got "
                         f"{part.shape[1]}"
                     )
                 self.parts[k] = np.full((len(part), wide), np.nan)
@@ -220,15 +222,15 @@ class NumberColumn:
         if 0 < counts["percent"] < self.numbers:
             other = min(self.first[f] for f in ("number", "comma", "boolean") if f in self.first)
             raise FoveateError(
-                f"{self.place(other[0])}: must be a percentage, as {counts['percent']:,} cells of "
-                f"this column are, got {_quoted_cell(other[1])}"
+                f"{self.location(other[0])}: must be a percentage, as {counts['percent']:,} cells "
+                f"of this column are, got {_quoted_cell(other[1])}"
             )
         if 0 < counts["boolean"] < self.numbers:
             odd = ~np.isin(values, (0.0, 1.0)) & ~np.isnan(values)
             row = int(odd.any(1).argmax()) if odd.any() else self.first.get("comma", (-1,))[0]
             if odd.any() or row >= 0:
                 raise FoveateError(
-                    f"{self.place(row)}: must be true, false, 1 or 0, as {counts['boolean']:,} "
+                    f"{self.location(row)}: must be true, false, 1 or 0, as {counts['boolean']:,} "
                     "cells of this column are"
                 )
 
@@ -274,18 +276,18 @@ def comma_convention(columns: Sequence[NumberColumn], semicolons: bool = False) 
     column, row, text = decimal or cells[0]
     if decimal is None:
         raise FoveateError(
-            f"{column.place(row)}: '{text}' may mean {text.replace(',', '')} or "
+            f"{column.location(row)}: '{text}' may mean {text.replace(',', '')} or "
             f"{text.replace(',', '.')}, and nothing in the file decides: write it without a comma"
         )
     if thousands is not None:
         other, at, seen = thousands
         raise FoveateError(
-            f"{column.place(row)}: '{text}' has a decimal comma, but '{seen}' in "
-            f"{other.place(at)} has commas between thousands: write all numbers in one way"
+            f"{column.location(row)}: '{text}' has a decimal comma, but '{seen}' in "
+            f"{other.location(at)} has commas between thousands: write all numbers in one way"
         )
     if point is not None:
         raise FoveateError(
-            f"{column.place(row)}: '{text}' has a decimal comma, but column '{point.name}' has "
+            f"{column.location(row)}: '{text}' has a decimal comma, but column '{point.name}' has "
             "decimal points: write all numbers in one way"
         )
     return "decimal"

@@ -121,8 +121,8 @@ def _vectors(column: Any, numbers: NumberColumn) -> FloatArray:
     if len(odd) or not width:
         row = int(odd[0]) if len(odd) else int(present[0])
         raise FoveateError(
-            f"{numbers.place(numbers.rows + row)}: must hold {max(width, 1)} numbers as the first "
-            f"row does, got {int(lengths[row])}"
+            f"{numbers.location(numbers.rows + row)}: must hold {max(width, 1)} numbers as the "
+            f"first row does, got {int(lengths[row])}"
         )
     flat = pc.list_flatten(column).cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     values = np.full((len(lengths), width), np.nan)

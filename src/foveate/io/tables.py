@@ -106,7 +106,7 @@ class _Bags:
         self._check_segment()
 
     def where(self, bag: int) -> str:
-        return self.table.place(int(self.first[bag]))
+        return self.table.location(int(self.first[bag]))
 
     def collect(
         self, segments: Sequence[Tensor], classes: Sequence[str] | None, **parts: Any
@@ -134,9 +134,11 @@ class _Bags:
 
     def _list_cells(self, column: str) -> None:
         """Replace the lists of a column by texts, which can be compared."""
-        place = lambda row: self.table.place(row, column)  # noqa: E731
+        location = lambda row: self.table.location(row, column)  # noqa: E731
         cells = self.table.values[column]
-        self.table.values[column] = [list_text(cell, row, place) for row, cell in enumerate(cells)]
+        self.table.values[column] = [
+            list_text(cell, row, location) for row, cell in enumerate(cells)
+        ]
 
     def _leave_out_index(self, features: Sequence[str]) -> None:
         """The index that pandas writes as a first column without a name is no feature."""
@@ -198,7 +200,7 @@ class _Bags:
                 )
             return np.arange(len(self.table)), self._lines()
         cells = self.table.values[self.chosen.bag]
-        codes, called = names(cells, lambda row: self.table.place(row, self.chosen.bag))
+        codes, called = names(cells, lambda row: self.table.location(row, self.chosen.bag))
         if split is None:
             return codes, called
         pairs: dict[tuple[str, int], int] = {}
@@ -226,21 +228,23 @@ class _Bags:
         if column is None:
             return None
         texts = self._of_bag(column)
-        place = lambda bag: self.table.place(int(self.first[bag]), column)  # noqa: E731
-        values: list[float] = floats(texts, place)[:, 0].tolist()
+        location = lambda bag: self.table.location(int(self.first[bag]), column)  # noqa: E731
+        values: list[float] = floats(texts, location)[:, 0].tolist()
         for bag, value in enumerate(values):
             if not 0 < value < float("inf"):
                 raise FoveateError(
-                    f"{place(bag)}: a weight must be above 0 and finite, got {value}"
+                    f"{location(bag)}: a weight must be above 0 and finite, got {value}"
                 )
         return values
 
     def _of_bag(self, column: str, *, missing: bool = False) -> list[str]:
         """The value of a column that all rows of a bag must share; "" if it may be missing."""
-        place = lambda row: self.table.place(row, column)  # noqa: E731
+        location = lambda row: self.table.location(row, column)  # noqa: E731
         cells = self.table.values[column]
         absent = lambda cell: not self.columns.is_label(cell)  # noqa: E731
-        codes, present = optional_names(cells, place, absent) if missing else names(cells, place)
+        codes, present = (
+            optional_names(cells, location, absent) if missing else names(cells, location)
+        )
         of_first = codes[self.first]
         odd = codes != of_first[self.codes]
         values = [*present, ""]  # code −1 is the last
@@ -250,7 +254,7 @@ class _Bags:
             got, before = values[codes[row]], values[of_first[bag]]
             at = self.where(bag).rpartition(", ")[2]
             raise FoveateError(
-                f"{place(row)}: must be one for all rows of bag '{self.ids[bag]}', got "
+                f"{location(row)}: must be one for all rows of bag '{self.ids[bag]}', got "
                 f"{_escaped_name(got)} after {_escaped_name(before)} in {at}"
             )
         return [values[code] for code in of_first]
@@ -260,7 +264,7 @@ class _Bags:
         column = self.chosen.relevance
         if column is None:
             return None
-        known = flags(self.table.values[column], lambda row: self.table.place(row, column))
+        known = flags(self.table.values[column], lambda row: self.table.location(row, column))
         return [None if bool((part < 0).any()) else part > 0 for part in self.parts(known)]
 
     def places(self) -> list[Tensor] | None:
@@ -281,8 +285,8 @@ def _stacked(
         called += [name] if wide == 1 else [f"{name}[{k}]" for k in range(wide)]
         owner += [name] * wide
     x = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
-    place = lambda row, column: table.place(row, owner[column])  # noqa: E731
-    return single(x, place, allow_missing=allow_missing), called
+    location = lambda row, column: table.location(row, owner[column])  # noqa: E731
+    return single(x, location, allow_missing=allow_missing), called
 
 
 def _escaped_name(name: str) -> str:
@@ -310,7 +314,7 @@ def _of_sentences(bags: _Bags, classes: Sequence[str] | None) -> Collection:
         if not isinstance(text, str) or not text.strip():
             empty = text is None or isinstance(text, str)
             fault = "the text is empty" if empty else f"must be a text, got {text!r}"
-            raise FoveateError(f"{table.place(row, column)}: {fault}")
+            raise FoveateError(f"{table.location(row, column)}: {fault}")
     return bags.collect(
         bags.parts(np.zeros((len(table), 1), np.int64)),
         classes,
@@ -325,8 +329,8 @@ def _of_words(bags: _Bags, classes: Sequence[str] | None) -> Collection:
     if len(bags.ids) != len(bags.table):
         row = int(bags.order[bags.start[int(np.argmax(bags.length > 1))] + 1])
         raise FoveateError(
-            f"{bags.table.place(row)}: texts are cut into words where every bag has one row, but "
-            f"bag '{bags.ids[bags.codes[row]]}' has more"
+            f"{bags.table.location(row)}: texts are cut into words where every bag has one row, "
+            f"but bag '{bags.ids[bags.codes[row]]}' has more"
         )
     tokens = [_tokens(bags.table, str(bags.chosen.text), int(row)) for row in bags.order]
     return bags.collect(
@@ -346,9 +350,9 @@ def _tokens(table: Table, column: str, row: int) -> list[str]:
     elif text is None or isinstance(text, str):
         tokens = split_words(text or "")
     else:
-        raise FoveateError(f"{table.place(row, column)}: must be a text, got {text!r}")
+        raise FoveateError(f"{table.location(row, column)}: must be a text, got {text!r}")
     if not tokens:
-        raise FoveateError(f"{table.place(row, column)}: the text is empty")
+        raise FoveateError(f"{table.location(row, column)}: the text is empty")
     return tokens
 
 
@@ -359,18 +363,20 @@ def _of_tokens(bags: _Bags, tokens: Sequence[Sequence[str]]) -> list[Tensor | No
         return None
     cells = bags.table.values[column]
     return [
-        _marks(cells[row], len(words), bags.table.place(row, column))
+        _marks(cells[row], len(words), bags.table.location(row, column))
         for row, words in zip(bags.order.tolist(), tokens, strict=True)
     ]
 
 
-def _marks(cell: Any, words: int, place: str) -> Tensor | None:
+def _marks(cell: Any, words: int, location: str) -> Tensor | None:
     """Relevance of words: a list, or numbers separated by spaces or commas; None if empty."""
     tokens = cell.replace(",", " ").split() if isinstance(cell, str) else cell
     if tokens is None or tokens == []:
         return None
     tokens = tokens if isinstance(tokens, list) else [tokens]
     if len(tokens) != words:
-        raise FoveateError(f"{place}: must mark the {words} words of the text, got {len(tokens)}")
-    known = torch.from_numpy(flags(tokens, lambda _: place))
+        raise FoveateError(
+            f"{location}: must mark the {words} words of the text, got {len(tokens)}"
+        )
+    known = torch.from_numpy(flags(tokens, lambda _: location))
     return None if bool((known < 0).any()) else known > 0

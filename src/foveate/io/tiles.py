@@ -63,7 +63,7 @@ def read_tiles(
             f"{path} holds images: --tiles must say how many pixels a side a tile has"
         )
     root = path if path.is_dir() else path.parent
-    beside = read_sheet(root, columns, labelled) if path.is_dir() else None
+    label_table = read_sheet(root, columns, labelled) if path.is_dir() else None
     keys = [_keys(file, root) for file in files]
     boxes = _boxes(root / BOXES, keys) if (root / BOXES).exists() else {}
     bags, places, relevance = list[Tensor](), list[Tensor](), list[Tensor | None]()
@@ -76,10 +76,10 @@ def read_tiles(
         if report:
             report("images", done, len(files))
     split, named = _from_folders(files, root)
-    labels = _labels(beside, keys, named) if labelled is not False else None
+    labels = _labels(label_table, keys, named) if labelled is not False else None
     if labelled and labels is None:
         raise FoveateError(f"{path} has neither a table with labels nor a subfolder for each class")
-    own_split = beside.of(keys, "split") if beside else None
+    own_split = label_table.of(keys, "split") if label_table else None
     return collect(
         bags,
         [file.relative_to(root).as_posix() for file in files],
@@ -88,15 +88,15 @@ def read_tiles(
         labels=labels,
         classes=classes,
         relevance=relevance,
-        groups=beside.of(keys, "group") if beside else None,
+        groups=label_table.of(keys, "group") if label_table else None,
         split=own_split or split,
         kind="image",
         places=places,
-        roles=beside.roles if beside else (),
+        roles=label_table.roles if label_table else (),
     )
 
 
-def cut(image: NDArray[np.uint8], side: int, place: str) -> tuple[Tensor, Tensor]:
+def cut(image: NDArray[np.uint8], side: int, location: str) -> tuple[Tensor, Tensor]:
     """Whole tiles of an image, bytes (m, 3, side, side), and their x, y, width, height, (m, 4).
 
     Example:
@@ -107,7 +107,7 @@ def cut(image: NDArray[np.uint8], side: int, place: str) -> tuple[Tensor, Tensor
     down, across = (length // side for length in image.shape[:2])
     if not down or not across:
         size = f"{image.shape[1]}×{image.shape[0]}"
-        raise FoveateError(f"{place}: must hold a tile of {side} pixels a side, is {size}")
+        raise FoveateError(f"{location}: must hold a tile of {side} pixels a side, is {size}")
     cropped = image[: down * side, : across * side]
     grid = cropped.reshape(down, side, across, side, 3).transpose(0, 2, 4, 1, 3)
     y, x = np.indices((down, across)).reshape(2, -1) * side
@@ -198,8 +198,10 @@ def _boxes(path: Path, keys: Sequence[tuple[str, ...]]) -> dict[int, NDArray[np.
     return {k: np.array(rows, np.float64).reshape(-1, 4) for k, rows in boxes.items()}
 
 
-def _box(corners: Sequence[Any], place: str) -> list[float]:
-    box = floats(corners, lambda k: f"{place}, column '{CORNERS[k]}'")[:, 0]
+def _box(corners: Sequence[Any], location: str) -> list[float]:
+    box = floats(corners, lambda k: f"{location}, column '{CORNERS[k]}'")[:, 0]
     if not np.isfinite(box).all() or min(box[2:]) <= 0:
-        raise FoveateError(f"{place}: a box must have a finite place and size, got {box.tolist()}")
+        raise FoveateError(
+            f"{location}: a box must have a finite place and size, got {box.tolist()}"
+        )
     return [float(value) for value in box]

@@ -185,7 +185,7 @@ def with_features(bags: "Collection") -> "Collection":
 
 
 def _subject(
-    model: Any, paradigm: str | None, given: _Labelled, options: dict[str, Any]
+    model: Any, paradigm: str | None, labelled: _Labelled, options: dict[str, Any]
 ) -> tuple[Any, str, _Labelled]:
     """What is examined, the paradigm that reads it, and the bags as it reads them."""
     from foveate.models.focus import AttentionModel
@@ -195,28 +195,28 @@ def _subject(
     from foveate.userdata.estimator import FocusClassifier
 
     if isinstance(model, FocusClassifier):
-        prepared = given._replace(bag=model.prepared(given.bag))
-        if given.classes == tuple(str(c) for c in range(len(given.classes))):
+        prepared = labelled._replace(bag=model.prepared(labelled.bag))
+        if labelled.classes == tuple(str(c) for c in range(len(labelled.classes))):
             prepared = prepared._replace(classes=tuple(str(c) for c in model.classes_))
         return model.examined(), model.paradigm, prepared
     if hasattr(model, "trained"):
-        return model.trained, paradigm or model.meta.get("paradigm", "soft"), given
+        return model.trained, paradigm or model.meta.get("paradigm", "soft"), labelled
     first = _first(model)
     if isinstance(model, Subject | Stack) or isinstance(first, AttentionModel):
-        return model, paradigm or "soft", given
-    sets = [given.bag] if not isinstance(given.bag, list | tuple) else given.bag
-    if given.missing:
+        return model, paradigm or "soft", labelled
+    sets = [labelled.bag] if not isinstance(labelled.bag, list | tuple) else labelled.bag
+    if labelled.missing:
         raise FoveateError(
             "the bags have missing numbers, which a model from elsewhere cannot know: fill them in"
         )
-    subject = External(model, sets[0], classes=len(given.classes), **options)
+    subject = External(model, sets[0], classes=len(labelled.classes), **options)
     classes = subject.readers[0].classes
-    if classes != len(given.classes):
+    if classes != len(labelled.classes):
         raise FoveateError(
-            f"the model answers for {classes} classes, but the bags have {len(given.classes)}: "
-            f"{', '.join(given.classes)}"
+            f"the model answers for {classes} classes, but the bags have {len(labelled.classes)}: "
+            f"{', '.join(labelled.classes)}"
         )
-    return subject, "soft", given
+    return subject, "soft", labelled
 
 
 def _first(model: Any) -> Any:

@@ -112,10 +112,10 @@ def examine_in_process(request: ExamineRequest) -> dict[str, Any]:
                 f"the process that ran {request.model} ended with code {ended.returncode} before "
                 "it had a result"
             )
-        found: dict[str, Any] = json.loads(result.read_text())
-    if "error" in found:
-        raise FoveateError(found["error"])
-    return found
+        evidence: dict[str, Any] = json.loads(result.read_text())
+    if "error" in evidence:
+        raise FoveateError(evidence["error"])
+    return evidence
 
 
 def _main() -> None:

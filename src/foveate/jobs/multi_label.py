@@ -171,8 +171,8 @@ class MultiLabelJob(Job):
         each = f1_scores(decided)
         runs = label_runs(run)
         scores = {
-            name: _label_entry(own, float(f1))
-            for (name, own), f1 in zip(runs.items(), each, strict=True)
+            name: _label_entry(label_run, float(f1))
+            for (name, label_run), f1 in zip(runs.items(), each, strict=True)
         }
         areas = [entry["scores"]["auroc"][0] for entry in scores.values()]
         overall = {"macro_auroc": float(np.mean(areas)), **overall_scores(decided)}

@@ -82,8 +82,8 @@ def _evidence(encoder: "TextEncoder", texts: Sequence[Sequence[str]], y: Array) 
     else:
         p = encoder.read([[word] for text in texts for word in text]).p
     lengths = [len(text) for text in texts]
-    own = p[np.arange(len(p)), np.repeat(y, lengths)]
-    return np.split(own, np.cumsum(lengths)[:-1])
+    label_p = p[np.arange(len(p)), np.repeat(y, lengths)]
+    return np.split(label_p, np.cumsum(lengths)[:-1])
 
 
 def check_untrained(plan: ReadingPlan) -> None:

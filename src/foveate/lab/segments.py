@@ -27,9 +27,11 @@ def segments_of(run: Run, parts: list[str], member: int, bag: int) -> dict[str, 
         probabilities that g gives every segment by itself, (m, C). Else ``missing``.
     """
     try:
-        found = {part: _read(str(run.path), part, member) for part in parts}
-        rows = next(iter(found.values()))[0].take(slice(bag, bag + 1))
-        evidence = {part: _evidence(model, record, bag) for part, (record, model) in found.items()}
+        readings = {part: _read(str(run.path), part, member) for part in parts}
+        rows = next(iter(readings.values()))[0].take(slice(bag, bag + 1))
+        evidence = {
+            part: _evidence(model, record, bag) for part, (record, model) in readings.items()
+        }
     except (FoveateError, OSError) as error:
         reason = str(error).replace(f"{run.path}/", "")
         return {"missing": f"the bags cannot be drawn again: {reason}"}

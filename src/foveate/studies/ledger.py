@@ -115,16 +115,16 @@ def _key(name: str, scale: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
-def _run_here(name: str, scale: str, place: Path, report: PartProgress | None) -> None:
+def _run_here(name: str, scale: str, folder: Path, report: PartProgress | None) -> None:
     """Run one experiment in this process, with its parts as they go."""
-    if (place / "manifest.json").exists():
-        resume_experiment(open_run(place), _prefixed(report, name))
+    if (folder / "manifest.json").exists():
+        resume_experiment(open_run(folder), _prefixed(report, name))
         return
     command = f"foveate run {name} --scale {scale}"
     start_experiment(
         name,
         scale,  # type: ignore[arg-type]
-        out=place,
+        out=folder,
         report=_prefixed(report, name),
         command=command,
     )
@@ -151,8 +151,10 @@ def shipped_ledger() -> Ledger:
     """The ledger that is part of the package."""
     text = resources.files("foveate").joinpath("studies/results/claims.json").read_text()
     stored = json.loads(text)
-    found = {e["claim"]: Finding.from_json(e["finding"]) for e in stored["claims"] if e["finding"]}
-    return Ledger(stored["scale"], _entries(found, stored["versions"]), {}, stored["versions"])
+    findings = {
+        e["claim"]: Finding.from_json(e["finding"]) for e in stored["claims"] if e["finding"]
+    }
+    return Ledger(stored["scale"], _entries(findings, stored["versions"]), {}, stored["versions"])
 
 
 def known_ledger(scale: str) -> Ledger:
@@ -166,24 +168,25 @@ def known_ledger(scale: str) -> Ledger:
     shipped = shipped_ledger()
     newer = {
         name
-        for name, own in local.versions.items()
-        if SCALES.index(own["scale"]) >= SCALES.index(shipped.versions.get(name, own)["scale"])
+        for name, version in local.versions.items()
+        if SCALES.index(version["scale"])
+        >= SCALES.index(shipped.versions.get(name, version)["scale"])
     }
-    found = {
+    merged = {
         entry.claim: entry.finding
         for ledger in (shipped, local)
         for entry in ledger.entries
         if entry.finding is not None and (entry.experiment in newer) == (ledger is local)
     }
     replaced = {entry.claim for entry in shipped.entries if entry.experiment in newer}
-    versions = {name: own for name, own in shipped.versions.items() if name not in replaced}
+    versions = {name: version for name, version in shipped.versions.items() if name not in replaced}
     versions |= {name: local.versions[name] for name in newer}
     runs = {name: run for name, run in local.runs.items() if name in newer}
-    return Ledger(scale, _entries(found, versions), runs, versions)
+    return Ledger(scale, _entries(merged, versions), runs, versions)
 
 
 def _entries(
-    found: Mapping[str, Finding], versions: Mapping[str, Mapping[str, Any]]
+    findings: Mapping[str, Finding], versions: Mapping[str, Mapping[str, Any]]
 ) -> tuple[Entry, ...]:
     served = {
         claim: (name, criterion, kind.revisions.get(claim))
@@ -196,7 +199,7 @@ def _entries(
             statement,
             served[claim][0],
             served[claim][1],
-            found.get(claim),
+            findings.get(claim),
             _scale(versions.get(claim) or versions.get(served[claim][0], {})),
             served[claim][2],
         )

@@ -54,7 +54,7 @@ def published_tables() -> dict[str, PublishedTable]:
     known = {
         name: kind.published for name, kind in EXPERIMENTS.items() if issubclass(kind, Reproduction)
     }
-    return dict(sorted(known.items(), key=lambda own: (not own[1].numbers, own[0])))
+    return dict(sorted(known.items(), key=lambda item: (not item[1].numbers, item[0])))
 
 
 def comparisons(results: list[Result]) -> list[Comparison]:
@@ -132,8 +132,8 @@ def estimate(
         label: What the changed table is called.
         report: Called as ``report(part, done, total)``.
     """
-    own = _changed(changes, seeds)
-    kind, settings, absent = _requested_tables(table, scale, own)
+    changed_settings = _changed(changes, seeds)
+    kind, settings, absent = _requested_tables(table, scale, changed_settings)
     seconds = kind.seconds(settings, report) if _parts(table, settings) else 0.0
     return {
         "table": table,
@@ -141,7 +141,7 @@ def estimate(
         "seconds": seconds,
         "absent": absent,
         "label": label,
-        "command": _command(table, scale, own, label),
+        "command": _command(table, scale, changed_settings, label),
     }
 
 
@@ -172,10 +172,12 @@ def store(result: Result, folder: Path) -> Path:
     return path
 
 
-def _result_text(kept: Result) -> str:
+def _result_text(stored: Result) -> str:
     """As JSON, a cell a line, so that two versions of a result can be compared by eye."""
-    cells = [json.dumps(cell, ensure_ascii=False) for cell in kept.get("cells", ())]
-    text = json.dumps(kept | ({"cells": ["CELLS"]} if cells else {}), indent=1, ensure_ascii=False)
+    cells = [json.dumps(cell, ensure_ascii=False) for cell in stored.get("cells", ())]
+    text = json.dumps(
+        stored | ({"cells": ["CELLS"]} if cells else {}), indent=1, ensure_ascii=False
+    )
     return text.replace('"CELLS"', ",\n  ".join(cells), 1) + "\n"
 
 
@@ -185,12 +187,14 @@ def stored_results(folder: Path | None = None) -> list[Result]:
     if not source.is_dir():
         raise FoveateError(f"there is no folder of results at {source}")
     files = sorted((path for path in source.iterdir()), key=lambda path: path.name)
-    return [
+    tables = list(published_tables())
+    found = [
         _with_changes(_parse_result(path.read_text("utf-8"), str(path)))
-        for table in published_tables()
         for path in files
-        if path.name.startswith(f"{table}-") and path.name.endswith(".json")
+        if path.name.startswith(tuple(f"{table}-" for table in tables))
+        and path.name.endswith(".json")
     ]
+    return sorted(found, key=lambda result: tables.index(result["table"]))
 
 
 def _with_changes(result: Result) -> Result:
@@ -265,7 +269,7 @@ def _result(table: str, run: Run, command: str, absent: Mapping[str, str]) -> Re
     experiment, settings = of_run(run)
     assert isinstance(experiment, Reproduction)
     records = run.records()
-    kept = ("created", "versions", "commit", "seconds", "cpu_seconds", "config")
+    keys = ("created", "versions", "commit", "seconds", "cpu_seconds", "config")
     return {
         "table": table,
         "scale": run.manifest["config"]["scale"],
@@ -275,7 +279,7 @@ def _result(table: str, run: Run, command: str, absent: Mapping[str, str]) -> Re
         "findings": [
             {"claim": f.claim, "verdict": f.verdict, "summary": f.summary} for f in findings_of(run)
         ],
-        "manifest": {"command": command} | {key: run.manifest.get(key) for key in kept},
+        "manifest": {"command": command} | {key: run.manifest.get(key) for key in keys},
         "run": str(run.path),
     }
 

@@ -108,8 +108,8 @@ def _looks(facts: Sequence[ClassFacts]) -> tuple[Mark, str]:
 def _value(facts: ClassFacts) -> float:
     if facts.measured is not None and facts.known >= 15:
         return facts.measured.mean
-    said = facts.visible and not facts.other_kind and facts.presence == "some"
-    return facts.estimate if said else float("nan")
+    certain = facts.visible and not facts.other_kind and facts.presence == "some"
+    return facts.estimate if certain else float("nan")
 
 
 def _depends(facts: Sequence[ClassFacts]) -> tuple[Mark, str]:
@@ -180,7 +180,7 @@ def _visible(facts: Sequence[ClassFacts]) -> tuple[Mark, str]:
 
 
 def examples_of(
-    sight: Reading,
+    reading: Reading,
     bags: Sequence[Bag],
     audit: Audit,
     top: Array,
@@ -192,36 +192,36 @@ def examples_of(
     Where the evidence of a class is not settled, a bag that is right is shown without a reason.
 
     Args:
-        sight: What the models make of the bags.
+        reading: What the models make of the bags.
         bags: One set for all members, or one each.
         audit: Where evidence is.
         top: The most attended segment of each audited bag, shape (S, k).
         ids: Names of the bags; their numbers where None.
         facts: Of every class.
     """
-    a, p = top_evidence(audit, top)[0], sight.p[0, audit.picked]
+    a, p = top_evidence(audit, top)[0], reading.p[0, audit.picked]
     if np.isnan(p).any():
         return []
-    y, said = bags[0].y.numpy()[audit.picked], p.argmax(-1)
-    right, sure = said == y, p.max(-1)
+    y, predicted = bags[0].y.numpy()[audit.picked], p.argmax(-1)
+    right, sure = predicted == y, p.max(-1)
     known = right & np.array([not np.isnan(f.estimate) for f in facts])[y]
     unknown = right & ~known & ~known.any()
-    wanted = {
+    requested = {
         "right for the right reason": np.where(known & (a >= 0.5), a + sure, -1.0),
         "right, but looking elsewhere": np.where(known & (a < 0.5), sure - a + 1e-9, -1.0),
         "right, for a reason that is not known": np.where(unknown, sure, -1.0),
         "wrong": np.where(right, -1.0, sure),
     }
-    found = []
-    for kind, score in wanted.items():
+    notes = []
+    for kind, score in requested.items():
         i = int(score.argmax())
         if score[i] < 0:
             continue
         row = int(audit.picked[i])
         name = str(row) if ids is None else str(ids[row])
         entry = {"kind": kind, "bag": name, "segment": int(top[0, i]), "class": int(y[i])}
-        found.append(entry | {"predicted": int(said[i]), "evidence": float(a[i])})
-    return found
+        notes.append(entry | {"predicted": int(predicted[i]), "evidence": float(a[i])})
+    return notes
 
 
 def _names(names: Sequence[str]) -> str:

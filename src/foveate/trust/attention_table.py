@@ -73,7 +73,7 @@ class _Cells(NamedTuple):
     lines: list[int]
     path: Path
 
-    def place(self, row: int) -> str:
+    def location(self, row: int) -> str:
         return where(self.path, self.lines[row])
 
     def numbers(self, name: str) -> Array:
@@ -86,7 +86,7 @@ class _Cells(NamedTuple):
                 values[row] = np.nan
             if not np.isfinite(values[row]):
                 raise FoveateError(
-                    f"{self.place(row)}, column '{name}': must be a finite number, got {cell!r}"
+                    f"{self.location(row)}, column '{name}': must be a finite number, got {cell!r}"
                 )
         return values
 
@@ -183,26 +183,26 @@ def _must_have(path: Path, names: Sequence[str]) -> None:
 
 def _where_rows_go(cells: _Cells, ids: Sequence[str], bag: Bag) -> tuple[Array, Array]:
     """Bag and segment of every row of the table."""
-    place = {name: i for i, name in enumerate(ids)}
+    location = {name: i for i, name in enumerate(ids)}
     lengths = masks([bag])[0].sum(1)
     bags, segments = np.empty(len(cells.lines), int), cells.numbers("segment")
     seen: dict[tuple[int, int], int] = {}
     for row, cell in enumerate(cells.values["bag"]):
         name = name_of(cell) or ""
-        if name not in place:
+        if name not in location:
             near = difflib.get_close_matches(name, ids, n=1)
             hint = f"; did you mean '{near[0]}'?" if near else ""
-            raise FoveateError(f"{cells.place(row)}: there is no bag '{name}' in the data{hint}")
-        i, j = place[name], segments[row]
+            raise FoveateError(f"{cells.location(row)}: there is no bag '{name}' in the data{hint}")
+        i, j = location[name], segments[row]
         if j != int(j) or not 0 <= j < lengths[i]:
             raise FoveateError(
-                f"{cells.place(row)}: bag '{name}' has segments 0 to {lengths[i] - 1}, got {j:g}"
+                f"{cells.location(row)}: bag '{name}' has segments 0 to {lengths[i] - 1}, got {j:g}"
             )
         key = (i, int(j))
         if key in seen:
             raise FoveateError(
-                f"{cells.place(row)}: segment {int(j)} of bag '{name}' is also in "
-                f"{cells.place(seen[key])}"
+                f"{cells.location(row)}: segment {int(j)} of bag '{name}' is also in "
+                f"{cells.location(seen[key])}"
             )
         seen[key] = row
         bags[row] = i
@@ -240,7 +240,7 @@ def _bag_probabilities(cells: _Cells, bags: Array, n: int, classes: Sequence[str
         if (bad := np.abs(p[bags, c] - column) > 1e-6).any():
             row = int(np.flatnonzero(bad)[0])
             raise FoveateError(
-                f"{cells.place(row)}: p_{name} must be the same in all rows of a bag"
+                f"{cells.location(row)}: p_{name} must be the same in all rows of a bag"
             )
     _must_be_distributions(cells, p, "p_", bags)
     return p
@@ -264,6 +264,6 @@ def _must_be_distributions(cells: _Cells, p: Array, prefix: str, bags: Array) ->
     if bad.any():
         row = int(np.flatnonzero(bad[bags])[0])
         raise FoveateError(
-            f"{cells.place(row)}: {prefix}… must not be negative and sum to one, got "
+            f"{cells.location(row)}: {prefix}… must not be negative and sum to one, got "
             f"{p[bags[row]].sum():.3g}"
         )

@@ -139,11 +139,11 @@ def audit(
         for name in (classifiers if not rows.words else classifiers[:1])
     ]
     log_r = np.mean(opinions, 0)
-    own = flat[rows.bag]
-    kappa, shift, least = _background(log_r, own, classes)
+    is_class = flat[rows.bag]
+    kappa, shift, least = _background(log_r, is_class, classes)
     grid = _Grid(there)
-    e = posterior(log_r, kappa)[np.arange(len(own)), own]
-    alone = [_alone(part, own, classes) for part in opinions]
+    e = posterior(log_r, kappa)[np.arange(len(is_class)), is_class]
+    alone = [_alone(part, is_class, classes) for part in opinions]
     if labels is not None:
         others = None if extra is None or more_labels is None else (extra[0], more_labels)
         alone.append(explained(labels[picked], e, rows, fold, others))
@@ -188,17 +188,17 @@ def _given_some(e: Array) -> Array:
     return np.divide(e, cover, out=np.zeros_like(e), where=cover > 1e-9)
 
 
-def _alone(log_r: Array, own: Array, classes: int) -> Array:
-    kappa = _background(log_r, own, classes)[0]
-    return posterior(log_r, kappa)[np.arange(len(own)), own]
+def _alone(log_r: Array, is_class: Array, classes: int) -> Array:
+    kappa = _background(log_r, is_class, classes)[0]
+    return posterior(log_r, kappa)[np.arange(len(is_class)), is_class]
 
 
-def _background(log_r: Array, own: Array, classes: int) -> tuple[Array, Array, Array]:
+def _background(log_r: Array, is_class: Array, classes: int) -> tuple[Array, Array, Array]:
     """κ = max(1, median r in own bags), that median, and the tenth percentile; 1 without bags."""
     shift, least = np.ones(classes), np.ones(classes)
     for c in range(classes):
-        if (own == c).any():
-            shift[c], least[c] = np.exp(np.quantile(log_r[own == c, c], [0.5, 0.1]))
+        if (is_class == c).any():
+            shift[c], least[c] = np.exp(np.quantile(log_r[is_class == c, c], [0.5, 0.1]))
     return np.maximum(1.0, shift), shift, least
 
 

@@ -41,8 +41,8 @@ Outputs = list[tuple[str, Tensor]]
 
 def chain(x: Tensor, mask: Tensor) -> Tensor:
     """Links between neighbours in the order of segments, normalised by degrees, (B, m, m)."""
-    place = torch.arange(x.shape[1])
-    near = (place[:, None] - place[None]).abs() == 1
+    index = torch.arange(x.shape[1])
+    near = (index[:, None] - index[None]).abs() == 1
     return _normalised(near & mask[:, :, None] & mask[:, None], x.dtype)
 
 
@@ -307,8 +307,8 @@ def _answer_like(value: Tensor, shapes: list[list[tuple[int, ...]]], i: int, siz
 
 def _named(places: list[int], outputs: Outputs, known: tuple[str, ...]) -> int | None:
     """The output with a usual name."""
-    found = (i for name in known for i in places if outputs[i][0].lower() == name)
-    return next(found, None)
+    matches = (i for name in known for i in places if outputs[i][0].lower() == name)
+    return next(matches, None)
 
 
 def _rows(value: Tensor, n: int, axis: int) -> Tensor:

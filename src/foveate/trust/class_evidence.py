@@ -64,7 +64,7 @@ def marks_of(evidence: Evidence, classes: int, seeds: Array | None = None) -> Ma
     return marks
 
 
-def separation(found: Evidence, member: int, c: int) -> float:
+def separation(evidence: Evidence, member: int, c: int) -> float:
     r"""Whether the top scores of a class stand out from what other bags leave unattended.
 
     :math:`2\,\Pr[s_{(1)} > s'_{(2)}] - 1` for a bag of the class and a bag of another one, ties
@@ -73,22 +73,22 @@ def separation(found: Evidence, member: int, c: int) -> float:
     and so are the runners-up of other bags: 0. Ours; it detects what [pvr22] Sec. 4 describes.
 
     Args:
-        found: The evidence.
+        evidence: The evidence.
         member: Which model.
         c: Which class.
     """
-    of = found.y[member] == c
-    return _above(found.first[member, of], found.second[member, ~of])
+    of = evidence.y[member] == c
+    return _above(evidence.first[member, of], evidence.second[member, ~of])
 
 
-def aversion(found: Evidence, member: int, c: int) -> float:
+def aversion(evidence: Evidence, member: int, c: int) -> float:
     r"""Whether the lowest scores of a class stand out below the lowest of other bags.
 
     :math:`2\,\Pr[s_{(m)} < s'_{(m)}] - 1`; 1 where the focus ranks the evidence of the class last,
     as in the second error mode, 0 where it is lost among the others. [pvr22] Sec. 4.2
     """
-    of = found.y[member] == c
-    return _above(-found.last[member, of], -found.last[member, ~of])
+    of = evidence.y[member] == c
+    return _above(-evidence.last[member, of], -evidence.last[member, ~of])
 
 
 def _above(a: Array, b: Array) -> float:

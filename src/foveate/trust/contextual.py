@@ -75,11 +75,14 @@ def context_of(subject: Subject, bag: Bag) -> Context:
         return Context(False, False, float("nan"), float("nan"))
     few = bag.take(slice(0, ANSWER_BAGS))
     readers = subject.taken(np.arange(len(few)))
-    place = _random_segment(few)
-    inside = readers.forced(few, place)
+    position = _random_segment(few)
+    inside = readers.forced(few, position)
     keep = np.zeros((subject.size, 1, *few.shape), bool)
     np.put_along_axis(
-        keep, np.broadcast_to(place[None, None, :, None], (subject.size, 1, len(few), 1)), True, -1
+        keep,
+        np.broadcast_to(position[None, None, :, None], (subject.size, 1, len(few), 1)),
+        True,
+        -1,
     )
     alone = readers.reread([few], keep)[:, 0]
     y = few.y.numpy()

@@ -17,26 +17,26 @@ __all__ = ["left_over", "seed_agreement"]
 NUMBERS = 2**22  # of segments written out at a time: 32 MB
 
 
-def seed_agreement(sight: Reading, there: Array) -> tuple[Array, Array]:
+def seed_agreement(reading: Reading, there: Array) -> tuple[Array, Array]:
     """How alike members attend on the same bags: each with all others, shape (S, n) twice.
 
     The first is the share of other members with the same top segment, the second the mean
     Spearman correlation of attention with theirs. nan where there is one member.
 
     Args:
-        sight: All members on one set of bags.
+        reading: All members on one set of bags.
         there: Where segments exist, shape (n, m).
     """
-    size, n, _ = sight.alpha.shape
+    size, n, _ = reading.alpha.shape
     if size < 2:
         return np.full((size, n), np.nan), np.full((size, n), np.nan)
-    order = from_the_top(sight.alpha, sight.s, np.broadcast_to(there, sight.alpha.shape))
+    order = from_the_top(reading.alpha, reading.s, np.broadcast_to(there, reading.alpha.shape))
     top = order[..., 0]
     same = (top[:, None] == top[None]).sum(1) - 1.0
     total, counted = np.zeros((size, n)), np.zeros((size, n))
     for i in range(size):
         for j in range(i):
-            rho = spearman(sight.s[i], sight.s[j], there)
+            rho = spearman(reading.s[i], reading.s[j], there)
             known = ~np.isnan(rho)
             for k in (i, j):
                 total[k] += np.where(known, rho, 0.0)

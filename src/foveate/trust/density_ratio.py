@@ -159,12 +159,12 @@ def label_log_ratios(
         held_out = fold[rows.bag] == k
         parts = [(rows.x[~held_out], labels[rows.bag[~held_out]], rows.weight[~held_out])]
         parts += [] if more is None else [(more[0].x, more[1][more[0].bag], more[0].weight)]
-        x, own, weight = _bounded(parts, f"labels {k}")
-        own = own[:, 0] if own.shape[1] == 1 else own
+        x, class_p, weight = _bounded(parts, f"labels {k}")
+        class_p = class_p[:, 0] if class_p.shape[1] == 1 else class_p
         model = ExtraTreesClassifier(
             100, min_samples_leaf=5, max_features=0.5, random_state=0, bootstrap=True,
             max_samples=min(6000, len(x)),
-        ).fit(x, own.astype(int), sample_weight=weight / weight.mean())  # fmt: skip
+        ).fit(x, class_p.astype(int), sample_weight=weight / weight.mean())  # fmt: skip
         probabilities = model.predict_proba(rows.x[held_out])
         probabilities = probabilities if isinstance(probabilities, list) else [probabilities]
         p = np.stack(
@@ -201,8 +201,8 @@ def _codes(x: Array) -> Callable[[Array], Array]:
     columns = range(x.shape[1])
 
     def codes(rows: Array) -> Array:
-        found = [np.searchsorted(ends[:, j], rows[:, j]) for j in columns]
-        return np.stack(found, 1).astype(np.float32)
+        bins = [np.searchsorted(ends[:, j], rows[:, j]) for j in columns]
+        return np.stack(bins, 1).astype(np.float32)
 
     return codes
 

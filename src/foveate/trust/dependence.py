@@ -63,25 +63,30 @@ class Dependence:
 
 
 def dependence(
-    subject: Subject, bags: Sequence[Bag], sight: Reading, audit: Audit, order: Array, classes: int
+    subject: Subject,
+    bags: Sequence[Bag],
+    reading: Reading,
+    audit: Audit,
+    order: Array,
+    classes: int,
 ) -> Dependence:
     """Intervene on the audited bags.
 
     Args:
         subject: The models.
         bags: One set for all members, or one each.
-        sight: What the models make of them.
+        reading: What the models make of them.
         audit: Where evidence is.
         order: Segments from the most attended on, shape (S, n, m).
         classes: Number of classes C.
     """
     sets = [bag.take(torch.from_numpy(audit.picked)) for bag in bags]
-    p, ranking = sight.p[:, audit.picked], order[:, audit.picked]
+    p, ranking = reading.p[:, audit.picked], order[:, audit.picked]
     y = np.broadcast_to(audit.y, p.shape[:2])
     right = p.argmax(-1) == y
     readers = subject.taken(audit.picked)
     retained, removed, random = _hidden(readers, sets, audit, ranking, y)
-    flips, background, repeated, count = _transplants(readers, sets, sight, audit, right, classes)
+    flips, background, repeated, count = _transplants(readers, sets, reading, audit, right, classes)
     return Dependence(
         keep_only=_by_class(retained, right, y, classes),
         removal=_by_class(~removed, right, y, classes),
@@ -154,7 +159,7 @@ def _hidden(
 def _transplants(
     subject: Subject,
     bags: Sequence[Bag],
-    sight: Reading,
+    reading: Reading,
     audit: Audit,
     right: Array,
     classes: int,
@@ -163,9 +168,9 @@ def _transplants(
     size = len(right)
     flips = np.zeros((size, classes, classes))
     background, repeated = np.zeros((size, classes)), np.zeros((size, classes))
-    alpha = sight.alpha[:, audit.picked].mean(0)
+    alpha = reading.alpha[:, audit.picked].mean(0)
     donors = _donors(audit, alpha)
-    each = sight.segment_p[:, audit.picked].mean(0)
+    each = reading.segment_p[:, audit.picked].mean(0)
     count = []
     y = audit.y[0]
     for c in range(classes):

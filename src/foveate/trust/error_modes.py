@@ -107,20 +107,20 @@ def detect(marks: Marks) -> Array:
     that is nearly uniform makes that mode 3; evidence that the focus ranks last, mode 2; else the
     class is read from the background, mode 1.
     """
-    astray = (marks["accuracy"] >= ACCURATE) & (estimate(marks) < MISFOCUSED)
+    misfocused = (marks["accuracy"] >= ACCURATE) & (estimate(marks) < MISFOCUSED)
     kind = np.where(marks["aversion"] >= AVERSION, 2, 1)
-    return np.where(astray, np.where(marks["entropy"] >= UNIFORM, 3, kind), 0)
+    return np.where(misfocused, np.where(marks["entropy"] >= UNIFORM, 3, kind), 0)
 
 
 def flags_of(marks: Marks, c: int) -> list[Flag]:
     """The error modes found in one class, the most frequent first."""
-    found, values = detect(marks)[:, c], estimate(marks)[:, c]
+    detected, values = detect(marks)[:, c], estimate(marks)[:, c]
     flags = []
     for mode, name in MODES.items():
-        own = found == mode
-        if own.any():
+        in_mode = detected == mode
+        if in_mode.any():
             keys = ("accuracy", "separation", "aversion", "entropy", "unattended", "runner_up")
-            evidence = {key: float(np.nanmean(marks[key][own, c])) for key in keys}
-            value = float(1 - np.nanmean(values[own]))
-            flags.append(Flag(mode, name, value, 1 - MISFOCUSED, int(own.sum()), evidence))
+            evidence = {key: float(np.nanmean(marks[key][in_mode, c])) for key in keys}
+            value = float(1 - np.nanmean(values[in_mode]))
+            flags.append(Flag(mode, name, value, 1 - MISFOCUSED, int(in_mode.sum()), evidence))
     return sorted(flags, key=lambda flag: -flag.members)

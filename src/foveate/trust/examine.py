@@ -174,19 +174,19 @@ def examine(
         known, labels = (_some(values, rows) for values in (known, labels))
     meant = _kinds_meant(evidence, classes)
     _must_fit(sets, subject.size, classes, (*absent, *meant))
-    sight = subject.look(sets)
+    reading = subject.look(sets)
     known_ones = known_bags(sets, known)
     checked = audited or audit(sets, len(classes), more=more, labels=labels)
-    order = from_the_top(sight.alpha, sight.s, np.broadcast_to(masks(sets), sight.alpha.shape))
+    order = from_the_top(reading.alpha, reading.s, np.broadcast_to(masks(sets), reading.s.shape))
     questions = Questions(
-        subject, sets, sight, checked, order, tuple(classes), tuple(absent), meant,
+        subject, sets, reading, checked, order, tuple(classes), tuple(absent), meant,
         labels=labels is not None, overfitted=overfitted, last_epochs=last_epochs,
     )  # fmt: skip
     count, source = _count(relevant, sets, known_ones, checked)
-    segment_evidence = evidence_of(subject, sets, sight, count)
-    same = _agreement(subject, sets, sight)
+    segment_evidence = evidence_of(subject, sets, reading, count)
+    same = _agreement(subject, sets, reading)
     marks = _with_seeds(marks_of(segment_evidence, len(classes)), same[0], sets[0], len(classes))
-    values, where = _localised(sight, sets, known_ones, len(classes))
+    values, where = _localised(reading, sets, known_ones, len(classes))
     results = ask(questions, marks, values, known_ones)
     facts = [result.facts for result in results]
     verdicts = [judge(fact, tried) for fact in facts]
@@ -208,9 +208,9 @@ def examine(
         by_class=_by_class(results, verdicts, marks, ids),
         by_model=_by_model(marks, scores, model_scores, values if sure else {}),
         answers=answers_of(facts, [result.amount.count for result in results]),
-        examples=tuple(examples_of(sight, sets, checked, questions.top, ids, facts)),
+        examples=tuple(examples_of(reading, sets, checked, questions.top, ids, facts)),
         audited=_audited_counts(checked, sets),
-        evidence=quantities(segment_evidence, same, len(sets) == 1) | _probed(sets, sight, probe),
+        evidence=quantities(segment_evidence, same, len(sets) == 1) | _probed(sets, reading, probe),
         curves=curves_of(segment_evidence),
         attended=by_class(segment_evidence.attended, segment_evidence.y, len(classes)),
         unattended=by_class(segment_evidence.unattended, segment_evidence.y, len(classes)),
@@ -234,18 +234,18 @@ def _by_model(
     return tuple(_model(marks, scores, model_scores, i, values) for i in range(len(scores)))
 
 
-def _probed(sets: Sequence[Bag], sight: Reading, probe: bool) -> dict[str, Any]:
-    return unattended_probe(sets, sight) if probe else {}
+def _probed(sets: Sequence[Bag], reading: Reading, probe: bool) -> dict[str, Any]:
+    return unattended_probe(sets, reading) if probe else {}
 
 
 def _localised(
-    sight: Reading, sets: Sequence[Bag], known: Array, classes: int
+    reading: Reading, sets: Sequence[Bag], known: Array, classes: int
 ) -> tuple[dict[str, Array], dict[str, Any] | None]:
     """Measures of bags whose relevance is known, and their summary; nothing if there are none."""
     if not known.any():
         return {}, None
-    values = bag_values(sight, sets, known)
-    return values, summarised(values, sight, sets, known, classes)
+    values = bag_values(reading, sets, known)
+    return values, summarised(values, reading, sets, known, classes)
 
 
 def _whole_score(where: dict[str, Any] | None, scores: Array) -> tuple[bool, float]:
@@ -282,10 +282,10 @@ def _audited_counts(audit: Audit, sets: Sequence[Bag]) -> dict[str, int]:
 
 
 def examined_marks(
-    subject: Subject, bags: Sequence[Bag], classes: int, sight: Reading | None = None
+    subject: Subject, bags: Sequence[Bag], classes: int, reading: Reading | None = None
 ) -> Marks:
     """The model-dependent marks of every member and class, agreement between members included."""
-    seen = subject.look(bags) if sight is None else sight
+    seen = subject.look(bags) if reading is None else reading
     marks = marks_of(evidence_of(subject, bags, seen), classes)
     return _with_seeds(marks, _agreement(subject, bags, seen)[0], bags[0], classes)
 
@@ -343,9 +343,9 @@ def _count(
     return (max(1, round(float(np.median(count)))), "inferred") if seen.any() else (1, "assumed")
 
 
-def _agreement(subject: Subject, bags: Sequence[Bag], sight: Reading) -> tuple[Array, Array]:
+def _agreement(subject: Subject, bags: Sequence[Bag], reading: Reading) -> tuple[Array, Array]:
     """How alike members attend, on the first set of bags: see :func:`seed_agreement`."""
-    shared = sight if len(bags) == 1 else subject.look(bags[:1])
+    shared = reading if len(bags) == 1 else subject.look(bags[:1])
     return seed_agreement(shared, masks(bags[:1])[0])
 
 

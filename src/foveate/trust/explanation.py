@@ -100,14 +100,14 @@ def explain(
         x, mask = _segments(bag, rows, stack.dtype)
         visible = None if mask is None else mask.to(stack.device)
         task = _reading_task(on_device(x, stack.device), visible, rule, with_evidence)
-        logs, weights, *said = (part.cpu() for part in stack.run(task))
+        logs, weights, *outputs = (part.cpu() for part in stack.run(task))
         for k, row in enumerate(rows.tolist()):
             there = slice(None) if mask is None else mask[k]
             log_p[row] = logs[:, k].numpy()
             alpha[row] = weights[:, k].mean(0)[there].numpy()
             if with_evidence:
-                evidence[row] = said[0][:, k].mean(0)[there].numpy()
-                alone[row] = said[1][:, k].mean(0)[there].numpy()
+                evidence[row] = outputs[0][:, k].mean(0)[there].numpy()
+                alone[row] = outputs[1][:, k].mean(0)[there].numpy()
         done += len(rows)
         if report is not None:
             report(done, len(bag))

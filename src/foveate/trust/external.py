@@ -100,8 +100,8 @@ class External(Subject):
         several = list(models) if isinstance(models, list | tuple | nn.ModuleList) else [models]
         if not several:
             raise FoveateError("at least one model is needed, got none")
-        given = _Answer(attention, outputs, adjacency, places, classes)
-        self.readers = [_Reader(model, bag, given, seed) for model in several]
+        answer = _Answer(attention, outputs, adjacency, places, classes)
+        self.readers = [_Reader(model, bag, answer, seed) for model in several]
         self.size = len(several)
         notes = [note for reader in self.readers for note in reader.notes()]
         self.notes = tuple(dict.fromkeys(notes))
@@ -225,10 +225,10 @@ class _Reader:
         if self.call.attention is None:
             notes = ["Attention is that of nn.MultiheadAttention, the mean over its heads."]
         elif self.branches > 1:
-            own = self.branches == self.classes
-            which = "that of the predicted class" if own else "the mean over them"
+            per_class = self.branches == self.classes
+            which = "that of the predicted class" if per_class else "the mean over them"
             notes.append(f"There are {self.branches} attentions a bag; {which} is read.")
-        if self.call.others:
+        if self.call.others and self.call.attention is not None:
             listed = " and ".join(str(i + 1) for i in (self.call.attention, *self.call.others))
             notes.append(
                 f"Outputs {listed} could be attention; the first of them is read: return the other "

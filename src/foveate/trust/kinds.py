@@ -191,6 +191,6 @@ def _examples(
     e = audit.e[tuple(rows.T)]
     examples = {}
     for k, name in enumerate(KIND_NAMES):
-        own = rows[label == k][np.argsort(-e[label == k], kind="stable")][:most]
-        examples[name] = [(int(audit.picked[i]), int(j)) for _, i, j in own]
+        of_kind = rows[label == k][np.argsort(-e[label == k], kind="stable")][:most]
+        examples[name] = [(int(audit.picked[i]), int(j)) for _, i, j in of_kind]
     return examples

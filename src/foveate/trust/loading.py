@@ -41,13 +41,13 @@ def load_object(name: str, weights: Path | None = None) -> Any:
         near = difflib.get_close_matches(attribute, dir(loaded), n=1)
         hint = f"; did you mean '{near[0]}'?" if near else ""
         raise FoveateError(f"{module} has no '{attribute}'{hint}")
-    model = _made(getattr(loaded, attribute), name)
+    model = _instantiate(getattr(loaded, attribute), name)
     if weights is not None:
         load_weights(model, weights)
     return model
 
 
-def _made(model: Any, name: str) -> Any:
+def _instantiate(model: Any, name: str) -> Any:
     """The object itself, or what it returns if it is a factory."""
     is_class = inspect.isclass(model)
     if isinstance(model, nn.Module) or not (is_class or inspect.isroutine(model)):
@@ -137,13 +137,13 @@ def load_onnx(path: Path) -> Callable[..., dict[str, Tensor]]:
             part.name: value.to(_dtype(part.type)).numpy()
             for part, value in zip(inputs, arguments, strict=True)
         }
-        found = {
+        outputs = {
             k: torch.from_numpy(v) for k, v in zip(names, session.run(names, fed), strict=True)
         }
         if ours:
-            alpha = found["attention"]
-            found["attention"] = alpha / alpha.sum(-1, keepdim=True).clamp_min(1e-30)
-        return found
+            alpha = outputs["attention"]
+            outputs["attention"] = alpha / alpha.sum(-1, keepdim=True).clamp_min(1e-30)
+        return outputs
 
     def one(x: Tensor) -> dict[str, Tensor]:
         return run(x)

@@ -37,7 +37,7 @@ class Questions:
     Args:
         subject: The models.
         bags: One set for all members, or one each.
-        sight: What the models make of them.
+        reading: What the models make of them.
         audit: What the auditor knows.
         order: Segments from the most attended on, shape (S, n, m).
         classes: Names of the classes.
@@ -50,7 +50,7 @@ class Questions:
 
     subject: Subject
     bags: Sequence[Bag]
-    sight: Reading
+    reading: Reading
     audit: Audit
     order: Array
     classes: tuple[str, ...]
@@ -110,7 +110,7 @@ def ask(
     estimates = amounts(q.audit, q.classes, q.empty)
     assigned = kind_of_segments(q.bags, q.audit, size)
     if q.subject.rereadable:
-        depends = dependence(q.subject, q.bags, q.sight, q.audit, q.order, size)
+        depends = dependence(q.subject, q.bags, q.reading, q.audit, q.order, size)
         context = context_of(q.subject, q.bags[0])
     else:
         depends, context = untested(size), None
@@ -171,9 +171,9 @@ def _shared_tops(q: Questions) -> Array:
     return _tops(q.subject.look([few]), few)
 
 
-def _tops(sight: Reading, bag: Bag) -> Array:
-    there = np.broadcast_to(masks([bag]), sight.alpha.shape)
-    return from_the_top(sight.alpha, sight.s, there)[..., 0]
+def _tops(reading: Reading, bag: Bag) -> Array:
+    there = np.broadcast_to(masks([bag]), reading.alpha.shape)
+    return from_the_top(reading.alpha, reading.s, there)[..., 0]
 
 
 def _meant(checked: Audit, assigned: Array, several: Kinds) -> Array | None:

@@ -47,7 +47,12 @@ def known_bags(bags: Sequence[Bag], known: Any = None) -> Array:
         )
     there = masks(bags)
     return (
-        np.stack([(np.asarray(bag.z) & own).any(1) for bag, own in zip(bags, there, strict=True)])
+        np.stack(
+            [
+                (np.asarray(bag.z) & bag_known).any(1)
+                for bag, bag_known in zip(bags, there, strict=True)
+            ]
+        )
         & relevance_known
     )
 
@@ -57,36 +62,36 @@ def usual_count(bags: Sequence[Bag], known: Array) -> int:
     if not known.any():
         return 1
     counts = [
-        (np.asarray(bag.z) & there)[own].sum(1)
-        for bag, there, own in zip(bags, masks(bags), known, strict=True)
+        (np.asarray(bag.z) & there)[bag_known].sum(1)
+        for bag, there, bag_known in zip(bags, masks(bags), known, strict=True)
     ]
     return max(1, int(np.median(np.concatenate(counts))))
 
 
-def bag_values(sight: Reading, bags: Sequence[Bag], known: Array) -> dict[str, Array]:
+def bag_values(reading: Reading, bags: Sequence[Bag], known: Array) -> dict[str, Array]:
     """Every measure of localisation, one number a member and bag (S, n), nan where not known.
 
     ``ft`` and ``saif`` are FT by attention and SAIF; ``f1`` and ``iou`` mark segments with
     attention of at least .5, ``f1_best_k`` and ``iou_best_k`` the best one number of top segments.
     """
-    shape = sight.alpha.shape
+    shape = reading.alpha.shape
     there = np.broadcast_to(masks(bags), shape)
     z = np.broadcast_to(np.stack([np.asarray(bag.z) for bag in bags]), shape) & there
     y = np.broadcast_to(np.stack([bag.y.numpy() for bag in bags]), shape[:2])
     seen = np.broadcast_to(known, shape[:2])
-    a_z = attention_on(sight.alpha, z)
-    p_y = np.take_along_axis(sight.p, y[..., None], -1)[..., 0]
+    a_z = attention_on(reading.alpha, z)
+    p_y = np.take_along_axis(reading.p, y[..., None], -1)[..., 0]
     hidden = np.where(seen[..., None], z, False)
-    k = [best_k(*(part[i][seen[i]] for part in (sight.alpha, z, there))) for i in range(shape[0])]
-    tops = np.stack([top_k(sight.alpha[i], k[i], there[i]) for i in range(shape[0])])
-    by_threshold = overlap(above_threshold(sight.alpha, THRESHOLD, there), z, there)
+    k = [best_k(*(part[i][seen[i]] for part in (reading.alpha, z, there))) for i in range(shape[0])]
+    tops = np.stack([top_k(reading.alpha[i], k[i], there[i]) for i in range(shape[0])])
+    by_threshold = overlap(above_threshold(reading.alpha, THRESHOLD, there), z, there)
     by_count = overlap(tops, z, there)
     values = {
-        "ft": focus_true(sight.alpha, z, there),
-        "pointing_game": pointing_game(sight.alpha, z, there),
-        "segment_auroc": segment_auroc(sight.s, z, there),
-        "average_precision": average_precision(sight.s, z, there),
-        "froc": froc(sight.s, hidden, there & seen[..., None]),
+        "ft": focus_true(reading.alpha, z, there),
+        "pointing_game": pointing_game(reading.alpha, z, there),
+        "segment_auroc": segment_auroc(reading.s, z, there),
+        "average_precision": average_precision(reading.s, z, there),
+        "froc": froc(reading.s, hidden, there & seen[..., None]),
         "relevance_mass": a_z,
         "saif": (a_z >= TAU) & (p_y >= TAU),
         "f1": by_threshold.f1,
@@ -98,13 +103,13 @@ def bag_values(sight: Reading, bags: Sequence[Bag], known: Array) -> dict[str, A
 
 
 def summarised(
-    values: dict[str, Array], sight: Reading, bags: Sequence[Bag], known: Array, classes: int
+    values: dict[str, Array], reading: Reading, bags: Sequence[Bag], known: Array, classes: int
 ) -> dict[str, Any]:
     """Means with intervals, whole and by class; AUROC and average precision pooled as well.
 
     Where members read the same bags, a bag counts once, by its mean over members.
     """
-    size, n = sight.alpha.shape[:2]
+    size, n = reading.alpha.shape[:2]
     shared = len(bags) == 1
     y = np.broadcast_to(np.stack([bag.y.numpy() for bag in bags]), (size, n))
     groups = [bag.group for bag in bags]
@@ -125,12 +130,12 @@ def summarised(
                 for of in of_class
             ],
         }
-    there = np.broadcast_to(masks(bags), sight.s.shape)
-    z = np.broadcast_to(np.stack([np.asarray(bag.z) for bag in bags]), sight.s.shape)
+    there = np.broadcast_to(masks(bags), reading.s.shape)
+    z = np.broadcast_to(np.stack([np.asarray(bag.z) for bag in bags]), reading.s.shape)
     seen = np.broadcast_to(known, (size, n))
     for measure in (segment_auroc, average_precision):
         parts = [
-            pooled(measure, sight.s[i][seen[i]], z[i][seen[i]], there[i][seen[i]])
+            pooled(measure, reading.s[i][seen[i]], z[i][seen[i]], there[i][seen[i]])
             for i in range(size)
         ]
         numbers[measure.__name__]["pooled"] = float(np.mean(parts))

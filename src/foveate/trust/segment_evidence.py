@@ -135,17 +135,17 @@ class Evidence(NamedTuple):
 
 
 def evidence_of(
-    subject: Subject, bags: Sequence[Bag], sight: Reading | None = None, relevant: int = 1
+    subject: Subject, bags: Sequence[Bag], reading: Reading | None = None, relevant: int = 1
 ) -> Evidence:
     """All evidence that single models give on labelled bags.
 
     Args:
         subject: The models.
         bags: One set for all members, or one each, of equal sizes.
-        sight: What ``subject.look(bags)`` gave, where it is known already.
+        reading: What ``subject.look(bags)`` gave, where it is known already.
         relevant: How many segments of a bag may be evidence; the next one is its runner-up.
     """
-    seen = subject.look(bags) if sight is None else sight
+    seen = subject.look(bags) if reading is None else reading
     size, n, m = seen.alpha.shape
     there = np.broadcast_to(masks(bags), (size, n, m))
     y = np.broadcast_to(np.stack([bag.y.numpy() for bag in bags]), (size, n))

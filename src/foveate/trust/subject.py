@@ -153,8 +153,8 @@ class Stacked(Subject):
         parts = []
         for chunk in rows.split(at_once, 1):
             batch = member_bags.batch(chunk)
-            shown = None if keep is None else keep[:, :, chunk[0]]
-            outputs = self.stack.run(task, batch, shown, self.paradigm)
+            visible = None if keep is None else keep[:, :, chunk[0]]
+            outputs = self.stack.run(task, batch, visible, self.paradigm)
             several = outputs if isinstance(outputs, tuple) else (outputs,)
             parts.append([value.cpu().double().numpy() for value in several])
         return parts

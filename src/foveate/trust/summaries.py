@@ -44,10 +44,10 @@ def quantities(evidence: Evidence, same: tuple[Array, Array], shared: bool) -> d
     return {name: over_bags(np.asarray(value, float)) for name, value in flat.items()}
 
 
-def unattended_probe(bags: Sequence[Bag], sight: Reading) -> dict[str, Interval]:
+def unattended_probe(bags: Sequence[Bag], reading: Reading) -> dict[str, Interval]:
     """How much of the label a fresh probe reads off unattended segments, and guessing for scale."""
     usual = [np.bincount(bag.y.numpy()).max() / len(bag) for bag in bags]
-    values = left_over(bags, sight.alpha)
+    values = left_over(bags, reading.alpha)
     read = values[~np.isnan(values)]
     nothing = Interval(float("nan"), None, None)
     return {
@@ -56,22 +56,22 @@ def unattended_probe(bags: Sequence[Bag], sight: Reading) -> dict[str, Interval]
     }
 
 
-def curves_of(found: Evidence) -> dict[str, list[float]]:
+def curves_of(evidence: Evidence) -> dict[str, list[float]]:
     """Mean curves over members and bags; the whole bag stands beside them."""
-    rows = ~np.isnan(found.curves.kept).any((0, 2))  # bags that were read again
-    curves = {k: v[:, rows] for k, v in found.curves._asdict().items()}
+    rows = ~np.isnan(evidence.curves.kept).any((0, 2))  # bags that were read again
+    curves = {k: v[:, rows] for k, v in evidence.curves._asdict().items()}
     none = [float("nan")] * len(SHARES)
     means = {k: v.mean((0, 1)).tolist() if rows.any() else none for k, v in curves.items()}
-    return {"shares": list(SHARES), **means, "whole": [float(found.predicted.mean())]}
+    return {"shares": list(SHARES), **means, "whole": [float(evidence.predicted.mean())]}
 
 
 def by_class(values: Array, y: Array, classes: int) -> list[list[float]]:
     """Means over the bags of each class, (S, n, C) → C rows."""
     rows = []
     for c in range(classes):
-        own = values[y == c]
-        own = own[~np.isnan(own).any(1)]
-        rows.append(own.mean(0).tolist() if len(own) else [float("nan")] * classes)
+        of_class = values[y == c]
+        of_class = of_class[~np.isnan(of_class).any(1)]
+        rows.append(of_class.mean(0).tolist() if len(of_class) else [float("nan")] * classes)
     return rows
 
 

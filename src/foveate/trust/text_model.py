@@ -36,12 +36,12 @@ class TextModels(Subject):
     ) -> None:
         self.encoders, self.words, self.size = list(encoders), list(words), len(encoders)
         self.orders = [class_order(encoder.model.config, classes) for encoder in encoders]
-        place = {"first": "first piece", "last": "last piece", "mean": "mean over all pieces"}
+        piece_names = {"first": "first piece", "last": "last piece", "mean": "mean over all pieces"}
         notes = []
         for encoder in self.encoders:
             notes.append(
-                f"Attention is that of the {place[encoder.summary]} in the last layer, mean over "
-                "heads, pieces merged to words."
+                f"Attention is that of the {piece_names[encoder.summary]} in the last layer, mean "
+                "over heads, pieces merged to words."
             )
             if encoder.model.config.id2label.get(0, "").startswith(UNNAMED):
                 listed = ", ".join(classes)
@@ -100,8 +100,8 @@ class TextModels(Subject):
 
     def _texts(self, bag: Bag, there: Array) -> list[list[str]]:
         return [
-            [self.words[word] for word in row[shown]]
-            for row, shown in zip(_ids(bag), there, strict=True)
+            [self.words[word] for word in row[visible]]
+            for row, visible in zip(_ids(bag), there, strict=True)
         ]
 
     def _pairs(self, bags: Sequence[Bag]) -> Iterator[tuple[int, Bag]]:

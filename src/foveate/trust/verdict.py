@@ -188,21 +188,21 @@ def judge_all(verdicts: Sequence[Verdict], facts: Sequence[ClassFacts], value: f
     rows = list(zip(facts, verdicts, strict=True))
     counted = [row for row, none in zip(rows, empty, strict=True) if not none and row[0].bags]
     bad = [v for v in verdicts if v.grade == "do not trust"]
-    judged = [(f, v) for f, v in rows if v.grade != "cannot tell"]
+    graded = [(f, v) for f, v in rows if v.grade != "cannot tell"]
     unjudged = [(f, v) for f, v in counted if v.grade == "cannot tell"]
     total = sum(f.bags for f, _ in counted)
     most = bool(unjudged) and 2 * sum(f.bags for f, _ in unjudged) >= total
-    if not judged or (most and not bad):
+    if not graded or (most and not bad):
         reasons = tuple(v.summary for _, v in rows)
         steps = [step for _, v in (unjudged or rows) for step in v.next]
         text = "Nothing can be said of where these models look."
         if unjudged:
             text = f"{text[:-1]}: {unjudged[0][1].summary}"
         return Verdict("cannot tell", text, reasons, tuple(dict.fromkeys(steps)))
-    grade = max((v.grade for _, v in judged), key=GRADES.index)
+    grade = max((v.grade for _, v in graded), key=GRADES.index)
     if grade == "trust" and unjudged:
         grade = "trust with care"
-    worst = [(f, v) for f, v in judged if v.grade == grade] + (
+    worst = [(f, v) for f, v in graded if v.grade == grade] + (
         unjudged if grade == "trust with care" else []
     )
     text = _whole_sentence(grade, value, [f.name for f, _ in worst])
@@ -212,8 +212,9 @@ def judge_all(verdicts: Sequence[Verdict], facts: Sequence[ClassFacts], value: f
 
 
 def _whole_sentence(grade: Grade, value: float, names: Sequence[str]) -> str:
-    text = "They look at the evidence"
-    text += "" if np.isnan(value) else f" in about {100 * value:.0f} % of bags"
+    text = "How often they look at the evidence is not known"
+    if not np.isnan(value):
+        text = f"They look at the evidence in about {100 * value:.0f} % of bags"
     return (
         text
         + {

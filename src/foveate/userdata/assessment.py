@@ -80,23 +80,27 @@ def score_lists(p: Array, y: Array, group: Array | None) -> dict[str, list[float
     return {name: list(value) for name, value in scores(p, y, group).items()}
 
 
-def _entry(name: str, p: Array, t: float, found: OutOfFold) -> dict[str, Any]:
+def _entry(name: str, p: Array, t: float, out_of_fold: OutOfFold) -> dict[str, Any]:
     kind = "baseline" if name in BASELINES else MIXTURE if name == MIXTURE else "attention"
-    numbers = score_lists(p, found.y, found.group)
+    numbers = score_lists(p, out_of_fold.y, out_of_fold.group)
     return {"kind": kind, "temperature": t, "out_of_fold": numbers}
 
 
-def _comparison(p: Mapping[str, Array], found: OutOfFold, settings: FitSettings) -> dict[str, Any]:
+def _comparison(
+    p: Mapping[str, Array], out_of_fold: OutOfFold, settings: FitSettings
+) -> dict[str, Any]:
     """The best attention model, and the mixture, against baselines by out-of-fold AUROC.
 
     ``of_mixture`` has the difference between the mixture and each baseline, the best one first.
     """
-    area = {name: scores(value, found.y)["auroc"].mean for name, value in p.items()}
+    area = {name: scores(value, out_of_fold.y)["auroc"].mean for name, value in p.items()}
     attention = max((n for n in p if n in settings.paradigms), key=lambda n: area[n])
     baselines = sorted((n for n in p if n in BASELINES), key=lambda n: -area[n])
     baseline = baselines[0]
-    difference = auroc_difference(p[attention], p[baseline], found.y, found.group)
-    gaps = {n: auroc_difference(p[MIXTURE], p[n], found.y, found.group) for n in baselines}
+    difference = auroc_difference(p[attention], p[baseline], out_of_fold.y, out_of_fold.group)
+    gaps = {
+        n: auroc_difference(p[MIXTURE], p[n], out_of_fold.y, out_of_fold.group) for n in baselines
+    }
     as_good = difference.low is None or difference.low <= 0
     return {
         "attention": attention,

@@ -62,8 +62,10 @@ class BoostedTrees:
     def of_folds(self, folds: Sequence[int]) -> "BoostedTrees":
         """The trees of some folds alone."""
         every = self.tensors()
-        own = {k.removeprefix(PREFIX): v if v.dim() == 0 else v[folds] for k, v in every.items()}
-        return BoostedTrees(**own)
+        fold_arrays = {
+            k.removeprefix(PREFIX): v if v.dim() == 0 else v[folds] for k, v in every.items()
+        }
+        return BoostedTrees(**fold_arrays)
 
     def tensors(self) -> dict[str, Tensor]:
         """What is stored."""

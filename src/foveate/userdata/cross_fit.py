@@ -174,10 +174,10 @@ class CrossFit(Procedure):
                 "parameters": fold_records[0].meta["parameters"],
                 "early stopping": all(record.meta["early_stopping"] for record in fold_records),
             }
-            found = [
+            rates = [
                 record.meta["searched"] for record in fold_records if "searched" in record.meta
             ]
-            result[name] |= {"searched": found} if found else {}
+            result[name] |= {"searched": rates} if rates else {}
         return result
 
     def _add_test_scores(

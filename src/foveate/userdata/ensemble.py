@@ -102,8 +102,8 @@ class Ensemble(FittedModel):
     @property
     def mapped(self) -> Array:
         """Weights of the parts that have a map, all but the trees, as shares that sum to 1."""
-        own = self.weights[: len(self.members) + 1]
-        shares: Array = own / own.sum()
+        logits = self.weights[: len(self.members) + 1]
+        shares: Array = logits / logits.sum()
         return shares
 
     def explain(
@@ -117,7 +117,7 @@ class Ensemble(FittedModel):
         parts = [m.explain(bag, report, with_evidence=with_evidence) for m in self.members]
         p = [m.probabilities(part) for m, part in zip(self.members, parts, strict=True)]
         pooled_p = self._pooled_probabilities(bag)
-        p += [calibrated(own.mean(0), t) for own, t in pooled_p]
+        p += [calibrated(probabilities.mean(0), t) for probabilities, t in pooled_p]
         mixed = np.einsum("k,knc->nc", self.weights, np.stack(p))
         single = self._single_members(parts, pooled_p)
         shares = self.weights[: len(parts)] / self.weights[: len(parts)].sum()

@@ -306,8 +306,8 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
             return np.stack(
                 [model.predict_proba(bags)[:, POSITIVE_CLASS] for model in self.label_models_], 1
             )
-        found = self._read(bags)
-        return self.ensemble_.probabilities(found) if self._is_ensemble else found.p
+        explained = self._read(bags)
+        return self.ensemble_.probabilities(explained) if self._is_ensemble else explained.p
 
     def decision_function(self, bags: Bags) -> Array:
         """Log-probabilities (n, C); of two classes, the log-odds of the second, shape (n,).
@@ -343,7 +343,9 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
         """
         if self._is_multi_label:
             parts = [model.evidence(bags) for model in self.label_models_]
-            return _columns([[own[:, POSITIVE_CLASS] for own in part] for part in parts])
+            return _columns(
+                [[label_evidence[:, POSITIVE_CLASS] for label_evidence in part] for part in parts]
+            )
         return [e[self._first :] for e in self._read(bags, with_evidence=True).evidence]
 
     @property

@@ -59,9 +59,9 @@ def with_extras(bag: Bag, weight: Tensor | None = None, groups: Any = None) -> B
     return Bag(bag.x, bag.y, bag.z, bag.mask, group, weight)
 
 
-def bag_weights(given: Any, n: int) -> Tensor:
+def bag_weights(weights: Any, n: int) -> Tensor:
     """Weights of n bags, those above 0 scaled to mean 1, shape (n,)."""
-    weight = np.asarray(given, dtype=np.float64)
+    weight = np.asarray(weights, dtype=np.float64)
     if weight.shape != (n,):
         raise FoveateError(f"sample_weight must have one number for {n} bags, got {weight.shape}")
     if not (np.isfinite(weight) & (weight >= 0)).all():
@@ -167,7 +167,7 @@ def _relevance(relevance: Sequence[Any], rows: Sequence[Tensor]) -> list[Tensor]
 
 def known_relevance(relevance: Sequence[Any]) -> Tensor:
     """Which bags have known relevance, boolean, shape (n,)."""
-    return torch.tensor([own is not None for own in relevance])
+    return torch.tensor([bag_relevance is not None for bag_relevance in relevance])
 
 
 def whole_seed(random_state: Any) -> int:

@@ -62,13 +62,13 @@ class OneBag(nn.Module):
             x = torch.cat([self.null_position[None, None], x], 1)
         p, evidence, alpha, shares, mapped = [], [], [], [], []
         for weight, part in zip(self.weights, self.parts, strict=True):
-            found = part(x, self.first)
-            p.append(weight * found[0])
-            if found[1] is not None:
-                alpha.append(weight * found[1])
+            outputs = part(x, self.first)
+            p.append(weight * outputs[0])
+            if outputs[1] is not None:
+                alpha.append(weight * outputs[1])
                 shares.append(weight)
-            if found[2] is not None:
-                evidence.append(weight * found[2])
+            if outputs[2] is not None:
+                evidence.append(weight * outputs[2])
                 mapped.append(weight)
         mixed = torch.stack(p).sum(0)
         log_p = mixed.clamp_min(torch.finfo(mixed.dtype).tiny).log() / self.temperature
@@ -98,8 +98,8 @@ class _Part(nn.Module):
             return self._boosted(self.trees, x[0, first:].flatten(1)), None, None
         if self.rule is None:
             return self._linear(x[0], first)
-        found = [self._read(model, x) for model in self.models]
-        p, alpha, evidence = (torch.stack(part).mean(0) for part in zip(*found, strict=True))
+        outputs = [self._read(model, x) for model in self.models]
+        p, alpha, evidence = (torch.stack(part).mean(0) for part in zip(*outputs, strict=True))
         return self._calibrated(p), alpha, evidence
 
     def _calibrated(self, p: Tensor) -> Tensor:
@@ -108,9 +108,9 @@ class _Part(nn.Module):
     def _read(self, model: Any, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         assert self.rule is not None
         focus = model.attend(x, None)
-        given = focus.alpha, focus.h, model.g
-        p = self.rule.log_prob(*given).exp()
-        return p[0], self.rule.segment_weights(*given)[0], self.rule.evidence(*given)[0]
+        arguments = focus.alpha, focus.h, model.g
+        p = self.rule.log_prob(*arguments).exp()
+        return p[0], self.rule.segment_weights(*arguments)[0], self.rule.evidence(*arguments)[0]
 
     def _linear(self, rows: Tensor, first: int) -> tuple[Tensor, None, Tensor]:
         """Linear models of the mean segment; a segment's evidence is its share of the logits."""

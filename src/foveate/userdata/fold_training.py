@@ -90,10 +90,10 @@ def _searched_settings(
     def score(tried: FitSettings, number: int) -> float:
         record = _trained(one, tried, None, lambda *_: None)
         progress(number + 1, settings.search + 1)
-        found = explain(
+        explained = explain(
             record.trained, one.held_out, training_rule(task.paradigm), with_evidence=False
         )
-        label_p = mean_probability(found.log_p)[
+        label_p = mean_probability(explained.log_p)[
             np.arange(len(one.held_out)), one.held_out.y.numpy()
         ]
         return float(-np.log(np.maximum(label_p, 1e-12)).mean())

@@ -121,7 +121,12 @@ def pick_gallery_bags(
     sure = np.argsort(-p[np.arange(len(y)), y], kind="stable")
     by_class = [[i for i in sure if y[i] == c and short[i] and i not in wrong]
                 for c in range(p.shape[1])]  # fmt: skip
-    turn = [row for rank in range(MAX_BAGS) for own in by_class for row in own[rank : rank + 1]]
+    turn = [
+        row
+        for rank in range(MAX_BAGS)
+        for class_rows in by_class
+        for row in class_rows[rank : rank + 1]
+    ]
     rows = [int(i) for i in (*wrong, *turn)][:MAX_BAGS]
     return gallery_bags(fitted, collection, bag, explained, rows)
 
@@ -146,15 +151,15 @@ def load_gallery(path: Path) -> list[GalleryBag]:
     if not path.exists():
         return []
     arrays = load_arrays(path)
-    told = json.loads(arrays.pop("told").tobytes())
-    found = []
-    for k, words in enumerate(told):
-        own: dict[str, Any] = {
+    metadata = json.loads(arrays.pop("told").tobytes())
+    gallery = []
+    for k, words in enumerate(metadata):
+        values: dict[str, Any] = {
             name.partition("/")[2]: v for name, v in arrays.items() if name.startswith(f"{k}/")
         }
         text = None if words["words"] is None else tuple(words["words"])
-        found.append(GalleryBag(**{**words, "words": text}, **own))
-    return found
+        gallery.append(GalleryBag(**{**words, "words": text}, **values))
+    return gallery
 
 
 def _rows_of_bank(bag: "Bag", row: int, mask: "Tensor | None") -> list[int]:

@@ -66,8 +66,8 @@ def cross_mix(p: Array, y: Array, fold: Array) -> Array:
     """The mixture (n, C) of probabilities (K, n, C), each fold weighed by the other folds."""
     result = np.empty_like(p[0])
     for k in np.unique(fold):
-        here = fold == k
-        result[here] = mix(mixture_weights(p[:, ~here], y[~here]), p[:, here])
+        held_out = fold == k
+        result[held_out] = mix(mixture_weights(p[:, ~held_out], y[~held_out]), p[:, held_out])
     return result
 
 

@@ -104,7 +104,9 @@ def _evaluation(manifest: Mapping[str, Any]) -> dict[str, Any]:
     result: dict[str, Any] = {
         "intervals": "95 % bootstrap over bags, groups undivided",
         "scores": {part: {name: entry[part][name] for name in MEASURES} for part in parts},
-        "auroc_of_all": {name: own[parts[0]]["auroc"][0] for name, own in scores.items()},
+        "auroc_of_all": {
+            name: parts_scores[parts[0]]["auroc"][0] for name, parts_scores in scores.items()
+        },
     }
     if "comparison" in manifest:
         result["comparison"] = manifest["comparison"]

@@ -105,7 +105,7 @@ def load_labels(path: Path | str) -> tuple[Run, dict[str, FittedModel]]:
     run.must_be(KIND)
     if not run.done:
         raise FoveateError(f"{run.path} is not finished: 'foveate resume' continues it")
-    return run, {name: load_fitted(own.path) for name, own in label_runs(run).items()}
+    return run, {name: load_fitted(label_run.path) for name, label_run in label_runs(run).items()}
 
 
 def read_labels(
@@ -156,7 +156,7 @@ def labels_table(
 def labels_segments_table(
     models: Mapping[str, FittedModel],
     collection: Collection,
-    found: Mapping[str, Answer],
+    answers: Mapping[str, Answer],
     kind: MapKind = DEFAULT_MAP,
 ) -> Any:
     """One row a segment: bag, number from 0, text and place, and of every label its evidence.
@@ -164,21 +164,23 @@ def labels_segments_table(
     Args:
         models: The ensemble of each label.
         collection: The bags.
-        found: Answers with evidence.
+        answers: Answers with evidence.
         kind: Which map is the evidence.
     """
     import pyarrow as pa
 
     first = int(next(iter(models.values())).preparation.null)
-    alpha = next(iter(found.values())).explained.alpha
-    lengths = [len(own) - first for own in alpha]
+    alpha = next(iter(answers.values())).explained.alpha
+    lengths = [len(label_answer) - first for label_answer in alpha]
     columns: dict[str, Any] = {
         "bag": np.repeat(np.array(collection.ids, dtype=object), lengths),
         "segment": np.concatenate([np.arange(length) for length in lengths]),
         **contents_of_segments(collection),
     }
-    for name, own in found.items():
-        parts = [one[first:, POSITIVE] for one in segment_map(own.explained, kind)]
+    for name, label_answer in answers.items():
+        parts = [one[first:, POSITIVE] for one in segment_map(label_answer.explained, kind)]
         columns[f"evidence_{name}"] = np.concatenate(parts)
-        columns[f"attention_{name}"] = np.concatenate([one[first:] for one in own.explained.alpha])
+        columns[f"attention_{name}"] = np.concatenate(
+            [one[first:] for one in label_answer.explained.alpha]
+        )
     return pa.table(columns)

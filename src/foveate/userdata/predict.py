@@ -174,8 +174,10 @@ def _decisions(fitted: FittedModel, p: Array) -> dict[str, Any]:
         return {"predicted": [fitted.classes[c] for c in fitted.predicted(p)]}
     names = [[fitted.classes[c] for c in np.flatnonzero(row)] for row in sets]
     return {
-        "predicted": [own[0] if len(own) == 1 else None for own in names],
-        "prediction_set": [SEPARATOR.join(own) for own in names],
+        "predicted": [
+            prediction_set[0] if len(prediction_set) == 1 else None for prediction_set in names
+        ],
+        "prediction_set": [SEPARATOR.join(prediction_set) for prediction_set in names],
     }
 
 
@@ -194,7 +196,7 @@ def _spreads(fitted: FittedModel, explained: Explained) -> dict[str, Any]:
 def segments_table(
     fitted: Explainer,
     collection: Collection,
-    found: Answer,
+    answers: Answer,
     unusual: Sequence[str] | None = None,
     kind: MapKind = DEFAULT_MAP,
 ) -> Any:
@@ -207,17 +209,19 @@ def segments_table(
     import pyarrow as pa
 
     first = int(fitted.null)
-    alpha = [own[first:] for own in found.explained.alpha]
-    lengths = [len(own) for own in alpha]
+    alpha = [member_alpha[first:] for member_alpha in answers.explained.alpha]
+    lengths = [len(member_alpha) for member_alpha in alpha]
     columns: dict[str, Any] = {
         "bag": np.repeat(np.array(collection.ids, dtype=object), lengths),
         "segment": np.concatenate([np.arange(length) for length in lengths]),
     }
     columns |= contents_of_segments(collection)
     columns["attention"] = np.concatenate(alpha)
-    order = ranking(found.explained, fitted.predicted(found.p), kind)
-    columns["rank"] = np.concatenate([_ranks(own[first:]) for own in order])
-    evidence = np.concatenate([own[first:] for own in signed_map(found.explained, kind)])
+    order = ranking(answers.explained, fitted.predicted(answers.p), kind)
+    columns["rank"] = np.concatenate([_ranks(member_alpha[first:]) for member_alpha in order])
+    evidence = np.concatenate(
+        [member_alpha[first:] for member_alpha in signed_map(answers.explained, kind)]
+    )
     columns |= {f"evidence_{name}": evidence[:, c] for c, name in enumerate(fitted.classes)}
     if unusual is not None:
         columns["unusual"] = np.repeat(np.array(unusual, dtype=object), lengths)
@@ -227,21 +231,21 @@ def segments_table(
 def contents_of_segments(collection: Collection) -> dict[str, Any]:
     """Texts, places and relevance of all segments, bag after bag."""
     bag = collection.bag
-    found: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     rows = (bag.index.flatten() if bag.mask is None else bag.index[bag.mask]).tolist()
     if collection.words is not None:
-        found["text"] = [collection.words[row] for row in rows]
+        columns["text"] = [collection.words[row] for row in rows]
     if collection.places is not None:
         places = collection.places[rows].numpy()
         series = collection.kind == "series" and places.shape[1] == 2
         names = WINDOW if series else PLACES.get(places.shape[1], ())
-        found |= {name: places[:, k] for k, name in enumerate(names)}
+        columns |= {name: places[:, k] for k, name in enumerate(names)}
     if bag.z is not None:
         known = np.ones(len(bag), bool) if collection.known is None else collection.known.numpy()
         mask = np.ones(bag.shape, bool) if bag.mask is None else bag.mask.numpy()
         z = np.where(known[:, None], bag.z.numpy(), None)  # type: ignore[call-overload]
-        found["relevant"] = z[mask].tolist()
-    return found
+        columns["relevant"] = z[mask].tolist()
+    return columns
 
 
 def _ranks(values: Array) -> Array:

@@ -56,12 +56,12 @@ def auroc_difference(
 
 def _resampled(n: int, group: Array | None, seed: int) -> Array:
     """How often each bag is drawn, shape (draws, n)."""
-    _, place = (None, np.arange(n)) if group is None else np.unique(group, return_inverse=True)
-    many = int(place.max()) + 1
+    _, unit = (None, np.arange(n)) if group is None else np.unique(group, return_inverse=True)
+    many = int(unit.max()) + 1
     draws = np.random.default_rng(seed).integers(many, size=(DRAWS, many))
     counts = np.zeros((DRAWS, many))
     np.add.at(counts, (np.arange(DRAWS)[:, None], draws), 1)
-    return counts[:, place]
+    return counts[:, unit]
 
 
 def _interval(values: Array) -> Interval:

@@ -121,10 +121,10 @@ class FitSettings(Settings):
 
     @model_validator(mode="before")
     @classmethod
-    def _defaults_of_one_split(cls, given: Any) -> Any:
-        if isinstance(given, dict) and given.get("folds") in (1, "1"):
-            return {**_one_split(), **given}
-        return given
+    def _defaults_of_one_split(cls, values: Any) -> Any:
+        if isinstance(values, dict) and values.get("folds") in (1, "1"):
+            return {**_one_split(), **values}
+        return values
 
     @model_validator(mode="after")
     def _one_split_has_no_repeats(self) -> Self:

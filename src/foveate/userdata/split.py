@@ -262,18 +262,19 @@ def draw_folds(
         raise FoveateError(
             f"folds must be between 2 and the number of groups, {len(units)}; got {folds}"
         )
-    totals = Counter(c for own in y for c in own)
+    totals = Counter(c for label_counts in y for c in label_counts)
     counts: list[Counter[int]] = [Counter() for _ in range(folds)]
     sizes = [0] * folds
     rank = stable_permutation(folds, STREAM, seed, repeat, "folds")
     fold = np.empty(len(y), np.int64)
     for members in _in_drawn_order(units, y, seed, repeat):
-        own = sorted(Counter(c for i in members for c in y[i]).items())
+        label_counts = sorted(Counter(c for i in members for c in y[i]).items())
         growth = [
-            fsum(k * (2 * counts[f][c] + k) / totals[c] for c, k in own) for f in range(folds)
+            fsum(k * (2 * counts[f][c] + k) / totals[c] for c, k in label_counts)
+            for f in range(folds)
         ]
         best = min(range(folds), key=lambda f: (growth[f], sizes[f], rank[f]))
-        counts[best].update(dict(own))
+        counts[best].update(dict(label_counts))
         sizes[best] += len(members)
         fold[members] = best
     return fold

@@ -1,5 +1,6 @@
 """Commands for a user's bags: fit, predict, explain, export."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -25,6 +26,7 @@ from foveate.userdata.settings import FitSettings
 if TYPE_CHECKING:
     from foveate.io.collection import Collection
     from foveate.userdata.fitted import FittedModel
+    from foveate.userdata.gallery import GalleryBag
 
 __all__ = ["explain_command", "export_command", "fit_command", "predict_command"]
 
@@ -175,6 +177,7 @@ def explain_command(
     from foveate.cli.text_explanations import explain_texts
     from foveate.text.transformers.loading import is_transformer
     from foveate.trust.segment_maps import DEFAULT_MAP
+    from foveate.userdata.gallery import gallery_bags
     from foveate.userdata.predict import (
         answer,
         check_format,
@@ -187,42 +190,45 @@ def explain_command(
     check_outputs(out, page, inputs=(data,), overwrite=overwrite)
     if shown < 1:
         raise FoveateError(f"--shown must be at least 1, got {shown}")
+    named = column_values(columns)
     if is_transformer(run):
         if paradigm is not None:
             raise FoveateError("--paradigm is for a fit; a text classifier has one model")
-        return explain_texts(
-            run, data, out, page, shown, map or DEFAULT_MAP, column_values(columns)
-        )
+        return explain_texts(run, data, out, page, shown, map or DEFAULT_MAP, named)
     if is_multi_label(run):
         _no_paradigm(paradigm, page)
-        named = column_values(columns)
         with use_device(device):
             return write_labels_segments(run, data, out, named, map or DEFAULT_MAP)
     with use_device(device), progress_of(quiet=True) as report:
         fitted, collection = _loaded(run, data, columns, paradigm, report)
         unusual = warn_of_shift(fitted, collection)
-        found = answer(fitted, collection, report)
+        answers = answer(fitted, collection, report)
     kind = map or DEFAULT_MAP
-    write_table(out, segments_table(fitted, collection, found, unusual, kind))
+    write_table(out, segments_table(fitted, collection, answers, unusual, kind))
     print(f"{len(collection)} bags, {fitted.name}, ranked by {kind}: {out}")
     if page is not None:
-        from foveate.report.pages.explain import write_explain_page
-        from foveate.userdata.gallery import gallery_bags
-
         rows = range(min(shown, len(collection)))
-        bags = gallery_bags(fitted, collection, found.bag, found.explained, rows, kind)
-        write_explain_page(
-            page,
-            bags,
-            fitted.classes,
-            paradigm=fitted.name,
-            total=len(collection),
-            source=data.name,
-            columns=fitted.preparation.columns,
-            command=this_command(),
-            note=fitted.note,
-        )
-        print(f"page: {page}")
+        bags = gallery_bags(fitted, collection, answers.bag, answers.explained, rows, kind)
+        _write_explanations(page, bags, fitted, len(collection), data.name)
+
+
+def _write_explanations(
+    page: Path, bags: "Sequence[GalleryBag]", fitted: "FittedModel", total: int, source: str
+) -> None:
+    from foveate.report.pages.explain import write_explain_page
+
+    write_explain_page(
+        page,
+        bags,
+        fitted.classes,
+        paradigm=fitted.name,
+        total=total,
+        source=source,
+        columns=fitted.preparation.columns,
+        command=this_command(),
+        note=fitted.note,
+    )
+    print(f"page: {page}")
 
 
 def _no_paradigm(paradigm: str | None, page: Path | None = None) -> None:

@@ -74,15 +74,15 @@ def diagnose_command(
     pairs = hasattr(data, "source_vocabulary")
     sides, words = _sides(data, pairs)
     with progress_of(quiet=True) as progress:
-        found = diagnose(*sides, words, seed=seed, report=lambda *at: progress("controls", *at))
+        diagnosis = diagnose(*sides, words, seed=seed, report=lambda *at: progress("controls", *at))
     if page:
         from foveate.report.pages.diagnosis import write_diagnosis_page
 
-        write_diagnosis_page(page, found, name=file.name, pairs=pairs, command=this_command())
+        write_diagnosis_page(page, diagnosis, name=file.name, pairs=pairs, command=this_command())
     if as_json:
-        print(json.dumps(found.as_json(), ensure_ascii=False))
+        print(json.dumps(diagnosis.as_json(), ensure_ascii=False))
     else:
-        _print_diagnosis(found)
+        _print_diagnosis(diagnosis)
         print(f"page: {page}")
 
 
@@ -349,20 +349,20 @@ def _sides(data: Any, pairs: bool) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     return (data.train, label_targets(data.y_train)), (data.vocabulary.words, data.classes)
 
 
-def _print_diagnosis(found: "Diagnosis") -> None:
+def _print_diagnosis(diagnosis: "Diagnosis") -> None:
     from rich.console import Console
     from rich.table import Table
 
     from foveate.report.pages.diagnosis import numbers
 
-    print(f"{found.summary} {found.reason}")
+    print(f"{diagnosis.summary} {diagnosis.reason}")
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("", "here", "control", ""):
         table.add_column(heading)
-    for row in numbers(found):
+    for row in numbers(diagnosis):
         table.add_row(*row)
     Console(width=None if Console().is_terminal else 140).print(table)
-    if found.words:
-        print("words:", ", ".join(f"{c.word} → {c.leads_to}" for c in found.words[:8]))
-    for line in found.advice:
+    if diagnosis.words:
+        print("words:", ", ".join(f"{c.word} → {c.leads_to}" for c in diagnosis.words[:8]))
+    for line in diagnosis.advice:
         print(f"- {line}")

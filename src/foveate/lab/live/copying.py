@@ -52,8 +52,8 @@ def _one_kind(channel: WorkerChannel, job: TrainJob, kind: str) -> None:
     def set_up() -> MemberTraining:
         made: Seq2Seq = built(lambda: model_for(task), "lab copying", job.first)  # type: ignore[assignment]
         model.append(made)
-        own = course(task, made, job.first)
-        return MemberTraining(made, own.loss, partial(measure, own), own.lr)
+        training = course(task, made, job.first)
+        return MemberTraining(made, training.loss, partial(measure, training), training.lr)
 
     at = sorted({*range(0, job.epochs, MEASURED), job.epochs})
     try:

@@ -47,7 +47,7 @@ def fit_uploaded_bags(channel: WorkerChannel, request: dict[str, Any]) -> None:
             channel.send("state", state="running")
             continue
         try:
-            wanted = FitRequest(**question["fit"])
+            fit_request = FitRequest(**question["fit"])
             if collection is None or not collection.labelled:
                 raise FoveateError("these bags cannot be fitted: choose the column of labels")
         except FoveateError as error:
@@ -55,8 +55,8 @@ def fit_uploaded_bags(channel: WorkerChannel, request: dict[str, Any]) -> None:
             continue
         channel.send("answer", number=question["number"], begun=True)
         channel.send("state", state="running")
-        channel.allow(wanted.minutes)
-        _fit(channel, collection, origin, wanted, job.name)
+        channel.allow(fit_request.minutes)
+        _fit(channel, collection, origin, fit_request, job.name)
         return
 
 
@@ -189,7 +189,7 @@ def _fit(
 def fit_and_examine(
     collection: "Collection",
     origin: "Origin",
-    wanted: FitRequest,
+    fit_request: FitRequest,
     name: str,
     report: PartProgress,
     out: Path | None = None,
@@ -199,7 +199,7 @@ def fit_and_examine(
     Args:
         collection: Labelled bags.
         origin: Where they were read from.
-        wanted: Paradigms, seeds, epochs and classes without evidence.
+        fit_request: Paradigms, seeds, epochs and classes without evidence.
         name: The file's name for its user.
         report: Called as ``report(part, done, total)``.
         out: The run directory; a new one in the runs folder unless given.
@@ -211,9 +211,9 @@ def fit_and_examine(
 
     settings = FitSettings(  # one split: quick, and its test bags are examined
         folds=1,
-        paradigms=wanted.paradigms,
-        seeds=wanted.seeds,
-        epochs=wanted.epochs,
+        paradigms=fit_request.paradigms,
+        seeds=fit_request.seeds,
+        epochs=fit_request.epochs,
         choose="attention",
     )
     run = start_fit(
@@ -221,7 +221,7 @@ def fit_and_examine(
     )
     open_job(run).write_report(run, run.path / "report.html")
     test = held_out(collection, run.path)
-    _examine_all(run, collection, test, wanted, name, report)
+    _examine_all(run, collection, test, fit_request, name, report)
     _write_tables(run, test, name)
     return run
 
@@ -230,7 +230,7 @@ def _examine_all(
     run: "Run",
     collection: "Collection",
     test: "Collection",
-    wanted: FitRequest,
+    fit_request: FitRequest,
     name: str,
     report: PartProgress,
 ) -> None:
@@ -242,8 +242,8 @@ def _examine_all(
 
     known = None if test.known is None else test.known.numpy()
     chosen = run.manifest["chosen"]
-    order = [chosen, *(p for p in wanted.paradigms if p != chosen)]
-    absent = tuple(a for a in wanted.absent if a in test.classes)
+    order = [chosen, *(p for p in fit_request.paradigms if p != chosen)]
+    absent = tuple(a for a in fit_request.absent if a in test.classes)
     report(EXAMINING, 0, len(order) + 1)
     audited = _audit(run, load_fitted(run.path), collection, test)
     trusts = []

@@ -62,7 +62,7 @@ def figure(claim: str) -> Response:
     from foveate.studies.ledger import known_ledger
 
     ledger = known_ledger("small")
-    entry = next((own for own in ledger.entries if own.claim == claim), None)
+    entry = next((candidate for candidate in ledger.entries if candidate.claim == claim), None)
     drawn = claim_figure(ledger, entry) if entry else None
     if drawn is None:
         raise not_found("there is no such claim, or it was not checked yet")

@@ -36,7 +36,9 @@ def fit(run: str) -> Response:
     opened = finished_fit(run)
     manifest = opened.manifest
     examined = _verdicts_by_paradigm(opened)
-    verdicts = {name: _verdict(found, list(manifest["scores"])) for name, found in examined.items()}
+    verdicts = {
+        name: _verdict(evidence, list(manifest["scores"])) for name, evidence in examined.items()
+    }
     return json_response(
         {
             "run": run,
@@ -44,7 +46,7 @@ def fit(run: str) -> Response:
             "rule": manifest["rule"],
             "scores": manifest["scores"],
             "paradigms": list(manifest["scores"]),
-            "classes": next((found["classes"] for found in examined.values()), []),
+            "classes": next((evidence["classes"] for evidence in examined.values()), []),
             "absent": _absent(opened),
             "verdicts": verdicts,
             "recommendation": recommend(manifest["scores"], verdicts, manifest["chosen"]),
@@ -95,7 +97,7 @@ def _bags(name: str, paradigm: str) -> FitBags:
 
 def _verdicts_by_paradigm(run: Run) -> dict[str, dict[str, Any]]:
     """The examinations of a fit by paradigm."""
-    return {found["paradigm"]: found for found in _trust(run).get("found", [])}
+    return {evidence["paradigm"]: evidence for evidence in _trust(run).get("found", [])}
 
 
 def _absent(run: Run) -> list[str]:

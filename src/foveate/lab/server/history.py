@@ -33,8 +33,8 @@ class History:
     def last(self) -> dict[str, dict[str, Array]]:
         """The last measurement of every member, by paradigm and quantity."""
         return {
-            paradigm: {name: rows[-1] for name, rows in own.items() if rows}
-            for paradigm, own in self._values.items()
+            paradigm: {name: rows[-1] for name, rows in series.items() if rows}
+            for paradigm, series in self._values.items()
         }
 
     def curves(self, member: int, points: int) -> dict[str, dict[str, Array]]:
@@ -45,8 +45,8 @@ class History:
             points: How many at most.
         """
         return {
-            paradigm: {name: self._curve(paradigm, name, member, points) for name in own}
-            for paradigm, own in self._values.items()
+            paradigm: {name: self._curve(paradigm, name, member, points) for name in series}
+            for paradigm, series in self._values.items()
         }
 
     def _curve(self, paradigm: str, name: str, member: int, points: int) -> Array:

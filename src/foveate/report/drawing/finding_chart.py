@@ -28,8 +28,8 @@ def finding_chart(finding: Finding) -> Any:
         "high": effect if high is None else high,
     }
     ends = [0.0, *row.values()]
-    room = (max(ends) - min(ends) or 1.0) * 0.06
-    domain = [min(ends) - room, max(ends) + room]
+    padding = (max(ends) - min(ends) or 1.0) * 0.06
+    domain = [min(ends) - padding, max(ends) + padding]
     x = alt.X("effect:Q", scale=alt.Scale(domain=domain, nice=False), axis=alt.Axis(title=None))
     layers = [
         alt.Chart().mark_rule(strokeDash=[4, 3]).encode(x=alt.datum(0.0)),

@@ -25,9 +25,9 @@ def trust_charts(evidence: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _curves(found: Mapping[str, Any]) -> Any:
+def _curves(evidence: Mapping[str, Any]) -> Any:
     """Probability of the predicted class while segments go, or come back, in order of attention."""
-    curves, shares = found["curves"], found["curves"]["shares"]
+    curves, shares = evidence["curves"], evidence["curves"]["shares"]
     whole = curves["whole"][0]
     rows = []
     for which, title in (
@@ -42,7 +42,7 @@ def _curves(found: Mapping[str, Any]) -> Any:
                 for x, y in points
                 if y is not None
             ]
-    paradigm_colour = colour(found["paradigm"])
+    paradigm_colour = colour(evidence["paradigm"])
     colour_encoding = alt.Color(
         "order:N",
         scale=alt.Scale(
@@ -72,12 +72,15 @@ def _curves(found: Mapping[str, Any]) -> Any:
     ).properties(description="Probability of the answer while segments are removed or kept.")
 
 
-def _read(found: Mapping[str, Any]) -> Any:
+def _read(evidence: Mapping[str, Any]) -> Any:
     """Mean prediction of g on attended and on unattended segments, by class of the bag."""
-    classes = found["classes"][:MAX_CLASSES]
+    classes = evidence["classes"][:MAX_CLASSES]
     rows = [
         {"bag": bag, "read": read, "p": values[j], "panel": panel, "text": f"{values[j]:.2f}"}
-        for panel, table in (("attended", found["attended"]), ("unattended", found["unattended"]))
+        for panel, table in (
+            ("attended", evidence["attended"]),
+            ("unattended", evidence["unattended"]),
+        )
         for bag, values in zip(classes, table, strict=False)
         for j, read in enumerate(classes)
         if values[j] is not None
@@ -101,9 +104,11 @@ def _read(found: Mapping[str, Any]) -> Any:
         layers = [base.mark_rect().encode(color=colour_scale)]
         if len(classes) <= 8:
             layers.append(base.mark_text(fontSize=11).encode(text="text:N", color=ink))
-        own = [row for row in rows if row["panel"] == name]
+        panel_rows = [row for row in rows if row["panel"] == name]
         side = min(WIDTH // 2 - 30, 60 * max(2, len(classes)))
-        return with_rows(alt.layer(*layers), own).properties(width=side, height=side, title=title)
+        return with_rows(alt.layer(*layers), panel_rows).properties(
+            width=side, height=side, title=title
+        )
 
     return alt.hconcat(
         panel("attended", "where attention is", first=True),
@@ -113,20 +118,20 @@ def _read(found: Mapping[str, Any]) -> Any:
     )
 
 
-def _classes(found: Mapping[str, Any]) -> Any:
+def _classes(evidence: Mapping[str, Any]) -> Any:
     """FT of each class, estimated without locations and, where known, measured."""
     rows = []
-    for own in found["by_class"]:
-        if own["estimate"] is not None and own["verdict"]["grade"] != "cannot tell":
-            rows.append({"name": own["name"], "x": 100 * own["estimate"], "what": "estimated"})
-        if own["measured"] is not None and own["measured"]["mean"] is not None:
-            ends = {k: own["measured"][k] for k in ("low", "high")}
+    for entry in evidence["by_class"]:
+        if entry["estimate"] is not None and entry["verdict"]["grade"] != "cannot tell":
+            rows.append({"name": entry["name"], "x": 100 * entry["estimate"], "what": "estimated"})
+        if entry["measured"] is not None and entry["measured"]["mean"] is not None:
+            ends = {k: entry["measured"][k] for k in ("low", "high")}
             spread = {k: 100 * v for k, v in ends.items() if v is not None}
-            mean = 100 * own["measured"]["mean"]
-            rows.append({"name": own["name"], "x": mean, "what": "measured", **spread})
-    tint = colour(found["paradigm"])
+            mean = 100 * entry["measured"]["mean"]
+            rows.append({"name": entry["name"], "x": mean, "what": "measured", **spread})
+    tint = colour(evidence["paradigm"])
     x = alt.X("x:Q", title="FT, % of bags", scale=alt.Scale(domain=[0, 100]))
-    y = alt.Y("name:N", title=None, sort=[own["name"] for own in found["by_class"]])
+    y = alt.Y("name:N", title=None, sort=[entry["name"] for entry in evidence["by_class"]])
     what = alt.Shape(
         "what:N",
         scale=alt.Scale(domain=["estimated", "measured"], range=["circle", "diamond"]),
@@ -143,21 +148,21 @@ def _classes(found: Mapping[str, Any]) -> Any:
     layers = [with_rows(dot, rows)]
     if spans := [row for row in rows if "low" in row]:
         layers.insert(0, with_rows(rule, spans))
-    height = max(70, 26 * len(found["by_class"]))
+    height = max(70, 26 * len(evidence["by_class"]))
     return alt.layer(*layers).properties(
         width=WIDTH, height=height, description="FT of every class, estimated and measured."
     )
 
 
-def _models(found: Mapping[str, Any]) -> Any:
+def _models(evidence: Mapping[str, Any]) -> Any:
     """A point a model: its score against its accuracy."""
     rows = [
-        {"x": 100 * own["accuracy"], "y": 100 * own["score"], "name": f"model {i}"}
-        for i, own in enumerate(found["by_model"])
-        if own["score"] is not None
+        {"x": 100 * entry["accuracy"], "y": 100 * entry["score"], "name": f"model {i}"}
+        for i, entry in enumerate(evidence["by_model"])
+        if entry["score"] is not None
     ]
     chart = alt.Chart().mark_point(
-        size=90, filled=True, opacity=0.8, color=colour(found["paradigm"])
+        size=90, filled=True, opacity=0.8, color=colour(evidence["paradigm"])
     )
     chart = chart.encode(
         x=alt.X("x:Q", title="accuracy, %", scale=alt.Scale(domain=[0, 100])),

@@ -87,15 +87,15 @@ def _lead(ledger: Ledger, paper: str | None) -> str:
     )
 
 
-def write_docs(ledger: Ledger, place: Path) -> list[Path]:
+def write_docs(ledger: Ledger, folder: Path) -> list[Path]:
     """One Markdown page per paper: claim → experiment → verdict → deviation."""
-    place.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     written = []
     for key, source in PAPERS.items():
         entries = ledger.of(key)
         if entries:
             text = "\n".join(_markdown(key, source, ledger.scale, entries)) + "\n"
-            path = place / f"{key}.md"
+            path = folder / f"{key}.md"
             write_atomically(path, text.encode())
             written.append(path)
     return written

@@ -97,7 +97,7 @@ def _group(
     published = {key[1:]: value for key, value in known.items() if key[0] == group}
     measured = {(cell["name"], cell["measure"]): cell for cell in cells}
     numbers = measured or published
-    order = dict.fromkeys(m for own in (published, numbers) for _, m in own)
+    order = dict.fromkeys(m for table in (published, numbers) for _, m in table)
     names = list(dict.fromkeys(name for name, _ in numbers))
     seeds = max((cell["seeds"] for cell in cells), default=0)
     count = f"{seeds} seed{'s' * (seeds != 1)}" if seeds else ""
@@ -176,10 +176,10 @@ def _setup(manifest: Mapping[str, Any]) -> dict[str, str]:
     return rows | {k: str(v) for k, v in manifest["config"]["settings"].items()}
 
 
-def write_results(results: Sequence[Result], published: Tables, place: Path) -> Path:
+def write_results(results: Sequence[Result], published: Tables, folder: Path) -> Path:
     """Write ``results.md`` into a folder of docs, whole or not at all."""
-    place.mkdir(parents=True, exist_ok=True)
-    path = place / "results.md"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "results.md"
     text = as_markdown(results, published).encode()
     write_atomically(path, lambda file: file.write(text))
     return path
@@ -235,7 +235,7 @@ def _markdown_rows(group: Mapping[str, Any]) -> list[str]:
     """A row a name, a column a measure."""
     head = ["", *(m["name"] for m in group["measures"])]
     columns = [{row["name"]: _joined_cells(row) for row in m["rows"]} for m in group["measures"]]
-    rows = [[name, *(own.get(name, "–") for own in columns)] for name in group["names"]]
+    rows = [[name, *(column.get(name, "–") for column in columns)] for name in group["names"]]
     return [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"] + [
         f"| {' | '.join(row)} |" for row in rows
     ]

@@ -68,8 +68,8 @@ def trust_page(stored: Mapping[str, Any], *, name: str) -> str:
         advice=stored.get("advice", []),
         held=_percent(INTERVAL_HELD),
         views=[
-            _view(found) | {"chosen": found["paradigm"] == stored.get("chosen")}
-            for found in stored["found"]
+            _view(evidence) | {"chosen": evidence["paradigm"] == stored.get("chosen")}
+            for evidence in stored["found"]
         ],
     )
 
@@ -104,8 +104,10 @@ def _view(evidence: Mapping[str, Any]) -> dict[str, Any]:
         "notes": evidence.get("notes", []),
         "questions": [_question(answer) for answer in evidence.get("answers", {}).values()],
         "examples": [_example(bag, evidence["classes"]) for bag in evidence.get("examples", [])],
-        "kinds": [kind for own in evidence["by_class"] for kind in _kinds(own)],
-        "classes": [_class(own) for own in evidence["by_class"]],
+        "kinds": [
+            kind for class_evidence in evidence["by_class"] for kind in _kinds(class_evidence)
+        ],
+        "classes": [_class(class_evidence) for class_evidence in evidence["by_class"]],
         "evidence": _evidence(evidence["evidence"]),
         "measures": _measures(where) if where else [],
         "known": where["bags"] if where else 0,
@@ -136,20 +138,24 @@ def _beside_chance(value: str, chance: float | None) -> str:
     return value if value == "–" or chance is None else f"{value}, chance {_percent(chance)}"
 
 
-def _estimated(own: Mapping[str, Any]) -> str:
+def _estimated(class_evidence: Mapping[str, Any]) -> str:
     """Estimated FT, its interval, and its chance level."""
-    ends = {"mean": own["estimate"], "low": own.get("low"), "high": own.get("high")}
-    return _beside_chance(_interval(ends), own.get("chance"))
+    ends = {
+        "mean": class_evidence["estimate"],
+        "low": class_evidence.get("low"),
+        "high": class_evidence.get("high"),
+    }
+    return _beside_chance(_interval(ends), class_evidence.get("chance"))
 
 
-def _measured(own: Mapping[str, Any]) -> str:
+def _measured(class_evidence: Mapping[str, Any]) -> str:
     """Measured FT: a count where few bags are known, its interval, and its chance level."""
-    if not own["measured"]:
+    if not class_evidence["measured"]:
         return "–"
-    known, text = own["known"], _interval(own["measured"])
+    known, text = class_evidence["known"], _interval(class_evidence["measured"])
     if known < FEW:
-        text = f"{own['measured']['mean'] * known:.0f} of {known}, {text}"
-    return _beside_chance(text, own.get("measured_chance"))
+        text = f"{class_evidence['measured']['mean'] * known:.0f} of {known}, {text}"
+    return _beside_chance(text, class_evidence.get("measured_chance"))
 
 
 def _question(answer: Mapping[str, Any]) -> dict[str, Any]:
@@ -161,13 +167,15 @@ def _example(bag: Mapping[str, Any], classes: Sequence[str]) -> dict[str, Any]:
     """A bag by its name, and in words what the models make of it."""
     predicted, true = classes[bag["predicted"]], classes[bag["class"]]
     text = f"{bag['kind']}: '{true}'" + ("" if predicted == true else f" read as '{predicted}'")
-    seen = f"segment {bag['segment']}, evidence with probability {bag['evidence']:.2f}"
+    seen = f"segment {bag['segment']}"
+    if "not known" not in bag["kind"]:  # else what is evidence is not settled
+        seen += f", evidence with probability {bag['evidence']:.2f}"
     return {**bag, "text": f"{text}; looks at {seen}"}
 
 
-def _kinds(own: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _kinds(class_evidence: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The kinds of evidence of a class, where there are two and none was chosen."""
-    kinds = own.get("answers", {}).get("kinds")
+    kinds = class_evidence.get("answers", {}).get("kinds")
     if not kinds or not kinds["several"] or kinds["chosen"]:
         return
     shares = dict(zip(("A", "B"), kinds["attended"], strict=True))
@@ -176,8 +184,8 @@ def _kinds(own: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         for name, examples in kinds["examples"].items()
     ]
     looked = " and ".join(f"{_percent(share)} at kind {name}" for name, share in shares.items())
-    text = f"The models look {looked}; answer with --evidence '{own['name']}=A' or '=B'."
-    yield {"name": own["name"], "attended": text, "rows": rows}
+    text = f"The models look {looked}; answer with --evidence '{class_evidence['name']}=A' or '=B'."
+    yield {"name": class_evidence["name"], "attended": text, "rows": rows}
 
 
 def _sampled(audited: Mapping[str, int] | None) -> str:
@@ -192,17 +200,17 @@ def _evidence(evidence: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
     rows = []
     for key, (title, about, control) in EVIDENCE.items():
         if key in evidence and evidence[key]["mean"] is not None:
-            beside = _number(evidence[control]) if control and control in evidence else ""
-            rows.append((title, about, _number(evidence[key]), beside))
+            control_text = _number(evidence[control]) if control and control in evidence else ""
+            rows.append((title, about, _number(evidence[key]), control_text))
     return rows
 
 
 def _measures(where: Mapping[str, Any]) -> list[tuple[str, str, list[str]]]:
     rows = []
     for key, (title, about) in MEASURES.items():
-        own = where[key]
-        extra = f"; pooled over all bags {own['pooled']:.3f}" if own.get("pooled") else ""
-        cells = [_number(own["all"]), *(_number(part) for part in own["classes"])]
+        numbers = where[key]
+        extra = f"; pooled over all bags {numbers['pooled']:.3f}" if numbers.get("pooled") else ""
+        cells = [_number(numbers["all"]), *(_number(part) for part in numbers["classes"])]
         rows.append((title, about + extra, cells))
     return rows
 

@@ -120,10 +120,10 @@ class _Layer(nn.Module):
 class _Level(nn.Module):
     """One layer in one direction or both, concatenated."""
 
-    def __init__(self, inputs: int, d: int, ways: int) -> None:
+    def __init__(self, inputs: int, d: int, directions: int) -> None:
         super().__init__()
         self.forth = _Layer(inputs, d)
-        self.back = _Layer(inputs, d) if ways == 2 else None
+        self.back = _Layer(inputs, d) if directions == 2 else None
 
     def forward(
         self, x: "Tensor | _Words", alive: Tensor | None, first: State | None

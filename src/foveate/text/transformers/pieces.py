@@ -52,11 +52,11 @@ class Splitter:
     def _pieces(self, word: str, *, first: bool) -> list[int]:
         key = first, word
         if key not in self._known:
-            own = self._encoded(word if first else f" {word}", special=False)
+            pieces = self._encoded(word if first else f" {word}", special=False)
             unknown = self.tokenizer.unk_token_id
-            if not own and unknown is None:
+            if not pieces and unknown is None:
                 raise FoveateError(f"the tokenizer has no piece for the word '{word}'")
-            self._known[key] = own or [unknown]
+            self._known[key] = pieces or [unknown]
         return self._known[key]
 
     def _special_ids(self, words: Sequence[str]) -> tuple[list[int], list[int]]:

@@ -131,8 +131,8 @@ def _evidence(model: Any, recorder: AttentionRecorder, pair: PiecePair) -> Any:
     for w, r in zip(word.split(COPIES), row.split(COPIES), strict=True):
         with recorder.set_to(Forcing(spread[w][:, None], rows[r])):
             logits = _decoded(model, states.expand(len(w), -1, -1), mask.expand(len(w), -1), y)
-        own = logits.log_softmax(-1).gather(-1, y.expand(len(w), -1)[..., None])[..., 0]
-        parts.append(own)
+        label_log_p = logits.log_softmax(-1).gather(-1, y.expand(len(w), -1)[..., None])[..., 0]
+        parts.append(label_log_p)
     log_p = torch.cat(parts).unflatten(0, (len(spread), len(rows)))  # (words, rows, T)
     grid = [
         [log_p[k, 0 if len(rows) == 1 else t, places].sum() for k in range(len(spread))]
@@ -150,11 +150,11 @@ def influence(model: Any, pairs: Sequence[PiecePair]) -> Tables:
         chosen = torch.zeros(count, y.shape[1])
         for t, places in enumerate(pair.target.words):
             chosen[t, places] = 1.0
-        with torch.enable_grad(), captured_embedding(model) as found:
+        with torch.enable_grad(), captured_embedding(model) as embedding:
             logits = _run(model, x.expand(count, -1), mask.expand(count, -1), y.expand(count, -1))
-            own = logits.log_softmax(-1).gather(-1, y.expand(count, -1)[..., None])[..., 0]
-            (gradient,) = torch.autograd.grad(-(own * chosen).sum(), found[0])
-        change = -(found[0].detach() * gradient).sum(-1)
+            label_log_p = logits.log_softmax(-1).gather(-1, y.expand(count, -1)[..., None])[..., 0]
+            (gradient,) = torch.autograd.grad(-(label_log_p * chosen).sum(), embedding[0])
+        change = -(embedding[0].detach() * gradient).sum(-1)
         grids.append(
             torch.stack([change[:, places].sum(1) for places in pair.source.words], 1).numpy()
         )

@@ -185,13 +185,13 @@ class SegmentHead(Head):
 
     @abstractmethod
     def terms(
-        self, alpha: Tensor, own: Tensor, aux: Tensor | None
+        self, alpha: Tensor, label_p: Tensor, aux: Tensor | None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Losses of bags, shares of segments in them, gradients with respect to the scores.
 
         Args:
             alpha: Attention.
-            own: Log-probability of the label in each segment.
+            label_p: Log-probability of the label in each segment.
             aux: The auxiliary input of the paradigm, shape (S, B, m).
         """
 
@@ -200,19 +200,19 @@ class HardHead(SegmentHead):
     """Hard attention."""
 
     def terms(
-        self, alpha: Tensor, own: Tensor, aux: Tensor | None
+        self, alpha: Tensor, label_p: Tensor, aux: Tensor | None
     ) -> tuple[Tensor, Tensor, Tensor]:
-        expected = (alpha * own).sum(self.layout.axis, keepdim=True)
-        return expected.neg(), alpha, (expected - own).mul_(alpha)
+        expected = (alpha * label_p).sum(self.layout.axis, keepdim=True)
+        return expected.neg(), alpha, (expected - label_p).mul_(alpha)
 
 
 class MarginalHead(SegmentHead):
     """Marginal likelihood."""
 
     def terms(
-        self, alpha: Tensor, own: Tensor, aux: Tensor | None
+        self, alpha: Tensor, label_p: Tensor, aux: Tensor | None
     ) -> tuple[Tensor, Tensor, Tensor]:
-        joint = alpha.log().add_(own)
+        joint = alpha.log().add_(label_p)
         total = joint.logsumexp(self.layout.axis, keepdim=True)
         shares = joint.sub_(total).exp_()
         return total.neg_(), shares, alpha - shares
@@ -222,11 +222,11 @@ class EMHead(SegmentHead):
     """The M-step of expectation–maximisation, given the responsibilities."""
 
     def terms(
-        self, alpha: Tensor, own: Tensor, aux: Tensor | None
+        self, alpha: Tensor, label_p: Tensor, aux: Tensor | None
     ) -> tuple[Tensor, Tensor, Tensor]:
         assert aux is not None
         axis, shares = self.layout.axis, self.layout.arranged(aux)
-        joint = alpha.log().add_(own).masked_fill_(shares == 0, 0.0)
+        joint = alpha.log().add_(label_p).masked_fill_(shares == 0, 0.0)
         losses = -(shares * joint).sum(axis, keepdim=True)
         return losses, shares, alpha * shares.sum(axis, keepdim=True) - shares
 

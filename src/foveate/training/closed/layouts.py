@@ -128,19 +128,19 @@ class Columns(Layout):
         self.mixture_grad = memory.of("mixture gradient", S, self.d, B)
         self._spread_grad = self.mixture_grad.unsqueeze(2)
         self._positions = torch.arange(m * B, device=self.alpha.device).view(m, B)
-        self._place: tuple[object, ...] | None = None
+        self._source: tuple[object, ...] | None = None
         self._steps: list[Loaded] = []
 
     def load(self, x: Segments) -> list[Loaded]:
         rows = stored(x)
-        place = rows.data_ptr(), rows.shape, rows.stride()
-        if place == self._place:  # batches that were written into the same memory
+        source = rows.data_ptr(), rows.shape, rows.stride()
+        if source == self._source:  # batches that were written into the same memory
             return self._steps
         transposed = rows.flatten(4).permute(0, 1, 4, 3, 2)
         inputs = transposed.flatten(3)
         parts = zip(inputs.unbind(), inputs.mT.unbind(), transposed.unbind(), strict=True)
         self._steps = [Loaded(*part) for part in parts]
-        self._place = place if inputs.data_ptr() == rows.data_ptr() else None  # views only
+        self._source = source if inputs.data_ptr() == rows.data_ptr() else None  # views only
         return self._steps
 
     def mix(self, step: Loaded) -> Tensor:

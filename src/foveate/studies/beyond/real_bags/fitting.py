@@ -168,6 +168,6 @@ def _measured(model: FittedModel, collection: Collection) -> dict[str, Array]:
 def _log_odds(model: FittedModel, bag: Bag, y: Array) -> Array:
     """Log-odds of the label, shape (n,)."""
     p: Any = model.probabilities(model.explain(bag, with_evidence=False))
-    own = np.clip(p[np.arange(len(y)), y], 1e-6, 1 - 1e-6)
-    odds: Array = np.log(own) - np.log1p(-own)
+    label_p = np.clip(p[np.arange(len(y)), y], 1e-6, 1 - 1e-6)
+    odds: Array = np.log(label_p) - np.log1p(-label_p)
     return odds

@@ -38,9 +38,9 @@ def table_bags(folder: str) -> Collection:
     rows = [np.flatnonzero(table["bag"] == name) for name in ids]
     z = None
     if "relevant" in table:
-        z = [torch.from_numpy(table["relevant"][own] > 0) for own in rows]
-    labels = [int(table["label"][own[0]] > 0) for own in rows]
-    return _collected(folder, [torch.from_numpy(x[own]) for own in rows], labels, z)
+        z = [torch.from_numpy(table["relevant"][bag_rows] > 0) for bag_rows in rows]
+    labels = [int(table["label"][bag_rows[0]] > 0) for bag_rows in rows]
+    return _collected(folder, [torch.from_numpy(x[bag_rows]) for bag_rows in rows], labels, z)
 
 
 def birds(species: int) -> Collection:
@@ -128,19 +128,19 @@ def _bags_of_texts(
     source: str, texts: Array, labels: Array, n: int, cut: Callable[[str], list[str]]
 ) -> Collection:
     """n texts, half of each label, drawn by the name of the source, each cut into segments."""
-    kept = list({text: i for i, text in enumerate(texts.tolist()) if cut(text)}.values())
-    order = torch.randperm(len(kept), generator=generator("real-bags", source)).tolist()
-    drawn = [kept[k] for k in order]
+    unique_rows = list({text: i for i, text in enumerate(texts.tolist()) if cut(text)}.values())
+    order = torch.randperm(len(unique_rows), generator=generator("real-bags", source)).tolist()
+    drawn = [unique_rows[k] for k in order]
     chosen = [i for label in (0, 1) for i in [i for i in drawn if labels[i] == label][: n // 2]]
     segments = [cut(str(texts[i]))[:MAX_SEGMENTS] for i in chosen]
     return collect(
-        [torch.zeros(len(own), 1) for own in segments],
+        [torch.zeros(len(sentences), 1) for sentences in segments],
         [str(i) for i in range(len(chosen))],
         lambda i: f"text {i}",
         source=source,
         labels=_names([int(labels[i]) for i in chosen]),
         kind="text",
-        words=[part for own in segments for part in own],
+        words=[part for sentences in segments for part in sentences],
     )
 
 
@@ -234,11 +234,15 @@ def people() -> Collection:
     features = _grids(tuple(row["image"]["bytes"] for row in rows))
     side = int(features.shape[1] ** 0.5)
     boxes = [
-        [box for box, kind in zip(own["bbox"], own["category"], strict=True) if kind == 0]
-        for own in (row["objects"] for row in rows)
+        [
+            box
+            for box, kind in zip(bag_boxes["bbox"], bag_boxes["category"], strict=True)
+            if kind == 0
+        ]
+        for bag_boxes in (row["objects"] for row in rows)
     ]
-    z = [_box_mask(row, own, side) for row, own in zip(rows, boxes, strict=True)]
-    return _collected("people", list(features), [int(bool(own)) for own in boxes], z)
+    z = [_box_mask(row, bag_boxes, side) for row, bag_boxes in zip(rows, boxes, strict=True)]
+    return _collected("people", list(features), [int(bool(bag_boxes)) for bag_boxes in boxes], z)
 
 
 @lru_cache(maxsize=1)

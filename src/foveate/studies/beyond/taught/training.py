@@ -48,13 +48,16 @@ def train_part(
         progress: Called as ``progress(done, total)``.
     """
     del checkpoint
-    own, total = SETS[name], settings.seeds * len(settings.methods)
+    trust_set, total = SETS[name], settings.seeds * len(settings.methods)
     values: dict[str, list[float]] = {}
     for seed in range(settings.seeds):
-        sample = own.load(settings.n, seed)
-        teacher, other = _audited(sample.train, own, "boosting"), _audited(sample.test, own)
+        sample = trust_set.load(settings.n, seed)
+        teacher, other = (
+            _audited(sample.train, trust_set, "boosting"),
+            _audited(sample.test, trust_set),
+        )
         for number, method in enumerate(settings.methods):
-            numbers = _measured(own, sample, method, seed, settings.epochs, teacher, other)
+            numbers = _measured(trust_set, sample, method, seed, settings.epochs, teacher, other)
             for key, value in numbers.items():
                 values.setdefault(f"{method}/{key}", []).append(value)
             progress(seed * len(settings.methods) + number + 1, total)
@@ -78,7 +81,7 @@ def _paradigm(method: str) -> Paradigm:
 
 
 def _measured(
-    own: TrustSet,
+    trust_set: TrustSet,
     sample: Sample,
     method: str,
     seed: int,
@@ -90,9 +93,9 @@ def _measured(
     train = sample.train
     if method == "taught-boosting":
         train = replace(train, z=torch.from_numpy(teacher >= LIKELY))
-    plan = {**own.plan, "epochs": max(1, round(own.plan["epochs"] * epochs))}
+    plan = {**trust_set.plan, "epochs": max(1, round(trust_set.plan["epochs"] * epochs))}
     rule = _paradigm(method)
-    build = partial(_built, own, train.segment_shape)
+    build = partial(_built, trust_set, train.segment_shape)
     record = fit(
         build, train, replace(sample.test, z=None), rule, seeds=[seed], every=10_000, **plan
     )
@@ -100,7 +103,7 @@ def _measured(
     test = sample.test
     mask = np.ones(test.shape, bool) if test.mask is None else test.mask.numpy()
     z, y, alpha = np.asarray(test.z) & mask, test.y.numpy(), read.alpha[0]
-    known = z.any(1) & np.isin(y, own.judged)
+    known = z.any(1) & np.isin(y, trust_set.judged)
     top = np.where(mask, alpha, -np.inf).argmax(1)
     return {
         "accuracy": float((read.p[0].argmax(-1) == y).mean()),
@@ -109,6 +112,6 @@ def _measured(
     }
 
 
-def _built(own: TrustSet, shape: tuple[int, ...]) -> FCAM:
-    f, g, layer = pair(own.net, shape, len(own.classes))
+def _built(trust_set: TrustSet, shape: tuple[int, ...]) -> FCAM:
+    f, g, layer = pair(trust_set.net, shape, len(trust_set.classes))
     return FCAM(f, g, "softmax", layer)

@@ -90,17 +90,17 @@ def _add_background_mark(bag: Images, other: Images, chance: torch.Generator) ->
     del other, chance
     x = bag.x.clone()
     for c in range(int(bag.y.max()) + 1):
-        own = x[bag.y == c]
-        own[..., c] = bag.x.max()
-        x[bag.y == c] = own
+        of_class = x[bag.y == c]
+        of_class[..., c] = bag.x.max()
+        x[bag.y == c] = of_class
     return Images(x, bag.y, bag.z)
 
 
 def _leak(bag: Images, other: Images, chance: torch.Generator) -> Images:
     """A third of every segment comes from its neighbours."""
     del other, chance
-    beside = (bag.x.roll(1, 1) + bag.x.roll(-1, 1)) / 2
-    return Images(0.65 * bag.x + 0.35 * beside, bag.y, bag.z)
+    neighbours = (bag.x.roll(1, 1) + bag.x.roll(-1, 1)) / 2
+    return Images(0.65 * bag.x + 0.35 * neighbours, bag.y, bag.z)
 
 
 def _imbalance(bag: Images, other: Images, chance: torch.Generator) -> Images:

@@ -52,10 +52,10 @@ def hockey(seed: int) -> TrainTestBags:
     ids = list(dict.fromkeys(table["bag"].tolist()))
     parts = []
     for half in split_in_half(len(ids), "hockey", seed):
-        own = [np.flatnonzero(table["bag"] == ids[i]) for i in half]
-        y = torch.tensor([int(table["label"][r[0]] > 0) for r in own])
-        z = [torch.from_numpy(table["relevant"][r] > 0) for r in own]
-        parts.append(pad([torch.from_numpy(x[r]) for r in own], y, z))
+        bag_rows = [np.flatnonzero(table["bag"] == ids[i]) for i in half]
+        y = torch.tensor([int(table["label"][r[0]] > 0) for r in bag_rows])
+        z = [torch.from_numpy(table["relevant"][r] > 0) for r in bag_rows]
+        parts.append(pad([torch.from_numpy(x[r]) for r in bag_rows], y, z))
     return parts[0], parts[1], None, None
 
 
@@ -97,8 +97,8 @@ def news(n: int, seed: int) -> TrainTestBags:
         z = torch.zeros(size, 10, dtype=torch.bool)
         z[torch.arange(size), place] = True
         for i in range(size):
-            own = pool[1 + int(y[i])]
-            x[i, place[i]] = own[int(torch.randint(len(own), (1,), generator=chance))]
+            class_pool = pool[1 + int(y[i])]
+            x[i, place[i]] = class_pool[int(torch.randint(len(class_pool), (1,), generator=chance))]
         parts.append(Bag(x, y, z))
     return parts[0], parts[1], None, None
 
@@ -128,8 +128,8 @@ def hatexplain(n: int, label: int = 0) -> TrainTestBags:
     posts = read_posts(locate("hatexplain", "Hate-speech-CNERG/hatexplain"))
     parts = []
     for split in ("train", "test"):
-        own = [p for p in posts.splits[split] if p.label in (label, 1)][:n]
-        bag = as_bag(own, posts.words, 40)
+        selected = [p for p in posts.splits[split] if p.label in (label, 1)][:n]
+        bag = as_bag(selected, posts.words, 40)
         parts.append(Bag(bag.x, (bag.y != 1).long(), bag.z, bag.mask))
     return parts[0], parts[1], None, None
 
@@ -143,10 +143,10 @@ def sentiment(n: int) -> TrainTestBags:
         _table(next(folder.glob(f"{split}-*.parquet")), ("tokens", "token_labels", "binary_label"))
         for split in ("train", "test")
     ]
-    place: dict[str, int] = {"": 0}
+    word_id: dict[str, int] = {"": 0}
     for row in tables[0]["tokens"]:
         for word in row:
-            place.setdefault(word.lower(), len(place))
+            word_id.setdefault(word.lower(), len(word_id))
     parts = []
     for table in tables:
         graded = np.flatnonzero(np.asarray(table["binary_label"]) >= 0)
@@ -157,11 +157,11 @@ def sentiment(n: int) -> TrainTestBags:
         mask, y = z.copy(), np.array([int(table["binary_label"][i]) for i in rows])
         for k, i in enumerate(rows):
             words, polarity = table["tokens"][i], np.asarray(table["token_labels"][i])
-            index[k, : len(words)] = [place.get(word.lower(), 0) for word in words]
+            index[k, : len(words)] = [word_id.get(word.lower(), 0) for word in words]
             mask[k, : len(words)] = True
             z[k, : len(words)] = polarity > 2 if y[k] else polarity < 2
         arrays = (torch.from_numpy(part) for part in (z, mask))
-        parts.append(sentences(torch.from_numpy(index), len(place), torch.from_numpy(y), *arrays))
+        parts.append(sentences(torch.from_numpy(index), len(word_id), torch.from_numpy(y), *arrays))
     return parts[0], parts[1], None, None
 
 

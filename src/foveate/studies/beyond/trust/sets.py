@@ -124,8 +124,8 @@ def _attack(attack: str, name: str, m: int, n: int, seed: int) -> Sample:
 def unit(role: Role, kind: str, *, sees: bool = True, seed: int = 0, more: int = 0) -> TrustSet:
     """One of Raff and Holt's unit tests, with the bags that break models."""
 
-    def load(n: int, own: int) -> Sample:
-        first = 2 * (own + seed)
+    def load(n: int, own_seed: int) -> Sample:
+        first = 2 * (own_seed + seed)
         return Sample(
             unit_test(kind, n, first, more=more), unit_test(kind, n // 2, first + 1, more=more)
         )

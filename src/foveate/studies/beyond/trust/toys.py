@@ -85,8 +85,8 @@ def _balanced(
         y, _ = evidence_of_digits(kind, digits)
         for c in range(classes):
             bags[c] += list(digits[y == c])[: share - len(bags[c])]
-        if all(len(own) == share for own in bags):
+        if all(len(bag) == share for bag in bags):
             break
-    rows = torch.stack([row for own in bags for row in own])
+    rows = torch.stack([row for bag in bags for row in bag])
     rows = rows[torch.randperm(len(rows), generator=chance)[:n]]
     return rows, *evidence_of_digits(kind, rows)

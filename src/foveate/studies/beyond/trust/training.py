@@ -166,12 +166,12 @@ def _examine(
 
 def _truth(subject: Subject, test: Bag, judged: tuple[int, ...]) -> dict[str, Any]:
     """FT of every model and bag where the relevance is known, and chance."""
-    sight = subject.look([test])
+    reading = subject.look([test])
     mask = np.ones(test.shape, bool) if test.mask is None else test.mask.numpy()
     z, y = np.asarray(test.z) & mask, test.y.numpy()
     known = z.any(1) & np.isin(y, judged)
-    ft = focus_true(sight.alpha, np.broadcast_to(z, sight.alpha.shape), mask).astype(float)
-    return {"ft": ft, "known": known, "y": y, "chance": z.sum(1) / mask.sum(1), "p": sight.p}
+    ft = focus_true(reading.alpha, np.broadcast_to(z, reading.alpha.shape), mask).astype(float)
+    return {"ft": ft, "known": known, "y": y, "chance": z.sum(1) / mask.sum(1), "p": reading.p}
 
 
 def _row(trust: Trust, truth: dict[str, Any], variant: int, c: int) -> dict[str, float]:

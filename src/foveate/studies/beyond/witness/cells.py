@@ -106,7 +106,7 @@ def _compared(values: Mapping[str, Mapping[str, Array]]) -> dict[str, Array]:
         better = max((values[rule][measure] for rule in ("lvml", "hybrid")), key=np.mean)
         return values["witness"][measure] - better
 
-    # Of the oracle's mean, so that a seed on which it fails does not blow up.
+    # Relative to the oracle's mean: single seeds of the oracle can be near 0.
     most = {key: float(values["oracle"][f"{key} %"].mean()) for key in ("SAIF", "FT")}
     shares = {
         OF_ORACLE.format(key): 100 * values["witness"][f"{key} %"] / mean

@@ -125,7 +125,7 @@ def _convergence(records: Records) -> Any:
     )
 
 
-def _path(ways: Mapping[str, Record]) -> Any:
+def _path(variants: Mapping[str, Record]) -> Any:
     """Attention on the topic word against the loss, a line a seed."""
     rows = [
         {
@@ -135,7 +135,7 @@ def _path(ways: Mapping[str, Record]) -> Any:
             "seed": k,
             "i": i,
         }
-        for name, r in ways.items()
+        for name, r in variants.items()
         for i in plotted_points(len(r.t))
         for k in range(r.values["loss"].shape[1])
         if r.values["loss"][i, k] >= SMALLEST_LOSS
@@ -147,12 +147,12 @@ def _path(ways: Mapping[str, Record]) -> Any:
         axis=alt.Axis(format="~e", tickCount=5),
     )
     y = alt.Y("y:Q", title="attention on the topic word", scale=alt.Scale(domain=[0, 1]))
-    dashes = alt.Scale(domain=list(ways), range=[[1, 0], [5, 3]])
+    dashes = alt.Scale(domain=list(variants), range=[[1, 0], [5, 3]])
     line = alt.Chart().mark_line(strokeWidth=2, clip=True)
     chart = line.encode(
         x=x,
         y=y,
-        color=colour_encoding(list(ways), columns=1),
+        color=colour_encoding(list(variants), columns=1),
         strokeDash=alt.StrokeDash("name:N", scale=dashes, legend=None),
         detail="seed:N",
         order="i:Q",

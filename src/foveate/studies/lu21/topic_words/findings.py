@@ -82,13 +82,13 @@ def _identity(settings: "TopicWordsSettings", records: Records) -> Finding:
 def _convergence(records: Records) -> Finding:
     plain, limit = records["fc"], records["fc-limit"]
     a, half = plain.values["a_z"], np.searchsorted(plain.t, plain.t[-1] / 2)
-    fell = bool((plain.last("loss") < 0.05).all() and (a[-1] > a[half]).all())
+    has_converged = bool((plain.last("loss") < 0.05).all() and (a[-1] > a[half]).all())
     far = limit.last("a_z")
     converged = bool((far > 0.95).all() and (limit.last("loss") < 0.05).all())
     verdict: Verdict = "does not hold"
-    if fell and converged:
+    if has_converged and converged:
         verdict = "holds"
-    elif fell or bool((far > 0.5).all()):
+    elif has_converged or bool((far > 0.5).all()):
         verdict = "holds in part"
     return Finding(
         "lu21:C2",
@@ -256,10 +256,10 @@ def _sst(settings: "TopicWordsSettings", records: Records) -> Finding:
     )
 
 
-def _traced_words_text(here: Records) -> str:
+def _traced_words_text(records: Records) -> str:
     """Attention on "powerful" against "best" in the traced sentence."""
     parts = []
-    for name, record in here.items():
+    for name, record in records.items():
         words = record.meta["traced"]
         powerful, best = (
             record.values["alpha"][-1, :, words.index(w)] for w in ("powerful", "best")

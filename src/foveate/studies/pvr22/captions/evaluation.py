@@ -51,7 +51,7 @@ class CaptionEvaluation:
         """The evaluation on some images; those for figures are chosen before training."""
         words = reference_words(pool.test, settings.captions)
         names = names_in(pool, pool.test, words, settings.longest)
-        names = names.take(np.flatnonzero(names.there))
+        names = names.take(np.flatnonzero(names.has_box))
         return cls(settings, pool, names, _to_show(settings, pool, names))
 
     def measure(self, model: Captioner, read_rule: ReadRule, seed: int) -> dict[str, Array]:
@@ -79,7 +79,9 @@ class CaptionEvaluation:
             **self._summed(
                 "reference", reference.alpha, self.names, reference.p >= SAIF_THRESHOLD, seed
             ),
-            **self._summed("own", generated_values.alpha, caption_names, caption_names.there, seed),
+            **self._summed(
+                "own", generated_values.alpha, caption_names, caption_names.has_box, seed
+            ),
             "shown": reference.alpha[self.shown],
             "shown_said": generated,
         }
@@ -94,7 +96,7 @@ class CaptionEvaluation:
         )
         n = len(self.pool.test)
         strong = right & (np.nan_to_num(table[:, -1]) >= SAIF_THRESHOLD)
-        sums = {"": np.nan_to_num(table), "_there": names.there, "_saif": strong}
+        sums = {"": np.nan_to_num(table), "_there": names.has_box, "_saif": strong}
         sums["_named"] = np.ones(len(names.image))
         reported = {}
         for ending, values in sums.items():
@@ -141,9 +143,9 @@ class CaptionEvaluation:
             for i, kinds in zip(names.image.tolist(), names.kinds, strict=True)
         ]
         ends = np.full((len(boxes), max(map(len, boxes), default=0), 4), np.nan)
-        for k, own in enumerate(boxes):
+        for k, image_boxes in enumerate(boxes):
             photo[k] = pool.photo(int(names.image[k]))
-            ends[k, : len(own)] = own
+            ends[k, : len(image_boxes)] = image_boxes
         return {"photo": photo[None], "boxes": ends[None]}
 
 

@@ -51,7 +51,7 @@ def overlay_chart(record: Record, tops: Sequence[int], member: int = 0) -> Any:
     drawn = torch.rand(alpha.shape, generator=generator("captions", "shown places")).numpy()
     rows = []
     for i, photo in enumerate(photos):
-        said = _generated_caption(record, i, member)
+        caption = _generated_caption(record, i, member)
         maps = {"full": alpha[i], f"top-{k}": only(alpha[i], k), f"random-{k}": only(drawn[i], k)}
         boxes = record.final["boxes"][0, i]
         charts = [_picture(photo, boxes, _title(record, i))]
@@ -59,7 +59,9 @@ def overlay_chart(record: Record, tops: Sequence[int], member: int = 0) -> Any:
             heat = grid.raised(values)
             text = f"{name}, cosine {_cosine(heat, boxes):.2f}"
             charts.append(_picture(overlay(photo, heat), boxes, [text, _scale_of(values)]))
-        rows.append(alt.hconcat(*charts, spacing=10).properties(title=_row_title(record, i, said)))
+        rows.append(
+            alt.hconcat(*charts, spacing=10).properties(title=_row_title(record, i, caption))
+        )
     chart = alt.vconcat(*rows, _legend(), spacing=16)
     words = "Photos with the box of the named object; attention at the name laid over in violet."
     return chart.properties(description=words)
@@ -84,8 +86,8 @@ def _short(licence: str) -> str:
 
 
 def _row_title(record: Record, i: int, caption: str) -> Any:
-    shown = record.meta["shown"][i]
-    lines = [f"image {shown['image_id']}, reference: {shown['caption'].strip()}"]
+    image = record.meta["shown"][i]
+    lines = [f"image {image['image_id']}, reference: {image['caption'].strip()}"]
     return alt.TitleParams(
         lines, subtitle=[f"said by the model: {caption}"], fontSize=12, subtitleFontSize=12
     )

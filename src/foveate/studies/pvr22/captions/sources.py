@@ -102,9 +102,9 @@ class Pool:
 def folder_of(name: str) -> Path:
     """A folder by its path, or by its name in ``$FOVEATE_DATA``."""
     root = os.environ.get("FOVEATE_DATA")
-    for place in (Path(name), *((Path(root) / name,) if root else ())):
-        if place.is_dir():
-            return place
+    for candidate in (Path(name), *((Path(root) / name,) if root else ())):
+        if candidate.is_dir():
+            return candidate
     raise FoveateError(
         f"the images of '{name}' are not here: set FOVEATE_DATA to a folder that holds {name}/, "
         "or name a folder of Parquet files with images, captions and boxes"
@@ -164,7 +164,7 @@ def _pool(settings: CaptionSettings) -> Pool:
     for name in settings.sets:
         folder, start = folder_of(name), sum(map(len, grids))
         captioned = read_captioned(folder)
-        parts.append({k: replace(own, row=own.row + start) for k, own in captioned.items()})
+        parts.append({k: replace(part, row=part.row + start) for k, part in captioned.items()})
         grids.append(_grid(_file(settings, find_pictures(str(folder)))))
     if set(parts[0]) != {"train", "test"}:
         raise FoveateError(f"{settings.sets[0]} must hold Parquet files of train and of test")
@@ -183,9 +183,9 @@ def _grid(path: Path) -> Tensor:
 
 def _split(settings: CaptionSettings, x: Tensor, parts: Sequence[dict[str, Captioned]]) -> Pool:
     test = parts[0]["test"]
-    others = [found["test"].without(test) for found in parts[1:] if "test" in found]
+    others = [available["test"].without(test) for available in parts[1:] if "test" in available]
     validation = _joined(others) if others else test
-    learnt = _joined([found.get("train") or found["all"] for found in parts])
+    learnt = _joined([available.get("train") or available["all"] for available in parts])
     learnt = learnt.without(test).without(validation)
     captions = (
         caption_words(text) for image_captions in learnt.captions for text in image_captions
@@ -220,13 +220,13 @@ def _bytes(image: Tensor) -> Photo:
 
 def _joined(parts: Sequence[Captioned]) -> Captioned:
     return Captioned(
-        np.concatenate([own.image_id for own in parts]),
-        tuple(text for own in parts for text in own.captions),
-        tuple(boxes for own in parts for boxes in own.boxes),
-        np.concatenate([own.row for own in parts]),
+        np.concatenate([part.image_id for part in parts]),
+        tuple(text for part in parts for text in part.captions),
+        tuple(boxes for part in parts for boxes in part.boxes),
+        np.concatenate([part.row for part in parts]),
         parts[0].names,
-        tuple(name for own in parts for name in own.licence),
-        tuple(note for own in parts for note in own.notes),
+        tuple(name for part in parts for name in part.licence),
+        tuple(note for part in parts for note in part.notes),
     )
 
 

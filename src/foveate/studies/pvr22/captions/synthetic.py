@@ -43,12 +43,14 @@ def made_up_pool(settings: CaptionSettings) -> Pool:
     learnt, validation, test = (
         _part(everything, *cut) for cut in ((0, n // 2), (n // 2, 3 * n // 4), (3 * n // 4, n))
     )
-    vocabulary = Vocabulary.of(caption_words(t) for own in learnt.captions for t in own)
-    train, held, last = (side_of(settings, own, vocabulary) for own in (learnt, validation, test))
+    vocabulary = Vocabulary.of(caption_words(t) for captioned in learnt.captions for t in captioned)
+    train, held, last = (
+        side_of(settings, captioned, vocabulary) for captioned in (learnt, validation, test)
+    )
 
-    def photo(place: int) -> Photo:
-        shade = 90 + 110 * box_mask(b[1:] for b in test.boxes[place])
-        return np.repeat(shade[..., None], 3, -1).astype(np.uint8).reshape(PIXELS, PIXELS, 3)
+    def photo(row: int) -> Photo:
+        grey = 90 + 110 * box_mask(b[1:] for b in test.boxes[row])
+        return np.repeat(grey[..., None], 3, -1).astype(np.uint8).reshape(PIXELS, PIXELS, 3)
 
     words = ObjectWords([[name] for name in NAMES])
     return Pool(Bank(x, train.rows), train, held, last, vocabulary, words, photo)

@@ -49,7 +49,7 @@ class Names:
         image: Which image, shape (n,).
         caption: Which of its captions, shape (n,).
         step: Which word, shape (n,).
-        there: Whether the image has a box of such an object, shape (n,).
+        has_box: Whether the image has a box of such an object, shape (n,).
         low: The boxes' mask as products need it, shape (n, L); 0 where there is none.
         area: Pixels of the mask, shape (n,).
         kinds: The objects that each name may stand for.
@@ -58,7 +58,7 @@ class Names:
     image: Array
     caption: Array
     step: Array
-    there: Array
+    has_box: Array
     low: Array
     area: Array
     kinds: tuple[tuple[int, ...], ...]
@@ -69,7 +69,7 @@ class Names:
             self.image[rows],
             self.caption[rows],
             self.step[rows],
-            self.there[rows],
+            self.has_box[rows],
             self.low[rows],
             self.area[rows],
             tuple(self.kinds[k] for k in rows),
@@ -104,9 +104,9 @@ def names_in(
                 low.append(own[0])
                 area.append(own[1])
                 kinds.append(name.categories)
-    image, caption, step, there = np.array(rows, np.int64).reshape(-1, 4).T
+    image, caption, step, has_box = np.array(rows, np.int64).reshape(-1, 4).T
     where = np.array(low).reshape(-1, grid.side**2)
-    return Names(image, caption, step, there.astype(bool), where, np.array(area), tuple(kinds))
+    return Names(image, caption, step, has_box.astype(bool), where, np.array(area), tuple(kinds))
 
 
 @dataclass(frozen=True)
@@ -134,16 +134,16 @@ def read_words(
     """
     alpha = np.zeros((len(names.image), pool.bank.side**2))
     p, total, count = np.zeros(len(names.image)), 0.0, 0
-    place = np.zeros(len(y), int)  # of an image among those read with it
+    image_row = np.zeros(len(y), int)  # of an image among those read with it
     for rows in batches((y != PAD).sum(-1).amax(-1), CHUNK, None):
         targets = y[rows]
         targets = targets[..., : max(1, int((targets != PAD).sum(-1).max()))]
         log_p, output = model.log_prob(pool.bank.take(side.rows[rows]), targets, read_rule)
         counts = counted_words(targets)
         total, count = total - float((log_p * counts).sum()), count + int(counts.sum())
-        place[rows.numpy()] = np.arange(len(rows))
+        image_row[rows.numpy()] = np.arange(len(rows))
         (at,) = np.nonzero(np.isin(names.image, rows.numpy()))
-        where = (place[names.image[at]], names.caption[at], names.step[at])
+        where = (image_row[names.image[at]], names.caption[at], names.step[at])
         alpha[at] = output.alpha.numpy()[where]
         p[at] = log_p.exp().numpy()[where]
     return Read(alpha, p, total / max(1, count))
@@ -204,9 +204,9 @@ def compared(
     with np.errstate(invalid="ignore", divide="ignore"):
         columns = [grid.cosine(part, names.low, names.area) for part in maps]
     columns.append(grid.inside(alpha, names.low))
-    return np.where(names.there[:, None], np.stack(columns, 1), np.nan)
+    return np.where(names.has_box[:, None], np.stack(columns, 1), np.nan)
 
 
 def reference_words(side: Side, captions: int) -> list[list[list[str]]]:
     """Words of the reference captions that are read."""
-    return [[caption_words(text) for text in own[:captions]] for own in side.captioned.captions]
+    return [[caption_words(text) for text in texts[:captions]] for texts in side.captioned.captions]

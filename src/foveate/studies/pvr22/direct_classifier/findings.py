@@ -27,22 +27,22 @@ def findings(settings: DirectSettings, records: Records) -> list[Finding]:
         chance = 1 / records[part_name(name, most)].meta["classes"]
         sizes = [_in_words(records[part_name(name, n)], n) for n in settings.n]
         texts.append(f"{data_title(name)} (chance {chance:.2f}): {'; '.join(sizes)}")
-    judged = CLAIM_SET if CLAIM_SET in sets else sets[0]
-    record = records[part_name(judged, most)]
+    claim_set = CLAIM_SET if CLAIM_SET in sets else sets[0]
+    record = records[part_name(claim_set, most)]
     train, test = (record.final[f"{k}_accuracy"] for k in ("train", "test"))
     excess = mean_interval(test - 1 / record.meta["classes"])
     outcomes: list[Outcome] = [
         "met" if train.mean() >= ACCURATE else "missed",
         at_most(excess, NEAR_CHANCE),
     ]
-    if judged != CLAIM_SET:
+    if claim_set != CLAIM_SET:
         outcomes = ["untestable", "untestable"]
     widths = "-".join(str(width) for width in settings.hidden)
     finding = Finding(
         "pvr22:C5",
         combine(outcomes),
         *excess,
-        f"held-out accuracy above chance after {most} mosaics of {data_title(judged)}",
+        f"held-out accuracy above chance after {most} mosaics of {data_title(claim_set)}",
         f"Accuracy on training / held-out mosaics: {'. '.join(texts)}. {tally_text(outcomes)}",
         "accuracy",
         f"The paper names no network: here hidden layers of {widths} units on {settings.m} "

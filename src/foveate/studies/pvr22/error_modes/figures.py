@@ -141,9 +141,9 @@ def _entropies(
     rows: list[dict[str, Any]] = []
     means: list[dict[str, Any]] = []
     for name, what in words.items():
-        place = QUADRANTS.index(name)
-        enough = accurate(record) & (record.final["split_count"][:, place] >= LEAST_BAGS)
-        ent: Array = record.final["split_ent"][enough, place]
+        index = QUADRANTS.index(name)
+        enough = accurate(record) & (record.final["split_count"][:, index] >= LEAST_BAGS)
+        ent: Array = record.final["split_ent"][enough, index]
         rows += [{"what": what, "ent": float(value)} for value in ent]
         if len(ent):
             means.append({"what": what, **as_row(mean_interval(ent, within=(0, np.inf)))})

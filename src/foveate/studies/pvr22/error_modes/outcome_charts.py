@@ -28,9 +28,9 @@ def outcomes(records: Records) -> alt.HConcatChart:
     panels, texts = [], []
     x, y = _percent(alt.X, "x", "accuracy, %"), _percent(alt.Y, "y", "FT, %")
     for k in BOXES:
-        record, own = records[f"mode-{k}-starts"], records[f"mode-{k}-authors"]
+        record, authors = records[f"mode-{k}-starts"], records[f"mode-{k}-authors"]
         total = len(record.last("ft"))
-        rows = _start_counts(record, own, total)
+        rows = _start_counts(record, authors, total)
         blues = alt.Scale(type="sqrt", domain=[0, total], range=["#f1f6fb", "#9ecae1", "#08519c"])
         base = alt.Chart().encode(x=x, y=y, x2="x2:Q", y2="y2:Q")
         ground = base.transform_filter("datum.count > 0").mark_rect(stroke="white")
@@ -94,7 +94,7 @@ def angles(settings: ErrorModeSettings, records: Records) -> alt.VConcatChart:
     y = _percent(alt.Y, "ft", "FT, %", -4, 108)
     exact = records["linear-focus"].final
     for k in BOXES:
-        record, own = records[f"mode-{k}-starts"], records[f"mode-{k}-authors"]
+        record, authors = records[f"mode-{k}-starts"], records[f"mode-{k}-authors"]
         at, ft = angle(record.final["f_w0"]), record.last("ft")
         size = np.linalg.norm(record.final["f_w0"], axis=1)
         rows = [
@@ -105,7 +105,7 @@ def angles(settings: ErrorModeSettings, records: Records) -> alt.VConcatChart:
             {"angle": float(a), "ft": 100 * float(b)}
             for a, b in zip(exact["angle"][0], exact["ft"][0, k - 1], strict=True)
         ]
-        start = [{"angle": float(angle(own.final["f_w0"])[0]), "ft": _mean(own, "ft")}]
+        start = [{"angle": float(angle(authors.final["f_w0"])[0]), "ft": _mean(authors, "ft")}]
         scale = alt.Scale(domain=[0, 1], range=[8, 90])
         layers = [
             with_rows(
@@ -155,8 +155,8 @@ def prediction_chart(settings: ErrorModeSettings, records: Records) -> Any:
     chart = _dots_with_ends(x, y).properties(
         width=480,
         height=max(60, 54 * len(names)),
-        title="What in the initial weights foretells a fall into the mode",
-        description="How well initial weights foretell a fall into the mode (AUC): "
+        title="Predictors of the mode among initial weights",
+        description="How well initial weights predict the mode (AUC): "
         + "; ".join(f"{r['mode']}, {r['what']}: {r['mean']:.2f}" for r in rows),
     )
     return with_rows(chart, rows)
@@ -165,13 +165,13 @@ def prediction_chart(settings: ErrorModeSettings, records: Records) -> Any:
 def _dots_with_ends(x: alt.X, y: alt.Y) -> Any:
     """Points with intervals, one row a mode within each band; a line at chance."""
     legend = alt.Legend(columns=3)
-    paint = alt.Color(
+    colour_encoding = alt.Color(
         "mode:N",
         scale=alt.Scale(domain=list(MODE_COLOURS), range=list(MODE_COLOURS.values())),
         legend=legend,
     )
     shift = alt.YOffset("mode:N", scale=alt.Scale(domain=list(MODE_COLOURS)))
-    base = alt.Chart().encode(y=y, yOffset=shift, color=paint)
+    base = alt.Chart().encode(y=y, yOffset=shift, color=colour_encoding)
     bars = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q"), x2="high:Q")
     shape = alt.Shape(
         "mode:N",

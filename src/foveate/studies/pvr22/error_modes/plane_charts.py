@@ -61,24 +61,24 @@ def examples(authors: Record, random: Record) -> list[Member]:
     return members
 
 
-def mode_figure(mode: int, boxes: Boxes, own: Record, random: Record) -> alt.VConcatChart:
+def mode_figure(mode: int, boxes: Boxes, authors: Record, random: Record) -> alt.VConcatChart:
     """Three trainings on one mode: focus, classifier, and quadrants over training.
 
     Args:
         mode: 1, 2 or 3.
         boxes: Its base distributions.
-        own: Trainings from the authors' weights.
+        authors: Trainings from the authors' weights.
         random: Trainings from random starts.
     """
-    shown, store = examples(own, random), _Store()
+    members, store = examples(authors, random), _Store()
     base = store.keep(_base_points(boxes))
     rows = [
-        alt.hconcat(*(_focus_panel(boxes, member, base, store) for member in shown)),
-        alt.hconcat(*(_classifier_panel(boxes, member, store) for member in shown)),
-        alt.hconcat(*(_quadrant_panel(member, store) for member in shown)),
+        alt.hconcat(*(_focus_panel(boxes, member, base, store) for member in members)),
+        alt.hconcat(*(_classifier_panel(boxes, member, store) for member in members)),
+        alt.hconcat(*(_quadrant_panel(member, store) for member in members)),
     ]
     shared = [row.resolve_scale(color="shared", shape="shared", fill="shared") for row in rows]
-    ends = "; ".join(f"{member.title}: {_ends(member)}" for member in shown)
+    ends = "; ".join(f"{member.title}: {_ends(member)}" for member in members)
     chart = (
         alt.vconcat(*shared, spacing=18)
         .resolve_scale(color="independent", shape="independent", fill="independent")

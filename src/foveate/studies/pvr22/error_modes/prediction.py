@@ -38,12 +38,12 @@ class ModePrediction(NamedTuple):
     def summary(self) -> str:
         """In words."""
         if self.neglected is None:
-            return "Too few starts of one kind to say what foretells it."
+            return "Too few starts of one kind for predictors."
         powers = ", ".join(f"{name} {_words(power)}" for name, power in self.power.items())
         return (
             f"Models that fell miss class {self.neglected + 1} most (FT {self.left:.2f} on it): of "
             f"starts whose focus scores it below the background {100 * self.rates[0]:.0f} % fall, "
-            f"of the others {100 * self.rates[1]:.0f} %. What foretells a fall (AUC): {powers}."
+            f"of the others {100 * self.rates[1]:.0f} %. Predictors of a fall (AUC): {powers}."
         )
 
 

@@ -109,10 +109,10 @@ class _Criteria:
             for name in ("sparsemax", "spherical", "entropy")
         }
         deep = self.gain("FT %", ("sparsemax", "last"), ("softmax", "last"))
-        room = self.headroom("zeroth")
+        headroom = self.headroom("zeroth")
         outcomes: list[Outcome] = [
             at_least(gains[name], GAIN)
-            if room >= GAIN or at_most(gains[name]) == "met"
+            if headroom >= GAIN or at_most(gains[name]) == "met"
             else "untestable"
             for name in ("sparsemax", "spherical")
         ]
@@ -121,7 +121,7 @@ class _Criteria:
             f"FT over softmax at the zeroth layer, {k}: {in_words(v)}" for k, v in gains.items()
         ]
         words.append(f"sparsemax at the last layer: {in_words(deep)}")
-        words.append(f"the oracle at the zeroth layer: {room:+.1f}")
+        words.append(f"the oracle at the zeroth layer: {headroom:+.1f}")
         measure = "FT, sparsemax minus softmax at the zeroth layer, points"
         return self.finding("pvr22:C6", outcomes, gains["sparsemax"], measure, words, "focus")
 
@@ -145,12 +145,12 @@ class _Criteria:
                 self.gain(measure, ("hard", layer), ("softmax", layer))
                 for measure in ("FT %", "accuracy %")
             )
-            room = self.headroom(layer)
-            testable = room >= HEADROOM or at_most(focus) == "met"
+            headroom = self.headroom(layer)
+            testable = headroom >= HEADROOM or at_most(focus) == "met"
             outcomes += [at_least(focus) if testable else "untestable", at_most(accuracy)]
             effects.append(focus)
             words.append(
-                f"{layer} layer: FT {in_words(focus)} (oracle {room:+.1f}), accuracy "
+                f"{layer} layer: FT {in_words(focus)} (oracle {headroom:+.1f}), accuracy "
                 f"{in_words(accuracy)}"
             )
         measure = "FT, hard minus softmax at the zeroth layer, points"

@@ -95,8 +95,8 @@ def context(
     curve = record.values["alpha_alpha"][:, :, part, FAIR]
     return np.array(
         [
-            contextual(level[s], curve[there, s], p[there]).performance
-            for s, (p, there) in enumerate(_performances(record, performance, part))
+            contextual(level[s], curve[reached, s], p[reached]).performance
+            for s, (p, reached) in enumerate(_performances(record, performance, part))
         ]
     )
 

@@ -47,7 +47,7 @@ def _grid(charts: Sequence[alt.Chart | alt.LayerChart], description: str) -> alt
     return alt.vconcat(*rows).properties(description=description)
 
 
-def seed_curves(record: Record, title: str, paint: str, what: str = "seeds") -> alt.Chart:
+def seed_curves(record: Record, title: str, line_colour: str, what: str = "seeds") -> alt.Chart:
     """One thin line per seed: accuracy on held-out sequences over steps."""
     accuracy = record.values["accuracy"]
     rows = [
@@ -58,7 +58,7 @@ def seed_curves(record: Record, title: str, paint: str, what: str = "seeds") -> 
     ]
     chart = (
         alt.Chart()
-        .mark_line(strokeWidth=1.2, opacity=0.75, color=paint)
+        .mark_line(strokeWidth=1.2, opacity=0.75, color=line_colour)
         .encode(
             x=alt.X("x:Q", title="steps"),
             y=alt.Y("y:Q", title="accuracy", scale=alt.Scale(domain=[0, 1])),

@@ -56,24 +56,24 @@ class CheckedClaim(NamedTuple):
     extra: str = ""
 
 
-def finding(claim: str, judged: CheckedClaim, deviation: str) -> Finding:
+def finding(claim: str, checked: CheckedClaim, deviation: str) -> Finding:
     """The finding that follows from the checks of a claim."""
-    verdict = combine([check.result for check in judged.checks])
+    verdict = combine([check.result for check in checked.checks])
     parts = {
-        title: [check.text for check in judged.checks if check.result == outcome]
+        title: [check.text for check in checked.checks if check.result == outcome]
         for outcome, title in TITLES.items()
     }
     text = ". ".join(f"{title}: {'; '.join(texts)}" for title, texts in parts.items() if texts)
-    mean, low, high = mean_interval(judged.effect)
+    mean, low, high = mean_interval(checked.effect)
     return Finding(
         claim,
         verdict,
         mean,
         low,
         high,
-        judged.measure,
-        text + "." + judged.extra,
-        judged.figure,
+        checked.measure,
+        text + "." + checked.extra,
+        checked.figure,
         deviation,
     )
 

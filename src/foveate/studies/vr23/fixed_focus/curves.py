@@ -23,9 +23,9 @@ def curve(record: Record, name: str, paradigm: str, rates: str = "equal") -> Flo
     """
     meta = record.meta
     lines = [tuple(line) for line in meta["lines"]]
-    place = lines.index((paradigm, meta["rates"][rates][paradigm]))
+    index = lines.index((paradigm, meta["rates"][rates][paradigm]))
     grid = record.values[name].reshape(len(record.t), len(lines), len(meta["alphas"]), -1)
-    return np.asarray(grid[:, place], float)
+    return np.asarray(grid[:, index], float)
 
 
 def elapsed(record: Record, lr: float) -> FloatArray:

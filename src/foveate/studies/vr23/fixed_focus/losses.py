@@ -88,10 +88,10 @@ def half_time(record: Record, paradigm: str) -> FloatArray:
     Loss floors differ between the paradigms; each curve is compared with its own.
     """
     lines = [tuple(line) for line in record.meta["lines"]]
-    place = lines.index((paradigm, record.meta["rates"]["equal"][paradigm]))
+    index = lines.index((paradigm, record.meta["rates"]["equal"][paradigm]))
     alphas = alphas_of(record)
     each = record.final["losses"].reshape(len(lines), len(alphas), -1, record.meta["epochs_run"])
-    losses = each[place][alphas < 1]
+    losses = each[index][alphas < 1]
     start = curve(record, "set_loss", paradigm)[0][alphas < 1]
     halfway = (start + losses.min(-1)) / 2
     return np.asarray((losses <= halfway[..., None]).argmax(-1).mean(0) + 1.0)

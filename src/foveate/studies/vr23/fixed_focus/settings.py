@@ -58,8 +58,8 @@ class FixedFocusSettings(Settings):
     @model_validator(mode="after")
     def _criteria_need_these(self) -> Self:
         if list(self.alphas) != sorted(set(self.alphas)) or not {0.2, 0.8, 1.0} <= set(self.alphas):
-            given = ", ".join(f"{a:g}" for a in self.alphas)
-            raise ValueError(f"alphas must rise and hold .2, .8 and 1, got {given}")
+            alphas = ", ".join(f"{a:g}" for a in self.alphas)
+            raise ValueError(f"alphas must rise and hold .2, .8 and 1, got {alphas}")
         if list(self.steps) != sorted(set(self.steps), reverse=True):
             raise ValueError("steps must fall, the finest last")
         return self

@@ -116,7 +116,7 @@ def deviations(settings: Table1Settings, records: Records) -> list[str]:
         f"every paradigm has as many {settings.equal} as soft attention, and its calls and seconds "
         "are given."
     ]
-    if any(own.rates for own in settings.sizes.values()):
+    if any(sizes.rates for sizes in settings.sizes.values()):
         text.append(
             "The learning rate of each paradigm is the one of the grid with the highest accuracy "
             "on a fifth of the training bags, which was held out."
@@ -143,23 +143,23 @@ def _over_features(kind: str, settings: Table1Settings) -> str:
     )
 
 
-def _over_pixels(own: Sizes) -> list[str]:
+def _over_pixels(sizes: Sizes) -> list[str]:
     """A sentence where sizes or training are not the published ones."""
-    if own == PUBLISHED_PIXELS:
+    if sizes == PUBLISHED_PIXELS:
         return []
     return [
-        f"Pixels, with the published networks: {own.n:,} mosaics, {own.optimizer} {own.lr:g} with "
-        f"batches of {own.batch} for {own.epochs} epochs, in place of 30,000 mosaics, SGD .05 with "
-        "batches of 256 for 150."
+        f"Pixels, with the published networks: {sizes.n:,} mosaics, "
+        f"{sizes.optimizer} {sizes.lr:g} with batches of {sizes.batch} for {sizes.epochs} epochs, "
+        "in place of 30,000 mosaics, SGD .05 with batches of 256 for 150."
     ]
 
 
 def _of_posts(number: int, kind: str, settings: Table1Settings) -> str:
-    own = dict(settings.sizes)[kind]  # type: ignore[index]
+    sizes = dict(settings.sizes)[kind]  # type: ignore[index]
     text = (
         f"HateXplain-{number}: vocabulary of the training posts alone; SAIF over test posts that "
-        f"have a rationale; {own.n:,} training posts, {own.optimizer} {own.lr:g} for {own.epochs} "
-        "epochs (published: SGD for 550)."
+        f"have a rationale; {sizes.n:,} training posts, "
+        f"{sizes.optimizer} {sizes.lr:g} for {sizes.epochs} epochs (published: SGD for 550)."
     )
     if number == 2:
         text += " The hybrid keeps soft attention's rate; nothing goes around the self-attention."
