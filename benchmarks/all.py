@@ -64,6 +64,7 @@ ROWS = [
         ("trust_speed.py",),
         1,
     ),
+    Row("bags mapped from a file, against bags in memory", ("mapped_bags.py",), 0.7),
     *(
         Row(f"{what}, bound over CPU time", ("start_up.py", "--command", name), 1)
         for name, what in (

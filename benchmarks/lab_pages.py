@@ -1,8 +1,8 @@
 """How fast the pages of the lab are in Chromium: the first page, a slider, a grid of 1,000 bags.
 
-Times are by the clock, so the machine should be quiet; beside them is the time that the page's main
-thread was busy, which depends less on what else the machine does. Needs playwright and Debian's
-chromium.
+Times are by the clock, so the machine should be quiet; beside them is the processor time of the
+page's main thread, which does not depend on what else the machine does. Needs playwright and
+Debian's chromium.
 """
 
 import argparse
@@ -167,7 +167,7 @@ def grid(browser: Browser, address: str) -> None:
 
 
 def busy_seconds(session: CDPSession) -> float:
-    """For how long the main thread of a page was busy so far."""
+    """The processor time of the main thread of a page so far."""
     values: list[dict[str, Any]] = session.send("Performance.getMetrics")["metrics"]
     return float(next(item["value"] for item in values if item["name"] == "TaskDuration"))
 
@@ -175,7 +175,7 @@ def busy_seconds(session: CDPSession) -> float:
 def metrics_of(page: Page) -> CDPSession:
     """A session that reads the metrics of a page."""
     session = page.context.new_cdp_session(page)
-    session.send("Performance.enable")
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
     return session
 
 

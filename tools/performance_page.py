@@ -36,8 +36,9 @@ bag (mixture and gradient of attention), passes over the hidden layer, and selec
 **Start-up.** By `python -X importtime`, `--help` spends most of its time importing cyclopts and
 rich; `runs` also imports numpy and pydantic, through the flags of commands that read tables.
 
-**Not measured here.** Bags are read from disk before they are trained on: a fit needs memory for
-all of them. GPUs: the code runs on a second device that computes on the CPU, in the tests.
+**Not measured here.** `fv.fit` trains on a bank that is mapped from an NPY file in place, but
+`foveate fit` reads all bags and standardises a copy: it needs memory for them. On a GPU nothing was
+measured: the tests use a second device that computes on the CPU.
 """
 
 

@@ -62,10 +62,15 @@ CAUSES = (
         ("HateXplain",),
         labels=(AS_PUBLISHED,),
     ),
-    Cause(
-        "open",
-        "Not yet run at the published training, 550 epochs of SGD: `foveate reproduce table1 "
-        "--scale paper --set 'rows=[\"hatexplain-2\"]' --seeds 1 --label hatexplain-2`.",
-        ("HateXplain",),
+    *(
+        Cause(
+            "open",
+            "Not yet run at the published training, 550 epochs of SGD: `foveate reproduce table1 "
+            f"--scale paper --set 'rows=[\"hatexplain-{number}\"]' --set 'paradigms=[\"soft\", "
+            f"\"hard\", \"lvml\", \"hybrid\"]' --seeds {seeds} "
+            f"--label hatexplain-{number}`.",
+            (f"HateXplain-{number}",),
+        )
+        for number, seeds in ((1, 3), (2, 1))
     ),
 )  # fmt: skip
