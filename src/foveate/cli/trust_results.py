@@ -65,16 +65,16 @@ def print_trust(results: TrustResults, *, as_json: bool) -> None:
     _print_table(results)
     for line in results.advice:
         print(line)
-    for evidence in results.found:
-        verdict = evidence["verdict"]
-        print(f"{_with_mark(results, evidence)}: {verdict['grade']}. {verdict['summary']}")
-        for note in evidence["notes"]:
+    for examination in results.found:
+        verdict = examination["verdict"]
+        print(f"{_with_mark(results, examination)}: {verdict['grade']}. {verdict['summary']}")
+        for note in examination["notes"]:
             print(f"  {note}")
-        for answer in evidence["answers"].values():
+        for answer in examination["answers"].values():
             print(f"  {SIGNS[answer['mark']]} {answer['question']} {answer['text']}")
         for line in (*verdict["why"], *(f"next: {step}" for step in verdict["next"])):
             print(f"  - {line}")
-        for line in _kind_examples(evidence):
+        for line in _kind_examples(examination):
             print(f"  {line}")
     first = results.found[0]
     print(f"segments of a bag taken to be evidence: {first['relevant']} ({first['relevant_from']})")
@@ -105,10 +105,14 @@ def _print_table(results: TrustResults) -> None:
     first = "paradigm" if results.chosen or len(results.found) > 1 else "model"
     for heading in (first, "class", "verdict", "accuracy, %", "FT, estimated %", "measured %"):
         table.add_column(heading, justify="right" if "%" in heading else "left")
-    for evidence in results.found:
-        for entry in evidence["by_class"]:
+    for examination in results.found:
+        for entry in examination["by_class"]:
             cells = [_percent(entry["accuracy"]), _estimated(entry), _measured(entry)]
-            who = escape(_with_mark(results, evidence)) if entry is evidence["by_class"][0] else ""
+            who = (
+                escape(_with_mark(results, examination))
+                if entry is examination["by_class"][0]
+                else ""
+            )
             table.add_row(who, escape(entry["name"]), entry["verdict"]["grade"], *cells)
         table.add_section()
     Console(width=None if Console().is_terminal else 140).print(table)
@@ -133,7 +137,7 @@ def _measured(entry: Mapping[str, Any]) -> str:
     return f"{value} (chance {_percent(entry['measured_chance'])})"
 
 
-def _with_mark(results: TrustResults, evidence: Mapping[str, Any]) -> str:
+def _with_mark(results: TrustResults, examination: Mapping[str, Any]) -> str:
     """A paradigm's name, with a star where it is the one that the fit chose."""
-    name: str = evidence["paradigm"]
+    name: str = examination["paradigm"]
     return f"{name} *" if name == results.chosen else name

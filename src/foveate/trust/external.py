@@ -48,8 +48,8 @@ class BagModel(Protocol):
         """
 
 
-class _Answer(NamedTuple):
-    """What the user said about outputs (None: recognised), and further inputs."""
+class _OutputOptions(NamedTuple):
+    """How to read the outputs (None: recognised), and further inputs of the model."""
 
     attention: AttentionOutput | None
     outputs: OutputKind | None
@@ -100,8 +100,8 @@ class External(Subject):
         several = list(models) if isinstance(models, list | tuple | nn.ModuleList) else [models]
         if not several:
             raise FoveateError("at least one model is needed, got none")
-        answer = _Answer(attention, outputs, adjacency, places, classes)
-        self.readers = [_Reader(model, bag, answer, seed) for model in several]
+        options = _OutputOptions(attention, outputs, adjacency, places, classes)
+        self.readers = [_Reader(model, bag, options, seed) for model in several]
         self.size = len(several)
         notes = [note for reader in self.readers for note in reader.notes()]
         self.notes = tuple(dict.fromkeys(notes))
@@ -136,7 +136,7 @@ class External(Subject):
 class _Reader:
     """One model: how it is called, what its outputs are, and how its attention is set."""
 
-    def __init__(self, model: Any, bag: Bag, given: _Answer, seed: int | None) -> None:
+    def __init__(self, model: Any, bag: Bag, options: _OutputOptions, seed: int | None) -> None:
         if not callable(model):
             raise FoveateError(f"a model must be callable, got {type(model).__name__}")
         if isinstance(model, nn.Module) and any(part.training for part in model.modules()):
@@ -151,19 +151,23 @@ class _Reader:
         self.own_forcing = "alpha" in inspect.signature(forward).parameters
         with self._seeded():
             rows = x[there].unsqueeze(1)
-            self.call: Call = how_to_call(model, rows, given.adjacency, given.places, given.classes)
+            self.call: Call = how_to_call(
+                model, rows, options.adjacency, options.places, options.classes
+            )
         self._must_repeat(x, there)
         answers, attention = self._raw(self.segments(bag), _there(bag))
         _must_be_numbers(answers, attention, _there(bag))
         self.classes = max(2, answers.shape[1])
-        self.weights = _are_weights(attention, _there(bag), given.attention)
+        self.weights = _are_weights(attention, _there(bag), options.attention)
         self.rest = 0.0
-        if given.attention is None and not self.weights:
+        if options.attention is None and not self.weights:
             self.rest = _rest(attention, _there(bag))
             self.weights = self.rest > 0
-        self.probabilities = self._gives_probabilities(answers, x, there, given.outputs)
+        self.probabilities = self._gives_probabilities(answers, x, there, options.outputs)
         self.branches = attention.shape[1]
-        self.place = None if self.own_forcing else self._evidence_position(x, there)
+        self.attention_call_index = (
+            None if self.own_forcing else self._attention_call_index(x, there)
+        )
         self.can_force = self._forcing_works(x, there)
 
     def segments(self, bag: Bag) -> Tensor:
@@ -283,13 +287,13 @@ class _Reader:
         axis = "front" if self.call.axis == -1 else "back"
         answers = []
         for rows, there, given in _pieces(self.call, x, mask, alpha.to(dtype)):
-            with Forced(self.place, given, (self.branches, axis)) as mode:
+            with Forced(self.attention_call_index, given, (self.branches, axis)) as mode:
                 answers.append(self.call.run(rows, there)[0].double())
             if not mode.done:
                 raise _NotForced
         return torch.cat(answers)
 
-    def _evidence_position(self, x: Tensor, mask: Tensor) -> int | None:
+    def _attention_call_index(self, x: Tensor, mask: Tensor) -> int | None:
         """The torch call that computes attention; None for a pooling layer, −1 if not found."""
         if self.call.attention is None:
             return None

@@ -125,12 +125,12 @@ def _attention(run: Run) -> dict[str, Any]:
     path = run.path / "trust.json"
     if not path.exists():
         return {"verdict": None, "next": f"foveate trust {run.path.name}"}
-    evidence = read_json(path)["found"][0]
+    examined = read_json(path)["found"][0]
     return {
-        "paradigm": evidence["paradigm"],
-        "verdict": evidence["verdict"]["grade"],
-        "summary": evidence["verdict"]["summary"],
-        "by_class": {entry["name"]: entry["verdict"]["grade"] for entry in evidence["by_class"]},
+        "paradigm": examined["paradigm"],
+        "verdict": examined["verdict"]["grade"],
+        "summary": examined["verdict"]["summary"],
+        "by_class": {entry["name"]: entry["verdict"]["grade"] for entry in examined["by_class"]},
     }
 
 

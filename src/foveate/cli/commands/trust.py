@@ -153,13 +153,13 @@ def _of_files(
     if model is None:
         if weights is not None or adjacency is not None or seed is not None:
             raise FoveateError("--weights, --adjacency and --seed are for --model")
-        evidence, name = examine_files(request), attention.name if attention else ""
-        evidence["paradigm"] = "table"
+        examination, name = examine_files(request), attention.name if attention else ""
+        examination["paradigm"] = "table"
     else:
         if ":" in model and not Path(model).exists():
             print(RUNS_CODE.format(module=model.partition(":")[0]), file=sys.stderr)
-        evidence, name = examine_in_process(request), Path(model).name
-    return TrustResults((evidence,), name, data.name, out.with_suffix(".json"), out)
+        examination, name = examine_in_process(request), Path(model).name
+    return TrustResults((examination,), name, data.name, out.with_suffix(".json"), out)
 
 
 def _meant(text: str | None) -> str | dict[str, str] | None:

@@ -37,7 +37,8 @@ def fit(run: str) -> Response:
     manifest = opened.manifest
     examined = _verdicts_by_paradigm(opened)
     verdicts = {
-        name: _verdict(evidence, list(manifest["scores"])) for name, evidence in examined.items()
+        name: _verdict(examination, list(manifest["scores"]))
+        for name, examination in examined.items()
     }
     return json_response(
         {
@@ -46,7 +47,7 @@ def fit(run: str) -> Response:
             "rule": manifest["rule"],
             "scores": manifest["scores"],
             "paradigms": list(manifest["scores"]),
-            "classes": next((evidence["classes"] for evidence in examined.values()), []),
+            "classes": next((examination["classes"] for examination in examined.values()), []),
             "absent": _absent(opened),
             "verdicts": verdicts,
             "recommendation": recommend(manifest["scores"], verdicts, manifest["chosen"]),
@@ -97,7 +98,7 @@ def _bags(name: str, paradigm: str) -> FitBags:
 
 def _verdicts_by_paradigm(run: Run) -> dict[str, dict[str, Any]]:
     """The examinations of a fit by paradigm."""
-    return {evidence["paradigm"]: evidence for evidence in _trust(run).get("found", [])}
+    return {examination["paradigm"]: examination for examination in _trust(run).get("found", [])}
 
 
 def _absent(run: Run) -> list[str]:
@@ -109,8 +110,8 @@ def _trust(run: Run) -> dict[str, Any]:
     return read_json(path) if path.exists() else {}
 
 
-def _verdict(evidence: dict[str, Any], tried: list[str]) -> dict[str, Any]:
-    verdict = evidence["verdict"]
+def _verdict(examination: dict[str, Any], tried: list[str]) -> dict[str, Any]:
+    verdict = examination["verdict"]
     if not isinstance(verdict, dict):
         raise FoveateError("trust.json was written by another version: examine the fit again")
     return {
@@ -120,7 +121,7 @@ def _verdict(evidence: dict[str, Any], tried: list[str]) -> dict[str, Any]:
         "next": page_advice(verdict.get("next", ()), tried),
         "answers": [
             answer
-            for answer in (evidence.get("answers") or {}).values()
+            for answer in (examination.get("answers") or {}).values()
             if "--" not in str(answer.get("text", ""))
         ],
         "classes": [
@@ -130,7 +131,7 @@ def _verdict(evidence: dict[str, Any], tried: list[str]) -> dict[str, Any]:
                 "grade": row["verdict"]["grade"],
                 "summary": _summary(row["verdict"]),
             }
-            for row in evidence["by_class"]
+            for row in examination["by_class"]
         ],
     }
 

@@ -15,19 +15,19 @@ CONTROL = "#767676"
 MAX_CLASSES = 12  # classes shown in a heat map
 
 
-def trust_charts(evidence: Mapping[str, Any]) -> dict[str, Any]:
+def trust_charts(examination: Mapping[str, Any]) -> dict[str, Any]:
     """Charts by name, from one entry of ``trust.json``."""
     return {
-        "curves": _curves(evidence),
-        "read": _read(evidence),
-        "classes": _classes(evidence),
-        "models": _models(evidence),
+        "curves": _curves(examination),
+        "read": _read(examination),
+        "classes": _classes(examination),
+        "models": _models(examination),
     }
 
 
-def _curves(evidence: Mapping[str, Any]) -> Any:
+def _curves(examination: Mapping[str, Any]) -> Any:
     """Probability of the predicted class while segments go, or come back, in order of attention."""
-    curves, shares = evidence["curves"], evidence["curves"]["shares"]
+    curves, shares = examination["curves"], examination["curves"]["shares"]
     whole = curves["whole"][0]
     rows = []
     for which, title in (
@@ -42,7 +42,7 @@ def _curves(evidence: Mapping[str, Any]) -> Any:
                 for x, y in points
                 if y is not None
             ]
-    paradigm_colour = colour(evidence["paradigm"])
+    paradigm_colour = colour(examination["paradigm"])
     colour_encoding = alt.Color(
         "order:N",
         scale=alt.Scale(
@@ -72,14 +72,14 @@ def _curves(evidence: Mapping[str, Any]) -> Any:
     ).properties(description="Probability of the answer while segments are removed or kept.")
 
 
-def _read(evidence: Mapping[str, Any]) -> Any:
+def _read(examination: Mapping[str, Any]) -> Any:
     """Mean prediction of g on attended and on unattended segments, by class of the bag."""
-    classes = evidence["classes"][:MAX_CLASSES]
+    classes = examination["classes"][:MAX_CLASSES]
     rows = [
         {"bag": bag, "read": read, "p": values[j], "panel": panel, "text": f"{values[j]:.2f}"}
         for panel, table in (
-            ("attended", evidence["attended"]),
-            ("unattended", evidence["unattended"]),
+            ("attended", examination["attended"]),
+            ("unattended", examination["unattended"]),
         )
         for bag, values in zip(classes, table, strict=False)
         for j, read in enumerate(classes)
@@ -118,10 +118,10 @@ def _read(evidence: Mapping[str, Any]) -> Any:
     )
 
 
-def _classes(evidence: Mapping[str, Any]) -> Any:
+def _classes(examination: Mapping[str, Any]) -> Any:
     """FT of each class, estimated without locations and, where known, measured."""
     rows = []
-    for entry in evidence["by_class"]:
+    for entry in examination["by_class"]:
         if entry["estimate"] is not None and entry["verdict"]["grade"] != "cannot tell":
             rows.append({"name": entry["name"], "x": 100 * entry["estimate"], "what": "estimated"})
         if entry["measured"] is not None and entry["measured"]["mean"] is not None:
@@ -129,9 +129,9 @@ def _classes(evidence: Mapping[str, Any]) -> Any:
             spread = {k: 100 * v for k, v in ends.items() if v is not None}
             mean = 100 * entry["measured"]["mean"]
             rows.append({"name": entry["name"], "x": mean, "what": "measured", **spread})
-    tint = colour(evidence["paradigm"])
+    tint = colour(examination["paradigm"])
     x = alt.X("x:Q", title="FT, % of bags", scale=alt.Scale(domain=[0, 100]))
-    y = alt.Y("name:N", title=None, sort=[entry["name"] for entry in evidence["by_class"]])
+    y = alt.Y("name:N", title=None, sort=[entry["name"] for entry in examination["by_class"]])
     what = alt.Shape(
         "what:N",
         scale=alt.Scale(domain=["estimated", "measured"], range=["circle", "diamond"]),
@@ -148,21 +148,21 @@ def _classes(evidence: Mapping[str, Any]) -> Any:
     layers = [with_rows(dot, rows)]
     if spans := [row for row in rows if "low" in row]:
         layers.insert(0, with_rows(rule, spans))
-    height = max(70, 26 * len(evidence["by_class"]))
+    height = max(70, 26 * len(examination["by_class"]))
     return alt.layer(*layers).properties(
         width=WIDTH, height=height, description="FT of every class, estimated and measured."
     )
 
 
-def _models(evidence: Mapping[str, Any]) -> Any:
+def _models(examination: Mapping[str, Any]) -> Any:
     """A point a model: its score against its accuracy."""
     rows = [
         {"x": 100 * entry["accuracy"], "y": 100 * entry["score"], "name": f"model {i}"}
-        for i, entry in enumerate(evidence["by_model"])
+        for i, entry in enumerate(examination["by_model"])
         if entry["score"] is not None
     ]
     chart = alt.Chart().mark_point(
-        size=90, filled=True, opacity=0.8, color=colour(evidence["paradigm"])
+        size=90, filled=True, opacity=0.8, color=colour(examination["paradigm"])
     )
     chart = chart.encode(
         x=alt.X("x:Q", title="accuracy, %", scale=alt.Scale(domain=[0, 100])),

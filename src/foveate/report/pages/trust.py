@@ -68,8 +68,8 @@ def trust_page(stored: Mapping[str, Any], *, name: str) -> str:
         advice=stored.get("advice", []),
         held=_percent(INTERVAL_HELD),
         views=[
-            _view(evidence) | {"chosen": evidence["paradigm"] == stored.get("chosen")}
-            for evidence in stored["found"]
+            _view(examination) | {"chosen": examination["paradigm"] == stored.get("chosen")}
+            for examination in stored["found"]
         ],
     )
 
@@ -77,41 +77,43 @@ def trust_page(stored: Mapping[str, Any], *, name: str) -> str:
 write_trust_page = page_writer(trust_page)
 
 
-def _view(evidence: Mapping[str, Any]) -> dict[str, Any]:
+def _view(examination: Mapping[str, Any]) -> dict[str, Any]:
     """What the template shows of one paradigm."""
     from markupsafe import Markup
 
     from foveate.charts.render import inline_svg
     from foveate.report.drawing.trust_charts import trust_charts
 
-    paradigm = evidence["paradigm"]
-    charts = trust_charts(evidence)
-    where = evidence["localisation"]
+    paradigm = examination["paradigm"]
+    charts = trust_charts(examination)
+    where = examination["localisation"]
     return {
         "anchor": f"p-{paradigm}",
         "label": label(paradigm),
         "colour": colour(paradigm),
-        "level": LEVELS[evidence["verdict"]["grade"]],
-        "verdict": evidence["verdict"],
-        "score": _percent(evidence["score"]),
-        "accuracy": _interval(evidence["evidence"]["accuracy"]),
+        "level": LEVELS[examination["verdict"]["grade"]],
+        "verdict": examination["verdict"],
+        "score": _percent(examination["score"]),
+        "accuracy": _interval(examination["evidence"]["accuracy"]),
         "measured": _interval(where["ft"]["all"]) if where else "–",
-        "members": evidence["members"],
-        "bags": evidence["bags"],
-        "relevant": evidence["relevant"],
-        "relevant_from": evidence.get("relevant_from", "declared"),
-        "sampled": _sampled(evidence.get("audited")),
-        "notes": evidence.get("notes", []),
-        "questions": [_question(answer) for answer in evidence.get("answers", {}).values()],
-        "examples": [_example(bag, evidence["classes"]) for bag in evidence.get("examples", [])],
-        "kinds": [
-            kind for class_evidence in evidence["by_class"] for kind in _kinds(class_evidence)
+        "members": examination["members"],
+        "bags": examination["bags"],
+        "relevant": examination["relevant"],
+        "relevant_from": examination.get("relevant_from", "declared"),
+        "sampled": _sampled(examination.get("audited")),
+        "notes": examination.get("notes", []),
+        "questions": [_question(answer) for answer in examination.get("answers", {}).values()],
+        "examples": [
+            _example(bag, examination["classes"]) for bag in examination.get("examples", [])
         ],
-        "classes": [_class(class_evidence) for class_evidence in evidence["by_class"]],
-        "evidence": _evidence(evidence["evidence"]),
+        "kinds": [
+            kind for class_evidence in examination["by_class"] for kind in _kinds(class_evidence)
+        ],
+        "classes": [_class(class_evidence) for class_evidence in examination["by_class"]],
+        "evidence": _evidence(examination["evidence"]),
         "measures": _measures(where) if where else [],
         "known": where["bags"] if where else 0,
-        "names": evidence["classes"],
+        "names": examination["classes"],
         "figures": {k: Markup(inline_svg(v, f"{paradigm}-{k}")) for k, v in charts.items()},
     }
 

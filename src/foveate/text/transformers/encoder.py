@@ -164,9 +164,9 @@ class TextEncoder:
         if self.summary == "mean":
             real = mask.to(last.dtype)[:, :, None]
             return (last * real).sum(1) / real.sum(1)
-        return last[torch.arange(len(last)), self._evidence_positions(mask)]
+        return last[torch.arange(len(last)), self._classified_positions(mask)]
 
-    def _evidence_positions(self, mask: Tensor) -> Tensor:
+    def _classified_positions(self, mask: Tensor) -> Tensor:
         """The classified piece of each text, shape (B,)."""
         return mask.sum(1) - 1 if self.summary == "last" else torch.zeros(len(mask)).long()
 
@@ -174,7 +174,7 @@ class TextEncoder:
     def _forcing(
         self, recorder: AttentionRecorder, weights: Tensor, mask: Tensor
     ) -> Iterator[None]:
-        rows = torch.nn.functional.one_hot(self._evidence_positions(mask), mask.shape[1]).bool()
+        rows = torch.nn.functional.one_hot(self._classified_positions(mask), mask.shape[1]).bool()
         with recorder.set_to(Forcing(weights[:, None], rows, "encoder")):
             yield
 
