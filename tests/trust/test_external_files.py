@@ -178,6 +178,17 @@ def test_a_table_gets_a_verdict_that_names_what_was_not_done(here, capsys):
     assert "Not done, since it needs" in (here / "table.html").read_text()
 
 
+def test_a_table_without_answers_of_the_model_gets_an_estimate_and_a_page(here):
+    _, rows = attention_rows()
+    write(here / "bare.csv", rows, ("bag", "segment", "attention"))
+    arguments = ["--data", "bags.csv", "--attention", "bare.csv", "--absent", "no"]
+    main(["trust", *arguments, "--out", "bare.html"])
+    [examination] = json.loads((here / "bare.json").read_text())["found"]
+    assert examination["by_model"][0]["accuracy"] is None
+    assert examination["by_class"][1]["estimate"] > 0.9
+    assert "how accurate the model is" in (here / "bare.html").read_text()
+
+
 def test_a_module_is_examined_in_a_process_of_its_own(here, capfd):
     with torch.random.fork_rng(devices=[]):
         weights = load_object("external_models:ABMIL").state_dict()

@@ -155,11 +155,11 @@ def _classes(examination: Mapping[str, Any]) -> Any:
 
 
 def _models(examination: Mapping[str, Any]) -> Any:
-    """A point a model: its score against its accuracy."""
+    """A point a model: its score against its accuracy, where both are known."""
     rows = [
         {"x": 100 * entry["accuracy"], "y": 100 * entry["score"], "name": f"model {i}"}
         for i, entry in enumerate(examination["by_model"])
-        if entry["score"] is not None
+        if entry["score"] is not None and entry["accuracy"] is not None
     ]
     chart = alt.Chart().mark_point(
         size=90, filled=True, opacity=0.8, color=colour(examination["paradigm"])
