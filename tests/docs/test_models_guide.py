@@ -28,7 +28,7 @@ def test_models_from_elsewhere_get_what_the_page_says(tmp_path, monkeypatch, cap
             for words in block.commands:
                 main(words)
                 commands += 1
-    assert commands == 4
+    assert commands == 5
     for name in ("abmil", "table"):
         assert '"grade": "trust with care"' in (tmp_path / f"{name}.json").read_text()
     assert (tmp_path / "reviews.html").exists()

@@ -17,7 +17,7 @@ def column_values(columns: Columns | None) -> dict[str, Any]:
     """The column flags that were given, as keywords of ``read_bags``.
 
     Example:
-        >>> given(Columns(group="patient"))
+        >>> column_values(Columns(group="patient"))
         {'group': 'patient'}
     """
     return {} if columns is None else {k: getattr(columns, k) for k in columns.model_fields_set}

@@ -43,9 +43,9 @@ class ObjectWords:
         phrases: For each category the phrases that name it.
 
     Example:
-        >>> said = ObjectWords([["dog", "animal"], ["hot dog"], ["cat", "animal"]])
-        >>> said.find("an animal eats a hot dog".split())
-        [Named(place=1, categories=(0, 2)), Named(place=5, categories=(1,))]
+        >>> words = ObjectWords([["dog", "animal"], ["hot dog"], ["cat", "animal"]])
+        >>> words.find("an animal eats a hot dog".split())
+        [NamedObject(place=1, categories=(0, 2)), NamedObject(place=5, categories=(1,))]
     """
 
     def __init__(self, phrases: Sequence[Sequence[str]]) -> None:

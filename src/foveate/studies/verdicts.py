@@ -110,7 +110,7 @@ def tally_text(outcomes: Sequence[Outcome]) -> str:
     """How many conditions have each outcome, as a sentence.
 
     Example:
-        >>> tally(["met", "open", "open"])
+        >>> tally_text(["met", "open", "open"])
         '3 conditions: 1 met, 2 undecided.'
     """
     counts = Counter(outcomes)

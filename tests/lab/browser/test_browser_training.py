@@ -102,7 +102,7 @@ def test_a_training_of_another_lab_process_is_reported_as_missing(browser, lab):
 
 
 def test_ten_tabs_three_trainings_and_a_killed_worker(browser, lab, client, train, until, app):
-    job = {"task": "error-mode-1", "paradigms": ["soft"], "seeds": 1, "epochs": 5000}
+    job = {"task": "error-mode-1", "paradigms": ["soft"], "seeds": 16, "epochs": 5000}
     names = [train(**job) for _ in range(3)]
     for name in names:
         until(name, "running")

@@ -84,7 +84,7 @@ def append_end(target: Tokens) -> Tokens:
     """The texts with END behind each.
 
     Example:
-        >>> ended(Tokens.of([[5, 6], [7]])).ids.tolist()
+        >>> append_end(Tokens.of([[5, 6], [7]])).ids.tolist()
         [5, 6, 3, 7, 3]
     """
     n = torch.arange(len(target))

@@ -28,7 +28,7 @@ export function drawSignedTokens(tokens, theme) {
     spans.forEach((span, j) => {
       const against = values[j] < 0;
       const colour = against ? theme.evidence.against : theme.evidence.for;
-      span.style.background = withOpacity(colour, 0.75 * Math.abs(values[j]));
+      span.style.background = withOpacity(colour, 0.6 * Math.abs(values[j]));
       span.classList.toggle("against", against && values[j] < -0.05);
     });
   return { element: paragraph(spans), attend };

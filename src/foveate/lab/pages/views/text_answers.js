@@ -14,14 +14,14 @@ const READING = {
   ],
   beta: [
     "β, what each word says by itself",
-    "The probability of the answer from this position alone: blue speaks for the answer, orange " +
+    "The probability of the answer from this position alone: green speaks for the answer, grey " +
       "with a wavy line against it, no colour for neither.",
     "β_l = σ((2y − 1)(w·h_l + b))",
   ],
   removal: [
     "Without the word",
     "How much the log-odds of the answer change when the word is removed and the text is read " +
-      "again. Blue: the answer needs the word. Orange with a wavy line: the word speaks against it.",
+      "again. Green: the answer needs the word. Grey with a wavy line: the word speaks against it.",
     "logit p(y | text) − logit p(y | text without word l)",
   ],
   delta: [
