@@ -83,7 +83,18 @@ def test_a_missing_part_and_other_versions_are_named(run, capsys):
     out = capsys.readouterr().out
     assert "soft: its record is missing" in out
     assert "hard: computed with other versions: torch 1.0.0" in out
-    assert "files have no checksum" in out
+    assert f"damage: {run / 'manifest.json'}: has no checksum" in out
+
+
+def test_a_checksum_that_is_gone_is_damage(run, capsys):
+    from foveate import __version__
+
+    notes = run / "notes.json"
+    notes.write_text('{"rows": [1], "chfcksum": "00"}')
+    with pytest.raises(SystemExit):
+        main(["doctor", str(run)])
+    expected = f"damage: {notes}: has no checksum, although version {__version__} writes one"
+    assert expected in capsys.readouterr().out
 
 
 def test_an_old_fit(tmp_path, capsys):

@@ -131,7 +131,10 @@ def has_checksum(path: Path) -> bool:
         return content[-TRAILER:].startswith(COMMENT)
     if path.suffix == ".safetensors":
         return "sha256" in _parts(content)[0].get("__metadata__", {})
-    return path.suffix == ".json" and KEY in json.loads(content)
+    try:
+        return path.suffix == ".json" and KEY in json.loads(content.decode("utf-8"))
+    except ValueError:  # damaged: no JSON, or no UTF-8
+        return False
 
 
 def _parts(content: bytes) -> tuple[dict[str, Any], memoryview]:

@@ -27,6 +27,7 @@ RECOMPUTED = (
     "preparation.safetensors",
     "training_summary.json",
 )
+WITHOUT_CHECKSUMS = "0.1."  # versions whose files have none
 OF_A_PART = ("record.npz", "weights.safetensors")
 
 
@@ -137,12 +138,17 @@ def _split(run: Run) -> list[Symptom]:
 
 
 def _unverified(run: Run, files: list[Path]) -> list[Symptom]:
+    """Files without a checksum: expected in a run of an older version, damage in others."""
     sound = [file for file in files if _fault(file) is None]
     without = [file for file in (run.path / MANIFEST, *sound) if not has_checksum(file)]
     if not without:
         return []
-    what = f"{len(without)} files have no checksum (written by an older version): not verified"
-    return [Symptom("note", str(run.path), what)]
+    version = str(run.manifest.get("versions", {}).get("foveate", ""))
+    if version.startswith(WITHOUT_CHECKSUMS):
+        what = f"{len(without)} files have no checksum (written by an older version): not verified"
+        return [Symptom("note", str(run.path), what)]
+    what = f"has no checksum, although version {version or 'unknown'} writes one: edited or damaged"
+    return [Symptom("damage", str(file), what) for file in without]
 
 
 def _versions(run: Run) -> list[Symptom]:
