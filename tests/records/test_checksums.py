@@ -53,6 +53,18 @@ def test_every_flipped_bit_of_a_checkpoint_is_noticed(tmp_path):
             assert loaded[1] == {"epoch": 3}
 
 
+def test_a_damaged_name_of_the_checksum_does_not_hide_damaged_numbers(tmp_path):
+    weights, record = tmp_path / "weights.safetensors", tmp_path / "record.npz"
+    save_checkpoint(weights, {"a": torch.arange(6.0)}, {})
+    save_arrays(record, {"a": np.arange(6.0)})
+    number, other = np.float32(3).tobytes(), np.float32(4).tobytes()
+    weights.write_bytes(weights.read_bytes().replace(b"sha256", b"shx256").replace(number, other))
+    record.write_bytes(record.read_bytes().replace(b"foveate-sha256:", b"foveate-shx256:"))
+    for path, load in ((weights, load_checkpoint), (record, load_arrays)):
+        with pytest.raises(FoveateError, match="its checksum does not match"):
+            load(path)
+
+
 def test_a_flipped_bit_of_arrays_is_noticed(tmp_path):
     path = tmp_path / "record.npz"
     save_arrays(path, {"a": np.arange(50.0), "b": np.ones((2, 3))})

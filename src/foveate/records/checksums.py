@@ -100,9 +100,10 @@ def verify_npz(path: Path, content: bytes) -> None:
     comment = int.from_bytes(content[end + 20 : end + 22], "little")
     if end < 0 or len(content) != end + 22 + comment:
         raise FoveateError(f"{path} is damaged: it is not a complete NPZ file{advice(path)}")
-    if content[-TRAILER:].startswith(COMMENT):
+    if comment:  # older versions write none, so that any other comment is a damaged checksum
         sealed_content = content[: -TRAILER - 2] + b"\0\0"
-        if _digest(sealed_content).encode() != content[-64:]:
+        named = content[-TRAILER:].startswith(COMMENT)
+        if not named or _digest(sealed_content).encode() != content[-64:]:
             raise _mismatch(path)
 
 
@@ -119,8 +120,11 @@ def seal_safetensors(content: bytes) -> bytes:
 def verify_safetensors(path: Path, content: bytes) -> None:
     """Raise if a safetensors file has a checksum that does not match."""
     header, data = _parts(content)
-    stored = header.pop("__metadata__", {}).get("sha256")
-    if stored is not None and stored != _digest(_canonical(header), data):
+    metadata = header.pop("__metadata__", None)  # older versions write none
+    if metadata is None:
+        return
+    stored = metadata.get("sha256") if isinstance(metadata, dict) else None
+    if stored != _digest(_canonical(header), data):
         raise _mismatch(path)
 
 
