@@ -13,6 +13,7 @@ __all__ = ["PairBatch", "pair_batches"]
 
 CELLS = 1 << 20  # padded cells of a batch
 RATIO = 1.25  # longest to shortest source of a batch
+FEW = 128  # pairs that make a batch whatever their lengths: padding costs less than another batch
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ def pair_batches(
     while done < len(order):
         longest = max(RATIO * lengths[done], lengths[done] + 2)
         stop = int(np.searchsorted(lengths, longest, side="right"))
+        stop = min(max(stop, done + FEW), len(order))
         padded = (lengths[stop - 1] + 1) * T[order[done:stop]].max()
         stop = min(stop, done + max(1, CELLS // int(padded)))
         pairs = order[done:stop]
