@@ -90,7 +90,7 @@ def test_a_checksum_that_is_gone_is_damage(run, capsys):
     from foveate import __version__
 
     notes = run / "notes.json"
-    notes.write_text('{"rows": [1], "chfcksum": "00"}')
+    notes.write_text('{"rows": [1]}')
     with pytest.raises(SystemExit):
         main(["doctor", str(run)])
     expected = f"damage: {notes}: has no checksum, although version {__version__} writes one"

@@ -65,6 +65,14 @@ def test_a_damaged_name_of_the_checksum_does_not_hide_damaged_numbers(tmp_path):
             load(path)
 
 
+@pytest.mark.parametrize("name", ["chfcksum", "hecksum", "checksu\u00ed", "Checksum"])
+def test_a_damaged_name_of_the_checksum_of_json_is_noticed(tmp_path, name):
+    content = json.loads(seal_json({"a": 1}))
+    path = tmp_path / "training_summary.json"
+    with pytest.raises(FoveateError, match="its checksum does not match"):
+        verify_json(path, {"a": 2, name: content["checksum"]})
+
+
 def test_a_flipped_bit_of_arrays_is_noticed(tmp_path):
     path = tmp_path / "record.npz"
     save_arrays(path, {"a": np.arange(50.0), "b": np.ones((2, 3))})

@@ -8,6 +8,7 @@ metadata. Files of older versions have none and are read unverified.
 import hashlib
 import json
 from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -70,9 +71,13 @@ def seal_json(
 
 
 def verify_json(path: Path, content: Mapping[str, Any]) -> dict[str, Any]:
-    """The entries of a JSON file without the checksum, which must match if there is one."""
+    """The entries of a JSON file without the checksum, which must match if there is one.
+
+    An entry with a similar name is a checksum whose name was damaged.
+    """
     plain = {name: value for name, value in content.items() if name != KEY}
-    if KEY in content and content[KEY] != _digest(_canonical(plain)):
+    sealed = KEY in content or bool(get_close_matches(KEY, plain))
+    if sealed and content.get(KEY) != _digest(_canonical(plain)):
         raise _mismatch(path)
     return plain
 
