@@ -15,8 +15,7 @@ routes = APIRouter()
 def claims() -> Response:
     """Every claim with its criterion and, where it was checked, the finding."""
     from foveate.papers import PAPERS
-    from foveate.records.findings import effect_words
-    from foveate.report.pages.experiment import LEVELS
+    from foveate.report.pages.experiment import finding_fields
     from foveate.studies.ledger import known_ledger
 
     ledger = known_ledger("small")
@@ -31,12 +30,7 @@ def claims() -> Response:
                 "revision": _revision(entry),
                 "experiment": entry.experiment,
                 "scale": entry.scale,
-                "verdict": finding.verdict if finding else "not run",
-                "level": LEVELS[finding.verdict] if finding else "none",
-                "effect": effect_words(finding) if finding else "",
-                "measure": finding.measure if finding else "",
-                "summary": finding.summary if finding else "",
-                "deviation": finding.deviation if finding and finding.deviation != "none" else "",
+                **finding_fields(finding),
                 "figure": finding is not None,
             }
         )

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from foveate.records.findings import Entry, effect_words
+from foveate.records.findings import Entry, Finding, effect_words
 from foveate.records.record import write_atomically
 from foveate.records.runs import Run
 from foveate.report.durations import run_duration
 from foveate.report.rendering import render_page
 
-__all__ = ["LEVELS", "claim_view", "write_experiment_page"]
+__all__ = ["LEVELS", "claim_view", "finding_fields", "write_experiment_page"]
 
 LEVELS: Mapping[str, str] = {
     "holds": "good",
@@ -67,6 +67,21 @@ def setup_rows(run: Run) -> dict[str, str]:
     return rows | {k: str(v) for k, v in manifest["versions"].items()}
 
 
+def finding_fields(finding: Finding | None) -> dict[str, str]:
+    """Verdict, effect and words of a finding; of none, that the claim was not run."""
+    if finding is None:
+        words = dict.fromkeys(("effect", "measure", "summary", "deviation"), "")
+        return {"verdict": "not run", "level": "none", **words}
+    return {
+        "verdict": finding.verdict,
+        "level": LEVELS[finding.verdict],
+        "effect": effect_words(finding),
+        "measure": finding.measure,
+        "summary": finding.summary,
+        "deviation": finding.deviation if finding.deviation != "none" else "",
+    }
+
+
 def claim_view(entry: Entry, run: Run | None, figure: Any = None) -> dict[str, Any]:
     """What the template shows of one claim."""
     finding = entry.finding
@@ -78,11 +93,6 @@ def claim_view(entry: Entry, run: Run | None, figure: Any = None) -> dict[str, A
         "criterion": entry.criterion,
         "revision": entry.revision,
         "command": command or f"foveate run {entry.experiment}",
-        "verdict": finding.verdict if finding else "not run",
-        "level": LEVELS[finding.verdict] if finding else "none",
-        "effect": effect_words(finding) if finding else "",
-        "measure": finding.measure if finding else "",
-        "summary": finding.summary if finding else "",
-        "deviation": finding.deviation if finding and finding.deviation != "none" else "",
+        **finding_fields(finding),
         "figure": figure,
     }
