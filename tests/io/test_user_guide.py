@@ -42,7 +42,9 @@ def test_the_files_are_read_as_documented():
 @pytest.mark.usefixtures("here")
 def test_check_prints_what_the_guide_shows(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
-    command, shown = re.search(r"```\n\$ foveate (check .*)\n([^`]*)```", GUIDE.read_text()).groups()
+    command, shown = re.search(
+        r"```\n\$ foveate (check .*)\n([^`]*)```", GUIDE.read_text()
+    ).groups()
     with pytest.raises(SystemExit) as stop:
         main(command.split())
     assert stop.value.code == 2
