@@ -54,6 +54,7 @@ WIDE += [f"tutorials/{path.stem}" for path in (HERE / "tutorials").glob("*.md")]
 html_theme = "pydata_sphinx_theme"
 html_title = "foveate"
 html_show_sourcelink = False
+html_context = {"default_mode": "auto"}
 html_theme_options = {
     "navbar_end": ["theme-switcher"],
     "secondary_sidebar_items": {"**": ["page-toc"]} | {page: [] for page in WIDE},

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 
-from foveate.charts.palette import TEXT_COLOUR, label
+from foveate.charts.palette import TEXT_COLOUR
 from foveate.lab.bundled import BUNDLED
 from foveate.metrics.metric import summarise
 from foveate.records.record import Record, write_atomically
@@ -17,7 +17,7 @@ from foveate.records.runs import open_run
 from foveate.report.drawing.gallery import Row, View, gallery
 
 WRONG, RIGHT = "hard", "witness"
-PANEL, MARGIN, GAP, HEAD, FOOT = 300.0, 20.0, 60.0, 64.0, 52.0
+PANEL, MARGIN, GAP, HEAD, FOOT = 330.0, 10.0, 20.0, 76.0, 68.0
 
 
 def picture(records: Mapping[str, Record], row: Row) -> str:
@@ -40,26 +40,26 @@ def picture(records: Mapping[str, Record], row: Row) -> str:
         '<rect width="100%" height="100%" rx="8" fill="#fff"/>'
         f"<defs>{row.picture}</defs>"  # the segments, which both panels refer to
     ]
-    for k, name in enumerate((WRONG, RIGHT)):
+    for k, (name, model) in enumerate(((WRONG, "A"), (RIGHT, "B"))):
         left = MARGIN + k * (PANEL + GAP)
-        parts += _panel(records[name], views[name], left, tall)
+        parts += _panel(f"Model {model}", records[name], views[name], left, tall)
     parts.append(
-        _text(MARGIN, height - 12, "dashed: the digit that decides; violet: attention", 12)
+        _text(MARGIN, height - 12, "Dashed: the digit that decides. Violet: attention.", 20)
     )
     return "".join(parts) + "</svg>\n"
 
 
-def _panel(record: Record, view: View, left: float, tall: float) -> list[str]:
+def _panel(model: str, record: Record, view: View, left: float, tall: float) -> list[str]:
     numbers = summarise(record)
-    title = f"{label(view.paradigm)}: {numbers['accuracy'].mean:.0f} % accurate"
-    looks = f"looks at the digit that decides in {numbers['ft'].mean:.0f} % of mosaics"
+    title = f"{model}: {numbers['accuracy'].mean:.0f} % accurate"
+    looks = f"looks at the right digit: {numbers['ft'].mean:.0f} %"
     svg = f'<svg x="{left:g}" y="{HEAD:g}" width="{PANEL:g}" height="{tall:g}" '
     colour = "#00684a" if view.focused else "#a03c00"
     return [
-        _text(left, 28, title, 17, bold=True),
-        _text(left, 49, looks, 13),
+        _text(left, 30, title, 25, bold=True),
+        _text(left, 62, looks, 22),
         str(view.picture).replace("<svg ", svg, 1),
-        _text(left, HEAD + tall + 24, view.verdict, 15, bold=True, fill=colour),
+        _text(left, HEAD + tall + 28, view.verdict.capitalize(), 24, bold=True, fill=colour),
     ]
 
 

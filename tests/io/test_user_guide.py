@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from foveate.cli import main
 from foveate.io import read_bags
 from foveate.io.check import problems
 
@@ -36,6 +37,18 @@ def test_the_files_are_read_as_documented():
     assert animals.labels.tolist() == [[True, True], [False, False]]
     annotated = read_bags("annotated.jsonl")
     assert annotated.bag.z.tolist() == [[False, True, False, False], [False] * 4]
+
+
+@pytest.mark.usefixtures("here")
+def test_check_prints_what_the_guide_shows(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    command, shown = re.search(
+        r"```\n\$ foveate (check .*)\n([^`]*)```", GUIDE.read_text()
+    ).groups()
+    with pytest.raises(SystemExit) as stop:
+        main(command.split())
+    assert stop.value.code == 2
+    assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == shown.splitlines()
 
 
 @pytest.mark.usefixtures("here")

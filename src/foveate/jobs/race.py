@@ -171,7 +171,7 @@ def start_race(
     """Run a race in a new run directory.
 
     Args:
-        race: What to race.
+        race: Data, paradigms and sizes.
         out: The directory; None for a new one in the folder of runs.
         report: Called as ``report(paradigm, epochs done, epochs)``.
         command: The command that repeats it, for the manifest.
@@ -190,7 +190,7 @@ def start_race(
 
 
 def resume_race(run: Run, report: PartProgress | None = None, engine: Engine = IN_PROCESS) -> Run:
-    """Train the paradigms that are missing; the results equal those of an unbroken race.
+    """Train the paradigms that are missing; the results equal those of an uninterrupted race.
 
     Example:
         >>> from tempfile import mkdtemp

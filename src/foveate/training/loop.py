@@ -38,7 +38,7 @@ def fit(
     validation_rows: Sequence[Tensor] | None = None,
     **settings: Any,
 ) -> Record:
-    """Train one member per seed, all in one program, and measure them on held-out bags.
+    """Train one model per seed (a member), all at once, and measure them on held-out bags.
 
     Args:
         build: Makes an untrained model, or one such function per member.
@@ -57,7 +57,7 @@ def fit(
         settings: Fields of :class:`~foveate.training.plan.Plan`, overriding those of ``plan``.
 
     Returns:
-        Measures over time, one number a member; at the end scores, attention and predictions for
+        Measures over time, one number per member; at the end scores, attention and predictions for
         every held-out bag; the trained stack as ``record.trained``.
 
     Example:

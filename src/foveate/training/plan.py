@@ -30,7 +30,7 @@ def _number(value: Any) -> Any:
 
 
 class Plan(Settings):
-    """How long, in what batches and at what rate a stack is trained.
+    """Length, batch size, learning rate and other settings of a training.
 
     Example:
         >>> Plan(epochs=5, lr=0.01).model_dump(include={"epochs", "lr", "optimizer"})

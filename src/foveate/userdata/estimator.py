@@ -64,18 +64,19 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
     probabilities, predictions and evidence then have one column per label.
 
     Args:
-        paradigm: How it is trained and read, a name in ``foveate list paradigms``; with folds also
-            "mixture", the default of ``foveate fit``.
+        paradigm: How it is trained and how it predicts, a name in ``foveate list paradigms``;
+            with folds also "mixture", the default of ``foveate fit``.
         map: How scores become attention, a name in ``foveate list maps``.
         net: Networks for f and g.
         epochs: Passes over the bags; None for as many as make 1,500 steps, between 20 and 300.
         lr: Learning rate of Adam.
-        batch: Bags to a step.
-        seeds: Models trained side by side (in each fold), whose probabilities are averaged.
+        batch: Bags per step.
+        seeds: Number of models (in each fold), whose probabilities are averaged.
         layer: Where segments are averaged: "zeroth", or f's "last" hidden layer.
         class_weight: "balanced" weighs a bag by the rarity of its class; a dict gives the weight of
             each class by its label, 1 where it names none; None weighs all bags alike.
-        standardise: Whether columns are standardised by their mean and spread in training.
+        standardise: Whether columns are standardised by their mean and standard deviation in
+            training.
         supervise_focus: Weight of −log attention on segments known to be relevant.
         null_segment: Whether each bag has one more, learnt segment, on which attention may rest
             where there is no evidence.
@@ -87,7 +88,7 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
         dropout: Share of hidden numbers that are set to 0 in training.
         patience: With folds, epochs without a lower loss on inner validation bags before a model
             stops; None trains for all epochs.
-        device: Where it is trained and read: "cpu", "cuda", "mps", or "auto" for the first GPU
+        device: Where it trains and predicts: "cpu", "cuda", "mps", or "auto" for the first GPU
             there is; None for that of the environment variable FOVEATE_DEVICE, else the CPU.
 
     Attributes:
