@@ -21,7 +21,7 @@ from foveate.lab.server.upload_storage import (
     uploads_folder,
 )
 from foveate.records.runs import create_run
-from foveate.trust.verdict import GRADES
+from foveate.trust.grades import GRADES
 
 
 def table(bags=90):

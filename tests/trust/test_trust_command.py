@@ -13,8 +13,8 @@ from foveate.jobs.race import start_race
 from foveate.report.pages.trust import trust_page
 from foveate.training.plan import Race
 from foveate.trust.examine import examine
+from foveate.trust.grades import GRADES
 from foveate.trust.stability import last_epochs
-from foveate.trust.verdict import GRADES
 from foveate.userdata.settings import FitSettings
 from foveate.userdata.source import Origin
 

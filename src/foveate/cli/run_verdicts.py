@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from foveate.jobs.job import NewBags, TrainedPart
     from foveate.records.record import Record
     from foveate.trust.auditor import Audit
-    from foveate.trust.examine import Trust
+    from foveate.trust.examination import Trust
 
 __all__ = ["DeclaredEvidence", "examine_run", "main_paradigm"]
 
@@ -129,7 +129,7 @@ def _has_attention(name: str) -> bool:
 def _audited(part: "TrainedPart") -> "Audit | None":
     """The audit of the bags, which serves for all paradigms; None for more bags than are held."""
     from foveate.trust.auditor import audit
-    from foveate.trust.examine import CELLS
+    from foveate.trust.examined_bags import CELLS
 
     sets = part.bags if isinstance(part.bags, list) else [part.bags]
     n, m = sets[0].shape

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from foveate.bags.bag import Bag
     from foveate.io.collection import Collection
     from foveate.trust.calling import Adjacency
-    from foveate.trust.examine import Trust
+    from foveate.trust.examination import Trust
     from foveate.trust.external import AttentionOutput, OutputKind
     from foveate.types import Array
 

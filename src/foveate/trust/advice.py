@@ -1,15 +1,12 @@
 """Advice across paradigms: which of equally accurate models to use, and who overfits."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from foveate.records.record import Record
-from foveate.trust.verdict import GRADES
-
-if TYPE_CHECKING:
-    from foveate.trust.examine import Trust
+from foveate.trust.examination import Trust
+from foveate.trust.grades import GRADES
 
 __all__ = ["compare", "overfits"]
 
@@ -42,7 +39,7 @@ def overfits(record: Record) -> bool:
     return bool(has_risen and train[-1] < train[least])
 
 
-def compare(trusts: "Sequence[Trust]", chosen: str | None = None) -> tuple[str, ...]:
+def compare(trusts: Sequence[Trust], chosen: str | None = None) -> tuple[str, ...]:
     """What the comparison of paradigms advises, a sentence each.
 
     Args:
@@ -72,11 +69,11 @@ def compare(trusts: "Sequence[Trust]", chosen: str | None = None) -> tuple[str, 
     )
 
 
-def _accuracy(trust: "Trust") -> float:
+def _accuracy(trust: Trust) -> float:
     return float(trust.evidence["accuracy"].mean)
 
 
-def _ft(trust: "Trust") -> float:
+def _ft(trust: Trust) -> float:
     """FT as measured where that is known, else as estimated."""
     where = trust.localisation
     known = where is not None and where["bags"] >= 15

@@ -9,9 +9,7 @@ import numpy as np
 from foveate.bags.bag import Bag
 from foveate.trust.auditor import Audit
 from foveate.trust.facts import ClassFacts
-from foveate.trust.looking import top_evidence
-from foveate.trust.subject import Reading
-from foveate.trust.verdict import (
+from foveate.trust.grades import (
     BROKEN,
     CARE,
     FLIPS,
@@ -21,6 +19,8 @@ from foveate.trust.verdict import (
     STABLE,
     TRUST,
 )
+from foveate.trust.looking import top_evidence
+from foveate.trust.subject import Reading
 from foveate.types import Array
 
 __all__ = ["QUESTIONS", "Answer", "answers_of", "examples_of"]

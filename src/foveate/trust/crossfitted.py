@@ -31,6 +31,7 @@ class CrossFitted(Subject):
         self.folds = [(subject, np.asarray(part)) for subject, part in folds]
         self.size = sizes.pop()
         self.context_free = all(subject.context_free for subject, _ in folds)
+        self.external = any(subject.external for subject, _ in folds)
         self.fold = np.empty(len(rows), int)
         for k, (_, part) in enumerate(self.folds):
             self.fold[part] = k

@@ -51,6 +51,8 @@ class ClassFacts:
         overfitted: Whether held-out loss rose while training loss fell.
         context: What was found where segments see each other before attention; empty where not.
         reread: Whether bags were read again with segments hidden or added; if not, (c) is unknown.
+        external: Whether the models are from elsewhere, so that no option of this library's
+            training is advised.
     """
 
     name: str
@@ -85,6 +87,7 @@ class ClassFacts:
     overfitted: bool = False
     context: str = ""
     reread: bool = True
+    external: bool = False
 
 
 def exact_interval(hits: float, bags: int, level: float = 0.95) -> Interval:

@@ -122,7 +122,7 @@ def ask(
         looks = looking(q.audit, q.top, c, meant)
         seen = visibility(
             q.audit, c, q.classes[c], estimates[c], looks, model_accuracy=_accuracy(marks),
-            labels=q.labels, context=context,
+            labels=q.labels, context=context, external=q.subject.external,
         )  # fmt: skip
         a = top_evidence(q.audit, tops, None if meant is None else meant[:1], first=True)
         stable = stability(tops, a, q.audit.y[0] == c, np.array(looks.members), q.last_epochs)
@@ -139,6 +139,7 @@ def ask(
             overfitted=q.overfitted,
             context="" if context is None else context.sentence,
             reread=q.subject.rereadable,
+            external=q.subject.external,
             stability=stable.seeds,
             steady=_steady(stable, estimates[c]),
             **_measured(q, c, values, known),

@@ -52,12 +52,15 @@ class Subject(ABC):
         notes: What was recognised or assumed about them, a sentence each.
         rereadable: Whether bags can be read again with segments hidden or added; False for
             attention from a table.
+        external: Whether the models were not trained by this library, so that no option of its
+            training is advised.
     """
 
     size: int
     context_free: bool = False
     notes: tuple[str, ...] = ()
     rereadable: bool = True
+    external: bool = True
 
     @abstractmethod
     def look(self, bags: Sequence[Bag]) -> Reading:
@@ -119,6 +122,8 @@ class Stacked(Subject):
         stack: The models.
         paradigm: Whose inference is their own.
     """
+
+    external = False
 
     def __init__(self, stack: Stack, paradigm: Paradigm) -> None:
         if paradigm.whole_bag:

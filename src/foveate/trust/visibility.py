@@ -61,6 +61,7 @@ def visibility(
     model_accuracy: float,
     labels: bool = False,
     context: Context | None = None,
+    external: bool = False,
 ) -> Visibility:
     """Whether the auditor sees the evidence of class c.
 
@@ -73,9 +74,11 @@ def visibility(
         model_accuracy: Of the examined models, mean over classes.
         labels: Whether other labels of the bags were explained away.
         context: What segments know of the others of their bag; None where it was not tested.
+        external: Whether the models are from elsewhere, so that folds are not advised.
     """
     accuracy = float(np.nanmean(audit.bag_accuracy))
-    checks = _data_checks(audit, c, name, amount, looks, labels=labels)
+    folds = "" if external else ", or fit with --folds"
+    checks = [_few_bags(name, looks, folds), *_data_checks(audit, c, name, amount, looks, labels)]
     checks += _model_checks(audit, name, model_accuracy, accuracy)
     failed = [(reason, need) for bad, reason, need in checks if bad]
     return Visibility(
@@ -93,18 +96,22 @@ def visibility(
     )
 
 
+def _few_bags(name: str, looks: Looking, folds: str) -> tuple[bool, str, str]:
+    """Whether too few bags of a class were examined, and what would help."""
+    return (
+        looks.bags < FEW,
+        f"'{name}' has {looks.bags} examined bags, and {FEW} are needed.",
+        f"Give {FEW - looks.bags} more labelled bags of '{name}'{folds}.",
+    )
+
+
 def _data_checks(
-    audit: Audit, c: int, name: str, amount: Amount, looks: Looking, *, labels: bool
+    audit: Audit, c: int, name: str, amount: Amount, looks: Looking, labels: bool
 ) -> list[tuple[bool, str, str]]:
     """What may hide the evidence of class c in the data: whether it does, why, what would help."""
     shift = float(audit.shift[c])
     mark = f"Mark the relevant segments of 20 bags of '{name}'."
     return [
-        (
-            looks.bags < FEW,
-            f"'{name}' has {looks.bags} examined bags, and {FEW} are needed.",
-            f"Give {FEW - looks.bags} more labelled bags of '{name}', or fit with --folds.",
-        ),
         (
             amount.presence == "unknown" or (amount.presence == "some" and looks.clear < CLEAR),
             f"The auditor sees no clear evidence: the surest segment of a bag of '{name}' is "

@@ -9,7 +9,7 @@ import numpy as np
 from foveate.charts.render import with_rows
 from foveate.jobs.experiment import Records
 from foveate.studies.beyond.trust.summary import ROLES, by_role
-from foveate.trust.verdict import GRADES
+from foveate.trust.grades import GRADES
 
 __all__ = ["figures"]
 

@@ -9,7 +9,7 @@ from foveate.jobs.experiment import Records
 from foveate.metrics.ranks import spearman
 from foveate.records.published import Cell
 from foveate.records.record import Array, Record
-from foveate.trust.verdict import CARE, GRADES, TRUST
+from foveate.trust.grades import CARE, GRADES, TRUST
 
 __all__ = ["ROLES", "Row", "by_role", "row_of", "trust_cells"]
 

@@ -22,10 +22,11 @@ from foveate.studies.beyond.trust.second import EVERY
 from foveate.studies.beyond.trust.sets import MODEL_VARIANTS, ModelVariant, Sample, TrustSet
 from foveate.training.loop import fit
 from foveate.trust.auditor import Audit, audit
-from foveate.trust.examine import Trust, examine
+from foveate.trust.examination import Trust
+from foveate.trust.examine import examine
 from foveate.trust.external import External
+from foveate.trust.grades import GRADES, grade_of
 from foveate.trust.subject import Subject, as_subject
-from foveate.trust.verdict import GRADES, grade_of
 
 if TYPE_CHECKING:
     from foveate.studies.beyond.trust import TrustSettings

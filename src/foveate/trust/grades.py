@@ -1,0 +1,58 @@
+"""Grades of attention, their thresholds, and the grade by FT alone."""
+
+from typing import Literal
+
+import numpy as np
+
+from foveate.trust.facts import ClassFacts
+from foveate.trust.visibility import FEW
+
+__all__ = [
+    "BROKEN", "CARE", "FLIPS", "GRADES", "OVERRIDDEN", "REMOVAL", "REPEATED", "STABLE", "TRUST",
+    "Grade", "ft_grade", "grade_of", "has_no_evidence", "is_measured",
+]  # fmt: skip
+
+Grade = Literal["trust", "trust with care", "do not trust", "cannot tell"]
+GRADES: tuple[Grade, ...] = ("trust", "trust with care", "cannot tell", "do not trust")
+
+TRUST, CARE = 0.85, 0.6  # FT from which a grade is given, measured or estimated
+LEAST_TRUST, LEAST_CARE = 0.7, 0.5  # lower ends that an estimate must have
+MOST = 0.75  # upper end below which an estimate is enough for "do not trust"
+REMOVAL = 0.3  # of right answers must change without the attended segments: half of chance, C = 2
+OVERRIDDEN = 0.8  # share that one segment of another class overturns, beyond the reverse
+FLIPS = 0.2  # share overturned by one background segment
+REPEATED = 0.25  # share that changes when one segment of a bag is repeated
+BROKEN = 0.5  # share overturned by a segment of a class that was declared empty
+STABLE = 0.7  # agreement of models
+
+
+def grade_of(value: float) -> Grade:
+    """The grade of an FT, measured or estimated."""
+    if np.isnan(value):
+        return "cannot tell"
+    return "trust" if value >= TRUST else "trust with care" if value >= CARE else "do not trust"
+
+
+def is_measured(facts: ClassFacts) -> bool:
+    """Whether FT was measured on enough bags, so that no estimate is needed."""
+    return facts.measured is not None and facts.known >= FEW
+
+
+def has_no_evidence(facts: ClassFacts) -> bool:
+    """Whether the class means that nothing is there, declared or inferred."""
+    return facts.absent or (facts.presence == "nothing" and not is_measured(facts))
+
+
+def ft_grade(facts: ClassFacts) -> Grade:
+    """The limit by where the models look."""
+    if is_measured(facts) and facts.measured is not None:
+        below = facts.measured.mean <= facts.measured_chance
+        return "do not trust" if below else grade_of(facts.measured.mean)
+    unseen = not facts.visible or facts.other_kind or facts.presence != "some"
+    if unseen or facts.bags < FEW or np.isnan(facts.estimate):
+        return "cannot tell"
+    if facts.estimate >= TRUST and facts.low >= LEAST_TRUST:
+        return "trust"
+    if facts.estimate >= CARE and facts.low >= LEAST_CARE:
+        return "trust with care"
+    return "do not trust" if facts.estimate < CARE and facts.high < MOST else "cannot tell"

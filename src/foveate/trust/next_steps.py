@@ -1,0 +1,86 @@
+"""Next steps: what to do about a grade, most useful first; what was tried is not advised."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from foveate.trust.error_modes import ACCURATE
+from foveate.trust.facts import ClassFacts
+from foveate.trust.grades import REMOVAL, Grade, is_measured
+
+__all__ = ["next_steps"]
+
+PATHS = {1: ("witness", "lvml"), 2: ("witness",), 3: ("lvml", "hard", "hybrid")}
+
+
+def next_steps(facts: ClassFacts, grade: Grade, tried: Sequence[str] = ()) -> tuple[str, ...]:
+    """What to do, most useful first.
+
+    Options of this library's training are named for its own models alone.
+
+    Args:
+        facts: Of one class.
+        grade: Of that class.
+        tried: Paradigms that were trained already and are not advised again.
+    """
+    if grade == "trust":
+        return ()
+    steps = tuple(_about_evidence(facts))
+    if grade == "cannot tell":
+        return (*steps, *facts.needs) or (f"Give more labelled bags of '{facts.name}'.",)
+    training = _about_external_models if facts.external else _about_training
+    return (*steps, *training(facts, tried), *_about_marks(facts))
+
+
+def _about_evidence(facts: ClassFacts) -> Iterator[str]:
+    """What settles which segments are evidence."""
+    if is_measured(facts):
+        return
+    if facts.presence == "everywhere":
+        where = f"Look for a stain, site or batch that goes with '{facts.name}'"
+        yield f"{where}; name a group column."
+    if facts.other_kind:
+        yield (
+            "Look at the examples of both kinds and say which is meant, with --evidence A, or by "
+            "class with --evidence CLASS=A,CLASS=B; or mark the relevant segments of a few bags."
+        )
+
+
+def _about_training(facts: ClassFacts, tried: Sequence[str]) -> Iterator[str]:
+    """What to change in training, with the options of this library."""
+    if facts.overfitted:
+        yield "Held-out loss rose while training loss fell: stop earlier or regularise."
+    elif facts.accuracy < ACCURATE:
+        yield f"Train longer or with more bags of '{facts.name}': it is not learnt yet."
+    mode = facts.flags[0].mode if facts.flags else 1
+    fresh = [path for path in PATHS[mode] if path not in tried]
+    if fresh and (facts.flags or facts.removal < REMOVAL):
+        yield f"Train with --paradigms {fresh[0]} and examine again."
+    if np.isnan(facts.stability):
+        yield "Train three seeds and examine them together."
+    yield from _about_default(facts)
+
+
+def _about_external_models(facts: ClassFacts, tried: Sequence[str]) -> Iterator[str]:
+    """What to do about models whose training this library does not know."""
+    del tried
+    if facts.accuracy < ACCURATE:
+        right = f"Only {100 * facts.accuracy:.0f} % of the bags of '{facts.name}' are right"
+        yield f"{right}: a more accurate model may also look elsewhere."
+    if np.isnan(facts.stability) and facts.reread:
+        yield "Give models of three seeds as a list, to see whether their attention agrees."
+    yield from _about_default(facts)
+
+
+def _about_default(facts: ClassFacts) -> Iterator[str]:
+    if facts.removal < REMOVAL:
+        yield f"If '{facts.name}' means that nothing is there, say --absent '{facts.name}'."
+
+
+def _about_marks(facts: ClassFacts) -> Iterator[str]:
+    """What marks on relevant segments are good for: training, or measuring FT."""
+    mark = f"Mark the relevant segments of 20 bags of '{facts.name}'"
+    if not facts.external:
+        yield f"{mark} and train with --supervise-focus."
+    elif not is_measured(facts):
+        yield f"{mark} and examine again: FT is then measured, not estimated."
