@@ -200,7 +200,7 @@ def test_classes_with_too_little():
     assert only(from_arrays(bags, ["x"] * 24)) == (
         "error",
         "class 'x'",
-        "the only one: two are needed",
+        "the only one: two are needed, so add bags of another, or give another --label",
     )
     found = said(from_arrays(bags, ["x"] * 23 + ["y"]))
     assert [p[:2] for p in found] == [("error", "class 'y'"), ("warning", "class 'y'")]

@@ -19,7 +19,8 @@ from foveate.report.pages.fit import fit_page
 from foveate.userdata.baselines import BASELINES, MEAN, pooled
 from foveate.userdata.boosted_trees import TREES
 from foveate.userdata.ensemble import load_fitted, open_ensemble, part_name
-from foveate.userdata.folds import FEWEST_INNER, draw_cross_fit, load_folds
+from foveate.userdata.folds import FEWEST_INNER, draw_cross_fit
+from foveate.userdata.folds_file import load_folds
 from foveate.userdata.predict import answer
 from foveate.userdata.settings import FitSettings
 
@@ -213,9 +214,9 @@ def grouped(group):
     [
         (one_class, "must have bags of two classes, all bags are 'no'"),
         (all_different, "every bag has a label of its own"),
-        (few_of_a_class, "5 folds need 5 bags of every class, class 'yes' has 2"),
-        (lambda: numbers(4), "5 folds need as many bags, got 4"),
-        (lambda: grouped(torch.arange(60) % 3), "5 folds need as many groups .* got 3"),
+        (few_of_a_class, "5 folds need 5 bags of every class, class 'yes' has 2: choose at most 2"),
+        (lambda: numbers(4), "5 folds need as many bags, got 4: at least 2 folds are needed"),
+        (lambda: grouped(torch.arange(60) // 20), "5 folds need as many groups .* got 3"),
         (
             lambda: grouped(torch.where(numbers().bag.y == 1, 0, torch.arange(60) + 1)),
             "all bags of class 'yes' are in one group",
@@ -225,7 +226,8 @@ def grouped(group):
             lambda: grouped(
                 torch.where(numbers().bag.y == 1, torch.arange(60) % 4, 10 + torch.arange(60))
             ),
-            "every group has one label, and 4 groups have the class 'yes': 5 folds need 5 groups",
+            "need 5 groups of every class, every group has one label, and 4 groups have the class "
+            "'yes': choose at most 4 with --folds",
         ),
         (measurements, "labels must be classes, got numbers such as 0.5: .* cut the target into"),
     ],
@@ -234,6 +236,31 @@ def test_what_cannot_be_cross_fitted_is_one_sentence(collection, sentence):
     with pytest.raises(FoveateError, match=sentence) as error:
         draw_cross_fit(collection(), FitSettings())
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("collection", "folds"),
+    [
+        (few_of_a_class, 2),
+        (lambda: grouped(torch.arange(60) // 20), 3),
+        (
+            lambda: grouped(
+                torch.where(numbers().bag.y == 1, torch.arange(60) % 4, 10 + torch.arange(60))
+            ),
+            4,
+        ),
+    ],
+)
+def test_the_number_of_folds_that_the_error_names_can_be_drawn(collection, folds):
+    with pytest.raises(FoveateError, match=f"choose at most {folds} with --folds"):
+        draw_cross_fit(collection(), FitSettings())
+    assert len(np.unique(draw_cross_fit(collection(), FitSettings(folds=folds)).fold)) == folds
+
+
+def test_a_test_part_for_which_bags_are_too_few_needs_a_larger_share():
+    few = "a test part of one in 5 bags needs 5 bags of every class, class 'yes' has 2"
+    with pytest.raises(FoveateError, match=f"{few}: choose a larger share with --test-share"):
+        draw_cross_fit(few_of_a_class(), FitSettings(folds=2, test_share=0.2))
 
 
 def test_nothing_is_written_where_bags_are_too_few(tmp_path):

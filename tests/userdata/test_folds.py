@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foveate.errors import FoveateError
-from foveate.userdata.split import draw_folds
+from foveate.userdata.fold_draw import draw_folds
 
 SIZES = st.lists(st.integers(0, 2), min_size=12, max_size=80)
 
@@ -102,7 +102,7 @@ def test_folds_must_fit_the_groups(folds):
 
 def test_the_draw_does_not_use_scikit_learn():
     code = (
-        "import sys; from foveate.userdata.split import draw_folds; draw_folds([0, 1] * 9, None, "
-        "3, 0); sys.exit('sklearn.model_selection' in sys.modules)"
+        "import sys; from foveate.userdata.fold_draw import draw_folds; "
+        "draw_folds([0, 1] * 9, None, 3, 0); sys.exit('sklearn.model_selection' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -14,11 +14,11 @@ from foveate.jobs.lifecycle import resume_job
 from foveate.jobs.multi_label import start_labels
 from foveate.records.record import load_arrays
 from foveate.records.runs import open_run
-from foveate.userdata.folds import load_folds
+from foveate.userdata.fold_draw import draw_folds
+from foveate.userdata.folds_file import load_folds
 from foveate.userdata.multi_label import label_runs
 from foveate.userdata.settings import FitSettings
 from foveate.userdata.source import Origin
-from foveate.userdata.split import draw_folds
 from foveate.userdata.thresholds import choose_threshold
 
 QUICK = {"folds": 3, "seeds": 1, "epochs": 8, "batch": 16, "lr": 0.05, "paradigms": ("max",)}

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from foveate.bags.bag import Bag
 from foveate.bags.segments import Mosaics
 from foveate.errors import FoveateError
-from foveate.userdata.split import PARTS, held_out, keep_split, resumed_split, split_bags
+from foveate.userdata.split import PARTS, split_bags
+from foveate.userdata.split_file import held_out, keep_split, resumed_split
 
 from .made import numbers
 

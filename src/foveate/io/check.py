@@ -152,10 +152,9 @@ def require_sound(collection: Collection, *, learning: bool = True) -> list[Prob
         )
     for problem in listed_problems:
         if problem.severity == "error" and problem.name not in collection.accepted:
-            raise FoveateError(
-                f"{collection.source}, {problem}; correct it, or accept it with --force "
-                f"{problem.name}"
-            )
+            accept = f"; correct it, or accept it with --force {problem.name}"
+            accept = "" if problem.name == "one-class" else accept  # nothing can be learnt
+            raise FoveateError(f"{collection.source}, {problem}{accept}")
     return listed_problems
 
 
@@ -165,7 +164,7 @@ def _of_classes(view: View) -> Iterator[Problem]:
         return
     present = {name: count for name, count in counts.items() if count}
     if len(present) < 2:
-        what = "the only one: two are needed"
+        what = "the only one: two are needed, so add bags of another, or give another --label"
         yield Problem("error", listed("class", list(present)), what, "one-class", learning=True)
         return
     few = [name for name, count in present.items() if count < 2]

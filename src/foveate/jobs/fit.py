@@ -26,13 +26,14 @@ from foveate.types import PartProgress, StepProgress
 from foveate.userdata.cross_fit import CrossFit
 from foveate.userdata.ensemble import load_fitted, open_ensemble, part_name
 from foveate.userdata.fitted import PREPARATION, Fitted, build_model
-from foveate.userdata.folds import Folds, load_folds
+from foveate.userdata.folds import Folds
+from foveate.userdata.folds_file import load_folds
 from foveate.userdata.model_card import model_card, write_model_card
 from foveate.userdata.predict import warn_of_shift
 from foveate.userdata.procedure import Procedure
 from foveate.userdata.settings import FitSettings
 from foveate.userdata.source import Origin, fingerprint, read_again
-from foveate.userdata.split import held_out, trained_on
+from foveate.userdata.split_file import held_out, trained_on
 from foveate.userdata.split_fit import SplitFit
 from foveate.userdata.stored_collection import load_collection, save_collection
 from foveate.userdata.training_rules import class_weights, parse_class_weight, training_rule

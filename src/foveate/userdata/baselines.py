@@ -16,9 +16,9 @@ from foveate.bags.segments import as_input
 from foveate.text.tokens import MARKS
 from foveate.types import Array, StepProgress
 from foveate.userdata.boosted_trees import TREES, BoostedTrees, fit_boosted
+from foveate.userdata.fold_draw import draw_folds
 from foveate.userdata.folds import Folds
 from foveate.userdata.prepare import Preparation
-from foveate.userdata.split import draw_folds
 
 __all__ = [
     "BASELINES",

@@ -1,10 +1,6 @@
 """Folds for cross-fitting: stratified by class, groups undivided, with inner validation bags."""
 
-import json
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -13,22 +9,14 @@ from torch import Tensor
 
 from foveate.errors import FoveateError
 from foveate.io.collection import Collection
-from foveate.records.checksums import seal_json, verify_json
-from foveate.records.record import write_atomically
+from foveate.types import Array
+from foveate.userdata.fold_checks import must_have_labels, must_hold_every_class, must_suffice
+from foveate.userdata.fold_draw import draw_folds, linked_bags
 from foveate.userdata.settings import FitSettings
-from foveate.userdata.split import draw_folds, linked_bags, named_parts
+from foveate.userdata.split import named_parts
 
-__all__ = [
-    "FOLDS_FILE",
-    "SHARED",
-    "Folds",
-    "draw_cross_fit",
-    "load_folds",
-    "resumed_folds",
-    "save_folds",
-]
+__all__ = ["FEWEST_INNER", "METHOD", "SHARED", "Folds", "draw_cross_fit"]
 
-FOLDS_FILE = "folds.json"
 METHOD = "sha256-folds-1"  # name of the draw; another draw under the same name is a fault
 SHARED = "shared"  # folds that another run drew, such as those of all labels of multi-label bags
 INNER = 5  # parts of a fold's training bags, of which each member has one for early stopping
@@ -110,11 +98,11 @@ def draw_cross_fit(collection: Collection, settings: FitSettings) -> Folds:
         settings: Number of folds and repeats, share of test bags, seed.
     """
     for target in _targets(collection):
-        _must_have_labels(target)
+        must_have_labels(target)
     units, y = linked_bags(collection), _strata(collection)
     rows, test, how = _test_part(collection, settings, units, y)
     for target in _targets(collection.take(rows)):
-        _must_suffice(target, units[rows], settings.folds)
+        must_suffice(target, units[rows], settings.folds)
     seed, repeats = settings.split_seed, range(settings.repeats)
     fold = np.stack([draw_folds(y[rows], units[rows], settings.folds, seed, r) for r in repeats])
     inner = np.full((len(fold), settings.folds, len(rows)), -1, dtype=np.int64)
@@ -122,7 +110,7 @@ def draw_cross_fit(collection: Collection, settings: FitSettings) -> Folds:
         for k in range(settings.folds):
             in_training = fold[r] != k
             for target in _targets(collection.take(rows[in_training])):
-                _must_hold_every_class(target, k)
+                must_hold_every_class(target, k)
             parts = min(INNER, len(np.unique(units[rows][in_training])))
             if parts > 1:
                 drawn = draw_folds(
@@ -150,82 +138,8 @@ def _strata(collection: Collection) -> NDArray[np.int64]:
     return collection.bag.y.numpy()
 
 
-def save_folds(folds: Folds, folder: Path, ids: tuple[str, ...]) -> None:
-    """Write the folds, and the names of their bags, into the folder of a run."""
-    content: dict[str, Any] = {
-        "how": folds.how,
-        "method": folds.method,
-        "bags": [ids[row] for row in folds.rows],
-        "test": [ids[row] for row in folds.test],
-        "rows": folds.rows.tolist(),
-        "test_rows": folds.test.tolist(),
-        "folds": folds.fold.tolist(),
-        "inner": folds.inner.tolist(),
-    }
-    text = seal_json(content)
-    write_atomically(folder / FOLDS_FILE, lambda file: file.write(text))
-
-
-def load_folds(folder: Path) -> Folds | None:
-    """Read what :func:`save_folds` wrote; None if there is no such file."""
-    path = folder / FOLDS_FILE
-    try:
-        content = verify_json(path, json.loads(path.read_text("utf-8")))
-        names = ("rows", "folds", "inner", "test_rows")
-        rows, fold, inner, test = (np.array(content[name], dtype=np.int64) for name in names)
-    except FileNotFoundError:
-        return None
-    except FoveateError:
-        raise
-    except (ValueError, TypeError, KeyError) as error:
-        raise FoveateError(f"{path} is damaged: {type(error).__name__} {error}") from None
-    return Folds(rows, fold, inner, test, str(content["how"]), str(content.get("method", "")))
-
-
-def resumed_folds(folder: Path, collection: Collection, settings: FitSettings) -> Folds:
-    """The folds of a run that is resumed: the stored ones, never others.
-
-    Args:
-        folder: The run directory.
-        collection: The bags that the run was fitted on.
-        settings: Those of the run.
-    """
-    stored = load_folds(folder)
-    if stored is not None and stored.method == SHARED:
-        _must_name_bags_of(folder / FOLDS_FILE, collection)
-        return stored
-    path = folder / FOLDS_FILE
-    if stored is None:
-        begun = [*folder.glob("*/record.npz"), *folder.glob("*/checkpoint.*")]
-        if begun:
-            raise FoveateError(
-                f"{path} is missing although {begun[0].parent.name} is trained: which bags it was "
-                "trained on is unknown, so start a new run"
-            )
-        return draw_cross_fit(collection, settings)
-    _must_name_bags_of(path, collection)
-    if stored.method == METHOD and not stored.equals(draw_cross_fit(collection, settings)):
-        raise FoveateError(
-            f"{path} differs from the folds that seed {settings.split_seed} draws, so held-out "
-            "bags may have been trained on: restore the file or start a new run"
-        )
-    return stored
-
-
-def _must_name_bags_of(path: Path, collection: Collection) -> None:
-    """Raise unless the bags in a file of folds are those of the collection."""
-    content, ids = json.loads(path.read_text("utf-8")), collection.ids
-    for rows, names in (("rows", "bags"), ("test_rows", "test")):
-        if len(content[rows]) != len(content[names]):
-            raise FoveateError(f"{path} is damaged: it has {len(content[rows])} {rows} but "
-                               f"{len(content[names])} {names}")  # fmt: skip
-        for row, name in zip(content[rows], content[names], strict=True):
-            if not 0 <= row < len(ids) or ids[row] != name:
-                raise FoveateError(f"{path} names other bags than {collection.source} has")
-
-
 def _test_part(
-    collection: Collection, settings: FitSettings, units: Any, y: Any
+    collection: Collection, settings: FitSettings, units: Array, y: Array
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], str]:
     """Development rows, test rows, and how they were chosen."""
     every = np.arange(len(collection))
@@ -242,77 +156,6 @@ def _test_part(
         return every, every[:0], how
     parts = max(2, round(1 / settings.test_share))
     for target in _targets(collection):
-        _must_suffice(target, units, parts)
+        must_suffice(target, units, parts, test_part=True)
     test = draw_folds(y, units, parts, settings.split_seed, 2000) == 0
     return every[~test], every[test], f"a test part of one in {parts} bags; {how} of the others"
-
-
-def _must_have_labels(collection: Collection) -> None:
-    source, y = collection.source, collection.bag.y.numpy()
-    if not collection.labelled:
-        raise FoveateError(f"{source} has no labels to learn from: name their column with --label")
-    present = np.unique(y)
-    if len(present) < 2:
-        only = collection.classes[present[0]] if len(present) else "none"
-        raise FoveateError(f"{source} must have bags of two classes, all bags are '{only}'")
-    if _are_measurements(collection.classes):
-        raise FoveateError(
-            f"{source}: labels must be classes, got numbers such as {collection.classes[0]}: "
-            "ordinal, regression and survival targets are not fitted; cut the target into classes"
-        )
-    if len(present) == len(y):
-        raise FoveateError(
-            f"{source}: every bag has a label of its own, so nothing can be learnt: is --label "
-            "the name of another column?"
-        )
-
-
-def _are_measurements(classes: Sequence[str]) -> bool:
-    """Whether names of classes are numbers with decimals."""
-    try:
-        values = [float(name) for name in classes]
-    except ValueError:
-        return False
-    return len(values) > 2 and any(not value.is_integer() for value in values)
-
-
-def _must_suffice(collection: Collection, units: Any, folds: int) -> None:
-    source, y = collection.source, collection.bag.y.numpy()
-    remedy = "choose fewer with --folds, or --folds 1"
-    if len(y) < folds:
-        raise FoveateError(f"{source}: {folds} folds need as many bags, got {len(y)}: {remedy}")
-    counts = np.bincount(y, minlength=len(collection.classes))
-    if counts.min() < folds:
-        rare = collection.classes[int(counts.argmin())]
-        raise FoveateError(
-            f"{source}: {folds} folds need {folds} bags of every class, class '{rare}' has "
-            f"{counts.min()}: {remedy}"
-        )
-    if len(np.unique(units)) < folds:
-        raise FoveateError(
-            f"{source}: {folds} folds need as many groups (copies of a bag count as one), got "
-            f"{len(np.unique(units))}: {remedy}"
-        )
-    one_label = len(np.unique(np.stack([units, y]), axis=1).T) == len(np.unique(units))
-    for c, name in enumerate(collection.classes):
-        groups = len(np.unique(units[y == c]))
-        if 2 <= groups < folds and one_label:
-            raise FoveateError(
-                f"{source}: every group has one label, and {groups} groups have the class "
-                f"'{name}': {folds} folds need {folds} groups of every class: {remedy}"
-            )
-        if groups < 2:
-            raise FoveateError(
-                f"{source}: all bags of class '{name}' are in one group, so no fold can both learn "
-                "and test it: use another --group column, or none"
-            )
-
-
-def _must_hold_every_class(collection: Collection, fold: int) -> None:
-    y = collection.bag.y.numpy()
-    missing = np.flatnonzero(np.bincount(y, minlength=len(collection.classes)) == 0)
-    if len(missing):
-        raise FoveateError(
-            f"{collection.source}: without fold {fold + 1} no bag has the class "
-            f"'{collection.classes[missing[0]]}': choose other groups, or fewer --folds"
-        )

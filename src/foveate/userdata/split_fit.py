@@ -24,7 +24,8 @@ from foveate.userdata.scores import mean_probability, scores
 from foveate.userdata.select import RULES, attention_score, choose
 from foveate.userdata.settings import FitSettings
 from foveate.userdata.shift import TrainingSummary
-from foveate.userdata.split import PARTS, keep_split, resumed_split, split_bags
+from foveate.userdata.split import PARTS, split_bags
+from foveate.userdata.split_file import keep_split, resumed_split
 from foveate.userdata.training_rules import (
     class_weights,
     parse_class_weight,
