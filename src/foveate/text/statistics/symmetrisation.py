@@ -87,7 +87,7 @@ def _grow_diagonal(
             for i, j in near:
                 if i not in rows or j not in columns:
                     accept((i, j))
-    for link in (*sorted(forward), *sorted(backward)):
+    for link in (*sorted(forward - links), *sorted(backward - links)):
         if link[0] not in rows and link[1] not in columns:
             accept(link)
     return links
