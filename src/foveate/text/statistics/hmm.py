@@ -10,7 +10,7 @@ on that of word t − 1 only by the width of the jump,
 Forward and backward passes go over all pairs of a batch at once.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -55,33 +55,54 @@ class HMM:
 
     def posteriors(self, source: Tokens, target: Tokens) -> Tables:
         """Posterior of the source of each target word given the pair; NULL is the last position."""
-        size = self.table.shape[0] - 1, self.table.shape[1]
-        check_ids(source, size[0])
-        check_ids(target, size[1])
-        theta = _extended(self.table.data)
         form = Tables.blank(source.lengths.numpy() + 1, target.lengths.numpy())
-        values = np.empty(int(form.start[-1]))
-        for batch in pair_batches(source, target, table_keys(self.table), size):
-            expectations = _forward_backward(batch, theta, self)
-            begin = form.start[target.start.numpy()[batch.pairs][batch.pair] + batch.t]
-            real = batch.real[batch.pair]
-            where = begin[:, None] + np.arange(real.shape[1])
-            values[where[real]] = expectations.word[real]
-            values[begin + batch.lengths[batch.pair]] = expectations.null
+        values, first_row = np.empty(int(form.start[-1])), target.start.numpy()
+        for batch, posterior in self._read(source, target):
+            row = first_row[batch.pairs][batch.pair] + batch.t
+            lengths = batch.lengths[batch.pair] + 1
+            shift = form.start[row] - (np.cumsum(lengths) - lengths)
+            cells = np.arange(int(lengths.sum())) + np.repeat(shift, lengths)
+            values[cells] = posterior[batch.entry <= len(self.table.data)]
         return form.filled(values)
 
     def align(self, source: Tokens, target: Tokens) -> list[set[tuple[int, int]]]:
         """Links (l, t) from each target position to its likeliest source, none where it is NULL."""
-        return self.posteriors(source, target).links(null=True)
+        links: list[set[tuple[int, int]]] = [set() for _ in range(len(source))]
+        for batch, posterior in self._read(source, target):
+            best = posterior.argmax(1)
+            linked = best < posterior.shape[1] - 1
+            pair = batch.pairs[batch.pair[linked]].tolist()
+            cells = zip(best[linked].tolist(), batch.t[linked].tolist(), strict=True)
+            for i, link in zip(pair, cells, strict=True):
+                links[i].add(link)
+        return links
+
+    def _read(self, source: Tokens, target: Tokens) -> Iterator[tuple[PairBatch, Array]]:
+        """Batches of pairs with the posteriors of their rows (R, L + 1), NULL last."""
+        size = self.table.shape[0] - 1, self.table.shape[1]
+        check_ids(source, size[0])
+        check_ids(target, size[1])
+        theta = _extended(self.table.data)
+        for batch in pair_batches(source, target, table_keys(self.table), size):
+            yield batch, _forward_backward(batch, theta, self).posterior
 
 
-class _Expectations(NamedTuple):
-    """Posteriors of words (R, L) and of NULL (R,), expected jumps (2 W + 1,), log-likelihood."""
+class _Passes(NamedTuple):
+    """What the forward and the backward pass over a batch give.
 
-    word: Array
-    null: Array
-    jumps: Array
+    Args:
+        posterior: Of words, then of NULL, shape (R, L + 1).
+        at_state: Probability of each position given the words so far, shape (R, L).
+        later: Probability of a word and all later ones given its position, scaled, shape (R, L).
+        log_likelihood: Of the target words, in nats.
+        transitions: Of the batch.
+    """
+
+    posterior: Array
+    at_state: Array
+    later: Array
     log_likelihood: float
+    transitions: "_Transitions"
 
 
 def fit_hmm(
@@ -148,11 +169,10 @@ def _iteration(
     theta = _extended(model.table.data)
     counts, jumps, likelihood = np.zeros(len(theta)), np.zeros_like(model.jumps), 0.0
     for batch in batches:
-        expectations = _forward_backward(batch, theta, model)
-        weights = np.column_stack([expectations.word, expectations.null])
-        counts += np.bincount(batch.entry.ravel(), weights.ravel(), len(theta))
-        jumps += expectations.jumps
-        likelihood += expectations.log_likelihood
+        passes = _forward_backward(batch, theta, model)
+        counts += np.bincount(batch.entry.ravel(), passes.posterior.ravel(), len(theta))
+        jumps += _expected_jumps(batch, passes, len(jumps))
+        likelihood += passes.log_likelihood
     expected = sparse.csr_array((counts[:-2], form.indices, form.indptr), form.shape)
     history = np.append(model.log_likelihood, likelihood)
     return HMM(normalised(expected, prior), jumps + SMALL, model.null, model.uniform, history)
@@ -196,74 +216,80 @@ def _batch_transitions(batch: PairBatch, model: HMM) -> _Transitions:
     )
 
 
-def _forward_backward(batch: PairBatch, theta: Array, model: HMM) -> _Expectations:
+def _forward_backward(batch: PairBatch, theta: Array, model: HMM) -> _Passes:
     transitions = _batch_transitions(batch, model)
     emission = theta[batch.entry]
     word, null = np.ascontiguousarray(emission[:, :-1]), model.null * emission[:, -1:]
-    start = np.concatenate([[0], np.cumsum(batch.active)])
-    at_word, at_state, total = _forward(batch.active, start, word, null, transitions)
-    word /= total
-    null /= total
-    later = _backward(batch.active, start, word, null, transitions)
-    from_word = at_word * later
-    from_null = ((at_state - at_word) * later).sum(1)
-    pairs = _expected_jumps(batch.active, start, at_state, word, transitions)
-    first = from_word[: batch.active[0]].sum(0)
-    jumps = _by_width(pairs, first, len(model.jumps))
-    return _Expectations(from_word, from_null, jumps, float(np.log(total).sum()))
+    at_word, at_state, total = _forward(batch, word, null, transitions)
+    scale = 1 / total[:, None]
+    at_word *= scale
+    word *= scale
+    null *= scale
+    after = _backward(batch, word, null, transitions)
+    posterior = emission  # its memory is used again
+    np.multiply(at_word, after, out=posterior[:, :-1])
+    at_state_null = np.subtract(at_state, at_word, out=at_word)
+    np.einsum("rl,rl->r", at_state_null, after, out=posterior[:, -1])
+    return _Passes(posterior, at_state, word, float(np.log(total).sum()), transitions)
 
 
 def _forward(
-    active: Array, start: Array, word: Array, null: Array, transitions: _Transitions
+    batch: PairBatch, word: Array, null: Array, transitions: _Transitions
 ) -> tuple[Array, Array, Array]:
-    """Scaled probabilities of being at a word, and at it or NULL after it (R, L); scales (R, 1)."""
+    """Probabilities of being at a word, not yet scaled, and of being at it or NULL after it (R, L).
+
+    The third is the scale of each row, shape (R,).
+    """
     at_word, at_state = np.empty_like(word), np.empty_like(word)
-    total = np.empty((len(word), 1))
-    for t, n in enumerate(active):
-        rows = slice(start[t], start[t] + n)
-        if t == 0:
-            word_p, state_p = transitions.first * word[rows], transitions.uniform_start * null[rows]
+    total, ones = np.empty(len(word)), np.ones(word.shape[1])
+    before, begin = at_state[:0], 0
+    for n in batch.active.tolist():
+        rows = slice(begin, begin + n)
+        word_p, state_p = at_word[rows], at_state[rows]
+        if begin == 0:
+            word_p[:] = transitions.first
+            np.multiply(transitions.uniform_start, null[rows], out=state_p)
         else:
-            before = at_state[start[t - 1] : start[t - 1] + n]
-            word_p = (before * transitions.scale[:n]) @ transitions.weights
+            before = before[:n]
+            np.matmul(before * transitions.scale[:n], transitions.weights, out=word_p)
             word_p += transitions.flat[:n]  # the state before sums to 1
-            word_p *= word[rows]
-            state_p = before * null[rows]
+            np.multiply(before, null[rows], out=state_p)
+        word_p *= word[rows]
         state_p += word_p
-        scale = state_p.sum(1, keepdims=True)
-        total[rows] = scale
-        np.divide(state_p, scale, out=at_state[rows])
-        np.divide(word_p, scale, out=at_word[rows])
+        scale = total[rows] = state_p @ ones
+        state_p /= scale[:, None]
+        before, begin = state_p, begin + n
     return at_word, at_state, total
 
 
-def _backward(
-    active: Array, start: Array, word: Array, null: Array, transitions: _Transitions
-) -> Array:
+def _backward(batch: PairBatch, word: Array, null: Array, transitions: _Transitions) -> Array:
     """Scaled probabilities of all later words given the position (R, L).
 
     ``word`` is multiplied by them at every t but the first.
     """
-    later = np.ones_like(word)
+    after, ones, active = np.ones_like(word), np.ones(word.shape[1]), batch.active.tolist()
+    back, end = transitions.weights.T, len(word)
     for t in range(len(active) - 1, 0, -1):
-        n, rows = active[t], slice(start[t], start[t + 1])
-        word[rows] *= later[rows]
-        following = (word[rows] @ transitions.weights.T) * transitions.scale[:n]
-        following += transitions.flat[:n] * word[rows].sum(1, keepdims=True)
-        following += null[rows] * later[rows]
-        later[start[t - 1] : start[t - 1] + n] = following
-    return later
+        n, rows = active[t], slice(end - active[t], end)
+        word_p, later = word[rows], after[rows]
+        word_p *= later
+        end -= n
+        before = after[end - active[t - 1] :][:n]
+        np.matmul(word_p, back, out=before)
+        before *= transitions.scale[:n]
+        before += transitions.flat[:n] * (word_p @ ones)[:, None]
+        before += null[rows] * later
+    return after
 
 
-def _expected_jumps(
-    active: Array, start: Array, at_state: Array, word: Array, transitions: _Transitions
-) -> Array:
-    """Expected number of jumps from i' to i that follow the widths, shape (L, L)."""
-    expected = np.zeros_like(transitions.weights)
-    for t in range(1, len(active)):
-        before = at_state[start[t - 1] : start[t - 1] + active[t]] * transitions.scale[: active[t]]
-        expected += before.T @ word[start[t] : start[t + 1]]
-    return expected * transitions.weights
+def _expected_jumps(batch: PairBatch, passes: _Passes, widths: int) -> Array:
+    """Expected number of jumps of each width, shape (2 W + 1,)."""
+    transitions, first = passes.transitions, batch.active[0]
+    row = np.arange(first, len(batch.pair))
+    before = passes.at_state[row - np.repeat(batch.active[:-1], batch.active[1:])]
+    before *= transitions.scale[batch.pair[first:]]
+    pairs = (before.T @ passes.later[first:]) * transitions.weights
+    return _by_width(pairs, passes.posterior[:first, :-1].sum(0), widths)
 
 
 def _by_width(pairs: Array, first: Array, widths: int) -> Array:

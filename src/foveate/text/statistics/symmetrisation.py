@@ -67,25 +67,43 @@ def grow_diag_final_and(
 def _grow_diagonal(
     forward: set[tuple[int, int]], backward: set[tuple[int, int]]
 ) -> set[tuple[int, int]]:
+    if forward == backward:
+        return forward
     links, union = forward & backward, forward | backward
     rows, columns = {i for i, _ in links}, {j for _, j in links}
+    candidates = _candidates(union - links, union)
 
-    def accept(i: int, j: int) -> None:
-        links.add((i, j))
-        rows.add(i)
-        columns.add(j)
+    def accept(link: tuple[int, int]) -> None:
+        links.add(link)
+        rows.add(link[0])
+        columns.add(link[1])
 
     before = -1
     while before < len(links):
         before = len(links)
-        for i, j in sorted(union):
-            if (i, j) not in links:
+        for link, near in candidates:
+            if link not in links:
                 continue
-            for di, dj in NEIGHBOURS:
-                near = (i + di, j + dj)
-                if near in union and (near[0] not in rows or near[1] not in columns):
-                    accept(*near)
-    for i, j in (*sorted(forward), *sorted(backward)):
-        if i not in rows and j not in columns:
-            accept(i, j)
+            for i, j in near:
+                if i not in rows or j not in columns:
+                    accept((i, j))
+    for link in (*sorted(forward - links), *sorted(backward - links)):
+        if link[0] not in rows and link[1] not in columns:
+            accept(link)
     return links
+
+
+def _candidates(
+    unaccepted: set[tuple[int, int]], union: set[tuple[int, int]]
+) -> list[tuple[tuple[int, int], list[tuple[int, int]]]]:
+    """The links of the union that touch an unaccepted link, in order, each with those it touches.
+
+    Few links are not accepted from the beginning, so these are looked up from their neighbours'
+    side.
+    """
+    touched: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for di, dj in NEIGHBOURS:
+        for i, j in unaccepted:
+            if (link := (i - di, j - dj)) in union:
+                touched.setdefault(link, []).append((i, j))
+    return sorted(touched.items())

@@ -8,6 +8,10 @@ from foveate.types import Array
 
 __all__ = ["normalised", "table_keys", "table_positions"]
 
+# Up to these a table with a place for every number below the largest key is faster than sorting.
+DENSE_RATIO = 16  # numbers to a query
+DENSE_SIZE = 1 << 22
+
 
 def normalised(counts: sparse.csr_array, prior: float = 0.0) -> sparse.csr_array:
     r"""Rows of expected counts as (sub-)probabilities.
@@ -54,6 +58,10 @@ def table_positions(keys: Array, queries: Array) -> Array:
         >>> table_positions(np.array([2, 5, 7]), np.array([7, 3, 2]))
         array([2, 3, 0], dtype=int32)
     """
+    if len(keys) and keys[-1] < min(DENSE_SIZE, DENSE_RATIO * len(queries)):
+        table = np.full(keys[-1] + 2, len(keys), np.int32)
+        table[keys] = np.arange(len(keys))
+        return table[np.minimum(queries, keys[-1] + 1)]
     different, positions = number(queries)
     at = np.searchsorted(keys, different)
     at[np.append(keys, -1)[at] != different] = len(keys)
