@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from foveate.bags.mapped import consecutive, is_mapped
 from foveate.bags.segments import (
     Mosaics,
     Segments,
@@ -147,7 +148,9 @@ def pad(
     start = length.cumsum(0) - length
     index = torch.where(mask, start[:, None] + column, 0)
     relevance = None if z is None else _pad_relevance(z, mask)
-    return Bag(Mosaics(torch.cat(list(bags)), index), y, relevance, mask, group)
+    bank = consecutive(bags)
+    bank = torch.cat(list(bags)) if bank is None else bank
+    return Bag(Mosaics(bank, index), y, relevance, mask, group)
 
 
 def _check_weight(weight: Tensor) -> None:
@@ -187,7 +190,7 @@ def _check_index(x: Segments) -> None:
 
 def _check_finite(x: Segments) -> None:
     values = tensors_of(x)[0]
-    if not values.is_floating_point():
+    if not values.is_floating_point() or is_mapped(values):  # a mapped bank: checked when written
         return
     # In parts: a mask of a large bank would need as much memory as the bank.
     if not all(bool(torch.isfinite(part).all()) for part in values.split(2**14)):

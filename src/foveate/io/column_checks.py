@@ -5,7 +5,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+
+from foveate.bags.mapped import BLOCK, note_read
 
 __all__ = ["Suspect", "suspects"]
 
@@ -36,8 +39,7 @@ def suspects(x: Numbers, lengths: NDArray[np.int64], y: NDArray[np.int64] | None
         lengths: Segments of each bag, shape (n,).
         y: Labels, −1 where unknown, shape (n,); None without labels.
     """
-    start = np.cumsum(lengths) - lengths
-    low, high = np.fmin.reduceat(x, start), np.fmax.reduceat(x, start)  # (n, d)
+    low, high = _extremes_of_bags(x, lengths)
     least, most = _extremes(low, high)
     constant = least == most
     size = np.maximum(np.abs(least), np.abs(most))
@@ -65,6 +67,20 @@ def suspects(x: Numbers, lengths: NDArray[np.int64], y: NDArray[np.int64] | None
         for which, error, what, name in checks
         if which.any()
     ]
+
+
+def _extremes_of_bags(x: Numbers, lengths: NDArray[np.int64]) -> tuple[Numbers, Numbers]:
+    """Least and largest value of each column in each bag, (n, d) each, a few bags at a time."""
+    rows, low, high = torch.from_numpy(x), [], []
+    stop = np.cumsum(lengths)
+    block = (stop - 1) // max(1, BLOCK // max(1, x.shape[1]))  # in which the last segment lies
+    for bags in np.split(np.arange(len(lengths)), np.flatnonzero(np.diff(block)) + 1):
+        first = stop[bags[0]] - lengths[bags[0]]
+        part, start = x[first : stop[bags[-1]]], stop[bags] - lengths[bags] - first
+        low.append(np.fmin.reduceat(part, start))
+        high.append(np.fmax.reduceat(part, start))
+        note_read(rows, len(part))
+    return np.concatenate(low), np.concatenate(high)
 
 
 def _extremes(low: Numbers, high: Numbers) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

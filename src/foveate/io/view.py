@@ -7,11 +7,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from foveate.bags.mapped import row_blocks
 from foveate.io.collection import Collection
 
 __all__ = ["View", "content", "repeated_segments"]
-
-ROWS = 1 << 16  # rows hashed at a time
 
 
 class View:
@@ -92,14 +91,14 @@ def _row_hashes(view: View) -> NDArray[np.uint64]:
         number: dict[str, int] = {}
         codes = [number.setdefault(word, len(number)) for word in view.collection.words]
         return _hash_rows(np.array(codes, np.uint64))
-    bank = view.bank()
-    flat = np.ascontiguousarray(bank.reshape(len(bank), -1))
-    words = flat.view(np.uint32 if flat.dtype.itemsize == 4 else np.uint8)
-    factors = _hash_rows(np.arange(1, words.shape[1] + 1, dtype=np.uint64)) | np.uint64(1)
-    hashes = np.empty(len(words), np.uint64)
-    for begin in range(0, len(words), ROWS):
-        hashes[begin : begin + ROWS] = words[begin : begin + ROWS].astype(np.uint64) @ factors
-    return _hash_rows(hashes)
+    bank = view.collection.bag.bank
+    hashes = [np.empty(0, np.uint64)]
+    for block in row_blocks(bank):
+        flat = np.ascontiguousarray(block.numpy().reshape(len(block), -1))
+        words = flat.view(np.uint32 if flat.dtype.itemsize == 4 else np.uint8)
+        factors = _hash_rows(np.arange(1, words.shape[1] + 1, dtype=np.uint64)) | np.uint64(1)
+        hashes.append(words.astype(np.uint64) @ factors)
+    return _hash_rows(np.concatenate(hashes))
 
 
 def _hash_rows(x: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -1,6 +1,7 @@
 """Evaluation of trained models: scores, attention, predictions and registered metrics."""
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from math import prod
 from typing import Any, NamedTuple
 
@@ -89,7 +90,11 @@ def read_stack(
     # A bank smaller than its bags is scored as a whole, so that no row is scored twice.
     outer = bags.n if bags.reuses else at_once
     parts = []
-    for chunk in rows.split(outer, 1):
+    everyone = torch.arange(len(stack), device=bags.device)
+    chunks = rows.split(outer, 1)
+    for chunk, following in zip_longest(chunks, chunks[1:]):
+        if following is not None and bags.from_file:
+            bags.prefetch(following, everyone if members is None else members)
         batch = bags.batch(chunk, members)
         parts.append(stack.run(_reading, batch, paradigm.objective(), at_once, members=members))
     return Reading(*(_joined(part, 1).cpu() for part in zip(*parts, strict=True)))

@@ -121,7 +121,10 @@ class Training:
             update = partial(self.optimizer.step, self.stack.flat)
             self.gradients.closed.steps(phase, windows, total, update)
             return total
-        for step, positions in enumerate(order.split(self.plan.batch, 1)):
+        steps = order.split(self.plan.batch, 1)
+        for step, positions in enumerate(steps):
+            if self.train.from_file and step + 1 < len(steps):
+                self.gradients.prefetch(steps[step + 1], groups)
             with self._dropout_numbers(step):
                 total.add_(self._step(positions, groups, aux), alpha=positions.shape[1])
         return total

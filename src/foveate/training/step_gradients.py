@@ -1,5 +1,7 @@
 """Loss and gradient of a step, by closed formulas or by autograd, at once or in parts."""
 
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from math import prod
 
 import torch
@@ -9,7 +11,7 @@ from foveate.attention.paradigms import Paradigm
 from foveate.bags.segments import group_by_length
 from foveate.models.focus import AttentionModel
 from foveate.training.closed import ClosedGradients
-from foveate.training.epoch_inputs import gather_bags
+from foveate.training.epoch_inputs import Group, gather_bags
 from foveate.training.stack import Batch, MemberBags, Stack
 
 __all__ = ["StepGradients"]
@@ -73,13 +75,29 @@ class StepGradients:
         grad = self._stack.flat.new_zeros(len(member_ids), self._stack.flat.shape[1])
         for i, member in enumerate(member_ids.tolist()):
             asked = None if aux is None else aux[i : i + 1]
-            windows = (
-                self._batch(phase, position[:, None], asked, member_ids[i : i + 1]).map(_one_step)
-                for position in positions[i : i + 1].unbind(1)
-            )
+            windows = self._bags_in_turn(phase, positions[i : i + 1], asked, member_ids[i : i + 1])
             loss, these = losses[i : i + 1], slice(member, member + 1)
             self.closed.steps(phase, windows, loss, grad[i : i + 1].add_, these)
         return losses.div_(positions.shape[1]), grad.div_(positions.shape[1])
+
+    def _bags_in_turn(
+        self, phase: Paradigm, positions: Tensor, aux: Tensor | None, member: Tensor
+    ) -> Iterator[Batch]:
+        """The bags of one member at positions (1, B), each a batch with an axis of one step."""
+        bags = positions.split(1, 1)
+        for position, following in zip_longest(bags, bags[1:]):
+            if following is not None and self._bags.from_file:
+                self._bags.prefetch(self._rows[member].gather(1, following), member)
+            yield self._batch(phase, position, aux, member).map(_one_step)
+
+    def prefetch(self, positions: Tensor, groups: Sequence[Group]) -> None:
+        """Ask for the bags of a step at positions in the epoch (S, B) ahead.
+
+        Members that take one bag after another ask for each on their own.
+        """
+        for phase, members in groups:
+            if not self._bag_by_bag(phase):
+                self._bags.prefetch(self._rows[members].gather(1, positions[members]), members)
 
     def _at_once(
         self, phase: Paradigm, positions: Tensor, aux: Tensor | None, members: Tensor | None

@@ -21,12 +21,14 @@ from torch import Tensor
 
 from foveate.attention.paradigms import Paradigm
 from foveate.bags.bag import Bag
+from foveate.bags.mapped import note_read
 from foveate.bags.segments import (
     Mosaics,
     Segments,
     as_mosaics,
     group_by_length,
     on_device,
+    tensors_of,
 )
 from foveate.devices import current_device
 from foveate.errors import FoveateError
@@ -95,8 +97,10 @@ def explain(
     alpha: list[Array] = [np.empty(0)] * len(bag)
     evidence: list[Array] = [np.empty(0)] * len(bag) if with_evidence else []
     alone = list(evidence)
+    stored = tensors_of(bag.x)[0]
     most = ELEMENTS // (prod(bag.segment_shape) * len(stack))
     for rows in group_by_length(lengths, most):
+        note_read(stored, int(lengths[rows].sum()))
         x, mask = _segments(bag, rows, stack.dtype)
         visible = None if mask is None else mask.to(stack.device)
         task = _reading_task(on_device(x, stack.device), visible, rule, with_evidence)

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from foveate.bags.bag import Bag
+from foveate.bags.mapped import note_read
 from foveate.bags.segments import as_input
 from foveate.text.tokens import MARKS
 from foveate.types import Array, StepProgress
@@ -78,15 +79,17 @@ def pooled(bag: Bag, preparation: Preparation, kinds: tuple[str, ...]) -> Array:
         preparation: How they were prepared.
         kinds: Of "mean", "max" and "min".
     """
-    parts = [segment_features(bag, row, preparation) for row in range(len(bag))]
     functions: dict[str, Callable[[Array], Array]] = {
         "mean": lambda rows: rows.mean(0),
         "max": lambda rows: rows.max(0),
         "min": lambda rows: rows.min(0),
     }
-    if not parts:
-        return np.zeros((0, 0))
-    return np.stack([np.concatenate([functions[k](rows) for k in kinds]) for rows in parts])
+    result = []
+    for row in range(len(bag)):
+        rows = segment_features(bag, row, preparation)
+        result.append(np.concatenate([functions[k](rows) for k in kinds]))
+        note_read(bag.bank, len(rows))
+    return np.stack(result) if result else np.zeros((0, 0))
 
 
 def baseline_names(n: int, width: int) -> list[str]:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from torch import Tensor
 
 from foveate.bags.bag import Bag
 from foveate.bags.imputation import Imputation
+from foveate.bags.mapped import is_mapped, mapped_copy
 from foveate.bags.segments import Mosaics
 from foveate.bags.standardisation import Standardisation
 from foveate.errors import FoveateError
@@ -18,6 +20,7 @@ from foveate.io.collection import Collection
 from foveate.io.tokenisation import words as words_of
 from foveate.models.null_segment import add_null_segment
 from foveate.records.record import load_checkpoint, save_checkpoint
+from foveate.records.runs import cache_directory
 from foveate.text.tokens import MARKS, PAD, START, UNKNOWN, Vocabulary
 from foveate.types import PartProgress
 from foveate.userdata.settings import FitSettings
@@ -116,6 +119,11 @@ class Preparation:
         """
         self._must_match(collection)
         bag = collection.bag
+        if self.null and is_mapped(bag.bank):
+            raise FoveateError(
+                f"{collection.source}: bags larger than memory are read without a null segment: "
+                "fit without --null-segment"
+            )
         bank = self._bank(collection, report, features)
         x, y = Mosaics(bank, bag.index), self._labels(collection)
         ready = Bag(x, y, bag.z, bag.mask, bag.group, bag.weight)
@@ -138,16 +146,32 @@ class Preparation:
             used = _used(collection.bag)
             encoded = self.encoding.apply(bank[used], report)
             bank = torch.zeros(len(bank), self.encoding.width).index_copy(0, used, encoded)
-        missing = collection.missing
-        if self.columns and collection.columns and collection.columns != self.columns:
-            index = {name: i for i, name in enumerate(collection.columns)}
-            order = [index[name] for name in self.columns]
+        order = self._order(collection.columns)
+        as_stored = self.standard is None and self.width == self.shape and order is None
+        if as_stored or not is_mapped(bank):
+            return self._rows(bank, collection.missing, order, collection.source)
+        folder, progress = cache_directory() / "banks", report and partial(report, "preparing")
+        rows = partial(self._rows, missing=None, order=order, source=collection.source)
+        return mapped_copy(bank, rows, folder, progress)
+
+    def _order(self, columns: tuple[str, ...]) -> list[int] | None:
+        """Where the columns of training stand in new bags; None where they stand as in training."""
+        if not self.columns or not columns or columns == self.columns:
+            return None
+        index = {name: i for i, name in enumerate(columns)}
+        return [index[name] for name in self.columns]
+
+    def _rows(
+        self, bank: Tensor, missing: Tensor | None, order: list[int] | None, source: str
+    ) -> Tensor:
+        """Rows of a bank with columns in the order of training, imputed and standardised."""
+        if order is not None:
             bank, missing = bank[:, order], None if missing is None else missing[:, order]
         if self.imputation is not None:
             bank = self.imputation.apply(bank, missing)
         elif missing is not None:
             raise FoveateError(
-                f"{collection.source} has missing numbers, and this run keeps no medians to impute "
+                f"{source} has missing numbers, and this run keeps no medians to impute "
                 "them by: fit again, or give --missing refuse to see where they are"
             )
         if self.standard is not None:

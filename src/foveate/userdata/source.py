@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from foveate.bags.mapped import row_blocks
 from foveate.bags.segments import tensors_of
 from foveate.errors import FoveateError
 from foveate.io.collection import Collection
@@ -87,4 +88,5 @@ def _add(whole: Any, part: Tensor | None) -> None:
         whole.update(b"none")
         return
     whole.update(f"{part.dtype} {tuple(part.shape)}".encode())
-    whole.update(part.contiguous().view(-1).view(torch.uint8).numpy())
+    for block in row_blocks(part.contiguous().view(-1)):
+        whole.update(block.view(torch.uint8).numpy())

@@ -7,6 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from foveate.bags.bag import Bag
+from foveate.bags.mapped import file_of, map_bank
 from foveate.bags.segments import Mosaics, shared_bank, tensors_of
 from foveate.io.collection import Collection
 from foveate.records.record import load_checkpoint, save_checkpoint
@@ -21,6 +22,8 @@ NAMES = [field.name for field in fields(Collection) if field.name not in NOT_STO
 def save_collection(path: Path, collection: Collection) -> None:
     """Write everything of a collection that training reads.
 
+    A bank that lies in a mapped file is not written again: the file is named.
+
     Args:
         path: The file.
         collection: The bags.
@@ -31,7 +34,11 @@ def save_collection(path: Path, collection: Collection) -> None:
     values = {name: getattr(bag, name) for name in OF_BAG}
     values |= {name: getattr(collection, name) for name in NAMES}
     tensors |= {name: value for name, value in values.items() if isinstance(value, Tensor)}
-    save_checkpoint(path, tensors, {k: v for k, v in values.items() if k not in tensors})
+    meta = {k: v for k, v in values.items() if k not in tensors}
+    if shared and (file := file_of(bag.bank)) is not None:
+        del tensors["bank"]
+        meta["bank_file"] = str(file)
+    save_checkpoint(path, tensors, meta)
 
 
 def load_collection(path: Path) -> Collection:
@@ -40,6 +47,8 @@ def load_collection(path: Path) -> Collection:
     values: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in meta.items()
     } | tensors
+    if "bank_file" in values:
+        values["bank"] = map_bank(Path(values["bank_file"]))
     x = values["x"] if "x" in values else Mosaics(values["bank"], values["index"])
     bag = Bag(x, *(values[name] for name in OF_BAG))
     return Collection(bag, **{name: values[name] for name in NAMES})

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
+from itertools import zip_longest
 from math import prod
 from typing import NamedTuple
 
@@ -100,8 +101,10 @@ class MemberBags:
 
     @property
     def reuses(self) -> bool:
-        """Whether the bags share a bank that is smaller than they are."""
-        return isinstance(self._source, Banks) and self._source.length < self.n * self.m
+        """Whether the bags share a bank in memory that is smaller than they are."""
+        if not isinstance(self._source, Banks) or self._source.mapped:
+            return False
+        return self._source.length < self.n * self.m
 
     @property
     def rising_ids(self) -> bool:
@@ -131,6 +134,18 @@ class MemberBags:
         """Which segments the bags at ``rows`` (S', B) of members have; None where all have m."""
         sets = torch.zeros_like(members) if self.shared else members
         return None if self.mask is None else gather_rows(self.mask, rows + self.n * sets[:, None])
+
+    @property
+    def from_file(self) -> bool:
+        """Whether the segments are read from a mapped file."""
+        return self._source.mapped
+
+    def prefetch(self, rows: Tensor, members: Tensor) -> None:
+        """Ask for the bags at ``rows`` (S', B) of members ahead, where they are in a file."""
+        if isinstance(self._source, Banks) and self._source.mapped:
+            sets = torch.zeros_like(members) if self.shared else members
+            at = rows + self.n * sets[:, None]
+            self._source.prefetch(at, self.masks(rows, members))
 
     def lengths(self, rows: Tensor, members: Tensor) -> Tensor:
         """How many columns the bags at ``rows`` (S', B) of members use, shape (S', B)."""
@@ -207,7 +222,11 @@ class MemberBags:
                 y = gather_rows(self.y, at).unflatten(1, (-1, size)).transpose(0, 1)
                 yield Batch(self._source.narrow_segments(at, size, self._buffer), y)
         if whole < rows.shape[1]:
-            for some in rows[:, whole:].split(size, 1):
+            steps = rows[:, whole:].split(size, 1)
+            everyone = torch.arange(self.size, device=self.device)
+            for some, following in zip_longest(steps, steps[1:]):
+                if following is not None:
+                    self.prefetch(following, everyone)
                 batch = self.batch(some, with_z=False, trim=True, reuse=True)
                 yield batch.map(lambda value: value.unsqueeze(0))
 

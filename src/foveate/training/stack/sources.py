@@ -7,6 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from foveate.bags.mapped import is_mapped, note_read, prefetch
 from foveate.bags.segments import Mosaics, Segments, as_input, rows_at, shared_bank, stored
 from foveate.errors import FoveateError
 
@@ -61,6 +62,8 @@ class BatchRequest(NamedTuple):
 class Dense:
     """Dense segments of one or several sets of bags, shape (sets, n, m, *)."""
 
+    mapped = False
+
     def __init__(self, sets: list[Tensor], dtype: torch.dtype, device: torch.device) -> None:
         self.x = _as_dtype(_stack(sets), dtype).to(device)
         self.storage, self.dtype = self.x.untyped_storage().data_ptr(), self.x.dtype
@@ -114,23 +117,31 @@ class Banks:
         banks = [_pad_bank(x.bank, self.length) for x in (sets if self.separate else sets[:1])]
         self.bank = _as_dtype(_stack(banks), dtype).to(device)
         self.storage, self.dtype = self.bank.untyped_storage().data_ptr(), self.bank.dtype
+        self.mapped = is_mapped(self.bank)
         ids = self.bank.dtype == torch.int64 and self.bank.dim() == 2
         self.rising_ids = ids and bool((self.bank.diff(dim=1) > 0).all())
 
     def segments(self, request: BatchRequest) -> Segments:
         """The segments of the requested bags, dense or as an index into a bank."""
         sets, index = request.sets, gather_rows(self.index, request.at)[..., : request.used]
-        if request.chunk is not None or (request.whole and self.length < index[0].numel()):
+        note_read(self.bank[0], index.numel())
+        whole = request.whole and not self.mapped
+        if request.chunk is not None or (whole and self.length < index[0].numel()):
             all_sets = not self.separate or len(sets) == len(self.bank)
             bank = self.bank if all_sets else self.bank[sets]
             return Mosaics(bank.expand(len(sets), *bank.shape[1:]), index, request.chunk)
         banks = sets if self.separate else torch.zeros_like(sets)
-        if request.whole and not self.bank.is_floating_point() and self.bank.dtype != torch.uint8:
+        if whole and not self.bank.is_floating_point() and self.bank.dtype != torch.uint8:
             return _once_each(self.bank, banks, index)
         rows = index + self.length * banks[:, None, None]
         if request.at.numel() == 1:
             return _fast_layout(rows_at(self.bank.flatten(0, 1), rows))
         return _fast_layout(gather_rows(self.bank, rows, request.buffer))
+
+    def prefetch(self, at: Tensor, mask: Tensor | None) -> None:
+        """Ask for the rows of a mapped bank that bags at (S', B) will need."""
+        index = gather_rows(self.index, at)
+        prefetch(self.bank[0], index if mask is None else index[mask])
 
 
 def source(sets: list[Segments], dtype: torch.dtype, device: torch.device) -> Dense | Banks:
