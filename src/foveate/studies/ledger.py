@@ -22,7 +22,7 @@ from foveate.papers import PAPERS, all_claims
 from foveate.records.findings import Entry, Finding, Ledger
 from foveate.records.record import write_atomically
 from foveate.records.runs import Run, open_run, runs_folder
-from foveate.studies.parallel_runs import run_side_by_side
+from foveate.studies.parallel_runs import run_in_parallel
 from foveate.types import PartProgress
 
 __all__ = [
@@ -30,7 +30,7 @@ __all__ = [
     "known_papers",
     "ledger_at",
     "long_ones",
-    "place_of",
+    "path_of",
     "run_ledger",
     "shipped_ledger",
     "write_ledger_report",
@@ -61,12 +61,12 @@ def run_ledger(
     """
     left_out = () if long else long_ones(scale, paper)
     missing = [name for name in _missing(scale, paper) if name not in left_out]
-    todo = {name: place_of(name, scale) for name in missing}
+    todo = {name: path_of(name, scale) for name in missing}
     if len(todo) == 1:
-        [(name, place)] = todo.items()
-        _run_here(name, scale, place, report)
+        [(name, path)] = todo.items()
+        _run_in_process(name, scale, path, report)
     elif todo:
-        run_side_by_side(todo, scale, report)
+        run_in_parallel(todo, scale, report)
     ledger = ledger_at(scale)
     if ledger is None and left_out:
         raise FoveateError(f"{', '.join(left_out)} take more than a few minutes each: add --long")
@@ -94,13 +94,13 @@ def _largest(name: str, scale: str) -> Run | None:
         raise FoveateError(f"scale must be one of {', '.join(SCALES)}, got '{scale}'")
     scales = SCALES[1:] if scale == "small" else (scale,)  # a smoke ledger is for trying out
     for candidate in reversed(scales):
-        place = place_of(name, candidate)
-        if (place / "manifest.json").exists() and (run := open_run(place)).done:
+        path = path_of(name, candidate)
+        if (path / "manifest.json").exists() and (run := open_run(path)).done:
             return run
     return None
 
 
-def place_of(name: str, scale: str) -> Path:
+def path_of(name: str, scale: str) -> Path:
     """Where the run of an experiment at a scale is, or will be; runs of other sizes stay."""
     usual = folder(scale) / name
     if not (usual / "manifest.json").exists():
@@ -115,7 +115,7 @@ def _key(name: str, scale: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
-def _run_here(name: str, scale: str, folder: Path, report: PartProgress | None) -> None:
+def _run_in_process(name: str, scale: str, folder: Path, report: PartProgress | None) -> None:
     """Run one experiment in this process, with its parts as they go."""
     if (folder / "manifest.json").exists():
         resume_experiment(open_run(folder), _prefixed(report, name))

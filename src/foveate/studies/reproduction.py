@@ -29,7 +29,7 @@ from foveate.records.published import PublishedTable
 from foveate.records.record import write_atomically
 from foveate.records.runs import Run, open_run, runs_folder
 from foveate.settings import Settings
-from foveate.studies.ledger import place_of
+from foveate.studies.ledger import path_of
 from foveate.studies.published import Reproduction
 from foveate.types import PartProgress
 
@@ -51,10 +51,10 @@ IN_PROCESS = Engine()
 @cache
 def published_tables() -> dict[str, PublishedTable]:
     """Title of every reproduction, by name; those with published numbers come first."""
-    known = {
+    published = {
         name: kind.published for name, kind in EXPERIMENTS.items() if issubclass(kind, Reproduction)
     }
-    return dict(sorted(known.items(), key=lambda item: (not item[1].numbers, item[0])))
+    return dict(sorted(published.items(), key=lambda item: (not item[1].numbers, item[0])))
 
 
 def comparisons(results: list[Result]) -> list[Comparison]:
@@ -99,7 +99,7 @@ def reproduce(
     _, settings, absent = _requested_tables(table, scale, changed_settings)
     if absent and not _parts(table, settings):
         return {**_absent(table, scale), "absent": absent}
-    folder = _run_folder(table, scale, settings, whole=not changed_settings and not absent)
+    folder = _run_folder(table, scale, settings, complete=not changed_settings and not absent)
     command = _command(table, scale, changed_settings, label)
     progress = None if report is None else lambda part, a, b: report(f"{table}: {part}", a, b)
     if (folder / "manifest.json").exists():
@@ -188,13 +188,13 @@ def stored_results(folder: Path | None = None) -> list[Result]:
         raise FoveateError(f"there is no folder of results at {source}")
     files = sorted((path for path in source.iterdir()), key=lambda path: path.name)
     tables = list(published_tables())
-    found = [
+    results = [
         _with_changes(_parse_result(path.read_text("utf-8"), str(path)))
         for path in files
         if path.name.startswith(tuple(f"{table}-" for table in tables))
         and path.name.endswith(".json")
     ]
-    return sorted(found, key=lambda result: tables.index(result["table"]))
+    return sorted(results, key=lambda result: tables.index(result["table"]))
 
 
 def _with_changes(result: Result) -> Result:
@@ -225,8 +225,8 @@ def _requested_tables(
 ) -> tuple[Reproduction, Any, dict[str, str]]:
     """The experiment, its settings for what is here, and what is not."""
     if table not in published_tables():
-        known = ", ".join(published_tables())
-        raise FoveateError(f"table must be one of {known} or all, got '{table}'")
+        names = ", ".join(published_tables())
+        raise FoveateError(f"table must be one of {names} or all, got '{table}'")
     kind = EXPERIMENTS.get(table)
     assert issubclass(kind, Reproduction)
     if (seeds := changes.get("seeds", 1)) < 1:
@@ -240,10 +240,10 @@ def _parts(table: str, settings: Settings) -> list[str]:
     return list(EXPERIMENTS.get(table)().parts(settings))
 
 
-def _run_folder(table: str, scale: str, settings: Settings, whole: bool) -> Path:
+def _run_folder(table: str, scale: str, settings: Settings, complete: bool) -> Path:
     """The folder of a run with these settings; runs with other settings have other folders."""
-    if whole:
-        return place_of(table, scale)
+    if complete:
+        return path_of(table, scale)
     text = json.dumps(settings.model_dump(), sort_keys=True)
     key = hashlib.sha256(text.encode()).hexdigest()[:8]
     return runs_folder() / f"reproduce-{scale}" / f"{table}-{key}"

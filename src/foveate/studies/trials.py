@@ -144,8 +144,8 @@ class _StepTime(NamedTuple):
 
 def _step(trial: Trial, some: Bag, phase: Paradigm) -> _StepTime:
     """Seconds of a step, after a first one that is not counted."""
-    one, together = _timed_step(trial, some, phase, 1)
-    if trial.seeds == 1 or not together:
+    one, all_seeds = _timed_step(trial, some, phase, 1)
+    if trial.seeds == 1 or not all_seeds:
         return _StepTime(one, one * trial.seeds)
     return _StepTime(one, _timed_step(trial, some, phase, trial.seeds)[0])
 
@@ -153,8 +153,8 @@ def _step(trial: Trial, some: Bag, phase: Paradigm) -> _StepTime:
 def _timed_step(trial: Trial, some: Bag, phase: Paradigm, seeds: int) -> tuple[float, bool]:
     """Seconds of a step of some seeds, and whether seeds are trained together."""
     plan = Plan(**(trial.plan.model_dump() | {"epochs": 2, "every": 2, "stop_below": None}))
-    few = some.take(slice(0, 2))
-    training = Training(lambda: trial.build(some), some, few, phase, range(seeds), plan)
+    two_bags = some.take(slice(0, 2))
+    training = Training(lambda: trial.build(some), some, two_bags, phase, range(seeds), plan)
     training.run_epoch()
     start, before = time.monotonic(), training.cpu_seconds
     training.run_epoch()

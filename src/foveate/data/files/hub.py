@@ -1,4 +1,4 @@
-"""Where the files of a data set are: a folder of the user's, or the Hugging Face hub."""
+"""Location of the files of a data set: a local folder, or the Hugging Face hub."""
 
 import os
 from functools import cache
@@ -21,12 +21,12 @@ def locate(name: str, hub_id: str) -> Path:
         return folder
     try:
         return _download(hub_id)
-    except Exception as error:  # an absent package, no network, a proxy's refusal: one remedy
-        why = type(error).__name__
+    except Exception as error:  # a missing package, no network, an error of a proxy
+        reason = type(error).__name__
         raise FoveateError(
             f"the files of '{name}' are not here: set FOVEATE_DATA to a folder that holds {name}/ "
             f"with its Parquet files, or install foveate[hub] and be online to fetch {hub_id} "
-            f"({why})"
+            f"({reason})"
         ) from None
 
 

@@ -80,7 +80,9 @@ def _layers(
             title="the diagnosis said", columns=3, titleOrient="left", symbolOpacity=1
         ),
     )
-    small = alt.Chart().mark_point(size=18, opacity=0.5).encode(x=x, y=y, color=colour_encoding)
+    points_layer = (
+        alt.Chart().mark_point(size=18, opacity=0.5).encode(x=x, y=y, color=colour_encoding)
+    )
     rule = (
         alt.Chart()
         .mark_rule(strokeWidth=2)
@@ -92,10 +94,10 @@ def _layers(
         .encode(x=x, y=y, color=colour_encoding)
     )
     return [
-        with_rows(small, seeds),
+        with_rows(points_layer, seeds),
         with_rows(rule, points),
         with_rows(dot, points),
-        *_names(x, _together(points), top),
+        *_names(x, _with_columns(points), top),
     ]
 
 
@@ -112,7 +114,7 @@ def _names(x: alt.X, labels: list[dict[str, Any]], top: float) -> list[alt.Chart
     ]
 
 
-def _together(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _with_columns(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """One label for points at the same position."""
     labels: dict[tuple[float, float], dict[str, Any]] = {}
     for point in points:

@@ -22,7 +22,7 @@ TITLES = {
 
 def figures(_: object, records: Records) -> Mapping[str, Any]:
     """One chart for each start, free and gated side by side; the long run under the wrong start."""
-    record, later = records["starts"], records["long-run"]
+    record, long_run = records["starts"], records["long-run"]
     charts: dict[str, Any] = {}
     for start, title in TITLES.items():
         panels = [
@@ -31,7 +31,9 @@ def figures(_: object, records: Records) -> Mapping[str, Any]:
         ]
         if start != "low_loss":
             member = 0 if start == "uniform" else 1
-            panels.append(_panel(later, member, f"{later.meta['members'][member]}, gated, long"))
+            panels.append(
+                _panel(long_run, member, f"{long_run.meta['members'][member]}, gated, long")
+            )
         charts[start] = alt.hconcat(*panels).properties(description=f"{title}: β₀, β₁ and p.")
     return charts
 

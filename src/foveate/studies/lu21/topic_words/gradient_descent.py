@@ -83,7 +83,7 @@ class Descent:
         with torch.enable_grad():
             c = contexts.c.requires_grad_(bool(leaves))
             inputs = [c, *(leaf.requires_grad_() for leaf in leaves.values())]
-            logits = self._rest(c)
+            logits = self._classify(c)
         loss, back = cross_entropy(logits.detach(), self.train.y)
         grads = torch.autograd.grad(logits, inputs, back) if leaves else (back,)
         rate = self.lr * self.active / (loss if self.by_loss else 1)
@@ -118,7 +118,7 @@ class Descent:
         out = self.state["embeddings"] @ self.state["g.0.weight"].mT
         return out + self.state["g.0.bias"][:, None] if "g.0.bias" in self.state else out
 
-    def _rest(self, c: Tensor) -> Tensor:
+    def _classify(self, c: Tensor) -> Tensor:
         """The classifier's other layers on the output of its first, (S, n, J)."""
         if not len(self.rest):
             return c
@@ -130,7 +130,7 @@ class Descent:
     def read(self, text: Sentences) -> dict[str, Array]:
         """Loss, accuracy and, where topic words are known, attention on them, each (S,)."""
         contexts = text.contexts(self.scores, self._first())
-        logits = self._rest(contexts.c)
+        logits = self._classify(contexts.c)
         values = {
             "loss": cross_entropy(logits, text.y)[0],
             "accuracy": (logits.argmax(-1) == text.y).double().mean(1),
@@ -154,9 +154,9 @@ def cross_entropy(logits: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         The means (S,), and the gradient of their sum with respect to the logits, (S, n, J).
     """
     c, at = logits.mT.contiguous(), y[:, None]  # sums over a short last axis are slow
-    ahead = (c - c.gather(1, at)).exp_().scatter_(1, at, 0.0)
-    total = ahead.sum(1, keepdim=True)
-    grad = ahead.scatter_(1, at, -total).div_((1 + total) * y.shape[1])
+    margin = (c - c.gather(1, at)).exp_().scatter_(1, at, 0.0)
+    total = margin.sum(1, keepdim=True)
+    grad = margin.scatter_(1, at, -total).div_((1 + total) * y.shape[1])
     return total.log1p().mean((1, 2)), grad.mT
 
 

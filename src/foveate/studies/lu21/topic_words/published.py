@@ -52,7 +52,7 @@ def topic_word_cells(settings: "TopicWordsSettings", records: Records) -> list[C
     for part, name in ABLATION_NAMES.items():
         half = epochs_to_half(records[part])
         cells.append(cell((ABLATIONS, name, "epochs to half the loss"), "", half))
-    for part, how in REVIEWS.items():
+    for part, reviews in REVIEWS.items():
         if part in records:
             purity = records[part].values["top_purity"].mean(-1)
             values = {
@@ -61,5 +61,5 @@ def topic_word_cells(settings: "TopicWordsSettings", records: Records) -> list[C
                 "purity of the highest-scored words, end": purity[-1],
                 "validation accuracy %": 100 * records[part].last("accuracy"),
             }
-            cells += [cell(("SST", how.label, k), "", v) for k, v in values.items()]
+            cells += [cell(("SST", reviews.label, k), "", v) for k, v in values.items()]
     return cells

@@ -96,8 +96,8 @@ def _counts(bags: Sequence[Bag], dtype: torch.dtype) -> tuple[Tensor, Tensor]:
         shape = (len(bag), len(bag.bank))
         ones = np.ones(len(row))
         blocks.append(sp.coo_array((ones, (row.numpy(), bag.index[present].numpy())), shape))
-    whole = sp.block_diag(blocks, format="csr")
-    return _as_torch(whole, dtype), _as_torch(whole.T.tocsr(), dtype)
+    matrix = sp.block_diag(blocks, format="csr")
+    return _as_torch(matrix, dtype), _as_torch(matrix.T.tocsr(), dtype)
 
 
 def _as_torch(matrix: Any, dtype: torch.dtype) -> Tensor:

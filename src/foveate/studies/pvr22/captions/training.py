@@ -130,8 +130,8 @@ def _member(
         model.load_state_dict(load_checkpoint(checkpoint)[0])
     lengths = (pool.train.y != PAD).sum(-1).amax(-1)
     order = Epochs(lengths, settings.batch, "captions", seed)
-    way = "soft" if rule == "soft" else "hard"
-    training = CaptionTraining(model, pool, way, order, switch if rule == "hybrid" else 0, seed)
+    phase = "soft" if rule == "soft" else "hard"
+    training = CaptionTraining(model, pool, phase, order, switch if rule == "hybrid" else 0, seed)
     read_rule: ReadRule = "soft" if rule == "soft" else "top"
 
     def measure(step: int) -> Mapping[str, Array]:

@@ -99,10 +99,10 @@ def names_in(
                 if box_rows and (i, *box_rows) not in masks:
                     mask = box_mask(boxes[j][1:] for j in box_rows)
                     masks[i, *box_rows] = grid.lowered(mask), float(mask.sum())
-                own = masks[i, *box_rows] if box_rows else nothing
+                object_mask = masks[i, *box_rows] if box_rows else nothing
                 rows.append((i, k, name.place, bool(box_rows)))
-                low.append(own[0])
-                area.append(own[1])
+                low.append(object_mask[0])
+                area.append(object_mask[1])
                 kinds.append(name.categories)
     image, caption, step, has_box = np.array(rows, np.int64).reshape(-1, 4).T
     where = np.array(low).reshape(-1, grid.side**2)
@@ -130,7 +130,7 @@ def read_words(
 ) -> Read:
     """Run a model over captions y (N, k, T), word by word given the words before.
 
-    Images with captions of like length go together, so that little is padded.
+    Images with captions of similar length go together, so that little is padded.
     """
     alpha = np.zeros((len(names.image), pool.bank.side**2))
     p, total, count = np.zeros(len(names.image)), 0.0, 0
@@ -176,8 +176,8 @@ def kinds_of(tops: Sequence[int]) -> tuple[str, ...]:
     itself with its places exchanged. Twenty places at random have a small cosine because they are
     few, whole attention has not.
     """
-    few = [f"{how}-{k}" for how in ("top", "random") for k in tops]
-    return ("full", *few, "uniform", "shuffled", INSIDE)
+    per_top = [f"{order}-{k}" for order in ("top", "random") for k in tops]
+    return ("full", *per_top, "uniform", "shuffled", INSIDE)
 
 
 def compared(

@@ -87,12 +87,12 @@ class DirectClassifier(Experiment):
     def parts(self, settings: DirectSettings) -> Mapping[str, Work]:
         return {
             part_name(data, n): partial(_train, settings, data, n)
-            for data in filter(_is_here, settings.sets)
+            for data in filter(_is_available, settings.sets)
             for n in settings.n
         }
 
 
-def _is_here(name: str) -> bool:
+def _is_available(name: str) -> bool:
     """Whether a data set is available: CIFAR-10 only where its files are, or the hub is."""
     if name != CLAIM_SET:
         return True

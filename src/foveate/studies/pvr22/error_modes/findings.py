@@ -139,7 +139,7 @@ def _paired(values: Array) -> Interval | None:
 
 
 def _speed(records: Records) -> Finding:
-    met: list[bool] = []
+    conditions: list[bool] = []
     sentences: list[str] = []
     slower: Interval | None = None
     for group, words in (("starts", "random starts"), ("authors", "the authors' weights")):
@@ -153,15 +153,15 @@ def _speed(records: Records) -> Finding:
             difference_interval(epochs[1], epochs[k]) if len(epochs[1]) and len(epochs[k]) else None
             for k in (2, 3)
         ]
-        met += [gap is not None and (gap.low or 0) > 0 for gap in gaps]
+        conditions += [gap is not None and (gap.low or 0) > 0 for gap in gaps]
         if group == "starts":
             slower = min((g for g in gaps if g is not None), key=lambda g: g.mean, default=None)
     slower = slower or Interval(0.0, None, None)  # nothing to compare, as the text says
     names = ("mode 2, random", "mode 3, random", "mode 2, authors'", "mode 3, authors'")
-    slow = [name for name, good in zip(names, met, strict=True) if good]
+    slow = [name for name, ok in zip(names, conditions, strict=True) if ok]
     return Finding(
         claim="pvr22:C10",
-        verdict=verdict_of(met),
+        verdict=verdict_of(conditions),
         effect=slower.mean,
         low=slower.low,
         high=slower.high,

@@ -103,8 +103,8 @@ CIFAR = Sizes(
 )
 
 
-def _changed(usual: Sizes, **changes: Any) -> Sizes:
-    return Sizes(**(usual.model_dump() | changes))
+def _changed(sizes: Sizes, **changes: Any) -> Sizes:
+    return Sizes(**(sizes.model_dump() | changes))
 
 
 @EXPERIMENTS.register("table2")

@@ -26,7 +26,7 @@ from foveate.types import StepProgress
 if TYPE_CHECKING:
     from foveate.studies.snell21.agreement import AgreementSettings
 
-__all__ = ["ReadPairs", "pair_part", "pairs_here", "prepared_pairs"]
+__all__ = ["ReadPairs", "available_pairs", "pair_part", "prepared_pairs"]
 
 
 @dataclass(frozen=True)
@@ -56,13 +56,13 @@ class ReadPairs:
         return np.repeat(np.arange(len(SETS)), [len(some) for some in self.sets])
 
 
-def pairs_here(names: Sequence[str]) -> tuple[str, ...]:
+def available_pairs(names: Sequence[str]) -> tuple[str, ...]:
     """Those of the data sets whose files can be read."""
-    return tuple(name for name in names if _is_here(name, os.environ.get("FOVEATE_DATA")))
+    return tuple(name for name in names if _is_available(name, os.environ.get("FOVEATE_DATA")))
 
 
 @cache
-def _is_here(name: str, _where: str | None) -> bool:
+def _is_available(name: str, _where: str | None) -> bool:
     PAIRS.get(name)  # a name that is not known is a mistake, not a file that is not here
     try:
         load_pairs(name, train=1, pieces=100)
@@ -124,8 +124,8 @@ def _meta(settings: "AgreementSettings", pairs: ReadPairs) -> dict[str, object]:
             f"{settings.pair_steps:,} steps in "
             "place of 256, 16 and 36,000"
         )
-    way = "greedy" if settings.beam == 1 else f"beam {settings.beam}"
-    notes.append(f"BLEU of {settings.pair_translated:,} validation sentences, {way}")
+    decoding = "greedy" if settings.beam == 1 else f"beam {settings.beam}"
+    notes.append(f"BLEU of {settings.pair_translated:,} validation sentences, {decoding}")
     if pairs.data.about:
         notes.append(pairs.data.about)
     return {"data": pairs.name, "kind": "pairs", "counts": counts, "about": ", ".join(notes)}

@@ -37,7 +37,7 @@ class Stages:
 
     Args:
         settings: Settings.
-        texts: Texts to learn from and to read.
+        texts: Training texts and to read.
         checkpoint: Where the part would keep its state; every kind has a file beside it.
         progress: Called as ``progress(steps done, steps in all)``, all kinds together.
         kinds: Kinds that will be trained.
@@ -84,7 +84,7 @@ class Stages:
             evidence: γ₁ − γ₀ of the proxy's words, shape (S, words).
         """
         proxy = [self.favour(row) for row in evidence]
-        return self.readers("uniform", partial(self._known, proxy, standard))
+        return self.readers("uniform", partial(self._word_level_values, proxy, standard))
 
     def frozen(self, standard: Record) -> Record:
         """Models of which only attention is trained against ``standard``. [snell21] A.6"""
@@ -211,7 +211,7 @@ class Stages:
             "partner_accuracy": self.accuracy(probes.right),
         }
 
-    def _known(
+    def _word_level_values(
         self, proxy: Sequence[Array], standard: Record, seed: int, model: Reader
     ) -> dict[str, Array]:
         probes = self.probe(model)

@@ -24,16 +24,16 @@ from foveate.types import StepProgress
 if TYPE_CHECKING:
     from foveate.studies.snell21.agreement import AgreementSettings
 
-__all__ = ["Texts", "prepared", "text_part", "texts_here"]
+__all__ = ["Texts", "available_texts", "prepared", "text_part"]
 
 
 @dataclass(frozen=True)
 class Texts:
-    """Texts to learn from, and texts to read.
+    """Training texts, and texts to read.
 
     Args:
         name: Name of the data set.
-        train: Texts to learn from.
+        train: Training texts.
         y_train: Their labels, shape (n,).
         read: Validation texts, then the sample of training texts.
         y_read: Their labels.
@@ -54,13 +54,13 @@ class Texts:
     about: str
 
 
-def texts_here(names: Sequence[str]) -> tuple[str, ...]:
+def available_texts(names: Sequence[str]) -> tuple[str, ...]:
     """Those of the data sets whose files can be read."""
-    return tuple(name for name in names if _is_here(name, os.environ.get("FOVEATE_DATA")))
+    return tuple(name for name in names if _is_available(name, os.environ.get("FOVEATE_DATA")))
 
 
 @cache
-def _is_here(name: str, _where: str | None) -> bool:
+def _is_available(name: str, _where: str | None) -> bool:
     TEXTS.get(name)  # a name that is not known is a mistake, not a file that is not here
     try:
         load_texts(name, train=1, validation=1, least=1)

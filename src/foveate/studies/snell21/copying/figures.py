@@ -47,7 +47,7 @@ def _grid(charts: Sequence[alt.Chart | alt.LayerChart], description: str) -> alt
     return alt.vconcat(*rows).properties(description=description)
 
 
-def seed_curves(record: Record, title: str, line_colour: str, what: str = "seeds") -> alt.Chart:
+def seed_curves(record: Record, title: str, line_colour: str, noun: str = "seeds") -> alt.Chart:
     """One thin line per seed: accuracy on held-out sequences over steps."""
     accuracy = record.values["accuracy"]
     rows = [
@@ -64,7 +64,7 @@ def seed_curves(record: Record, title: str, line_colour: str, what: str = "seeds
             y=alt.Y("y:Q", title="accuracy", scale=alt.Scale(domain=[0, 1])),
             detail="seed:N",
         )
-        .properties(width=360, height=170, title=f"{title} ({accuracy.shape[1]} {what})")
+        .properties(width=360, height=170, title=f"{title} ({accuracy.shape[1]} {noun})")
     )
     return with_rows(chart, rows)
 

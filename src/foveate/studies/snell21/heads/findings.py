@@ -69,10 +69,10 @@ def _verdict(
     if settings.draws < DRAWS:
         return "underpowered"
     bad, one, random = shares
-    met = [bad <= 0.5, one >= 0.9, random >= 0.9]
-    if all(met):
+    conditions = [bad <= 0.5, one >= 0.9, random >= 0.9]
+    if all(conditions):
         return "holds"
-    if sum(met) == 2 or min(one, random) - bad >= 0.25:
+    if sum(conditions) == 2 or min(one, random) - bad >= 0.25:
         return "holds in part"
     return "does not hold"
 

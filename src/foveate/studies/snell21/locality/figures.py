@@ -70,9 +70,9 @@ def _lines(record: Record, part: Array, title: str) -> alt.LayerChart:
 def _window_chart(settings: "LocalitySettings", record: Record, title: str) -> alt.LayerChart:
     """Mean γ at each distance from the keyword, when the loss begins to fall and at the end."""
     around = record.values["around"]  # (T, S, 2 REACH + 1)
-    early = around[early_at(record, settings.early), np.arange(around.shape[1])]
+    at_early = around[early_at(record, settings.early), np.arange(around.shape[1])]
     rows = []
-    for when, values in zip(MOMENTS, (early, around[-1]), strict=True):
+    for when, values in zip(MOMENTS, (at_early, around[-1]), strict=True):
         for k in range(values.shape[1]):
             finite = values[np.isfinite(values[:, k]), k]
             if len(finite):

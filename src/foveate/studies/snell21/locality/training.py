@@ -14,7 +14,7 @@ from foveate.text.loop import MemberTraining, built
 from foveate.text.models.reader import Reader, signed
 from foveate.text.tokens import MARKS
 
-__all__ = ["MAX_DISTANCE", "Condition", "KeywordTask", "course", "read_keywords"]
+__all__ = ["MAX_DISTANCE", "Condition", "KeywordTask", "keyword_training", "read_keywords"]
 
 MAX_DISTANCE = 8
 """The profile of γ around the keyword goes so many positions to either side."""
@@ -56,7 +56,7 @@ class Condition:
     sd: float = 1.0
 
 
-def course(task: KeywordTask, condition: Condition, seed: int) -> MemberTraining:
+def keyword_training(task: KeywordTask, condition: Condition, seed: int) -> MemberTraining:
     """The training that ``seed`` decides: weights, sentences to learn from and to read."""
     model = built(partial(_reader, task, condition), "locality", seed)
 
@@ -120,8 +120,8 @@ def _window(gamma: Tensor, at: Tensor) -> Array:
     """The mean of γ at each distance from the keyword, shape (2 REACH + 1,)."""
     position = at[:, None] + torch.arange(-MAX_DISTANCE, MAX_DISTANCE + 1)
     inside = (position >= 0) & (position < gamma.shape[1])
-    near = gamma.double().gather(1, position.clamp(0, gamma.shape[1] - 1))
-    return near.masked_fill(~inside, torch.nan).nanmean(0).numpy()
+    neighbours = gamma.double().gather(1, position.clamp(0, gamma.shape[1] - 1))
+    return neighbours.masked_fill(~inside, torch.nan).nanmean(0).numpy()
 
 
 def _mean(x: Tensor) -> Array:

@@ -116,12 +116,12 @@ class Translation(Experiment):
     }
 
     def parts(self, settings: TranslationSettings) -> Mapping[str, Work]:
-        from foveate.studies.snell21.agreement.pairs import pairs_here
+        from foveate.studies.snell21.agreement.pairs import available_pairs
 
         readouts = {f"readout-{name}": partial(_readout, settings, name) for name in READOUTS}
         return readouts | {
             f"align-{name}": partial(_align, settings, name)
-            for name in pairs_here(settings.aligned)
+            for name in available_pairs(settings.aligned)
         }
 
 

@@ -29,7 +29,7 @@ from foveate.text.translation import (
     Translator,
     example_pair,
     joined,
-    translation_course,
+    translation_training,
     translator,
 )
 from foveate.types import StepProgress
@@ -95,13 +95,13 @@ def align_part(
     )
     at = measurement_steps(settings.align_steps)
 
-    def course(seed: int) -> MemberTraining:
+    def training(seed: int) -> MemberTraining:
         label = ("aligning", name, seed)
         model = translator(data, sizes, *label)
         measure = partial(_measured, scored, at[-1])
-        return translation_course(model, train, sizes, measure, *label)
+        return translation_training(model, train, sizes, measure, *label)
 
-    members = [partial(course, seed) for seed in range(settings.align_seeds)]
+    members = [partial(training, seed) for seed in range(settings.align_seeds)]
     record = follow(members, at, checkpoint=checkpoint, report=progress)
     size = len(data.source_vocabulary), len(data.target_vocabulary)
     final = {"ibm1": _ibm1(train, scored, size), "diagonal": scored(diagonal(scored.pairs))}

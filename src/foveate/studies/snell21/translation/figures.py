@@ -182,6 +182,6 @@ def _scores(record: Record, score: int) -> alt.LayerChart:
     dash = alt.StrokeDash("name:N", scale=dashes)
     colour = _colour_encoding(names, colours)
     lines = alt.Chart().mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, strokeDash=dash)
-    ours = alt.Chart().transform_filter("datum.kind != 'level'")
-    points = ours.mark_point(filled=True, size=30, opacity=1).encode(x=x, y=y, color=colour)
+    own_models = alt.Chart().transform_filter("datum.kind != 'level'")
+    points = own_models.mark_point(filled=True, size=30, opacity=1).encode(x=x, y=y, color=colour)
     return with_rows((lines + points).properties(width=205, height=170), rows)

@@ -27,7 +27,7 @@ from foveate.text.translation import (
     checkpoints,
     example_pair,
     translated_bleu,
-    translation_course,
+    translation_training,
     translator,
 )
 from foveate.types import StepProgress
@@ -67,12 +67,12 @@ def readout_part(
         numbers = {name: np.asarray(value) for name, value in values.items()}
         return numbers | (solved(model, some) if readout == "linear" else {})
 
-    def course(seed: int) -> MemberTraining:
+    def training(seed: int) -> MemberTraining:
         label = ("readout", settings.data, readout, seed)
         model = translator(data, sizes, *label)
-        return translation_course(model, data.train, sizes, measure, *label)
+        return translation_training(model, data.train, sizes, measure, *label)
 
-    members = [partial(course, seed) for seed in range(settings.seeds)]
+    members = [partial(training, seed) for seed in range(settings.seeds)]
     meta = _meta(settings, data, some)
     return follow(members, at, checkpoint=checkpoint, report=progress, meta=meta)
 

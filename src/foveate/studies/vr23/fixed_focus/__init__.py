@@ -68,7 +68,7 @@ class FixedFocusCurves(Experiment):
 
     def parts(self, settings: FixedFocusSettings) -> Mapping[str, Work]:
         works: dict[str, Work] = {"theorem": partial(theorem_part, settings)}
-        for name in filter(_is_here, settings.sets):
+        for name in filter(_is_available, settings.sets):
             works[name] = partial(mosaics_part, settings, name)
         if "orthogonal" in works:
             works["orthogonal"] = partial(orthogonal_part, settings)
@@ -78,7 +78,7 @@ class FixedFocusCurves(Experiment):
         return evaluate_claims(records, _deviation(settings, records))
 
 
-def _is_here(name: str) -> bool:
+def _is_available(name: str) -> bool:
     """Whether a data set can be had: CIFAR-10 only where its files are, or the hub is."""
     if name != "cifar10":
         return True
@@ -91,7 +91,7 @@ def _is_here(name: str) -> bool:
 
 def _deviation(settings: FixedFocusSettings, records: Records) -> str:
     """What differs from the published set-up, from the settings themselves."""
-    usual = FixedFocusSettings()
+    default = FixedFocusSettings()
     notes = ["paradigms are judged at equal learning rates, the paper's at rates of their own"]
     if "orthogonal" in records and settings.orthogonal_batch >= settings.orthogonal_n:
         notes.append(
@@ -105,9 +105,9 @@ def _deviation(settings: FixedFocusSettings, records: Records) -> str:
             f"digits mosaics (n = {settings.n}, g of kind {settings.digits_net}) "
             f"are not in the paper"
         )
-    if "cifar10" in records and settings.n != usual.n:
-        notes.append(f"CIFAR-10 with n = {settings.n} (paper {usual.n:,}), to fit in minutes")
-    if "cifar10" in records and settings.cifar10_net != usual.cifar10_net:
+    if "cifar10" in records and settings.n != default.n:
+        notes.append(f"CIFAR-10 with n = {settings.n} (paper {default.n:,}), to fit in minutes")
+    if "cifar10" in records and settings.cifar10_net != default.cifar10_net:
         side = settings.cifar10_side
         notes.append(
             f"CIFAR-10 images averaged to {side}×{side} and g of kind "

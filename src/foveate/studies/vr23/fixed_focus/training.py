@@ -65,7 +65,7 @@ def train_fixed(
     """
     members = list(product(lines, alphas, range(len(bags))))
     record = fit(
-        [partial(_held, g, alpha) for _, alpha, _ in members],
+        [partial(_fixed_focus, g, alpha) for _, alpha, _ in members],
         [bags[seed][0] for *_, seed in members],
         [bags[seed][1] for *_, seed in members],
         [PARADIGMS.get(paradigm)() for (paradigm, _), *_ in members],
@@ -82,7 +82,7 @@ def train_fixed(
     return replace(record, meta=meta, final={"losses": record.final["losses"]})
 
 
-def _held(g: Callable[[], nn.Module], alpha: float) -> FixedFocus:
+def _fixed_focus(g: Callable[[], nn.Module], alpha: float) -> FixedFocus:
     return FixedFocus(g(), alpha)
 
 
@@ -122,9 +122,9 @@ def shrink(bags: Sequence[Bag], side: int) -> list[Bag]:
         raise FoveateError("only bags that are cut from one bank can be shrunk")
     used = torch.unique(torch.cat([x.index.flatten() for x in banks]))
     images = as_input(banks[0].bank[used])
-    small = nn.functional.avg_pool2d(images, images.shape[-1] // side)
+    pooled = nn.functional.avg_pool2d(images, images.shape[-1] // side)
     return [
-        replace(bag, x=Mosaics(small, torch.searchsorted(used, x.index)))
+        replace(bag, x=Mosaics(pooled, torch.searchsorted(used, x.index)))
         for bag, x in zip(bags, banks, strict=True)
     ]
 

@@ -101,7 +101,7 @@ class ReleasedSplit(Reproduction):
             except FoveateError as error:
                 reasons[data] = str(error)
         present = tuple(data for data in settings.data if data not in reasons)
-        absent = {f"{GROUPS[data]} m={settings.m}": why for data, why in reasons.items()}
+        absent = {f"{GROUPS[data]} m={settings.m}": reason for data, reason in reasons.items()}
         return settings.model_copy(update={"data": present}), absent
 
     def seconds(

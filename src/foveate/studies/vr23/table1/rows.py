@@ -12,7 +12,7 @@ from foveate.attention.paradigms import PARADIGMS, Hybrid, Paradigm, Progress, R
 from foveate.bags.bag import Bag
 from foveate.data import DATASETS
 from foveate.data.files.hub import locate
-from foveate.data.hatexplain import Judge, read_posts
+from foveate.data.hatexplain import Annotators, read_posts
 from foveate.data.topic_words import topic_words
 from foveate.errors import FoveateError
 from foveate.models.contextual import Contextual
@@ -97,7 +97,7 @@ class Row(NamedTuple):
     sizes: str
     setting: str = ""
     place: tuple[str, str] | None = None
-    judge: Judge | None = None
+    judge: Annotators | None = None
 
     @property
     def words(self) -> bool:
@@ -106,10 +106,10 @@ class Row(NamedTuple):
 
 
 def _mosaics(name: str, m: int) -> dict[str, Row]:
-    group, place = f"{name.upper()} m={m}", (name, f"uoft-cs/{name}")
+    group, source = f"{name.upper()} m={m}", (name, f"uoft-cs/{name}")
     return {
-        f"{name}-{m}": Row(group, f"{name}-features", m, "mlp", name, "frozen features", place),
-        f"{name}-{m}-pixels": Row(group, name, m, "vr23", "pixels", "pixels", place),
+        f"{name}-{m}": Row(group, f"{name}-features", m, "mlp", name, "frozen features", source),
+        f"{name}-{m}-pixels": Row(group, name, m, "vr23", "pixels", "pixels", source),
     }
 
 
@@ -199,14 +199,14 @@ def trial_of(
 
 def absent(rows: Mapping[str, Row]) -> dict[str, str]:
     """The rows whose files are not here, by name, and why."""
-    why: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for name, row in rows.items():
         try:
             if row.place is not None:
                 locate(*row.place)
         except FoveateError as error:
-            why[name] = str(error)
-    return why
+            reasons[name] = str(error)
+    return reasons
 
 
 def _bags(row: Row, sizes: Sizes, split: Any, seed: int) -> Bag:
