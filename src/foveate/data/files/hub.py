@@ -6,7 +6,7 @@ from pathlib import Path
 
 from foveate.errors import FoveateError
 
-__all__ = ["locate"]
+__all__ = ["is_available", "locate"]
 
 
 def locate(name: str, hub_id: str) -> Path:
@@ -28,6 +28,14 @@ def locate(name: str, hub_id: str) -> Path:
             f"with its Parquet files, or install foveate[hub] and be online to fetch {hub_id} "
             f"({reason})"
         ) from None
+
+
+def is_available(name: str, hub_id: str) -> bool:
+    """Whether the files of a data set are in ``$FOVEATE_DATA`` or can be downloaded."""
+    try:
+        return locate(name, hub_id).is_dir()
+    except FoveateError:
+        return False
 
 
 @cache

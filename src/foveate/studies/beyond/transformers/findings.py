@@ -55,11 +55,9 @@ def _tasks(settings: "TransformerSettings", records: Records) -> Finding:
     elif all_easy and slower:
         verdict = "holds in part"
     return Finding(
-        claim="transformers:C1",
-        verdict=verdict,
-        effect=share.mean,
-        low=share.low,
-        high=share.high,
+        "transformers:C1",
+        verdict,
+        *share,
         measure=f"share of seeds that do not learn permutations within {settings.steps} steps",
         summary=f"40-of-60: learnt after {_steps_text(easy)} steps; "
         f"permutations: {_steps_text(hard)}.",
@@ -143,11 +141,9 @@ def _heads(settings: "TransformerSettings", records: Records) -> Finding:
     share = mean_interval(np.isfinite(many).astype(float) - np.isfinite(one))
     smaller, larger = settings.heads
     return Finding(
-        claim="transformers:C4",
-        verdict=verdict,
-        effect=share.mean,
-        low=share.low,
-        high=share.high,
+        "transformers:C4",
+        verdict,
+        *share,
         measure=f"share of seeds that learn permutations with {larger} heads, minus with {smaller}",
         summary=f"Permutations with {smaller} head: learnt after {_steps_text(one)} steps; "
         f"with {larger}: {_steps_text(many)}.",
@@ -197,11 +193,9 @@ def _pairs(settings: "TransformerSettings", records: Records) -> Finding:
     mean = mean_interval(a[-1], within=(0, 1))
     accuracy = record.values["accuracy"][-1].mean()
     return Finding(
-        claim="transformers:C6",
-        verdict=verdict,
-        effect=mean.mean,
-        low=mean.low,
-        high=mean.high,
+        "transformers:C6",
+        verdict,
+        *mean,
         measure=f"fair A(α, β) on held-out pairs after {settings.pair_steps} steps",
         summary=f"{settings.pairs}: A(α, β) from {a[0].mean():.2f} to {a[-1].mean():.2f}, chance "
         f"{chance[0].mean():.2f}; {100 * accuracy:.0f} % of words right.",

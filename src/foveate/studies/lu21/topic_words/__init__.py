@@ -9,10 +9,9 @@ from typing import Annotated, ClassVar
 import torch
 from pydantic import Field
 
-from foveate.data.files.hub import locate
+from foveate.data.files.hub import is_available
 from foveate.data.sst import HUB_ID
 from foveate.data.topic_words import topic_words
-from foveate.errors import FoveateError
 from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
 from foveate.records.published import Cell
 from foveate.records.record import Array, Record
@@ -142,7 +141,7 @@ class TopicWords(Reproduction):
         synthetic = {
             name: partial(_synthetic_part, settings, run) for name, run in SYNTHETIC_RUNS.items()
         }
-        if not settings.sst_seeds or not (settings.sst_made_up or _sst_is_available()):
+        if not settings.sst_seeds or not (settings.sst_made_up or is_available("sst", HUB_ID)):
             return synthetic
         real = {n: partial(review_part, run, _reading(settings, run)) for n, run in REVIEWS.items()}
         return {**synthetic, **real}
@@ -170,13 +169,6 @@ def _reading(settings: TopicWordsSettings, reviews: Reviews) -> Reading:
         settings.sst_every,
         settings.sst_made_up,
     )
-
-
-def _sst_is_available() -> bool:
-    try:
-        return locate("sst", HUB_ID).is_dir()
-    except FoveateError:
-        return False
 
 
 def _synthetic_part(

@@ -9,8 +9,7 @@ from typing import Annotated, ClassVar
 from foveate.attention.paradigms import PARADIGMS
 from foveate.bags.bag import Bag
 from foveate.data import DATASETS
-from foveate.data.files.hub import locate
-from foveate.errors import FoveateError
+from foveate.data.files.hub import is_available
 from foveate.jobs.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.models.focus import FCAM
 from foveate.models.nets import direct, linear
@@ -87,20 +86,10 @@ class DirectClassifier(Experiment):
     def parts(self, settings: DirectSettings) -> Mapping[str, Work]:
         return {
             part_name(data, n): partial(_train, settings, data, n)
-            for data in filter(_is_available, settings.sets)
+            for data in settings.sets
+            if data != CLAIM_SET or is_available("cifar10", "uoft-cs/cifar10")
             for n in settings.n
         }
-
-
-def _is_available(name: str) -> bool:
-    """Whether a data set is available: CIFAR-10 only where its files are, or the hub is."""
-    if name != CLAIM_SET:
-        return True
-    try:
-        locate("cifar10", "uoft-cs/cifar10")
-    except FoveateError:
-        return False
-    return True
 
 
 def _train(

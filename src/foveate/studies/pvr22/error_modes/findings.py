@@ -118,11 +118,9 @@ def _sparsity(records: Records) -> Finding:
         verdict = "holds in part" if any(spread_ok) else "does not hold"
     effect = mean_of_means(shares) if shares else Interval(0.0, None, None)
     return Finding(
-        claim="pvr22:C9",
-        verdict=verdict,
-        effect=effect.mean,
-        low=effect.low,
-        high=effect.high,
+        "pvr22:C9",
+        verdict,
+        *effect,
         measure="share of right-but-unfocused bags with at least 1 bit of attention entropy, mean "
         "of the modes",
         summary="Bags predicted right with a wrong focus, accurate models. "
@@ -160,11 +158,9 @@ def _speed(records: Records) -> Finding:
     names = ("mode 2, random", "mode 3, random", "mode 2, authors'", "mode 3, authors'")
     slow = [name for name, ok in zip(names, conditions, strict=True) if ok]
     return Finding(
-        claim="pvr22:C10",
-        verdict=verdict_of(conditions),
-        effect=slower.mean,
-        low=slower.low,
-        high=slower.high,
+        "pvr22:C10",
+        verdict_of(conditions),
+        *slower,
         measure="epochs to accuracy .95, mode 1 minus the slower of modes 2 and 3, random starts "
         "that fell into the mode",
         summary=f"Mean epochs to accuracy .95 of trainings that fell, {'; '.join(sentences)}. "

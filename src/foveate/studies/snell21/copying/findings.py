@@ -81,11 +81,9 @@ def _function(settings: "CopyingSettings", records: Records) -> Finding:
     elif perfect and unlearnt.mean() >= 0.5:
         verdict = "holds in part"
     return Finding(
-        claim="snell21:C12",
-        verdict=verdict,
-        effect=best.mean,
-        low=best.low,
-        high=best.high,
+        "snell21:C12",
+        verdict,
+        *best,
         measure=f"best accuracy of the permutation function within {settings.long_steps} steps",
         summary=f"Copying 40-of-60 exceeds {FULL_ACCURACY} in {int(np.isfinite(copied).sum())} of "
         f"{len(copied)} seeds (median {_steps(copied)}); the permutation function never exceeds "

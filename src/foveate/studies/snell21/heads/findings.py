@@ -45,11 +45,9 @@ def findings(settings: "HeadsSettings", records: Records) -> list[Finding]:
     ]
     return [
         Finding(
-            claim="snell21:C7",
-            verdict=_verdict(settings, records, (bad, one, random)),
-            effect=gap.mean,
-            low=gap.low,
-            high=gap.high,
+            "snell21:C7",
+            _verdict(settings, records, (bad, one, random)),
+            *gap,
             measure="share of draws that learn with one good head, minus with none",
             summary=" ".join(sentences),
             figure=f"heads-{first}",

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from foveate.data.files.hub import locate
+from foveate.data.files.hub import is_available
 from foveate.dynamics import snell21
-from foveate.errors import FoveateError
 from foveate.records.record import Array, Record
 from foveate.studies.snell21.word_counts.toys import TOYS
 from foveate.text.corpora import Pairs, load_pairs
@@ -54,7 +53,7 @@ def derivative(settings: "WordCountsSettings", _: Path, progress: ProgressCallba
 def counts(settings: "WordCountsSettings", _: Path, progress: ProgressCallback) -> Record:
     """For each corpus the largest difference between the two tables, and C's largest entry."""
     corpora = {"made-up": load_pairs("made-up", train=settings.pairs).train}
-    if settings.multi30k and _is_available("multi30k", "bentrevett/multi30k"):
+    if settings.multi30k and is_available("multi30k", "bentrevett/multi30k"):
         corpora["multi30k"] = load_pairs("multi30k", unit="words", train=settings.multi30k).train
     rows = []
     for done, pairs in enumerate(corpora.values(), 1):
@@ -112,10 +111,3 @@ def _renumber_words(pairs: Pairs) -> tuple[Tokens, Tokens]:
         return Tokens(torch.from_numpy(ids.astype(np.int64)), tokens.start)
 
     return renumbered(pairs.source), renumbered(pairs.target)
-
-
-def _is_available(name: str, hub_id: str) -> bool:
-    try:
-        return locate(name, hub_id).is_dir()
-    except FoveateError:
-        return False

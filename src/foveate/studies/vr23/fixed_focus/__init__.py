@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import ClassVar
 
-from foveate.data.files.hub import locate
-from foveate.errors import FoveateError
+from foveate.data.files.hub import is_available
 from foveate.jobs.experiment import EXPERIMENTS, Experiment, Records, Scale, Work
 from foveate.records.findings import Finding
 from foveate.settings import Settings
@@ -68,7 +67,9 @@ class FixedFocusCurves(Experiment):
 
     def parts(self, settings: FixedFocusSettings) -> Mapping[str, Work]:
         works: dict[str, Work] = {"theorem": partial(theorem_part, settings)}
-        for name in filter(_is_available, settings.sets):
+        for name in settings.sets:
+            if name == "cifar10" and not is_available("cifar10", "uoft-cs/cifar10"):
+                continue
             works[name] = partial(mosaics_part, settings, name)
         if "orthogonal" in works:
             works["orthogonal"] = partial(orthogonal_part, settings)
@@ -76,17 +77,6 @@ class FixedFocusCurves(Experiment):
 
     def findings(self, settings: FixedFocusSettings, records: Records) -> list[Finding]:
         return evaluate_claims(records, _deviation(settings, records))
-
-
-def _is_available(name: str) -> bool:
-    """Whether a data set can be had: CIFAR-10 only where its files are, or the hub is."""
-    if name != "cifar10":
-        return True
-    try:
-        locate("cifar10", "uoft-cs/cifar10")
-    except FoveateError:
-        return False
-    return True
 
 
 def _deviation(settings: FixedFocusSettings, records: Records) -> str:
