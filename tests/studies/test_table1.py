@@ -199,7 +199,7 @@ def test_rows_without_data_are_left_out_and_say_why(monkeypatch):
         if name != "hatexplain":
             raise FoveateError(f"no {name} here")
 
-    monkeypatch.setattr("foveate.studies.vr23.table1.rows.locate", only_posts)
+    monkeypatch.setattr("foveate.data.files.hub.locate", only_posts)
     settings, why = Table1().runnable(Table1.scales["small"])
     posts = ("hatexplain-1", "hatexplain-2")
     assert settings.rows == (*posts, *(f"{name}-majority" for name in posts))

@@ -1,12 +1,13 @@
 """Location of the files of a data set: a local folder, or the Hugging Face hub."""
 
 import os
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
 from foveate.errors import FoveateError
 
-__all__ = ["is_available", "locate"]
+__all__ = ["is_available", "locate", "missing"]
 
 
 def locate(name: str, hub_id: str) -> Path:
@@ -36,6 +37,21 @@ def is_available(name: str, hub_id: str) -> bool:
         return locate(name, hub_id).is_dir()
     except FoveateError:
         return False
+
+
+def missing(files: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+    """Why the files of data sets are not available; none of those that are.
+
+    Args:
+        files: Arguments of :func:`locate` by any key.
+    """
+    reasons = {}
+    for key, (name, hub_id) in files.items():
+        try:
+            locate(name, hub_id)
+        except FoveateError as error:
+            reasons[key] = str(error)
+    return reasons
 
 
 @cache

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import numpy as np
 
+from foveate.charts.lines import name_colours
 from foveate.charts.render import with_rows
 from foveate.jobs.experiment import Records
 from foveate.metrics.intervals import Interval
@@ -141,19 +142,14 @@ def _curves(records: Records) -> alt.Chart:
             {"x": int(step), "y": float(y), "name": name}
             for step, y in zip(record.t, np.median(accuracy, 1), strict=True)
         ]
-    names = list(trained(records))
-    colours = [LINES[k % len(LINES)] for k in range(len(names))]
+    colours = {name: LINES[k % len(LINES)] for k, name in enumerate(trained(records))}
     chart = (
         alt.Chart()
         .mark_line(strokeWidth=2)
         .encode(
             x=alt.X("x:Q", title="steps"),
             y=alt.Y("y:Q", title="accuracy, median over seeds", scale=alt.Scale(domain=[0, 1])),
-            color=alt.Color(
-                "name:N",
-                scale=alt.Scale(domain=names, range=colours),
-                legend=alt.Legend(columns=4, symbolType="stroke", symbolOpacity=1),
-            ),
+            color=name_colours(colours, columns=4),
         )
         .properties(width=WIDTH, height=HIGH, description="Accuracy over steps, by condition.")
     )

@@ -16,9 +16,8 @@ import numpy as np
 from foveate.attention.paradigms import PARADIGMS, Paradigm
 from foveate.bags.bag import Bag
 from foveate.data import DATASETS, Split
-from foveate.data.files.hub import locate
+from foveate.data.files.hub import missing
 from foveate.data.image_mosaics import relevant_seen
-from foveate.errors import FoveateError
 from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
 from foveate.models.focus import FCAM
 from foveate.models.nets import pair
@@ -92,14 +91,10 @@ class ReleasedSplit(Reproduction):
         return deviations(settings, records)
 
     def runnable(self, settings: ReleasedSplitSettings) -> tuple[Settings, dict[str, str]]:
-        reasons: dict[str, str] = {}
-        for data in settings.data:
-            try:
-                if data.endswith("-features"):
-                    name = data.removesuffix("-features")
-                    locate(name, f"uoft-cs/{name}")
-            except FoveateError as error:
-                reasons[data] = str(error)
+        images = {data: data.removesuffix("-features") for data in settings.data}
+        reasons = missing(
+            {data: (name, f"uoft-cs/{name}") for data, name in images.items() if name != data}
+        )
         present = tuple(data for data in settings.data if data not in reasons)
         absent = {f"{GROUPS[data]} m={settings.m}": reason for data, reason in reasons.items()}
         return settings.model_copy(update={"data": present}), absent

@@ -11,7 +11,7 @@ from pydantic import Field
 from foveate.attention.paradigms import PARADIGMS, Hybrid, Paradigm, Progress, RandomEpochs
 from foveate.bags.bag import Bag
 from foveate.data import DATASETS
-from foveate.data.files.hub import locate
+from foveate.data.files.hub import locate, missing
 from foveate.data.hatexplain import Annotators, read_posts
 from foveate.data.topic_words import topic_words
 from foveate.errors import FoveateError
@@ -199,14 +199,7 @@ def trial_of(
 
 def absent(rows: Mapping[str, Row]) -> dict[str, str]:
     """The rows whose files are not here, by name, and why."""
-    reasons: dict[str, str] = {}
-    for name, row in rows.items():
-        try:
-            if row.place is not None:
-                locate(*row.place)
-        except FoveateError as error:
-            reasons[name] = str(error)
-    return reasons
+    return missing({name: row.place for name, row in rows.items() if row.place is not None})
 
 
 def _bags(row: Row, sizes: Sizes, split: Any, seed: int) -> Bag:
