@@ -1,4 +1,4 @@
-"""The ledger: for every claim of the papers, the experiment that checks it and what it found."""
+"""The ledger: for every claim of the papers, the experiment that checks it and its finding."""
 
 import hashlib
 import json
@@ -38,7 +38,7 @@ __all__ = [
 
 
 def known_papers() -> list[str]:
-    """Keys of the papers whose claims are checked, those of plug-ins included."""
+    """Keys of the papers with checked claims, including plug-ins."""
     EXPERIMENTS.names()  # a plug-in registers its paper beside its study
     return PAPERS.names()
 
@@ -54,10 +54,10 @@ def run_ledger(
     """Run or resume the experiments of the claims; finished ones are not repeated.
 
     Args:
-        scale: At which scale.
-        paper: The claims of one paper, or of all.
+        scale: The scale.
+        paper: Key of a paper; None for all.
         report: Called as ``report(experiment, done, total)``.
-        long: Whether to run those too that take more than a few minutes each.
+        long: Whether to include experiments that take more than a few minutes.
     """
     left_out = () if long else long_ones(scale, paper)
     missing = [name for name in _missing(scale, paper) if name not in left_out]
@@ -78,7 +78,7 @@ def run_ledger(
 
 
 def long_ones(scale: str, paper: str | None) -> tuple[str, ...]:
-    """Experiments of the claims that were not run yet and take more than a few minutes."""
+    """Experiments of claims without a finished run that take more than a few minutes."""
     if scale == "smoke":
         return ()
     return tuple(name for name in _missing(scale, paper) if EXPERIMENTS.get(name).long)
@@ -92,7 +92,7 @@ def _largest(name: str, scale: str) -> Run | None:
     """The finished run of an experiment at this scale or a larger one, the largest first."""
     if scale not in SCALES:
         raise FoveateError(f"scale must be one of {', '.join(SCALES)}, got '{scale}'")
-    scales = SCALES[1:] if scale == "small" else (scale,)  # a smoke ledger is for trying out
+    scales = SCALES[1:] if scale == "small" else (scale,)  # the smoke scale is a test
     for candidate in reversed(scales):
         path = path_of(name, candidate)
         if (path / "manifest.json").exists() and (run := open_run(path)).done:
@@ -116,7 +116,7 @@ def _key(name: str, scale: str) -> str:
 
 
 def _run_in_process(name: str, scale: str, folder: Path, report: PartProgress | None) -> None:
-    """Run one experiment in this process, with its parts as they go."""
+    """Run one experiment in this process and report the progress of its parts."""
     if (folder / "manifest.json").exists():
         resume_experiment(open_run(folder), _prefixed(report, name))
         return
@@ -160,7 +160,7 @@ def shipped_ledger() -> Ledger:
 def known_ledger(scale: str) -> Ledger:
     """The local ledger; claims that it lacks, or has at a smaller scale, come from the package.
 
-    A smoke ledger is for trying out: it has nothing from elsewhere.
+    The ledger of the smoke scale contains local runs only.
     """
     local = ledger_at(scale)
     if local is None or scale == "smoke":

@@ -1,7 +1,7 @@
 """Experiments in parallel: one process each, as many at a time as there are cores.
 
-Small trainings gain little from a second thread, and two threads on a busy core lose a lot; so each
-process has one, and the cores are filled with experiments instead.
+Small trainings hardly profit from a second thread; each
+process therefore uses one thread, and there is one process per core.
 """
 
 import os
@@ -33,7 +33,7 @@ def run_in_parallel(
         folders: Experiments by name, and the run directory of each.
         scale: The scale of those that are new.
         report: Called as ``report(experiment, parts done, parts)``.
-        processes: How many at a time; the number of cores unless given.
+        processes: Number of processes; default: the number of cores.
     """
     queued = list(folders.items())
     running: dict[str, subprocess.Popen[bytes]] = {}

@@ -81,17 +81,17 @@ def reproduce(
 ) -> Result:
     """Run or resume a table, and return its numbers in the stored form.
 
-    Groups whose data is not here are left out and say why. A whole table with its own seeds is run
+    Groups without data are left out, with the reason. A whole table with its own seeds is run
     where the ledger looks for it, so that neither repeats the other.
 
     Args:
         table: A name in :func:`published_tables`.
-        scale: How large.
+        scale: The scale.
         seeds: How many seeds, in place of the scale's own.
         changes: Further settings to change.
-        label: What the changed table is called; it is kept beside the unchanged one.
+        label: Name of the changed table, stored beside the unchanged one.
         report: Called as ``report(part, done, total)``.
-        engine: Where its parts execute.
+        engine: Where parts are executed.
     """
     if not re.fullmatch(r"[\w-]*", label):
         raise FoveateError(f"a label is letters, digits and dashes, got '{label}'")
@@ -122,14 +122,14 @@ def estimate(
     label: str = "",
     report: PartProgress | None = None,
 ) -> Result:
-    """Seconds on one core that a table would take, from a step of each of its parts.
+    """Estimated seconds of a table on one core, from one step of each of its parts.
 
     Args:
         table: As for :func:`reproduce`, as are the others.
-        scale: How large.
+        scale: The scale.
         seeds: How many seeds.
         changes: Further settings to change.
-        label: What the changed table is called.
+        label: Name of the changed table.
         report: Called as ``report(part, done, total)``.
     """
     changed_settings = _changed(changes, seeds)
@@ -223,7 +223,7 @@ def _changed(changes: Mapping[str, Any] | None, seeds: int | None) -> dict[str, 
 def _requested_tables(
     table: str, scale: Scale, changes: Mapping[str, Any]
 ) -> tuple[Reproduction, Any, dict[str, str]]:
-    """The experiment, its settings for what is here, and what is not."""
+    """The experiment, its settings for the available data, and the reasons for missing data."""
     if table not in published_tables():
         names = ", ".join(published_tables())
         raise FoveateError(f"table must be one of {names} or all, got '{table}'")

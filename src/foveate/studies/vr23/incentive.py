@@ -50,9 +50,9 @@ class Gain(NamedTuple):
 
 
 def improvement(z: Tensor, mask: Tensor | None, dtype: torch.dtype) -> Tensor:
-    r"""How attention moves with alpha, :math:`d a_j/d\alpha = z_j/|z| - (1-z_j)/(m-|z|)`.
+    r"""The derivative of attention, :math:`d a_j/d\alpha = z_j/|z| - (1-z_j)/(m-|z|)`.
 
-    A bag whose segments are all relevant, or none, has nowhere to move attention to.
+    A bag whose segments are all relevant, or none, has derivative 0.
 
     Args:
         z: Relevance, boolean, shape (B, m).
@@ -121,7 +121,7 @@ def _losses(
     with torch.no_grad():
         focus = model.attend(batch.x, batch.mask, batch.z)
         h, g = focus.h, model.g
-        if rule.per_segment:  # what g makes of a segment is the same under any focus
+        if rule.per_segment:  # the output of g for a segment does not depend on the focus
             h, g = map_segments(model.g, h), torch.nn.Identity()
         direction = improvement(batch.z, batch.mask, focus.alpha.dtype)
         max_step = (1 - (focus.alpha * batch.z).sum(1)).clamp(0, step)

@@ -1,4 +1,4 @@
-"""Figures of transformers: what comes first, agreement over steps, and how seeds end."""
+"""Figures of transformers: order of learning, agreement over steps, and final values of seeds."""
 
 from collections.abc import Mapping
 from typing import Any

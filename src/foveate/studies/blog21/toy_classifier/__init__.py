@@ -1,4 +1,4 @@
-"""The two-token classifier of the blog: word knowledge first, attention after. [blog21]"""
+"""The two-token classifier of the blog: word knowledge before attention. [blog21]"""
 
 from collections.abc import Mapping
 from functools import partial
@@ -23,7 +23,7 @@ __all__ = ["ToyClassifier", "ToySettings"]
 class ToySettings(Settings):
     """Horizon and resolution of the flows."""
 
-    until: Positive = 4.0  # the blog is silent; p has passed 1 long before
+    until: Positive = 4.0  # not specified in the blog; p has passed 1 long before
     points: AtLeastTwo = 400
     K: Positive = 10.0  # scale of the low-loss start; the blog says "arbitrarily low"
     wrong: Positive = 10.0  # [blog21] β₀ = 10, β₁ = −10
@@ -93,7 +93,7 @@ def _starts(settings: ToySettings, _: Path, progress: Any) -> Record:
 
 
 def _long_run(settings: ToySettings, _: Path, progress: Any) -> Record:
-    """The gated flow for long enough to see where it ends: a uniform and a gently wrong start."""
+    """The gated flow for long enough to reach its end: a uniform and a slightly wrong start."""
     tau = np.linspace(0, settings.long, settings.points)
     begin = [(0.0, 0.0, 0.5), (settings.gentle, -settings.gentle, 0.5)]
     paths = [np.stack(blog21.numerical(tau, start, gated=True)) for start in begin]
@@ -132,7 +132,7 @@ def _wrong_start(settings: ToySettings, record: Record, back: Record) -> Finding
     decreases = [bool(p[1, free] < 0.5), bool(p[1, gated] < 0.5)]
     same = bool(p[-1, free] < 0.5) == bool(p[-1, gated] < 0.5)
     turn = back.values["p"][:, 1]
-    stays = bool(turn[-1] < 0.5)  # from a start so gentle that its end is in sight
+    stays = bool(turn[-1] < 0.5)  # from a start so close that the end is reached
     return Finding(
         "blog21:B2",
         verdict_of([all(decreases), same, stays]),

@@ -39,7 +39,7 @@ def figures(_: object, records: Records) -> Mapping[str, Any]:
 
 
 def _panel(record: Record, member: int, title: str) -> alt.LayerChart:
-    """β on the left axis, p on the right, whose range is its own."""
+    """β on the left axis, p on the right, with a separate range."""
     names = list(COLOURS)
     rows = [
         {"x": float(t), "y": float(record.values[key][i, member]), "name": name, "key": key}

@@ -1,4 +1,4 @@
-"""Topic words: score and embedding norm rise together, on made-up sentences and on SST. [lu21]"""
+"""Topic words: score and embedding norm rise together, on synthetic sentences and on SST. [lu21]"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ class TopicWordsSettings(Settings):
 
 @dataclass(frozen=True)
 class SyntheticRun:
-    """How a model of the made-up task differs from the usual one."""
+    """Differences of a model of the synthetic task from the default."""
 
     kind: Classifier
     frozen: tuple[str, ...] = ("query",)
@@ -80,7 +80,7 @@ SYNTHETIC_RUNS = {
 
 @EXPERIMENTS.register("topic-words")
 class TopicWords(Reproduction):
-    """The score–embedding-norm identity, its consequences, and how far SST follows it."""
+    """The score–embedding-norm identity, its consequences, and its error on SST."""
 
     published = PUBLISHED
     about = "the identity between a topic word's score and embedding norm, on made-up text and SST"
@@ -174,7 +174,7 @@ def _reading(settings: TopicWordsSettings, reviews: Reviews) -> Reading:
 def _synthetic_part(
     settings: TopicWordsSettings, run: SyntheticRun, checkpoint: Path, progress: StepProgress
 ) -> Record:
-    """Train one kind of model on the made-up sentences, a set of them for every seed."""
+    """Train one kind of model on synthetic sentences, a new set for every seed."""
     sizes = {
         "m": settings.m,
         "topics": settings.topics,

@@ -1,4 +1,4 @@
-"""What the records of the topic words say of the claims. [lu21]"""
+"""Findings of the topic words. [lu21]"""
 
 from typing import TYPE_CHECKING
 
@@ -34,7 +34,7 @@ MIN_SCORE = 0.1  # scores below are too near the start for a relative gap to mea
 
 
 def findings(settings: "TopicWordsSettings", records: Records) -> list[Finding]:
-    """One finding for each claim, C1 to C6; none of C6 where nothing was trained on SST."""
+    """One finding per claim, C1 to C6; none of C6 where nothing was trained on SST."""
     results = [
         _identity(settings, records),
         _convergence(records),

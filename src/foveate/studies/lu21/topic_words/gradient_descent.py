@@ -1,13 +1,13 @@
 r"""Full-batch gradient descent of word attention, on sentences kept as counts of words.
 
-Why not the loop of :mod:`foveate.training.loop`: it is made for mini-batches in a new order every
-epoch, and looks up an embedding for every word of every sentence. Here each step sees the same
+The loop of :mod:`foveate.training.loop` is not used: it is made for mini-batches in a new order
+every epoch, and looks up an embedding for every word of every sentence. Here each step sees the same
 sentences, so that they can be counted once. With the counts N (sentences × words) and
 :math:`R = N e^{s}\,[\,A\nu + b,\ 1\,]`, the first layer A, b of the classifier makes
 :math:`R_1/R_2` of the contexts: it is affine and attention sums to 1, so it may come before the sum
 as well as after. A step is two sparse products of the width of that layer, and the gradients of the
 tables, which are of low rank, are never formed. Five thousand steps of the published task cost 10
-times less than in the one loop; the tests hold the two against each other.
+times less than in the one loop; tests compare the two.
 """
 
 import time
@@ -42,7 +42,7 @@ class Descent:
         train: The sentences of each member.
         seeds: One per member; decides its initial weights, as in :func:`foveate.training.loop.fit`.
         lr: Learning rate.
-        by_loss: Divide the step by the member's own loss: the same path, walked in rescaled time.
+        by_loss: Divide the step by the member's loss: the same path in rescaled time.
         dtype: Number type.
     """
 
@@ -144,7 +144,7 @@ class Descent:
 def cross_entropy(logits: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     r"""Each member's mean of :math:`\log(1 + \sum_{k\ne y} e^{c_k - c_y})`, and its gradient.
 
-    In this form both keep their digits however small they get.
+    In this form both remain accurate for small values.
 
     Args:
         logits: Shape (S, n, J).
@@ -174,12 +174,12 @@ def descend(
     """Run a descent to its end, or resume it from a checkpoint with identical results.
 
     Args:
-        descent: What goes down; fresh.
+        descent: The descent, not yet started.
         measure: What to record of it, arrays with a leading axis of members.
         epochs: Steps.
         every: Steps between measurements.
-        patience: Hold a member after so many steps without a lower ``validation_loss``, which is
-            looked at when it is measured.
+        patience: Stop a member after so many steps without a lower ``validation_loss``, which is
+            checked when it is measured.
         checkpoint: File to keep the state in.
         progress: Called as ``progress(done, epochs)`` at every measurement.
         save_seconds: Time between checkpoints.

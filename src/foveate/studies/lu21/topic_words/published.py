@@ -1,4 +1,4 @@
-"""Numbers of [lu21] beside what is measured of topic words."""
+"""Published numbers of [lu21] and measured ones of topic words."""
 
 from typing import TYPE_CHECKING
 
@@ -34,7 +34,7 @@ PUBLISHED = PublishedTable(
 
 
 def topic_word_cells(settings: "TopicWordsSettings", records: Records) -> list[Cell]:
-    """The identity, convergence and ablations on made-up sentences, and the identity on SST."""
+    """The identity, convergence and ablations on synthetic sentences, and the identity on SST."""
     cells = []
     for part, name in NAMES.items():
         record = records[part]

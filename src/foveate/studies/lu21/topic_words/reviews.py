@@ -50,7 +50,7 @@ REVIEWS = {
 
 @dataclass(frozen=True)
 class Reading:
-    """How long and at what rate to train.
+    """Duration and rate of a training.
 
     Args:
         seeds: Number of trainings.
@@ -58,7 +58,7 @@ class Reading:
         epochs: Epochs at most.
         patience: Epochs without a lower validation loss after which a training stops.
         every: Epochs between measurements.
-        made_up: Whether sentences of our own stand in for SST.
+        made_up: Whether synthetic sentences replace SST.
     """
 
     seeds: int

@@ -1,4 +1,4 @@
-"""Captions: where a decoder looks when it names an object. [vr23] Sec. 5, [pvr22] Sec. 2"""
+"""Captions: attention of a decoder when it names an object. [vr23] Sec. 5, [pvr22] Sec. 2"""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial

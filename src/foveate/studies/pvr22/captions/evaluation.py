@@ -1,4 +1,4 @@
-"""What is measured of a captioner on held-out images. [pvr22] Sec. 2, [vr23] Sec. 5"""
+"""Evaluation of a captioner on held-out images. [pvr22] Sec. 2, [vr23] Sec. 5"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -32,13 +32,13 @@ UNSHOWN_LICENCES = ("NoDerivs", "NonCommercial")  # photos of such licences are 
 
 @dataclass(frozen=True)
 class CaptionEvaluation:
-    """What is measured of a captioner, on held-out images.
+    """Evaluation of a captioner on held-out images.
 
     Args:
         settings: The settings.
         pool: The images.
         names: Names of objects in the reference captions of the test images.
-        shown: Which of them are kept for pictures, rows of ``names``.
+        shown: Rows of ``names`` that are kept for figures.
     """
 
     settings: CaptionSettings

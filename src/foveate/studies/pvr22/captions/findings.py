@@ -103,7 +103,7 @@ def _cell(
 
 
 def findings(settings: CaptionSettings, records: Records) -> list[Finding]:
-    """One finding a claim."""
+    """One finding per claim."""
     text = " ".join(deviations(settings, records)).rstrip(".")
     return [_aligned(settings, records["soft"], text), _hybrid(records, text)]
 
@@ -169,7 +169,7 @@ def _gain(one: Record, other: Record) -> Interval:
 
 
 def deviations(settings: CaptionSettings, records: Records) -> list[str]:
-    """What differs from the published set-up, in sentences, and what the size allows."""
+    """Differences from the published set-up and limits of the size, as sentences."""
     meta = records["soft"].meta
     images, (side, d) = meta["images"], meta["grid"]
     return [

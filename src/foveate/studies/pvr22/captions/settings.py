@@ -12,7 +12,7 @@ RULES = ("soft", "hard", "hybrid")
 
 
 class CaptionSettings(Settings):
-    """Which images, which encoder, how large a decoder, and how it is trained and read."""
+    """Images, encoder, size of the decoder, and its training and evaluation."""
 
     seeds: Count
     sets: tuple[str, ...] = ()
@@ -28,7 +28,7 @@ class CaptionSettings(Settings):
     hidden: Count = 512
     attention: Count = 256
     dropout: Share = 0.5  # Xu et al. (2015); not specified in [vr23]
-    least: Count = 5  # words seen as often; [vr23] and [pvr22] are silent
+    least: Count = 5  # words seen as often; not specified in [vr23] and [pvr22]
     captions: Count = 5
     """Captions of an image that are learnt from."""
     longest: AtLeastTwo = 20

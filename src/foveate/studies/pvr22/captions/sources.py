@@ -35,7 +35,7 @@ class Bank:
 
     Args:
         x: As encoded, shape (N, d, h, w), half or single precision.
-        train: The images to learn from, whose mean and deviation every channel is brought to.
+        train: Training images, whose mean and deviation standardise every channel.
     """
 
     def __init__(self, x: Tensor, train: Tensor) -> None:
@@ -46,13 +46,13 @@ class Bank:
         self.mean, self.std = (torch.from_numpy(part) for part in seen.mean_and_std())
 
     def take(self, rows: Tensor) -> Tensor:
-        """Features of all places of some images, shape (I, L, d)."""
+        """Features of all positions of some images, shape (I, L, d)."""
         x = (self.x[rows].float() - self.mean) / self.std.where(self.std > 0, 1.0)
         return x.flatten(2).mT.contiguous()
 
     @property
     def side(self) -> int:
-        """Places a side of the grid."""
+        """Positions per side of the grid."""
         return int(self.x.shape[-1])
 
 
@@ -76,17 +76,17 @@ class Side:
 
 @dataclass(frozen=True)
 class Pool:
-    """All that a training needs.
+    """Data of a training.
 
     Args:
         bank: Features of all images.
-        train: Images to learn from.
-        validation: Images to choose settings by, held out too.
-        test: Images to report on.
+        train: Training images.
+        validation: Validation images.
+        test: Test images.
         vocabulary: Words of the training captions.
-        objects: What names an object.
+        objects: The words that name objects.
         photo: From a place in ``test`` to the photo as the encoder saw it, (224, 224, 3).
-        notes: What is odd in the data.
+        notes: Irregularities of the data.
     """
 
     bank: Bank
@@ -138,7 +138,7 @@ def pool_of(settings: CaptionSettings, report: StepProgress | None = None) -> Po
     """The images and captions of some settings, encoded where they are not yet.
 
     All training images are learnt from; the test images of the first set are reported on, those of
-    the others are for validation. A photo stands on one side only.
+    the others are for validation. A photo is on one side only.
 
     Args:
         settings: The settings.

@@ -1,4 +1,4 @@
-"""One training of a captioner, and what is measured on the way. [vr23] Sec. 5, [pvr22] Sec. 2"""
+"""Training of a captioner, with measurements. [vr23] Sec. 5, [pvr22] Sec. 2"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -56,9 +56,9 @@ class CaptionTraining:
         model: The captioner.
         pool: The images.
         rule: "soft", or "hard" with sampled places.
-        order: Which images at which step.
-        offset: Steps that went before, where a training goes on from another.
-        seed: Names the chance of each step.
+        order: The images of each step.
+        offset: Steps of the training that this one continues.
+        seed: Part of the name of each step's random stream.
     """
 
     model: Captioner

@@ -1,4 +1,4 @@
-r"""Where a captioner looks when it names an object. [pvr22] Sec. 2, [vr23] Sec. 5
+r"""Attention of a captioner when it names an object. [pvr22] Sec. 2, [vr23] Sec. 5
 
 A name is a phrase of ``object_words.csv``; the attention of its last word is compared with the
 union of the boxes of those objects in the image that the phrase may stand for. Attention is
@@ -43,7 +43,7 @@ CHUNK = 16  # images read together
 
 @dataclass(frozen=True)
 class Names:
-    """The places in captions of N images at which an object is named.
+    """The positions in captions of N images at which an object is named.
 
     Args:
         image: Which image, shape (n,).
@@ -111,7 +111,7 @@ def names_in(
 
 @dataclass(frozen=True)
 class Read:
-    """How captions were read.
+    """Attention and probabilities at names in captions.
 
     Args:
         alpha: Attention at each name, shape (n, L).
@@ -170,10 +170,10 @@ def padded(captions: Sequence[Sequence[int]]) -> Tensor:
 
 
 def kinds_of(tops: Sequence[int]) -> tuple[str, ...]:
-    """What the columns of :func:`compared` are.
+    """Names of the columns of :func:`compared`.
 
     ``uniform`` and ``shuffled`` are controls that [pvr22] lacks: the whole image, and the attention
-    itself with its places exchanged. Twenty places at random have a small cosine because they are
+    itself with its places exchanged. Twenty random positions have a small cosine because they are
     few, whole attention has not.
     """
     per_top = [f"{order}-{k}" for order in ("top", "random") for k in tops]

@@ -39,11 +39,11 @@ class DirectSettings(Settings):
     m: AtLeastTwo = 9  # [pvr22] Sec. 4
     n: NonEmpty[Count] = (3000, 200)  # the released scripts', and the text's
     n_test: Count = 1000  # released scripts
-    hidden: NonEmpty[Count] = (256,)  # [pvr22] does not say
+    hidden: NonEmpty[Count] = (256,)  # not specified in [pvr22]
     seeds: AtLeastTwo = 3
-    epochs: Count = 100  # [pvr22] does not say; most stop earlier, by their loss
+    epochs: Count = 100  # not specified in [pvr22]; most stop earlier, by their loss
     batch: Count = 250  # released scripts
-    lr: Positive = 1e-3  # [pvr22] does not say
+    lr: Positive = 1e-3  # not specified in [pvr22]
     stop_below: Positive = 0.01  # [pvr22] appendix: training stops at a loss of .01
 
 

@@ -21,7 +21,7 @@ __all__ = ["LEAST_BAGS", "findings"]
 
 CLAIM = {1: "pvr22:C2", 2: "pvr22:C3", 3: "pvr22:C4"}
 BAND = (0.55, 0.80)  # of FT from the authors' weights
-LEAST_BAGS = 10  # of one kind, below which a model says nothing of it
+LEAST_BAGS = 10  # of one kind, below which a model is left out of the comparison
 FTPT, FFPT = QUADRANTS.index("ftpt"), QUADRANTS.index("ffpt")
 
 

@@ -1,4 +1,4 @@
-"""Where trainings on the error modes start: the authors' weights, and random ones. [pvr22] Sec. 4
+"""Initial weights of trainings on the error modes: the authors', and random ones. [pvr22] Sec. 4
 
 The authors' weights of modes 1 and 2 are, to the last published digit, what PyTorch gives two
 linear layers when its generator is seeded with 1238 (mode 1) or 1246 (mode 2) before *each* of

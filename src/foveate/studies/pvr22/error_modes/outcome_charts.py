@@ -24,7 +24,7 @@ __all__ = ["angles", "outcomes", "prediction_chart"]
 
 
 def outcomes(records: Records) -> alt.HConcatChart:
-    """How many random starts end at each accuracy and FT; the authors' weights are outlined."""
+    """Number of random starts by final accuracy and FT; the authors' weights are outlined."""
     panels, texts = [], []
     x, y = _percent(alt.X, "x", "accuracy, %"), _percent(alt.Y, "y", "FT, %")
     for k in BOXES:

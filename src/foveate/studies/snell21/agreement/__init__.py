@@ -1,7 +1,7 @@
 """Agreement of attention with word knowledge, on many data sets. [snell21] Sec. 3, 5.1, Tables 1–9
 
 Parts of labelled texts are made by :mod:`.texts`, parts of sentence pairs by :mod:`.pairs`; what
-both record is said in :mod:`.comparing`.
+both record is described in :mod:`.comparing`.
 """
 
 from collections.abc import Mapping
@@ -76,7 +76,7 @@ def checkpoints(steps: int) -> list[int]:
 
 @EXPERIMENTS.register("agreement")
 class Agreement(Reproduction):
-    """Does attention rank words like word knowledge that was learnt without attention?"""
+    """Compare attention with word knowledge learnt without attention."""
 
     published = PUBLISHED
     about = "attention against word knowledge: agreement tables over data sets and seeds"

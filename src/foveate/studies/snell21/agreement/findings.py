@@ -1,4 +1,4 @@
-"""What the records of the data sets say of claims C1–C4, C14, C16, C17 and C18. [snell21]"""
+"""Findings on claims C1–C4, C14, C16, C17 and C18. [snell21]"""
 
 from typing import TYPE_CHECKING
 
@@ -44,7 +44,7 @@ TABLE = {"snell21:C1": "alpha_uf", "snell21:C2": "uf_px", "snell21:C3": "delta_u
 
 
 def findings(settings: "AgreementSettings", records: Records) -> list[Finding]:
-    """One finding a claim; none of C16 where SMS is not there."""
+    """One finding per claim; none of C16 where SMS is not there."""
     counted = {name: r for name, r in records.items() if name != settings.outlier} or dict(records)
     texts = _of_texts(counted) or _of_texts(records)
     results = [_column(settings, counted, claim, name) for claim, name in TABLE.items()]

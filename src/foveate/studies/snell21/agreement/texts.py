@@ -29,7 +29,7 @@ __all__ = ["Texts", "available_texts", "prepared", "text_part"]
 
 @dataclass(frozen=True)
 class Texts:
-    """Training texts, and texts to read.
+    """Training texts and evaluation texts.
 
     Args:
         name: Name of the data set.
@@ -38,9 +38,9 @@ class Texts:
         read: Validation texts, then the sample of training texts.
         y_read: Their labels.
         group: The set of each text that is read, see :data:`.comparing.SETS`.
-        trans: Trans(y|x_l) of the training texts' count table, flat over the texts to read, (N,).
+        trans: Trans(y|x_l) of the training texts' count table, for the evaluation texts, (N,).
         vocabulary: Words.
-        about: What these texts are, in words.
+        about: Description of these texts.
     """
 
     name: str
@@ -61,7 +61,7 @@ def available_texts(names: Sequence[str]) -> tuple[str, ...]:
 
 @cache
 def _is_available(name: str, _where: str | None) -> bool:
-    TEXTS.get(name)  # a name that is not known is a mistake, not a file that is not here
+    TEXTS.get(name)  # an unknown name is an error, a missing file is not
     try:
         load_texts(name, train=1, validation=1, least=1)
     except FoveateError:
@@ -70,7 +70,7 @@ def _is_available(name: str, _where: str | None) -> bool:
 
 
 def prepared(settings: "AgreementSettings", name: str) -> Texts:
-    """The texts of a data set; which half a validation text belongs to is drawn by name."""
+    """The texts of a data set; halves of the validation texts are drawn by name."""
     texts = load_texts(name, train=settings.train, validation=settings.validation)
     train, held_out = (
         truncate(texts.train, settings.longest),
@@ -107,7 +107,7 @@ def text_part(
 ) -> Record:
     """Train proxy, standard model, partner, uniform and frozen model of each seed, and compare.
 
-    Every kind of model has a checkpoint of its own beside ``checkpoint``, which stays until the
+    Every kind of model has a separate checkpoint beside ``checkpoint``, which stays until the
     part is done, since later kinds are compared with earlier ones.
     """
     texts = prepared(settings, name)

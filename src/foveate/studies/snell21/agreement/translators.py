@@ -1,4 +1,4 @@
-"""The models of a set of sentence pairs, kind by kind: how each is trained, what is measured."""
+"""Training and measurements of each kind of model of a set of sentence pairs."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -52,8 +52,8 @@ class PairStages:
 
     Args:
         settings: Settings.
-        pairs: Pairs to learn from and to read.
-        checkpoint: Where the part would keep its state; every kind has a file beside it.
+        pairs: Training and evaluation pairs.
+        checkpoint: Checkpoint of the part; every kind has a file beside it.
         progress: Called as ``progress(steps done, steps in all)``, all kinds together.
     """
 
@@ -99,7 +99,7 @@ class PairStages:
         return self._compared("partner", lambda s: partial(self._partner_values, standard, s))
 
     def uniform(self, standard: Record, evidence: Array) -> Record:
-        """Models with attention held uniform against ``standard``, the proxy and the counts.
+        """Models with uniform attention against ``standard``, the proxy and the counts.
 
         Args:
             standard: What :meth:`standard` returned.

@@ -1,4 +1,4 @@
-"""Copying: without co-occurrence, attention may not be learnt. [snell21] Sec. 3.3, 6.2"""
+"""Copying: attention may not be learnt without co-occurrence. [snell21] Sec. 3.3, 6.2"""
 
 from collections.abc import Mapping
 from functools import partial
@@ -45,7 +45,7 @@ SPANS: Mapping[str, str] = {
 
 @EXPERIMENTS.register("copying")
 class Copying(Experiment):
-    """Four tasks that the same network can represent, of which it learns only some."""
+    """Four tasks that the same network can represent but does not always learn."""
 
     about = "copy tasks with and without word knowledge: permutations, 40 of 60, mixture, function"
     long = True

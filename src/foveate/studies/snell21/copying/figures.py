@@ -1,4 +1,4 @@
-"""Figures of the copy tasks: accuracy of every seed, and what comes first, β or α. [snell21]"""
+"""Figures of the copy tasks: accuracy of every seed, and the order of learning. [snell21]"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the copy tasks say of claims C5, C6 and C12. [snell21]"""
+"""Findings of the copy tasks on claims C5, C6 and C12. [snell21]"""
 
 from typing import TYPE_CHECKING
 

@@ -26,7 +26,7 @@ class LocalitySettings(Settings):
     vocabulary: AtLeastTwo = 40  # [snell21] Sec. 6.1
     embedding: Count = 300  # [snell21] A.8
     d: Count = 256  # [snell21] A.8
-    batch: Count = 32  # [snell21] A.8; Sec. 6.1 is silent
+    batch: Count = 32  # [snell21] A.8; not specified in Sec. 6.1
     held_out: AtLeastTwo = 128  # ours, half of them positive
     lr: Positive = 1e-3  # released code
     # Not specified. In a pilot with another seed the order of the four quantities was settled
@@ -49,7 +49,7 @@ CONDITIONS: Mapping[str, Condition] = {
 
 @EXPERIMENTS.register("locality")
 class Locality(Experiment):
-    """One word determines the label; which positions encode it, and when."""
+    """Which positions encode the word that determines the label, over training."""
 
     about = "a keyword under uniform attention: word knowledge is local early, at the end later"
     long = True
@@ -76,7 +76,7 @@ class Locality(Experiment):
 def _part(
     settings: LocalitySettings, name: str, checkpoint: Path, progress: StepProgress
 ) -> Record:
-    """Train every seed under one condition and read γ as it goes."""
+    """Train every seed under one condition and measure γ over training."""
     fine = min(settings.fine_until, settings.steps)
     at = np.unique(
         [*range(0, fine + 1, 2), *range(0, settings.steps + 1, settings.every), settings.steps]

@@ -22,14 +22,14 @@ MAX_DISTANCE = 8
 
 @dataclass(frozen=True)
 class KeywordTask:
-    """The task, and how it is learnt.
+    """The task and its training settings.
 
     Args:
         length: Words to a sentence, L.
         vocabulary: Number of words.
         embedding: Size of an embedding.
         d: Size of a state in each direction.
-        batch: Fresh sentences to a step.
+        batch: New sentences per step.
         held_out: Sentences to measure on, half of them positive.
         lr: Learning rate of Adam.
     """
@@ -45,10 +45,10 @@ class KeywordTask:
 
 @dataclass(frozen=True)
 class Condition:
-    """How a reader differs from the paper's.
+    """Differences of a reader from the paper's.
 
     Args:
-        both: Whether it reads from both ends.
+        both: Whether the LSTM is bidirectional.
         sd: Standard deviation of its embeddings at the beginning.
     """
 

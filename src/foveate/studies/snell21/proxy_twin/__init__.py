@@ -1,4 +1,4 @@
-"""Is the proxy a logistic regression on bags of words? [snell21] A.10, Table 10"""
+"""Comparison of the proxy with logistic regression on bags of words. [snell21] A.10, Table 10"""
 
 from collections.abc import Mapping
 from functools import partial

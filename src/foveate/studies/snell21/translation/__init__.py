@@ -51,7 +51,7 @@ class TranslationSettings(Settings):
 
 @EXPERIMENTS.register("translation")
 class Translation(Experiment):
-    """Does optimal attention agree with word knowledge, and does attention align words?"""
+    """Agreement of optimal attention with word knowledge, and alignment error of attention."""
 
     about = "optimal attention on trained models; attention's alignment error beside IBM-1's"
     long = True

@@ -52,7 +52,7 @@ def figures(_: object, records: Records) -> Mapping[str, Any]:
 
 
 def _steps() -> alt.X:
-    """Steps on an axis that shows 0 and the thousands alike."""
+    """An axis of steps on a scale that is linear near 0 and logarithmic above."""
     scale = alt.Scale(type="symlog", constant=50)
     return alt.X("x:Q", title="steps", scale=scale, axis=alt.Axis(values=TICKS, format="~s"))
 

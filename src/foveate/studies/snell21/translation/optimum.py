@@ -1,7 +1,7 @@
 r"""Optimal attention on a trained model with a linear output. [snell21] A.1
 
 With :math:`p_t = σ(W(c_t + s_t))` the loss of a word is convex in its attention. Every word of some
-validation pairs is solved at every checkpoint and compared with what the model does and knows.
+validation pairs is solved at every checkpoint and compared with the model's attention and β.
 """
 
 from dataclasses import replace

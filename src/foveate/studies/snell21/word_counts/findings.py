@@ -1,4 +1,4 @@
-"""What the word counts say of the claims. [snell21]"""
+"""Findings of the word counts. [snell21]"""
 
 import numpy as np
 

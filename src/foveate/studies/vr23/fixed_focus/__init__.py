@@ -1,9 +1,9 @@
 """Fixed focus: g is trained with the focus fixed at alpha; losses and incentives over time.
 
 Every alpha, paradigm, learning rate and seed of a data set is a member of one stacked training.
-The paper's figures compare the paradigms at learning rates of their own; here they are judged at
+The paper's figures compare the paradigms at learning rates of their own; here they are compared at
 equal ones, since only then do all three losses start with one slope, −α²(C−1)/C² on the
-linear-orthogonal setting. The authors' rates are trained and shown beside. [vr23] Sec. 3 and 4.1
+linear-orthogonal setting. The authors' rates are trained and shown as well. [vr23] Sec. 3 and 4.1
 """
 
 from collections.abc import Mapping
@@ -80,7 +80,7 @@ class FixedFocusCurves(Experiment):
 
 
 def _deviation(settings: FixedFocusSettings, records: Records) -> str:
-    """What differs from the published set-up, from the settings themselves."""
+    """Differences from the published set-up, derived from the settings."""
     default = FixedFocusSettings()
     notes = ["paradigms are judged at equal learning rates, the paper's at rates of their own"]
     if "orthogonal" in records and settings.orthogonal_batch >= settings.orthogonal_n:

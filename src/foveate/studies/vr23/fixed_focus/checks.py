@@ -47,7 +47,7 @@ class Check(NamedTuple):
 
 
 class CheckedClaim(NamedTuple):
-    """The checks of a claim, the number to report (one a seed), and its picture."""
+    """The checks of a claim, the number to report (one per seed), and its figure."""
 
     checks: Sequence[Check]
     effect: FloatArray

@@ -54,10 +54,10 @@ def train_fixed(
         g: Makes an untrained classifier.
         bags: Training and held-out bags of each seed.
         lines: Paradigm and learning rate of each curve.
-        alphas: Where the focus is held.
+        alphas: The fixed values of the focus.
         plan: The rest of the training.
         probe: What is measured besides.
-        checkpoint: Where a training that was killed goes on from.
+        checkpoint: Where an interrupted training resumes.
         progress: Called as ``progress(epochs done, epochs)``.
 
     Returns:
@@ -137,7 +137,7 @@ def theory_direction(classes: int) -> Tensor:
 
 
 def measure_weights(training: Training) -> dict[str, FloatArray]:
-    r"""How far the weights have gone along Theorem 1's direction, and off it, in the same unit.
+    r"""Components of the weights along Theorem 1's direction and orthogonal to it.
 
     The theorem says :math:`w_k = \mu (s_k - \bar s)`, which has ``off`` = 0. Each has shape (S,).
     """

@@ -1,4 +1,4 @@
-"""The signatures of the paradigms on real images, and what a deliberate switch is worth. [vr23]"""
+"""The signatures of the paradigms on real images, and the effect of the hybrid's switch. [vr23]"""
 
 from collections.abc import Mapping
 from functools import partial

@@ -1,4 +1,4 @@
-"""Paradigms on real data: how often focus and prediction are both confident and right. [vr23] 5"""
+"""Paradigms on real data: bags with confident and correct focus and prediction. [vr23] 5"""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -42,7 +42,7 @@ class Table1Settings(Settings):
     """Of which calls every paradigm has as many as soft attention has."""
 
     def rules(self, row: str) -> tuple[str, ...]:
-        """How the models of a row are trained."""
+        """Training settings of the models of a row."""
         row_rules = WORD_RULES if ROWS[row].words else RULES
         return tuple(rule for rule in row_rules if not self.paradigms or rule in self.paradigms)
 
@@ -120,7 +120,7 @@ class Table1(Reproduction):
     }
 
     def trials(self, settings: Table1Settings) -> dict[str, Trial]:
-        """What is trained, by the name of its part."""
+        """Trials by the name of their part."""
         return {
             f"{row}-{rule}": trial_of(
                 ROWS[row], rule, settings.sizes, settings.seeds, settings.equal

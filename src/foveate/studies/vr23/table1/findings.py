@@ -23,7 +23,7 @@ FOCUS, PREDICTION = "middle focus %", "middle prediction %"
 
 
 def findings(settings: Table1Settings, records: Records) -> list[Finding]:
-    """One finding a claim; those on mosaics only where there are mosaics."""
+    """One finding per claim; those on mosaics only where there are mosaics."""
     cells = table1_cells(settings, records)
     deviation = " ".join(deviations(settings, records)).rstrip(".")
     return decide_claims(settings, cells, deviation)

@@ -1,4 +1,4 @@
-"""The rows of the first table: a data set, its length, its networks, and how they are trained."""
+"""The rows of the first table: a data set, its length, its networks, and training settings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ class MatchedRandomEpochs(RandomEpochs):
 
 
 class Sizes(Settings):
-    """How much of a data set, and how it is trained."""
+    """Size of a data set and its training settings."""
 
     n: Count
     n_test: Count
@@ -80,14 +80,14 @@ class Row(NamedTuple):
     """A row of the table.
 
     Args:
-        group: What the paper calls it, with its length.
+        group: Its name in the paper, with its length.
         data: Name of the data set.
         m: Segments per bag, or most tokens of a post.
         net: Networks for f and g, a name in ``foveate.models.nets.NETS`` or "contextual".
-        sizes: Which of the settings' sizes it takes.
-        setting: What tells it from other rows of the group.
+        sizes: Key of its sizes in the settings.
+        setting: Its name within the group.
         place: Folder and hub id of its files, None where it needs none.
-        judge: Whose labels, where it is of posts.
+        judge: Which annotators' labels, for rows of posts.
     """
 
     group: str
@@ -164,14 +164,14 @@ def trial_epochs(rule: Paradigm, epochs: int, m: int, equal: Equal) -> int:
 def trial_of(
     row: Row, rule: str, sizes: Mapping[Any, Sizes], seeds: int, equal: Equal = "focus calls"
 ) -> Trial:
-    """What is trained for a cell of the table.
+    """The trial of a cell of the table.
 
     Args:
         row: Its row.
         rule: How it is trained, a registered paradigm or "oracle".
         sizes: Sizes by name.
         seeds: How many.
-        equal: Of which calls every paradigm has as many as soft attention.
+        equal: Which calls every paradigm has as many of as soft attention.
     """
     if row.sizes not in sizes:
         available = ", ".join(sizes) or "none"
@@ -198,7 +198,7 @@ def trial_of(
 
 
 def absent(rows: Mapping[str, Row]) -> dict[str, str]:
-    """The rows whose files are not here, by name, and why."""
+    """Reasons for rows without files, by name."""
     return missing({name: row.place for name, row in rows.items() if row.place is not None})
 
 
@@ -226,7 +226,7 @@ def _classes(row: Row) -> int:
 
 
 def paradigm_of(name: str, sizes: Sizes) -> Paradigm:
-    """The paradigm of a way to train, with the row's switch epoch."""
+    """The paradigm by name, with the row's switch epoch."""
     if name == "oracle":
         return Oracle()
     if name == "random-matched":
