@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from math import hypot
 from pathlib import Path
 
 import pytest
@@ -114,23 +115,48 @@ def test_the_study_runs_and_its_claim_is_judged(cli, folder):
     assert "mine:C1" in cli("claims", "--paper", "mine", "--json")
 
 
-def test_each_is_in_the_lab(run):
-    code = """
-import json
+LAB = """
+import json, os
+os.environ["FOVEATE_RUNS"] = os.getcwd()
 from fastapi.testclient import TestClient
 from foveate.lab.server.app import create_app
 client = TestClient(create_app(), base_url="http://127.0.0.1")
-look = client.get("/api/theme").json()
-claims = client.get("/api/claims").json()
-print(json.dumps({"metric": look["metrics"]["top_weight"]["heading"],
-                  "paradigm": look["paradigms"]["top2"]["label"],
-                  "claims": [row["claim"] for row in claims["claims"]],
-                  "papers": claims["papers"]["mine"]["title"]}))
+get = lambda path: client.get(f"/api/{path}").json()
+print(json.dumps({path: get(path) for path in PATHS}))
 """
-    seen = json.loads(run(code).splitlines()[-1])
-    assert (seen["metric"], seen["paradigm"]) == ("Largest weight, %", "Top two")
-    assert "mine:C1" in seen["claims"]
-    assert seen["papers"] == "Two paradigms on digits"
+
+
+@pytest.fixture(scope="module")
+def lab(run, race):
+    """Answers of the lab, with the race among its runs."""
+    paths = ["theme", "claims", "runs", "run?run=race", "run/bag?run=race&bag=0"]
+    return json.loads(run(LAB.replace("PATHS", repr(paths))).splitlines()[-1])
+
+
+def test_paradigm_and_metric_are_in_the_lab(lab):
+    assert lab["theme"]["metrics"]["top_weight"]["heading"] == "Largest weight, %"
+    assert lab["theme"]["paradigms"]["top2"]["label"] == "Top two"
+
+
+def test_claim_is_in_the_lab(lab):
+    assert "mine:C1" in [row["claim"] for row in lab["claims"]["claims"]]
+    assert lab["claims"]["papers"]["mine"]["title"] == "Two paradigms on digits"
+
+
+def test_data_set_is_in_the_lab(lab, race):
+    entry = next(entry for entry in lab["runs"]["runs"] if entry["name"] == "race")
+    assert (entry["data"], entry["status"]) == ("rings", "done")
+    page = lab["run?run=race"]
+    assert page["classes"] == ["inner", "outer"]
+    weights = {row["paradigm"]: row["top_weight"]["mean"] for row in page["outcomes"]}
+    numbers = {name: row["top_weight"]["mean"] for name, row in race["paradigms"].items()}
+    assert weights == pytest.approx(numbers)
+    bag = lab["run/bag?run=race&bag=0"]
+    assert bag["segments"]["kind"] == "point"
+    assert len(bag["segments"]["values"]) == 9
+    relevant = bag["segments"]["values"][bag["z"].index(True)]
+    ring = page["classes"].index(bag["views"]["top2"]["truth"])
+    assert hypot(*relevant) == pytest.approx(1 + ring, rel=1e-4)
 
 
 def test_the_code_of_the_guides_passes_the_type_check(folder):

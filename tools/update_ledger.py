@@ -32,7 +32,7 @@ def judge_stored(result: dict[str, Any]) -> list[Finding]:
     """The findings of a stored table by today's criteria; none where it cannot be judged."""
     kind = EXPERIMENTS.get(result["table"])
     name = f"{kind.__module__}.findings"
-    judge = getattr(import_module(name), "judge_cells", None) if find_spec(name) else None
+    judge = getattr(import_module(name), "decide_claims", None) if find_spec(name) else None
     if judge is None:
         return []
     config = result["manifest"]["config"]

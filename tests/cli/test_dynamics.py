@@ -154,8 +154,8 @@ def test_long_experiments_are_run_when_asked_for_only(monkeypatch, capsys, tmp_p
     """Nothing is trained here: what would be is written down."""
     started, ledger = [], "foveate.studies.ledger"
     (tmp_path / "runs/claims-small").mkdir(parents=True)
-    monkeypatch.setattr(f"{ledger}.run_side_by_side", lambda todo, *_: started.append({*todo}))
-    monkeypatch.setattr(f"{ledger}._run_here", lambda name, *_: started.append({name}))
+    monkeypatch.setattr(f"{ledger}.run_in_parallel", lambda todo, *_: started.append({*todo}))
+    monkeypatch.setattr(f"{ledger}._run_in_process", lambda name, *_: started.append({name}))
     monkeypatch.setattr(f"{ledger}.ledger_at", lambda scale: shipped_ledger())
     main(["claims", "--paper", "pvr22", "--run"])
     assert "left out, add --long: captions, direct-classifier, table2" in capsys.readouterr().err
@@ -205,12 +205,12 @@ def test_a_killed_experiment_resumes_to_the_same_records(tmp_path):
 
 def test_experiments_side_by_side_equal_one_alone(tmp_path):
     from foveate.jobs.experiment import findings_of, start_experiment
-    from foveate.studies.parallel_runs import run_side_by_side
+    from foveate.studies.parallel_runs import run_in_parallel
 
     told = []
     places = {name: tmp_path / "both" / name for name in ("flows", "toy-classifier")}
     places["flows"].parent.mkdir()
-    run_side_by_side(places, "smoke", lambda *words: told.append(words), lanes=2)
+    run_in_parallel(places, "smoke", lambda *words: told.append(words), processes=2)
     assert ("toy-classifier", 2, 2) in told
     alone = start_experiment("toy-classifier", "smoke", out=tmp_path / "alone")
     assert findings_of(open_run(places["toy-classifier"])) == findings_of(alone)
@@ -218,8 +218,8 @@ def test_experiments_side_by_side_equal_one_alone(tmp_path):
 
 def test_an_experiment_that_fails_beside_others_is_named(tmp_path):
     from foveate.errors import FoveateError
-    from foveate.studies.parallel_runs import run_side_by_side
+    from foveate.studies.parallel_runs import run_in_parallel
 
     places = {"flows": tmp_path / "flows", "no-such": tmp_path / "other"}
     with pytest.raises(FoveateError, match="experiment 'no-such' failed: unknown experiment"):
-        run_side_by_side(places, "smoke", None, lanes=2)
+        run_in_parallel(places, "smoke", None, processes=2)

@@ -103,7 +103,7 @@ def test_bags_hold_ids_marks_and_masks(stored):
 def test_what_is_cut_off_is_named(stored):
     bag = DATASETS.get("hatexplain-first")().load("train", n=4, m=2, seed=0)
     assert bag.x.index.tolist() == [[2, 1], [3, 1], [4, 1], [1, 2]]
-    said = "post a has 3 tokens; those behind the first 2 are cut off"
+    said = "post a has 3 tokens; those after the first 2 are cut off"
     assert read_posts(stored).cut_at(2)[0] == said
     assert len(read_posts(stored).cut_at(2)) == 3
     assert read_posts(stored).cut_at(3) == ()

@@ -108,11 +108,11 @@ def test_without_data_the_toy_stands_in(monkeypatch):
         raise FoveateError(f"no {name}")
 
     monkeypatch.setattr(texts, "load_texts", nothing)
-    texts._is_here.cache_clear()
+    texts._is_available.cache_clear()
     try:
         assert list(Agreement().parts(AgreementSettings())) == ["keywords"]
     finally:
-        texts._is_here.cache_clear()
+        texts._is_available.cache_clear()
 
 
 # What follows from records

@@ -9,7 +9,7 @@ import torch
 from foveate.metrics.agreement import fair_agreement, random_level
 from foveate.studies.snell21.agreement import Agreement
 from foveate.studies.snell21.agreement.comparison import FAIR, REPORTING, SETS, TRAINING
-from foveate.studies.snell21.agreement.pairs import pair_part, pairs_here, prepared_pairs
+from foveate.studies.snell21.agreement.pairs import available_pairs, pair_part, prepared_pairs
 from foveate.studies.snell21.agreement.record_values import chosen, context, number, random
 from foveate.studies.snell21.agreement.translators import PairStages, proxy_loss
 from foveate.text.models.proxy import Proxy
@@ -121,4 +121,4 @@ def test_agreement_is_the_mean_over_words_of_a_set(pairs, tmp_path):
 
 def test_only_sets_whose_files_are_here(monkeypatch):
     monkeypatch.delenv("FOVEATE_DATA", raising=False)
-    assert pairs_here(("made-up", "hansards")) == ("made-up",)
+    assert available_pairs(("made-up", "hansards")) == ("made-up",)

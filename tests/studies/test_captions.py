@@ -322,11 +322,11 @@ def test_paper_scale_is_the_published_one():
 
 @pytest.mark.data
 def test_the_stored_images_are_split_as_they_should_be():
-    from foveate.studies.pvr22.captions.sources import why_not
+    from foveate.studies.pvr22.captions.sources import unavailable_reason
 
     settings = Captions.scales["small"].model_copy(update={"image_side": 64})  # 50 times faster
-    if why_not(settings) is not None:
-        pytest.skip(str(why_not(settings)))
+    if unavailable_reason(settings) is not None:
+        pytest.skip(str(unavailable_reason(settings)))
     pool = pool_of(settings)
     assert [len(s) for s in (pool.train, pool.validation, pool.test)] == [908, 200, 326]
     sides = [set(s.captioned.image_id.tolist()) for s in (pool.train, pool.validation, pool.test)]

@@ -23,7 +23,7 @@ from foveate.studies.snell21.heads.search import (
     good_heads,
     with_heads,
 )
-from foveate.text.copy_training import CopyTask, course, model_for, read_copies
+from foveate.text.copy_training import CopyTask, copy_training, model_for, read_copies
 from foveate.text.corpora.copying import copying
 from foveate.text.loop import built
 from foveate.text.models.seq2seq import shifted
@@ -75,9 +75,9 @@ def test_evidence_is_read_at_the_position_of_the_word():
 
 def test_a_step_is_decided_by_its_number_and_seed():
     model = built(lambda: model_for(TINY), "t")
-    one, two = course(TINY, model, 0), course(TINY, model, 0)
+    one, two = copy_training(TINY, model, 0), copy_training(TINY, model, 0)
     assert one.loss(3).item() == two.loss(3).item() != one.loss(4).item()
-    assert course(TINY, model, 1).loss(3).item() != one.loss(3).item()
+    assert copy_training(TINY, model, 1).loss(3).item() != one.loss(3).item()
 
 
 def test_the_first_step_above_a_level():

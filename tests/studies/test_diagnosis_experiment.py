@@ -16,7 +16,7 @@ from foveate.studies.beyond.diagnosis import Diagnosed, DiagnosisSettings, condi
 from foveate.studies.beyond.diagnosis.cells import FORECAST, TRAINED, diagnosis_cells
 from foveate.studies.beyond.diagnosis.corpora import left_of_counts
 from foveate.studies.beyond.diagnosis.ranking import rank_correlation, ranking, steps_to_learn
-from foveate.studies.beyond.diagnosis.training import Condition, condition_course, predicted
+from foveate.studies.beyond.diagnosis.training import Condition, condition_training, predicted
 from foveate.text.corpora import load_pairs, load_texts
 from foveate.text.statistics.cross_fitting import Crossing
 from foveate.text.tokens import MARKS, UNKNOWN, Tokens
@@ -47,9 +47,9 @@ def test_conditions_are_ordered_by_word_knowledge():
 def test_a_step_is_decided_by_its_number_and_seed():
     settings = DiagnosisSettings(length=4, d=8, batch=4, held_out=3)
     task = Condition("x", 4, 6)
-    one, two = condition_course(settings, task, 0), condition_course(settings, task, 0)
+    one, two = condition_training(settings, task, 0), condition_training(settings, task, 0)
     assert one.loss(3).item() == two.loss(3).item() != one.loss(4).item()
-    assert condition_course(settings, task, 1).loss(3).item() != one.loss(3).item()
+    assert condition_training(settings, task, 1).loss(3).item() != one.loss(3).item()
     assert one.should_stop({"accuracy": np.array(0.96)})
     assert not one.should_stop({"accuracy": np.array(0.95)})
 

@@ -11,7 +11,6 @@ from foveate.dynamics.vr23 import (
     incentive,
     losses,
 )
-from foveate.errors import FoveateError
 from foveate.records.record import Record
 from foveate.studies.vr23.fixed_focus import FixedFocusCurves, FixedFocusSettings
 from foveate.studies.vr23.fixed_focus.claims import early_ratio, evaluate_claims
@@ -197,10 +196,7 @@ def test_moments_are_the_nearest_measurements():
 
 
 def test_cifar_is_left_out_without_its_files_and_the_findings_state_it(monkeypatch):
-    def absent(name, hub_id):
-        raise FoveateError("not here")
-
-    monkeypatch.setattr("foveate.studies.vr23.fixed_focus.locate", absent)
+    monkeypatch.setattr("foveate.studies.vr23.fixed_focus.is_available", lambda *_: False)
     experiment, settings = FixedFocusCurves(), FixedFocusSettings()
     assert list(experiment.parts(settings)) == ["theorem", "orthogonal", "digits"]
     found = experiment.findings(settings, {"theorem": theorem(), "digits": made()})

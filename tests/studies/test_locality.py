@@ -13,7 +13,7 @@ from foveate.studies.snell21.locality.findings import early_at, local, spread_ou
 from foveate.studies.snell21.locality.training import (
     MAX_DISTANCE,
     KeywordTask,
-    course,
+    keyword_training,
     read_keywords,
 )
 from foveate.text.corpora.keywords import KEYWORD, keyword_sentences
@@ -22,7 +22,7 @@ TASK = KeywordTask(length=6, vocabulary=6, embedding=5, d=4, batch=8, held_out=4
 
 
 def test_what_is_read_against_one_sentence_at_a_time():
-    model = course(TASK, CONDITIONS["both"], 0).model
+    model = keyword_training(TASK, CONDITIONS["both"], 0).model
     x, y = keyword_sentences(40, generator("read"), 6, 6)
     found = read_keywords(model, x, y)
     rows = {"keyword": [], "after": [], "mean": [], "last": [], "first": []}
@@ -56,14 +56,14 @@ def test_what_is_read_against_one_sentence_at_a_time():
 
 
 def test_small_initial_embeddings_differ_in_scale_only():
-    loud, quiet = (course(TASK, CONDITIONS[name], 3).model for name in ("both", "quiet"))
+    loud, quiet = (keyword_training(TASK, CONDITIONS[name], 3).model for name in ("both", "quiet"))
     torch.testing.assert_close(quiet.table, 0.1 * loud.table)
     for (name, a), (_, b) in zip(loud.named_parameters(), quiet.named_parameters(), strict=True):
         assert name == "table" or torch.equal(a, b)
 
 
 def test_a_forward_encoder_is_uninformative_before_the_keyword():
-    model = course(TASK, CONDITIONS["forward"], 0).model
+    model = keyword_training(TASK, CONDITIONS["forward"], 0).model
     x, _ = keyword_sentences(4, generator("forward"), 6, 6)
     changed = x.clone()
     changed[:, -1] = KEYWORD

@@ -17,7 +17,7 @@ from foveate.studies.trials import Trial, run_trial, seconds_of
 from foveate.studies.verdicts import above, below, verdict_of
 from foveate.studies.vr23.table1 import Table1
 from foveate.studies.vr23.table1.cells import relevant_saif
-from foveate.studies.vr23.table1.findings import judge_cells
+from foveate.studies.vr23.table1.findings import decide_claims
 from foveate.studies.vr23.table1.published import PUBLISHED
 from foveate.studies.vr23.table1.rows import (
     ROWS,
@@ -199,7 +199,7 @@ def test_rows_without_data_are_left_out_and_say_why(monkeypatch):
         if name != "hatexplain":
             raise FoveateError(f"no {name} here")
 
-    monkeypatch.setattr("foveate.studies.vr23.table1.rows.locate", only_posts)
+    monkeypatch.setattr("foveate.data.files.hub.locate", only_posts)
     settings, why = Table1().runnable(Table1.scales["small"])
     posts = ("hatexplain-1", "hatexplain-2")
     assert settings.rows == (*posts, *(f"{name}-majority" for name in posts))
@@ -277,7 +277,7 @@ def test_equal_classifier_calls_give_each_paradigm_as_many_calls_as_soft_attenti
     assert plans["digits-5-soft"] == 2
     assert plans["digits-5-lvml"] == 1
     assert {name.rsplit("-", 1)[1] for name in plans} == {"soft", "lvml"}
-    assert judge_cells(settings, []) == []
+    assert decide_claims(settings, []) == []
 
 
 def test_the_rate_is_the_one_with_the_highest_accuracy_on_held_out_training_bags(tmp_path):

@@ -23,7 +23,7 @@ from foveate.studies.beyond.witness.cells import (
     witness_cells,
 )
 from foveate.studies.beyond.witness.figures import flow_chart
-from foveate.studies.beyond.witness.sets import STUDY, recut
+from foveate.studies.beyond.witness.sets import STUDY, resplit
 from foveate.studies.beyond.witness.variants import VARIANT_PARADIGMS
 from foveate.studies.beyond.witness.witness_variants import (
     DoubtedWitness,
@@ -39,7 +39,7 @@ def test_held_out_images_are_in_no_training_mosaic_and_keep_their_kind():
     def load(count):
         return data.load("train", n=count, m=5, seed=0)
 
-    train, held = recut(load, 3, 400, 300, seed=0)
+    train, held = resplit(load, 3, 400, 300, seed=0)
     rows = [{row.numpy().tobytes() for row in side.dense().flatten(0, 1)} for side in (train, held)]
     assert len(train) == 400
     assert len(held) == 300

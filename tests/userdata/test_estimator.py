@@ -138,13 +138,13 @@ def test_scikit_learn_can_clone_search_split_calibrate_and_pickle(fitted):
 def test_relevance_is_split_along_with_the_bags():
     bags, y, place = ragged(24)
     z = [np.arange(len(bag)) == j for bag, j in zip(bags, place, strict=True)]
-    place_of = {bag.tobytes(): j for bag, j in zip(bags, place, strict=True)}
+    path_of = {bag.tobytes(): j for bag, j in zip(bags, place, strict=True)}
     seen = []
 
     class Watched(FocusClassifier):
         def fit(self, bags, y, relevance=None):
             seen.append(
-                [bool(z[place_of[bag.tobytes()]]) for bag, z in zip(bags, relevance, strict=True)]
+                [bool(z[path_of[bag.tobytes()]]) for bag, z in zip(bags, relevance, strict=True)]
             )
             return super().fit(bags, y, relevance=relevance)
 

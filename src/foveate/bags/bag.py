@@ -105,12 +105,12 @@ class Bag:
     def take(self, rows: Tensor | slice) -> "Bag":
         """The bags at ``rows``, sharing the bank."""
         # Checked bags stay valid: skip the checks, which would read the whole bank again.
-        taken = object.__new__(Bag)
-        object.__setattr__(taken, "x", take(self.x, rows))
+        subset = object.__new__(Bag)
+        object.__setattr__(subset, "x", take(self.x, rows))
         for name in ("y", "z", "mask", "group", "weight"):
             part = getattr(self, name)
-            object.__setattr__(taken, name, None if part is None else part[rows])
-        return taken
+            object.__setattr__(subset, name, None if part is None else part[rows])
+        return subset
 
     def dense(self) -> Tensor:
         """All segments as floats, shape (n, m, *)."""

@@ -167,8 +167,8 @@ def replace_first(x: Segments, row: Tensor) -> Segments:
     """
     if isinstance(x, Mosaics):
         return x._replace(bank=torch.cat([row[None], as_input(x.bank)[1:]]))
-    rest = as_input(x)[:, 1:]
-    return torch.cat([row.expand(len(rest), 1, *row.shape), rest], 1)
+    others = as_input(x)[:, 1:]
+    return torch.cat([row.expand(len(others), 1, *row.shape), others], 1)
 
 
 def map_segments(network: Network, x: Segments) -> Segments:

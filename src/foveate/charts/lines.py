@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from foveate.charts.palette import colour, dash, label
 from foveate.charts.render import with_rows
 
-__all__ = ["band_chart", "curve_rows", "line_chart"]
+__all__ = ["band_chart", "curve_rows", "line_chart", "name_colours", "paradigm_encodings"]
 
+LABEL_LIMIT = 260  # pixels of a label in a legend
 MAX_POINTS = 240  # per line; more are not visible at the width of a page
 
 
@@ -33,6 +34,31 @@ def curve_rows(
         for i in keep
         if np.isfinite(curves[i, k])
     ]
+
+
+def name_colours(colours: Mapping[str, str], columns: int = 3) -> alt.Color:
+    """The colour of each line by its field ``name``, with a legend in the order given."""
+    return alt.Color(
+        "name:N",
+        scale=alt.Scale(domain=list(colours), range=list(colours.values())),
+        legend=alt.Legend(
+            columns=columns, symbolType="stroke", symbolOpacity=1, labelLimit=LABEL_LIMIT
+        ),
+    )
+
+
+def paradigm_encodings(
+    paradigms: Sequence[str], field: str = "name", columns: int = 3
+) -> tuple[alt.Color, alt.StrokeDash]:
+    """Colour and dash of each paradigm's line by its label in ``field``, with one legend."""
+    labels = [label(name) for name in paradigms]
+    legend = alt.Legend(columns=columns, symbolType="stroke", symbolOpacity=1)
+    colours = alt.Scale(domain=labels, range=[colour(name) for name in paradigms])
+    dashes = alt.Scale(domain=labels, range=[list(dash(name)) for name in paradigms])
+    return (
+        alt.Color(f"{field}:N", scale=colours, legend=legend),
+        alt.StrokeDash(f"{field}:N", scale=dashes, legend=legend),
+    )
 
 
 def line_chart(
@@ -64,18 +90,9 @@ def line_chart(
         height: Height of the plot in pixels.
         description: Alternative text.
     """
-    labels = [label(name) for name in names]
-    legend = alt.Legend(columns=min(4, len(names)), symbolType="stroke", symbolOpacity=1)
     across = alt.X("x:Q", title=x, scale=alt.Scale(type="log" if log_x else "linear", nice=False))
     up = alt.Y("y:Q", title=y, scale=alt.Scale(type="log" if log_y else "linear", zero=False))
-    color = alt.Color(
-        "label:N", scale=alt.Scale(domain=labels, range=[colour(n) for n in names]), legend=legend
-    )
-    dashes = alt.StrokeDash(
-        "label:N",
-        scale=alt.Scale(domain=labels, range=[list(dash(n)) for n in names]),
-        legend=legend,
-    )
+    color, dashes = paradigm_encodings(names, "label", columns=min(4, len(names)))
     solid = alt.Chart().mark_line(strokeWidth=2.2, clip=True)
     layers = [solid.encode(x=across, y=up, color=color, strokeDash=dashes)]
     if dashed is not None:

@@ -4,9 +4,8 @@ import sys
 from collections.abc import Sequence
 
 from foveate.io.columns import ColumnRole
-from foveate.io.problem import Problem
 
-__all__ = ["column_lines", "print_columns", "print_problems"]
+__all__ = ["column_lines", "print_columns"]
 
 MOST = 12  # columns of one role and reason that are named
 
@@ -32,10 +31,3 @@ def print_columns(roles: Sequence[ColumnRole]) -> None:
     """Print the role of every column to standard error."""
     for role, line in column_lines(roles):
         print(f"{role:<10} {line}", file=sys.stderr)
-
-
-def print_problems(problems: Sequence[Problem], accepted: Sequence[str] = ()) -> None:
-    """Print problems to standard error."""
-    for problem in problems:
-        kind = "accepted" if problem.name in accepted else problem.severity
-        print(f"{kind}: {problem}", file=sys.stderr)

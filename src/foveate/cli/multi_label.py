@@ -43,7 +43,9 @@ def examine_labels(
 
     verdicts = {}
     for name, label_run in label_runs(run).items():
-        evidence = examine_run(label_run, flags, main_paradigm(label_run), command=command).found[0]
+        evidence = examine_run(
+            label_run, flags, main_paradigm(label_run), command=command
+        ).examinations[0]
         has = next(entry for entry in evidence["by_class"] if entry["name"] == "yes")
         verdicts[name] = has["verdict"]["grade"]
     updated = run.update(verdicts=verdicts)

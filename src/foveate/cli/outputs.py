@@ -53,7 +53,7 @@ def _check(path: Path, inputs: list[Path], overwrite: bool) -> None:
                 f"cannot write {path}: it is the input {source}; choose another name, or give "
                 "--overwrite to replace it"
             )
-    if not _is_own_output(path):
+    if not _is_foveate_output(path):
         raise FoveateError(
             f"cannot write {path}: it exists and was not made by this command; choose another "
             "name, or give --overwrite to replace it"
@@ -67,7 +67,7 @@ def _is_same(path: Path, source: Path) -> bool:
     return path.resolve() == source.resolve() or path.samefile(source)
 
 
-def _is_own_output(path: Path) -> bool:
+def _is_foveate_output(path: Path) -> bool:
     """Whether a file looks like the output of an earlier call of foveate."""
     try:
         if path.suffix.lower() == ".csv":

@@ -68,8 +68,8 @@ def examine_run(
             shared = _audited(part) if shared is None else shared
             record = records[part.name]
             steady = last_epochs(record.values["same_top"]) if "same_top" in record.values else NAN
-            known = _Known(shared, tuple(records), overfits(record), steady)
-            results.append(_examined(part, flags, known))
+            context = _RunContext(shared, tuple(records), overfits(record), steady)
+            results.append(_examined(part, flags, context))
             report("examining", len(results), len(names))
     trust_results = TrustResults(
         tuple(trust.to_json() for trust in results),
@@ -90,7 +90,7 @@ def examine_run(
     return trust_results
 
 
-class _Known(NamedTuple):
+class _RunContext(NamedTuple):
     """What is known beside the bags: their audit, the paradigms tried, and their training."""
 
     audit: "Audit | None"
@@ -101,9 +101,9 @@ class _Known(NamedTuple):
 
 def _paradigms(run: Run, records: "dict[str, Record]", requested: str | None) -> list[str]:
     """The parts to examine, sound ones alone; the one that a fit chose comes first."""
-    lost = {name for name, record in records.items() if diverged(record)}
-    parts = [name for name in records if _has_attention(name) and name not in lost]
-    if requested in lost or (lost and not parts):
+    excluded = {name for name, record in records.items() if diverged(record)}
+    parts = [name for name in records if _has_attention(name) and name not in excluded]
+    if requested in excluded or (excluded and not parts):
         raise FoveateError(f"{run.path}: {divergence(records)}")
     if requested is None:
         return sorted(parts, key=lambda name: name != main_paradigm(run))
@@ -138,7 +138,7 @@ def _audited(part: "TrainedPart") -> "Audit | None":
     return audit(sets, len(part.classes), more=part.more, labels=part.labels)
 
 
-def _examined(part: "TrainedPart", flags: DeclaredEvidence, known: _Known) -> "Trust":
+def _examined(part: "TrainedPart", flags: DeclaredEvidence, context: _RunContext) -> "Trust":
     from foveate.trust.examine import examine
 
     return examine(
@@ -152,10 +152,10 @@ def _examined(part: "TrainedPart", flags: DeclaredEvidence, known: _Known) -> "T
         evidence=flags.evidence,
         more=part.more,
         labels=part.labels,
-        audited=known.audit,
-        tried=known.tried,
-        overfitted=known.overfitted,
-        last_epochs=known.last_epochs,
+        audited=context.audit,
+        tried=context.tried,
+        overfitted=context.overfitted,
+        last_epochs=context.last_epochs,
         ids=part.ids,
         name=part.name,
     )

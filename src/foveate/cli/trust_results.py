@@ -19,18 +19,18 @@ class TrustResults(NamedTuple):
     """Verdicts and where they are written.
 
     Args:
-        found: What was found, one entry for each paradigm or model, as JSON holds it.
-        name: What was examined.
-        source: Which bags.
+        examinations: One JSON object for each paradigm or model.
+        name: Name of the run or model.
+        source: The bags that were examined.
         numbers: The JSON file to write.
         page: The page to write.
-        title: What the page is about; the name unless given.
+        title: Title of the page; default: the name.
         chosen: The paradigm that a fit chose.
         advice: Comparisons of paradigms, a sentence each.
-        command: The command that repeats it; that of this process unless given.
+        command: The command that repeats it; default: the command of this process.
     """
 
-    found: tuple[dict[str, Any], ...]
+    examinations: tuple[dict[str, Any], ...]
     name: str
     source: str
     numbers: Path
@@ -50,7 +50,7 @@ def write_trust(results: TrustResults) -> None:
         "command": results.command or this_command(),
         "chosen": results.chosen,
         "advice": list(results.advice),
-        "found": list(results.found),
+        "found": list(results.examinations),
     }
     numbers = seal_json(stored, indent=1, allow_nan=False)
     write_trust_page(results.page, stored, name=results.title or results.name)
@@ -60,12 +60,12 @@ def write_trust(results: TrustResults) -> None:
 def print_trust(results: TrustResults, *, as_json: bool) -> None:
     """Print verdicts, reasons and next steps, or everything as JSON."""
     if as_json:
-        print(json.dumps(list(results.found), ensure_ascii=False))
+        print(json.dumps(list(results.examinations), ensure_ascii=False))
         return
     _print_table(results)
     for line in results.advice:
         print(line)
-    for examination in results.found:
+    for examination in results.examinations:
         verdict = examination["verdict"]
         print(f"{_with_mark(results, examination)}: {verdict['grade']}. {verdict['summary']}")
         for note in examination["notes"]:
@@ -76,24 +76,24 @@ def print_trust(results: TrustResults, *, as_json: bool) -> None:
             print(f"  - {line}")
         for line in _kind_examples(examination):
             print(f"  {line}")
-    first = results.found[0]
+    first = results.examinations[0]
     print(f"segments of a bag taken to be evidence: {first['relevant']} ({first['relevant_from']})")
     if first["audited"]["bags"] < first["audited"]["of_bags"]:
         print("audited: {bags} of {of_bags} bags, drawn at random".format(**first["audited"]))
     print(f"page: {results.page}")
 
 
-def _kind_examples(found: Mapping[str, Any]) -> Iterator[str]:
+def _kind_examples(examination: Mapping[str, Any]) -> Iterator[str]:
     """Segments of each kind of evidence, for classes that have two and none was chosen."""
-    for own in found["by_class"]:
-        kinds = own["answers"]["kinds"]
+    for entry in examination["by_class"]:
+        kinds = entry["answers"]["kinds"]
         if kinds["several"] and not kinds["chosen"]:
             for (name, examples), share in zip(
                 kinds["examples"].items(), kinds["attended"], strict=True
             ):
-                places = "; ".join(f"bag {bag}, segment {segment}" for bag, segment in examples)
+                locations = "; ".join(f"bag {bag}, segment {segment}" for bag, segment in examples)
                 looked = f"looked at in {100 * share:.0f} % of bags"
-                yield f"kind {name} of '{own['name']}' ({looked}): {places}"
+                yield f"kind {name} of '{entry['name']}' ({looked}): {locations}"
 
 
 def _print_table(results: TrustResults) -> None:
@@ -102,18 +102,18 @@ def _print_table(results: TrustResults) -> None:
     from rich.table import Table
 
     table = Table(title=f"can the attention of {escape(results.name)} be trusted?")
-    first = "paradigm" if results.chosen or len(results.found) > 1 else "model"
+    first = "paradigm" if results.chosen or len(results.examinations) > 1 else "model"
     for heading in (first, "class", "verdict", "accuracy, %", "FT, estimated %", "measured %"):
         table.add_column(heading, justify="right" if "%" in heading else "left")
-    for examination in results.found:
+    for examination in results.examinations:
         for entry in examination["by_class"]:
             cells = [_percent(entry["accuracy"]), _estimated(entry), _measured(entry)]
-            who = (
+            caption = (
                 escape(_with_mark(results, examination))
                 if entry is examination["by_class"][0]
                 else ""
             )
-            table.add_row(who, escape(entry["name"]), entry["verdict"]["grade"], *cells)
+            table.add_row(caption, escape(entry["name"]), entry["verdict"]["grade"], *cells)
         table.add_section()
     Console(width=None if Console().is_terminal else 140).print(table)
 
@@ -132,8 +132,8 @@ def _measured(entry: Mapping[str, Any]) -> str:
     """Measured FT with its chance level, as a count where few bags are known."""
     if entry["measured"] is None:
         return "–"
-    mean, known = entry["measured"]["mean"], entry["known"]
-    value = f"{mean * known:.0f} of {known}" if known < FEW else _percent(mean)
+    mean, count = entry["measured"]["mean"], entry["known"]
+    value = f"{mean * count:.0f} of {count}" if count < FEW else _percent(mean)
     return f"{value} (chance {_percent(entry['measured_chance'])})"
 
 

@@ -48,7 +48,7 @@ class Captioned:
         row: Row of each image among all images of the folder, shape (N,).
         names: Names of the categories, where they are known.
         licence: Licence of each photo, "" where it is not known.
-        notes: What in the files is not as it should be, and what was done about it.
+        notes: Irregularities of the files and how they were handled.
     """
 
     image_id: NDArray[np.int64]
@@ -65,8 +65,12 @@ class Captioned:
     def without(self, excluded: "Captioned") -> "Captioned":
         """The images whose number is not among ``excluded``: no photo is in both."""
         keep = np.flatnonzero(~np.isin(self.image_id, excluded.image_id))
-        gone = len(self) - len(keep)
-        note = (f"{gone} photos are also held out and are excluded from training",) if gone else ()
+        removed = len(self) - len(keep)
+        note = (
+            (f"{removed} photos are also held out and are excluded from training",)
+            if removed
+            else ()
+        )
         return Captioned(
             self.image_id[keep],
             tuple(self.captions[i] for i in keep),
@@ -104,7 +108,7 @@ class _Parts:
         self.notes: list[str] = []
 
     def read(self, file: Path, start: int) -> int:
-        """Take in a file whose first row is row ``start`` of the folder; how many rows it has."""
+        """Add a file whose first row is row ``start`` of the folder; return its number of rows."""
         licensed = "license" in columns_of(file)
         rows = read_rows(file, (*COLUMNS, "license") if licensed else COLUMNS)
         for k, row in enumerate(rows):

@@ -23,7 +23,7 @@ def cifar10() -> Dataset:
         recipe=Recipe(
             m=5,  # [vr23] figures 1 to 3
             n=10_000,  # [vr23] figures 1 to 3; Table 1 has 30,000
-            n_test=10_000,  # [pvr22] Sec. 6.1; [vr23] is silent
+            n_test=10_000,  # [pvr22] Sec. 6.1; not specified in [vr23]
             net="vr23",
             epochs=150,  # [vr23] released code, as the next three
             batch=256,

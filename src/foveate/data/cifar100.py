@@ -83,7 +83,7 @@ def cifar100() -> Dataset:
         recipe=Recipe(
             m=5,  # [vr23] Table 1, which also has 20
             n=30_000,  # [vr23] Table 1
-            n_test=10_000,  # [vr23] is silent
+            n_test=10_000,  # not specified in [vr23]
             net="vr23",
             epochs=150,  # [vr23] released code, as the next three
             batch=256,

@@ -27,13 +27,22 @@ from foveate.data.topic_words import sentences
 from foveate.errors import FoveateError
 from foveate.randomness import generator
 
-__all__ = ["CLASSES", "UNKNOWN", "Judge", "Post", "Posts", "as_bag", "hatexplain", "read_posts"]
+__all__ = [
+    "CLASSES",
+    "UNKNOWN",
+    "Annotators",
+    "Post",
+    "Posts",
+    "as_bag",
+    "hatexplain",
+    "read_posts",
+]
 
-Judge = Literal["majority", "first"]
+Annotators = Literal["majority", "first"]
 CLASSES = ("hatespeech", "normal", "offensive")
 UNKNOWN = 0  # the id of every word that no training post has
 COLUMNS = ("id", "annotators", "rationales", "post_tokens")
-MAX_TOKENS = 64  # tokens; of 19,229 posts of the official splits a handful are longer
+MAX_TOKENS = 64  # tokens; of 19,229 posts of the official splits a few are longer
 
 
 class Post(NamedTuple):
@@ -54,13 +63,13 @@ class Post(NamedTuple):
 
 @dataclass(frozen=True)
 class Posts:
-    """The posts of the official splits under one way to judge them.
+    """The posts of the official splits with labels and rationales of the chosen annotators.
 
     Args:
         splits: Posts by split.
         words: The vocabulary, of the training posts only; id 0 is every other word. (The
             released code takes it from all splits.)
-        notes: What in the files is not as it should be, and what was done about it, by post.
+        notes: Irregularities of the files and how they were handled, by post.
     """
 
     splits: Mapping[str, tuple[Post, ...]]
@@ -68,32 +77,33 @@ class Posts:
     notes: tuple[str, ...]
 
     def cut_at(self, m: int) -> tuple[str, ...]:
-        """The posts that lose tokens where m are the most of a post, one note each."""
+        """A note for each post with more than m tokens."""
         return tuple(
-            f"post {post.name} has {len(post.words)} tokens; those behind the first {m} are cut off"
+            f"post {post.name} has {len(post.words)} tokens; those after the first {m} are cut off"
             for chosen_posts in self.splits.values()
             for post in chosen_posts
             if len(post.words) > m
         )
 
 
-def read_posts(folder: Path, judge: Judge = "majority") -> Posts:
+def read_posts(folder: Path, annotators: Annotators = "majority") -> Posts:
     """The posts of a folder in the hub's layout; read once in a process.
 
     Args:
         folder: Files ``train-*.parquet``, ``test-*.parquet`` and, where there is one,
             ``validation-*.parquet``. Posts that no majority decided (``undecided-*.parquet``) are
             in no official split and are not read.
-        judge: "majority": the label of most annotators, and the tokens that at least half of the
-            rationales mark; "first": the first label and the first rationale, as in the released
-            code. A rationale cannot be traced to its annotator, so these two may be of two people.
+        annotators: "majority": the label of most annotators, and the tokens that at least half of
+            the rationales mark; "first": the first label and the first rationale, as in the
+            released code. Rationales do not name their annotator, so the first label and the first
+            rationale may come from different annotators.
     """
     files = {split: sorted(folder.rglob(f"{split}-*.parquet")) for split in _SPLITS}
     for split in ("train", "test"):
         if not files[split]:
             raise FoveateError(f"{folder} has no file {split}-*.parquet")
     all_files = [file for part in files.values() for file in part]
-    return _read(tuple((split, tuple(part)) for split, part in files.items()), judge,
+    return _read(tuple((split, tuple(part)) for split, part in files.items()), annotators,
                  fingerprint(all_files))  # fmt: skip
 
 
@@ -127,43 +137,45 @@ _SPLITS = ("train", "validation", "test")
 
 
 @lru_cache(maxsize=4)
-def _read(files: tuple[tuple[str, tuple[Path, ...]], ...], judge: Judge, stamp: object) -> Posts:
+def _read(
+    files: tuple[tuple[str, tuple[Path, ...]], ...], annotators: Annotators, stamp: object
+) -> Posts:
     notes: list[str] = []
     splits = {}
     for split, part in files:
         rows = [(file, k, row) for file in part for k, row in enumerate(read_rows(file, COLUMNS))]
-        splits[split] = tuple(_judged(f"{file}, row {k}", row, judge, notes)
+        splits[split] = tuple(_post(f"{file}, row {k}", row, annotators, notes)
                               for file, k, row in rows)  # fmt: skip
     counts = Counter(word for post in splits["train"] for word in post.words)
-    # Frequent words come first, and equally frequent ones in the order of the alphabet.
+    # By falling frequency, then alphabetically.
     words = ("", *sorted(counts, key=lambda word: (-counts[word], word)))
     return Posts(splits, words, tuple(notes))
 
 
-def _judged(where: str, row: Mapping[str, Any], judge: Judge, notes: list[str]) -> Post:
+def _post(where: str, row: Mapping[str, Any], annotators: Annotators, notes: list[str]) -> Post:
     """A row of the file as a post; irregular rationales are recorded in the notes."""
     name, words = str(row["id"]), tuple(row["post_tokens"] or ())
     if not words:
         raise FoveateError(f"{where}, post {name}: must have a token, got none")
-    label = _label(f"{where}, post {name}", (row["annotators"] or {}).get("label"), judge)
+    label = _label(f"{where}, post {name}", (row["annotators"] or {}).get("label"), annotators)
     marks = [
         _fitted(f"post {name}: rationale {k}", rationale, len(words), notes)
         for k, rationale in enumerate(row["rationales"] or (), 1)
     ]
     if not marks:
         return Post(name, words, label, (False,) * len(words))
-    used = np.array(marks[:1] if judge == "first" else marks)
+    used = np.array(marks[:1] if annotators == "first" else marks)
     return Post(name, words, label, tuple((2 * used.sum(0) >= len(used)).tolist()))
 
 
-def _label(where: str, labels: Sequence[int] | None, judge: Judge) -> int:
+def _label(where: str, labels: Sequence[int] | None, annotators: Annotators) -> int:
     if not labels:
         raise FoveateError(f"{where}: must have a label, got none")
     for label in labels:
         if label not in range(len(CLASSES)):
             names = ", ".join(f"{k} {name}" for k, name in enumerate(CLASSES))
             raise FoveateError(f"{where}: labels must be {names}, got {label}")
-    if judge == "first":
+    if annotators == "first":
         return int(labels[0])
     (label, count), *runners_up = Counter(labels).most_common()
     if runners_up and runners_up[0][1] == count:
@@ -174,7 +186,7 @@ def _label(where: str, labels: Sequence[int] | None, judge: Judge) -> int:
 def _fitted(
     where: str, rationale: Sequence[int], length: int, notes: list[str]
 ) -> NDArray[np.bool_]:
-    """A rationale as one mark a token; marks behind the last token are of nothing and go."""
+    """A rationale as one mark per token; marks after the last token are dropped."""
     marks = np.asarray(rationale, dtype=np.int64)
     if not np.isin(marks, (0, 1)).all():
         invalid = marks[~np.isin(marks, (0, 1))][0]
@@ -187,10 +199,10 @@ def _fitted(
     return fitted
 
 
-def _load(judge: Judge, split: Split, *, n: int, m: int, seed: int) -> Bag:
-    """All posts of a split in the order of the file, or n of them that the seed chooses."""
+def _load(annotators: Annotators, split: Split, *, n: int, m: int, seed: int) -> Bag:
+    """All posts of a split in the order of the file, or a random sample of n."""
     check_sizes(m, n)
-    posts = read_posts(locate("hatexplain", "Hate-speech-CNERG/hatexplain"), judge)
+    posts = read_posts(locate("hatexplain", "Hate-speech-CNERG/hatexplain"), annotators)
     chosen_posts = posts.splits[split]
     if n > len(chosen_posts):
         raise FoveateError(f"hatexplain has {len(chosen_posts):,} {split} posts, got n = {n:,}")
@@ -202,25 +214,25 @@ def _load(judge: Judge, split: Split, *, n: int, m: int, seed: int) -> Bag:
     return as_bag(chosen_posts, posts.words, m)
 
 
-def hatexplain(judge: Judge) -> Dataset:
+def hatexplain(annotators: Annotators) -> Dataset:
     """The data set; its splits are the official ones, so the seed only chooses among posts.
 
     Args:
-        judge: Whose label and rationale, see :func:`read_posts`.
+        annotators: Which labels and rationales to use, see :func:`read_posts`.
     """
-    whose = "most annotators" if judge == "majority" else "the first annotator"
+    source = "most annotators" if annotators == "majority" else "the first annotator"
     return Dataset(
-        name="hatexplain" if judge == "majority" else "hatexplain-first",
-        about=f"posts as bags of words, label and rationale of {whose}: hate, normal, offensive",
+        name="hatexplain" if annotators == "majority" else "hatexplain-first",
+        about=f"posts as bags of words, label and rationale of {source}: hate, normal, offensive",
         classes=CLASSES,
-        load=partial(_load, judge),
+        load=partial(_load, annotators),
         recipe=Recipe(
             m=MAX_TOKENS,
             n=15_383,  # the official splits
             n_test=1_924,
             net="hatexplain-1",
             epochs=10,  # [vr23] has SGD for 550 epochs; Adam is past its best after ten
-            batch=256,  # [vr23] is silent
+            batch=256,  # not specified in [vr23]
             lr=1e-3,
         ),
     )

@@ -152,7 +152,7 @@ def read_split(path: Path, split: Split, seed: int, label: str | None = None) ->
         path: A folder of Parquet files, one such file, an NPZ file, or one of encoded images.
         split: Which side.
         seed: Decides the sides where the files do not; the official bank is one object for all.
-        label: Name of the labels, where it is not the usual one.
+        label: Name of the labels, if it is not the default.
     """
     if not path.exists():
         raise FoveateError(f"there is nothing at {path}")
@@ -176,7 +176,7 @@ def read_banks(path: Path, label: str | None = None) -> dict[str, Bank]:
 
     Args:
         path: A folder of Parquet files, or one such file.
-        label: Name of the labels, where it is not the usual one.
+        label: Name of the labels, if it is not the default.
     """
     return {split: read_parquet(files, label) for split, files in split_files(path).items()}
 

@@ -68,12 +68,12 @@ def mil_bags(kind: Kind, *, n: int, m: int, reversed: bool, generator: torch.Gen
     y = torch.randperm(n, generator=generator) % 2
     counts = _counts(kind, y, m, reversed, generator)
     width = m + _most(kind, reversed)
-    what = _shuffled_kinds(counts, width, generator)
+    concepts = _shuffled_kinds(counts, width, generator)
     mean, scale = _moments(kind)
     noise = torch.randn(n, width, WIDTH, generator=generator)
-    x = mean[what][..., None] + scale[what][..., None] * noise
-    concept = (what == FIRST) | (what == SECOND)
-    return Bag(x, y, concept, what != PADDING)
+    x = mean[concepts][..., None] + scale[concepts][..., None] * noise
+    concept = (concepts == FIRST) | (concepts == SECOND)
+    return Bag(x, y, concept, concepts != PADDING)
 
 
 def _counts(kind: Kind, y: Tensor, m: int, reversed: bool, generator: torch.Generator) -> Tensor:
@@ -92,12 +92,12 @@ def _counts(kind: Kind, y: Tensor, m: int, reversed: bool, generator: torch.Gene
         concepts = torch.stack([first, total - first], 1) * positive[:, None]
         return torch.cat([torch.full((n, 1), m), concepts, reveals_label[:, None]], 1)
     if kind == "multi-concept":
-        many, one, poison = draw(1, 3), torch.ones_like(y), reveals_label
+        several, one, poison = draw(1, 3), torch.ones_like(y), reveals_label
     else:
-        many, poison = torch.ones_like(y), torch.zeros_like(y)
+        several, poison = torch.ones_like(y), torch.zeros_like(y)
         one = draw(*REPEATED) if reversed else torch.ones_like(y)
     only = torch.stack([one * (1 - either), one * either], 1)
-    concepts = torch.where(positive[:, None], many[:, None].expand(-1, 2), only)
+    concepts = torch.where(positive[:, None], several[:, None].expand(-1, 2), only)
     return torch.cat([background[:, None], concepts, poison[:, None]], 1)
 
 

@@ -14,7 +14,7 @@ OBJECT_WORDS = "object_words.csv"
 
 
 def caption_words(text: str) -> list[str]:
-    """The words of a caption in small letters, without signs.
+    """The words of a caption in lower case, without signs.
 
     Example:
         >>> caption_words("A man's dog, on a bi-plane.")

@@ -1,7 +1,7 @@
 """Sentences of film reviews with their sentiment: the Stanford Sentiment Treebank.
 
 [lu21] Sec. 5: sentences, not the treebank's phrases, as bags of words without punctuation.
-Letters are made small, which the paper does not mention and its traced sentence shows.
+Letters are lower-cased, which the paper does not mention and its traced sentence shows.
 """
 
 import string
@@ -39,7 +39,7 @@ class Corpus:
     Args:
         words: The words by id; id 0 is every word that training lacks.
         train: Training sentences as bags of word ids.
-        validation: Sentences to stop by.
+        validation: Validation sentences, for early stopping.
         test: Held-out sentences.
         tone: Sentiment of each training sentence, −1, 0 or 1, shape (n,).
     """
@@ -57,7 +57,7 @@ class Corpus:
 
 
 def clean(tokens: list[str]) -> list[str]:
-    """Small letters, punctuation stripped from the ends of each token, empty tokens left out.
+    """Lower case, punctuation stripped from the ends of each token, empty tokens left out.
 
     Example:
         >>> clean(["A", "well-made", "``", "thriller", "''", "does", "n't", "."])
@@ -91,7 +91,7 @@ def make_corpus(texts: Mapping[str, Texts], classes: Literal[2, 5]) -> Corpus:
     for split, (rows, label) in texts.items():
         keep = [i for i in range(len(label)) if rows[i] and (classes == 5 or label[i] != NEUTRAL)]
         chosen[split] = [rows[i] for i in keep], label[keep]
-    # Frequent words come first, and equally frequent ones in the order of the alphabet.
+    # By falling frequency, then alphabetically.
     counts = Counter(word for row in chosen["train"][0] for word in row)
     words = ("", *sorted(counts, key=lambda word: (-counts[word], word)))
     id_of = {word: i for i, word in enumerate(words)}

@@ -1,4 +1,4 @@
-"""Sentences of one topic word among words that say nothing. [lu21] Sec. 3
+"""Sentences with one topic word among uninformative words. [lu21] Sec. 3
 
 Segments are word ids: the bank of a bag is the vocabulary itself and its index is the sentences, so
 a word's score and embedding are computed once, however many sentences contain it. Train and test

@@ -39,8 +39,8 @@ def initial(size: tuple[int, int], d: int, seed: int) -> tuple[FloatArray, Float
         W of shape (O, d) and e of shape (I, d).
     """
     I, O = size  # noqa: E741
-    drawn = np.random.default_rng(seed).standard_normal((O + I, d)) / np.sqrt(d)
-    return drawn[:O], drawn[O:]
+    normal = np.random.default_rng(seed).standard_normal((O + I, d)) / np.sqrt(d)
+    return normal[:O], normal[O:]
 
 
 def logit_rate(W: FloatArray, e: FloatArray, source: Matrix, target: Matrix) -> FloatArray:

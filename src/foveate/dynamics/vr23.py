@@ -166,9 +166,11 @@ def _fixed(paradigm: Paradigm, t: FloatArray, alpha: float, C: float) -> Traject
     return Trajectory(t, mu, None, focus, share(mu, C), losses(paradigm, mu, focus, C))
 
 
-def _check_size(name: str, value: float, what: str) -> None:
+def _check_size(name: str, value: float, requirement: str) -> None:
     if not 2 <= value <= LARGEST_SIZE:
-        raise FoveateError(f"{name} must be from 2 to {LARGEST_SIZE:.0e} {what}, got {value}")
+        raise FoveateError(
+            f"{name} must be from 2 to {LARGEST_SIZE:.0e} {requirement}, got {value}"
+        )
 
 
 def _check_time(name: str, value: float) -> None:

@@ -141,11 +141,11 @@ class _Clock(NamedTuple):
         """Integrate dt/dmu = ``rate_of`` from ``mu`` on, block by block, until the horizon."""
         edges, times, series = np.array([mu]), np.zeros(1), np.empty((len(INTEGRAL), 0))
         while times[-1] <= horizon:
-            ahead = edges[-1] + width * np.arange(1, BLOCK + 1)
-            nodes = (ahead - width / 2)[:, None] + width / 2 * NODES
+            following = edges[-1] + width * np.arange(1, BLOCK + 1)
+            nodes = (following - width / 2)[:, None] + width / 2 * NODES
             # Not a matrix product: these sizes are too small for BLAS threads.
             terms = width / 2 * np.einsum("kn,pn->kp", INTEGRAL, rate_of(nodes))
-            edges, series = np.append(edges, ahead), np.append(series, terms, axis=1)
+            edges, series = np.append(edges, following), np.append(series, terms, axis=1)
             times = np.append(times, times[-1] + np.cumsum(terms.sum(0)))  # every P_k(1) is 1
         return cls(edges, times, series)
 
@@ -232,7 +232,7 @@ def hybrid(t: ArrayLike, m: float, C: float, switch: float) -> tuple[FloatArray,
     t = np.atleast_1d(np.asarray(t, float))
     mu, nu = exact("soft", np.append(np.minimum(t, switch), switch), m, C)
     state, mu, nu = (float(mu[-1]), float(nu[-1])), mu[:-1], nu[:-1]
-    later = t > switch
-    if later.any():
-        mu[later], nu[later] = exact("hard", t[later] - switch, m, C, state)
+    after_switch = t > switch
+    if after_switch.any():
+        mu[after_switch], nu[after_switch] = exact("hard", t[after_switch] - switch, m, C, state)
     return mu, nu

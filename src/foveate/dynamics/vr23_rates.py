@@ -129,8 +129,8 @@ def finite_difference_incentive(
     the classifier along with alpha, against its definition in words, which this follows.
     ``mu``, ``alpha`` broadcast against each other. [vr23] Sec. 3.2
     """
-    nearer = np.minimum(np.asarray(alpha, float) + step, 1)
-    return losses(paradigm, mu, alpha, C) - losses(paradigm, mu, nearer, C)
+    increased = np.minimum(np.asarray(alpha, float) + step, 1)
+    return losses(paradigm, mu, alpha, C) - losses(paradigm, mu, increased, C)
 
 
 def rates(

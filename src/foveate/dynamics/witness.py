@@ -114,14 +114,14 @@ def rates(state: FloatArray, m: int, weight: float, kind: Kind) -> FloatArray:
     """The flow: minus the gradient of the loss in scores and logits, shape (6,)."""
     s, t = state[:3], state[3:]
     a, p = _attention(s, m), _sigmoid(t)
-    front, behind = np.array([p[A], 1 - p[B]]), np.array([p[BACKGROUND], 1 - p[BACKGROUND]])
+    inside, outside = np.array([p[A], 1 - p[B]]), np.array([p[BACKGROUND], 1 - p[BACKGROUND]])
     marginal = _marginal(a, t)
-    toward = (front - behind) / marginal * a * (1 - a) / 2
+    toward = (inside - outside) / marginal * a * (1 - a) / 2
     sign = np.array([1.0, -1.0])
-    slope = sign * a * front * (1 - front) / marginal / 2
-    slope_back = float((sign * (1 - a) * behind * (1 - behind) / marginal).sum()) / 2
+    slope = sign * a * inside * (1 - inside) / marginal / 2
+    slope_back = float((sign * (1 - a) * outside * (1 - outside) / marginal).sum()) / 2
     if kind == "witness":
-        slope = slope + weight / m * sign * (1 - front) / 2
+        slope = slope + weight / m * sign * (1 - inside) / 2
         slope_back -= weight * (m - 1) / m * (p[BACKGROUND] - 0.5)
     elif kind == "silence":
         fore, back = _unattended(a, m)
@@ -162,11 +162,11 @@ def _attention(s: FloatArray, m: int) -> FloatArray:
 
 def _marginal(a: FloatArray, t: FloatArray) -> FloatArray:
     """Marginal probability of the label in bags of A and of B, shape (2,)."""
-    front, behind = (
+    inside, outside = (
         _sigmoid(np.array([t[A], -t[B]])),
         _sigmoid(np.array([t[BACKGROUND], -t[BACKGROUND]])),
     )
-    return a * front + (1 - a) * behind
+    return a * inside + (1 - a) * outside
 
 
 def _unattended(a: FloatArray, m: int) -> tuple[FloatArray, FloatArray]:

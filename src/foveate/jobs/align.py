@@ -21,7 +21,7 @@ from foveate.text.statistics.ibm1 import fit_ibm1
 from foveate.text.statistics.pair_tables import Tables
 from foveate.text.statistics.symmetrisation import flipped, grow_diag_final_and, intersection
 from foveate.text.tokens import Tokens
-from foveate.text.translation import Translator, translation_course, translator
+from foveate.text.translation import Translator, translation_training, translator
 from foveate.types import Array, PartProgress, StepProgress
 
 __all__ = ["METHODS", "AlignPlan", "Aligned", "Method", "Symmetry", "align_pairs"]
@@ -179,7 +179,7 @@ def _by_attention(
         return {"alpha": alpha, "accuracy": np.asarray(accuracy)}
 
     def course() -> MemberTraining:
-        return translation_course(model, pairs, sizes, measure, *name)
+        return translation_training(model, pairs, sizes, measure, *name)
 
     record = follow([course], measurement_steps(plan.steps), report=progress)
     form = Tables.blank(some.source.lengths.numpy(), some.target.lengths.numpy())

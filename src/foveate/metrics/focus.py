@@ -116,11 +116,15 @@ def heat_map(a_z: Array, p_y: Array, edges: Array = EDGES) -> Array:
     cells = len(edges) - 1
     column = np.clip(np.searchsorted(edges, a_z, side="right") - 1, 0, cells - 1)
     row = np.clip(np.searchsorted(edges, p_y, side="right") - 1, 0, cells - 1)
-    lead, n = column.shape[:-1], column.shape[-1]
-    first = np.arange(prod(lead)).reshape(*lead, 1) * cells**2  # one count over all leading axes
+    batch_shape, n = column.shape[:-1], column.shape[-1]
+    first = (
+        np.arange(prod(batch_shape)).reshape(*batch_shape, 1) * cells**2
+    )  # one count over all leading axes
     inside = ~(np.isnan(a_z) | np.isnan(p_y))
-    counts = np.bincount((first + row * cells + column)[inside], minlength=prod(lead) * cells**2)
-    return (counts / n).reshape(*lead, cells, cells)
+    counts = np.bincount(
+        (first + row * cells + column)[inside], minlength=prod(batch_shape) * cells**2
+    )
+    return (counts / n).reshape(*batch_shape, cells, cells)
 
 
 def released_heat_map(a_z: Array, p_y: Array, cells: int = 5) -> Array:

@@ -82,9 +82,9 @@ def _inversions(ranks: Array) -> Array:
     small: type = np.int16 if width < 1 << 15 else np.int32
     down: Array = np.ascontiguousarray(ranks.T.astype(small))
     inversions = np.zeros(down.shape, np.int64)
-    for near in range(1, width, 255):  # a byte counts up to 255, and adds fastest
+    for lag in range(1, width, 255):  # a byte counts up to 255, and adds fastest
         part = np.zeros(down.shape, np.uint8)
-        for distance in range(near, min(near + 255, width)):
+        for distance in range(lag, min(lag + 255, width)):
             part[distance:] += (down[:-distance] > down[distance:]).view(np.uint8)
         inversions += part
     return inversions.sum(0)

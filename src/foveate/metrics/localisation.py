@@ -182,8 +182,8 @@ def over_bags(values: Array, group: Array | None = None, *, draws: int = 2000) -
     if not exists.any():
         return Interval(float("nan"), None, None)
     unit = np.arange(len(values)) if group is None else group
-    _, which = np.unique(unit[exists], return_inverse=True)
-    total, count = np.bincount(which, values[exists]), np.bincount(which)
+    _, inverse = np.unique(unit[exists], return_inverse=True)
+    total, count = np.bincount(inverse, values[exists]), np.bincount(inverse)
     mean = float(total.sum() / count.sum())
     if len(count) < 2:
         return Interval(mean, None, None)

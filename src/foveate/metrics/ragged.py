@@ -16,8 +16,8 @@ CELLS = 1 << 16  # values of rows processed together: few enough for the cache
 def check_numbers(*arrays: Array) -> None:
     """Raise if a value is nan, which cannot be ordered."""
     for values in arrays:
-        if (bad := np.isnan(values)).any():
-            raise FoveateError(f"value {int(bad.argmax())} is not a number")
+        if (is_nan := np.isnan(values)).any():
+            raise FoveateError(f"value {int(is_nan.argmax())} is not a number")
 
 
 def maxima(values: Array, start: Array) -> tuple[Array, Array]:
@@ -47,7 +47,7 @@ def top(values: Array, start: Array) -> Array:
 
 
 def equal_length_groups(lengths: Array, rows: Array) -> Iterator[Array]:
-    """``rows`` in groups of like length, longest first, each of at most CELLS padded values."""
+    """``rows`` in groups of similar length, longest first, each of at most CELLS padded values."""
     order = rows[np.argsort(-lengths[rows], kind="stable")]
     done = 0
     while done < len(order):

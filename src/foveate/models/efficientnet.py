@@ -212,13 +212,13 @@ def _read(path: Path) -> dict[str, Tensor]:
         raise FoveateError(f"{path} is not a whole safetensors file ({error})") from None
 
 
-def _must_match(got: Mapping[str, torch.Size], net: nn.Module, path: Path) -> None:
+def _must_match(shapes: Mapping[str, torch.Size], net: nn.Module, path: Path) -> None:
     expected = {k: v.shape for k, v in net.state_dict().items() if not k.endswith(COUNTERS)}
     odd = {
-        "missing": [name for name in expected if name not in got],
-        "unknown": [name for name in got if name not in expected],
+        "missing": [name for name in expected if name not in shapes],
+        "unknown": [name for name in shapes if name not in expected],
         "of another shape": [
-            name for name in expected if got.get(name, expected[name]) != expected[name]
+            name for name in expected if shapes.get(name, expected[name]) != expected[name]
         ],
     }
     if any(odd.values()):

@@ -70,8 +70,8 @@ class FCAM(AttentionModel):
         self.map, self.layer = map, layer
         self._to_alpha = MAPS.get(map)
         if layer is not None and layer not in dict(f.named_modules()):
-            known = ", ".join(name for name, _ in f.named_modules() if name)
-            raise FoveateError(f"f has no layer '{layer}'; it has {known}")
+            module_names = ", ".join(name for name, _ in f.named_modules() if name)
+            raise FoveateError(f"f has no layer '{layer}'; it has {module_names}")
 
     def attend(self, x: Segments, mask: Tensor | None, z: Tensor | None = None) -> Focus:
         if self.layer is None:
@@ -108,7 +108,7 @@ class FCAM(AttentionModel):
 
 
 class FixedFocus(AttentionModel):
-    r"""A focus that gives α to the relevant segment and (1−α)/(m−1) to each other. [vr23] Sec. 3
+    r"""A model with attention α on the relevant segment, (1−α)/(m−1) on each other. [vr23] Sec. 3
 
     With several relevant segments, α is shared among them and 1−α among the rest. It reads z.
 

@@ -164,19 +164,19 @@ def _vr23(shape: tuple[int, ...], classes: int, last: bool) -> Pair:
     the CIFAR-100 pair (613,280 and, with fifty classes, 116,218).
     """
     _needs_cifar(shape, "vr23")
-    small = classes <= 10
+    few_classes = classes <= 10
     f = nn.Sequential(
         *_conv(3, 32, 3, pool=True, bias=False),
         *_conv(32, 64, 3, pool=True, bias=False),
         *_conv(64, 64, 3, pool=False, bias=False),
         nn.Flatten(),
-        *_dense((1024, 512, 64, 10, 1) if small else (1024, 512, 64, 1), bias=False),
+        *_dense((1024, 512, 64, 10, 1) if few_classes else (1024, 512, 64, 1), bias=False),
     )
     _xavier(f)
     if last:
         return Pair(f, nn.Sequential(*_dense((64, 64, classes))), _name_of_last(f, 64))
-    a, b = (6, 16) if small else (16, 32)
-    tail = (25 * b, 120, 84, 10, classes) if small else (25 * b, 120, classes)
+    a, b = (6, 16) if few_classes else (16, 32)
+    tail = (25 * b, 120, 84, 10, classes) if few_classes else (25 * b, 120, classes)
     g = nn.Sequential(
         *_conv(3, a, 5, pool=True), *_conv(a, b, 5, pool=True), nn.Flatten(), *_dense(tail)
     )

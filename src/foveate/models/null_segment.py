@@ -42,13 +42,13 @@ class NullSegment(AttentionModel):
         return self.model.attend(replace_first(x, self.null), mask, z)
 
 
-def add_null_segment(bag: Bag, row: Tensor | None = None, known: Tensor | None = None) -> Bag:
+def add_null_segment(bag: Bag, row: Tensor | None = None, has_z: Tensor | None = None) -> Bag:
     """The bags with one more segment at position 0, which is row 0 of the bank.
 
     Args:
         bag: Bags cut from a bank.
         row: The content of that segment, shape of a segment; zeros unless given.
-        known: Whether the relevance of each bag is known, shape (n,); where it is and no segment
+        has_z: Whether the relevance of each bag is known, shape (n,); where it is and no segment
             is relevant, the null segment is.
 
     Example:
@@ -63,7 +63,7 @@ def add_null_segment(bag: Bag, row: Tensor | None = None, known: Tensor | None =
     exists = torch.ones_like(zero, dtype=torch.bool)
     z = bag.z
     if z is not None:
-        known_bags = torch.ones(n, dtype=torch.bool) if known is None else known
+        known_bags = torch.ones(n, dtype=torch.bool) if has_z is None else has_z
         z = torch.cat([(known_bags & ~z.any(1))[:, None], z], 1)
     mask = None if bag.mask is None else torch.cat([exists, bag.mask], 1)
     x = Mosaics(torch.cat([first, bank]), torch.cat([zero, index + 1], 1))

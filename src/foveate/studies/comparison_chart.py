@@ -64,8 +64,8 @@ def _panel(
             "low": c.mean if c.low is None else c.low,
             "high": c.mean if c.high is None else c.high,
         }
-        known = published.get(c[:3])
-        rows.append({"name": label(c.name), "mean": c.mean, **ends, "published": known,
+        value = published.get(c[:3])
+        rows.append({"name": label(c.name), "mean": c.mean, **ends, "published": value,
                      "text": f"{c.mean:.3g}"})  # fmt: skip
     colour_encoding = alt.Color(
         "name:N", scale=alt.Scale(domain=names, range=name_colours), legend=None

@@ -1,4 +1,4 @@
-"""The ledger: for every claim of the papers, the experiment that checks it and what it found."""
+"""The ledger: for every claim of the papers, the experiment that checks it and its finding."""
 
 import hashlib
 import json
@@ -22,7 +22,7 @@ from foveate.papers import PAPERS, all_claims
 from foveate.records.findings import Entry, Finding, Ledger
 from foveate.records.record import write_atomically
 from foveate.records.runs import Run, open_run, runs_folder
-from foveate.studies.parallel_runs import run_side_by_side
+from foveate.studies.parallel_runs import run_in_parallel
 from foveate.types import PartProgress
 
 __all__ = [
@@ -30,7 +30,7 @@ __all__ = [
     "known_papers",
     "ledger_at",
     "long_ones",
-    "place_of",
+    "path_of",
     "run_ledger",
     "shipped_ledger",
     "write_ledger_report",
@@ -38,7 +38,7 @@ __all__ = [
 
 
 def known_papers() -> list[str]:
-    """Keys of the papers whose claims are checked, those of plug-ins included."""
+    """Keys of the papers with checked claims, including plug-ins."""
     EXPERIMENTS.names()  # a plug-in registers its paper beside its study
     return PAPERS.names()
 
@@ -54,19 +54,19 @@ def run_ledger(
     """Run or resume the experiments of the claims; finished ones are not repeated.
 
     Args:
-        scale: At which scale.
-        paper: The claims of one paper, or of all.
+        scale: The scale.
+        paper: Key of a paper; None for all.
         report: Called as ``report(experiment, done, total)``.
-        long: Whether to run those too that take more than a few minutes each.
+        long: Whether to include experiments that take more than a few minutes.
     """
     left_out = () if long else long_ones(scale, paper)
     missing = [name for name in _missing(scale, paper) if name not in left_out]
-    todo = {name: place_of(name, scale) for name in missing}
+    todo = {name: path_of(name, scale) for name in missing}
     if len(todo) == 1:
-        [(name, place)] = todo.items()
-        _run_here(name, scale, place, report)
+        [(name, path)] = todo.items()
+        _run_in_process(name, scale, path, report)
     elif todo:
-        run_side_by_side(todo, scale, report)
+        run_in_parallel(todo, scale, report)
     ledger = ledger_at(scale)
     if ledger is None and left_out:
         raise FoveateError(f"{', '.join(left_out)} take more than a few minutes each: add --long")
@@ -78,7 +78,7 @@ def run_ledger(
 
 
 def long_ones(scale: str, paper: str | None) -> tuple[str, ...]:
-    """Experiments of the claims that were not run yet and take more than a few minutes."""
+    """Experiments of claims without a finished run that take more than a few minutes."""
     if scale == "smoke":
         return ()
     return tuple(name for name in _missing(scale, paper) if EXPERIMENTS.get(name).long)
@@ -92,15 +92,15 @@ def _largest(name: str, scale: str) -> Run | None:
     """The finished run of an experiment at this scale or a larger one, the largest first."""
     if scale not in SCALES:
         raise FoveateError(f"scale must be one of {', '.join(SCALES)}, got '{scale}'")
-    scales = SCALES[1:] if scale == "small" else (scale,)  # a smoke ledger is for trying out
+    scales = SCALES[1:] if scale == "small" else (scale,)  # the smoke scale is a test
     for candidate in reversed(scales):
-        place = place_of(name, candidate)
-        if (place / "manifest.json").exists() and (run := open_run(place)).done:
+        path = path_of(name, candidate)
+        if (path / "manifest.json").exists() and (run := open_run(path)).done:
             return run
     return None
 
 
-def place_of(name: str, scale: str) -> Path:
+def path_of(name: str, scale: str) -> Path:
     """Where the run of an experiment at a scale is, or will be; runs of other sizes stay."""
     usual = folder(scale) / name
     if not (usual / "manifest.json").exists():
@@ -115,8 +115,8 @@ def _key(name: str, scale: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
-def _run_here(name: str, scale: str, folder: Path, report: PartProgress | None) -> None:
-    """Run one experiment in this process, with its parts as they go."""
+def _run_in_process(name: str, scale: str, folder: Path, report: PartProgress | None) -> None:
+    """Run one experiment in this process and report the progress of its parts."""
     if (folder / "manifest.json").exists():
         resume_experiment(open_run(folder), _prefixed(report, name))
         return
@@ -160,7 +160,7 @@ def shipped_ledger() -> Ledger:
 def known_ledger(scale: str) -> Ledger:
     """The local ledger; claims that it lacks, or has at a smaller scale, come from the package.
 
-    A smoke ledger is for trying out: it has nothing from elsewhere.
+    The ledger of the smoke scale contains local runs only.
     """
     local = ledger_at(scale)
     if local is None or scale == "smoke":

@@ -1,7 +1,7 @@
 """Experiments in parallel: one process each, as many at a time as there are cores.
 
-Small trainings gain little from a second thread, and two threads on a busy core lose a lot; so each
-process has one, and the cores are filled with experiments instead.
+Small trainings hardly profit from a second thread; each
+process therefore uses one thread, and there is one process per core.
 """
 
 import os
@@ -15,14 +15,17 @@ from foveate.errors import FoveateError
 from foveate.records.runs import open_run
 from foveate.types import PartProgress
 
-__all__ = ["run_side_by_side"]
+__all__ = ["run_in_parallel"]
 
 LOOK_EVERY = 0.5  # seconds
 COMMAND = "from foveate.cli import main; main()"
 
 
-def run_side_by_side(
-    folders: Mapping[str, Path], scale: str, report: PartProgress | None, lanes: int | None = None
+def run_in_parallel(
+    folders: Mapping[str, Path],
+    scale: str,
+    report: PartProgress | None,
+    processes: int | None = None,
 ) -> None:
     """Run or resume one experiment in each folder.
 
@@ -30,14 +33,14 @@ def run_side_by_side(
         folders: Experiments by name, and the run directory of each.
         scale: The scale of those that are new.
         report: Called as ``report(experiment, parts done, parts)``.
-        lanes: How many at a time; the number of cores unless given.
+        processes: Number of processes; default: the number of cores.
     """
     queued = list(folders.items())
     running: dict[str, subprocess.Popen[bytes]] = {}
-    lanes = lanes or os.cpu_count() or 1
+    processes = processes or os.cpu_count() or 1
     try:
         while queued or running:
-            while queued and len(running) < lanes:
+            while queued and len(running) < processes:
                 name, folder = queued.pop(0)
                 running[name] = _start_process(name, folder, scale)
             time.sleep(LOOK_EVERY)
@@ -75,5 +78,5 @@ def _check_exit(name: str, process: "subprocess.Popen[bytes]") -> None:
     _, errors = process.communicate()
     if process.returncode:
         last = errors.decode(errors="replace").strip().splitlines()
-        why = last[-1].removeprefix("foveate: ") if last else f"exit code {process.returncode}"
-        raise FoveateError(f"experiment '{name}' failed: {why}")
+        reason = last[-1].removeprefix("foveate: ") if last else f"exit code {process.returncode}"
+        raise FoveateError(f"experiment '{name}' failed: {reason}")

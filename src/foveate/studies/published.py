@@ -1,4 +1,4 @@
-"""What an experiment that repeats a published table provides besides its findings."""
+"""Interface of experiments that reproduce a published table."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -83,7 +83,7 @@ def paired(one: Array, other: Array) -> Array:
 
 
 class Reproduction(Experiment):
-    """An experiment whose numbers are kept, beside published ones where there are any.
+    """An experiment with stored numbers, compared with published ones if there are any.
 
     Attributes:
         published: The published table, with its title and source.
@@ -98,11 +98,11 @@ class Reproduction(Experiment):
         """The table as measured."""
 
     def cell_figures(self, cells: Sequence[Cell]) -> Mapping[str, Any]:
-        """Those of its figures that are drawn from the table alone, so from a stored one too."""
+        """The figures that need the table only, so that stored results suffice."""
         return {}
 
     def differs(self, settings: Any, records: Records) -> list[str]:
-        """What differs from the published set-up, in sentences."""
+        """Differences from the published set-up, as sentences."""
         return []
 
     def runnable(self, settings: Any) -> tuple[Settings, dict[str, str]]:

@@ -29,7 +29,7 @@ from foveate.records.published import PublishedTable
 from foveate.records.record import write_atomically
 from foveate.records.runs import Run, open_run, runs_folder
 from foveate.settings import Settings
-from foveate.studies.ledger import place_of
+from foveate.studies.ledger import path_of
 from foveate.studies.published import Reproduction
 from foveate.types import PartProgress
 
@@ -51,10 +51,10 @@ IN_PROCESS = Engine()
 @cache
 def published_tables() -> dict[str, PublishedTable]:
     """Title of every reproduction, by name; those with published numbers come first."""
-    known = {
+    published = {
         name: kind.published for name, kind in EXPERIMENTS.items() if issubclass(kind, Reproduction)
     }
-    return dict(sorted(known.items(), key=lambda item: (not item[1].numbers, item[0])))
+    return dict(sorted(published.items(), key=lambda item: (not item[1].numbers, item[0])))
 
 
 def comparisons(results: list[Result]) -> list[Comparison]:
@@ -81,17 +81,17 @@ def reproduce(
 ) -> Result:
     """Run or resume a table, and return its numbers in the stored form.
 
-    Groups whose data is not here are left out and say why. A whole table with its own seeds is run
+    Groups without data are left out, with the reason. A whole table with its own seeds is run
     where the ledger looks for it, so that neither repeats the other.
 
     Args:
         table: A name in :func:`published_tables`.
-        scale: How large.
+        scale: The scale.
         seeds: How many seeds, in place of the scale's own.
         changes: Further settings to change.
-        label: What the changed table is called; it is kept beside the unchanged one.
+        label: Name of the changed table, stored beside the unchanged one.
         report: Called as ``report(part, done, total)``.
-        engine: Where its parts execute.
+        engine: Where parts are executed.
     """
     if not re.fullmatch(r"[\w-]*", label):
         raise FoveateError(f"a label is letters, digits and dashes, got '{label}'")
@@ -99,7 +99,7 @@ def reproduce(
     _, settings, absent = _requested_tables(table, scale, changed_settings)
     if absent and not _parts(table, settings):
         return {**_absent(table, scale), "absent": absent}
-    folder = _run_folder(table, scale, settings, whole=not changed_settings and not absent)
+    folder = _run_folder(table, scale, settings, complete=not changed_settings and not absent)
     command = _command(table, scale, changed_settings, label)
     progress = None if report is None else lambda part, a, b: report(f"{table}: {part}", a, b)
     if (folder / "manifest.json").exists():
@@ -122,14 +122,14 @@ def estimate(
     label: str = "",
     report: PartProgress | None = None,
 ) -> Result:
-    """Seconds on one core that a table would take, from a step of each of its parts.
+    """Estimated seconds of a table on one core, from one step of each of its parts.
 
     Args:
         table: As for :func:`reproduce`, as are the others.
-        scale: How large.
+        scale: The scale.
         seeds: How many seeds.
         changes: Further settings to change.
-        label: What the changed table is called.
+        label: Name of the changed table.
         report: Called as ``report(part, done, total)``.
     """
     changed_settings = _changed(changes, seeds)
@@ -188,13 +188,13 @@ def stored_results(folder: Path | None = None) -> list[Result]:
         raise FoveateError(f"there is no folder of results at {source}")
     files = sorted((path for path in source.iterdir()), key=lambda path: path.name)
     tables = list(published_tables())
-    found = [
+    results = [
         _with_changes(_parse_result(path.read_text("utf-8"), str(path)))
         for path in files
         if path.name.startswith(tuple(f"{table}-" for table in tables))
         and path.name.endswith(".json")
     ]
-    return sorted(found, key=lambda result: tables.index(result["table"]))
+    return sorted(results, key=lambda result: tables.index(result["table"]))
 
 
 def _with_changes(result: Result) -> Result:
@@ -223,10 +223,10 @@ def _changed(changes: Mapping[str, Any] | None, seeds: int | None) -> dict[str, 
 def _requested_tables(
     table: str, scale: Scale, changes: Mapping[str, Any]
 ) -> tuple[Reproduction, Any, dict[str, str]]:
-    """The experiment, its settings for what is here, and what is not."""
+    """The experiment, its settings for the available data, and the reasons for missing data."""
     if table not in published_tables():
-        known = ", ".join(published_tables())
-        raise FoveateError(f"table must be one of {known} or all, got '{table}'")
+        names = ", ".join(published_tables())
+        raise FoveateError(f"table must be one of {names} or all, got '{table}'")
     kind = EXPERIMENTS.get(table)
     assert issubclass(kind, Reproduction)
     if (seeds := changes.get("seeds", 1)) < 1:
@@ -240,10 +240,10 @@ def _parts(table: str, settings: Settings) -> list[str]:
     return list(EXPERIMENTS.get(table)().parts(settings))
 
 
-def _run_folder(table: str, scale: str, settings: Settings, whole: bool) -> Path:
+def _run_folder(table: str, scale: str, settings: Settings, complete: bool) -> Path:
     """The folder of a run with these settings; runs with other settings have other folders."""
-    if whole:
-        return place_of(table, scale)
+    if complete:
+        return path_of(table, scale)
     text = json.dumps(settings.model_dump(), sort_keys=True)
     key = hashlib.sha256(text.encode()).hexdigest()[:8]
     return runs_folder() / f"reproduce-{scale}" / f"{table}-{key}"

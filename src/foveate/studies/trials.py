@@ -24,15 +24,15 @@ HELD_OUT = 0.2  # share of the training bags on which a rate is chosen
 
 @dataclass(frozen=True)
 class Trial:
-    """What is trained for one cell.
+    """The training of one cell.
 
     Args:
         bags: From split and seed to bags.
         build: From the training bags of a seed to an untrained model.
-        rule: How it is trained and read.
+        rule: The paradigm.
         seeds: How many.
         plan: Epochs, batches and rates.
-        notes: Returns what is irregular in the data, in words.
+        notes: Returns irregularities of the data as sentences.
         rates: Learning rates to choose from, see :func:`choose_rate`; the plan's own if empty.
         meta: Further entries of its record's ``meta``.
     """
@@ -102,7 +102,7 @@ def choose_rate(trial: Trial, train: Bag, checkpoint: Path) -> tuple[float, list
 
 
 def seconds_of(trial: Trial) -> float:
-    """Seconds that all seeds of a trial would take on this machine, from one step of each phase.
+    """Estimated seconds of all seeds of a trial on this machine, from one step of each phase.
 
     Evaluation on held-out bags is left out; a choice among rates counts as one seed a rate. Seeds
     that are trained together are timed together.
@@ -121,7 +121,7 @@ def seconds_of(trial: Trial) -> float:
 def seconds_of_all(
     trials: Mapping[str, Trial], report: Callable[[str, int, int], None] | None = None
 ) -> float:
-    """Seconds that all trials would take one after another, see :func:`seconds_of`.
+    """Estimated seconds of all trials, see :func:`seconds_of`.
 
     Args:
         trials: By name.
@@ -144,8 +144,8 @@ class _StepTime(NamedTuple):
 
 def _step(trial: Trial, some: Bag, phase: Paradigm) -> _StepTime:
     """Seconds of a step, after a first one that is not counted."""
-    one, together = _timed_step(trial, some, phase, 1)
-    if trial.seeds == 1 or not together:
+    one, all_seeds = _timed_step(trial, some, phase, 1)
+    if trial.seeds == 1 or not all_seeds:
         return _StepTime(one, one * trial.seeds)
     return _StepTime(one, _timed_step(trial, some, phase, trial.seeds)[0])
 
@@ -153,8 +153,8 @@ def _step(trial: Trial, some: Bag, phase: Paradigm) -> _StepTime:
 def _timed_step(trial: Trial, some: Bag, phase: Paradigm, seeds: int) -> tuple[float, bool]:
     """Seconds of a step of some seeds, and whether seeds are trained together."""
     plan = Plan(**(trial.plan.model_dump() | {"epochs": 2, "every": 2, "stop_below": None}))
-    few = some.take(slice(0, 2))
-    training = Training(lambda: trial.build(some), some, few, phase, range(seeds), plan)
+    two_bags = some.take(slice(0, 2))
+    training = Training(lambda: trial.build(some), some, two_bags, phase, range(seeds), plan)
     training.run_epoch()
     start, before = time.monotonic(), training.cpu_seconds
     training.run_epoch()

@@ -1,4 +1,4 @@
-"""From intervals over seeds to outcomes of conditions, and from these to the verdict on a claim."""
+"""Outcomes of conditions from intervals over seeds, and the verdict on a claim from outcomes."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ bound; the interval lies on the other side; it contains the bound; no model coul
 
 
 def at_least(interval: Interval, bound: float = 0.0) -> Outcome:
-    """Whether an effect is above ``bound``, as far as its interval decides it.
+    """Whether an effect is above ``bound``, judged by its interval.
 
     Example:
         >>> at_least(Interval(2.0, 1.0, 3.0)), at_least(Interval(2.0, -1.0, 5.0))
@@ -42,7 +42,7 @@ def at_least(interval: Interval, bound: float = 0.0) -> Outcome:
 
 
 def at_most(interval: Interval, bound: float = 0.0) -> Outcome:
-    """Whether an effect is below ``bound``, as far as its interval decides it.
+    """Whether an effect is below ``bound``, judged by its interval.
 
     Example:
         >>> at_most(Interval(-2.0, -3.0, -1.0)), at_most(Interval(2.0, 1.0, 3.0))
@@ -56,7 +56,7 @@ def at_most(interval: Interval, bound: float = 0.0) -> Outcome:
 
 
 def within(interval: Interval, margin: float) -> Outcome:
-    """Whether an effect lies between −margin and margin, as far as its interval decides it.
+    """Whether an effect lies between −margin and margin, judged by its interval.
 
     Example:
         >>> within(Interval(0.0, -1.0, 1.0), 5.0), within(Interval(9.0, 7.0, 11.0), 5.0)
@@ -119,7 +119,7 @@ def tally_text(outcomes: Sequence[Outcome]) -> str:
 
 
 def verdict_of(conditions: Sequence[bool]) -> Verdict:
-    """All of them: holds; some: in part; none: does not hold.
+    """ "holds" if all are true, "holds in part" if some are, else "does not hold".
 
     Example:
         >>> verdict_of([True, False])

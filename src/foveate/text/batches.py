@@ -8,13 +8,13 @@ __all__ = ["Batches"]
 
 
 class Batches:
-    """Texts and labels of every step, in an order that ``name`` and the step alone decide.
+    """Texts and labels of every step, in an order determined by ``name`` and the step.
 
     Args:
-        tokens: Texts to learn from.
+        tokens: Training texts.
         y: Their labels, shape (n,).
-        size: Texts to a batch.
-        name: What the order is named by.
+        size: Texts per batch.
+        name: Name of the random stream.
     """
 
     def __init__(self, tokens: Tokens, y: Tensor, size: int, *name: str | int) -> None:

@@ -14,7 +14,7 @@ from foveate.text.loop import MemberTraining
 from foveate.text.models.seq2seq import Cell, Contexts, Seq2Seq, shifted
 from foveate.text.tokens import MARKS
 
-__all__ = ["CopyTask", "course", "model_for", "read_copies"]
+__all__ = ["CopyTask", "copy_training", "model_for", "read_copies"]
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,9 @@ class CopyTask:
 
     Args:
         kind: One of :data:`foveate.text.corpora.copying.KINDS`.
-        length: Words to a sequence.
+        length: Words per sequence.
         d: Size of embeddings and states.
-        batch: Sequences to a step.
+        batch: Sequences per step.
         held_out: Sequences to measure on.
         probed: How many of these the probe β is read on.
         lr: Learning rate of Adam.
@@ -50,7 +50,7 @@ def model_for(task: CopyTask, heads: int = 1) -> Seq2Seq:
     return Seq2Seq(words, task.d, heads=heads, cell=task.cell, contexts=task.contexts)
 
 
-def course(
+def copy_training(
     task: CopyTask,
     model: Seq2Seq,
     data_seed: int,
@@ -74,7 +74,7 @@ def course(
 
 @torch.no_grad()
 def read_copies(model: Seq2Seq, x: Tensor, y: Tensor, probed: int) -> dict[str, Array]:
-    """How well held-out sequences are copied, and by what.
+    """Accuracy, attention and probe on held-out sequences.
 
     Args:
         model: The model.

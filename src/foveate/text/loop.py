@@ -1,4 +1,4 @@
-"""Trainings counted in steps, for models of texts: one member after the other, resumable.
+"""Resumable training loop for text models, one member after the other.
 
 :mod:`foveate.training.loop` stacks members, which pays where one member leaves the machine idle.
  A recurrent network of 256 does not: its products fill a core, and stacking gains nothing. So
@@ -83,7 +83,7 @@ def follow(
     Args:
         trainings: One call per member that sets its training up.
         at: Steps to measure at, rising, 0 for the start; the last is the end.
-        checkpoint: Where to keep the state, written now and then and after every member.
+        checkpoint: Where to keep the state, written periodically and after every member.
         report: Called as ``report(steps done, steps in all)``.
         meta: Metadata of the record.
 
@@ -106,7 +106,7 @@ def _report_step(report: Callable[[int, int], None], before: int, total: int, st
 
 
 class _Progress:
-    """The members that are done, and the one under way, as they are kept in a checkpoint."""
+    """Finished members and the one in training, as stored in a checkpoint."""
 
     def __init__(self, at: tuple[int, ...], checkpoint: Path | None) -> None:
         self.at, self.path = at, checkpoint
@@ -118,27 +118,27 @@ class _Progress:
                 self.done.append(_numbers(tensors, f"done/{member}/"))
             self.restored = (tensors, meta) if meta["step"] is not None else None
 
-    def member(self, course: MemberTraining, progress: Callable[[int], None]) -> None:
-        """Train one member from its beginning, or from where the checkpoint left it."""
-        trained = [p for p in course.model.parameters() if p.requires_grad]
-        optimizer = torch.optim.Adam(trained, course.lr, fused=True)
+    def member(self, training: MemberTraining, progress: Callable[[int], None]) -> None:
+        """Train one member, from the checkpoint if there is one."""
+        trained = [p for p in training.model.parameters() if p.requires_grad]
+        optimizer = torch.optim.Adam(trained, training.lr, fused=True)
         rows: list[Measurements] = []
-        step = self._restore(course.model, optimizer, rows) if self.restored else 0
+        step = self._restore(training.model, optimizer, rows) if self.restored else 0
         saved = time.monotonic()
         over = False
         while not over:
             if step in self.at[len(rows) : len(rows) + 1]:
-                rows.append(course.measure(step))
+                rows.append(training.measure(step))
                 progress(step)
-                over = step == self.at[-1] or course.should_stop(rows[-1])
+                over = step == self.at[-1] or training.should_stop(rows[-1])
             if over:
                 break
             if time.monotonic() - saved > SAVE_EVERY:
-                self._save(step, course.model, optimizer, rows)
+                self._save(step, training.model, optimizer, rows)
                 saved = time.monotonic()
             step += 1
             optimizer.zero_grad(set_to_none=True)
-            course.loss(step).backward()
+            training.loss(step).backward()
             optimizer.step()
         self.done.append(_table(rows, len(self.at)))
         self._save(None, None, None, [])

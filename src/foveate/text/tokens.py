@@ -1,4 +1,4 @@
-"""Tokens: texts as ids, stored without padding; vocabularies; batches of texts of like length."""
+"""Tokens: texts as ids, stored without padding; vocabularies; batches by similar length."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,7 +33,7 @@ MARKS = ("<pad>", "<unk>", "<s>", "</s>")
 
 @dataclass(frozen=True)
 class Tokens:
-    """n texts of token ids, one behind the other.
+    """n texts of token ids, concatenated.
 
     Args:
         ids: All tokens, shape (N,), integers.
@@ -118,15 +118,17 @@ class Vocabulary:
         self.space = space
         self._ids = {word: i for i, word in enumerate(self.words)}
         if len(self._ids) < len(self.words):
-            twice = next(word for i, word in enumerate(self.words) if self._ids[word] != i)
-            raise FoveateError(f"words must differ from each other and the marks: '{twice}' twice")
+            duplicate = next(word for i, word in enumerate(self.words) if self._ids[word] != i)
+            raise FoveateError(
+                f"words must differ from each other and the marks: '{duplicate}' twice"
+            )
         # A text that contains a mark literally must not end or pad itself.
         for mark in (PAD, START, END):
             del self._ids[MARKS[mark]]
 
     @classmethod
     def of(cls, texts: Iterable[Iterable[str]], least: int = 1) -> "Vocabulary":
-        """The words seen at least ``least`` times: frequent ones first, then by the alphabet."""
+        """The words seen at least ``least`` times: by falling frequency, then alphabetically."""
         return cls.counted(Counter(chain.from_iterable(texts)), least)
 
     @classmethod
@@ -143,7 +145,7 @@ class Vocabulary:
         return [self._ids.get(word, UNKNOWN) for word in text]
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """The words behind ``ids``."""
+        """The words with these ids."""
         return [self.words[i] for i in ids]
 
     def text(self, ids: Iterable[int]) -> str:
@@ -176,7 +178,7 @@ def truncate(tokens: Tokens, longest: int | None) -> Tokens:
 
 
 def batches(lengths: Tensor, size: int, generator: torch.Generator | None) -> list[Tensor]:
-    """Rows of texts in batches of ``size``, like with like, so that little is padded.
+    """Rows of texts in batches of ``size``, similar lengths together, so that little is padded.
 
     Rows are shuffled, pools of many batches sorted by length and cut, the batches shuffled again:
     the order is random at both levels, and padding stays small.
@@ -184,7 +186,7 @@ def batches(lengths: Tensor, size: int, generator: torch.Generator | None) -> li
     Args:
         lengths: Number of tokens of each text, shape (n,); (n, k) sorts by the first, then the
             others (source and target).
-        size: Texts to a batch; the last may be smaller.
+        size: Texts per batch; the last may be smaller.
         generator: Decides the order; None keeps texts and batches in order of their lengths.
 
     Returns:
@@ -211,8 +213,8 @@ class Epochs:
 
     Args:
         lengths: Number of tokens of each text, shape (n,) or (n, k), as for :func:`batches`.
-        size: Texts to a step.
-        name: What the order is named by.
+        size: Texts per step.
+        name: Name of the random stream.
     """
 
     def __init__(self, lengths: Tensor, size: int, *name: str | int) -> None:

@@ -24,8 +24,8 @@ __all__ = [
     "example_pair",
     "joined",
     "translated_bleu",
-    "translation_course",
     "translation_loss",
+    "translation_training",
     "translator",
 ]
 
@@ -93,8 +93,8 @@ def translator(data: SentencePairs, sizes: Translator, *name: str | int) -> Seq2
 
 def joined(*parts: Pairs) -> Pairs:
     """The pairs of all parts, one after the other, without their links."""
-    source = _behind_one_another([part.source for part in parts])
-    return Pairs(source, _behind_one_another([part.target for part in parts]))
+    source = _concatenated([part.source for part in parts])
+    return Pairs(source, _concatenated([part.target for part in parts]))
 
 
 def example_pair(pairs: Pairs) -> int:
@@ -104,7 +104,7 @@ def example_pair(pairs: Pairs) -> int:
     return int(fine[0]) if len(fine) else 0
 
 
-def _behind_one_another(parts: list[Tokens]) -> Tokens:
+def _concatenated(parts: list[Tokens]) -> Tokens:
     lengths = torch.cat([part.lengths for part in parts])
     start = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])
     return Tokens(torch.cat([part.ids for part in parts]), start)
@@ -114,9 +114,9 @@ class PairStream:
     """The pairs of every step, of similar length, determined by ``name`` and the step.
 
     Args:
-        pairs: Pairs to learn from.
+        pairs: Training pairs.
         size: Pairs to a step.
-        name: What the order is named by.
+        name: Name of the random stream.
     """
 
     def __init__(self, pairs: Pairs, size: int, *name: str | int) -> None:
@@ -135,14 +135,14 @@ def translation_loss(model: Seq2Seq, batch: PairBatch, noise: torch.Generator | 
     return nn.functional.cross_entropy(model.logits(context, s), batch.y[batch.real])
 
 
-def translation_course(
+def translation_training(
     model: Seq2Seq, train: Pairs, sizes: Translator, measure: Measure, *name: str | int
 ) -> MemberTraining:
     """The training of ``model``; ``name`` decides the order of pairs and what is dropped.
 
     Args:
         model: The model.
-        train: Pairs to learn from.
+        train: Training pairs.
         sizes: Batch, learning rate and dropout.
         measure: Called as ``measure(model, step)`` at every checkpoint.
         name: Data set, kind of model, seed.

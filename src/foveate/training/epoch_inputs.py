@@ -118,11 +118,11 @@ class EpochInputs:
 
     def _picks(self, count: int, members: Tensor, epoch: int) -> Tensor:
         """Positions of uniformly drawn segments of every training bag, shape (S', n, count)."""
-        drawn = self._draws(count, members, epoch)
+        uniform = self._draws(count, members, epoch)
         mask = self.bags.masks(self.rows[members], members)
         if mask is None:
-            return (drawn * self.bags.m).long()
-        nth = (drawn * mask.sum(-1, keepdim=True)).long()
+            return (uniform * self.bags.m).long()
+        nth = (uniform * mask.sum(-1, keepdim=True)).long()
         return torch.searchsorted(mask.long().cumsum(-1), nth + 1)
 
     @torch.no_grad()
@@ -171,18 +171,18 @@ def member_progress(
     ]
 
 
-def grouped(phases: list[Paradigm], active: Tensor, apart: bool = False) -> list[Group]:
+def grouped(phases: list[Paradigm], active: Tensor, separate: bool = False) -> list[Group]:
     """Active members grouped by phase.
 
     Args:
         phases: The paradigm of each member.
         active: Which members are trained, shape (S,).
-        apart: Whether each member forms a separate group.
+        separate: Whether each member forms a separate group.
     """
     groups: dict[Any, list[int]] = {}
     for i, (phase, trained) in enumerate(zip(phases, active.tolist(), strict=True)):
         if trained:
-            groups.setdefault((phase, i if apart else None), []).append(i)
+            groups.setdefault((phase, i if separate else None), []).append(i)
     return [
         Group(phase, torch.tensor(members, device=active.device))
         for (phase, _), members in groups.items()

@@ -136,14 +136,14 @@ def _paradigm_text(rule: Paradigm) -> str:
 
 
 def _fingerprint(bags: Sequence[Bag]) -> str:
-    whole, known = blake2b(digest_size=16), dict[int, bytes]()
+    digest, digests = blake2b(digest_size=16), dict[int, bytes]()
     for bag in bags:
         for part in (*tensors_of(bag.x), bag.y, bag.mask, bag.weight):
             if part is not None:
-                if id(part) not in known:  # sets may share a bank
-                    known[id(part)] = _digest(part)
-                whole.update(known[id(part)])
-    return whole.hexdigest()
+                if id(part) not in digests:  # sets may share a bank
+                    digests[id(part)] = _digest(part)
+                digest.update(digests[id(part)])
+    return digest.hexdigest()
 
 
 def _digest(values: Tensor) -> bytes:

@@ -68,9 +68,9 @@ def limit_memory(
     limits = StepLimits(list(paradigms), train, test, None, stack.together)
     limits = _limit_segments(stack, limits, min(batch, rows.shape[1]))
     part, m = limits.part, train.m
-    held = len(stack) * batch * m if part is None else max(part, m)
+    memory = len(stack) * batch * m if part is None else max(part, m)
     classes = _count_classes(stack, limits, rows)
-    if held * classes <= LOGITS:
+    if memory * classes <= LOGITS:
         return limits
     chunked = [rule.in_chunks(max(1, LOGITS // classes)) for rule in limits.paradigms]
     return limits._replace(paradigms=chunked, together=False)
@@ -83,8 +83,8 @@ def _limit_segments(stack: Stack, limits: StepLimits, batch: int) -> StepLimits:
     if stack.mixes_rows or (stack.together and numbers <= NUMBERS):
         return limits
     if numbers <= NUMBERS:
-        whole = numbers <= CONVOLVED or train.repeats(batch)
-        return limits if whole else limits._replace(part=CONVOLVED // width)
+        fits = numbers <= CONVOLVED or train.repeats(batch)
+        return limits if fits else limits._replace(part=CONVOLVED // width)
     chunk = max(1, CHUNK // width)
     by_parts = not train.repeats(batch) and (
         train.m * width <= NUMBERS or _largest_bag_fits(stack, train, limits.paradigms)

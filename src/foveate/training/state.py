@@ -148,9 +148,9 @@ class Training:
             return losses
         losses = self.stack.flat.new_zeros(len(self.seeds))
         grad = torch.zeros_like(self.stack.flat)
-        for (phase, members), asked in zip(groups, aux, strict=True):
+        for (phase, members), draws in zip(groups, aux, strict=True):
             losses[members], grad[members] = self.gradients(
-                phase, positions[members], asked, members
+                phase, positions[members], draws, members
             )
         active = None if bool(self.active.all()) else self.active.nonzero()[:, 0]
         self.optimizer.step(self.stack.flat, grad, active)
@@ -176,7 +176,7 @@ class Training:
 
     def _groups(self, phases: list[Paradigm], active: Tensor) -> list[Group]:
         """Members that are trained or evaluated together; one by one if steps are split."""
-        return grouped(phases, active, apart=self.part is not None)
+        return grouped(phases, active, separate=self.part is not None)
 
     def _restart(self) -> None:
         """Reset the optimiser of members that enter a phase which requires it."""

@@ -394,7 +394,7 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
         if self.standard_ is not None:
             x = map_stored(self.standard_.apply, bag.x)
             bag = Bag(x, bag.y, bag.z, bag.mask, bag.group, bag.weight)
-        return add_null_segment(bag, known=known) if self.null_segment else bag
+        return add_null_segment(bag, has_z=known) if self.null_segment else bag
 
     def _build(self) -> AttentionModel:
         nets = pair(self.net, self.segment_shape_, len(self.classes_), self.layer)

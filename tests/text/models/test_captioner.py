@@ -47,7 +47,7 @@ def bound(model, image, y):
     """J = Σ_s Π_t α_t(s_t) Σ_t log p(y_t | s_≤t), over all sequences of places."""
     total = 0.0
     for places in every_sequence(y.shape[-1]):
-        log_p, glance = model.log_prob(image, y, "sampled", places=places)
+        log_p, glance = model.log_prob(image, y, "sampled", positions=places)
         total = total + glance.log_pi.sum().exp() * (log_p * counted_words(y)).sum()
     return total
 
@@ -56,7 +56,7 @@ def expected(model, image, y, baseline, loss=sampled_loss):
     """The mean over all places of the gradient of a loss made for sampled ones."""
     mean = [torch.zeros_like(p) for p in model.parameters()]
     for places in every_sequence(y.shape[-1]):
-        log_p, glance = model.log_prob(image, y, "sampled", places=places)
+        log_p, glance = model.log_prob(image, y, "sampled", positions=places)
         own = gradient(loss(log_p, glance.log_pi, counted_words(y), baseline), model)
         weight = glance.log_pi.sum().exp().detach()
         mean = [m + weight * g for m, g in zip(mean, own, strict=True)]

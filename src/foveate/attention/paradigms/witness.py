@@ -90,9 +90,9 @@ class TopMarginal(Paradigm):
     def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
         weight, index = self.most_attended(alpha)
         log_p = log_softmax(g(select(x, index).flatten(0, 1))).unflatten(0, index.shape)
-        rest = log_weights((1 - weight.sum(1)).clamp_min(0)) - math.log(log_p.shape[2])
+        remainder = log_weights((1 - weight.sum(1)).clamp_min(0)) - math.log(log_p.shape[2])
         top = torch.logsumexp(log_weights(weight).unsqueeze(2) + log_p, 1)
-        return torch.logaddexp(top, rest.unsqueeze(1))
+        return torch.logaddexp(top, remainder.unsqueeze(1))
 
     def most_attended(self, alpha: Tensor) -> tuple[Tensor, Tensor]:
         """Attention on the top segments in descending order, and their positions, (B, top) each."""

@@ -73,8 +73,8 @@ def _print(description: "Description", listed: "list[Problem]", accepted: Sequen
     table = Table(title=escape(description.source), show_header=False)
     table.add_column("what", no_wrap=True)
     table.add_column("is", overflow="fold")
-    for what, value in _rows(description):
-        table.add_row(what, escape(value))
+    for name, value in _rows(description):
+        table.add_row(name, escape(value))
     console.print(table)
     if description.roles:
         columns = Table(title="columns", show_header=False)
@@ -125,9 +125,9 @@ def _segment(description: "Description") -> str:
         return "a piece of text"
     if description.kind == "image":
         return "a tile of an image"
-    what = "a window in time" if description.kind == "series" else "a row"
+    noun = "a window in time" if description.kind == "series" else "a row"
     columns = _shortened(list(description.columns))
-    return f"{what} of {len(description.columns):,} numbers: {columns}"
+    return f"{noun} of {len(description.columns):,} numbers: {columns}"
 
 
 def _shortened(parts: list[str], most: int = 8) -> str:

@@ -74,20 +74,20 @@ def reproduce_command(
         raise FoveateError(
             "--set changes one table and needs a name for the result: add --label NAME"
         )
-    what = {"changes": dict(changed_setting(text) for text in set), "label": label}
+    changes = {"changes": dict(changed_setting(text) for text in set), "label": label}
     if stored:
         computed = _stored(names, results)
     else:
-        computed = _estimates(names, scale, seeds, what) if estimate or scale == "paper" else []
+        computed = _estimates(names, scale, seeds, changes) if estimate or scale == "paper" else []
         if not estimate:
-            how = {**what, "engine": Engine(workers, cluster)}
-            computed = _run(names, scale, seeds, how, quiet=as_json)
+            options = {**changes, "engine": Engine(workers, cluster)}
+            computed = _run(names, scale, seeds, options, quiet=as_json)
         if results is not None:
             _store(computed, results)
     if docs is not None:
-        known = stored_results(results)
-        print(write_results(known, tables, docs), file=sys.stderr)
-        print(write_causes(comparisons(known), docs), file=sys.stderr)
+        stored_names = stored_results(results)
+        print(write_results(stored_names, tables, docs), file=sys.stderr)
+        print(write_causes(comparisons(stored_names), docs), file=sys.stderr)
     if as_json:
         print(json.dumps(computed, ensure_ascii=False))
     elif not estimate:
@@ -111,33 +111,33 @@ def _store(computed: list[dict[str, Any]], folder: Path) -> None:
 
 
 def _estimates(
-    names: tuple[str, ...], scale: Any, seeds: int | None, what: dict[str, Any]
+    names: tuple[str, ...], scale: Any, seeds: int | None, changes: dict[str, Any]
 ) -> list[dict[str, Any]]:
     """Estimated times of tables, printed with the reasons of those that cannot be run."""
     from foveate.report.durations import format_duration
     from foveate.studies.reproduction import estimate
 
     with progress_of(quiet=True) as report:
-        computed = [estimate(name, scale, seeds, **what, report=report) for name in names]
+        computed = [estimate(name, scale, seeds, **changes, report=report) for name in names]
     for result in computed:
-        which = f"{result['table']} at {scale} scale"
+        title = f"{result['table']} at {scale} scale"
         if result.get("seconds"):
             print(
-                f"{which}: about {format_duration(result['seconds'])} on one core", file=sys.stderr
+                f"{title}: about {format_duration(result['seconds'])} on one core", file=sys.stderr
             )
         else:
-            why = next(iter(result["absent"].values()), "it has no parts")
-            print(f"{which} cannot be run here: {why}", file=sys.stderr)
+            reason = next(iter(result["absent"].values()), "it has no parts")
+            print(f"{title} cannot be run here: {reason}", file=sys.stderr)
     return [result for result in computed if result.get("seconds")]
 
 
 def _run(
-    names: tuple[str, ...], scale: Any, seeds: int | None, how: dict[str, Any], *, quiet: bool
+    names: tuple[str, ...], scale: Any, seeds: int | None, options: dict[str, Any], *, quiet: bool
 ) -> list[dict[str, Any]]:
     from foveate.studies.reproduction import reproduce
 
     with progress_of(quiet=quiet) as report:
-        return [reproduce(name, scale, seeds, report=report, **how) for name in names]
+        return [reproduce(name, scale, seeds, report=report, **options) for name in names]
 
 
 def _page(computed: list[dict[str, Any]], path: Path) -> Path:

@@ -83,7 +83,7 @@ def trust_command(
     from foveate.jobs.job import NewBags
 
     empty = tuple(word.strip() for word in absent.split(",")) if absent else ()
-    flags = DeclaredEvidence(empty, relevant, _meant(evidence))
+    flags = DeclaredEvidence(empty, relevant, _parse_classes(evidence))
     if model is None and attention is None:
         if run is None:
             raise FoveateError("name a run, or a model with --model, or a table with --attention")
@@ -101,8 +101,8 @@ def trust_command(
         if device is not None:
             raise FoveateError("--device is for runs: a --model runs where its own code puts it")
         check_outputs(out, inputs=(data, weights, attention), overwrite=overwrite)
-        beside = out.with_suffix(".json")
-        check_outputs(beside, inputs=(data, attention), overwrite=overwrite or out.exists())
+        json_file = out.with_suffix(".json")
+        check_outputs(json_file, inputs=(data, attention), overwrite=overwrite or out.exists())
         results = _of_files(data, columns, model, weights, attention, adjacency, seed, flags, out)
         write_trust(results)
     print_trust(results, as_json=as_json)
@@ -162,7 +162,7 @@ def _of_files(
     return TrustResults((examination,), name, data.name, out.with_suffix(".json"), out)
 
 
-def _meant(text: str | None) -> str | dict[str, str] | None:
+def _parse_classes(text: str | None) -> str | dict[str, str] | None:
     """The kinds of evidence that are meant, for all classes or by class."""
     if text is None or "=" not in text:
         return text

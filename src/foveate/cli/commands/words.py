@@ -166,18 +166,18 @@ def read_command(
     if not 0 < share < 1:
         raise FoveateError(f"share must be between 0 and 1, got {share}")
     suffixes = (".numbers.json", f".tokens.{table}", *(() if model else (MODEL,)))
-    beside = [out.with_suffix(suffix) for suffix in suffixes]
+    outputs = [out.with_suffix(suffix) for suffix in suffixes]
     check_outputs(out, inputs=(file,), overwrite=overwrite)
-    check_outputs(*beside, inputs=(file,), overwrite=overwrite or out.exists())
+    check_outputs(*outputs, inputs=(file,), overwrite=overwrite or out.exists())
     if model is not None and _is_translator(model, checkpoints):
         return _read_pairs(file, plan, (*checkpoints, model), out, table)
-    whole = read_texts(file, text=text, label=label, classes=_listed(classes))
+    labelled = read_texts(file, text=text, label=label, classes=_listed(classes))
     rationales = read_rationales(file, text_column(file, text), rationale) if rationale else None
     with progress_of(quiet=True) as progress:
         if model is None:
-            reading, texts = _trained(whole, plan, share, least, progress)
+            reading, texts = _trained(labelled, plan, share, least, progress)
         else:
-            reading, texts = _read_as_it_is(whole, plan, model, progress)
+            reading, texts = _read_without_training(labelled, plan, model, progress)
     marked = None if rationales is None else [rationales[row] for row in texts.rows.tolist()]
     numbers = _write_numbers(out, reading, texts, marked, table)
     print(_write_reading(out, file.name, texts.data, reading.record, model))
@@ -205,16 +205,20 @@ def _read_pairs(
 
 
 def _trained(
-    whole: "LabelledTexts", plan: "ReadingPlan", share: float, least: int, progress: "PartProgress"
+    labelled: "LabelledTexts",
+    plan: "ReadingPlan",
+    share: float,
+    least: int,
+    progress: "PartProgress",
 ) -> "tuple[Reading, SplitTexts]":
     from foveate.jobs.read import read_texts_job, split_texts
 
-    texts = split_texts(whole, share, least, plan.seed)
+    texts = split_texts(labelled, share, least, plan.seed)
     return read_texts_job(texts, plan, lambda *at: progress("training", *at)), texts
 
 
-def _read_as_it_is(
-    whole: "LabelledTexts", plan: "ReadingPlan", path: Path, progress: "PartProgress"
+def _read_without_training(
+    labelled: "LabelledTexts", plan: "ReadingPlan", path: Path, progress: "PartProgress"
 ) -> "tuple[Reading, SplitTexts]":
     """All texts as a classifier of the transformers library reads them."""
     import torch
@@ -227,12 +231,12 @@ def _read_as_it_is(
 
     check_untrained(plan)
     encoder = TextEncoder(*load_classifier(path))
-    order = class_order(encoder.model.config, whole.classes)
+    order = class_order(encoder.model.config, labelled.classes)
     reading = read_with_transformer(
-        whole, encoder, order, plan, lambda *at: progress("reading", *at)
+        labelled, encoder, order, plan, lambda *at: progress("reading", *at)
     )
-    rows = torch.arange(len(whole.train))
-    return reading, SplitTexts(whole, whole.train, whole.vocabulary, rows)
+    rows = torch.arange(len(labelled.train))
+    return reading, SplitTexts(labelled, labelled.train, labelled.vocabulary, rows)
 
 
 def _write_numbers(

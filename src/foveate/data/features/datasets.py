@@ -45,7 +45,7 @@ def cached_file(pictures: Pictures, encoder: Encoder, sizes: Sizes = DEFAULT_SIZ
 
 
 def over_features(name: str) -> Dataset:
-    """The data set ``name`` over features of the encoder that comes along.
+    """The data set ``name`` over features of the built-in encoder.
 
     Bags are cut from the images first and then refer to their features, so that seeds give the same
     mosaics over both. What is not encoded yet is encoded on first use.
@@ -96,8 +96,8 @@ def _encoded(name: str) -> Path:
     return encode(pictures, encoder, path, report=_lines(f"encoding {name}"))
 
 
-def _lines(what: str) -> Callable[[int, int], None]:
-    """Progress as plain lines, now and then: a loader may run anywhere, also under a bar."""
+def _lines(subject: str) -> Callable[[int, int], None]:
+    """Progress as plain lines, because a loader may run inside a progress bar."""
     last_report = time.monotonic()
     first: tuple[float, int] | None = None  # timed from the first part on: the rest may be kept
 
@@ -109,7 +109,7 @@ def _lines(what: str) -> Callable[[int, int], None]:
             return
         last_report = now
         left = (total - done) * (now - start) / (done - before) / 60
-        print(f"{what}: {done:,} of {total:,} images, {left:.0f} min left", file=sys.stderr)
+        print(f"{subject}: {done:,} of {total:,} images, {left:.0f} min left", file=sys.stderr)
 
     return report
 

@@ -1,4 +1,4 @@
-"""Encoders by name: the one that comes along, or any torch module by its import path."""
+"""Encoders by name: the built-in one, or any torch module by its import path."""
 
 import hashlib
 import importlib
@@ -24,7 +24,7 @@ BUILT_IN = "efficientnet-lite0"
 PUBLISHED = "0a1404f8785248a15429eb2f38a3c3cd006cde920ee7403b2d3fa22cf42376d2"
 
 Grid = Literal["block10", "block15", "head"]
-"""Which grid of features the encoder that comes along gives out in place of its pooled vector."""
+"""Which grid of features the built-in encoder gives out in place of its pooled vector."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def find_encoder(
             from colour images in [0, 1] to features; it normalises them itself. The folder one is
             in is searched too.
         weights: A file of weights; handed to the factory as its one argument.
-        grid: Which grid to give out, of the encoder that comes along only.
+        grid: Which grid to give out; only for the built-in encoder.
     """
     if name == BUILT_IN:
         layer = grid or "pooled"
@@ -75,7 +75,7 @@ def _imported(name: str) -> Callable[..., object]:
         raise FoveateError(
             f"encoder must be {BUILT_IN} or an import path 'package.module:factory', got '{name}'"
         )
-    with _here_too():
+    with _current_folder_importable():
         try:
             target: object = importlib.import_module(module)
             for part in factory.split("."):
@@ -88,7 +88,7 @@ def _imported(name: str) -> Callable[..., object]:
 
 
 @contextmanager
-def _here_too() -> Iterator[None]:
+def _current_folder_importable() -> Iterator[None]:
     """Let an import find modules in the current folder, as ``python -m`` would."""
     sys.path.insert(0, str(Path.cwd()))
     try:
@@ -99,7 +99,7 @@ def _here_too() -> Iterator[None]:
 
 def _frozen(factory: Callable[..., object], name: str, weights: Path | None) -> nn.Module:
     """What a factory returns, for evaluation; weights it draws are the same every time."""
-    with _here_too(), torch.random.fork_rng(devices=[]):
+    with _current_folder_importable(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         network = factory() if weights is None else factory(weights)
     if not isinstance(network, nn.Module):

@@ -1,4 +1,4 @@
-"""Images through a frozen encoder into one file, part by part, so that a stop costs little."""
+"""Encode images with a frozen encoder into one file, in parts, so that it can be resumed."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -30,12 +30,12 @@ __all__ = ["DEFAULT_SIZES", "SIDE", "Sizes", "encode", "request", "squared"]
 SIDE = 128
 BATCH = 32  # images at a time: larger batches leave the cache and are slower
 PART = 512  # images between two saves: some seconds of work
-VERSION = 1  # goes up when the same request gives other features
+VERSION = 1  # increased when the same request gives other features
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How images go in and features come out.
+    """Image size and number type of the features.
 
     Args:
         side: Images are resized to squares with this many pixels per side.
@@ -83,14 +83,14 @@ def encode(
         _fill(parts, pictures, batch_encoder, report)
         parts.join(_labels(pictures))
     except (FoveateError, OSError):
-        if out.exists():  # another process was at it too, and was first
+        if out.exists():  # another process has written it meanwhile
             return _check_manifest(out, expected)
         raise
     return out
 
 
 def request(pictures: Pictures, encoder: Encoder, sizes: Sizes) -> dict[str, Any]:
-    """All that decides the features, in words and numbers; the manifest of the file."""
+    """Everything that determines the features; the manifest of the file."""
     return {
         "version": VERSION,
         "images": {"name": pictures.name, "digest": pictures.digest, "rows": pictures.rows},
@@ -119,7 +119,7 @@ def squared(images: Sequence[Tensor], side: int) -> Tensor:
 
 @dataclass(frozen=True)
 class _BatchEncoder:
-    """A network at work, and what to call it when it fails."""
+    """A network that encodes batches, with its name for error messages."""
 
     network: nn.Module
     name: str
@@ -139,9 +139,9 @@ class _BatchEncoder:
         for at in range(0, len(images), BATCH):
             h = self._called(squared(images[at : at + BATCH], self.sizes.side).to(self.device))
             h = h.cpu().to(getattr(torch, self.sizes.dtype))
-            good = h.isfinite().flatten(1).all(1)
-            if not bool(good.all()):
-                row = start + at + int((~good).nonzero()[0])
+            finite = h.isfinite().flatten(1).all(1)
+            if not bool(finite.all()):
+                row = start + at + int((~finite).nonzero()[0])
                 raise FoveateError(
                     f"encoder '{self.name}': the features of image {row} are not finite in "
                     f"{self.sizes.dtype}"
@@ -153,14 +153,14 @@ class _BatchEncoder:
         try:
             h = self.network(x)
         except (RuntimeError, TypeError, ValueError) as error:
-            why = str(error).partition("\n")[0]
+            reason = str(error).partition("\n")[0]
             raise FoveateError(
-                f"encoder '{self.name}' cannot take images of shape {tuple(x.shape)}: {why}"
+                f"encoder '{self.name}' cannot take images of shape {tuple(x.shape)}: {reason}"
             ) from None
         if not isinstance(h, Tensor) or h.dim() < 2 or len(h) != len(x):
-            got = f"shape {tuple(h.shape)}" if isinstance(h, Tensor) else type(h).__name__
+            received = f"shape {tuple(h.shape)}" if isinstance(h, Tensor) else type(h).__name__
             raise FoveateError(
-                f"encoder '{self.name}' must give a row of features an image, got {got} for "
+                f"encoder '{self.name}' must give a row of features an image, got {received} for "
                 f"{len(x)} images"
             )
         return h

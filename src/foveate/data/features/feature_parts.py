@@ -90,8 +90,8 @@ class Parts:
             with _member(archive, "X") as member:
                 image, mean, std = self._features(member, labels.get("test"))
             text = np.frombuffer(self.text, np.uint8)
-            small = {**labels, "image": image, "mean": mean, "std": std, "manifest": text}
-            for name, value in small.items():
+            arrays = {**labels, "image": image, "mean": mean, "std": std, "manifest": text}
+            for name, value in arrays.items():
                 with _member(archive, name) as member:
                     np.lib.format.write_array(member, value, allow_pickle=False)
 

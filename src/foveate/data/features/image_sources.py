@@ -34,12 +34,12 @@ SPLITS = ("train", "test", "validation", "valid", "val")
 
 @dataclass(frozen=True)
 class Pictures:
-    """Images in order, of any sizes, decoded on demand.
+    """Images of any sizes, decoded on demand.
 
     Args:
-        name: What they are called.
-        digest: Changes when they do.
-        rows: How many there are.
+        name: Their name.
+        digest: A digest of their contents.
+        rows: Their number.
         read: From a row to the images from there on, bytes (C, H, W) with one or three channels.
         y: Labels, shape (N,), where they have some.
         names: Names of the labels, where they are known.
@@ -64,7 +64,7 @@ def find_pictures(where: str, label: str | None = None) -> Pictures:
         where: A data set of images by name, a folder of Parquet files in the hub's layout, one such
             file, an NPZ file with bytes ``X``, or a folder of image files, whose subfolders are
             classes, within ``train`` and ``test`` where there are such folders.
-        label: Name of the column or array of labels, where it is not the usual one.
+        label: Name of the column or array of labels, if it is not the default.
     """
     path = Path(where)
     if where in DATASETS or not path.exists():

@@ -77,7 +77,7 @@ def integer_labels(values: NDArray[Any], where: str) -> NDArray[np.int64]:
     """Labels as integers, or an error that names the first row that is not one.
 
     Args:
-        values: Labels as they came, shape (N,).
+        values: Labels as read, shape (N,).
         where: File and column, for the message.
 
     Example:
@@ -87,14 +87,14 @@ def integer_labels(values: NDArray[Any], where: str) -> NDArray[np.int64]:
 on, got 1.5
     """
     if values.dtype.kind in "biuf":
-        good = np.isfinite(values) & (values >= 0) & (values == np.floor(values))
+        valid = np.isfinite(values) & (values >= 0) & (values == np.floor(values))
     else:
-        good = np.zeros(len(values), bool)
-    if not good.all():
-        row = int(np.argmin(good))
-        got = values[row : row + 1].tolist()[0]
+        valid = np.zeros(len(values), bool)
+    if not valid.all():
+        row = int(np.argmin(valid))
+        received = values[row : row + 1].tolist()[0]
         raise FoveateError(
-            f"{where}, row {row}: labels must be whole numbers from 0 on, got {got!r}"
+            f"{where}, row {row}: labels must be whole numbers from 0 on, got {received!r}"
         )
     return values.astype(np.int64)
 

@@ -14,7 +14,7 @@ from foveate.records.runs import cache_directory
 
 __all__ = ["cache_directory", "cached", "fingerprint"]
 
-VERSION = 1  # goes up when decoding changes, so that older arrays are not read
+VERSION = 1  # increased when decoding changes, so that older arrays are not read
 
 
 def fingerprint(files: Sequence[Path]) -> tuple[tuple[str, int, int], ...]:
@@ -55,5 +55,5 @@ def _read(path: Path, rows: int) -> NDArray[Any] | None:
         array = np.load(path, allow_pickle=False)
     except Exception:  # absent, or torn, which fails in as many ways as there are bytes
         return None
-    good = isinstance(array, np.ndarray) and array.dtype == np.uint8 and array.ndim == 4
-    return array if good and len(array) == rows else None
+    valid = isinstance(array, np.ndarray) and array.dtype == np.uint8 and array.ndim == 4
+    return array if valid and len(array) == rows else None

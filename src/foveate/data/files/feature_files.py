@@ -123,21 +123,21 @@ class Moments:
         self.count, self.mean, self.squares = 0, np.zeros(()), np.zeros(())
 
     def add(self, part: NDArray[np.float64]) -> None:
-        """Take in some rows, shape (n, d) or (n, C, …); exact for any cut into parts."""
+        """Add rows, shape (n, d) or (n, C, …); exact for any cut into parts."""
         axes = (0, *range(2, part.ndim))
         count = part.size // part.shape[1]
         mean = part.mean(axes, keepdims=True)[0]
-        away = mean - self.mean
+        shift = mean - self.mean
         total = self.count + count
         self.squares = (
             self.squares
             + ((part - mean) ** 2).sum(axes, keepdims=True)[0]
-            + away**2 * (self.count * count / total)
+            + shift**2 * (self.count * count / total)
         )
-        self.mean, self.count = self.mean + away * (count / total), total
+        self.mean, self.count = self.mean + shift * (count / total), total
 
     def mean_and_std(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """What was gathered, in single precision, of a shape that features can be divided by."""
+        """Mean and standard deviation in single precision, broadcastable against features."""
         std = np.sqrt(self.squares / max(1, self.count))
         return self.mean.astype(np.float32), std.astype(np.float32)
 

@@ -1,12 +1,13 @@
-"""Where the files of a data set are: a folder of the user's, or the Hugging Face hub."""
+"""Location of the files of a data set: a local folder, or the Hugging Face hub."""
 
 import os
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
 from foveate.errors import FoveateError
 
-__all__ = ["locate"]
+__all__ = ["is_available", "locate", "missing"]
 
 
 def locate(name: str, hub_id: str) -> Path:
@@ -21,13 +22,36 @@ def locate(name: str, hub_id: str) -> Path:
         return folder
     try:
         return _download(hub_id)
-    except Exception as error:  # an absent package, no network, a proxy's refusal: one remedy
-        why = type(error).__name__
+    except Exception as error:  # a missing package, no network, an error of a proxy
+        reason = type(error).__name__
         raise FoveateError(
             f"the files of '{name}' are not here: set FOVEATE_DATA to a folder that holds {name}/ "
             f"with its Parquet files, or install foveate[hub] and be online to fetch {hub_id} "
-            f"({why})"
+            f"({reason})"
         ) from None
+
+
+def is_available(name: str, hub_id: str) -> bool:
+    """Whether the files of a data set are in ``$FOVEATE_DATA`` or can be downloaded."""
+    try:
+        return locate(name, hub_id).is_dir()
+    except FoveateError:
+        return False
+
+
+def missing(files: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+    """Why the files of data sets are not available; none of those that are.
+
+    Args:
+        files: Arguments of :func:`locate` by any key.
+    """
+    reasons = {}
+    for key, (name, hub_id) in files.items():
+        try:
+            locate(name, hub_id)
+        except FoveateError as error:
+            reasons[key] = str(error)
+    return reasons
 
 
 @cache

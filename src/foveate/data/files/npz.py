@@ -68,7 +68,9 @@ def _segments(x: NDArray[Any], path: Path) -> NDArray[Any]:
         return _channels_first(x)
     if x.dtype.kind not in "biuf":
         raise FoveateError(f"{path}: X must hold numbers, got {x.dtype}")
-    with np.errstate(over="ignore"):  # what is too large for a float is reported as infinity below
+    with np.errstate(
+        over="ignore"
+    ):  # numbers too large for a float become infinite and are reported below
         x = x.astype(np.float32)
     finite = np.isfinite(x.reshape(len(x), -1)).all(1)
     if not finite.all():

@@ -9,7 +9,7 @@ import torch
 from foveate.lab.live.worker_channel import Stopped, WorkerChannel
 from foveate.lab.requests import TASKS, TrainJob
 from foveate.randomness import generator
-from foveate.text.copy_training import CopyTask, course, model_for
+from foveate.text.copy_training import CopyTask, copy_training, model_for
 from foveate.text.corpora.copying import copying, numerals
 from foveate.text.loop import MemberTraining, built, follow
 from foveate.text.models.seq2seq import Seq2Seq, shifted
@@ -42,8 +42,8 @@ def _one_kind(channel: WorkerChannel, job: TrainJob, kind: str) -> None:
         channel.send("frame", epoch=max(fresh["t"], default=0), rows={kind: fresh}, outcomes={},
                   details=details)  # fmt: skip
 
-    def measure(course: MemberTraining, step: int) -> dict[str, Any]:
-        measured = course.measure(step)
+    def measure(training: MemberTraining, step: int) -> dict[str, Any]:
+        measured = training.measure(step)
         rows["t"].append(step)
         for name, value in measured.items():
             rows.setdefault(name, []).append([round(float(value), 4)])
@@ -52,7 +52,7 @@ def _one_kind(channel: WorkerChannel, job: TrainJob, kind: str) -> None:
     def set_up() -> MemberTraining:
         made: Seq2Seq = built(lambda: model_for(task), "lab copying", job.first)  # type: ignore[assignment]
         model.append(made)
-        training = course(task, made, job.first)
+        training = copy_training(task, made, job.first)
         return MemberTraining(made, training.loss, partial(measure, training), training.lr)
 
     at = sorted({*range(0, job.epochs, MEASURED), job.epochs})

@@ -29,7 +29,7 @@ from foveate.text.probes.pairs import performance, read_attention
 from foveate.text.probes.texts import influence, probe_texts
 from foveate.text.statistics.ibm1 import fit_ibm1
 from foveate.text.tokens import UNKNOWN, Tokens, Vocabulary, truncate
-from foveate.text.translation import Translator, translation_course, translator
+from foveate.text.translation import Translator, translation_training, translator
 
 __all__ = ["reading_course", "small_reader", "train_text_live"]
 
@@ -55,17 +55,17 @@ def train_text_live(channel: WorkerChannel, request: dict[str, Any]) -> None:
 def _train_or_load(
     channel: WorkerChannel,
     job: TextJob,
-    course: MemberTraining,
+    training: MemberTraining,
     vocabularies: Sequence[Vocabulary],
     texts: ReaderTexts | None = None,
 ) -> None:
     """Train the model and save it, or load the saved model that the job names."""
     if job.path:
-        _load(channel, job, course.model, vocabularies)
+        _load(channel, job, training.model, vocabularies)
         return
-    accuracy = _train(channel, job, course)
+    accuracy = _train(channel, job, training)
     try:
-        folder = save_model(job, course.model, accuracy, vocabularies, texts)
+        folder = save_model(job, training.model, accuracy, vocabularies, texts)
         channel.send("result", model=folder.name)
     except FoveateError as error:  # the folder is not writable: the model can be asked, not kept
         channel.send("result", model="", reason=str(error))
@@ -83,12 +83,12 @@ def _load(
     channel.send("result", model=folder.name)
 
 
-def _train(channel: WorkerChannel, job: TextJob, course: MemberTraining) -> float:
+def _train(channel: WorkerChannel, job: TextJob, training: MemberTraining) -> float:
     """Train and send the accuracy as it changes; returns the accuracy at the end."""
     rows: dict[str, list[Any]] = {"t": [], "accuracy": []}
 
     def measure(step: int) -> dict[str, Array]:
-        measured = course.measure(step)
+        measured = training.measure(step)
         rows["t"].append(step)
         rows["accuracy"].append([round(float(measured["accuracy"]), 4)])
         return measured
@@ -101,7 +101,7 @@ def _train(channel: WorkerChannel, job: TextJob, course: MemberTraining) -> floa
         channel.send("frame", epoch=epoch, rows={"soft": fresh}, outcomes={}, details={})
 
     at = sorted({*range(0, job.steps, MEASURE), job.steps})
-    measured_course = MemberTraining(course.model, course.loss, measure, course.lr)
+    measured_course = MemberTraining(training.model, training.loss, measure, training.lr)
     poll = lambda done, total: channel.poll_commands(send_frame, over=done == total)  # noqa: E731
     record = follow([lambda: measured_course], at, report=poll)
     return float(record.last("accuracy")[0])
@@ -120,8 +120,8 @@ def _reader(channel: WorkerChannel, job: TextJob) -> Answer:
     if data is None:
         _load(channel, job, model, [texts.vocabulary])
     else:
-        course = reading_course(data, model, job.corpus)
-        _train_or_load(channel, job, course, [texts.vocabulary], texts)
+        training = reading_course(data, model, job.corpus)
+        _train_or_load(channel, job, training, [texts.vocabulary], texts)
     return lambda question: _read(texts, model, str(question["text"]))
 
 
@@ -225,8 +225,8 @@ def _aligner(channel: WorkerChannel, job: TextJob) -> Answer:
     def measure(model: Seq2Seq, _step: int) -> dict[str, Array]:
         return {"accuracy": np.asarray(performance(model, few.source, few.target).accuracy)}
 
-    course = translation_course(model, data.train, sizes, measure, "lab", job.corpus)
-    _train_or_load(channel, job, course, [data.source_vocabulary, data.target_vocabulary])
+    training = translation_training(model, data.train, sizes, measure, "lab", job.corpus)
+    _train_or_load(channel, job, training, [data.source_vocabulary, data.target_vocabulary])
     return lambda question: _align(data, model, counted, question)
 
 

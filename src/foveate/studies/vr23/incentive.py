@@ -50,9 +50,9 @@ class Gain(NamedTuple):
 
 
 def improvement(z: Tensor, mask: Tensor | None, dtype: torch.dtype) -> Tensor:
-    r"""How attention moves with alpha, :math:`d a_j/d\alpha = z_j/|z| - (1-z_j)/(m-|z|)`.
+    r"""The derivative of attention, :math:`d a_j/d\alpha = z_j/|z| - (1-z_j)/(m-|z|)`.
 
-    A bag whose segments are all relevant, or none, has nowhere to move attention to.
+    A bag whose segments are all relevant, or none, has derivative 0.
 
     Args:
         z: Relevance, boolean, shape (B, m).
@@ -61,9 +61,9 @@ def improvement(z: Tensor, mask: Tensor | None, dtype: torch.dtype) -> Tensor:
     """
     inside = z.to(dtype)
     outside = (1 - inside) if mask is None else (1 - inside) * mask.to(dtype)
-    near, far = inside.sum(1, keepdim=True), outside.sum(1, keepdim=True)
-    direction = inside / near.clamp_min(1) - outside / far.clamp_min(1)
-    return direction * ((near > 0) & (far > 0))
+    inside_count, outside_count = inside.sum(1, keepdim=True), outside.sum(1, keepdim=True)
+    direction = inside / inside_count.clamp_min(1) - outside / outside_count.clamp_min(1)
+    return direction * ((inside_count > 0) & (outside_count > 0))
 
 
 def incentives(
@@ -91,9 +91,9 @@ def incentives(
     for rows in torch.arange(member_bags.n).expand(size, -1).split(outer, 1):
         shift = torch.zeros(rows.shape, dtype=stack.dtype, requires_grad=True)
         batch = member_bags.batch(rows, members, shift)
-        loss, moved, nearer = stack.run(_losses, batch, rule, step, members=members)
-        slope = torch.autograd.grad(moved.sum(), shift)[0]
-        parts.append((loss, -slope, loss - nearer))
+        loss, perturbed, stepped = stack.run(_losses, batch, rule, step, members=members)
+        slope = torch.autograd.grad(perturbed.sum(), shift)[0]
+        parts.append((loss, -slope, loss - stepped))
     return Gain(*(torch.cat(part, 1).detach() for part in zip(*parts, strict=True)))
 
 
@@ -121,11 +121,11 @@ def _losses(
     with torch.no_grad():
         focus = model.attend(batch.x, batch.mask, batch.z)
         h, g = focus.h, model.g
-        if rule.per_segment:  # what g makes of a segment is the same under any focus
+        if rule.per_segment:  # the output of g for a segment does not depend on the focus
             h, g = map_segments(model.g, h), torch.nn.Identity()
         direction = improvement(batch.z, batch.mask, focus.alpha.dtype)
         max_step = (1 - (focus.alpha * batch.z).sum(1)).clamp(0, step)
         loss = rule.loss(focus.alpha, h, g, batch.y)
-        nearer = rule.loss(focus.alpha + max_step[:, None] * direction, h, g, batch.y)
-    moved = rule.loss(focus.alpha + UNSEEN + batch.aux[:, None] * direction, h, g, batch.y)
-    return loss, moved, nearer
+        stepped = rule.loss(focus.alpha + max_step[:, None] * direction, h, g, batch.y)
+    perturbed = rule.loss(focus.alpha + UNSEEN + batch.aux[:, None] * direction, h, g, batch.y)
+    return loss, perturbed, stepped

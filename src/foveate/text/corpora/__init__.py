@@ -41,7 +41,7 @@ class LabelledTexts:
     """Texts of C classes, to learn from and to validate on.
 
     Args:
-        train: Texts to learn from.
+        train: Training texts.
         y_train: Their labels 0 … C−1, shape (n,).
         validation: Held-out texts, none where the source has not been split.
         y_validation: Their labels.
@@ -122,9 +122,9 @@ class SentencePairs:
     """Sentence pairs in three parts; a part that a source lacks is empty.
 
     Args:
-        train: Pairs to learn from.
-        validation: Pairs to choose by.
-        test: Pairs to report on.
+        train: Training pairs.
+        validation: Validation pairs.
+        test: Test pairs.
         source_vocabulary: Words of the source sentences.
         target_vocabulary: Words of the target sentences; the same object where pieces are shared.
         source_words: How a source sentence became words.

@@ -33,7 +33,7 @@ def copying(
         kind: One of the four.
         n: Number of sequences.
         generator: Decides the inputs.
-        length: Words to a sequence, L.
+        length: Words per sequence, L.
         pi_seed: Decides π, whatever the inputs.
 
     Returns:

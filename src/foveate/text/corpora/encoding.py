@@ -1,4 +1,4 @@
-"""Texts on their way to ids: collected word by word, numbered by the training part."""
+"""Encoding of texts as ids of the words of the training part."""
 
 from array import array
 from collections import defaultdict
@@ -63,7 +63,7 @@ class Collection:
 
 
 class Raw(NamedTuple):
-    """Texts as they came, and their labels, shape (n,)."""
+    """Texts as read, and their labels, shape (n,)."""
 
     texts: Sequence[str]
     y: NDArray[np.int64]

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class GoldLinks:
-    """Links made by hand, for all pairs or some of them.
+    """Manual links for all pairs or some of them.
 
     Args:
         sure: Links (l, t) that hold, a set for each pair.

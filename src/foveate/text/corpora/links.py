@@ -16,10 +16,10 @@ LinkSet = set[tuple[int, int]]
 
 @dataclass(frozen=True)
 class Links:
-    """Links of n sentence pairs, by places from 0.
+    """Links of n sentence pairs, by positions from 0.
 
     Args:
-        sure: Links that hold, rows (pair, source place, target place), shape (K, 3).
+        sure: Links that hold, rows (pair, source position, target position), shape (K, 3).
         possible: Links that may hold, without the sure ones, shape (P, 3).
 
     Example:
@@ -37,7 +37,7 @@ class Links:
         sure: Iterable[Iterable[Sequence[int]]],
         possible: Iterable[Iterable[Sequence[int]]] = (),
     ) -> "Links":
-        """Links given as one list of (source place, target place) for each pair."""
+        """Links given as one list of (source position, target position) for each pair."""
         return cls(*(_rows(links) for links in (sure, possible)))
 
     def sets(self, pairs: int) -> tuple[list[LinkSet], list[LinkSet]]:

@@ -1,4 +1,4 @@
-"""News Commentary: sentence pairs of opinion pieces, from files of the user's. [snell21] A.5"""
+"""News Commentary: sentence pairs of opinion pieces, from local files. [snell21] A.5"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,10 +38,10 @@ def commentary(request: PairsRequest, source: Path, target: Path | None = None) 
     pairs = (
         _columns(source) if target is None else (pair for _, pair in paired_lines(source, target))
     )
-    good = [
+    valid = [
         pair for pair in pairs if not any(map(is_numerical, pair)) and all(map(str.strip, pair))
     ]
-    raw = RawPairs([one for one, _ in good], [other for _, other in good])
+    raw = RawPairs([one for one, _ in valid], [other for _, other in valid])
     parts = parted_pairs(raw, HELD_OUT, "news_commentary", "split", request.seed)
     return sentence_pairs("news_commentary", parts, request, unit="pieces", words=words)
 

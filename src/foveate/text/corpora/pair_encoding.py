@@ -1,4 +1,4 @@
-"""Sentence pairs on their way to ids, in words or in shared pieces."""
+"""Encoding of sentence pairs as ids of words or of shared pieces."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ PARTS = ("train", "validation", "test")
 
 
 class RawPairs(NamedTuple):
-    """Sentences and translations as they came: texts, or lists of words where links name places."""
+    """Sentences and translations as read: texts, or lists of words if there are links."""
 
     source: Sequence[Any]
     target: Sequence[Any]
@@ -112,12 +112,12 @@ def _with_words(raw: RawPairs) -> RawPairs:
     def has_words(sentence: Any) -> bool:
         return bool(sentence.strip() if isinstance(sentence, str) else sentence)
 
-    good = [has_words(a) and has_words(b) for a, b in zip(raw.source, raw.target, strict=True)]
-    return raw if all(good) else raw.take(torch.tensor(good).nonzero().squeeze(1))
+    not_empty = [has_words(a) and has_words(b) for a, b in zip(raw.source, raw.target, strict=True)]
+    return raw if all(not_empty) else raw.take(torch.tensor(not_empty).nonzero().squeeze(1))
 
 
 def _lowercase(words: Sequence[str]) -> list[str]:
-    """Given words in small letters; an empty one keeps its place, for links count places."""
+    """Given words in lower case; an empty one keeps its place, for links count places."""
     return [word.lower() or MARKS[UNKNOWN] for word in words]
 
 

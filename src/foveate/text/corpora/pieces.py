@@ -21,15 +21,15 @@ from foveate.text.tokens import END, MARKS, PAD, START, UNKNOWN, Tokens, Vocabul
 __all__ = ["Pieces", "in_pieces"]
 
 SPACE = "▁"
-VERSION = 1  # goes up when the cutting changes, so that older files are not read
+VERSION = 1  # increased when tokenisation changes, so that older files are not read
 Arrays = dict[str, NDArray[Any]]
 
 
 class Pieces:
-    """A trained cutter of texts.
+    """A trained tokeniser of texts into pieces.
 
     Args:
-        description: What ``tokenizers`` wrote of itself, in JSON.
+        description: The tokeniser as JSON, as written by ``tokenizers``.
     """
 
     def __init__(self, description: str) -> None:
@@ -44,12 +44,12 @@ class Pieces:
         return self._tokenizer.encode(text, add_special_tokens=False).tokens
 
     def tokens(self, texts: Sequence[str]) -> Tokens:
-        """Many texts as ids of their pieces."""
+        """Encode texts as ids of their pieces."""
         coded = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
         tokens = Tokens.of([text.ids for text in coded])
         is_special = torch.isin(
             tokens.ids, torch.tensor([PAD, START, END])
-        )  # a text that spells a mark
+        )  # a text that contains a mark literally
         return Tokens(tokens.ids.masked_fill(is_special, UNKNOWN), tokens.start)
 
 
@@ -98,7 +98,7 @@ def _train_tokenizer(texts: Sequence[str], size: int) -> str:
 
 
 def _cached(name: str, make: Callable[[], Arrays]) -> Arrays:
-    """Arrays stored under a name, else made and stored; a directory may refuse, that is no harm."""
+    """Arrays stored under a name, computed and stored if absent; errors of writing are ignored."""
     try:
         path = cache_directory() / "pieces" / f"{name}.npz"
     except RuntimeError:  # no home directory

@@ -28,7 +28,7 @@ def sst(request: TextsRequest) -> LabelledTexts:
 
 
 def polar(tokens: Any, labels: Any) -> Raw:
-    """Sentences of labels 0, 1 (negative) and 3, 4 (positive) of 0 … 4; neutral ones go.
+    """Sentences of labels 0, 1 (negative) and 3, 4 (positive) of 0 … 4; neutral ones are removed.
 
     The hub's copy joins tokens by bars and has shares in [0, 1], cut at .4 and .6.
 
@@ -39,9 +39,9 @@ def polar(tokens: Any, labels: Any) -> Raw:
     grade: NDArray[Any] = labels.to_numpy(zero_copy_only=False)
     if np.issubdtype(grade.dtype, np.floating):
         share = grade.astype(np.float64).round(5)
-        tone = np.where(share <= 0.4, -1, np.where(share > 0.6, 1, 0))
+        sentiment = np.where(share <= 0.4, -1, np.where(share > 0.6, 1, 0))
     else:
-        tone = np.sign(grade.astype(np.int64) - 2)
+        sentiment = np.sign(grade.astype(np.int64) - 2)
     rows = tokens.to_pylist()
     sentences = [row.replace("|", " ") if isinstance(row, str) else " ".join(row) for row in rows]
-    return Raw(sentences, (tone > 0).astype(np.int64)).take(np.flatnonzero(tone))
+    return Raw(sentences, (sentiment > 0).astype(np.int64)).take(np.flatnonzero(sentiment))

@@ -1,4 +1,4 @@
-"""A small made-up pair of languages: hidden dictionary, known alignments, nothing to download.
+"""A small pair of synthetic languages: hidden dictionary, known alignments, nothing to download.
 
 Sentences follow one pattern, NOUN-PHRASE VERB NOUN-PHRASE [PREPOSITION NOUN-PHRASE] [ADVERB], with
 NOUN-PHRASE = [article] [adjective] noun, 4 to 9 words. Words of a kind follow Zipf's law. The
@@ -37,9 +37,9 @@ VOWELS = "aeiou"
 @cache
 def dictionary() -> dict[str, dict[str, str]]:
     """Translations of the words of each kind; the same in every run."""
-    need = sum(KINDS.values())
+    words_needed = sum(KINDS.values())
     random = generator("made-up", "dictionary")
-    source, target = (_draw_words(onsets, need, random) for onsets in ONSETS)
+    source, target = (_draw_words(onsets, words_needed, random) for onsets in ONSETS)
     pairs = iter(zip(source, target, strict=True))
     return {kind: dict(next(pairs) for _ in range(count)) for kind, count in KINDS.items()}
 
@@ -80,7 +80,7 @@ def sentences(n: int, random: torch.Generator) -> list[Sentence]:
 
 
 def _sentence(draws: Iterator[float]) -> Sentence:
-    """The sentence that uniform numbers spell."""
+    """The sentence determined by uniform random numbers."""
     sentence = Sentence([], [], [])
     _noun_phrase(sentence, draws)
     _append(sentence, _word("verb", draws))

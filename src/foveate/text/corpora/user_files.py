@@ -146,7 +146,7 @@ def read_pairs(
 
 
 def paired_rows(path: Path, source: str | None = None, target: str | None = None) -> Iterator[Row]:
-    """Pairs of a table as they came, with the line of each."""
+    """Pairs of a table as read, with the line of each."""
     sides = _sides(column_names(path)) or (None, None)
     columns = [
         _column(path, source or sides[0], (), "source sentences", "source"),
@@ -170,21 +170,25 @@ def paired_lines(source: Path, target: Path) -> Iterator[Row]:
         raise FoveateError(f"{source} and {target} are empty")
 
 
-def _column(path: Path, chosen: str | None, usual: Sequence[str], what: str, argument: str) -> str:
+def _column(
+    path: Path, chosen: str | None, common_names: Sequence[str], content: str, argument: str
+) -> str:
     """The named or usual column; an error lists those that exist."""
     names = column_names(path)
-    name = chosen or _first_of(names, usual)
+    name = chosen or _first_of(names, common_names)
     if name in names:
         return name
     columns = f"its columns are {', '.join(names)}"
     if chosen:
         raise FoveateError(f"{path} has no column '{chosen}'; {columns}")
-    raise FoveateError(f"{path} has no column of {what} known by its name ({argument}); {columns}")
+    raise FoveateError(
+        f"{path} has no column of {content} known by its name ({argument}); {columns}"
+    )
 
 
-def _first_of(names: Sequence[str], usual: Sequence[str]) -> str | None:
+def _first_of(names: Sequence[str], candidates: Sequence[str]) -> str | None:
     by_lower = {name.lower(): name for name in names}
-    return next((by_lower[name] for name in usual if name in by_lower), None)
+    return next((by_lower[name] for name in candidates if name in by_lower), None)
 
 
 def _sides(names: Sequence[str]) -> tuple[str, str] | None:

@@ -1,4 +1,4 @@
-"""Sentence pairs with word alignments: made by hand (gold), and one set made by machine.
+"""Sentence pairs with word alignments: manual (gold), and one set aligned automatically.
 
 Vocabularies are of all parts: links are scored, never trained on, so all text may be used.
 """
@@ -29,7 +29,7 @@ HELD_OUT = 0.1  # of a set in one part
 
 
 def gold(name: str, request: PairsRequest) -> SentencePairs:
-    """Pairs with links made by hand, in the parts of the files; one part is split 90–10 by seed.
+    """Pairs with manual links, in the parts of the files; one part is split 90–10 by seed.
 
     Args:
         name: One of :data:`GOLD`.
@@ -57,7 +57,7 @@ for _name in GOLD:
 
 @PAIRS.register("multi30k_aligned_auto")
 def multi30k_aligned_auto(request: PairsRequest) -> SentencePairs:
-    """Multi30k in words with links made by machine: a teacher's guess, not gold."""
+    """Multi30k in words with automatic links from a teacher model, not gold."""
     path = folder("multi30k_aligned_auto")
     columns = ("en_tokens", "de_tokens", "alignment")
     parts = {part: _linked(path, part, *columns) for part in PARTS}

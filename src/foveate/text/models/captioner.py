@@ -44,7 +44,7 @@ TINY = 1e-38  # a place of no weight can be the last one, by rounding; its logar
 
 @dataclass(frozen=True)
 class CaptionOutput:
-    """What the model makes of captions.
+    """Output of the captioner.
 
     Args:
         h: States, shape (I, k, T, hidden).
@@ -114,7 +114,7 @@ class Captioner(nn.Module):
         y_in: Tensor,
         read_rule: ReadRule,
         generator: torch.Generator | None = None,
-        places: Tensor | None = None,
+        positions: Tensor | None = None,
     ) -> CaptionOutput:
         """Run the decoder over the words before each place.
 
@@ -123,13 +123,13 @@ class Captioner(nn.Module):
             y_in: Words shifted by one, see :func:`~foveate.text.models.seq2seq.shifted`, (I, k, T).
             read_rule: What is seen.
             generator: Draws positions; needed by "sampled" only.
-            places: Positions to use instead of drawn ones, shape (I, k, T).
+            positions: Positions to use instead of drawn ones, shape (I, k, T).
         """
         images, captions, length = y_in.shape
         state, keys = self.begin(a, captions), self.key(a)
         words = self.from_word(nn.functional.embedding(y_in, self.table))
         draws = None
-        if read_rule == "sampled" and places is None:
+        if read_rule == "sampled" and positions is None:
             if generator is None:
                 raise FoveateError("sampled positions need a generator, got none")
             draws = torch.rand(length, images, captions, 1, generator=generator)
@@ -137,7 +137,7 @@ class Captioner(nn.Module):
         for t in range(length):
             weights = self.attend(keys, state.h)
             position = position_read(weights, read_rule, None if draws is None else draws[t])
-            position = position if places is None else places[..., t, None]
+            position = position if positions is None else positions[..., t, None]
             if position is None:
                 context, log = weights @ a, weights.new_zeros(images, captions)
             else:
@@ -151,7 +151,7 @@ class Captioner(nn.Module):
     def logits(
         self, output: CaptionOutput, y_in: Tensor, generator: torch.Generator | None = None
     ) -> Tensor:
-        """Scores of all words at every position, shape (I, k, T, V); ``generator`` drops."""
+        """Scores of all words at every position, (I, k, T, V); ``generator`` draws the dropout."""
         h = drop(output.h, self.dropout, generator)
         before = nn.functional.embedding(y_in, self.table)
         return self.out(before + self.state_out(h) + self.place_out(output.z))
@@ -162,14 +162,14 @@ class Captioner(nn.Module):
         y: Tensor,
         read_rule: ReadRule,
         generator: torch.Generator | None = None,
-        places: Tensor | None = None,
+        positions: Tensor | None = None,
     ) -> tuple[Tensor, CaptionOutput]:
         """log p of the words y (I, k, T), given those before and the image, and the attention.
 
         ``generator`` draws positions and dropout; None means no dropout.
         """
         y_in = shifted(y.flatten(0, 1)).view_as(y)
-        output = self.read(a, y_in, read_rule, generator, places)
+        output = self.read(a, y_in, read_rule, generator, positions)
         logits = self.logits(output, y_in, generator)
         chosen = logits.gather(-1, y[..., None]).squeeze(-1)
         return chosen - logits.logsumexp(-1), output
@@ -240,11 +240,14 @@ def sampled_loss(log_p: Tensor, log_pi: Tensor, counts: Tensor, baseline: Tensor
     Returns:
         Divided by the number of words, like :func:`word_loss`.
     """
-    to_go, left = _from_here(log_p.detach() * counts), _from_here(counts.to(log_p.dtype))
-    advantage = to_go - baseline * left
+    later_log_p, later_words = (
+        _reverse_cumsum(log_p.detach() * counts),
+        _reverse_cumsum(counts.to(log_p.dtype)),
+    )
+    advantage = later_log_p - baseline * later_words
     return -(log_p * counts + advantage * log_pi).sum() / counts.sum()
 
 
-def _from_here(x: Tensor) -> Tensor:
+def _reverse_cumsum(x: Tensor) -> Tensor:
     """Sums from each place to the end."""
     return x.flip(-1).cumsum(-1).flip(-1)

@@ -1,4 +1,4 @@
-"""Decoding: the words a trained encoder and decoder say by themselves, greedily or by beam search.
+"""Decoding: the output of a trained encoder–decoder, greedily or by beam search.
 
 The published BLEU is measured with a beam of 5; whether scores are divided by length the paper does
 not say. [snell21] A.8
@@ -16,11 +16,11 @@ from foveate.text.tokens import END, PAD, START, Tokens, batches
 __all__ = ["Decoded", "Decoder", "beam_search", "greedy", "translate"]
 
 SIZE = 32  # sentences decoded together
-FORBIDDEN = (PAD, START)  # no translation holds these
+FORBIDDEN = (PAD, START)  # never part of a translation
 
 
 class Decoder(Protocol):
-    """What can say something word by word: a translator, or a model that captions images."""
+    """A model that generates text word by word: a translator or a captioner."""
 
     @property
     def table(self) -> Tensor: ...
@@ -76,10 +76,10 @@ def beam_search(
     width: int = 5,
     by_length: bool = True,
 ) -> Decoded:
-    r"""Keep the ``width`` best beginnings of every sentence at each step.
+    r"""Keep the ``width`` best partial hypotheses of every sentence at each step.
 
     The rank of a hypothesis is :math:`\log p / T`, a finished one's T including END; without
-    ``by_length`` it is :math:`\log p`, which favours the short. Finished hypotheses stay and
+    ``by_length`` it is :math:`\log p`, which favours short hypotheses. Finished hypotheses stay and
     compete with unfinished ones. With width 1 this is :func:`greedy`.
 
     Args:
@@ -87,7 +87,7 @@ def beam_search(
         x: Source words, shape (n, L).
         mask: True where there is a source word, shape (n, L); None where all are.
         most: At most so many words, END included.
-        width: Hypotheses to a sentence.
+        width: Hypotheses per sentence.
         by_length: Whether ranks are divided by length.
     """
     n = len(x)
@@ -124,7 +124,7 @@ def translate(model: Seq2Seq, source: Tokens, *, most: int, width: int = 5) -> l
         model: The model.
         source: Sentences.
         most: At most so many words to a translation, END included.
-        width: Hypotheses to a sentence, ranked by length (see :func:`beam_search`).
+        width: Hypotheses per sentence, ranked by length (see :func:`beam_search`).
     """
     outputs: list[list[int]] = []
     order = batches(source.lengths, SIZE, None)

@@ -35,9 +35,9 @@ class _Recurrence(torch.autograd.Function):
         h = inputs.new_empty(steps + 1, rows, d)
         c, squashed = torch.empty_like(h), inputs.new_empty(steps, rows, d)
         h[0], c[0] = h0, c0
-        turned = weight.t().contiguous()
+        transposed = weight.t().contiguous()
         for t in range(steps):
-            torch.addmm(inputs[t], h[t], turned, out=gates[t])
+            torch.addmm(inputs[t], h[t], transposed, out=gates[t])
             gates[t, :, : 3 * d].sigmoid_()
             gates[t, :, 3 * d :].tanh_()
             i, f, o, g = gates[t].split(d, 1)
@@ -45,15 +45,15 @@ class _Recurrence(torch.autograd.Function):
             torch.tanh(c[t + 1], out=squashed[t])
             torch.mul(o, squashed[t], out=h[t + 1])
             if mask is not None:
-                _stand_still(h, t, mask[t])
-                _stand_still(c, t, mask[t])
+                _keep_finished_states(h, t, mask[t])
+                _keep_finished_states(c, t, mask[t])
         ctx.save_for_backward(gates, h, c, squashed, weight)
         ctx.mask = mask
         return h[1:], c[-1]
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        """Back through time; the gradient of the weights at the end, for all steps at once."""
+        """Backpropagation through time; the weights' gradient is one product over all steps."""
         gates, h, c, squashed, weight = ctx.saved_tensors
         mask, (dh_all, dc) = ctx.mask, grads
         steps, _, d = squashed.shape
@@ -61,7 +61,7 @@ class _Recurrence(torch.autograd.Function):
         dh, dc = torch.zeros_like(h[0]), dc.clone()
         for t in reversed(range(steps)):
             dh = dh + dh_all[t]
-            still = None if mask is None else ~mask[t][:, None]
+            finished = None if mask is None else ~mask[t][:, None]
             i, f, o, g = gates[t].split(d, 1)
             through = torch.addcmul(dc, dh * o, 1 - squashed[t].square())
             gate_gradient = dgates[t]
@@ -69,17 +69,17 @@ class _Recurrence(torch.autograd.Function):
             torch.mul(through * c[t], f - f * f, out=gate_gradient[:, d : 2 * d])
             torch.mul(dh * squashed[t], o - o * o, out=gate_gradient[:, 2 * d : 3 * d])
             torch.mul(through * i, 1 - g.square(), out=gate_gradient[:, 3 * d :])
-            if still is None:
+            if finished is None:
                 dh, dc = gate_gradient @ weight, through * f
             else:
-                gate_gradient.masked_fill_(still, 0.0)
-                dh = torch.where(still, dh, gate_gradient @ weight)
-                dc = torch.where(still, dc, through * f)
+                gate_gradient.masked_fill_(finished, 0.0)
+                dh = torch.where(finished, dh, gate_gradient @ weight)
+                dc = torch.where(finished, dc, through * f)
         dweight = dgates.reshape(-1, 4 * d).t() @ h[:-1].reshape(-1, d)
         return dgates, dweight, dh, dc, None
 
 
-def _stand_still(states: Tensor, t: int, alive: Tensor) -> None:
+def _keep_finished_states(states: Tensor, t: int, alive: Tensor) -> None:
     """Where a text has ended, step t + 1 repeats step t."""
     states[t + 1] = torch.where(alive[:, None], states[t + 1], states[t])
 
@@ -104,7 +104,7 @@ class _Layer(nn.Module):
             nn.init.uniform_(weight, -bound, bound)
 
     def gate_inputs(self, x: Tensor) -> Tensor:
-        """What the words, or the layer below, send to the gates, (…, 4d)."""
+        """Gate inputs from the words or the layer below, (…, 4d)."""
         return nn.functional.linear(x, self.w_x, self.b_x + self.b_h)
 
     def forward(
@@ -133,8 +133,8 @@ class _Level(nn.Module):
         if self.back is None:
             return h, last
         # Reversed, padding comes first, and the state keeps its initial value.
-        turned = None if alive is None else alive.flip(0)
-        other, end = self.back(_gate_inputs(self.back, x).flip(0), turned, first)
+        reversed_alive = None if alive is None else alive.flip(0)
+        other, end = self.back(_gate_inputs(self.back, x).flip(0), reversed_alive, first)
         mean = State((last.h + end.h) / 2, (last.c + end.c) / 2)
         return torch.cat([h, other.flip(0)], -1), mean
 
@@ -146,7 +146,7 @@ class LSTM(nn.Module):
         inputs: Size of an embedding.
         d: Size of a state (in each direction).
         layers: Number of layers.
-        both: Whether a second set of layers reads from the end to the beginning.
+        both: Whether the LSTM is bidirectional.
         dropout: Share of the values between layers set to 0 while training.
     """
 
@@ -154,11 +154,11 @@ class LSTM(nn.Module):
         self, inputs: int, d: int, *, layers: int = 1, both: bool = False, dropout: float = 0.0
     ) -> None:
         super().__init__()
-        ways = 2 if both else 1
-        sizes = [inputs] + [ways * d] * (layers - 1)
-        self.levels = nn.ModuleList(_Level(size, d, ways) for size in sizes)
+        directions = 2 if both else 1
+        sizes = [inputs] + [directions * d] * (layers - 1)
+        self.levels = nn.ModuleList(_Level(size, d, directions) for size in sizes)
         self.dropout = dropout
-        self.out = ways * d
+        self.out = directions * d
 
     def forward(
         self,

@@ -22,7 +22,7 @@ Attention = Literal["free", "uniform"]
 
 @dataclass(frozen=True)
 class ReaderOutput:
-    """What a reader makes of a batch of texts.
+    """Output of a reader for a batch of texts.
 
     Args:
         alpha: Attention, shape (B, L), 0 where a text has ended.
@@ -48,8 +48,8 @@ class Reader(nn.Module):
         words: Size of the vocabulary.
         embedding: Size of a word's embedding.
         d: Size of a state in each direction, and of the hidden layer of attention.
-        attention: "uniform" holds the weights equal.
-        both: Whether texts are read from both ends, as in the paper; else from the first word on.
+        attention: "uniform" keeps all weights equal.
+        both: Whether the LSTM is bidirectional, as in the paper.
         vectors: Embeddings to begin with, shape (words, embedding); None draws N(0, 1).
         classes: Number of classes; two have one logit, as in the paper.
     """

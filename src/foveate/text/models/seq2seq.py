@@ -28,7 +28,7 @@ ROWS = 2048  # rows of vocabulary scores held at a time where every position is 
 
 @dataclass(frozen=True)
 class Reading:
-    """What the model makes of a batch of pairs.
+    """Output of the model for a batch of pairs.
 
     Args:
         h: Encoder states as the readout takes them, shape (B, L, d).
@@ -50,12 +50,12 @@ class Seq2Seq(nn.Module):
         words: Size of the vocabulary.
         d: Size of embeddings and states.
         layers: Layers of encoder and decoder.
-        both: Whether the encoder reads in both directions; its states then pass a linear map to d.
+        both: Whether the encoder is bidirectional; its states then pass a linear map to d.
         dropout: Share dropped between layers while training.
         heads: Number of attention heads.
         readout: N's squashing, "tanh" ([snell21] copying) or "relu" (translation) over one hidden
             layer of d; "linear" has none and adds context and state, :math:`p = σ(V(c + s))`.
-        attention: "uniform" holds every head at equal weights.
+        attention: "uniform" keeps the weights of every head equal.
         outputs: Size of the target vocabulary where it is not the source's; None shares words and
             embeddings.
         cell: Recurrent unit, "lstm" or "gru" (the released copy model, one layer, one direction).
@@ -116,7 +116,7 @@ class Seq2Seq(nn.Module):
 
         Args:
             x: Source words, shape (B, L).
-            y_in: Target words one place late (:func:`shifted`), shape (B, T).
+            y_in: Target words shifted by one (:func:`shifted`), shape (B, T).
             mask: True where there is a source word, shape (B, L); None where all are.
             generator: Draws the dropout; None means no dropout.
         """
@@ -177,8 +177,8 @@ class Seq2Seq(nn.Module):
         b, t, index = real.nonzero(as_tuple=True)
         h, s = reading.h, reading.s
         if self.hidden is not None:  # the hidden layer's halves, once for each state
-            ours, theirs = self.hidden.weight.chunk(2, 1)
-            h, s = h @ ours.t(), nn.functional.linear(s, theirs, self.hidden.bias)
+            from_context, from_state = self.hidden.weight.chunk(2, 1)
+            h, s = h @ from_context.t(), nn.functional.linear(s, from_state, self.hidden.bias)
         parts = [
             self._log_prob(h[i, k] + s[i, j], y[i, j])
             for i, j, k in zip(b.split(ROWS), t.split(ROWS), index.split(ROWS), strict=True)
@@ -236,5 +236,5 @@ def _needed(table: Tensor, *ids: Tensor) -> tuple[Tensor, list[Tensor]]:
 
 
 def shifted(y: Tensor) -> Tensor:
-    """The words before each place: START, then all but the last, shape (B, T)."""
+    """The previous word at each position: START, then all but the last, shape (B, T)."""
     return torch.cat([y.new_full((len(y), 1), START), y[:, :-1]], 1)

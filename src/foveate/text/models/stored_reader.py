@@ -17,7 +17,7 @@ KIND = "foveate reader"
 
 
 class StoredReader(NamedTuple):
-    """A trained reader, the words it knows and the names of its classes."""
+    """A trained reader, its vocabulary and the names of its classes."""
 
     model: Reader
     vocabulary: Vocabulary

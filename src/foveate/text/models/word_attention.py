@@ -48,7 +48,7 @@ def classifier(kind: Classifier, inputs: int, outputs: int) -> nn.Sequential:
     Args:
         kind: "fc" a fixed linear map, "tc" a trained one without bias, "tl" two trained layers
             with ReLU between them (hidden size 10). Trained layers begin as torch makes them; the
-            paper is silent.
+            paper does not specify it.
         inputs: Embedding size d.
         outputs: Number of topics J.
     """

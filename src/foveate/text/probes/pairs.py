@@ -46,7 +46,7 @@ class PairBatch:
         rows: Which pairs they are, shape (B,).
         x: Source words, shape (B, L).
         mask: True where there is one, shape (B, L).
-        y: Target words, END behind each, shape (B, T).
+        y: Target words, END appended, shape (B, T).
         real: True where there is one, END included, shape (B, T).
     """
 
@@ -81,7 +81,7 @@ class Performance:
 
 
 def append_end(target: Tokens) -> Tokens:
-    """The texts with END behind each.
+    """The texts with END appended.
 
     Example:
         >>> append_end(Tokens.of([[5, 6], [7]])).ids.tolist()
@@ -94,7 +94,7 @@ def append_end(target: Tokens) -> Tokens:
 
 
 def pair_batches(source: Tokens, target: Tokens, size: int) -> Iterator[PairBatch]:
-    """All pairs in batches of like length, END behind the targets."""
+    """All pairs in batches of similar length, END appended to the targets."""
     lengths = torch.stack([source.lengths, target.lengths], 1)
     with_end = append_end(target)
     for rows in batches(lengths, size, None):
@@ -125,7 +125,7 @@ def read_attention(model: Seq2Seq, source: Tokens, target: Tokens) -> Tables:
 
 
 def read_evidence(model: Seq2Seq, source: Tokens, target: Tokens) -> Tables:
-    """log β of every pair; dear, since each cell needs the scores of all words."""
+    """log β of every pair; expensive, since each cell needs the scores of all words."""
 
     def read(batch: PairBatch) -> Tensor:
         reading = model.read(batch.x, shifted(batch.y), batch.mask)
@@ -143,7 +143,7 @@ def influence(model: Seq2Seq, source: Tokens, target: Tokens) -> Tables:
 
     To first order, how much the loss of word t falls as the embedding of word l grows. Every target
     word gets a copy of its pair, so that one backward pass serves all words of some pairs; a third
-    faster than a pass for each t, but still as dear as T training steps. [snell21] Sec. 5.1
+    faster than a pass for each t, but as expensive as T training steps. [snell21] Sec. 5.1
     """
     return _read(lambda batch: _influence(model, batch), source, target, INFLUENCE_BATCH)
 

@@ -1,4 +1,4 @@
-"""What a reader does with held-out texts, as numbers: agreement, τ, and scores on rationales."""
+"""Numbers of a reader on held-out texts: agreement, τ, and scores on rationales."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -38,7 +38,7 @@ def agreement_numbers(values: Mapping[str, Array], start: Array) -> dict[str, An
 def rationale_numbers(
     values: Mapping[str, Array], start: Array, rationales: Sequence[Array | None]
 ) -> dict[str, Any] | None:
-    """How well α, β and Δ point at rationales; None where no text has a usable one.
+    """How well α, β and Δ rank words of rationales; None where no text has a usable one.
 
     Args:
         values: ``alpha``, ``beta`` and ``delta`` of all tokens, shape (N,) each.

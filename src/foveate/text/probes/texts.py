@@ -55,18 +55,18 @@ class TextProbes:
 
 @torch.no_grad()
 def probe_texts(model: Reader, tokens: Tokens, y: Tensor, cells: int = CELLS) -> TextProbes:
-    """All but the influence, in one pass over texts of like length.
+    """All but the influence, in one pass over texts of similar length.
 
     Args:
         model: A reader.
         tokens: Texts.
         y: Labels, shape (n,).
-        cells: Padded positions to a batch, at most, unless one text has more.
+        cells: Padded positions per batch, at most, unless one text has more.
     """
     columns = () if model.classes == 2 else (model.classes,)
     alpha, gamma = torch.empty(len(tokens.ids)), torch.empty(len(tokens.ids), *columns)
     logit = torch.empty(len(tokens), *columns)
-    for rows in _alike(tokens.lengths, cells):
+    for rows in _batches_by_length(tokens.lengths, cells):
         ids, mask = tokens.padded(rows)
         output = model(ids, mask)
         at = _flat(tokens, rows, mask)
@@ -95,13 +95,13 @@ def influence(model: Reader, tokens: Tokens, y: Tensor, cells: int = CELLS) -> A
         model: A reader.
         tokens: Texts.
         y: Labels, shape (n,).
-        cells: Padded positions to a batch, at most, unless one text has more.
+        cells: Padded positions per batch, at most, unless one text has more.
 
     Returns:
         Flat, text after text, shape (N,).
     """
     delta = torch.empty(len(tokens.ids))
-    for rows in _alike(tokens.lengths, cells):
+    for rows in _batches_by_length(tokens.lengths, cells):
         ids, mask = tokens.padded(rows)
         # Every position gets a separate row in the table, and so a separate gradient.
         e = model.table.detach()[ids.flatten()].requires_grad_()
@@ -115,13 +115,13 @@ def influence(model: Reader, tokens: Tokens, y: Tensor, cells: int = CELLS) -> A
 
 @torch.no_grad()
 def word_evidence(model: Proxy) -> Array:
-    """What the proxy of a classifier makes of single words: γ₁ − γ₀, shape (words,)."""
+    """Output of a classifier's proxy for single words: γ₁ − γ₀, shape (words,)."""
     gamma = model.logits(torch.arange(len(model.table)))
     return (gamma[:, 1] - gamma[:, 0]).double().numpy()
 
 
-def _alike(lengths: Tensor, cells: int) -> Iterator[Tensor]:
-    """Rows of like length, the longest first, in batches of at most ``cells`` padded positions."""
+def _batches_by_length(lengths: Tensor, cells: int) -> Iterator[Tensor]:
+    """Rows of similar length, the longest first, at most ``cells`` padded positions per batch."""
     order = lengths.argsort(descending=True, stable=True)
     done = 0
     while done < len(order):

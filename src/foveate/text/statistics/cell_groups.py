@@ -90,17 +90,17 @@ def _groups(
     ids, pair = source.ids.numpy(), source.text.numpy()
     ends = np.cumsum(np.bincount(ids, target.lengths.numpy()[pair], size[0]))
     most = max(CELLS, 4 * len(rows.words))  # a group costs time in proportion to all rows
-    ones, low = np.ones(0), 0
+    by_pair, low = np.ones(0), 0
     while low < size[0]:
         before = ends[low - 1] if low else 0
         high = max(low + 1, int(np.searchsorted(ends, before + most, side="right")))
         inside = (ids >= low) & (ids < high)
         lengths = np.bincount(pair[inside], minlength=len(source))
         keys, start, row = _grouped(ids[inside] - low, lengths, high - low, rows, size[1])
-        ones = ones if len(ones) >= len(row) else np.ones(len(row))  # shared by all groups
+        by_pair = by_pair if len(by_pair) >= len(row) else np.ones(len(row))  # shared by all groups
         shape = (len(keys), len(rows.words))
         yield CellGroup(
-            keys + low * size[1], sparse.csr_array((ones[: len(row)], row, start), shape)
+            keys + low * size[1], sparse.csr_array((by_pair[: len(row)], row, start), shape)
         )
         low = high
 

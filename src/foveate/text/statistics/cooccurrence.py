@@ -32,7 +32,7 @@ def label_targets(y: Tensor) -> Tokens:
 
 
 def permuted(target: Tokens, *parts: str | int) -> Tokens:
-    """The targets in random order, which ``parts`` decide: a control where nothing belongs."""
+    """The targets in random order, determined by ``parts``: a control without any relation."""
     order = torch.randperm(len(target), generator=generator("permuted targets", *parts))
     return target.take(order)
 

@@ -33,7 +33,7 @@ LEAST = 30  # pairs: ten to a table
 
 @dataclass(frozen=True)
 class Measurement:
-    r"""What two independent tables say of the measured pairs, as times the mean of a row.
+    r"""Values of the measured pairs under two independent tables, relative to the mean of a row.
 
     Args:
         one: :math:`r_{t,l} = L\,\alpha_{t,l}` by the first table; a row's mean is 1.
@@ -50,11 +50,11 @@ class Measurement:
 
     @cached_property
     def lift(self) -> Array:
-        """How far above the mean one table sees the position that the other points at, (R,)."""
+        """Value under one table minus 1, at the position where the other is largest, (R,)."""
         first = self.one.start[:-1]
-        theirs = self.other.values[first + self.one.best()]
-        ours = self.one.values[first + self.other.best()]
-        return (theirs + ours) / 2 - 1
+        second = self.other.values[first + self.one.best()]
+        first_values = self.one.values[first + self.other.best()]
+        return (second + first_values) / 2 - 1
 
     def by_sentence(self, rows: Array) -> Array:
         """The mean over the rows of each pair, shape (m,)."""
@@ -123,13 +123,13 @@ class Crossing:
         return tables
 
     def measure(self, order: Tensor, tables: list[sparse.csr_array]) -> Measurement:
-        """What the tables say of the measured pairs, with the targets in this order."""
+        """Values of the measured pairs under the tables, with the targets in this order."""
         return Measurement(*(self._times(order, tables, shift) for shift in (1, 2)))
 
     def evaluate(
         self, order: Tensor, tables: list[sparse.csr_array], shift: int, read: Read
     ) -> Tables:
-        """What is read off the table ``shift`` folds on, for the measured pairs in this order."""
+        """Values under the table ``shift`` folds on, for the measured pairs in this order."""
         parts = []
         for k, rows in enumerate(self._measured_rows):
             x, y = self.source.take(rows), self.target.take(order[rows])

@@ -9,7 +9,7 @@ Verdict = Literal["likely", "may be", "unlikely"]
 START = (0.003, 0.06)
 """How far β varies over positions by a random start, relative to its mean: least and most."""
 SIGMAS = 3.0
-NOTHING = 1e-9  # nats, and times: what rounding leaves
+NOTHING = 1e-9  # nats, and times: rounding error
 TOO_FEW = "too few"
 
 REASONS = {
@@ -74,7 +74,7 @@ def decide(
     Args:
         information: Nats beyond the control.
         z: The same in the control's standard deviations.
-        p: Chance of as much, from permutations.
+        p: p-value from permutations.
         lift: Beyond the control.
         lift_spread: Standard deviation of the control's lift.
         table: Information of the table beyond its control.
@@ -99,8 +99,10 @@ def decide(
     return _decision("unlikely", "all the same" if same else "flat", 0.0)
 
 
-def _decision(verdict: Verdict, why: str, lift: float) -> Decision:
+def _decision(verdict: Verdict, reason: str, lift: float) -> Decision:
     more = f"{lift:.2g} times" if lift >= 2 else f"{100 * lift:.2g} %"
     return Decision(
-        verdict, REASONS[why].format(more=more), ADVICE[TOO_FEW if why == TOO_FEW else verdict]
+        verdict,
+        REASONS[reason].format(more=more),
+        ADVICE[TOO_FEW if reason == TOO_FEW else verdict],
     )

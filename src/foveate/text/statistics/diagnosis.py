@@ -69,7 +69,7 @@ class Diagnosis:
         information: Nats an output word, less the control's mean.
         control: Information of each control, shape (K,).
         z: Information in standard deviations of the control.
-        p: Chance to see so much where nothing belongs, at most; 1/(K + 1) is the least there is.
+        p: p-value of the information by permutation, at least 1/(K + 1).
         lift: How much more the word that co-occurrence points at is worth, less the control's mean.
         control_lift: Lift of each control, shape (K,).
         table: Information of the table, half of χ² between words and outputs.
@@ -206,8 +206,8 @@ def _table_information(tables: Sequence[sparse.csr_array], kappa: float) -> floa
     for a, b in ((0, 1), (1, 2), (2, 0)):
         one, other = tables[a], tables[b]
         n, m = one.sum(1), other.sum(1)
-        met = one.multiply(other @ inverse).sum(1)
-        values.append(float((p_i * (met - n * m) / ((n + kappa) * (m + kappa))).sum()) / 2)
+        explained = one.multiply(other @ inverse).sum(1)
+        values.append(float((p_i * (explained - n * m) / ((n + kappa) * (m + kappa))).sum()) / 2)
     return float(np.mean(values))
 
 

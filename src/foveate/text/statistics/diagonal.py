@@ -143,8 +143,8 @@ def _distance(form: Tables) -> Array:
 
 def _position_prior(form: Tables, distance: Array, tension: float, null: float) -> Array:
     """The probability of every position before the words are seen; rows sum to 1."""
-    near = np.exp(-tension * distance)
-    prior = near * form.spread((1 - null) / np.add.reduceat(near, form.start[:-1]))
+    weight = np.exp(-tension * distance)
+    prior = weight * form.spread((1 - null) / np.add.reduceat(weight, form.start[:-1]))
     prior[form.start[1:] - 1] = null
     return prior
 

@@ -21,14 +21,14 @@ QUANTILES = (0.98, 0.9, 0.7, 0.5, 0.3, 0.1)
 
 
 class InformativeWord(NamedTuple):
-    """A word whose co-occurrence distinguishes positions.
+    """A word whose co-occurrence statistics distinguish positions.
 
     Args:
         word: The word.
-        leads_to: The output word, or class, it tells most of.
+        leads_to: The output word or class that it is most informative about.
         share: Its share of what all words add by standing out.
         trans: Trans(leads_to | word), from all counted sentences.
-        usual: How frequent ``leads_to`` is at all.
+        usual: Frequency of ``leads_to`` overall.
         times: How often the word was counted.
     """
 
@@ -41,7 +41,7 @@ class InformativeWord(NamedTuple):
 
 
 class Example(NamedTuple):
-    """A sentence as co-occurrence sees it.
+    """A sentence with its co-occurrence statistics.
 
     Args:
         source: Its words.
@@ -104,7 +104,7 @@ def examples(
     by_sentence: Array,
     words: tuple[Sequence[str], Sequence[str]],
 ) -> tuple[Example, ...]:
-    """Sentences from much to little information, each with its most telling output word."""
+    """Sentences from much to little information, each with its most informative output word."""
     order = np.argsort(by_sentence, kind="stable")
     chosen = dict.fromkeys(int(order[int(q * (len(order) - 1))]) for q in QUANTILES)
     row_of = np.cumsum(measured.one.target) - measured.one.target

@@ -23,7 +23,7 @@ __all__ = ["Model1", "fit_ibm1", "with_null"]
 
 @dataclass(frozen=True)
 class Model1:
-    """What word i translates into, and how it was learnt.
+    """A translation table fitted by IBM Model 1.
 
     Args:
         table: Trans(o|i), sparse, shape (I, O), or (I + 1, O) with NULL as the last word.
@@ -42,15 +42,15 @@ class Model1:
         r"""Where each target word comes from, :math:`\mathrm{Trans}(y_t|x_l) / \sum_{l'}
         \mathrm{Trans}(y_t|x_{l'})`; with NULL as a last position, if the model has it.
 
-        A target word that no word of its source ever met is shared out evenly.
+        A target word that never occurs with a word of its source is shared out evenly.
         """
         return self._lookup(source, target).shares()
 
     def align(self, source: Tokens, target: Tokens) -> list[set[tuple[int, int]]]:
         """Links (l, t) from each target position to its likeliest source, the first of several.
 
-        A word that comes from NULL (which loses all ties), or that no word of its source ever met,
-        has no link.
+        A word that comes from NULL (which loses all ties), or that never occurs with a word of
+        its source, has no link.
         """
         return self._lookup(source, target).links(null=self.null)
 

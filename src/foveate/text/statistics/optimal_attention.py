@@ -1,7 +1,7 @@
 r"""Optimal attention: the weights that make the correct word likeliest, with a certificate.
 
 For a model with a linear output the loss of one output word is convex in the attention, so that its
-minimum over the simplex can be found, and known to be found. [snell21] A.1
+minimum over the simplex can be found, and certified. [snell21] A.1
 """
 
 from typing import NamedTuple
@@ -14,8 +14,8 @@ from foveate.errors import FoveateError
 __all__ = ["Optimum", "optimal_attention"]
 
 CELLS = 1 << 20  # logits γ held at once, 8 MB, or those of one output word if they are more
-BARRIER_FACTOR = 0.01  # how much lower the barrier is made at a time
-NEAR = 0.99  # how far towards the boundary a step may go
+BARRIER_FACTOR = 0.01  # factor of the barrier parameter per step
+NEAR = 0.99  # fraction of the distance to the boundary that a step may go
 
 
 class Optimum(NamedTuple):
@@ -105,10 +105,12 @@ def _solve(
     for _ in range(steps):
         if bool((gap <= tol).all()):
             break
-        alpha, near = problem.step(alpha, mu)
-        mu = torch.where(near, torch.maximum(BARRIER_FACTOR * mu, least / 10), mu)
+        alpha, slack = problem.step(alpha, mu)
+        mu = torch.where(slack, torch.maximum(BARRIER_FACTOR * mu, least / 10), mu)
         new_loss, new_gap = problem.certified(alpha)
-        better = (new_gap < gap) & (gap > tol)  # what is done stays: no word depends on others
+        better = (new_gap < gap) & (
+            gap > tol
+        )  # finished words stay fixed: no word depends on others
         best = torch.where(better[:, None], alpha, best)
         loss, gap = torch.where(better, new_loss, loss), torch.where(better, new_gap, gap)
     return best, loss, gap
@@ -132,7 +134,7 @@ class _Problem:
         self.noise = 1e-15 * (gamma.abs().amax((1, 2)) + offset.abs().amax(1) + 1)
 
     def certified(self, alpha: Tensor) -> tuple[Tensor, Tensor]:
-        """The loss without heat or barrier, and the bound on what it lacks."""
+        """The loss without smoothing or barrier, and the bound on its gap."""
         logits = self._logits(alpha)
         g = self._gradient(logits.softmax(1))
         lowest = g.masked_fill(~self.real, torch.inf).amin(1)
@@ -142,7 +144,7 @@ class _Problem:
         """Weights after a damped Newton step on φ, and whether they are near its minimum.
 
         The squared length of a step, in the norm of the Hessian, is how much φ falls at first; if
-        that is below μ, Newton's method is in its element.
+        that is below μ, Newton's method converges quadratically.
         """
         heat = (self.count * mu).clamp(min=1.0)
         p = (self._logits(alpha) / heat[:, None]).softmax(1)

@@ -1,33 +1,12 @@
-"""Alignments of both directions made one: intersection, and grow-diag-final-and."""
+"""Symmetrisation of alignments in both directions: intersection, and grow-diag-final-and."""
 
 from collections.abc import Sequence
 
 from foveate.metrics.alignment import Links
-from foveate.text.statistics.ibm1 import fit_ibm1
-from foveate.text.tokens import Tokens
 
-__all__ = ["align_both_ways", "flipped", "grow_diag_final_and", "intersection"]
+__all__ = ["flipped", "grow_diag_final_and", "intersection"]
 
 NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
-
-
-def align_both_ways(
-    source: Tokens,
-    target: Tokens,
-    size: tuple[int, int] | None = None,
-    *,
-    iterations: int = 5,
-    null: bool = False,
-) -> tuple[list[set[tuple[int, int]]], list[set[tuple[int, int]]]]:
-    """Links (l, t) by IBM Model 1 from source to target, and from target to source.
-
-    The first gives every target word at most one source word, the second every source word at most
-    one target word. Arguments as in :func:`foveate.text.statistics.ibm1.fit_ibm1`.
-    """
-    forward = fit_ibm1(source, target, size, iterations=iterations, null=null)
-    other = None if size is None else (size[1], size[0])
-    backward = fit_ibm1(target, source, other, iterations=iterations, null=null)
-    return forward.align(source, target), flipped(backward.align(target, source))
 
 
 def flipped(corpus: Sequence[Links]) -> list[set[tuple[int, int]]]:

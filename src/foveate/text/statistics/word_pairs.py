@@ -16,7 +16,7 @@ CELLS = 1 << 20  # cells processed together: about 50 MB with intermediate resul
 
 
 def check_ids(tokens: Tokens, size: int) -> None:
-    """See that all ids are from 0 to ``size`` − 1."""
+    """Raise unless all ids are from 0 to ``size`` − 1."""
     low, high = int(tokens.ids.min()), int(tokens.ids.max())
     if low < 0 or high >= size:
         raise FoveateError(f"ids must be from 0 to {size - 1}, got {low} to {high}")

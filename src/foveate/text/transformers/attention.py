@@ -49,8 +49,8 @@ class Forcing:
     def __post_init__(self) -> None:
         total = self.weights.sum(-1)
         if bool(((total - 1).abs() > 1e-4).any()):
-            bad = float(total.flatten()[(total.flatten() - 1).abs().argmax()])
-            raise FoveateError(f"forced attention must sum to one in every row, got {bad:.3g}")
+            worst = float(total.flatten()[(total.flatten() - 1).abs().argmax()])
+            raise FoveateError(f"forced attention must sum to one in every row, got {worst:.3g}")
 
     def applied(self, attention: Tensor, layer: int) -> Tensor:
         """A layer's attention (B, H, T, L) with the given rows set."""
@@ -73,7 +73,7 @@ class Forcing:
 
 @dataclass
 class AttentionRecorder:
-    """What a model attends to while it is :func:`record_attention`.
+    """Attention weights recorded by :func:`record_attention`.
 
     Args:
         places: Kind and layer of every attention module, by its identity.
@@ -184,7 +184,7 @@ def _attention(
 def _layers(model: nn.Module) -> dict[int, tuple[Kind, int]]:
     """Kind and layer of the modules that may compute attention, in the order of the model."""
     count: dict[Kind, int] = {}
-    places: dict[int, tuple[Kind, int]] = {}
+    modules: dict[int, tuple[Kind, int]] = {}
     for name, module in model.named_modules():
         if "attention" not in type(module).__name__.lower() or not _computes(module):
             continue
@@ -194,9 +194,9 @@ def _layers(model: nn.Module) -> dict[int, tuple[Kind, int]]:
             kind = "cross"
         elif "decoder" in path.split("."):
             kind = "decoder"
-        places[id(module)] = kind, count.get(kind, 0)
+        modules[id(module)] = kind, count.get(kind, 0)
         count[kind] = count.get(kind, 0) + 1
-    return places
+    return modules
 
 
 def _computes(module: nn.Module) -> bool:

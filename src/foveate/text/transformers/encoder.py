@@ -4,7 +4,7 @@ A text is a bag of its words (pieces merged). The state that is classified is th
 piece (CLS), of the last one, or the mean over all; which of them is found by the gradient of the
 logits with respect to the last states. Attention :math:`\alpha_l` is the row of that piece in the
 last layer, mean over heads (of a mean state: the mean over rows), summed over the pieces of a word
-and normalised over words; what rests on special pieces is left out.
+and normalised over words; attention on special pieces is left out.
 
 Forced attention sets the row of the classified piece in all layers and heads together; of a mean
 state it says nothing, since the words' own residual streams are averaged whatever is attended.
@@ -31,7 +31,7 @@ CELLS = 1 << 13  # padded pieces read together
 
 
 class TextReading(NamedTuple):
-    """What a classifier makes of texts.
+    """Output of a classifier for texts.
 
     Args:
         p: Class probabilities, shape (n, C).
@@ -78,7 +78,9 @@ class TextEncoder:
                 p[rows] = self._probabilities(ids, mask)
                 weights = self._row(recorder, mask)
                 for k, row in enumerate(rows):
-                    words = torch.stack([weights[k, places].sum() for places in pieces[k].words])
+                    words = torch.stack(
+                        [weights[k, positions].sum() for positions in pieces[k].words]
+                    )
                     alpha[row] = (words / words.sum().clamp_min(1e-30)).double().numpy()
         return TextReading(p, alpha)
 
@@ -96,8 +98,8 @@ class TextEncoder:
             for rows, ids, mask, pieces in self._batches(texts):
                 weights = torch.zeros(ids.shape)
                 for k, row in enumerate(rows):
-                    for value, places in zip(alpha[row], pieces[k].words, strict=True):
-                        weights[k, places] = float(value) / len(places)
+                    for value, positions in zip(alpha[row], pieces[k].words, strict=True):
+                        weights[k, positions] = float(value) / len(positions)
                 with self._forcing(recorder, weights, mask):
                     p[rows] = self._probabilities(ids, mask)
         return p
@@ -118,7 +120,7 @@ class TextEncoder:
                 (gradient,) = torch.autograd.grad(loss, embedded[0])
             change = -(embedded[0].detach() * gradient).sum(-1)
             for k, row in enumerate(rows):
-                words = [change[k, places].sum() for places in pieces[k].words]
+                words = [change[k, positions].sum() for positions in pieces[k].words]
                 values[row] = torch.stack(words).double().numpy()
         return values
 
@@ -136,7 +138,7 @@ class TextEncoder:
     def _batches(
         self, texts: Sequence[Sequence[str]]
     ) -> Iterator[tuple[list[int], Tensor, Tensor, list[Pieces]]]:
-        """Texts of like length, padded behind: their numbers, pieces, mask, and words."""
+        """Texts of similar length, padded on the right: their numbers, pieces, mask, and words."""
         split = [self.split(words) for words in texts]
         order = sorted(range(len(texts)), key=lambda i: len(split[i].ids))
         if order and self.longest is not None and len(split[order[-1]].ids) > self.longest:

@@ -22,7 +22,7 @@ __all__ = ["PairReading", "checkpoint_numbers", "pair_columns", "pair_numbers", 
 
 @dataclass(frozen=True)
 class PairReading:
-    """What an encoder–decoder makes of sentence pairs.
+    """Probes of an encoder–decoder on sentence pairs.
 
     Args:
         alpha: Attention, mean over layers and heads.

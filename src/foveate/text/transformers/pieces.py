@@ -37,17 +37,17 @@ class Splitter:
     tokenizer: Any
     target: bool = False
     _known: dict[tuple[bool, str], list[int]] = field(default_factory=dict)
-    _around: tuple[list[int], list[int]] | None = None
+    _special: tuple[list[int], list[int]] | None = None
 
     def __call__(self, words: Sequence[str]) -> Pieces:
         """The pieces of one text; a word without any is an unknown piece."""
         before, after = self._special_ids(words)
-        ids, places = list(before), []
+        ids, positions = list(before), []
         for k, word in enumerate(words):
             pieces = self._pieces(word, first=k == 0)
-            places.append(list(range(len(ids), len(ids) + len(pieces))))
+            positions.append(list(range(len(ids), len(ids) + len(pieces))))
             ids += pieces
-        return Pieces(ids + after, places)
+        return Pieces(ids + after, positions)
 
     def _pieces(self, word: str, *, first: bool) -> list[int]:
         key = first, word
@@ -61,13 +61,13 @@ class Splitter:
 
     def _special_ids(self, words: Sequence[str]) -> tuple[list[int], list[int]]:
         """Pieces before and behind a text, found with one of its words."""
-        if self._around is None:
+        if self._special is None:
             sample = next((word for word in words if self._encoded(word, special=False)), "")
-            inner, whole = (self._encoded(sample, special=flag) for flag in (False, True))
-            starts = range(len(whole) - len(inner) + 1)
-            at = next((k for k in starts if whole[k : k + len(inner)] == inner), 0)
-            self._around = whole[:at], whole[at + len(inner) :]
-        return self._around
+            inner, complete = (self._encoded(sample, special=flag) for flag in (False, True))
+            starts = range(len(complete) - len(inner) + 1)
+            at = next((k for k in starts if complete[k : k + len(inner)] == inner), 0)
+            self._special = complete[:at], complete[at + len(inner) :]
+        return self._special
 
     def _encoded(self, text: str, *, special: bool) -> list[int]:
         if self.target:

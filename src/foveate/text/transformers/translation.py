@@ -1,4 +1,4 @@
-r"""Probes of encoder–decoders: what they look at, what they know, what moves them. [snell21]
+r"""Probes of encoder–decoders: attention, lexical probe and influence. [snell21]
 
 For every target word t and source word l of a pair: attention :math:`\alpha_{t,l}`, by layer and
 head or their mean; the lexical probe :math:`\beta_{t,l}`, the probability of the target word with
@@ -118,11 +118,11 @@ def _evidence(model: Any, recorder: AttentionRecorder, pair: PiecePair) -> Any:
     x, mask, y = _padded(model, [pair])
     states = model.get_encoder()(input_ids=x, attention_mask=mask).last_hidden_state
     spread = torch.zeros(len(pair.source.words), x.shape[1])
-    for k, places in enumerate(pair.source.words):
-        spread[k, places] = 1 / len(places)
+    for k, positions in enumerate(pair.source.words):
+        spread[k, positions] = 1 / len(positions)
     rows = torch.zeros(len(pair.target.words), y.shape[1], dtype=torch.bool)
-    for k, places in enumerate(pair.target.words):
-        rows[k, places] = True
+    for k, positions in enumerate(pair.target.words):
+        rows[k, positions] = True
     if _decoder_layers(model) == 1:  # rows do not meet behind cross-attention
         rows = torch.ones(1, y.shape[1], dtype=torch.bool)
     word, row = (part.flatten() for part in torch.meshgrid(
@@ -135,8 +135,8 @@ def _evidence(model: Any, recorder: AttentionRecorder, pair: PiecePair) -> Any:
         parts.append(label_log_p)
     log_p = torch.cat(parts).unflatten(0, (len(spread), len(rows)))  # (words, rows, T)
     grid = [
-        [log_p[k, 0 if len(rows) == 1 else t, places].sum() for k in range(len(spread))]
-        for t, places in enumerate(pair.target.words)
+        [log_p[k, 0 if len(rows) == 1 else t, positions].sum() for k in range(len(spread))]
+        for t, positions in enumerate(pair.target.words)
     ]
     return torch.tensor(grid, dtype=torch.float64).numpy()
 
@@ -148,15 +148,15 @@ def influence(model: Any, pairs: Sequence[PiecePair]) -> Tables:
         x, mask, y = _padded(model, [pair])
         count = len(pair.target.words)
         chosen = torch.zeros(count, y.shape[1])
-        for t, places in enumerate(pair.target.words):
-            chosen[t, places] = 1.0
+        for t, positions in enumerate(pair.target.words):
+            chosen[t, positions] = 1.0
         with torch.enable_grad(), captured_embedding(model) as embedding:
             logits = _run(model, x.expand(count, -1), mask.expand(count, -1), y.expand(count, -1))
             label_log_p = logits.log_softmax(-1).gather(-1, y.expand(count, -1)[..., None])[..., 0]
             (gradient,) = torch.autograd.grad(-(label_log_p * chosen).sum(), embedding[0])
         change = -(embedding[0].detach() * gradient).sum(-1)
         grids.append(
-            torch.stack([change[:, places].sum(1) for places in pair.source.words], 1).numpy()
+            torch.stack([change[:, positions].sum(1) for positions in pair.source.words], 1).numpy()
         )
     return Tables.of(grids)
 
@@ -225,7 +225,7 @@ def _padded(model: Any, pairs: Sequence[PiecePair]) -> tuple[Tensor, Tensor, Ten
 
 
 def _before(model: Any, y: Tensor) -> Tensor:
-    """The decoder's input: the target moved by one behind the start piece."""
+    """The decoder's input: the start piece, then the target without its last piece."""
     start = model.config.decoder_start_token_id
     if start is None:
         raise FoveateError(f"{type(model).__name__} has no decoder_start_token_id in its config")
@@ -241,7 +241,7 @@ def _run(model: Any, x: Tensor, mask: Tensor, y: Tensor) -> Tensor:
 
 
 def _decoded(model: Any, states: Tensor, mask: Tensor, y: Tensor) -> Tensor:
-    """The same from states of the encoder."""
+    """The same, given the states of the encoder."""
     from transformers.modeling_outputs import BaseModelOutput
 
     logits: Tensor = model(
@@ -261,8 +261,8 @@ def _decoder_layers(model: Any) -> int:
 
 def _by_words(alpha: Tensor, pair: PiecePair) -> Any:
     """Attention (T, L) of pieces as that of words: sums over source, means over target pieces."""
-    columns = torch.stack([alpha[:, places].sum(1) for places in pair.source.words], 1)
-    rows = [columns[places].mean(0) for places in pair.target.words]
+    columns = torch.stack([alpha[:, positions].sum(1) for positions in pair.source.words], 1)
+    rows = [columns[positions].mean(0) for positions in pair.target.words]
     return torch.stack(rows).double().numpy()
 
 

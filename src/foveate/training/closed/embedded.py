@@ -47,14 +47,14 @@ def table_of(model: FCAM, starts: Mapping[str, int]) -> Table | None:
     f = model.f
     if type(f) is not nn.Sequential or len(f) != 2:
         return None
-    (name, words), (rest, network) = f.named_children()
+    (name, words), (others, network) = f.named_children()
     if not isinstance(words, nn.Embedding):
         return None
     options = (words.padding_idx, words.max_norm, words.scale_grad_by_freq, words.sparse)
     if model.layer != name or options != (None, None, False, False) or words._forward_hooks:
         return None
     rows, d = words.weight.shape
-    return Table(starts[f"f.{name}.weight"], rows, d, network, f"f.{rest}")
+    return Table(starts[f"f.{name}.weight"], rows, d, network, f"f.{others}")
 
 
 class Embedded(Banked):
@@ -88,9 +88,9 @@ class Embedded(Banked):
                 self._rows.flatten(0, 1),
                 index,
                 (index + self._first).flatten(),
-                own,
+                member_ids,
             )
-            for own, index in zip(ids, indices.flatten(2), strict=True)
+            for member_ids, index in zip(ids, indices.flatten(2), strict=True)
         ]
 
     def prepare(self, step: Loaded) -> None:

@@ -79,16 +79,16 @@ class Memory:
     """Named blocks of memory that one step after another uses."""
 
     def __init__(self, dtype: torch.dtype, device: torch.device) -> None:
-        self._like = torch.empty(0, dtype=dtype, device=device)
+        self._template = torch.empty(0, dtype=dtype, device=device)
         self._blocks: dict[str, Tensor] = {}
 
     def of(self, name: str, *shape: int) -> Tensor:
         """A block of a shape with any content; it overwrites other blocks of this name."""
-        need = prod(shape)
-        block = self._blocks.get(name, self._like)
-        if block.numel() < need:
-            block = self._blocks[name] = self._like.new_zeros(need)
-        return block[:need].view(shape)
+        size = prod(shape)
+        block = self._blocks.get(name, self._template)
+        if block.numel() < size:
+            block = self._blocks[name] = self._template.new_zeros(size)
+        return block[:size].view(shape)
 
 
 class Chain:

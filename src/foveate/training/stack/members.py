@@ -86,12 +86,12 @@ class Stack:
         """The same members on a device; this stack if it is there already."""
         if device == self.device:
             return self
-        moved = copy.copy(self)
-        moved.device, moved.flat = device, self.flat.to(device)
-        moved.buffers = {k: v.to(device) for k, v in self.buffers.items()}
-        moved.model = copy.deepcopy(self.model).to(device)
-        moved._bound = _Bound(moved.model)
-        return moved
+        stack = copy.copy(self)
+        stack.device, stack.flat = device, self.flat.to(device)
+        stack.buffers = {k: v.to(device) for k, v in self.buffers.items()}
+        stack.model = copy.deepcopy(self.model).to(device)
+        stack._bound = _Bound(stack.model)
+        return stack
 
     def run(
         self, task: Task, *args: Any, flat: Tensor | None = None, members: Tensor | None = None
@@ -186,9 +186,9 @@ class Stack:
     def load(self, tensors: dict[str, Tensor]) -> None:
         """Load what :meth:`tensors` returned."""
         expected = {k: tuple(v.shape) for k, v in self.tensors().items()}
-        got = {k: tuple(v.shape) for k, v in tensors.items()}
-        if expected != got:
-            odd = sorted(k for k in expected | got if expected.get(k) != got.get(k))
+        shapes = {k: tuple(v.shape) for k, v in tensors.items()}
+        if expected != shapes:
+            odd = sorted(k for k in expected | shapes if expected.get(k) != shapes.get(k))
             raise FoveateError(f"weights do not fit the model: {', '.join(odd[:3])}")
         flat = torch.cat([tensors[k].flatten(1) for k in self._shapes], 1)
         self.flat = flat.to(self.device, self.dtype)

@@ -32,10 +32,10 @@ class Buffer:
         """Uninitialised numbers of the type of others; overwrites the previous batch."""
         if self._last.shape == shape and self._last.dtype == like.dtype:
             return self._last
-        need = prod(shape)
-        if self._memory.dtype != like.dtype or self._memory.numel() < need:
-            self._memory = like.new_empty(need)
-        self._last = self._memory[:need].view(shape)
+        size = prod(shape)
+        if self._memory.dtype != like.dtype or self._memory.numel() < size:
+            self._memory = like.new_empty(size)
+        self._last = self._memory[:size].view(shape)
         return self._last
 
 
@@ -96,8 +96,8 @@ class Dense:
         """
         x = gather_rows(self.x, at).unflatten(1, (-1, size))  # (S, k, size, m, *)
         inner = tuple(reversed(range(2, x.dim())))
-        turned = x.permute(1, 0, *inner)
-        return buffer.of(turned.shape, x).copy_(turned).permute(0, 1, *inner)
+        permuted = x.permute(1, 0, *inner)
+        return buffer.of(permuted.shape, x).copy_(permuted).permute(0, 1, *inner)
 
     def as_banks(self) -> "Banks":
         """The same bags, each segment a row of a bank."""
@@ -195,8 +195,8 @@ def _fast_layout(x: Tensor) -> Tensor:
     """Segments (S, B, m, *); those of a few numbers in a layout with contiguous bags."""
     if x.dim() == 3 or x.shape[3:].numel() >= NARROW_WIDTH:
         return x
-    turned = (0, *reversed(range(1, x.dim())))
-    return x.permute(turned).contiguous().permute(turned)
+    reversed_axes = (0, *reversed(range(1, x.dim())))
+    return x.permute(reversed_axes).contiguous().permute(reversed_axes)
 
 
 def _pad_bank(bank: Tensor, length: int) -> Tensor:

@@ -14,7 +14,7 @@ from foveate.records.record import Record
 from foveate.settings import AtLeastTwo, Count, Positive, Settings
 from foveate.studies.beyond.diagnosis.cells import diagnosis_cells
 from foveate.studies.beyond.diagnosis.corpora import available_corpora, diagnosed_corpus
-from foveate.studies.beyond.diagnosis.training import Condition, condition_course, predicted
+from foveate.studies.beyond.diagnosis.training import Condition, condition_training, predicted
 from foveate.studies.published import Reproduction
 from foveate.text.loop import follow
 from foveate.types import StepProgress
@@ -30,7 +30,7 @@ class DiagnosisSettings(Settings):
     words: tuple[AtLeastTwo, ...] = (41, 42, 45, 50, 60, 80)
     """Numbers of words that sequences are drawn from; 60 is the paper's."""
     d: Count = 256  # [snell21] A.8
-    batch: Count = 128  # released code; the paper is silent
+    batch: Count = 128  # released code; the paper does not specify it
     held_out: Count = 50  # released code
     lr: Positive = 1e-3  # released code
     steps: Count = 200  # [snell21] Figure 2
@@ -113,7 +113,7 @@ def _part(
 ) -> Record:
     """Diagnose one condition, then train every seed until it has learnt."""
     at = np.unique([*range(0, settings.steps + 1, settings.every), settings.steps]).tolist()
-    members = [partial(condition_course, settings, task, seed) for seed in range(settings.seeds)]
+    members = [partial(condition_training, settings, task, seed) for seed in range(settings.seeds)]
     record = follow(members, at, checkpoint=checkpoint, report=progress)
     final, forecast = predicted(task, settings.diagnosed)
     return Record(record.t, record.values, final, {"condition": task.name, "said": forecast})

@@ -8,8 +8,8 @@ import torch
 from scipy import sparse
 
 from foveate.records.record import Array, Record
-from foveate.studies.snell21.agreement.pairs import pairs_here
-from foveate.studies.snell21.agreement.texts import texts_here
+from foveate.studies.snell21.agreement.pairs import available_pairs
+from foveate.studies.snell21.agreement.texts import available_texts
 from foveate.text.corpora import load_pairs, load_texts
 from foveate.text.statistics.cooccurrence import label_targets, lookup
 from foveate.text.statistics.cross_fitting import Crossing
@@ -28,7 +28,7 @@ Corpus = tuple[Tokens, Tokens, Words]
 
 def available_corpora(texts: tuple[str, ...], pairs: tuple[str, ...]) -> tuple[str, ...]:
     """The corpora whose files are available."""
-    return texts_here(texts) + pairs_here(pairs)
+    return available_texts(texts) + available_pairs(pairs)
 
 
 def diagnosed_corpus(name: str, pairs: bool, _: Path, progress: StepProgress) -> Record:
@@ -45,7 +45,7 @@ def diagnosed(
 ) -> tuple[dict[str, Array], Verdict]:
     """The stored values of a diagnosis, shape (1,) each, as shares of 1; and its verdict."""
     diagnosis = diagnose(source, target, words, report=progress)
-    whole = diagnosis.information + float(np.mean(diagnosis.control))
+    total = diagnosis.information + float(np.mean(diagnosis.control))
     values = {
         "sentences": diagnosis.sentences,
         "information": diagnosis.information,
@@ -53,7 +53,7 @@ def diagnosed(
         "lift": diagnosis.lift,
         "z": diagnosis.z,
         "without": diagnosis.without,
-        "left_of_trans": float(np.mean(diagnosis.control)) / whole if whole else np.nan,
+        "left_of_trans": float(np.mean(diagnosis.control)) / total if total else np.nan,
         "left_of_counts": left_of_counts(source, target, (len(words[0]), len(words[1]))),
     }
     return {name: np.array([value]) for name, value in values.items()}, diagnosis.verdict

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import numpy as np
 
+from foveate.charts.lines import name_colours
 from foveate.charts.render import with_rows
 from foveate.jobs.experiment import Records
 from foveate.metrics.intervals import Interval
@@ -80,7 +81,9 @@ def _layers(
             title="the diagnosis said", columns=3, titleOrient="left", symbolOpacity=1
         ),
     )
-    small = alt.Chart().mark_point(size=18, opacity=0.5).encode(x=x, y=y, color=colour_encoding)
+    points_layer = (
+        alt.Chart().mark_point(size=18, opacity=0.5).encode(x=x, y=y, color=colour_encoding)
+    )
     rule = (
         alt.Chart()
         .mark_rule(strokeWidth=2)
@@ -92,10 +95,10 @@ def _layers(
         .encode(x=x, y=y, color=colour_encoding)
     )
     return [
-        with_rows(small, seeds),
+        with_rows(points_layer, seeds),
         with_rows(rule, points),
         with_rows(dot, points),
-        *_names(x, _together(points), top),
+        *_names(x, _with_columns(points), top),
     ]
 
 
@@ -112,7 +115,7 @@ def _names(x: alt.X, labels: list[dict[str, Any]], top: float) -> list[alt.Chart
     ]
 
 
-def _together(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _with_columns(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """One label for points at the same position."""
     labels: dict[tuple[float, float], dict[str, Any]] = {}
     for point in points:
@@ -139,19 +142,14 @@ def _curves(records: Records) -> alt.Chart:
             {"x": int(step), "y": float(y), "name": name}
             for step, y in zip(record.t, np.median(accuracy, 1), strict=True)
         ]
-    names = list(trained(records))
-    colours = [LINES[k % len(LINES)] for k in range(len(names))]
+    colours = {name: LINES[k % len(LINES)] for k, name in enumerate(trained(records))}
     chart = (
         alt.Chart()
         .mark_line(strokeWidth=2)
         .encode(
             x=alt.X("x:Q", title="steps"),
             y=alt.Y("y:Q", title="accuracy, median over seeds", scale=alt.Scale(domain=[0, 1])),
-            color=alt.Color(
-                "name:N",
-                scale=alt.Scale(domain=names, range=colours),
-                legend=alt.Legend(columns=4, symbolType="stroke", symbolOpacity=1),
-            ),
+            color=name_colours(colours, columns=4),
         )
         .properties(width=WIDTH, height=HIGH, description="Accuracy over steps, by condition.")
     )

@@ -19,7 +19,7 @@ from foveate.text.tokens import MARKS, Tokens
 if TYPE_CHECKING:
     from foveate.studies.beyond.diagnosis import DiagnosisSettings
 
-__all__ = ["Condition", "condition_course", "predicted"]
+__all__ = ["Condition", "condition_training", "predicted"]
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Condition:
 
     Args:
         name: What the condition is called.
-        length: Words to a sequence, k.
+        length: Words per sequence, k.
         words: Number of words that they are drawn from, n ≥ k; k = n makes permutations.
         sets: Number of such sets of words; a sequence is drawn from one of them, with equal chance.
     """
@@ -40,8 +40,8 @@ class Condition:
 
     def __post_init__(self) -> None:
         if self.words < self.length:
-            few = f"cannot draw {self.length} different words from {self.words}"
-            raise FoveateError(f"{self.name}: {few}")
+            message = f"cannot draw {self.length} different words from {self.words}"
+            raise FoveateError(f"{self.name}: {message}")
 
     @property
     def vocabulary(self) -> int:
@@ -68,7 +68,7 @@ def predicted(task: Condition, n: int) -> tuple[dict[str, Array], str]:
     return diagnosed(tokens, tokens, (names, names))
 
 
-def condition_course(settings: "DiagnosisSettings", task: Condition, seed: int) -> MemberTraining:
+def condition_training(settings: "DiagnosisSettings", task: Condition, seed: int) -> MemberTraining:
     """The paper's copy model on new sequences, until it reaches the accuracy. [snell21] Sec. 3.3"""
     make = partial(Seq2Seq, task.vocabulary, settings.d)
     model: Seq2Seq = built(make, "diagnosis", task.name, seed)  # type: ignore[assignment]

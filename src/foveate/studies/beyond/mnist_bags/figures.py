@@ -61,10 +61,10 @@ def auc_chart(rows: list[dict[str, Any]], sizes: list[int]) -> Any:
     chosen = sorted({sizes[0], sizes[len(sizes) // 2], sizes[-1]})
     methods = _methods(rows)
     colour_encoding = _colour_encoding(methods)
-    axis = alt.Scale(zero=False, nice=True)
-    few = alt.Axis(tickCount=4, labelFlush=False)
-    x = alt.X("bag_auc:Q", title="bag AUC", scale=axis, axis=few)
-    y = alt.Y("segment_auroc:Q", title="segment AUROC, in positive bags", scale=axis, axis=few)
+    scale = alt.Scale(zero=False, nice=True)
+    axis = alt.Axis(tickCount=4, labelFlush=False)
+    x = alt.X("bag_auc:Q", title="bag AUC", scale=scale, axis=axis)
+    y = alt.Y("segment_auroc:Q", title="segment AUROC, in positive bags", scale=scale, axis=axis)
     panels = []
     for n in chosen:
         selected = [row for row in rows if row["bags"] == n]

@@ -67,6 +67,6 @@ class PerSegment(nn.Module):
         self.net, self.axes = net, axes
 
     def forward(self, x: Tensor) -> Tensor:
-        lead = x.shape[: -self.axes]
+        batch_shape = x.shape[: -self.axes]
         rows: Tensor = self.net(x.reshape(-1, *x.shape[-self.axes :]))
-        return rows.unflatten(0, lead)
+        return rows.unflatten(0, batch_shape)

@@ -7,8 +7,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from foveate.data.files.hub import locate
-from foveate.errors import FoveateError
+from foveate.data.files.hub import missing
 from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
 from foveate.records.published import Cell, PublishedTable
 from foveate.settings import Count, NonNegative, Positive, Settings, one_of
@@ -99,12 +98,7 @@ class RealBags(Reproduction):
         return real_cells(records)
 
     def runnable(self, settings: RealBagsSettings) -> tuple[Settings, dict[str, str]]:
-        absent = {}
-        for name in settings.sets:
-            try:
-                if SETS[name].folder:
-                    locate(SETS[name].folder, "none")
-            except FoveateError as error:
-                absent[name] = str(error)
+        folders = {name: SETS[name].folder for name in settings.sets}
+        absent = missing({name: (folder, "none") for name, folder in folders.items() if folder})
         present = tuple(name for name in settings.sets if name not in absent)
         return settings.model_copy(update={"sets": present}), absent

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, ClassVar
 
-from foveate.data.files.hub import locate
-from foveate.errors import FoveateError
+from foveate.data.files.hub import missing
 from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
 from foveate.records.published import Cell, PublishedTable
 from foveate.settings import Count, NonEmpty, Positive, Settings, one_of
@@ -74,11 +73,6 @@ class TaughtStudy(Reproduction):
         ]
 
     def runnable(self, settings: TaughtSettings) -> tuple[Settings, dict[str, str]]:
-        absent = {}
-        for prefix, folder in FILES.items():
-            try:
-                locate(folder, "none")
-            except FoveateError as error:
-                absent[prefix] = str(error)
+        absent = missing({prefix: (folder, "none") for prefix, folder in FILES.items()})
         present = tuple(name for name in settings.sets if name.split("-")[0] not in absent)
         return settings.model_copy(update={"sets": present}), absent

@@ -1,31 +1,23 @@
-"""Figures of transformers: what comes first, agreement over steps, and how seeds end."""
+"""Figures of transformers: order of learning, agreement over steps, and final values of seeds."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import altair as alt
-import numpy as np
 
-from foveate.charts.lines import band_chart
 from foveate.charts.render import with_rows
 from foveate.jobs.experiment import Records
-from foveate.records.record import Record
+from foveate.studies.snell21.copying.figures import TITLES, quantile_chart
 
 __all__ = ["figures"]
 
-TITLES = {"subset": "40 drawn from 60", "permutation": "Permutations of 40"}
-SERIES = {
-    "knows": ("β is largest at the word to copy", "#D55E00"),
-    "on": ("α on the word to copy", "#0072B2"),
-    "accuracy": ("accuracy", "#1b1f24"),
-}
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#1b1f24")
 
 
 def figures(_: object, records: Records) -> Mapping[str, Any]:
     """The order of learning by task and heads, A(α, β), and accuracy against α and β."""
     copies = [name for name in records if name != "pairs"]
-    charts = [_order(records[name], _title(name)) for name in copies]
+    charts = [quantile_chart(records[name], _title(name), (0.0, 0.5, 1.0)) for name in copies]
     rows = [alt.hconcat(*charts[k : k + 2]) for k in range(0, len(charts), 2)]
     order = alt.vconcat(*rows).properties(
         description="Word knowledge, attention and accuracy over steps, medians and range."
@@ -36,25 +28,6 @@ def figures(_: object, records: Records) -> Mapping[str, Any]:
 def _title(name: str) -> str:
     kind, _, heads = name.partition("-")
     return f"{TITLES[kind]}, {heads} head{'s' if heads != '1' else ''}"
-
-
-def _order(record: Record, title: str) -> alt.LayerChart:
-    rows = []
-    for key, (name, _) in SERIES.items():
-        low, middle, high = np.nanquantile(record.values[key], [0.0, 0.5, 1.0], axis=1)
-        rows += [
-            {"x": int(t), "y": float(m), "low": float(lo), "high": float(hi), "name": name}
-            for t, lo, m, hi in zip(record.t, low, middle, high, strict=True)
-        ]
-    names = [name for name, _ in SERIES.values()]
-    colour_encoding = alt.Color(
-        "name:N",
-        scale=alt.Scale(domain=names, range=[colour for _, colour in SERIES.values()]),
-        legend=alt.Legend(columns=3, symbolType="stroke", symbolOpacity=1, labelLimit=260),
-    )
-    x = alt.X("x:Q", title="steps")
-    y = alt.Y("y:Q", title="share of places", scale=alt.Scale(domain=[0, 1]))
-    return band_chart(rows, x, y, colour_encoding, width=360, height=170, title=title)
 
 
 def _agreements(records: Records) -> Any:

@@ -26,7 +26,7 @@ def findings(settings: "TransformerSettings", records: Records) -> list[Finding]
         _order(settings, records),
         _agreement(settings, records),
         _heads(settings, records),
-        _two_wrongs(settings, records),
+        _cancelling_errors(settings, records),
         _pairs(settings, records),
     ]
 
@@ -55,11 +55,9 @@ def _tasks(settings: "TransformerSettings", records: Records) -> Finding:
     elif all_easy and slower:
         verdict = "holds in part"
     return Finding(
-        claim="transformers:C1",
-        verdict=verdict,
-        effect=share.mean,
-        low=share.low,
-        high=share.high,
+        "transformers:C1",
+        verdict,
+        *share,
         measure=f"share of seeds that do not learn permutations within {settings.steps} steps",
         summary=f"40-of-60: learnt after {_steps_text(easy)} steps; "
         f"permutations: {_steps_text(hard)}.",
@@ -69,7 +67,7 @@ def _tasks(settings: "TransformerSettings", records: Records) -> Finding:
 
 
 def _order(settings: "TransformerSettings", records: Records) -> Finding:
-    lead = []
+    leads = []
     for kind in ("subset", "permutation"):
         record = records[f"{kind}-{settings.heads[0]}"]
         done = np.isfinite(_steps_to_learn(settings, record))
@@ -77,8 +75,8 @@ def _order(settings: "TransformerSettings", records: Records) -> Finding:
         both = done & (np.isfinite(beta) | np.isfinite(alpha))
         capped = [np.where(np.isfinite(v), v, settings.steps + settings.every)[both]
                   for v in (alpha, beta)]  # fmt: skip
-        lead.append(capped[0] - capped[1])
-    gap = np.concatenate(lead)
+        leads.append(capped[0] - capped[1])
+    gap = np.concatenate(leads)
     verdict: Verdict = "does not hold"
     if len(gap) and (gap > 0).all():
         verdict = "holds"
@@ -141,22 +139,20 @@ def _heads(settings: "TransformerSettings", records: Records) -> Finding:
     elif counts[1] >= counts[0] and medians[1] < medians[0]:
         verdict = "holds in part"
     share = mean_interval(np.isfinite(many).astype(float) - np.isfinite(one))
-    few, several = settings.heads
+    smaller, larger = settings.heads
     return Finding(
-        claim="transformers:C4",
-        verdict=verdict,
-        effect=share.mean,
-        low=share.low,
-        high=share.high,
-        measure=f"share of seeds that learn permutations with {several} heads, minus with {few}",
-        summary=f"Permutations with {few} head: learnt after {_steps_text(one)} steps; "
-        f"with {several}: {_steps_text(many)}.",
+        "transformers:C4",
+        verdict,
+        *share,
+        measure=f"share of seeds that learn permutations with {larger} heads, minus with {smaller}",
+        summary=f"Permutations with {smaller} head: learnt after {_steps_text(one)} steps; "
+        f"with {larger}: {_steps_text(many)}.",
         figure="order",
         deviation=_deviation(settings),
     )
 
 
-def _two_wrongs(settings: "TransformerSettings", records: Records) -> Finding:
+def _cancelling_errors(settings: "TransformerSettings", records: Records) -> Finding:
     lines, trained = [], 0
     for name, record in records.items():
         if name == "pairs":
@@ -197,11 +193,9 @@ def _pairs(settings: "TransformerSettings", records: Records) -> Finding:
     mean = mean_interval(a[-1], within=(0, 1))
     accuracy = record.values["accuracy"][-1].mean()
     return Finding(
-        claim="transformers:C6",
-        verdict=verdict,
-        effect=mean.mean,
-        low=mean.low,
-        high=mean.high,
+        "transformers:C6",
+        verdict,
+        *mean,
         measure=f"fair A(α, β) on held-out pairs after {settings.pair_steps} steps",
         summary=f"{settings.pairs}: A(α, β) from {a[0].mean():.2f} to {a[-1].mean():.2f}, chance "
         f"{chance[0].mean():.2f}; {100 * accuracy:.0f} % of words right.",

@@ -42,7 +42,7 @@ def train_copies(
     progress: StepProgress,
 ) -> Record:
     """Train every seed on one copy task."""
-    members = [partial(_copy_course, settings, kind, heads, k) for k in range(settings.seeds)]
+    members = [partial(_copy_training, settings, kind, heads, k) for k in range(settings.seeds)]
     at = _steps(settings.steps, settings.every)
     meta = {"kind": kind, "heads": heads}
     return follow(members, at, checkpoint=checkpoint, report=progress, meta=meta)
@@ -55,7 +55,7 @@ def train_pairs(
     data = load_pairs(
         settings.pairs, unit="words", train=settings.train_pairs, least=settings.least
     )
-    members = [partial(_pair_course, settings, data, seed) for seed in range(settings.pair_seeds)]
+    members = [partial(_pair_training, settings, data, seed) for seed in range(settings.pair_seeds)]
     at = _steps(settings.pair_steps, settings.pair_every)
     meta = {"pairs": settings.pairs, **data.counts}
     return follow(members, at, checkpoint=checkpoint, report=progress, meta=meta)
@@ -66,7 +66,7 @@ def _steps(steps: int, every: int) -> list[int]:
     return steps_measured
 
 
-def _copy_course(
+def _copy_training(
     settings: "TransformerSettings", kind: str, heads: int, seed: int
 ) -> MemberTraining:
     words = word_count(kind, settings.length) + len(MARKS)
@@ -93,18 +93,20 @@ def _copy_course(
         grid = beta.values.reshape(-1, size, size)
         best = grid == grid.max(-1, keepdims=True)
         beta_known = (best & right[: len(grid)]).sum(-1) / best.sum(-1)
-        few = alpha.take(np.arange(settings.probed))
+        probed = alpha.take(np.arange(settings.probed))
         return {
             "accuracy": np.asarray(right_words(model, rows)),
             "on": np.asarray(on),
             "knows": np.asarray(beta_known.mean()),
-            **_agreement(few, beta),
+            **_agreement(probed, beta),
         }
 
     return MemberTraining(model, loss, measure, settings.lr)
 
 
-def _pair_course(settings: "TransformerSettings", data: SentencePairs, seed: int) -> MemberTraining:
+def _pair_training(
+    settings: "TransformerSettings", data: SentencePairs, seed: int
+) -> MemberTraining:
     sizes = len(data.source_vocabulary), len(data.target_vocabulary)
     model: Any = built(partial(_model, settings, *sizes, 1), "pairs", settings.pairs, seed)
     pairs, target = data.train, append_end(data.train.target)

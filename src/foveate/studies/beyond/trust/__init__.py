@@ -6,8 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from foveate.data.files.hub import locate
-from foveate.errors import FoveateError
+from foveate.data.files.hub import missing
 from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
 from foveate.models.efficientnet import weights_file
 from foveate.records.published import Cell, PublishedTable
@@ -79,12 +78,7 @@ class TrustStudy(Reproduction):
         return trust_cells(records)
 
     def runnable(self, settings: TrustSettings) -> tuple[Settings, dict[str, str]]:
-        absent = {}
-        for prefix, (folder, hub_id) in FILES.items():
-            try:
-                locate(folder, hub_id)
-            except FoveateError as error:
-                absent[prefix] = str(error)
+        absent = missing(FILES)
         if weights_file() is None:
             for prefix in ENCODED:
                 absent[prefix] = "the weights of the encoder must be in $FOVEATE_DATA/weights"

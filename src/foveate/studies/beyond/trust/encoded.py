@@ -14,7 +14,7 @@ BATCH = 64
 
 
 def cifar_features(split: Split, n: int, m: int, seed: int) -> Bag:
-    """Mosaics of CIFAR-10 as features of the encoder that comes along.
+    """Mosaics of CIFAR-10 as features of the built-in encoder.
 
     Only the images that the bags hold are encoded, not the whole data set.
     """

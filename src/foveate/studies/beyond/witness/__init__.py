@@ -11,7 +11,7 @@ from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
 from foveate.records.published import Cell, PublishedTable
 from foveate.settings import Count, Settings, one_of
 from foveate.studies.beyond.witness.cells import RULES, witness_cells
-from foveate.studies.beyond.witness.sets import SEPARATE_SETS, STUDY, recut
+from foveate.studies.beyond.witness.sets import SEPARATE_SETS, STUDY, resplit
 from foveate.studies.beyond.witness.variants import FINALISTS, VARIANT_PARADIGMS
 from foveate.studies.published import Reproduction
 from foveate.studies.trials import Trial, run_trial, seconds_of_all
@@ -117,13 +117,13 @@ class WitnessStudy(Reproduction):
 
     def runnable(self, settings: WitnessSettings) -> tuple[Settings, dict[str, str]]:
         named = (*settings.sets, *settings.chosen_on, *settings.confirmed_on)
-        why = absent({name: STUDY[name] for name in named})
+        reasons = absent({name: STUDY[name] for name in named})
         left = {
-            key: tuple(name for name in getattr(settings, key) if name not in why)
+            key: tuple(name for name in getattr(settings, key) if name not in reasons)
             for key in ("sets", "chosen_on", "confirmed_on")
         }
         return settings.model_copy(update=left), {
-            STUDY[k].group: reason for k, reason in why.items()
+            STUDY[k].group: reason for k, reason in reasons.items()
         }
 
     def seconds(
@@ -141,16 +141,16 @@ def _trial(settings: WitnessSettings, name: str, rule: str) -> Trial:
 def _variant(settings: WitnessSettings, name: str, rule: str) -> Trial:
     """A variant on bags cut from four fifths of the training images, read on the rest."""
     row = STUDY[name]
-    usual = trial_of(row, "lvml", settings.sizes, settings.tried_seeds)
+    baseline = trial_of(row, "lvml", settings.sizes, settings.tried_seeds)
     data, sizes = DATASETS.get(row.data)(), settings.sizes[row.sizes]
 
     def bags(split: str, seed: int) -> Bag:
         def load(count: int) -> Bag:
             return data.load("train", n=count, m=row.m, seed=seed)
 
-        sides = recut(load, len(data.classes), sizes.n, sizes.n_test, seed)
+        sides = resplit(load, len(data.classes), sizes.n, sizes.n_test, seed)
         return sides[split == "test"]
 
-    plan = Plan(**(usual.plan.model_dump() | {"every": sizes.epochs}))
+    plan = Plan(**(baseline.plan.model_dump() | {"every": sizes.epochs}))
     meta = {"variant": rule, "set": name}
-    return replace(usual, bags=bags, rule=VARIANT_PARADIGMS[rule], plan=plan, meta=meta)
+    return replace(baseline, bags=bags, rule=VARIANT_PARADIGMS[rule], plan=plan, meta=meta)

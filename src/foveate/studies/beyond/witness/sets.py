@@ -13,7 +13,7 @@ from foveate.errors import FoveateError
 from foveate.randomness import generator
 from foveate.studies.vr23.table1.rows import ROWS, Row
 
-__all__ = ["SEPARATE_SETS", "STUDY", "recut"]
+__all__ = ["SEPARATE_SETS", "STUDY", "resplit"]
 
 UNSEEN = -2
 MNIST = ("mnist", "ylecun/mnist")
@@ -56,7 +56,7 @@ SEPARATE_SETS = ("digits-5-unbalanced", "digits-20-unbalanced", "error-mode-1", 
 """Sets with results of their own, each a question of its own."""
 
 
-def recut(
+def resplit(
     load: Callable[[int], Bag], classes: int, n: int, n_held: int, seed: int
 ) -> tuple[Bag, Bag]:
     """New mosaics for training and for validation from the images of training mosaics.
@@ -66,25 +66,25 @@ def recut(
     Args:
         load: From a number of bags to as many training mosaics, cut from one bank.
         classes: Number of classes C.
-        n: Mosaics to train on.
-        n_held: Mosaics to choose on.
+        n: Number of training mosaics.
+        n_held: Number of validation mosaics.
         seed: Decides which images are held out, and all mosaics.
     """
-    many = load(max(20_000, n))  # nearly every image is in one of them, with its kind
-    if shared_bank(many.x) is None or many.z is None:
+    bags = load(max(20_000, n))  # nearly every image is in one of them, with its kind
+    if shared_bank(bags.x) is None or bags.z is None:
         raise FoveateError("validation mosaics need bags that are cut from a bank, with z known")
-    kind = torch.full((len(many.bank),), UNSEEN)
-    kind[many.index[~many.z]] = BACKGROUND
-    kind[many.index[many.z]] = many.y
-    held = torch.rand(len(kind), generator=generator("held-out images", seed)) < 0.2
+    kind = torch.full((len(bags.bank),), UNSEEN)
+    kind[bags.index[~bags.z]] = BACKGROUND
+    kind[bags.index[bags.z]] = bags.y
+    is_held_out = torch.rand(len(kind), generator=generator("held-out images", seed)) < 0.2
 
     def cut(rows: torch.Tensor, side: str, count: int) -> Bag:
         label = torch.where(
             rows, kind + 1, classes + 1
         )  # background 0, classes 1 … C, unused C + 1
-        bank = Bank(many.bank, label)
+        bank = Bank(bags.bank, label)
         chance = generator("recut", side, seed)
-        return mosaics(bank, range(1, classes + 1), (0,), n=count, m=many.m, generator=chance)
+        return mosaics(bank, range(1, classes + 1), (0,), n=count, m=bags.m, generator=chance)
 
     seen = kind != UNSEEN
-    return cut(seen & ~held, "train", n), cut(seen & held, "validation", n_held)
+    return cut(seen & ~is_held_out, "train", n), cut(seen & is_held_out, "validation", n_held)

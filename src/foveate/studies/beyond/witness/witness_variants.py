@@ -73,16 +73,16 @@ class DrawnMarginal(WithWitness):
         if aux is None:
             return self.paradigm.loss(alpha, x, g, y)
         weight, at = self.paradigm.most_attended(alpha)
-        places, top = torch.cat([at, aux], 1), at.shape[1]
-        log_p = log_softmax(g(select(x, places).flatten(0, 1))).unflatten(0, places.shape)
+        positions, top = torch.cat([at, aux], 1), at.shape[1]
+        log_p = log_softmax(g(select(x, positions).flatten(0, 1))).unflatten(0, positions.shape)
         label_log_p = gather_label(log_p, y)
-        read, drawn = label_log_p[:, :top].exp(), label_log_p[:, top:].exp()
+        read, sampled = label_log_p[:, :top].exp(), label_log_p[:, top:].exp()
         outside = (aux.unsqueeze(2) != at.unsqueeze(1)).all(2)
         share = alpha.gather(1, aux) * outside
         total, tiny = share.sum(1), torch.finfo(alpha.dtype).tiny
-        estimate = (share * drawn).sum(1) / total.clamp_min(tiny)
-        rest = (1 - weight.sum(1)).clamp_min(0) * estimate.where(total > 0, 1 / log_p.shape[2])
-        likelihood = (weight * read).sum(1) + rest
+        estimate = (share * sampled).sum(1) / total.clamp_min(tiny)
+        remainder = (1 - weight.sum(1)).clamp_min(0) * estimate.where(total > 0, 1 / log_p.shape[2])
+        likelihood = (weight * read).sum(1) + remainder
         return -likelihood.clamp_min(tiny).log() - self.weight * label_log_p[:, top:].mean(1)
 
 

@@ -1,4 +1,4 @@
-"""The two-token classifier of the blog: word knowledge first, attention after. [blog21]"""
+"""The two-token classifier of the blog: word knowledge before attention. [blog21]"""
 
 from collections.abc import Mapping
 from functools import partial
@@ -23,7 +23,7 @@ __all__ = ["ToyClassifier", "ToySettings"]
 class ToySettings(Settings):
     """Horizon and resolution of the flows."""
 
-    until: Positive = 4.0  # the blog is silent; p has passed 1 long before
+    until: Positive = 4.0  # not specified in the blog; p has passed 1 long before
     points: AtLeastTwo = 400
     K: Positive = 10.0  # scale of the low-loss start; the blog says "arbitrarily low"
     wrong: Positive = 10.0  # [blog21] β₀ = 10, β₁ = −10
@@ -63,10 +63,10 @@ class ToyClassifier(Reproduction):
         return ["The equations are of free attention; the softmax-gated flow is ours."]
 
     def findings(self, settings: ToySettings, records: Records) -> list[Finding]:
-        record, later = records["starts"], records["long-run"]
+        record, long_run = records["starts"], records["long-run"]
         return [
-            _uniform(record, later),
-            _wrong_start(settings, record, later),
+            _uniform(record, long_run),
+            _wrong_start(settings, record, long_run),
             _low_loss_start(settings, record),
         ]
 
@@ -93,7 +93,7 @@ def _starts(settings: ToySettings, _: Path, progress: Any) -> Record:
 
 
 def _long_run(settings: ToySettings, _: Path, progress: Any) -> Record:
-    """The gated flow for long enough to see where it ends: a uniform and a gently wrong start."""
+    """The gated flow for long enough to reach its end: a uniform and a slightly wrong start."""
     tau = np.linspace(0, settings.long, settings.points)
     begin = [(0.0, 0.0, 0.5), (settings.gentle, -settings.gentle, 0.5)]
     paths = [np.stack(blog21.numerical(tau, start, gated=True)) for start in begin]
@@ -102,7 +102,7 @@ def _long_run(settings: ToySettings, _: Path, progress: Any) -> Record:
     return Record(tau, values, {}, {"members": ["uniform", "gently wrong"]})
 
 
-def _uniform(record: Record, later: Record) -> Finding:
+def _uniform(record: Record, long_run: Record) -> Finding:
     free = MEMBERS.index(("uniform", "free"))
     p, s = record.values["p"][:, free], (record.values["beta1"] - record.values["beta0"])[:, free]
     first = bool(record.t[np.argmax(s > 0.5)] < record.t[np.argmax(p > 0.75)])
@@ -110,7 +110,7 @@ def _uniform(record: Record, later: Record) -> Finding:
         float(np.abs(record.values[k] - record.values[f"exact_{k}"])[:, free].max()) for k in NAMES
     )
     gap /= float(np.abs(p).max())
-    gated = later.values["p"][-1, 0]
+    gated = long_run.values["p"][-1, 0]
     parts = [first, bool(p[-1] >= 1), bool(gated >= 0.99), gap < 1e-8]
     return Finding(
         "blog21:B1",
@@ -120,8 +120,8 @@ def _uniform(record: Record, later: Record) -> Finding:
         None,
         "time at which the free p reaches 1",
         f"β₁ − β₀ passes ½ before p passes ¾. The free p is {p[-1]:.3g} at τ = {record.t[-1]:g}, "
-        f"the gated p {gated:.4f} at τ = {later.t[-1]:g}; closed form and numerical flow differ by "
-        f"{gap:.1e} relative to the largest p.",
+        f"the gated p {gated:.4f} at τ = {long_run.t[-1]:g}; closed form and numerical flow "
+        f"differ by {gap:.1e} relative to the largest p.",
         "uniform",
     )
 
@@ -129,13 +129,13 @@ def _uniform(record: Record, later: Record) -> Finding:
 def _wrong_start(settings: ToySettings, record: Record, back: Record) -> Finding:
     free, gated = (MEMBERS.index(("wrong", kind)) for kind in ("free", "gated"))
     p = record.values["p"]
-    falls = [bool(p[1, free] < 0.5), bool(p[1, gated] < 0.5)]
+    decreases = [bool(p[1, free] < 0.5), bool(p[1, gated] < 0.5)]
     same = bool(p[-1, free] < 0.5) == bool(p[-1, gated] < 0.5)
     turn = back.values["p"][:, 1]
-    stays = bool(turn[-1] < 0.5)  # from a start so gentle that its end is in sight
+    stays = bool(turn[-1] < 0.5)  # from a start so close that the end is reached
     return Finding(
         "blog21:B2",
-        verdict_of([all(falls), same, stays]),
+        verdict_of([all(decreases), same, stays]),
         float(p[-1, gated]),
         None,
         None,
@@ -154,8 +154,8 @@ def _wrong_start(settings: ToySettings, record: Record, back: Record) -> Finding
 
 def _low_loss_start(settings: ToySettings, record: Record) -> Finding:
     loss = record.values["loss"][0, MEMBERS.index(("low_loss", "free"))]
-    many = [blog21.loss(-K, 3 * K, 0.5) / K for K in (1.0, 10.0, 1e3, 1e6)]
-    exact = all(abs(value + 2) < 1e-12 for value in many)
+    losses = [blog21.loss(-K, 3 * K, 0.5) / K for K in (1.0, 10.0, 1e3, 1e6)]
+    exact = all(abs(value + 2) < 1e-12 for value in losses)
     return Finding(
         "blog21:B3",
         "holds" if exact else "does not hold",

@@ -22,7 +22,7 @@ TITLES = {
 
 def figures(_: object, records: Records) -> Mapping[str, Any]:
     """One chart for each start, free and gated side by side; the long run under the wrong start."""
-    record, later = records["starts"], records["long-run"]
+    record, long_run = records["starts"], records["long-run"]
     charts: dict[str, Any] = {}
     for start, title in TITLES.items():
         panels = [
@@ -31,13 +31,15 @@ def figures(_: object, records: Records) -> Mapping[str, Any]:
         ]
         if start != "low_loss":
             member = 0 if start == "uniform" else 1
-            panels.append(_panel(later, member, f"{later.meta['members'][member]}, gated, long"))
+            panels.append(
+                _panel(long_run, member, f"{long_run.meta['members'][member]}, gated, long")
+            )
         charts[start] = alt.hconcat(*panels).properties(description=f"{title}: β₀, β₁ and p.")
     return charts
 
 
 def _panel(record: Record, member: int, title: str) -> alt.LayerChart:
-    """β on the left axis, p on the right, whose range is its own."""
+    """β on the left axis, p on the right, with a separate range."""
     names = list(COLOURS)
     rows = [
         {"x": float(t), "y": float(record.values[key][i, member]), "name": name, "key": key}

@@ -1,4 +1,4 @@
-"""Topic words: score and embedding norm rise together, on made-up sentences and on SST. [lu21]"""
+"""Topic words: score and embedding norm rise together, on synthetic sentences and on SST. [lu21]"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,10 +9,9 @@ from typing import Annotated, ClassVar
 import torch
 from pydantic import Field
 
-from foveate.data.files.hub import locate
+from foveate.data.files.hub import is_available
 from foveate.data.sst import HUB_ID
 from foveate.data.topic_words import topic_words
-from foveate.errors import FoveateError
 from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
 from foveate.records.published import Cell
 from foveate.records.record import Array, Record
@@ -59,7 +58,7 @@ class TopicWordsSettings(Settings):
 
 @dataclass(frozen=True)
 class SyntheticRun:
-    """How a model of the made-up task differs from the usual one."""
+    """Differences of a model of the synthetic task from the default."""
 
     kind: Classifier
     frozen: tuple[str, ...] = ("query",)
@@ -81,7 +80,7 @@ SYNTHETIC_RUNS = {
 
 @EXPERIMENTS.register("topic-words")
 class TopicWords(Reproduction):
-    """The score–embedding-norm identity, its consequences, and how far SST follows it."""
+    """The score–embedding-norm identity, its consequences, and its error on SST."""
 
     published = PUBLISHED
     about = "the identity between a topic word's score and embedding norm, on made-up text and SST"
@@ -140,11 +139,11 @@ class TopicWords(Reproduction):
 
     def parts(self, settings: TopicWordsSettings) -> Mapping[str, Work]:
         synthetic = {
-            name: partial(_synthetic_part, settings, how) for name, how in SYNTHETIC_RUNS.items()
+            name: partial(_synthetic_part, settings, run) for name, run in SYNTHETIC_RUNS.items()
         }
-        if not settings.sst_seeds or not (settings.sst_made_up or _sst_is_here()):
+        if not settings.sst_seeds or not (settings.sst_made_up or is_available("sst", HUB_ID)):
             return synthetic
-        real = {n: partial(review_part, how, _reading(settings, how)) for n, how in REVIEWS.items()}
+        real = {n: partial(review_part, run, _reading(settings, run)) for n, run in REVIEWS.items()}
         return {**synthetic, **real}
 
     def cells(self, settings: TopicWordsSettings, records: Records) -> list[Cell]:
@@ -159,8 +158,8 @@ class TopicWords(Reproduction):
         ]
 
 
-def _reading(settings: TopicWordsSettings, how: Reviews) -> Reading:
-    lr = settings.sst_lr_fc if how.kind == "fc" else settings.sst_lr_tc
+def _reading(settings: TopicWordsSettings, reviews: Reviews) -> Reading:
+    lr = settings.sst_lr_fc if reviews.kind == "fc" else settings.sst_lr_tc
     patience = max(1, round(settings.sst_patience / lr))
     return Reading(
         settings.sst_seeds,
@@ -172,17 +171,10 @@ def _reading(settings: TopicWordsSettings, how: Reviews) -> Reading:
     )
 
 
-def _sst_is_here() -> bool:
-    try:
-        return locate("sst", HUB_ID).is_dir()
-    except FoveateError:
-        return False
-
-
 def _synthetic_part(
-    settings: TopicWordsSettings, how: SyntheticRun, checkpoint: Path, progress: StepProgress
+    settings: TopicWordsSettings, run: SyntheticRun, checkpoint: Path, progress: StepProgress
 ) -> Record:
-    """Train one kind of model on the made-up sentences, a set of them for every seed."""
+    """Train one kind of model on synthetic sentences, a new set for every seed."""
     sizes = {
         "m": settings.m,
         "topics": settings.topics,
@@ -190,7 +182,7 @@ def _synthetic_part(
         "others": settings.others,
     }
     topic = settings.topics * settings.per_topic
-    dtype = torch.float64 if how.limit else torch.float32
+    dtype = torch.float64 if run.limit else torch.float32
     test = Sentences(
         [topic_words("test", n=settings.n_test, seed=i, **sizes) for i in range(settings.seeds)],
         dtype,
@@ -199,16 +191,16 @@ def _synthetic_part(
         lambda: WordAttention(
             topic + settings.others,
             classifier(
-                how.kind, 10, settings.topics
+                run.kind, 10, settings.topics
             ),  # [lu21] Sec. 5: key, embedding and query of 10
-            frozen=how.frozen,
-            embedding_sd=settings.ablation_sd if how.ablation else 1e-6,  # [lu21] Sec. 5
+            frozen=run.frozen,
+            embedding_sd=settings.ablation_sd if run.ablation else 1e-6,  # [lu21] Sec. 5
             query_sd=0.3,  # [lu21] Sec. 5
         ),
         [topic_words("train", n=settings.n, seed=i, **sizes) for i in range(settings.seeds)],
         seeds=range(settings.seeds),
         lr=settings.lr,
-        by_loss=how.limit,
+        by_loss=run.limit,
         dtype=dtype,
     )
 
@@ -223,10 +215,10 @@ def _synthetic_part(
             "q_norm": now.state["query"].norm(dim=-1).double().numpy(),
         }
 
-    ordinary = settings.ablation_epochs if how.ablation else settings.epochs
-    epochs = settings.limit_epochs if how.limit else ordinary
+    ordinary = settings.ablation_epochs if run.ablation else settings.epochs
+    epochs = settings.limit_epochs if run.limit else ordinary
     # With steps divided by the loss much happens between two of them.
-    every = max(1, settings.every // 10) if how.limit else settings.every
+    every = max(1, settings.every // 10) if run.limit else settings.every
     return descend(
         descent, measure, epochs=epochs, every=every, checkpoint=checkpoint, progress=progress
     )

@@ -6,6 +6,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
+from foveate.charts.lines import name_colours
 from foveate.charts.palette import TEXT_COLOUR
 from foveate.charts.render import with_rows
 from foveate.metrics.intervals import ends_of_mean
@@ -61,13 +62,8 @@ def band(values: Array) -> tuple[Array, Array, Array]:
 
 def colour_encoding(names: Sequence[str], legend: bool = True, columns: int = 5) -> alt.Color:
     """The colours of ``name``, with a legend in the order given."""
-    return alt.Color(
-        "name:N",
-        scale=alt.Scale(domain=list(names), range=[COLOURS[name] for name in names]),
-        legend=alt.Legend(columns=columns, symbolType="stroke", symbolOpacity=1, labelLimit=220)
-        if legend
-        else None,
-    )
+    encoding = name_colours({name: COLOURS[name] for name in names}, columns)
+    return encoding if legend else encoding.legend(None)
 
 
 def heading(title: str) -> alt.TitleParams:

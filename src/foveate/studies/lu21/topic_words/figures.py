@@ -197,18 +197,18 @@ def _ablations(records: Records) -> Any:
 def _suppression(records: Records) -> Any:
     """Score and norm of every topic word in the first quarter of training."""
     full = records["full"]
-    falls = suppressed_words(full)
+    suppressed = suppressed_words(full)
     early = np.flatnonzero(full.t <= full.t[-1] / 4)
     rows: list[dict[str, Any]] = [
         {
             "x": float(full.t[i]),
             "s": float(full.values["s"][i, k, w]),
             "norm": float(full.values["norm"][i, k, w] / full.values["norm"][0, k, w]),
-            "name": "falls at first" if falls[k, w] else "rises",
+            "name": "falls at first" if suppressed[k, w] else "rises",
             "word": f"{k}.{w}",
         }
         for i in early
-        for k, w in np.ndindex(falls.shape)
+        for k, w in np.ndindex(suppressed.shape)
     ]
     lowest = min(row["s"] for row in rows)
     panels = []

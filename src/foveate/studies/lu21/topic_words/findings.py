@@ -1,4 +1,4 @@
-"""What the records of the topic words say of the claims. [lu21]"""
+"""Findings of the topic words. [lu21]"""
 
 from typing import TYPE_CHECKING
 
@@ -34,7 +34,7 @@ MIN_SCORE = 0.1  # scores below are too near the start for a relative gap to mea
 
 
 def findings(settings: "TopicWordsSettings", records: Records) -> list[Finding]:
-    """One finding for each claim, C1 to C6; none of C6 where nothing was trained on SST."""
+    """One finding per claim, C1 to C6; none of C6 where nothing was trained on SST."""
     results = [
         _identity(settings, records),
         _convergence(records),
@@ -53,28 +53,28 @@ def identity_gap(record: Record, m: int) -> Array:
 
 
 def _identity(settings: "TopicWordsSettings", records: Records) -> Finding:
-    ends, paths, good = {}, {}, {}
+    ends, paths, small = {}, {}, {}
     for name in (*CLASSIFIERS, "fc-query"):
         gap = identity_gap(records[name], settings.m)
         along_path = np.where(records[name].values["s"] > MIN_SCORE, gap, 0.0)
         ends[name], paths[name] = gap[-1].max(-1), along_path.max((0, 2))
-        good[name] = bool((ends[name] < 0.01).all() and (paths[name] < 0.02).all())
+        small[name] = bool((ends[name] < 0.01).all() and (paths[name] < 0.02).all())
     worst = mean_interval(100 * np.max([ends[name] for name in CLASSIFIERS], 0), within=(0, np.inf))
     each = "; ".join(
         f"{name.upper()} {_percent(ends[name].max())} at the end, {_percent(paths[name].max())} on "
         "the way"
         for name in CLASSIFIERS
     )
-    lost = identity_gap(records["fc-query"], settings.m)[-1]
+    gap_without = identity_gap(records["fc-query"], settings.m)[-1]
     left_out = "" if set(REVIEWS) <= set(records) else f" {NO_SST}"
     return Finding(
         "lu21:C1",
-        verdict_of([good[name] for name in CLASSIFIERS]),
+        verdict_of([small[name] for name in CLASSIFIERS]),
         *worst,
         "largest relative gap of the identity over topic words and classifiers at the end, %",
         f"Largest gap over {len(ends['fc'])} seeds and all topic words: {each}. With a trained "
-        f"query (FC) the gap at the end is {_percent(np.median(lost))} in the median and "
-        f"{_percent(lost.max())} at most.{left_out}",
+        f"query (FC) the gap at the end is {_percent(np.median(gap_without))} in the median and "
+        f"{_percent(gap_without.max())} at most.{left_out}",
         "identity",
     )
 
@@ -83,23 +83,23 @@ def _convergence(records: Records) -> Finding:
     plain, limit = records["fc"], records["fc-limit"]
     a, half = plain.values["a_z"], np.searchsorted(plain.t, plain.t[-1] / 2)
     has_converged = bool((plain.last("loss") < 0.05).all() and (a[-1] > a[half]).all())
-    far = limit.last("a_z")
-    converged = bool((far > 0.95).all() and (limit.last("loss") < 0.05).all())
+    limit_a_z = limit.last("a_z")
+    converged = bool((limit_a_z > 0.95).all() and (limit.last("loss") < 0.05).all())
     verdict: Verdict = "does not hold"
     if has_converged and converged:
         verdict = "holds"
-    elif has_converged or bool((far > 0.5).all()):
+    elif has_converged or bool((limit_a_z > 0.5).all()):
         verdict = "holds in part"
     return Finding(
         "lu21:C2",
         verdict,
-        *mean_interval(far, within=(0, 1)),
+        *mean_interval(limit_a_z, within=(0, 1)),
         "attention on the topic word at the end of the prolonged path, held-out sentences",
         f"After {plain.t[-1]:,} epochs the loss is {_mean(plain.last('loss'))} and attention "
         f"{_mean(a[-1])} ({_mean(a[half])} half-way, {_mean(a[0])} at the start). On the path "
-        f"walked on with steps divided by the loss, attention reaches {_mean(far)} "
-        f"({far.min():.3f} in the worst seed) when the loss is {_mean(limit.last('loss'))}; at a "
-        "fixed rate that takes epochs of the order of one over that loss.",
+        f"walked on with steps divided by the loss, attention reaches {_mean(limit_a_z)} "
+        f"({limit_a_z.min():.3f} in the worst seed) when the loss is {_mean(limit.last('loss'))}; "
+        "at a fixed rate that takes epochs of the order of one over that loss.",
         "convergence",
         "the prolonged path (step divided by the loss, double precision) is ours: at a fixed rate "
         "attention grows with the logarithm of time",
@@ -140,9 +140,11 @@ def _promotion(records: Records) -> Finding:
     epochs = records["full"].final["losses"].shape[1]
 
     def epochs_of(name: str, label: str) -> str:
-        never = int((half[name] > epochs).sum())
+        unreached = int((half[name] > epochs).sum())
         when = (
-            f"never in {never} of {len(half[name])} seeds" if never else f"{half[name].mean():,.0f}"
+            f"never in {unreached} of {len(half[name])} seeds"
+            if unreached
+            else f"{half[name].mean():,.0f}"
         )
         return f"{label} {when} (final loss {end[name]})"
 
@@ -177,7 +179,7 @@ def _suppression(records: Records) -> Finding:
     s, norm = np.diff(full.values["s"], axis=0), np.diff(full.values["norm"], axis=0)
     early = full.t[1:] <= full.t[-1] / 4
     same_direction = float((s * norm > 0)[early].mean())
-    small = ", ".join(f"{n.upper()} {int(_below_start(records[n]).sum())}" for n in CLASSIFIERS)
+    counts = ", ".join(f"{n.upper()} {int(_below_start(records[n]).sum())}" for n in CLASSIFIERS)
     verdict: Verdict = "does not hold"
     if seeds.any():
         verdict = "holds" if seeds.mean() >= 0.5 else "holds in part"
@@ -190,7 +192,7 @@ def _suppression(records: Records) -> Finding:
         f"lowest score is {lowest.min():.3f}. Early on, score and norm of a word move the same way "
         f"in {_percent(same_direction)} of all steps between measurements. "
         "From embeddings near 0 (the runs of C1) "
-        f"as many of {words.size} scores dip .005 below their start: {small}.",
+        f"as many of {words.size} scores dip .005 below their start: {counts}.",
         "suppression",
     )
 
@@ -220,16 +222,16 @@ def _sst(settings: "TopicWordsSettings", records: Records) -> Finding:
     rise = {name: value[-1] - value[1] for name, value in purity.items()}
     gap = {name: np.median(sst_gap(record), -1) for name, record in reviews.items()}
     purer = [bool(value.mean() >= 0.05) for value in rise.values()]
-    near = [bool(value.mean() < 0.10) for value in gap.values()]
-    both = [a and b for a, b in zip(purer, near, strict=True)]
+    close = [bool(value.mean() < 0.10) for value in gap.values()]
+    both = [a and b for a, b in zip(purer, close, strict=True)]
     verdict: Verdict = "does not hold"
     if all(both):
         verdict = "holds"
-    elif any(both) or all(purer) or all(near):
+    elif any(both) or all(purer) or all(close):
         verdict = "holds in part"
     above = float(np.mean([_above_theory(record) for record in reviews.values()]))
-    met = [REVIEWS[name].label for name, ok in zip(reviews, both, strict=True) if ok]
-    where = f"Both parts of the criterion are met in {', '.join(met) or 'no setting'}."
+    close_titles = [REVIEWS[name].label for name, ok in zip(reviews, both, strict=True) if ok]
+    where = f"Both parts of the criterion are met in {', '.join(close_titles) or 'no setting'}."
     made_up = any(record.meta["made_up"] for record in reviews.values())
     synthetic_note = (
         "On made-up sentences in place of SST, which say nothing of it. " if made_up else ""
@@ -252,7 +254,7 @@ def _sst(settings: "TopicWordsSettings", records: Records) -> Finding:
         f"learning rate {settings.sst_lr_fc:g} (FC) and {settings.sst_lr_tc:g} (TC) "
         f"in place of .1 and as "
         "many times fewer epochs, the same patience in learning rate × epochs; embeddings start at "
-        "N(0, 1e-12), where the paper is silent",
+        "N(0, 1e-12), which the paper does not specify",
     )
 
 

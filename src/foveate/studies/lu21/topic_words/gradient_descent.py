@@ -1,13 +1,13 @@
 r"""Full-batch gradient descent of word attention, on sentences kept as counts of words.
 
-Why not the loop of :mod:`foveate.training.loop`: it is made for mini-batches in a new order every
-epoch, and looks up an embedding for every word of every sentence. Here each step sees the same
+The loop of :mod:`foveate.training.loop` is not used: it is made for mini-batches in a new order
+every epoch, and looks up an embedding for every word of every sentence. Here each step sees the same
 sentences, so that they can be counted once. With the counts N (sentences × words) and
 :math:`R = N e^{s}\,[\,A\nu + b,\ 1\,]`, the first layer A, b of the classifier makes
 :math:`R_1/R_2` of the contexts: it is affine and attention sums to 1, so it may come before the sum
 as well as after. A step is two sparse products of the width of that layer, and the gradients of the
 tables, which are of low rank, are never formed. Five thousand steps of the published task cost 10
-times less than in the one loop; the tests hold the two against each other.
+times less than in the one loop; tests compare the two.
 """
 
 import time
@@ -42,7 +42,7 @@ class Descent:
         train: The sentences of each member.
         seeds: One per member; decides its initial weights, as in :func:`foveate.training.loop.fit`.
         lr: Learning rate.
-        by_loss: Divide the step by the member's own loss: the same path, walked in rescaled time.
+        by_loss: Divide the step by the member's loss: the same path in rescaled time.
         dtype: Number type.
     """
 
@@ -83,7 +83,7 @@ class Descent:
         with torch.enable_grad():
             c = contexts.c.requires_grad_(bool(leaves))
             inputs = [c, *(leaf.requires_grad_() for leaf in leaves.values())]
-            logits = self._rest(c)
+            logits = self._classify(c)
         loss, back = cross_entropy(logits.detach(), self.train.y)
         grads = torch.autograd.grad(logits, inputs, back) if leaves else (back,)
         rate = self.lr * self.active / (loss if self.by_loss else 1)
@@ -118,7 +118,7 @@ class Descent:
         out = self.state["embeddings"] @ self.state["g.0.weight"].mT
         return out + self.state["g.0.bias"][:, None] if "g.0.bias" in self.state else out
 
-    def _rest(self, c: Tensor) -> Tensor:
+    def _classify(self, c: Tensor) -> Tensor:
         """The classifier's other layers on the output of its first, (S, n, J)."""
         if not len(self.rest):
             return c
@@ -130,7 +130,7 @@ class Descent:
     def read(self, text: Sentences) -> dict[str, Array]:
         """Loss, accuracy and, where topic words are known, attention on them, each (S,)."""
         contexts = text.contexts(self.scores, self._first())
-        logits = self._rest(contexts.c)
+        logits = self._classify(contexts.c)
         values = {
             "loss": cross_entropy(logits, text.y)[0],
             "accuracy": (logits.argmax(-1) == text.y).double().mean(1),
@@ -144,7 +144,7 @@ class Descent:
 def cross_entropy(logits: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     r"""Each member's mean of :math:`\log(1 + \sum_{k\ne y} e^{c_k - c_y})`, and its gradient.
 
-    In this form both keep their digits however small they get.
+    In this form both remain accurate for small values.
 
     Args:
         logits: Shape (S, n, J).
@@ -154,9 +154,9 @@ def cross_entropy(logits: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         The means (S,), and the gradient of their sum with respect to the logits, (S, n, J).
     """
     c, at = logits.mT.contiguous(), y[:, None]  # sums over a short last axis are slow
-    ahead = (c - c.gather(1, at)).exp_().scatter_(1, at, 0.0)
-    total = ahead.sum(1, keepdim=True)
-    grad = ahead.scatter_(1, at, -total).div_((1 + total) * y.shape[1])
+    margin = (c - c.gather(1, at)).exp_().scatter_(1, at, 0.0)
+    total = margin.sum(1, keepdim=True)
+    grad = margin.scatter_(1, at, -total).div_((1 + total) * y.shape[1])
     return total.log1p().mean((1, 2)), grad.mT
 
 
@@ -174,12 +174,12 @@ def descend(
     """Run a descent to its end, or resume it from a checkpoint with identical results.
 
     Args:
-        descent: What goes down; fresh.
+        descent: The descent, not yet started.
         measure: What to record of it, arrays with a leading axis of members.
         epochs: Steps.
         every: Steps between measurements.
-        patience: Hold a member after so many steps without a lower ``validation_loss``, which is
-            looked at when it is measured.
+        patience: Stop a member after so many steps without a lower ``validation_loss``, which is
+            checked when it is measured.
         checkpoint: File to keep the state in.
         progress: Called as ``progress(done, epochs)`` at every measurement.
         save_seconds: Time between checkpoints.

@@ -1,4 +1,4 @@
-"""Numbers of [lu21] beside what is measured of topic words."""
+"""Published numbers of [lu21] and measured ones of topic words."""
 
 from typing import TYPE_CHECKING
 
@@ -34,7 +34,7 @@ PUBLISHED = PublishedTable(
 
 
 def topic_word_cells(settings: "TopicWordsSettings", records: Records) -> list[Cell]:
-    """The identity, convergence and ablations on made-up sentences, and the identity on SST."""
+    """The identity, convergence and ablations on synthetic sentences, and the identity on SST."""
     cells = []
     for part, name in NAMES.items():
         record = records[part]
@@ -52,7 +52,7 @@ def topic_word_cells(settings: "TopicWordsSettings", records: Records) -> list[C
     for part, name in ABLATION_NAMES.items():
         half = epochs_to_half(records[part])
         cells.append(cell((ABLATIONS, name, "epochs to half the loss"), "", half))
-    for part, how in REVIEWS.items():
+    for part, reviews in REVIEWS.items():
         if part in records:
             purity = records[part].values["top_purity"].mean(-1)
             values = {
@@ -61,5 +61,5 @@ def topic_word_cells(settings: "TopicWordsSettings", records: Records) -> list[C
                 "purity of the highest-scored words, end": purity[-1],
                 "validation accuracy %": 100 * records[part].last("accuracy"),
             }
-            cells += [cell(("SST", how.label, k), "", v) for k, v in values.items()]
+            cells += [cell(("SST", reviews.label, k), "", v) for k, v in values.items()]
     return cells

@@ -30,7 +30,7 @@ def review_figures(records: Records) -> Mapping[str, Any]:
 
 def _sst(records: Records) -> Any:
     """Purity of the highest-scored words over training, and their norms against the identity."""
-    labels = {name: how.label for name, how in REVIEWS.items()}
+    labels = {name: reviews.label for name, reviews in REVIEWS.items()}
     purity = {
         label: (_time(records, name)[1:], records[name].values["top_purity"].mean(-1)[1:])
         for name, label in labels.items()
@@ -72,21 +72,21 @@ def _sst(records: Records) -> Any:
 def _sentence_chart(records: Records) -> Any:
     """Attention on "powerful" and "best" in the traced sentence."""
     panels: list[Any] = []
-    for name, how in REVIEWS.items():
+    for name, reviews in REVIEWS.items():
         alpha, words = records[name].values["alpha"], records[name].meta["traced"]
         at = [words.index("powerful"), words.index("best")]
-        rest = np.delete(alpha, at, -1).mean(-1)
+        others = np.delete(alpha, at, -1).mean(-1)
         series = {
             w: (_time(records, name), alpha[..., i])
             for w, i in zip(("powerful", "best"), at, strict=True)
         }
-        series["other ten words, mean"] = (_time(records, name), rest)
+        series["other ten words, mean"] = (_time(records, name), others)
         panels.append(
             curve_chart(
                 series,
                 x=TIME,
                 y="attention",
-                title=how.label,
+                title=reviews.label,
                 width=340,
                 height=150,
             )
@@ -100,7 +100,7 @@ def _sentence_chart(records: Records) -> Any:
 def _word_curves(records: Records) -> Any:
     """Scores of five words over training."""
     panels: list[Any] = []
-    for name, how in REVIEWS.items():
+    for name, reviews in REVIEWS.items():
         s = records[name].values["s"]
         series = {word: (_time(records, name), s[..., i]) for i, word in enumerate(TRACKED_WORDS)}
         panels.append(
@@ -109,7 +109,7 @@ def _word_curves(records: Records) -> Any:
                 x=TIME,
                 y="score s",
                 opacity=0.08,
-                title=how.label,
+                title=reviews.label,
                 width=340,
                 height=150,
             )

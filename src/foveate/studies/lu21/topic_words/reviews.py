@@ -50,7 +50,7 @@ REVIEWS = {
 
 @dataclass(frozen=True)
 class Reading:
-    """How long and at what rate to train.
+    """Duration and rate of a training.
 
     Args:
         seeds: Number of trainings.
@@ -58,7 +58,7 @@ class Reading:
         epochs: Epochs at most.
         patience: Epochs without a lower validation loss after which a training stops.
         every: Epochs between measurements.
-        made_up: Whether sentences of our own stand in for SST.
+        made_up: Whether synthetic sentences replace SST.
     """
 
     seeds: int
@@ -69,13 +69,17 @@ class Reading:
     made_up: bool
 
 
-def review_part(how: Reviews, reading: Reading, checkpoint: Path, progress: StepProgress) -> Record:
+def review_part(
+    reviews: Reviews, reading: Reading, checkpoint: Path, progress: StepProgress
+) -> Record:
     """Train on one setting and return its record; embeddings start as on the synthetic task."""
-    corpus = made_up(how.classes) if reading.made_up else load_sst(how.classes)
+    corpus = made_up(reviews.classes) if reading.made_up else load_sst(reviews.classes)
     seeds, size = range(reading.seeds), len(corpus.words)
     descent = Descent(
         lambda: WordAttention(
-            size, classifier(how.kind, how.embedding, how.classes), embedding=how.embedding
+            size,
+            classifier(reviews.kind, reviews.embedding, reviews.classes),
+            embedding=reviews.embedding,
         ),
         [corpus.train] * reading.seeds,
         seeds=seeds,
@@ -108,8 +112,8 @@ def _measure(corpus: Corpus, seeds: int) -> Measure:
 
     def measure(now: Descent) -> dict[str, Array]:
         s, norm = now.scores.double().numpy(), now.norms.double().numpy()
-        known = np.delete(np.arange(s.shape[1]), UNKNOWN)
-        top = known[np.argsort(-s[:, known], axis=1, kind="stable")[:, :TOP]]
+        in_vocabulary = np.delete(np.arange(s.shape[1]), UNKNOWN)
+        top = in_vocabulary[np.argsort(-s[:, in_vocabulary], axis=1, kind="stable")[:, :TOP]]
         held_out = now.read(validation)
         return {
             "loss": now.read(now.train)["loss"],
@@ -138,11 +142,13 @@ def word_facts(corpus: Corpus) -> tuple[Array, Array, Array]:
     """
     bag = corpus.train
     assert bag.mask is not None
-    held = np.zeros((4, len(corpus.words)))  # sentences, positive, negative, summed length
-    for row, mask, tone in zip(bag.index.numpy(), bag.mask.numpy(), corpus.tone, strict=True):
-        held[:, np.unique(row[mask])] += np.array([[1], [tone > 0], [tone < 0], [mask.sum()]])
-    count = np.maximum(held[0], 1)
-    return held[0], np.abs(held[1] - held[2]) / count, np.maximum(held[3] / count - 1, 0)
+    sums = np.zeros((4, len(corpus.words)))  # sentences, positive, negative, summed length
+    for row, mask, sentiment in zip(bag.index.numpy(), bag.mask.numpy(), corpus.tone, strict=True):
+        sums[:, np.unique(row[mask])] += np.array(
+            [[1], [sentiment > 0], [sentiment < 0], [mask.sum()]]
+        )
+    count = np.maximum(sums[0], 1)
+    return sums[0], np.abs(sums[1] - sums[2]) / count, np.maximum(sums[3] / count - 1, 0)
 
 
 def made_up(classes: Literal[2, 5], sentences: int = 90) -> Corpus:

@@ -1,4 +1,4 @@
-r"""Sentences kept as counts of words, and the contexts that attention makes of them.
+r"""Sentences kept as counts of words, and their contexts under attention.
 
 With the counts N (sentences × words), scores s and any values F of the words, attention's mean of F
 over each sentence is :math:`R_1/R_2` for :math:`R = N e^s [F, 1]`: one sparse product, and one with
@@ -61,7 +61,7 @@ class Sentences:
         r"""Gradients of s (S, W) and F (S, W, h) from :math:`G = \partial L/\partial c` (S, n, h).
 
         With :math:`M = N^\top [G, -G^\top c] / R_2` they are :math:`e^s (F^\top M_1 + M_2)` and
-        :math:`e^s M_1`. Written out, since autograd's own way takes twice as long.
+        :math:`e^s M_1`. Written out, because autograd takes twice as long.
         """
         inner = torch.linalg.vecdot(grad, of.c)[..., None]
         spread = self.spread(torch.cat([grad, -inner], -1) / of.total)
@@ -96,8 +96,8 @@ def _counts(bags: Sequence[Bag], dtype: torch.dtype) -> tuple[Tensor, Tensor]:
         shape = (len(bag), len(bag.bank))
         ones = np.ones(len(row))
         blocks.append(sp.coo_array((ones, (row.numpy(), bag.index[present].numpy())), shape))
-    whole = sp.block_diag(blocks, format="csr")
-    return _as_torch(whole, dtype), _as_torch(whole.T.tocsr(), dtype)
+    matrix = sp.block_diag(blocks, format="csr")
+    return _as_torch(matrix, dtype), _as_torch(matrix.T.tocsr(), dtype)
 
 
 def _as_torch(matrix: Any, dtype: torch.dtype) -> Tensor:
@@ -107,7 +107,7 @@ def _as_torch(matrix: Any, dtype: torch.dtype) -> Tensor:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
         return torch.sparse_csr_tensor(
-            torch.from_numpy(matrix.indptr.astype(np.int32)),  # as MKL wants them: no copies later
+            torch.from_numpy(matrix.indptr.astype(np.int32)),  # the layout of MKL: avoids copies
             torch.from_numpy(matrix.indices.astype(np.int32)),
             torch.from_numpy(matrix.data).to(dtype),
             matrix.shape,

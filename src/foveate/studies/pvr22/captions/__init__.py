@@ -1,4 +1,4 @@
-"""Captions: where a decoder looks when it names an object. [vr23] Sec. 5, [pvr22] Sec. 2"""
+"""Captions: attention of a decoder when it names an object. [vr23] Sec. 5, [pvr22] Sec. 2"""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -69,7 +69,7 @@ class Captions(Reproduction):
             hard_epochs=1,  # [vr23] has 20 and 5; validation loss is lowest after five in all
             reads=2,
         ),
-        "paper": CaptionSettings(seeds=5, sets=("coco",)),  # [vr23] is silent on seeds
+        "paper": CaptionSettings(seeds=5, sets=("coco",)),  # not specified in [vr23] on seeds
     }
     needs: ClassVar[Mapping[str, tuple[str, ...]]] = {"hybrid": ("soft",)}
 
@@ -94,13 +94,13 @@ class Captions(Reproduction):
         return deviations(settings, records)
 
     def runnable(self, settings: CaptionSettings) -> tuple[Settings, dict[str, str]]:
-        from foveate.studies.pvr22.captions.sources import why_not
+        from foveate.studies.pvr22.captions.sources import unavailable_reason
 
-        why = None if settings.made_up else why_not(settings)
-        if why is None:
+        reason = None if settings.made_up else unavailable_reason(settings)
+        if reason is None:
             return settings, {}
         groups = PUBLISHED.groups
-        return settings.model_copy(update={"sets": ()}), dict.fromkeys(groups, why)
+        return settings.model_copy(update={"sets": ()}), dict.fromkeys(groups, reason)
 
     def seconds(
         self, settings: CaptionSettings, report: Callable[[str, int, int], None] | None = None

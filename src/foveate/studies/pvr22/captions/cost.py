@@ -1,4 +1,4 @@
-"""How long the captioning experiment would take, from a step of each kind."""
+"""Estimated cost of the captioning experiment, from a step of each kind."""
 
 import time
 from collections.abc import Callable

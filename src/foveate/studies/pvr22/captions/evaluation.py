@@ -1,4 +1,4 @@
-"""What is measured of a captioner on held-out images. [pvr22] Sec. 2, [vr23] Sec. 5"""
+"""Evaluation of a captioner on held-out images. [pvr22] Sec. 2, [vr23] Sec. 5"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -32,13 +32,13 @@ UNSHOWN_LICENCES = ("NoDerivs", "NonCommercial")  # photos of such licences are 
 
 @dataclass(frozen=True)
 class CaptionEvaluation:
-    """What is measured of a captioner, on held-out images.
+    """Evaluation of a captioner on held-out images.
 
     Args:
         settings: The settings.
         pool: The images.
         names: Names of objects in the reference captions of the test images.
-        shown: Which of them are kept for pictures, rows of ``names``.
+        shown: Rows of ``names`` that are kept for figures.
     """
 
     settings: CaptionSettings
@@ -58,7 +58,9 @@ class CaptionEvaluation:
         """Loss, BLEU, and for each image what is known of its names, in both kinds of captions."""
         settings, pool = self.settings, self.pool
         none = self.names.take(np.zeros(0, int))
-        held = read_words(model, pool, pool.validation, pool.validation.y[:, :1], read_rule, none)
+        validation = read_words(
+            model, pool, pool.validation, pool.validation.y[:, :1], read_rule, none
+        )
         reference = read_words(model, pool, pool.test, pool.test.y, read_rule, self.names)
         ids = generate_captions(
             model, pool, pool.test, read_rule, longest=settings.longest, beam=settings.beam
@@ -74,7 +76,7 @@ class CaptionEvaluation:
             generated[k, : len(ids[image])] = ids[image]
         return {
             "loss": np.array(reference.loss),
-            "validation": np.array(held.loss),
+            "validation": np.array(validation.loss),
             "bleu": np.array(bleu_of_captions([" ".join(row) for row in words], targets)),
             **self._summed(
                 "reference", reference.alpha, self.names, reference.p >= SAIF_THRESHOLD, seed
@@ -87,12 +89,12 @@ class CaptionEvaluation:
         }
 
     def _summed(
-        self, which: str, alpha: Array, names: Names, right: Array, seed: int
+        self, prefix: str, alpha: Array, names: Names, right: Array, seed: int
     ) -> dict[str, Array]:
         """Sums over the names of each image: cosines, their number, all names, and SAIF's."""
         grid = Grid(self.pool.bank.side)
         table = compared(
-            grid, alpha, names, self.settings.top, "captions", "random places", which, seed
+            grid, alpha, names, self.settings.top, "captions", "random places", prefix, seed
         )
         n = len(self.pool.test)
         strong = right & (np.nan_to_num(table[:, -1]) >= SAIF_THRESHOLD)
@@ -102,7 +104,7 @@ class CaptionEvaluation:
         for ending, values in sums.items():
             total = np.zeros((n, *values.shape[1:]))
             np.add.at(total, names.image, values)
-            reported[which + ending] = total
+            reported[prefix + ending] = total
         return reported
 
     def about(self) -> dict[str, Any]:

@@ -148,6 +148,6 @@ def _means(record: Record, source: str, kinds: Sequence[str]) -> Array:
     """Mean cosines over all names of all seeds, shape (T, kinds)."""
     sums = record.values[source].sum((1, 2))
     count = record.values[f"{source}_there"].sum((1, 2))
-    places = [list(record.meta["kinds"]).index(kind) for kind in kinds]
-    means: Array = sums[:, places] / np.maximum(1, count)[:, None]
+    indices = [list(record.meta["kinds"]).index(kind) for kind in kinds]
+    means: Array = sums[:, indices] / np.maximum(1, count)[:, None]
     return means

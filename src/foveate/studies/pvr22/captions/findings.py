@@ -103,7 +103,7 @@ def _cell(
 
 
 def findings(settings: CaptionSettings, records: Records) -> list[Finding]:
-    """One finding a claim."""
+    """One finding per claim."""
     text = " ".join(deviations(settings, records)).rstrip(".")
     return [_aligned(settings, records["soft"], text), _hybrid(records, text)]
 
@@ -111,11 +111,11 @@ def findings(settings: CaptionSettings, records: Records) -> list[Finding]:
 def _aligned(settings: CaptionSettings, record: Record, deviation: str) -> Finding:
     """C1: full attention above its top positions, and these above random ones."""
     top, chance = f"top-{settings.top[0]}", f"random-{settings.top[0]}"
-    met, words = [], []
+    outcomes, words = [], []
     for source, name in SOURCES.items():
         first = cosine(record, source, "full", top)
         second = cosine(record, source, top, chance)
-        met += [above(first), above(second)]
+        outcomes += [above(first), above(second)]
         means = ", ".join(
             f"{kind} {cosine(record, source, kind).mean:.3f}" for kind in ("full", top, chance)
         )
@@ -127,15 +127,15 @@ def _aligned(settings: CaptionSettings, record: Record, deviation: str) -> Findi
         )
     start = _at_start(record)
     text = (
-        f"{'. '.join(w[0].upper() + w[1:] for w in words)}. {sum(met)} of {len(met)} conditions "
-        f"met. Before training, in reference captions: full {start['full']:.3f}, {top} "
+        f"{'. '.join(w[0].upper() + w[1:] for w in words)}. {sum(outcomes)} of {len(outcomes)} "
+        f"conditions met. Before training, in reference captions: full {start['full']:.3f}, {top} "
         f"{start[top]:.3f}, {chance} {start[chance]:.3f}, uniform {start['uniform']:.3f}. An "
         "even map is above its own top places too, so the second comparison says more than the "
         "first."
     )
     effect = cosine(record, "own", top, chance)
     measure = f"cosine with the boxes, {top} minus {chance}, captions the model says"
-    return Finding("pvr22:C1", verdict_of(met), *effect, measure, text, "cosines", deviation)
+    return Finding("pvr22:C1", verdict_of(outcomes), *effect, measure, text, "cosines", deviation)
 
 
 def _at_start(record: Record) -> dict[str, float]:
@@ -147,16 +147,19 @@ def _at_start(record: Record) -> dict[str, float]:
 def _hybrid(records: Records, deviation: str) -> Finding:
     """C16 on captions: the hybrid gains SAIF over soft attention and keeps BLEU."""
     gain = _gain(records["hybrid"], records["soft"])
-    lost = mean_interval(records["hybrid"].last("bleu") - records["soft"].last("bleu"))
-    met = [above(gain), lost.mean > -1]
+    bleu_gain = mean_interval(records["hybrid"].last("bleu") - records["soft"].last("bleu"))
+    conditions = [above(gain), bleu_gain.mean > -1]
     text = (
         f"Captions the models say: SAIF at .3 {saif_of(records['soft'], 'own').mean:.1f} % under "
         f"soft attention, {saif_of(records['hard'], 'own').mean:.1f} % under hard, "
         f"{saif_of(records['hybrid'], 'own').mean:.1f} % under the hybrid, from soft "
-        f"{in_words(gain)} points; BLEU-4 {in_words(lost)}. {sum(met)} of 2 conditions met."
+        f"{in_words(gain)} points; BLEU-4 {in_words(bleu_gain)}. {sum(conditions)} of 2 "
+        "conditions met."
     )
     measure = "SAIF at .3, hybrid minus soft, points"
-    return Finding("vr23:C16-captions", verdict_of(met), *gain, measure, text, "saif", deviation)
+    return Finding(
+        "vr23:C16-captions", verdict_of(conditions), *gain, measure, text, "saif", deviation
+    )
 
 
 def _gain(one: Record, other: Record) -> Interval:
@@ -166,7 +169,7 @@ def _gain(one: Record, other: Record) -> Interval:
 
 
 def deviations(settings: CaptionSettings, records: Records) -> list[str]:
-    """What differs from the published set-up, in sentences, and what the size allows."""
+    """Differences from the published set-up and limits of the size, as sentences."""
     meta = records["soft"].meta
     images, (side, d) = meta["images"], meta["grid"]
     return [

@@ -48,11 +48,11 @@ def overlay_chart(record: Record, tops: Sequence[int], member: int = 0) -> Any:
     alpha, photos = record.values["shown"][-1, member], record.final["photo"][0]
     side = round(alpha.shape[-1] ** 0.5)
     grid, k = Grid(side), tops[0]
-    drawn = torch.rand(alpha.shape, generator=generator("captions", "shown places")).numpy()
+    random = torch.rand(alpha.shape, generator=generator("captions", "shown places")).numpy()
     rows = []
     for i, photo in enumerate(photos):
         caption = _generated_caption(record, i, member)
-        maps = {"full": alpha[i], f"top-{k}": only(alpha[i], k), f"random-{k}": only(drawn[i], k)}
+        maps = {"full": alpha[i], f"top-{k}": only(alpha[i], k), f"random-{k}": only(random[i], k)}
         boxes = record.final["boxes"][0, i]
         charts = [_picture(photo, boxes, _title(record, i))]
         for name, values in maps.items():

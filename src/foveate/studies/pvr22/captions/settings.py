@@ -12,7 +12,7 @@ RULES = ("soft", "hard", "hybrid")
 
 
 class CaptionSettings(Settings):
-    """Which images, which encoder, how large a decoder, and how it is trained and read."""
+    """Images, encoder, size of the decoder, and its training and evaluation."""
 
     seeds: Count
     sets: tuple[str, ...] = ()
@@ -27,20 +27,20 @@ class CaptionSettings(Settings):
     embed: Count = 512  # [vr23] released code, as the next two
     hidden: Count = 512
     attention: Count = 256
-    dropout: Share = 0.5  # Xu et al. (2015); [vr23] is silent
-    least: Count = 5  # words seen as often; [vr23] and [pvr22] are silent
+    dropout: Share = 0.5  # Xu et al. (2015); not specified in [vr23]
+    least: Count = 5  # words seen as often; not specified in [vr23] and [pvr22]
     captions: Count = 5
     """Captions of an image that are learnt from."""
     longest: AtLeastTwo = 20
     """Words to a caption, its end included."""
     batch: Count = 16
     """Images to a step, each with its captions."""
-    lr: Positive = 4e-4  # [vr23] is silent
+    lr: Positive = 4e-4  # not specified in [vr23]
     soft_epochs: Count = 20  # [vr23] released code, as the next
     hard_epochs: Count = 5
     reads: Count = 5
     """Measurements after the one at the start, evenly over the training."""
-    beam: Count = 3  # [vr23] is silent
+    beam: Count = 3  # not specified in [vr23]
     top: NonEmpty[Count] = (20, 10)  # [pvr22] Sec. 2 and the authors' repository
     shown: Count = 4
     """Images in the overlays."""

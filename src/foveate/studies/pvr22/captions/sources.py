@@ -25,7 +25,7 @@ from foveate.studies.pvr22.captions.settings import CaptionSettings
 from foveate.text.tokens import END, PAD, Vocabulary
 from foveate.types import StepProgress
 
-__all__ = ["Bank", "Pool", "Side", "folder_of", "pool_of", "side_of", "why_not"]
+__all__ = ["Bank", "Pool", "Side", "folder_of", "pool_of", "side_of", "unavailable_reason"]
 
 Photo = NDArray[np.uint8]
 
@@ -35,7 +35,7 @@ class Bank:
 
     Args:
         x: As encoded, shape (N, d, h, w), half or single precision.
-        train: The images to learn from, whose mean and deviation every channel is brought to.
+        train: Training images, whose mean and deviation standardise every channel.
     """
 
     def __init__(self, x: Tensor, train: Tensor) -> None:
@@ -46,13 +46,13 @@ class Bank:
         self.mean, self.std = (torch.from_numpy(part) for part in seen.mean_and_std())
 
     def take(self, rows: Tensor) -> Tensor:
-        """Features of all places of some images, shape (I, L, d)."""
+        """Features of all positions of some images, shape (I, L, d)."""
         x = (self.x[rows].float() - self.mean) / self.std.where(self.std > 0, 1.0)
         return x.flatten(2).mT.contiguous()
 
     @property
     def side(self) -> int:
-        """Places a side of the grid."""
+        """Positions per side of the grid."""
         return int(self.x.shape[-1])
 
 
@@ -76,17 +76,17 @@ class Side:
 
 @dataclass(frozen=True)
 class Pool:
-    """All that a training needs.
+    """Data of a training.
 
     Args:
         bank: Features of all images.
-        train: Images to learn from.
-        validation: Images to choose settings by, held out too.
-        test: Images to report on.
+        train: Training images.
+        validation: Validation images.
+        test: Test images.
         vocabulary: Words of the training captions.
-        objects: What names an object.
+        objects: The words that name objects.
         photo: From a place in ``test`` to the photo as the encoder saw it, (224, 224, 3).
-        notes: What is odd in the data.
+        notes: Irregularities of the data.
     """
 
     bank: Bank
@@ -111,7 +111,7 @@ def folder_of(name: str) -> Path:
     )
 
 
-def why_not(settings: CaptionSettings) -> str | None:
+def unavailable_reason(settings: CaptionSettings) -> str | None:
     """Why the settings cannot be run here, None where they can."""
     try:
         folders = [folder_of(name) for name in settings.sets]
@@ -138,16 +138,16 @@ def pool_of(settings: CaptionSettings, report: StepProgress | None = None) -> Po
     """The images and captions of some settings, encoded where they are not yet.
 
     All training images are learnt from; the test images of the first set are reported on, those of
-    the others are for validation. A photo stands on one side only.
+    the others are for validation. A photo is on one side only.
 
     Args:
         settings: The settings.
         report: Called as ``report(images encoded, images)`` for each set.
     """
     if settings.made_up:
-        from foveate.studies.pvr22.captions.synthetic import made_up_pool
+        from foveate.studies.pvr22.captions.synthetic import synthetic_pool
 
-        return made_up_pool(settings)
+        return synthetic_pool(settings)
     if not settings.sets:
         raise FoveateError("sets must name at least one folder of images with captions")
     for name in settings.sets:
@@ -184,28 +184,28 @@ def _grid(path: Path) -> Tensor:
 def _split(settings: CaptionSettings, x: Tensor, parts: Sequence[dict[str, Captioned]]) -> Pool:
     test = parts[0]["test"]
     others = [available["test"].without(test) for available in parts[1:] if "test" in available]
-    validation = _joined(others) if others else test
-    learnt = _joined([available.get("train") or available["all"] for available in parts])
+    validation = _concatenated(others) if others else test
+    learnt = _concatenated([available.get("train") or available["all"] for available in parts])
     learnt = learnt.without(test).without(validation)
     captions = (
         caption_words(text) for image_captions in learnt.captions for text in image_captions
     )
     vocabulary = Vocabulary.of(captions, settings.least)
-    train, held, last = (
+    train_side, validation_side, test_side = (
         side_of(settings, image_captions, vocabulary)
         for image_captions in (learnt, validation, test)
     )
     folder = folder_of(settings.sets[0])
 
-    def photo(place: int) -> Photo:
-        images = find_pictures(str(folder)).read(int(test.row[place]))
+    def photo(index: int) -> Photo:
+        images = find_pictures(str(folder)).read(int(test.row[index]))
         return _bytes(squared([next(iter(images))], PIXELS)[0])
 
     return Pool(
-        Bank(x, train.rows),
-        train,
-        held,
-        last,
+        Bank(x, train_side.rows),
+        train_side,
+        validation_side,
+        test_side,
         vocabulary,
         read_object_words(folder),
         photo,
@@ -218,7 +218,7 @@ def _bytes(image: Tensor) -> Photo:
     return x
 
 
-def _joined(parts: Sequence[Captioned]) -> Captioned:
+def _concatenated(parts: Sequence[Captioned]) -> Captioned:
     return Captioned(
         np.concatenate([part.image_id for part in parts]),
         tuple(text for part in parts for text in part.captions),

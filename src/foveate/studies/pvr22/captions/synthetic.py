@@ -13,13 +13,13 @@ from foveate.studies.pvr22.captions.settings import CaptionSettings
 from foveate.studies.pvr22.captions.sources import Bank, Photo, Pool, side_of
 from foveate.text.tokens import Vocabulary
 
-__all__ = ["made_up_pool"]
+__all__ = ["synthetic_pool"]
 
 NAMES = ("cat", "dog", "kite")
 SIDE, D = 6, 8  # places a side, features a place
 
 
-def made_up_pool(settings: CaptionSettings) -> Pool:
+def synthetic_pool(settings: CaptionSettings) -> Pool:
     """A pool of ``made_up`` images, half of them to learn from and a quarter for each other side.
 
     Each image has one object, whose places have the object's feature beside noise; half of its
@@ -44,7 +44,7 @@ def made_up_pool(settings: CaptionSettings) -> Pool:
         _part(everything, *cut) for cut in ((0, n // 2), (n // 2, 3 * n // 4), (3 * n // 4, n))
     )
     vocabulary = Vocabulary.of(caption_words(t) for captioned in learnt.captions for t in captioned)
-    train, held, last = (
+    train_side, validation_side, test_side = (
         side_of(settings, captioned, vocabulary) for captioned in (learnt, validation, test)
     )
 
@@ -53,7 +53,9 @@ def made_up_pool(settings: CaptionSettings) -> Pool:
         return np.repeat(grey[..., None], 3, -1).astype(np.uint8).reshape(PIXELS, PIXELS, 3)
 
     words = ObjectWords([[name] for name in NAMES])
-    return Pool(Bank(x, train.rows), train, held, last, vocabulary, words, photo)
+    return Pool(
+        Bank(x, train_side.rows), train_side, validation_side, test_side, vocabulary, words, photo
+    )
 
 
 def _part(captioned: Captioned, start: int, end: int) -> Captioned:

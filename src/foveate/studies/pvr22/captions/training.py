@@ -1,4 +1,4 @@
-"""One training of a captioner, and what is measured on the way. [vr23] Sec. 5, [pvr22] Sec. 2"""
+"""Training of a captioner, with measurements. [vr23] Sec. 5, [pvr22] Sec. 2"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -56,9 +56,9 @@ class CaptionTraining:
         model: The captioner.
         pool: The images.
         rule: "soft", or "hard" with sampled places.
-        order: Which images at which step.
-        offset: Steps that went before, where a training goes on from another.
-        seed: Names the chance of each step.
+        order: The images of each step.
+        offset: Steps of the training that this one continues.
+        seed: Part of the name of each step's random stream.
     """
 
     model: Captioner
@@ -130,8 +130,8 @@ def _member(
         model.load_state_dict(load_checkpoint(checkpoint)[0])
     lengths = (pool.train.y != PAD).sum(-1).amax(-1)
     order = Epochs(lengths, settings.batch, "captions", seed)
-    way = "soft" if rule == "soft" else "hard"
-    training = CaptionTraining(model, pool, way, order, switch if rule == "hybrid" else 0, seed)
+    phase = "soft" if rule == "soft" else "hard"
+    training = CaptionTraining(model, pool, phase, order, switch if rule == "hybrid" else 0, seed)
     read_rule: ReadRule = "soft" if rule == "soft" else "top"
 
     def measure(step: int) -> Mapping[str, Array]:

@@ -1,4 +1,4 @@
-r"""Where a captioner looks when it names an object. [pvr22] Sec. 2, [vr23] Sec. 5
+r"""Attention of a captioner when it names an object. [pvr22] Sec. 2, [vr23] Sec. 5
 
 A name is a phrase of ``object_words.csv``; the attention of its last word is compared with the
 union of the boxes of those objects in the image that the phrase may stand for. Attention is
@@ -43,7 +43,7 @@ CHUNK = 16  # images read together
 
 @dataclass(frozen=True)
 class Names:
-    """The places in captions of N images at which an object is named.
+    """The positions in captions of N images at which an object is named.
 
     Args:
         image: Which image, shape (n,).
@@ -99,10 +99,10 @@ def names_in(
                 if box_rows and (i, *box_rows) not in masks:
                     mask = box_mask(boxes[j][1:] for j in box_rows)
                     masks[i, *box_rows] = grid.lowered(mask), float(mask.sum())
-                own = masks[i, *box_rows] if box_rows else nothing
+                object_mask = masks[i, *box_rows] if box_rows else nothing
                 rows.append((i, k, name.place, bool(box_rows)))
-                low.append(own[0])
-                area.append(own[1])
+                low.append(object_mask[0])
+                area.append(object_mask[1])
                 kinds.append(name.categories)
     image, caption, step, has_box = np.array(rows, np.int64).reshape(-1, 4).T
     where = np.array(low).reshape(-1, grid.side**2)
@@ -111,7 +111,7 @@ def names_in(
 
 @dataclass(frozen=True)
 class Read:
-    """How captions were read.
+    """Attention and probabilities at names in captions.
 
     Args:
         alpha: Attention at each name, shape (n, L).
@@ -130,7 +130,7 @@ def read_words(
 ) -> Read:
     """Run a model over captions y (N, k, T), word by word given the words before.
 
-    Images with captions of like length go together, so that little is padded.
+    Images with captions of similar length go together, so that little is padded.
     """
     alpha = np.zeros((len(names.image), pool.bank.side**2))
     p, total, count = np.zeros(len(names.image)), 0.0, 0
@@ -170,14 +170,14 @@ def padded(captions: Sequence[Sequence[int]]) -> Tensor:
 
 
 def kinds_of(tops: Sequence[int]) -> tuple[str, ...]:
-    """What the columns of :func:`compared` are.
+    """Names of the columns of :func:`compared`.
 
     ``uniform`` and ``shuffled`` are controls that [pvr22] lacks: the whole image, and the attention
-    itself with its places exchanged. Twenty places at random have a small cosine because they are
+    itself with its places exchanged. Twenty random positions have a small cosine because they are
     few, whole attention has not.
     """
-    few = [f"{how}-{k}" for how in ("top", "random") for k in tops]
-    return ("full", *few, "uniform", "shuffled", INSIDE)
+    per_top = [f"{order}-{k}" for order in ("top", "random") for k in tops]
+    return ("full", *per_top, "uniform", "shuffled", INSIDE)
 
 
 def compared(

@@ -9,8 +9,7 @@ from typing import Annotated, ClassVar
 from foveate.attention.paradigms import PARADIGMS
 from foveate.bags.bag import Bag
 from foveate.data import DATASETS
-from foveate.data.files.hub import locate
-from foveate.errors import FoveateError
+from foveate.data.files.hub import is_available
 from foveate.jobs.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.models.focus import FCAM
 from foveate.models.nets import direct, linear
@@ -40,11 +39,11 @@ class DirectSettings(Settings):
     m: AtLeastTwo = 9  # [pvr22] Sec. 4
     n: NonEmpty[Count] = (3000, 200)  # the released scripts', and the text's
     n_test: Count = 1000  # released scripts
-    hidden: NonEmpty[Count] = (256,)  # [pvr22] does not say
+    hidden: NonEmpty[Count] = (256,)  # not specified in [pvr22]
     seeds: AtLeastTwo = 3
-    epochs: Count = 100  # [pvr22] does not say; most stop earlier, by their loss
+    epochs: Count = 100  # not specified in [pvr22]; most stop earlier, by their loss
     batch: Count = 250  # released scripts
-    lr: Positive = 1e-3  # [pvr22] does not say
+    lr: Positive = 1e-3  # not specified in [pvr22]
     stop_below: Positive = 0.01  # [pvr22] appendix: training stops at a loss of .01
 
 
@@ -87,20 +86,10 @@ class DirectClassifier(Experiment):
     def parts(self, settings: DirectSettings) -> Mapping[str, Work]:
         return {
             part_name(data, n): partial(_train, settings, data, n)
-            for data in filter(_is_here, settings.sets)
+            for data in settings.sets
+            if data != CLAIM_SET or is_available("cifar10", "uoft-cs/cifar10")
             for n in settings.n
         }
-
-
-def _is_here(name: str) -> bool:
-    """Whether a data set is available: CIFAR-10 only where its files are, or the hub is."""
-    if name != CLAIM_SET:
-        return True
-    try:
-        locate("cifar10", "uoft-cs/cifar10")
-    except FoveateError:
-        return False
-    return True
 
 
 def _train(

@@ -32,10 +32,10 @@ def _accuracy(settings: DirectSettings, records: Records) -> alt.HConcatChart:
             if part_name(name, n) not in records:  # CIFAR-10 where its files are not here
                 continue
             record = records[part_name(name, n)]
-            for key, what in zip(("train", "test"), names, strict=True):
+            for key, split in zip(("train", "test"), names, strict=True):
                 value = mean_interval(100 * record.final[f"{key}_accuracy"], within=(0, 100))
                 chance = 100 / record.meta["classes"]
-                row = {"set": data_title(name), "what": what, "chance": chance}
+                row = {"set": data_title(name), "what": split, "chance": chance}
                 rows.append({**row, **as_row(value)})
         panels.append(_panel(rows, n, scale))
     return (

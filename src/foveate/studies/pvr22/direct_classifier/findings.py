@@ -25,7 +25,7 @@ def findings(settings: DirectSettings, records: Records) -> list[Finding]:
     texts = []
     for name in sets:
         chance = 1 / records[part_name(name, most)].meta["classes"]
-        sizes = [_in_words(records[part_name(name, n)], n) for n in settings.n]
+        sizes = [_summary_text(records[part_name(name, n)], n) for n in settings.n]
         texts.append(f"{data_title(name)} (chance {chance:.2f}): {'; '.join(sizes)}")
     claim_set = CLAIM_SET if CLAIM_SET in sets else sets[0]
     record = records[part_name(claim_set, most)]
@@ -51,6 +51,6 @@ def findings(settings: DirectSettings, records: Records) -> list[Finding]:
     return [finding]
 
 
-def _in_words(record: Record, n: int) -> str:
+def _summary_text(record: Record, n: int) -> str:
     train, test = (record.final[f"{k}_accuracy"].mean() for k in ("train", "test"))
     return f"{train:.2f} / {test:.2f} after {n}"

@@ -1,4 +1,4 @@
-"""Accurate models that look at the wrong segment: three error modes over many starts. [pvr22] 4"""
+"""Accurate models with wrong focus: three error modes over many starts. [pvr22] 4"""
 
 from collections.abc import Callable, Mapping
 from functools import partial

@@ -140,13 +140,13 @@ def _entropies(
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     rows: list[dict[str, Any]] = []
     means: list[dict[str, Any]] = []
-    for name, what in words.items():
+    for name, label in words.items():
         index = QUADRANTS.index(name)
         enough = accurate(record) & (record.final["split_count"][:, index] >= LEAST_BAGS)
         ent: Array = record.final["split_ent"][enough, index]
-        rows += [{"what": what, "ent": float(value)} for value in ent]
+        rows += [{"what": label, "ent": float(value)} for value in ent]
         if len(ent):
-            means.append({"what": what, **as_row(mean_interval(ent, within=(0, np.inf)))})
+            means.append({"what": label, **as_row(mean_interval(ent, within=(0, np.inf)))})
     return rows, means
 
 

@@ -21,7 +21,7 @@ __all__ = ["LEAST_BAGS", "findings"]
 
 CLAIM = {1: "pvr22:C2", 2: "pvr22:C3", 3: "pvr22:C4"}
 BAND = (0.55, 0.80)  # of FT from the authors' weights
-LEAST_BAGS = 10  # of one kind, below which a model says nothing of it
+LEAST_BAGS = 10  # of one kind, below which a model is left out of the comparison
 FTPT, FFPT = QUADRANTS.index("ftpt"), QUADRANTS.index("ffpt")
 
 
@@ -118,11 +118,9 @@ def _sparsity(records: Records) -> Finding:
         verdict = "holds in part" if any(spread_ok) else "does not hold"
     effect = mean_of_means(shares) if shares else Interval(0.0, None, None)
     return Finding(
-        claim="pvr22:C9",
-        verdict=verdict,
-        effect=effect.mean,
-        low=effect.low,
-        high=effect.high,
+        "pvr22:C9",
+        verdict,
+        *effect,
         measure="share of right-but-unfocused bags with at least 1 bit of attention entropy, mean "
         "of the modes",
         summary="Bags predicted right with a wrong focus, accurate models. "
@@ -139,7 +137,7 @@ def _paired(values: Array) -> Interval | None:
 
 
 def _speed(records: Records) -> Finding:
-    met: list[bool] = []
+    conditions: list[bool] = []
     sentences: list[str] = []
     slower: Interval | None = None
     for group, words in (("starts", "random starts"), ("authors", "the authors' weights")):
@@ -153,18 +151,16 @@ def _speed(records: Records) -> Finding:
             difference_interval(epochs[1], epochs[k]) if len(epochs[1]) and len(epochs[k]) else None
             for k in (2, 3)
         ]
-        met += [gap is not None and (gap.low or 0) > 0 for gap in gaps]
+        conditions += [gap is not None and (gap.low or 0) > 0 for gap in gaps]
         if group == "starts":
             slower = min((g for g in gaps if g is not None), key=lambda g: g.mean, default=None)
     slower = slower or Interval(0.0, None, None)  # nothing to compare, as the text says
     names = ("mode 2, random", "mode 3, random", "mode 2, authors'", "mode 3, authors'")
-    slow = [name for name, good in zip(names, met, strict=True) if good]
+    slow = [name for name, ok in zip(names, conditions, strict=True) if ok]
     return Finding(
-        claim="pvr22:C10",
-        verdict=verdict_of(met),
-        effect=slower.mean,
-        low=slower.low,
-        high=slower.high,
+        "pvr22:C10",
+        verdict_of(conditions),
+        *slower,
         measure="epochs to accuracy .95, mode 1 minus the slower of modes 2 and 3, random starts "
         "that fell into the mode",
         summary=f"Mean epochs to accuracy .95 of trainings that fell, {'; '.join(sentences)}. "

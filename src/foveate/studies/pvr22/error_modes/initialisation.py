@@ -1,4 +1,4 @@
-"""Where trainings on the error modes start: the authors' weights, and random ones. [pvr22] Sec. 4
+"""Initial weights of trainings on the error modes: the authors', and random ones. [pvr22] Sec. 4
 
 The authors' weights of modes 1 and 2 are, to the last published digit, what PyTorch gives two
 linear layers when its generator is seeded with 1238 (mode 1) or 1246 (mode 2) before *each* of
@@ -76,7 +76,7 @@ def _random(mode: int, tied: bool) -> FCAM:
     f, g, _ = pair(NETS[mode][0], (2,), NETS[mode][1])
     if tied:
         torch.random.set_rng_state(before)  # a stack builds under a generator of the member's own
-        _draw_again(g)
+        _reinitialise(g)
     return FCAM(f, g)
 
 
@@ -89,7 +89,7 @@ def _authors(mode: int, first: bool) -> FCAM:
     elif first:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(start.seed)
-            _draw_again(g)
+            _reinitialise(g)
     return FCAM(f, g)
 
 
@@ -99,7 +99,7 @@ def _set(layer: nn.Linear, w: Sequence[Sequence[float]], b: Sequence[float]) -> 
         layer.bias.copy_(torch.tensor(b))
 
 
-def _draw_again(net: nn.Module) -> None:
+def _reinitialise(net: nn.Module) -> None:
     for layer in _linears(net):
         layer.reset_parameters()
 

@@ -1,4 +1,4 @@
-"""Stored values of a training on an error mode: what the figures need, in little space."""
+"""Stored values of a training on an error mode, as the figures need them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -44,7 +44,7 @@ def final_values(record: Record, before: Stack, test: Sequence[Bag], boxes: Boxe
     """The record with weights and attended points in place of all scores and attention.
 
     Args:
-        record: What :func:`~foveate.training.loop.fit` left, with the trained stack.
+        record: The record of :func:`~foveate.training.loop.fit`, with the trained stack.
         before: The same members before training.
         test: Their held-out bags.
         boxes: The base distributions.

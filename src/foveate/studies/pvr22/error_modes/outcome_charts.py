@@ -24,7 +24,7 @@ __all__ = ["angles", "outcomes", "prediction_chart"]
 
 
 def outcomes(records: Records) -> alt.HConcatChart:
-    """How many random starts end at each accuracy and FT; the authors' weights are outlined."""
+    """Number of random starts by final accuracy and FT; the authors' weights are outlined."""
     panels, texts = [], []
     x, y = _percent(alt.X, "x", "accuracy, %"), _percent(alt.Y, "y", "FT, %")
     for k in BOXES:
@@ -186,8 +186,8 @@ def _dots_with_ends(x: alt.X, y: alt.Y) -> Any:
 def _ends(record: Record) -> list[str]:
     names = list(END_COLOURS)
     return [
-        names[2] if not good else names[1] if down else names[0]
-        for good, down in zip(accurate(record), misfocused(record), strict=True)
+        names[2] if not correct else names[1] if wrong_focus else names[0]
+        for correct, wrong_focus in zip(accurate(record), misfocused(record), strict=True)
     ]
 
 

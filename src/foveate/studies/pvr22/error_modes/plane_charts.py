@@ -48,9 +48,9 @@ class Member(NamedTuple):
 def examples(authors: Record, random: Record) -> list[Member]:
     """The authors' start, the median start that ended in the mode, and the median other start."""
     members = [Member("From the authors' weights", authors, 0)]
-    good = accurate(random) & ~misfocused(random)
-    kinds = {"fell": misfocused(random), "focused": good}
-    if not good.any():
+    solved = accurate(random) & ~misfocused(random)
+    kinds = {"fell": misfocused(random), "focused": solved}
+    if not solved.any():
         kinds["failed"] = ~accurate(random)
     for word, chosen in kinds.items():
         rows = np.flatnonzero(chosen)

@@ -1,4 +1,4 @@
-"""Which starts end in an error mode, and which initial weights predict it."""
+"""Prediction of the error mode from initial weights."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -14,11 +14,11 @@ from foveate.studies.pvr22.error_modes.statistics import auc, cross_validated_sc
 
 __all__ = ["ModePrediction", "angle", "predict_error_mode"]
 
-LEAST = 10  # starts of either kind, below which nothing is said
+LEAST = 10  # starts of either kind that a prediction needs
 
 
 class ModePrediction(NamedTuple):
-    """How well the initial weights predict which starts end in the mode.
+    """Predictive power of initial weights for starts that end in the mode.
 
     Args:
         neglected: The class (from 0) on which models that fell have the lowest FT; None if unknown.
@@ -36,7 +36,7 @@ class ModePrediction(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """In words."""
+        """As a sentence."""
         if self.neglected is None:
             return "Too few starts of one kind for predictors."
         powers = ", ".join(f"{name} {_words(power)}" for name, power in self.power.items())

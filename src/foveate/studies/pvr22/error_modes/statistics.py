@@ -54,7 +54,7 @@ def _resampled(groups: Sequence[Array], statistic: Any) -> Interval:
 
 
 def as_row(value: Interval) -> dict[str, float]:
-    """``mean``, ``low`` and ``high`` for a chart; an interval that is not there has no width."""
+    """``mean``, ``low`` and ``high`` for a chart; a missing interval has width 0."""
     low, high = value.low, value.high
     return {
         "mean": value.mean,

@@ -1,4 +1,4 @@
-"""Maps and layers: which make attention sparse, and which raise FT. [pvr22] Sec. 5, 6"""
+"""Maps and layers: sparsity of attention and FT. [pvr22] Sec. 5, 6"""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -26,7 +26,7 @@ __all__ = ["LAYERS", "VARIANTS", "Sizes", "Table2", "Table2Settings", "Variant"]
 
 
 class Variant(NamedTuple):
-    """A row of the table: how scores become attention, and how it is trained and read."""
+    """A row of the table: the map of scores to attention, and the paradigm."""
 
     map: str
     rule: Paradigm
@@ -44,7 +44,7 @@ LAYERS = ("zeroth", "last")
 
 
 class Sizes(Settings):
-    """How much of one data set, and how it is trained."""
+    """Size of one data set and its training settings."""
 
     data: str
     net: str
@@ -103,8 +103,8 @@ CIFAR = Sizes(
 )
 
 
-def _changed(usual: Sizes, **changes: Any) -> Sizes:
-    return Sizes(**(usual.model_dump() | changes))
+def _changed(sizes: Sizes, **changes: Any) -> Sizes:
+    return Sizes(**(sizes.model_dump() | changes))
 
 
 @EXPERIMENTS.register("table2")
@@ -136,7 +136,7 @@ class Table2(Reproduction):
     }  # fmt: skip
 
     def trials(self, settings: Table2Settings) -> dict[str, Trial]:
-        """What is trained, by the name of its part."""
+        """Trials by the name of their part."""
         return {
             f"{data}-{name}-{layer}": _trial(settings, data, VARIANTS[name], layer)
             for data in settings.sets

@@ -1,4 +1,4 @@
-"""The second table as measured, seed by seed, and what differs from the published set-up."""
+"""The second table as measured, seed by seed, and differences from the published set-up."""
 
 import numpy as np
 
@@ -90,7 +90,7 @@ def data_groups(settings: Table2Settings) -> dict[str, tuple[str, str]]:
 
 
 def deviations(settings: Table2Settings, data: str) -> list[str]:
-    """What differs from the published set-up on one data set, in sentences."""
+    """Differences from the published set-up on one data set, as sentences."""
     if data == "points":
         sizes = settings.points
         text = [

@@ -23,7 +23,7 @@ from foveate.studies.verdicts import (
     within,
 )
 
-__all__ = ["findings", "judge_cells"]
+__all__ = ["decide_claims", "findings"]
 
 SPARSER = ("entropy", "sparsemax", "spherical", "hard")
 GAIN = 10.0  # points of FT that C6 claims
@@ -33,10 +33,12 @@ HEADROOM = 2.0  # points of FT that the oracle must lie above softmax to leave r
 
 def findings(settings: Table2Settings, records: Records) -> list[Finding]:
     """One finding per claim; none without images, which most claims are about."""
-    return [] if settings.images is None else judge_cells(settings, table2_cells(settings, records))
+    return (
+        [] if settings.images is None else decide_claims(settings, table2_cells(settings, records))
+    )
 
 
-def judge_cells(settings: Table2Settings, cells: Iterable[Cell]) -> list[Finding]:
+def decide_claims(settings: Table2Settings, cells: Iterable[Cell]) -> list[Finding]:
     """The findings from measured cells alone, those of stored results included.
 
     Args:
@@ -93,13 +95,13 @@ class _Criteria:
         return Finding(claim, combine(outcomes), *effect, measure, text, figure, deviation)
 
     def decided(
-        self, claim: str, met: list[bool], effect: Interval, measure: str, words: list[str],
+        self, claim: str, conditions: list[bool], effect: Interval, measure: str, words: list[str],
         figure: str, deviation: str,
     ) -> Finding:  # fmt: skip
         """A finding by a criterion whose conditions are met or not."""
-        text = f"{'; '.join(words)}. {sum(met)} of {len(met)} conditions met."
+        text = f"{'; '.join(words)}. {sum(conditions)} of {len(conditions)} conditions met."
         return Finding(
-            claim, verdict_of(met), *effect, measure, text, figure, deviation.rstrip(".")
+            claim, verdict_of(conditions), *effect, measure, text, figure, deviation.rstrip(".")
         )
 
     def sparse_maps(self) -> Finding:
@@ -131,10 +133,12 @@ class _Criteria:
             name: self.gain("FT %", (name, "last"), (name, "zeroth"))
             for name in ("softmax", "entropy", "sparsemax", "spherical")
         }
-        met = [above(gains[name]) for name in ("softmax", "entropy")]
+        conditions = [above(gains[name]) for name in ("softmax", "entropy")]
         words = [f"FT, last minus zeroth layer, {k}: {in_words(v)}" for k, v in gains.items()]
         measure = "FT of softmax, last minus zeroth layer, points"
-        return self.decided("pvr22:C7", met, gains["softmax"], measure, words, "focus", self.images)
+        return self.decided(
+            "pvr22:C7", conditions, gains["softmax"], measure, words, "focus", self.images
+        )
 
     def hard(self) -> Finding:
         """C8: hard attention raises FT at a cost in accuracy."""
@@ -158,29 +162,31 @@ class _Criteria:
 
     def sparsity(self) -> Finding:
         """C11: the variants lower NNZ and Ent."""
-        met, words, effects = [], [], []
+        conditions, words, effects = [], [], []
         for name in SPARSER:
             count, bits = (
                 self.gain(measure, (name, "zeroth"), ("softmax", "zeroth"))
                 for measure in ("NNZ", "Ent, bits")
             )
-            met += [below(count), below(bits)]
+            conditions += [below(count), below(bits)]
             effects.append(bits)
             words.append(f"{name}: NNZ {in_words(count, 2)}, Ent {in_words(bits, 2)}")
         largest = max(effects, key=lambda bits: bits.mean)
         measure = "Ent minus softmax's at the zeroth layer, bits, the variant that lowers it least"
-        return self.decided("pvr22:C11", met, largest, measure, words, "sparsity", self.images)
+        return self.decided(
+            "pvr22:C11", conditions, largest, measure, words, "sparsity", self.images
+        )
 
     def gaussians(self) -> Finding:
         """C13: on the Gaussians the last layer adds more, and hard attention does much worse."""
-        met, words, effects = [], [], []
+        conditions, words, effects = [], [], []
         for name in ("softmax", "entropy"):
             gains = [
                 self.of(data, name, "last", "FT %") - self.of(data, name, "zeroth", "FT %")
                 for data in ("points", "images")
             ]
             more = difference_interval(*gains)
-            met.append(above(more))
+            conditions.append(above(more))
             effects.append(more)
             words.append(
                 f"{name}: the last layer adds {gains[0].mean():+.1f} points of FT on the Gaussians "
@@ -188,9 +194,11 @@ class _Criteria:
             )
         for layer in LAYERS:
             fall = self.gain("FTPT %", ("hard", layer), ("softmax", layer), "points")
-            met.append(below(fall, -10))
+            conditions.append(below(fall, -10))
             words.append(
                 f"hard minus softmax on the Gaussians, {layer} layer: FTPT {in_words(fall)}"
             )
         measure = "what the last layer adds to FT of softmax, Gaussians minus images, points"
-        return self.decided("pvr22:C13", met, effects[0], measure, words, "gaussians", self.both)
+        return self.decided(
+            "pvr22:C13", conditions, effects[0], measure, words, "gaussians", self.both
+        )

@@ -1,7 +1,7 @@
 """Agreement of attention with word knowledge, on many data sets. [snell21] Sec. 3, 5.1, Tables 1–9
 
 Parts of labelled texts are made by :mod:`.texts`, parts of sentence pairs by :mod:`.pairs`; what
-both record is said in :mod:`.comparing`.
+both record is described in :mod:`.comparing`.
 """
 
 from collections.abc import Mapping
@@ -57,7 +57,7 @@ class AgreementSettings(Settings):
     pair_layers: Count = 2  # [snell21] A.8
     pair_dropout: Share = 0.5  # [snell21] A.8
     pair_batch: Count = 16  # [snell21] A.8
-    pair_proxy_batch: Count = 16  # the paper is silent
+    pair_proxy_batch: Count = 16  # the paper does not specify it
     pair_steps: Count = 36_000  # released notebooks; 20 epochs of Multi30k
     pair_translated: Count = 1014  # ours: sentences that BLEU is measured on
     beam: Count = 5  # released code
@@ -76,7 +76,7 @@ def checkpoints(steps: int) -> list[int]:
 
 @EXPERIMENTS.register("agreement")
 class Agreement(Reproduction):
-    """Does attention rank words like word knowledge that was learnt without attention?"""
+    """Compare attention with word knowledge learnt without attention."""
 
     published = PUBLISHED
     about = "attention against word knowledge: agreement tables over data sets and seeds"
@@ -160,12 +160,12 @@ class Agreement(Reproduction):
     }
 
     def parts(self, settings: AgreementSettings) -> Mapping[str, Work]:
-        from foveate.studies.snell21.agreement.pairs import pairs_here
-        from foveate.studies.snell21.agreement.texts import texts_here
+        from foveate.studies.snell21.agreement.pairs import available_pairs
+        from foveate.studies.snell21.agreement.texts import available_texts
 
-        texts = texts_here(settings.texts) or (("keywords",) if settings.texts else ())
+        texts = available_texts(settings.texts) or (("keywords",) if settings.texts else ())
         return {name: partial(_texts, settings, name) for name in texts} | {
-            name: partial(_pairs, settings, name) for name in pairs_here(settings.pairs)
+            name: partial(_pairs, settings, name) for name in available_pairs(settings.pairs)
         }
 
     def cells(self, settings: AgreementSettings, records: Records) -> list[Cell]:
@@ -179,13 +179,13 @@ class Agreement(Reproduction):
         return [deviation(settings, records)]
 
     def runnable(self, settings: AgreementSettings) -> tuple[Settings, dict[str, str]]:
-        from foveate.studies.snell21.agreement.pairs import pairs_here
-        from foveate.studies.snell21.agreement.texts import texts_here
+        from foveate.studies.snell21.agreement.pairs import available_pairs
+        from foveate.studies.snell21.agreement.texts import available_texts
 
-        texts, pairs = texts_here(settings.texts), pairs_here(settings.pairs)
+        texts, pairs = available_texts(settings.texts), available_pairs(settings.pairs)
         missing = {*settings.texts, *settings.pairs} - {*texts, *pairs}
-        why = {title(name): "its files are not in the folder FOVEATE_DATA" for name in missing}
-        return settings.model_copy(update={"texts": texts, "pairs": pairs}), why
+        reasons = {title(name): "its files are not in the folder FOVEATE_DATA" for name in missing}
+        return settings.model_copy(update={"texts": texts, "pairs": pairs}), reasons
 
 
 def _texts(

@@ -45,7 +45,7 @@ PAPER, FAIR, TAU = range(3)
 
 
 def by_set(values: Array, group: Array) -> Array:
-    """The mean of rows that are numbers in each of the three sets, NaN where there is none, (3,).
+    """The mean of finite rows in each of the three sets, NaN if there is none, (3,).
 
     Args:
         values: One value for each row, shape (R,).
@@ -65,8 +65,8 @@ def compare(u: Array, v: Array, start: Array, group: Array) -> Array:
     """Agreement of u with v: the paper's form, with fair ties, and Kendall's τ, by set.
 
     Args:
-        u: The quantity whose top is looked for, flat rows, shape (N,).
-        v: The quantity that is asked, shape (N,).
+        u: The quantity whose largest value is compared, flat rows, shape (N,).
+        v: The quantity that is evaluated there, shape (N,).
         start: Where each row begins, and N at the end, shape (R + 1,).
         group: The set of each row, shape (R,).
 

@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from foveate.charts.lines import band_chart
+from foveate.charts.lines import band_chart, name_colours
 from foveate.charts.palette import CELL_TEXT_COLOUR
 from foveate.charts.render import with_rows
 from foveate.jobs.experiment import Records
@@ -69,11 +69,7 @@ def _curves(
         for i, step in enumerate(record.t)
         if np.isfinite(values[i]).any()
     ]
-    colour_encoding = alt.Color(
-        "name:N",
-        scale=alt.Scale(domain=list(series), range=[colour for _, colour in series.values()]),
-        legend=alt.Legend(columns=3, symbolType="stroke", symbolOpacity=1, labelLimit=240),
-    )
+    colours = name_colours({name: colour for name, (_, colour) in series.items()})
     x = alt.X(
         "x:Q",
         title="steps (root scale)",
@@ -81,7 +77,7 @@ def _curves(
         axis=alt.Axis(values=_ticks(int(record.t[-1]))),
     )
     up = alt.Y("y:Q", title=y, scale=alt.Scale(domain=[0, top]))
-    return band_chart(rows, x, up, colour_encoding, width=215, height=160, title=heading)
+    return band_chart(rows, x, up, colours, width=215, height=160, title=heading)
 
 
 def _ticks(last: int) -> list[int]:

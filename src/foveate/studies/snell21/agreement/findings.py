@@ -1,4 +1,4 @@
-"""What the records of the data sets say of claims C1–C4, C14, C16, C17 and C18. [snell21]"""
+"""Findings on claims C1–C4, C14, C16, C17 and C18. [snell21]"""
 
 from typing import TYPE_CHECKING
 
@@ -44,7 +44,7 @@ TABLE = {"snell21:C1": "alpha_uf", "snell21:C2": "uf_px", "snell21:C3": "delta_u
 
 
 def findings(settings: "AgreementSettings", records: Records) -> list[Finding]:
-    """One finding a claim; none of C16 where SMS is not there."""
+    """One finding per claim; none of C16 where SMS is not there."""
     counted = {name: r for name, r in records.items() if name != settings.outlier} or dict(records)
     texts = _of_texts(counted) or _of_texts(records)
     results = [_column(settings, counted, claim, name) for claim, name in TABLE.items()]
@@ -135,7 +135,7 @@ def _frozen(settings: "AgreementSettings", records: Records) -> Finding:
 
 def _outlier(settings: "AgreementSettings", records: Records) -> Finding:
     """SMS against the other sets of texts: agreement of attention between seeds."""
-    ours = excess(records[settings.outlier], "alpha_alpha")
+    difference = excess(records[settings.outlier], "alpha_alpha")
     others = {
         data: excess(record, "alpha_alpha")
         for data, record in records.items()
@@ -144,21 +144,21 @@ def _outlier(settings: "AgreementSettings", records: Records) -> Finding:
     verdict: Verdict = "does not hold"
     gap = Interval(float("nan"), None, None)
     if others:
-        seeds = min(map(len, (ours, *others.values())))
+        seeds = min(map(len, (difference, *others.values())))
         mean = np.mean([values[:seeds] for values in others.values()], 0)
-        gap = mean_interval(mean - ours[:seeds])
-        if low(mean - ours[:seeds]) > 0:
-            least = ours.mean() < min(values.mean() for values in others.values())
+        gap = mean_interval(mean - difference[:seeds])
+        if low(mean - difference[:seeds]) > 0:
+            least = difference.mean() < min(values.mean() for values in others.values())
             verdict = "holds" if least else "holds in part"
     each = "; ".join(
         f"{title(data)} {short(values)} ({', '.join(short(value) for value in values)})"
-        for data, values in {settings.outlier: ours, **others}.items()
+        for data, values in {settings.outlier: difference, **others}.items()
     )
     alone = "" if others else " There is no other set of texts to compare with."
     return Finding(
         "snell21:C16",
         verdict,
-        gap.mean if others else float(ours.mean()),
+        gap.mean if others else float(difference.mean()),
         gap.low,
         gap.high,
         f"A(α_A, α_B) above the random level: mean of the others minus {title(settings.outlier)}"
@@ -206,7 +206,7 @@ def _training(settings: "AgreementSettings", records: Records) -> Finding:
         data: min(float(excess(record, name, TRAINING).mean()) for name in names)
         for data, record in records.items()
     }
-    far = {data: value > MIN_EXCESS for data, value in least.items()}
+    above = {data: value > MIN_EXCESS for data, value in least.items()}
     bleu = {
         data: (
             float(context(record, "alpha_uf", "partner_bleu").mean()),
@@ -215,7 +215,7 @@ def _training(settings: "AgreementSettings", records: Records) -> Finding:
         for data, record in records.items()
         if "partner_bleu" in record.values
     }
-    verdict = share_verdict(list(far.values()))
+    verdict = share_verdict(list(above.values()))
     if verdict == "holds" and not (bleu and all(at >= SHARE * end for at, end in bleu.values())):
         verdict = "holds in part"
     middle = mean_over_seeds(records, lambda record: excess(record, "alpha_uf", TRAINING))
@@ -236,7 +236,7 @@ def _training(settings: "AgreementSettings", records: Records) -> Finding:
         middle.low,
         middle.high,
         "A(α, β_uf) above the random level on training data, mean over data sets",
-        f"{count(far)} On training data: {details}. "
+        f"{count(above)} On training data: {details}. "
         + (f"{with_bleu}." if bleu else "No sentence pairs in this run: BLEU is not tested."),
         "training",
         deviation(settings, records),

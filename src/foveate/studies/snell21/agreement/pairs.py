@@ -1,6 +1,6 @@
 """A part of sentence pairs: four models a seed, compared with each other. [snell21] Sec. 3, A.8
 
-What is recorded is said in :mod:`.comparing`; a row is a target word, END left out.
+What is recorded is described in :mod:`.comparing`; a row is a target word, END left out.
 """
 
 import os
@@ -26,18 +26,18 @@ from foveate.types import StepProgress
 if TYPE_CHECKING:
     from foveate.studies.snell21.agreement import AgreementSettings
 
-__all__ = ["ReadPairs", "pair_part", "pairs_here", "prepared_pairs"]
+__all__ = ["ReadPairs", "available_pairs", "pair_part", "prepared_pairs"]
 
 
 @dataclass(frozen=True)
 class ReadPairs:
-    """Pairs to learn from, and pairs to read.
+    """Training pairs and evaluation pairs.
 
     Args:
         name: Name of the data set.
         data: Its vocabularies and training pairs.
-        sets: Pairs to read: two halves of validation pairs and a sample of training pairs.
-        trans: Trans(y_t|x_l) of the training pairs' count table, flat over the pairs to read, (N,).
+        sets: Evaluation pairs: two halves of validation pairs and a sample of training pairs.
+        trans: Trans(y_t|x_l) of the training pairs' count table, flat over the evaluation pairs, (N,).
     """
 
     name: str
@@ -47,7 +47,7 @@ class ReadPairs:
 
     @property
     def read(self) -> Pairs:
-        """All pairs to read, set by set."""
+        """All evaluation pairs, set by set."""
         return joined(*self.sets)
 
     @property
@@ -56,14 +56,14 @@ class ReadPairs:
         return np.repeat(np.arange(len(SETS)), [len(some) for some in self.sets])
 
 
-def pairs_here(names: Sequence[str]) -> tuple[str, ...]:
+def available_pairs(names: Sequence[str]) -> tuple[str, ...]:
     """Those of the data sets whose files can be read."""
-    return tuple(name for name in names if _is_here(name, os.environ.get("FOVEATE_DATA")))
+    return tuple(name for name in names if _is_available(name, os.environ.get("FOVEATE_DATA")))
 
 
 @cache
-def _is_here(name: str, _where: str | None) -> bool:
-    PAIRS.get(name)  # a name that is not known is a mistake, not a file that is not here
+def _is_available(name: str, _where: str | None) -> bool:
+    PAIRS.get(name)  # an unknown name is an error, a missing file is not
     try:
         load_pairs(name, train=1, pieces=100)
     except FoveateError:
@@ -72,7 +72,7 @@ def _is_here(name: str, _where: str | None) -> bool:
 
 
 def prepared_pairs(settings: "AgreementSettings", name: str) -> ReadPairs:
-    """The pairs of a data set; which half a validation pair belongs to is drawn by name."""
+    """The pairs of a data set; halves of the validation pairs are drawn by name."""
     data = load_pairs(name, train=settings.pair_train, pieces=settings.pieces)
     order = torch.randperm(len(data.validation), generator=generator("halves", name))
     order = order[: settings.pair_read]
@@ -94,7 +94,7 @@ def pair_part(
 ) -> Record:
     """Train proxy, standard model, partner and uniform model of each seed, and compare.
 
-    Every kind of model has a checkpoint of its own beside ``checkpoint``, which stays until the
+    Every kind of model has a separate checkpoint beside ``checkpoint``, which stays until the
     part is done, since later kinds are compared with earlier ones.
     """
     pairs = prepared_pairs(settings, name)
@@ -124,8 +124,8 @@ def _meta(settings: "AgreementSettings", pairs: ReadPairs) -> dict[str, object]:
             f"{settings.pair_steps:,} steps in "
             "place of 256, 16 and 36,000"
         )
-    way = "greedy" if settings.beam == 1 else f"beam {settings.beam}"
-    notes.append(f"BLEU of {settings.pair_translated:,} validation sentences, {way}")
+    decoding = "greedy" if settings.beam == 1 else f"beam {settings.beam}"
+    notes.append(f"BLEU of {settings.pair_translated:,} validation sentences, {decoding}")
     if pairs.data.about:
         notes.append(pairs.data.about)
     return {"data": pairs.name, "kind": "pairs", "counts": counts, "about": ", ".join(notes)}

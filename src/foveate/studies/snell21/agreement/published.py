@@ -1,4 +1,4 @@
-"""Numbers of the authors' notebooks, where the text at hand has no tables. [snell21] Tables 1, 4"""
+"""Numbers from the authors' notebooks, for tables that the paper lacks. [snell21] Tables 1, 4"""
 
 from collections.abc import Mapping
 

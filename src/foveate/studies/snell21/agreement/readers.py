@@ -1,4 +1,4 @@
-"""The models of a set of texts, kind by kind: how each is trained and what is measured."""
+"""Training and measurements of each kind of model of a set of texts."""
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
@@ -37,8 +37,8 @@ class Stages:
 
     Args:
         settings: Settings.
-        texts: Texts to learn from and to read.
-        checkpoint: Where the part would keep its state; every kind has a file beside it.
+        texts: Training and evaluation texts.
+        checkpoint: Checkpoint of the part; every kind has a file beside it.
         progress: Called as ``progress(steps done, steps in all)``, all kinds together.
         kinds: Kinds that will be trained.
     """
@@ -77,14 +77,14 @@ class Stages:
         return self.readers("partner", partial(self._partner_values, standard))
 
     def uniform(self, standard: Record, evidence: Array) -> Record:
-        """Models with attention held uniform against ``standard``, the proxy and the counts.
+        """Models with uniform attention against ``standard``, the proxy and the counts.
 
         Args:
             standard: What :meth:`standard` returned.
             evidence: γ₁ − γ₀ of the proxy's words, shape (S, words).
         """
         proxy = [self.favour(row) for row in evidence]
-        return self.readers("uniform", partial(self._known, proxy, standard))
+        return self.readers("uniform", partial(self._word_level_values, proxy, standard))
 
     def frozen(self, standard: Record) -> Record:
         """Models of which only attention is trained against ``standard``. [snell21] A.6"""
@@ -94,9 +94,9 @@ class Stages:
         """Train a reader of every seed.
 
         Args:
-            kind: "uniform" holds attention, "frozen" all else; others train all.
+            kind: "uniform" fixes attention, "frozen" everything else; others train all parameters.
             measure: What is measured of them.
-            at: Steps to measure at; the paper's unless given.
+            at: Steps to measure at; default: the paper's.
         """
         from foveate.studies.snell21.agreement import checkpoints
 
@@ -211,7 +211,7 @@ class Stages:
             "partner_accuracy": self.accuracy(probes.right),
         }
 
-    def _known(
+    def _word_level_values(
         self, proxy: Sequence[Array], standard: Record, seed: int, model: Reader
     ) -> dict[str, Array]:
         probes = self.probe(model)

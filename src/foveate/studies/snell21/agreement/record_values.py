@@ -1,4 +1,4 @@
-"""From the record of a data set to the numbers of the paper's tables. [snell21] Tables 1–7, 9"""
+"""Numbers of the paper's tables from the record of a data set. [snell21] Tables 1–7, 9"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,7 @@ def chosen(record: Record) -> NDArray[np.int64]:
 def number(record: Record, name: str, part: int = REPORTING, measure: int = FAIR) -> FloatArray:
     """A quantity of each seed, shape (S,).
 
-    What is said of β_uf is read at the chosen checkpoint, all else at the end.
+    Values of β_uf are those at the chosen checkpoint, all others those at the end.
 
     Args:
         record: Of a data set.
@@ -60,7 +60,7 @@ def random(record: Record, part: int = REPORTING) -> FloatArray:
 
 
 def excess(record: Record, name: str, part: int = REPORTING) -> FloatArray:
-    """How far a quantity is above the random level, with fair ties, shape (S,)."""
+    """A quantity minus the random level, with fair ties, shape (S,)."""
     return number(record, name, part) - random(record, part)
 
 
@@ -71,12 +71,12 @@ def frozen_best(record: Record) -> FloatArray:
 
 
 def rise(record: Record) -> FloatArray:
-    """By how much A(α, β_uf(τ)) at the chosen checkpoint exceeds that at the start, shape (S,)."""
+    """A(α, β_uf(τ)) at the chosen checkpoint minus that at the start, shape (S,)."""
     return number(record, "alpha_uf") - record.values["alpha_uf"][0, :, REPORTING, FAIR]
 
 
 def fall(record: Record) -> FloatArray:
-    """By how much A(α, β_uf(τ)) at the chosen checkpoint exceeds that at the end, shape (S,)."""
+    """A(α, β_uf(τ)) at the chosen checkpoint minus that at the end, shape (S,)."""
     return number(record, "alpha_uf") - record.values["alpha_uf"][-1, :, REPORTING, FAIR]
 
 

@@ -1,4 +1,4 @@
-"""Criteria of agreement as they were before results showed that they could not decide. [snell21]"""
+"""Earlier criteria of agreement, which results showed to be undecidable. [snell21]"""
 
 from collections.abc import Mapping
 

@@ -24,23 +24,23 @@ from foveate.types import StepProgress
 if TYPE_CHECKING:
     from foveate.studies.snell21.agreement import AgreementSettings
 
-__all__ = ["Texts", "prepared", "text_part", "texts_here"]
+__all__ = ["Texts", "available_texts", "prepared", "text_part"]
 
 
 @dataclass(frozen=True)
 class Texts:
-    """Texts to learn from, and texts to read.
+    """Training texts and evaluation texts.
 
     Args:
         name: Name of the data set.
-        train: Texts to learn from.
+        train: Training texts.
         y_train: Their labels, shape (n,).
         read: Validation texts, then the sample of training texts.
         y_read: Their labels.
         group: The set of each text that is read, see :data:`.comparing.SETS`.
-        trans: Trans(y|x_l) of the training texts' count table, flat over the texts to read, (N,).
+        trans: Trans(y|x_l) of the training texts' count table, for the evaluation texts, (N,).
         vocabulary: Words.
-        about: What these texts are, in words.
+        about: Description of these texts.
     """
 
     name: str
@@ -54,14 +54,14 @@ class Texts:
     about: str
 
 
-def texts_here(names: Sequence[str]) -> tuple[str, ...]:
+def available_texts(names: Sequence[str]) -> tuple[str, ...]:
     """Those of the data sets whose files can be read."""
-    return tuple(name for name in names if _is_here(name, os.environ.get("FOVEATE_DATA")))
+    return tuple(name for name in names if _is_available(name, os.environ.get("FOVEATE_DATA")))
 
 
 @cache
-def _is_here(name: str, _where: str | None) -> bool:
-    TEXTS.get(name)  # a name that is not known is a mistake, not a file that is not here
+def _is_available(name: str, _where: str | None) -> bool:
+    TEXTS.get(name)  # an unknown name is an error, a missing file is not
     try:
         load_texts(name, train=1, validation=1, least=1)
     except FoveateError:
@@ -70,7 +70,7 @@ def _is_here(name: str, _where: str | None) -> bool:
 
 
 def prepared(settings: "AgreementSettings", name: str) -> Texts:
-    """The texts of a data set; which half a validation text belongs to is drawn by name."""
+    """The texts of a data set; halves of the validation texts are drawn by name."""
     texts = load_texts(name, train=settings.train, validation=settings.validation)
     train, held_out = (
         truncate(texts.train, settings.longest),
@@ -107,7 +107,7 @@ def text_part(
 ) -> Record:
     """Train proxy, standard model, partner, uniform and frozen model of each seed, and compare.
 
-    Every kind of model has a checkpoint of its own beside ``checkpoint``, which stays until the
+    Every kind of model has a separate checkpoint beside ``checkpoint``, which stays until the
     part is done, since later kinds are compared with earlier ones.
     """
     texts = prepared(settings, name)

@@ -1,4 +1,4 @@
-"""The models of a set of sentence pairs, kind by kind: how each is trained, what is measured."""
+"""Training and measurements of each kind of model of a set of sentence pairs."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -30,7 +30,7 @@ from foveate.text.translation import (
     Translator,
     checkpoints,
     translated_bleu,
-    translation_course,
+    translation_training,
     translator,
 )
 from foveate.types import StepProgress
@@ -52,8 +52,8 @@ class PairStages:
 
     Args:
         settings: Settings.
-        pairs: Pairs to learn from and to read.
-        checkpoint: Where the part would keep its state; every kind has a file beside it.
+        pairs: Training and evaluation pairs.
+        checkpoint: Checkpoint of the part; every kind has a file beside it.
         progress: Called as ``progress(steps done, steps in all)``, all kinds together.
     """
 
@@ -99,13 +99,15 @@ class PairStages:
         return self._compared("partner", lambda s: partial(self._partner_values, standard, s))
 
     def uniform(self, standard: Record, evidence: Array) -> Record:
-        """Models with attention held uniform against ``standard``, the proxy and the counts.
+        """Models with uniform attention against ``standard``, the proxy and the counts.
 
         Args:
             standard: What :meth:`standard` returned.
             evidence: log β_px of all cells, shape (S, N).
         """
-        return self._compared("uniform", lambda s: partial(self._known, standard, evidence[s], s))
+        return self._compared(
+            "uniform", lambda s: partial(self._word_level_values, standard, evidence[s], s)
+        )
 
     def _compared(self, kind: str, measure: Callable[[int], Measure]) -> Record:
         members = [
@@ -140,7 +142,7 @@ class PairStages:
         sizes = sizes.uniform() if kind == "uniform" else sizes
         name = ("agreement", self.pairs.name, kind, seed)
         model = translator(data, sizes, *name)
-        return translation_course(model, data.train, sizes, lambda m, _: measure(m), *name)
+        return translation_training(model, data.train, sizes, lambda m, _: measure(m), *name)
 
     def _proxy(self, seed: int) -> MemberTraining:
         settings, data = self.settings, self.pairs.data
@@ -159,10 +161,10 @@ class PairStages:
     @torch.no_grad()
     def _chosen_loss(self, model: Proxy) -> float:
         """The proxy's loss on the choosing half, nats a word."""
-        half = self.pairs.sets[0]
+        subset = self.pairs.sets[0]
         parts = [
             (float(proxy_loss(model, batch)), float(batch.cells.any(2).sum()))
-            for batch in pair_batches(half.source, half.target, self.settings.pair_proxy_batch)
+            for batch in pair_batches(subset.source, subset.target, self.settings.pair_proxy_batch)
         ]
         loss, words = np.array(parts).T
         return float(np.average(loss, weights=words))
@@ -198,7 +200,9 @@ class PairStages:
             "partner_bleu": np.asarray(self._bleu(model)),
         }
 
-    def _known(self, standard: Record, proxy: Array, seed: int, model: Seq2Seq) -> Measured:
+    def _word_level_values(
+        self, standard: Record, proxy: Array, seed: int, model: Seq2Seq
+    ) -> Measured:
         beta = self._beta(model)
         return {
             "alpha_uf": self._compare(standard.last("alpha")[seed], beta),
@@ -209,8 +213,8 @@ class PairStages:
         }
 
     def _bleu(self, model: Seq2Seq) -> float:
-        half = self.pairs.sets[REPORTING]
-        some = half.take(torch.arange(min(len(half), self.settings.pair_translated)))
+        subset = self.pairs.sets[REPORTING]
+        some = subset.take(torch.arange(min(len(subset), self.settings.pair_translated)))
         most = 2 * int(some.target.lengths.max())
         words = self.pairs.data.target_vocabulary
         return translated_bleu(model, some, words, width=self.settings.beam, most=most)

@@ -28,7 +28,7 @@ def share_verdict(passed: Sequence[bool]) -> Verdict:
 
 
 def low(values: NDArray[np.float64]) -> float:
-    """The lower end of the interval over seeds; one seed bounds nothing."""
+    """The lower end of the interval over seeds; −∞ for one seed."""
     end = mean_interval(values).low
     return -np.inf if end is None else end
 
@@ -52,14 +52,14 @@ def short(value: float | NDArray[np.float64]) -> str:
 
 
 def count(passed: dict[str, bool]) -> str:
-    """In how many data sets something is so, and where it is not."""
+    """The number of data sets that pass, and the names of the others."""
     failed = [title(data) for data, fine in passed.items() if not fine]
     start = f"In {len(passed) - len(failed)} of {len(passed)} data sets"
     return f"{start} (not in {', '.join(failed)})." if failed else f"{start}."
 
 
 def deviation(settings: "AgreementSettings", records: Records) -> str:
-    """What differs from the paper, as far as the settings and the data sets say."""
+    """Differences from the paper in settings and data sets."""
     notes = ["checkpoints are chosen on one half of the validation texts and read on the other"]
     if (settings.d, settings.embedding, settings.steps) != (256, 300, 4000):
         sizes = (

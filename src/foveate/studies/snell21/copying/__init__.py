@@ -1,4 +1,4 @@
-"""Copying: without co-occurrence, attention may not be learnt. [snell21] Sec. 3.3, 6.2"""
+"""Copying: attention may not be learnt without co-occurrence. [snell21] Sec. 3.3, 6.2"""
 
 from collections.abc import Mapping
 from functools import partial
@@ -11,7 +11,7 @@ from pydantic import Field
 from foveate.jobs.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.records.record import Record
 from foveate.settings import AtLeastTwo, Count, Positive, Settings
-from foveate.text.copy_training import CopyTask, course, model_for
+from foveate.text.copy_training import CopyTask, copy_training, model_for
 from foveate.text.loop import MemberTraining, built, follow
 from foveate.types import StepProgress
 
@@ -24,7 +24,7 @@ class CopyingSettings(Settings):
     seeds: Count = 20  # [snell21] Figure 2
     length: AtLeastTwo = 40  # [snell21] Sec. 3.3
     d: Count = 256  # [snell21] A.8
-    batch: Count = 128  # released code; the paper is silent
+    batch: Count = 128  # released code; the paper does not specify it
     held_out: Count = 50  # released code
     probed: Count = 10  # ours: sequences on which β is read
     lr: Positive = 1e-3  # released code
@@ -45,7 +45,7 @@ SPANS: Mapping[str, str] = {
 
 @EXPERIMENTS.register("copying")
 class Copying(Experiment):
-    """Four tasks that the same network can represent, of which it learns only some."""
+    """Four tasks that the same network can represent but does not always learn."""
 
     about = "copy tasks with and without word knowledge: permutations, 40 of 60, mixture, function"
     long = True
@@ -92,4 +92,4 @@ def _part(settings: CopyingSettings, kind: str, checkpoint: Path, progress: Step
 
 def _member(task: CopyTask, seed: int) -> MemberTraining:
     model = built(partial(model_for, task), "copying", task.kind, seed)
-    return course(task, model, seed)  # type: ignore[arg-type]
+    return copy_training(task, model, seed)  # type: ignore[arg-type]

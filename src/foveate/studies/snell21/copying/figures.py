@@ -1,4 +1,4 @@
-"""Figures of the copy tasks: accuracy of every seed, and what comes first, β or α. [snell21]"""
+"""Figures of the copy tasks: accuracy of every seed, and the order of learning. [snell21]"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,12 +6,12 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from foveate.charts.lines import band_chart
+from foveate.charts.lines import band_chart, name_colours
 from foveate.charts.render import with_rows
 from foveate.jobs.experiment import Records
 from foveate.records.record import Record
 
-__all__ = ["figures", "seed_curves"]
+__all__ = ["TITLES", "figures", "quantile_chart", "seed_curves"]
 
 TITLES = {
     "permutation": "Permutations of 40",
@@ -35,7 +35,7 @@ SERIES = {
 def figures(_: object, records: Records) -> Mapping[str, Any]:
     """Accuracy by seed (Figure 2, left and middle), and the order of learning within a task."""
     curves = [seed_curves(records[kind], title, COLOURS[kind]) for kind, title in TITLES.items()]
-    order = [_order(records[kind], title) for kind, title in TITLES.items()]
+    order = [quantile_chart(records[kind], title) for kind, title in TITLES.items()]
     return {
         "curves": _grid(curves, "Accuracy over steps for every seed, by task."),
         "order": _grid(order, "Word knowledge, attention and accuracy over steps, medians."),
@@ -47,7 +47,7 @@ def _grid(charts: Sequence[alt.Chart | alt.LayerChart], description: str) -> alt
     return alt.vconcat(*rows).properties(description=description)
 
 
-def seed_curves(record: Record, title: str, line_colour: str, what: str = "seeds") -> alt.Chart:
+def seed_curves(record: Record, title: str, line_colour: str, noun: str = "seeds") -> alt.Chart:
     """One thin line per seed: accuracy on held-out sequences over steps."""
     accuracy = record.values["accuracy"]
     rows = [
@@ -64,26 +64,23 @@ def seed_curves(record: Record, title: str, line_colour: str, what: str = "seeds
             y=alt.Y("y:Q", title="accuracy", scale=alt.Scale(domain=[0, 1])),
             detail="seed:N",
         )
-        .properties(width=360, height=170, title=f"{title} ({accuracy.shape[1]} {what})")
+        .properties(width=360, height=170, title=f"{title} ({accuracy.shape[1]} {noun})")
     )
     return with_rows(chart, rows)
 
 
-def _order(record: Record, title: str) -> alt.LayerChart:
-    """Medians over seeds of β's knowledge, attention's place and accuracy, with quartiles."""
+def quantile_chart(
+    record: Record, title: str, quantiles: tuple[float, float, float] = (0.25, 0.5, 0.75)
+) -> alt.LayerChart:
+    """Accuracy, attention and probe over steps: the middle quantile over seeds, with a band."""
     rows = []
     for key, (name, _) in SERIES.items():
-        low, middle, high = np.nanquantile(record.values[key], [0.25, 0.5, 0.75], axis=1)
+        low, middle, high = np.nanquantile(record.values[key], quantiles, axis=1)
         rows += [
             {"x": int(t), "y": float(m), "low": float(lo), "high": float(hi), "name": name}
             for t, lo, m, hi in zip(record.t, low, middle, high, strict=True)
         ]
-    names = [name for name, _ in SERIES.values()]
-    paint = alt.Color(
-        "name:N",
-        scale=alt.Scale(domain=names, range=[colour for _, colour in SERIES.values()]),
-        legend=alt.Legend(columns=3, symbolType="stroke", symbolOpacity=1, labelLimit=260),
-    )
     x = alt.X("x:Q", title="steps")
-    y = alt.Y("y:Q", title="share of places", scale=alt.Scale(domain=[0, 1]))
-    return band_chart(rows, x, y, paint, width=360, height=170, title=title)
+    y = alt.Y("y:Q", title="share of positions", scale=alt.Scale(domain=[0, 1]))
+    colours = name_colours(dict(SERIES.values()))
+    return band_chart(rows, x, y, colours, width=360, height=170, title=title)

@@ -1,4 +1,4 @@
-"""What the copy tasks say of claims C5, C6 and C12. [snell21]"""
+"""Findings of the copy tasks on claims C5, C6 and C12. [snell21]"""
 
 from typing import TYPE_CHECKING
 
@@ -34,17 +34,17 @@ def first_above(record: Record, level: float, until: int) -> NDArray[np.float64]
 def findings(settings: "CopyingSettings", records: Records) -> list[Finding]:
     """One finding for each of the three claims."""
     return [
-        _hard_to_start(settings, records, "permutation", "snell21:C5"),
-        _hard_to_start(settings, records, "mixture", "snell21:C6"),
+        _late_learning(settings, records, "permutation", "snell21:C5"),
+        _late_learning(settings, records, "mixture", "snell21:C6"),
         _function(settings, records),
     ]
 
 
-def _hard_to_start(settings: "CopyingSettings", records: Records, kind: str, claim: str) -> Finding:
-    ours = first_above(records[kind], settings.learnt, settings.steps)
+def _late_learning(settings: "CopyingSettings", records: Records, kind: str, claim: str) -> Finding:
+    steps = first_above(records[kind], settings.learnt, settings.steps)
     easy = first_above(records["subset"], settings.learnt, settings.steps)
-    failed, easy_failed = np.isinf(ours), np.isinf(easy)
-    slower = float(np.median(ours)) >= 2 * float(np.median(easy))
+    failed, easy_failed = np.isinf(steps), np.isinf(easy)
+    slower = float(np.median(steps)) >= 2 * float(np.median(easy))
     share = mean_interval(failed.astype(float), within=(0, 1))
     verdict: Verdict = "does not hold"
     if failed.any() and not easy_failed.any():
@@ -59,8 +59,8 @@ def _hard_to_start(settings: "CopyingSettings", records: Records, kind: str, cla
         high=share.high,
         measure=f"share of seeds in which {NAMES[kind]} are not learnt "
         f"within {settings.steps} steps",
-        summary=f"{NAMES[kind]}: {int(failed.sum())} of {len(ours)} seeds not learnt, median "
-        f"{_steps(ours)}; 40-of-60: {int(easy_failed.sum())} of {len(easy)} not learnt, median "
+        summary=f"{NAMES[kind]}: {int(failed.sum())} of {len(steps)} seeds not learnt, median "
+        f"{_steps(steps)}; 40-of-60: {int(easy_failed.sum())} of {len(easy)} not learnt, median "
         f"{_steps(easy)}.",
         figure="curves",
         deviation=_deviation(settings),
@@ -70,26 +70,24 @@ def _hard_to_start(settings: "CopyingSettings", records: Records, kind: str, cla
 def _function(settings: "CopyingSettings", records: Records) -> Finding:
     copied = first_above(records["subset"], FULL_ACCURACY, settings.long_steps)
     permuted = records["permutation-function"].values["accuracy"]
-    never = np.isinf(
+    unlearnt = np.isinf(
         first_above(records["permutation-function"], settings.learnt, settings.long_steps)
     )
     best = mean_interval(permuted.max(0), within=(0, 1))
     perfect = bool(np.isfinite(copied).all())
     verdict: Verdict = "does not hold"
-    if perfect and never.all():
+    if perfect and unlearnt.all():
         verdict = "holds"
-    elif perfect and never.mean() >= 0.5:
+    elif perfect and unlearnt.mean() >= 0.5:
         verdict = "holds in part"
     return Finding(
-        claim="snell21:C12",
-        verdict=verdict,
-        effect=best.mean,
-        low=best.low,
-        high=best.high,
+        "snell21:C12",
+        verdict,
+        *best,
         measure=f"best accuracy of the permutation function within {settings.long_steps} steps",
         summary=f"Copying 40-of-60 exceeds {FULL_ACCURACY} in {int(np.isfinite(copied).sum())} of "
         f"{len(copied)} seeds (median {_steps(copied)}); the permutation function never exceeds "
-        f"{settings.learnt} in {int(never.sum())} of {len(never)}.",
+        f"{settings.learnt} in {int(unlearnt.sum())} of {len(unlearnt)}.",
         figure="curves",
         deviation=_deviation(settings),
     )

@@ -47,7 +47,7 @@ class HeadsSettings(Settings):
     d: Count = 256  # [snell21] A.8
     batch: Count = 128  # released code
     held_out: Count = 50  # released code
-    probed: Count = 1  # β is not what this is about
+    probed: Count = 1  # β is not needed
     lr: Positive = 1e-3  # released code
     steps: Count = 200  # [snell21] Figure 2
     every: Count = 10  # released code

@@ -30,7 +30,7 @@ def figures(settings: "HeadsSettings", records: Records) -> Mapping[str, Any]:
 
 def _curves(records: Records, variant: str) -> alt.HConcatChart:
     panels = [
-        seed_curves(records[f"{variant}-{name}"], SCENARIOS[name], colour, what="draws").properties(
+        seed_curves(records[f"{variant}-{name}"], SCENARIOS[name], colour, noun="draws").properties(
             width=230
         )
         for name, colour in COLOURS.items()

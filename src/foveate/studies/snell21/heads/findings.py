@@ -45,11 +45,9 @@ def findings(settings: "HeadsSettings", records: Records) -> list[Finding]:
     ]
     return [
         Finding(
-            claim="snell21:C7",
-            verdict=_verdict(settings, records, (bad, one, random)),
-            effect=gap.mean,
-            low=gap.low,
-            high=gap.high,
+            "snell21:C7",
+            _verdict(settings, records, (bad, one, random)),
+            *gap,
             measure="share of draws that learn with one good head, minus with none",
             summary=" ".join(sentences),
             figure=f"heads-{first}",
@@ -69,10 +67,10 @@ def _verdict(
     if settings.draws < DRAWS:
         return "underpowered"
     bad, one, random = shares
-    met = [bad <= 0.5, one >= 0.9, random >= 0.9]
-    if all(met):
+    conditions = [bad <= 0.5, one >= 0.9, random >= 0.9]
+    if all(conditions):
         return "holds"
-    if sum(met) == 2 or min(one, random) - bad >= 0.25:
+    if sum(conditions) == 2 or min(one, random) - bad >= 0.25:
         return "holds in part"
     return "does not hold"
 

@@ -10,7 +10,7 @@ import torch
 from foveate.randomness import generator
 from foveate.records.record import Array, Record
 from foveate.studies.snell21.heads.search import Search, chosen_heads, with_heads
-from foveate.text.copy_training import course
+from foveate.text.copy_training import copy_training
 from foveate.text.loop import MemberTraining, follow
 from foveate.types import StepProgress
 
@@ -83,4 +83,4 @@ def _member(search: Search, names: list[HeadName], draw: int) -> MemberTraining:
         return bool(now["accuracy"] > search.good)
 
     # Data seeds of the search chose the heads; these are others.
-    return course(search.task, with_heads(search.task, *names), 1000 + draw, learnt)
+    return copy_training(search.task, with_heads(search.task, *names), 1000 + draw, learnt)

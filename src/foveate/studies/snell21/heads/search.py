@@ -17,7 +17,7 @@ import torch
 
 from foveate.randomness import generator
 from foveate.records.record import Array, Record, load_checkpoint, save_checkpoint
-from foveate.text.copy_training import CopyTask, course, model_for
+from foveate.text.copy_training import CopyTask, copy_training, model_for
 from foveate.text.loop import MemberTraining, built, follow
 from foveate.text.models.initialisation import draw_by_module
 from foveate.text.models.seq2seq import Seq2Seq
@@ -81,7 +81,9 @@ def attempt(search: Search, candidate: int, seed: int) -> tuple[float, float]:
         return bool(now["accuracy"] > search.good)
 
     def member() -> MemberTraining:
-        return course(search.task, with_heads(search.task, ("candidate", candidate)), seed, learnt)
+        return copy_training(
+            search.task, with_heads(search.task, ("candidate", candidate)), seed, learnt
+        )
 
     accuracy = follow([member], search.steps).values["accuracy"][:, 0]
     measured = accuracy[np.isfinite(accuracy)]
@@ -163,8 +165,10 @@ def _open_seeds(search: Search, best: FloatArray, good: bool, bad: bool) -> Iter
     Reads ``best`` while the caller fills it.
     """
     for seed in range(search.seeds):
-        known = best[:seed]
-        if not ((good and (known > search.good).all()) or (bad and (known < search.bad).all())):
+        measured = best[:seed]
+        if not (
+            (good and (measured > search.good).all()) or (bad and (measured < search.bad).all())
+        ):
             return
         if np.isnan(best[seed]):
             yield seed

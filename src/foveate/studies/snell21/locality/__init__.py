@@ -11,7 +11,7 @@ from pydantic import Field
 from foveate.jobs.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.records.record import Record
 from foveate.settings import AtLeastTwo, Count, Positive, Settings
-from foveate.studies.snell21.locality.training import Condition, KeywordTask, course
+from foveate.studies.snell21.locality.training import Condition, KeywordTask, keyword_training
 from foveate.text.loop import follow
 from foveate.types import StepProgress
 
@@ -26,10 +26,10 @@ class LocalitySettings(Settings):
     vocabulary: AtLeastTwo = 40  # [snell21] Sec. 6.1
     embedding: Count = 300  # [snell21] A.8
     d: Count = 256  # [snell21] A.8
-    batch: Count = 32  # [snell21] A.8; Sec. 6.1 is silent
+    batch: Count = 32  # [snell21] A.8; not specified in Sec. 6.1
     held_out: AtLeastTwo = 128  # ours, half of them positive
     lr: Positive = 1e-3  # released code
-    # The paper is silent. In a pilot with another seed the order of the four quantities was settled
+    # Not specified. In a pilot with another seed the order of the four quantities was settled
     # after 40 steps in all conditions, and the same after 1,500 in the paper's.
     steps: Count = 300
     fine_until: Annotated[int, Field(ge=0)] = 40  # ours: measured every 2 steps so far
@@ -49,7 +49,7 @@ CONDITIONS: Mapping[str, Condition] = {
 
 @EXPERIMENTS.register("locality")
 class Locality(Experiment):
-    """One word determines the label; which positions encode it, and when."""
+    """Which positions encode the word that determines the label, over training."""
 
     about = "a keyword under uniform attention: word knowledge is local early, at the end later"
     long = True
@@ -76,7 +76,7 @@ class Locality(Experiment):
 def _part(
     settings: LocalitySettings, name: str, checkpoint: Path, progress: StepProgress
 ) -> Record:
-    """Train every seed under one condition and read γ as it goes."""
+    """Train every seed under one condition and measure γ over training."""
     fine = min(settings.fine_until, settings.steps)
     at = np.unique(
         [*range(0, fine + 1, 2), *range(0, settings.steps + 1, settings.every), settings.steps]
@@ -90,5 +90,7 @@ def _part(
         settings.held_out,
         settings.lr,
     )
-    members = [partial(course, task, CONDITIONS[name], seed) for seed in range(settings.seeds)]
+    members = [
+        partial(keyword_training, task, CONDITIONS[name], seed) for seed in range(settings.seeds)
+    ]
     return follow(members, at.tolist(), checkpoint=checkpoint, report=progress)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import numpy as np
 
-from foveate.charts.lines import band_chart
+from foveate.charts.lines import band_chart, name_colours
 from foveate.jobs.experiment import Records
 from foveate.metrics.intervals import mean_interval
 from foveate.records.record import Array, Record
@@ -57,22 +57,18 @@ def _lines(record: Record, part: Array, title: str) -> alt.LayerChart:
         for i in np.flatnonzero(part):
             mean, low, high = _interval(record.values[name][i])
             rows.append({"x": int(record.t[i]), "y": mean, "low": low, "high": high, "name": label})
-    colour_encoding = alt.Color(
-        "name:N",
-        scale=alt.Scale(domain=list(QUANTITIES.values()), range=list(COLOURS.values())),
-        legend=alt.Legend(columns=3, symbolType="stroke", symbolOpacity=1, labelLimit=220),
-    )
+    colours = name_colours(dict(zip(QUANTITIES.values(), COLOURS.values(), strict=True)))
     x = alt.X("x:Q", title="steps", scale=alt.Scale(nice=False))
     y = alt.Y("y:Q", title="γ, log-odds of the positive class")
-    return band_chart(rows, x, y, colour_encoding, width=350, height=190, title=title)
+    return band_chart(rows, x, y, colours, width=350, height=190, title=title)
 
 
 def _window_chart(settings: "LocalitySettings", record: Record, title: str) -> alt.LayerChart:
     """Mean γ at each distance from the keyword, when the loss begins to fall and at the end."""
     around = record.values["around"]  # (T, S, 2 REACH + 1)
-    early = around[early_at(record, settings.early), np.arange(around.shape[1])]
+    at_early = around[early_at(record, settings.early), np.arange(around.shape[1])]
     rows = []
-    for when, values in zip(MOMENTS, (early, around[-1]), strict=True):
+    for when, values in zip(MOMENTS, (at_early, around[-1]), strict=True):
         for k in range(values.shape[1]):
             finite = values[np.isfinite(values[:, k]), k]
             if len(finite):
@@ -80,15 +76,11 @@ def _window_chart(settings: "LocalitySettings", record: Record, title: str) -> a
                 rows.append(
                     {"x": k - MAX_DISTANCE, "y": mean, "low": low, "high": high, "name": when}
                 )
-    colour_encoding = alt.Color(
-        "name:N",
-        scale=alt.Scale(domain=list(MOMENTS), range=list(MOMENTS.values())),
-        legend=alt.Legend(symbolType="stroke", symbolOpacity=1, columns=1, labelLimit=200),
-    )
+    colours = name_colours(MOMENTS, columns=1)
     x = alt.X("x:Q", title="distance from the keyword, words", axis=alt.Axis(tickMinStep=2))
     y = alt.Y("y:Q", title="γ, log-odds")
     dots = alt.OverlayMarkDef(size=18)
-    return band_chart(rows, x, y, colour_encoding, width=215, height=190, title=title, point=dots)
+    return band_chart(rows, x, y, colours, width=215, height=190, title=title, point=dots)
 
 
 def _interval(values: Array) -> tuple[float, float, float]:

@@ -77,11 +77,9 @@ def findings(settings: "LocalitySettings", records: Records) -> list[Finding]:
         _summary(settings, records[name], title) for name, title in NAMES.items() if name in records
     )
     finding = Finding(
-        claim="snell21:C11",
-        verdict=verdict,
-        effect=gap.mean,
-        low=gap.low,
-        high=gap.high,
+        "snell21:C11",
+        verdict,
+        *gap,
         measure=f"γ_L − γ_{{l*}} after {settings.steps} steps, a difference of log-odds",
         summary=details,
         figure="curves",

@@ -14,7 +14,7 @@ from foveate.text.loop import MemberTraining, built
 from foveate.text.models.reader import Reader, signed
 from foveate.text.tokens import MARKS
 
-__all__ = ["MAX_DISTANCE", "Condition", "KeywordTask", "course", "read_keywords"]
+__all__ = ["MAX_DISTANCE", "Condition", "KeywordTask", "keyword_training", "read_keywords"]
 
 MAX_DISTANCE = 8
 """The profile of γ around the keyword goes so many positions to either side."""
@@ -22,14 +22,14 @@ MAX_DISTANCE = 8
 
 @dataclass(frozen=True)
 class KeywordTask:
-    """The task, and how it is learnt.
+    """The task and its training settings.
 
     Args:
         length: Words to a sentence, L.
         vocabulary: Number of words.
         embedding: Size of an embedding.
         d: Size of a state in each direction.
-        batch: Fresh sentences to a step.
+        batch: New sentences per step.
         held_out: Sentences to measure on, half of them positive.
         lr: Learning rate of Adam.
     """
@@ -45,10 +45,10 @@ class KeywordTask:
 
 @dataclass(frozen=True)
 class Condition:
-    """How a reader differs from the paper's.
+    """Differences of a reader from the paper's.
 
     Args:
-        both: Whether it reads from both ends.
+        both: Whether the LSTM is bidirectional.
         sd: Standard deviation of its embeddings at the beginning.
     """
 
@@ -56,7 +56,7 @@ class Condition:
     sd: float = 1.0
 
 
-def course(task: KeywordTask, condition: Condition, seed: int) -> MemberTraining:
+def keyword_training(task: KeywordTask, condition: Condition, seed: int) -> MemberTraining:
     """The training that ``seed`` decides: weights, sentences to learn from and to read."""
     model = built(partial(_reader, task, condition), "locality", seed)
 
@@ -120,8 +120,8 @@ def _window(gamma: Tensor, at: Tensor) -> Array:
     """The mean of γ at each distance from the keyword, shape (2 REACH + 1,)."""
     position = at[:, None] + torch.arange(-MAX_DISTANCE, MAX_DISTANCE + 1)
     inside = (position >= 0) & (position < gamma.shape[1])
-    near = gamma.double().gather(1, position.clamp(0, gamma.shape[1] - 1))
-    return near.masked_fill(~inside, torch.nan).nanmean(0).numpy()
+    neighbours = gamma.double().gather(1, position.clamp(0, gamma.shape[1] - 1))
+    return neighbours.masked_fill(~inside, torch.nan).nanmean(0).numpy()
 
 
 def _mean(x: Tensor) -> Array:

@@ -1,4 +1,4 @@
-"""Is the proxy a logistic regression on bags of words? [snell21] A.10, Table 10"""
+"""Comparison of the proxy with logistic regression on bags of words. [snell21] A.10, Table 10"""
 
 from collections.abc import Mapping
 from functools import partial
@@ -94,9 +94,9 @@ class ProxyTwin(Experiment):
     }
 
     def parts(self, settings: ProxyTwinSettings) -> Mapping[str, Work]:
-        from foveate.studies.snell21.agreement.texts import texts_here
+        from foveate.studies.snell21.agreement.texts import available_texts
 
-        texts = texts_here(settings.texts.texts) or ("keywords",)
+        texts = available_texts(settings.texts.texts) or ("keywords",)
         return {"minima": partial(_minima, settings)} | {
             name: partial(_texts, settings, name) for name in texts
         }

@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from foveate.charts.lines import band_chart
+from foveate.charts.lines import band_chart, name_colours
 from foveate.charts.render import with_rows
 from foveate.jobs.experiment import Records
 from foveate.metrics.intervals import mean_interval
@@ -129,11 +129,7 @@ def _curves(record: Record, name: str) -> alt.LayerChart:
             mean, low, high = mean_interval(record.values[key][i, :, REPORTING, FAIR])
             ends = {"low": mean if low is None else low, "high": mean if high is None else high}
             rows.append({"x": int(step), "y": mean, "name": label, **ends})
-    colour_encoding = alt.Color(
-        "name:N",
-        scale=alt.Scale(domain=["A(β_uf, β_px)", "A(β_uf, β_log)"], range=[BLUE, ORANGE]),
-        legend=alt.Legend(symbolType="stroke", symbolOpacity=1, columns=2),
-    )
+    colours = name_colours({"A(β_uf, β_px)": BLUE, "A(β_uf, β_log)": ORANGE}, columns=2)
     x = alt.X("x:Q", title="steps of the uniform model", scale=alt.Scale(nice=False))
     y = alt.Y("y:Q", title="agreement, fair ties", scale=alt.Scale(domain=[0, 1]))
-    return band_chart(rows, x, y, colour_encoding, width=240, height=180, title=name)
+    return band_chart(rows, x, y, colours, width=240, height=180, title=name)

@@ -62,7 +62,7 @@ def findings(settings: "ProxyTwinSettings", records: Records) -> list[Finding]:
         " ".join(
             [
                 tally_text(outcomes),
-                _said_minima(records["minima"]),
+                _minima_finding(records["minima"]),
                 *(_summary(name, record) for name, record in texts.items()),
             ]
         ),
@@ -72,10 +72,10 @@ def findings(settings: "ProxyTwinSettings", records: Records) -> list[Finding]:
     return [finding]
 
 
-def _said_minima(record: Record) -> str:
+def _minima_finding(record: Record) -> str:
     worst = record.values["gap"].max()
     within = record.t < 1
-    beyond = (
+    above_largest = (
         f" Above λ_max the proxy is 0 (norm at most {record.values['norm'][~within].max():.0e})."
         if (~within).any()
         else ""
@@ -83,7 +83,7 @@ def _said_minima(record: Record) -> str:
     return (
         f"At their minima word weights differ by {worst:.1e} at most, relative, in "
         f"{record.values['gap'].shape[1]} corpora under {int(within.sum())} penalties below λ_max "
-        f"(0 among them), each against ridge regression with C = √2‖δ‖/(nλ).{beyond}"
+        f"(0 among them), each against ridge regression with C = √2‖δ‖/(nλ).{above_largest}"
     )
 
 

@@ -51,7 +51,7 @@ class TranslationSettings(Settings):
 
 @EXPERIMENTS.register("translation")
 class Translation(Experiment):
-    """Does optimal attention agree with word knowledge, and does attention align words?"""
+    """Agreement of optimal attention with word knowledge, and alignment error of attention."""
 
     about = "optimal attention on trained models; attention's alignment error beside IBM-1's"
     long = True
@@ -116,12 +116,12 @@ class Translation(Experiment):
     }
 
     def parts(self, settings: TranslationSettings) -> Mapping[str, Work]:
-        from foveate.studies.snell21.agreement.pairs import pairs_here
+        from foveate.studies.snell21.agreement.pairs import available_pairs
 
         readouts = {f"readout-{name}": partial(_readout, settings, name) for name in READOUTS}
         return readouts | {
             f"align-{name}": partial(_align, settings, name)
-            for name in pairs_here(settings.aligned)
+            for name in available_pairs(settings.aligned)
         }
 
 

@@ -1,4 +1,4 @@
-"""Attention as an aligner over training, beside IBM Model 1: error against known links.
+"""Alignment error of attention over training, compared with IBM Model 1.
 
 Both read the same pairs. A link goes from every target word to the source word with the largest
 α (or β, or Δ, or Trans(y|x)), so that all of them make the same number of links.
@@ -29,7 +29,7 @@ from foveate.text.translation import (
     Translator,
     example_pair,
     joined,
-    translation_course,
+    translation_training,
     translator,
 )
 from foveate.types import StepProgress
@@ -47,7 +47,7 @@ LinkSets = list[set[tuple[int, int]]]
 
 
 class ScoredLinks:
-    """Pairs with known links, and how links that were found are scored.
+    """Pairs with known links, and the scores of predicted links.
 
     Args:
         pairs: Pairs with links.
@@ -68,9 +68,9 @@ class ScoredLinks:
 def to_align(
     settings: "TranslationSettings", name: str
 ) -> tuple[SentencePairs, Pairs, ScoredLinks]:
-    """The data set, the pairs to learn from, and those to score.
+    """The data set, the training pairs, and the pairs to score.
 
-    Links are never learnt from, so where there are few pairs the scored ones are read as well.
+    Links are not used in training, so small sets are trained on the scored pairs too.
     """
     data = load_pairs(name, unit="words", train=settings.align_train, least=settings.least)
     with_links = data.test if len(data.test) else data.validation
@@ -95,13 +95,13 @@ def align_part(
     )
     at = measurement_steps(settings.align_steps)
 
-    def course(seed: int) -> MemberTraining:
+    def training(seed: int) -> MemberTraining:
         label = ("aligning", name, seed)
         model = translator(data, sizes, *label)
         measure = partial(_measured, scored, at[-1])
-        return translation_course(model, train, sizes, measure, *label)
+        return translation_training(model, train, sizes, measure, *label)
 
-    members = [partial(course, seed) for seed in range(settings.align_seeds)]
+    members = [partial(training, seed) for seed in range(settings.align_seeds)]
     record = follow(members, at, checkpoint=checkpoint, report=progress)
     size = len(data.source_vocabulary), len(data.target_vocabulary)
     final = {"ibm1": _ibm1(train, scored, size), "diagonal": scored(diagonal(scored.pairs))}
@@ -113,7 +113,7 @@ def _measured(scored: ScoredLinks, last: int, model: Seq2Seq, step: int) -> dict
     source, target = scored.pairs.source, scored.pairs.target
     alpha = read_attention(model, source, target)
     reached = performance(model, source, target)
-    # Influence is dear, so it is read at the end alone.
+    # Influence is expensive, so it is computed at the end only.
     delta = links_of(influence(model, source, target)) if step == last else None
     return {
         "attention": scored(links_of(alpha)),
@@ -133,7 +133,7 @@ def _ibm1(train: Pairs, scored: ScoredLinks, size: tuple[int, int]) -> Array:
 
 
 def diagonal(pairs: Pairs) -> LinkSets:
-    """Links along the diagonal: each target word to the source word at the same share of the way.
+    """Links along the diagonal: each target word to the source word at the same relative position.
 
     Example:
         >>> from foveate.text.tokens import Tokens

@@ -7,6 +7,7 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
+from foveate.charts.lines import name_colours
 from foveate.charts.render import with_rows
 from foveate.jobs.experiment import Records
 from foveate.records.record import Record
@@ -51,18 +52,12 @@ def figures(_: object, records: Records) -> Mapping[str, Any]:
 
 
 def _steps() -> alt.X:
-    """Steps on an axis that shows 0 and the thousands alike."""
+    """An axis of steps on a scale that is linear near 0 and logarithmic above."""
     scale = alt.Scale(type="symlog", constant=50)
     return alt.X("x:Q", title="steps", scale=scale, axis=alt.Axis(values=TICKS, format="~s"))
 
 
 TICKS = [0, 50, 100, 200, 400, 800, 2000, 5000, 10_000, 36_000]
-
-
-def _colour_encoding(names: Sequence[str], colours: Sequence[str], columns: int = 3) -> alt.Color:
-    scale = alt.Scale(domain=list(names), range=list(colours))
-    legend = alt.Legend(columns=columns, symbolType="stroke", labelLimit=260, symbolOpacity=1)
-    return alt.Color("name:N", scale=scale, legend=legend)
 
 
 def _optimum(record: Record) -> alt.HConcatChart:
@@ -98,7 +93,7 @@ def _banded(
             ends = {"low": mean if low is None else low, "high": mean if high is None else high}
             rows.append({"x": int(step), "y": mean, "name": name, **ends})
     scale = alt.Scale(domain=list(domain)) if domain else alt.Scale(zero=False)
-    colour_encoding = _colour_encoding(list(names.values()), LINES)
+    colour_encoding = name_colours(dict(zip(names.values(), LINES, strict=False)))
     band = (
         alt.Chart()
         .mark_area(opacity=0.16)
@@ -133,7 +128,7 @@ def _readouts(records: Records) -> alt.HConcatChart:
         ]
         line = alt.Chart().mark_line(strokeWidth=2, point=True)
         y = alt.Y("y:Q", title=title, scale=alt.Scale(zero=False))
-        colour = _colour_encoding(list(names.values()), [GREEN, BLUE])
+        colour = name_colours(dict(zip(names.values(), [GREEN, BLUE], strict=True)))
         chart = line.encode(x=_steps(), y=y, color=colour, detail="seed:N")
         charts.append(with_rows(chart.properties(width=WIDTH, height=200), rows))
     return alt.hconcat(*charts).properties(
@@ -180,8 +175,8 @@ def _scores(record: Record, score: int) -> alt.LayerChart:
     x, y = _steps(), alt.Y("y:Q", title=SCORES[score], scale=alt.Scale(domain=[0, 1]))
     dashes = alt.Scale(domain=names, range=[[1, 0]] * 3 + [[6, 3]] * 3)
     dash = alt.StrokeDash("name:N", scale=dashes)
-    colour = _colour_encoding(names, colours)
+    colour = name_colours(dict(zip(names, colours, strict=True)))
     lines = alt.Chart().mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, strokeDash=dash)
-    ours = alt.Chart().transform_filter("datum.kind != 'level'")
-    points = ours.mark_point(filled=True, size=30, opacity=1).encode(x=x, y=y, color=colour)
+    own_models = alt.Chart().transform_filter("datum.kind != 'level'")
+    points = own_models.mark_point(filled=True, size=30, opacity=1).encode(x=x, y=y, color=colour)
     return with_rows((lines + points).properties(width=205, height=170), rows)

@@ -109,7 +109,7 @@ def _deviation(settings: "TranslationSettings", record: Record) -> str:
     if settings.data != "multi30k":
         notes.append(f"on '{settings.data}' in place of Multi30k")
     notes.append(f"words of {len(record.meta['lengths'])} validation pairs are solved")
-    way = "greedy" if settings.beam == 1 else f"a beam of {settings.beam}"
-    notes.append(f"BLEU of {settings.translated:,} validation sentences at most, by {way}")
+    decoding = "greedy" if settings.beam == 1 else f"a beam of {settings.beam}"
+    notes.append(f"BLEU of {settings.translated:,} validation sentences at most, by {decoding}")
     notes.append("the recorded .53 counts ties in the paper's form")
     return "; ".join(notes)

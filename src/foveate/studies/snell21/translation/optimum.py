@@ -1,7 +1,7 @@
 r"""Optimal attention on a trained model with a linear output. [snell21] A.1
 
 With :math:`p_t = σ(W(c_t + s_t))` the loss of a word is convex in its attention. Every word of some
-validation pairs is solved at every checkpoint and compared with what the model does and knows.
+validation pairs is solved at every checkpoint and compared with the model's attention and β.
 """
 
 from dataclasses import replace
@@ -27,7 +27,7 @@ from foveate.text.translation import (
     checkpoints,
     example_pair,
     translated_bleu,
-    translation_course,
+    translation_training,
     translator,
 )
 from foveate.types import StepProgress
@@ -67,12 +67,12 @@ def readout_part(
         numbers = {name: np.asarray(value) for name, value in values.items()}
         return numbers | (solved(model, some) if readout == "linear" else {})
 
-    def course(seed: int) -> MemberTraining:
+    def training(seed: int) -> MemberTraining:
         label = ("readout", settings.data, readout, seed)
         model = translator(data, sizes, *label)
-        return translation_course(model, data.train, sizes, measure, *label)
+        return translation_training(model, data.train, sizes, measure, *label)
 
-    members = [partial(course, seed) for seed in range(settings.seeds)]
+    members = [partial(training, seed) for seed in range(settings.seeds)]
     meta = _meta(settings, data, some)
     return follow(members, at, checkpoint=checkpoint, report=progress, meta=meta)
 

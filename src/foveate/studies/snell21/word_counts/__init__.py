@@ -1,4 +1,4 @@
-"""Word counts: what the proxy learns first, and that IBM Model 1 counts the same. [snell21]"""
+"""Word counts: the first step of the proxy, and its equality with IBM Model 1. [snell21]"""
 
 from collections.abc import Mapping
 from functools import partial

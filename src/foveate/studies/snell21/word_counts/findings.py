@@ -1,4 +1,4 @@
-"""What the word counts say of the claims. [snell21]"""
+"""Findings of the word counts. [snell21]"""
 
 import numpy as np
 
@@ -25,16 +25,16 @@ def slopes(record: Record, name: str) -> Array:
 
 
 def _approached(record: Record, name: str) -> bool:
-    falls = bool((np.diff(record.values[name].mean(1)) < 0).all())
-    return falls and -0.6 < slopes(record, name).mean() < -0.4
+    decreases = bool((np.diff(record.values[name].mean(1)) < 0).all())
+    return decreases and -0.6 < slopes(record, name).mean() < -0.4
 
 
 def _derivative(record: Record) -> Finding:
     gamma, theta = (_approached(record, name) for name in ("gamma", "theta"))
     ends = {name: values.mean(1)[[0, -1]] for name, values in record.values.items()}
-    missed = bool(ends["printed"][1] > 0.5)
+    wrong = bool(ends["printed"][1] > 0.5)
     verdict: Verdict = (
-        "does not hold" if not gamma else "holds" if theta and missed else "holds in part"
+        "does not hold" if not gamma else "holds" if theta and wrong else "holds in part"
     )
     slope = mean_interval(slopes(record, "gamma"))
     first, last = (f"{int(d):,}" for d in record.t[[0, -1]])
@@ -83,17 +83,17 @@ def _example(record: Record) -> Finding:
     final = {name: value[0] for name, value in record.final.items()}
     beta, alpha = final["beta"], final["alpha"]
     gap, loss = float(final["gap"]), float(final["loss"])
-    near = float(np.abs(alpha - np.array([0, 0.5, 0.5])).max())
+    largest_error = float(np.abs(alpha - np.array([0, 0.5, 0.5])).max())
     right = [
         int(beta.argmax()) == 0,
-        near < 1e-3,
+        largest_error < 1e-3,
         gap < 1e-6,
         bool(final["grid_loss"].min() >= loss - gap - 1e-12),
     ]
     return Finding(
         "snell21:C13",
         "holds" if all(right) else "does not hold",
-        near,
+        largest_error,
         None,
         None,
         "largest distance of the optimal α from (0, ½, ½)",

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from foveate.data.files.hub import locate
+from foveate.data.files.hub import is_available
 from foveate.dynamics import snell21
-from foveate.errors import FoveateError
 from foveate.records.record import Array, Record
 from foveate.studies.snell21.word_counts.toys import TOYS
 from foveate.text.corpora import Pairs, load_pairs
@@ -32,7 +31,7 @@ GAMMA = ((0.0, 0.0, 0.0), (0.0, -10.0, 5.0), (0.0, 5.0, -10.0))  # [snell21] A.1
 
 def derivative(settings: "WordCountsSettings", _: Path, progress: ProgressCallback) -> Record:
     """Relative deviations from the limits, (dimension, seed): ``gamma``, ``theta``, ``printed``."""
-    source, target = _compact(load_pairs("made-up", train=settings.pairs).train)
+    source, target = _renumber_words(load_pairs("made-up", train=settings.pairs).train)
     size = int(source.ids.max()) + 1, int(target.ids.max()) + 1
     texts = bags(source, size[0]), bags(target, size[1])
     table = count_table(source, target, size)
@@ -54,7 +53,7 @@ def derivative(settings: "WordCountsSettings", _: Path, progress: ProgressCallba
 def counts(settings: "WordCountsSettings", _: Path, progress: ProgressCallback) -> Record:
     """For each corpus the largest difference between the two tables, and C's largest entry."""
     corpora = {"made-up": load_pairs("made-up", train=settings.pairs).train}
-    if settings.multi30k and _is_here("multi30k", "bentrevett/multi30k"):
+    if settings.multi30k and is_available("multi30k", "bentrevett/multi30k"):
         corpora["multi30k"] = load_pairs("multi30k", unit="words", train=settings.multi30k).train
     rows = []
     for done, pairs in enumerate(corpora.values(), 1):
@@ -104,18 +103,11 @@ def _relative_error(rate: Array, limit: Array) -> float:
     return float(np.linalg.norm(rate - limit) / np.linalg.norm(limit))
 
 
-def _compact(pairs: Pairs) -> tuple[Tokens, Tokens]:
+def _renumber_words(pairs: Pairs) -> tuple[Tokens, Tokens]:
     """The pairs with ids for the words they hold, and no others."""
 
     def renumbered(tokens: Tokens) -> Tokens:
-        _, places = number(tokens.ids.numpy())
-        return Tokens(torch.from_numpy(places.astype(np.int64)), tokens.start)
+        _, ids = number(tokens.ids.numpy())
+        return Tokens(torch.from_numpy(ids.astype(np.int64)), tokens.start)
 
     return renumbered(pairs.source), renumbered(pairs.target)
-
-
-def _is_here(name: str, hub_id: str) -> bool:
-    try:
-        return locate(name, hub_id).is_dir()
-    except FoveateError:
-        return False

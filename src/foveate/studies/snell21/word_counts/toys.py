@@ -25,7 +25,7 @@ class Toy(NamedTuple):
 
 
 def _toy(title: str, pairs: list[tuple[list[str], list[str]]]) -> Toy:
-    """Words are drawn in the order in which they are first met."""
+    """Words are drawn in order of first occurrence."""
     inputs, outputs = (list(dict.fromkeys(w for p in pairs for w in p[k])) for k in (0, 1))
     return Toy(title, pairs, inputs, outputs)
 

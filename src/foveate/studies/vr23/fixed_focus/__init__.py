@@ -1,17 +1,16 @@
 """Fixed focus: g is trained with the focus fixed at alpha; losses and incentives over time.
 
 Every alpha, paradigm, learning rate and seed of a data set is a member of one stacked training.
-The paper's figures compare the paradigms at learning rates of their own; here they are judged at
+The paper's figures compare the paradigms at learning rates of their own; here they are compared at
 equal ones, since only then do all three losses start with one slope, −α²(C−1)/C² on the
-linear-orthogonal setting. The authors' rates are trained and shown beside. [vr23] Sec. 3 and 4.1
+linear-orthogonal setting. The authors' rates are trained and shown as well. [vr23] Sec. 3 and 4.1
 """
 
 from collections.abc import Mapping
 from functools import partial
 from typing import ClassVar
 
-from foveate.data.files.hub import locate
-from foveate.errors import FoveateError
+from foveate.data.files.hub import is_available
 from foveate.jobs.experiment import EXPERIMENTS, Experiment, Records, Scale, Work
 from foveate.records.findings import Finding
 from foveate.settings import Settings
@@ -68,7 +67,9 @@ class FixedFocusCurves(Experiment):
 
     def parts(self, settings: FixedFocusSettings) -> Mapping[str, Work]:
         works: dict[str, Work] = {"theorem": partial(theorem_part, settings)}
-        for name in filter(_is_here, settings.sets):
+        for name in settings.sets:
+            if name == "cifar10" and not is_available("cifar10", "uoft-cs/cifar10"):
+                continue
             works[name] = partial(mosaics_part, settings, name)
         if "orthogonal" in works:
             works["orthogonal"] = partial(orthogonal_part, settings)
@@ -78,20 +79,9 @@ class FixedFocusCurves(Experiment):
         return evaluate_claims(records, _deviation(settings, records))
 
 
-def _is_here(name: str) -> bool:
-    """Whether a data set can be had: CIFAR-10 only where its files are, or the hub is."""
-    if name != "cifar10":
-        return True
-    try:
-        locate("cifar10", "uoft-cs/cifar10")
-    except FoveateError:
-        return False
-    return True
-
-
 def _deviation(settings: FixedFocusSettings, records: Records) -> str:
-    """What differs from the published set-up, from the settings themselves."""
-    usual = FixedFocusSettings()
+    """Differences from the published set-up, derived from the settings."""
+    default = FixedFocusSettings()
     notes = ["paradigms are judged at equal learning rates, the paper's at rates of their own"]
     if "orthogonal" in records and settings.orthogonal_batch >= settings.orthogonal_n:
         notes.append(
@@ -105,9 +95,9 @@ def _deviation(settings: FixedFocusSettings, records: Records) -> str:
             f"digits mosaics (n = {settings.n}, g of kind {settings.digits_net}) "
             f"are not in the paper"
         )
-    if "cifar10" in records and settings.n != usual.n:
-        notes.append(f"CIFAR-10 with n = {settings.n} (paper {usual.n:,}), to fit in minutes")
-    if "cifar10" in records and settings.cifar10_net != usual.cifar10_net:
+    if "cifar10" in records and settings.n != default.n:
+        notes.append(f"CIFAR-10 with n = {settings.n} (paper {default.n:,}), to fit in minutes")
+    if "cifar10" in records and settings.cifar10_net != default.cifar10_net:
         side = settings.cifar10_side
         notes.append(
             f"CIFAR-10 images averaged to {side}×{side} and g of kind "

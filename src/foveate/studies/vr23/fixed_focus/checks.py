@@ -36,18 +36,18 @@ class Check(NamedTuple):
         outcome: What the interval over seeds decides, where the criterion asks for it.
     """
 
-    met: bool
+    passed: bool
     text: str
     outcome: Outcome | None = None
 
     @property
     def result(self) -> Outcome:
         """The outcome, by the interval or else by the mean alone."""
-        return self.outcome or ("met" if self.met else "missed")
+        return self.outcome or ("met" if self.passed else "missed")
 
 
 class CheckedClaim(NamedTuple):
-    """The checks of a claim, the number to report (one a seed), and its picture."""
+    """The checks of a claim, the number to report (one per seed), and its figure."""
 
     checks: Sequence[Check]
     effect: FloatArray

@@ -106,10 +106,10 @@ def _hard_incentive(sets: Records) -> CheckedClaim:
     rows, checks = {}, []
     for name, values in incentives.items():
         rows[name] = early_ratio(sets[name])
-        late = _ratio(sets[name], values, 0.2).mean()
+        ratio = _ratio(sets[name], values, 0.2).mean()
         text = (
             f"{SETS[name]}, at α = .2 it is {rows[name].mean():.1%} of the largest early (halfway "
-            f"{late:.1%})"
+            f"{ratio:.1%})"
         )
         checks += [
             _monotone(name, values, 1),

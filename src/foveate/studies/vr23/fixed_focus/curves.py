@@ -16,7 +16,7 @@ def curve(record: Record, name: str, paradigm: str, rates: str = "equal") -> Flo
     """A quantity over time for each alpha and seed, shape (T, A, S).
 
     Args:
-        record: What :func:`train_fixed` left.
+        record: The record of :func:`train_fixed`.
         name: The quantity.
         paradigm: Whose.
         rates: At which choice of learning rates, "equal" or "authors".
@@ -29,13 +29,13 @@ def curve(record: Record, name: str, paradigm: str, rates: str = "equal") -> Flo
 
 
 def elapsed(record: Record, lr: float) -> FloatArray:
-    r"""The time of the flow that a training has gone through at each measurement, shape (T,).
+    r"""The time of the flow at each measurement of a training, shape (T,).
 
     A constant gradient moves the weights in k steps with momentum p as far as the flow goes in
     :math:`\eta [k/(1-p) - p (1-p^k)/(1-p)^2]`, which without momentum is :math:`\eta k`.
 
     Args:
-        record: What :func:`train_fixed` left.
+        record: The record of :func:`train_fixed`.
         lr: The learning rate η.
     """
     steps, p = record.t * float(record.meta["steps_per_epoch"]), float(record.meta["momentum"])

@@ -86,11 +86,11 @@ def _curves(sets: Records, name: str, rates: str) -> alt.VConcatChart:
             f"{HEADS[name]} under a focus held at α, {RATES[rates]}",
             subtitle=f"Mean over seeds with its 95 % interval. {dashes}",
         ),
-        description=_in_words(sets, name, rates),
+        description=_summary_text(sets, name, rates),
     )
 
 
-def _in_words(sets: Records, name: str, rates: str) -> str:
+def _summary_text(sets: Records, name: str, rates: str) -> str:
     ends = "; ".join(
         f"{SETS[data]}, {label(p)}: "
         + ", ".join(
@@ -114,12 +114,12 @@ def _panel(
     x = elapsed(record, lr) if timed else record.t.astype(float)
     rows = list(banded(x, values, [f"{alpha:g}" for alpha in alphas]))
     if name == "difference":
-        drawn = STEP * curve(record, "incentive", paradigm, rates).mean(2)
+        step = STEP * curve(record, "incentive", paradigm, rates).mean(2)
     else:
-        drawn = _closed(record, name, paradigm, lr) if data == "orthogonal" else None
-    if drawn is not None:
+        step = _closed(record, name, paradigm, lr) if data == "orthogonal" else None
+    if step is not None:
         rows += [
-            {"x": float(x[i]), "theory": float(drawn[i, k]), "name": f"{alpha:g}"}
+            {"x": float(x[i]), "theory": float(step[i, k]), "name": f"{alpha:g}"}
             for i in range(len(x))
             for k, alpha in enumerate(alphas)
         ]

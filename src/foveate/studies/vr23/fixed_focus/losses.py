@@ -56,8 +56,8 @@ def _others_flatten(sets: Records) -> CheckedClaim:
     for name, record in sets.items():
         some, shares = alphas_of(record) < 1, []
         for paradigm in ("hard", "lvml"):
-            start, late, end = (_loss(record, paradigm, s)[some].mean(1) for s in (0.0, 0.75, 1.0))
-            shares.append(((late - end) / (start - end)).max())
+            start, at_75, end = (_loss(record, paradigm, s)[some].mean(1) for s in (0.0, 0.75, 1.0))
+            shares.append(((at_75 - end) / (start - end)).max())
         both = np.concatenate([_over_limit(record, "set_loss", p) for p in ("hard", "lvml")])
         unseen = np.concatenate([_over_limit(record, "loss", p) for p in ("hard", "lvml")])
         rows[name] = both.min(0)
@@ -124,8 +124,8 @@ def _marginal_leads(sets: Records) -> CheckedClaim:
 
 def _lowest_early(record: Record, rates: str = "equal") -> str:
     """For how many α < 1 LVML's loss is the lowest after a tenth of the training."""
-    ahead = _early_lead(record, rates).mean(1) > 0.01
-    return f"{ahead.sum()} of {len(ahead)}"
+    leads = _early_lead(record, rates).mean(1) > 0.01
+    return f"{leads.sum()} of {len(leads)}"
 
 
 def _large_alphas_coincide(sets: Records) -> CheckedClaim:

@@ -6,7 +6,8 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from foveate.charts.palette import colour, dash, label
+from foveate.charts.lines import paradigm_encodings
+from foveate.charts.palette import label
 from foveate.charts.render import with_rows
 from foveate.dynamics.vr23 import PARADIGMS
 from foveate.jobs.experiment import Records
@@ -40,17 +41,13 @@ def _profile(
     rows: Rows, title: str, y: str | None, alphas: FloatArray, ends: Sequence[float]
 ) -> alt.LayerChart:
     """A line a paradigm over alpha, with its interval; dashed where a row has a ``limit``."""
-    names = [label(p) for p in PARADIGMS]
-    legend = alt.Legend(symbolType="stroke", columns=3)
-    scale = alt.Scale(domain=names, range=[colour(p) for p in PARADIGMS])
-    colour_encoding = alt.Color("name:N", scale=scale, legend=legend)
+    color, dashes = paradigm_encodings(PARADIGMS)
     across = alt.X(
         "x:Q",
         title="focus held at α",
         axis=alt.Axis(values=list(map(float, alphas)), grid=False, format="~g"),
         scale=alt.Scale(domain=[float(alphas[0]) - 0.03, float(alphas[-1]) + 0.03], nice=False),
     )
-    dashes = alt.Scale(domain=names, range=[list(dash(p)) for p in PARADIGMS])
     up = alt.Y(
         "mean:Q",
         title=y,
@@ -63,20 +60,18 @@ def _profile(
         .encode(
             x=across,
             y=up,
-            color=colour_encoding,
-            strokeDash=alt.StrokeDash("name:N", scale=dashes, legend=legend),
+            color=color,
+            strokeDash=dashes,
         ),
         alt.Chart()
         .transform_filter("isValid(datum.low)")
         .mark_rule(strokeWidth=2)
-        .encode(x=across, y="low:Q", y2="high:Q", color=colour_encoding),
-        alt.Chart()
-        .mark_point(filled=True, size=46, opacity=1)
-        .encode(x=across, y=up, color=colour_encoding),
+        .encode(x=across, y="low:Q", y2="high:Q", color=color),
+        alt.Chart().mark_point(filled=True, size=46, opacity=1).encode(x=across, y=up, color=color),
         alt.Chart()
         .transform_filter("isValid(datum.limit)")
         .mark_tick(thickness=2, size=24, orient="horizontal")
-        .encode(x=across, y="limit:Q", color=colour_encoding),
+        .encode(x=across, y="limit:Q", color=color),
     ]
     chart = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=panel_title(title))
     return with_rows(chart, rows)
@@ -195,7 +190,6 @@ def theorem_chart(records: Records) -> alt.HConcatChart:
 
 
 def _error_lines(rows: Rows, x: str, y: str, title: str, logs: bool) -> alt.LayerChart:
-    names = [label(p) for p in PARADIGMS]
     scale = alt.Scale(type="log", nice=False) if logs else alt.Scale(nice=False)
     ticks: dict[str, Any] = (
         {"values": sorted({row["x"] for row in rows}), "format": "~g"}
@@ -206,15 +200,7 @@ def _error_lines(rows: Rows, x: str, y: str, title: str, logs: bool) -> alt.Laye
     height = alt.Scale(type="log", nice=False, padding=8) if logs else alt.Scale(zero=True)
     decades: dict[str, Any] = {"values": [0.1, 0.2, 0.5, 1, 2, 5, 10, 20], "format": "~g"}
     up = alt.Y("y:Q", title=y, scale=height, axis=alt.Axis(**(decades if logs else {})))
-    legend = alt.Legend(symbolType="stroke", columns=3)
-    colour_encoding = alt.Color(
-        "name:N", scale=alt.Scale(domain=names, range=[colour(p) for p in PARADIGMS]), legend=legend
-    )
-    dashes = alt.StrokeDash(
-        "name:N",
-        scale=alt.Scale(domain=names, range=[list(dash(p)) for p in PARADIGMS]),
-        legend=legend,
-    )
+    color, dashes = paradigm_encodings(PARADIGMS)
     line = alt.Chart().mark_line(strokeWidth=2, point=logs)
-    chart = alt.layer(line.encode(x=across, y=up, color=colour_encoding, strokeDash=dashes))
+    chart = alt.layer(line.encode(x=across, y=up, color=color, strokeDash=dashes))
     return with_rows(chart.properties(width=320, height=220, title=panel_title(title)), rows)

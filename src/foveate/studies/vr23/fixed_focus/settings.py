@@ -9,7 +9,7 @@ from foveate.settings import AtLeastTwo, Count, Positive, Settings, Share
 __all__ = ["AUTHORS", "OWN_RATE", "FixedFocusSettings"]
 
 OWN_RATE = 0.05  # [vr23] released code: the rate of LVML here and of all paradigms elsewhere
-AUTHORS = {  # [vr23] released code; the paper is silent
+AUTHORS = {  # [vr23] released code; the paper does not specify it
     "orthogonal": {"soft": 0.05, "hard": 0.01, "lvml": 0.05},
     "digits": {"soft": 0.004, "hard": 0.01, "lvml": 0.05},  # those of CIFAR-10: C = 3, m = 5 too
     "cifar10": {"soft": 0.004, "hard": 0.01, "lvml": 0.05},

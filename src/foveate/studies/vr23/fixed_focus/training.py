@@ -54,10 +54,10 @@ def train_fixed(
         g: Makes an untrained classifier.
         bags: Training and held-out bags of each seed.
         lines: Paradigm and learning rate of each curve.
-        alphas: Where the focus is held.
+        alphas: The fixed values of the focus.
         plan: The rest of the training.
         probe: What is measured besides.
-        checkpoint: Where a training that was killed goes on from.
+        checkpoint: Where an interrupted training resumes.
         progress: Called as ``progress(epochs done, epochs)``.
 
     Returns:
@@ -65,7 +65,7 @@ def train_fixed(
     """
     members = list(product(lines, alphas, range(len(bags))))
     record = fit(
-        [partial(_held, g, alpha) for _, alpha, _ in members],
+        [partial(_fixed_focus, g, alpha) for _, alpha, _ in members],
         [bags[seed][0] for *_, seed in members],
         [bags[seed][1] for *_, seed in members],
         [PARADIGMS.get(paradigm)() for (paradigm, _), *_ in members],
@@ -82,7 +82,7 @@ def train_fixed(
     return replace(record, meta=meta, final={"losses": record.final["losses"]})
 
 
-def _held(g: Callable[[], nn.Module], alpha: float) -> FixedFocus:
+def _fixed_focus(g: Callable[[], nn.Module], alpha: float) -> FixedFocus:
     return FixedFocus(g(), alpha)
 
 
@@ -122,9 +122,9 @@ def shrink(bags: Sequence[Bag], side: int) -> list[Bag]:
         raise FoveateError("only bags that are cut from one bank can be shrunk")
     used = torch.unique(torch.cat([x.index.flatten() for x in banks]))
     images = as_input(banks[0].bank[used])
-    small = nn.functional.avg_pool2d(images, images.shape[-1] // side)
+    pooled = nn.functional.avg_pool2d(images, images.shape[-1] // side)
     return [
-        replace(bag, x=Mosaics(small, torch.searchsorted(used, x.index)))
+        replace(bag, x=Mosaics(pooled, torch.searchsorted(used, x.index)))
         for bag, x in zip(bags, banks, strict=True)
     ]
 
@@ -137,7 +137,7 @@ def theory_direction(classes: int) -> Tensor:
 
 
 def measure_weights(training: Training) -> dict[str, FloatArray]:
-    r"""How far the weights have gone along Theorem 1's direction, and off it, in the same unit.
+    r"""Components of the weights along Theorem 1's direction and orthogonal to it.
 
     The theorem says :math:`w_k = \mu (s_k - \bar s)`, which has ``off`` = 0. Each has shape (S,).
     """

@@ -72,13 +72,13 @@ def _first_above(t: Array, curve: Array, level: float) -> float:
 
 
 def _fastest(flows: Records) -> Finding:
-    parts, words, lead = [], [], []
+    parts, words, gaps = [], [], []
     for record in flows.values():
         joint = record.values["alpha"] * record.values["beta"]
         times = [_first_above(record.t, joint[:, k], 0.9) for k in range(3)]
         nu = record.values["nu"][-1]
         parts += [times[LVML] < min(times[SOFT], times[HARD]), bool(nu.argmax() == HARD)]
-        lead.append(min(times[SOFT], times[HARD]) / times[LVML] if np.isfinite(times[LVML]) else 0)
+        gaps.append(min(times[SOFT], times[HARD]) / times[LVML] if np.isfinite(times[LVML]) else 0)
         words.append(
             f"m = {record.meta['m']}, C = {record.meta['C']}: α·β reaches .9 at t = "
             f"{times[LVML]:.4g} (LVML), {times[SOFT]:.4g} (soft), {times[HARD]:.4g} (hard); ν ends "
@@ -87,7 +87,7 @@ def _fastest(flows: Records) -> Finding:
     return Finding(
         "vr23:C15",
         verdict_of(parts),
-        float(min(lead)),
+        float(min(gaps)),
         None,
         None,
         "time of the next fastest paradigm to α·β = .9, over LVML's (smaller setting counts)",
@@ -126,13 +126,13 @@ def _jensen(losses: Array) -> Finding:
 
 
 def _crossing(flows: Records) -> Finding:
-    parts, words, leads = [], [], []
+    parts, words, gaps = [], [], []
     for record in flows.values():
         alpha, nu, rate = (record.values[k] for k in ("alpha", "nu", "nu_dot"))
         half = int(np.flatnonzero(alpha[:, SOFT] >= 0.5)[0]) if alpha[-1, SOFT] >= 0.5 else -1
         parts += [bool(alpha[half, HARD] < alpha[half, SOFT]) and half > 0]
         parts += [bool(nu[-1, HARD] > nu[-1, SOFT] and rate[-1, HARD] > rate[-1, SOFT])]
-        leads.append(float(alpha[half, SOFT] - alpha[half, HARD]))
+        gaps.append(float(alpha[half, SOFT] - alpha[half, HARD]))
         words.append(
             f"m = {record.meta['m']}, C = {record.meta['C']}: when soft attention has "
             f"{alpha[half, SOFT]:.2f} on the foreground, hard has {alpha[half, HARD]:.2f}; at the "
@@ -141,7 +141,7 @@ def _crossing(flows: Records) -> Finding:
     return Finding(
         "vr23:C19",
         verdict_of(parts),
-        min(leads),
+        min(gaps),
         None,
         None,
         "attention of soft minus hard when soft first reaches one half",
@@ -160,16 +160,16 @@ def _same_direction(record: Record) -> Finding:
         rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
         cosines += [float(rows[a] @ rows[b]) for a, b in combinations(range(len(last)), 2)]
     ends = np.stack([record.values[k][-1, last] for k in ("mu", "nu")])
-    apart = (ends.max(1) - ends.min(1)) / ends.max(1)
+    spread = (ends.max(1) - ends.min(1)) / ends.max(1)
     return Finding(
         "vr23:C20",
-        verdict_of([min(cosines) > 0.999, bool((apart > 0.01).all())]),
+        verdict_of([min(cosines) > 0.999, bool((spread > 0.01).all())]),
         min(cosines),
         None,
         None,
         "smallest cosine between the final weights of two paradigms",
-        f"μ differs by {100 * apart[0]:.0f} % and ν by {100 * apart[1]:.0f} % between paradigms at "
-        f"the end; {', '.join(vr23.PARADIGMS)} all point along the same vectors.",
+        f"μ differs by {100 * spread[0]:.0f} % and ν by {100 * spread[1]:.0f} % between paradigms "
+        f"at the end; {', '.join(vr23.PARADIGMS)} all point along the same vectors.",
         "descent",
         EXACT_BACKGROUND,
     )

@@ -1,4 +1,4 @@
-"""What the released split of images adds to SAIF and accuracy. [vr23] Table 1, released code
+"""The effect of the released split of images on SAIF and accuracy. [vr23] Table 1, released code
 
 The released code cuts training and test mosaics from the same images. Each model is trained once
 and measured on mosaics of test images (the clean split) and on new mosaics of its training images
@@ -16,9 +16,8 @@ import numpy as np
 from foveate.attention.paradigms import PARADIGMS, Paradigm
 from foveate.bags.bag import Bag
 from foveate.data import DATASETS, Split
-from foveate.data.files.hub import locate
+from foveate.data.files.hub import missing
 from foveate.data.image_mosaics import relevant_seen
-from foveate.errors import FoveateError
 from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
 from foveate.models.focus import FCAM
 from foveate.models.nets import pair
@@ -42,17 +41,17 @@ RULES = ("soft", "hard", "lvml", "hybrid")
 
 
 class ReleasedSplitSettings(Settings):
-    """Data sets, paradigms and how they are trained."""
+    """Data sets, paradigms and training settings."""
 
     data: NonEmpty[Annotated[str, one_of(GROUPS)]] = ("cifar10-features", "cifar100-features")
     rules: NonEmpty[Annotated[str, one_of(RULES)]] = RULES
     m: AtLeastTwo = 5
     n: Count = 30_000  # [vr23] Sec. 5: the share of images that is seen depends on it
-    n_test: Count = 10_000  # [vr23] does not say
+    n_test: Count = 10_000  # not specified in [vr23]
     epochs: Count = 60
     batch: Count = 256  # [vr23] released code
     lr: Positive = 1e-3
-    switch: Positive = 0.8  # [vr23] does not say
+    switch: Positive = 0.8  # not specified in [vr23]
     seeds: Count = 2
 
 
@@ -92,16 +91,12 @@ class ReleasedSplit(Reproduction):
         return deviations(settings, records)
 
     def runnable(self, settings: ReleasedSplitSettings) -> tuple[Settings, dict[str, str]]:
-        reasons: dict[str, str] = {}
-        for data in settings.data:
-            try:
-                if data.endswith("-features"):
-                    name = data.removesuffix("-features")
-                    locate(name, f"uoft-cs/{name}")
-            except FoveateError as error:
-                reasons[data] = str(error)
+        images = {data: data.removesuffix("-features") for data in settings.data}
+        reasons = missing(
+            {data: (name, f"uoft-cs/{name}") for data, name in images.items() if name != data}
+        )
         present = tuple(data for data in settings.data if data not in reasons)
-        absent = {f"{GROUPS[data]} m={settings.m}": why for data, why in reasons.items()}
+        absent = {f"{GROUPS[data]} m={settings.m}": reason for data, reason in reasons.items()}
         return settings.model_copy(update={"data": present}), absent
 
     def seconds(
@@ -147,7 +142,7 @@ def _train(
     checkpoint: Path,
     progress: Callable[[int, int], None],
 ) -> Record:
-    """Train all seeds, then read the released split too.
+    """Train all seeds, then evaluate on the released split too.
 
     The record's ``final`` has ``released_`` alpha, log_p, y and z like those of the clean split,
     and ``seen`` (S, n): whether the relevant image of a released test mosaic was trained on.
@@ -183,5 +178,5 @@ def _train(
 
 
 def _counts(train: Bag) -> dict[str, int]:
-    """How many mosaics there were, and from how many images they were cut."""
+    """The number of mosaics, and of the images they were cut from."""
     return {"n": len(train), "images": len(train.bank)}

@@ -7,8 +7,8 @@ __all__ = ["CAUSES"]
 
 def _split(label: str) -> tuple[Reference, ...]:
     return tuple(
-        Reference("released-split", label, "released split", f"{{measure}}, {which} images %")
-        for which in ("seen", "unseen")
+        Reference("released-split", label, "released split", f"{{measure}}, {images} images %")
+        for images in ("seen", "unseen")
     )
 
 

@@ -74,7 +74,7 @@ def released_split_cells(settings: ReleasedSplitSettings, records: Records) -> l
 
 
 def deviations(settings: ReleasedSplitSettings, records: Records) -> list[str]:
-    """What differs from the published set-up, in sentences, with the number of images."""
+    """Differences from the published set-up, with the number of images, as sentences."""
     sentences = [
         "Frozen features with f and g of one hidden layer of 64, Adam "
         f"{settings.lr:g} with batches of {settings.batch} for {settings.epochs} epochs, in place "

@@ -44,22 +44,22 @@ def decomposition(cells: Sequence[Cell]) -> Any:
 
 def _series(measure: str, cells: Sequence[Cell]) -> dict[str, Cell]:
     """The cells of one paradigm by the name of their series."""
-    known = {(c.setting, c.measure): c for c in cells}
+    by_setting = {(c.setting, c.measure): c for c in cells}
     keys = {
         "test images (clean)": (CLEAN, f"{measure} %"),
         "training images, not trained on": (RELEASED, f"{measure}, unseen images %"),
         "training images, trained on": (RELEASED, f"{measure}, seen images %"),
         "released split, all": (RELEASED, f"{measure} %"),
     }
-    return {name: known[key] for name, key in keys.items() if key in known}
+    return {name: by_setting[key] for name, key in keys.items() if key in by_setting}
 
 
 def _panel(group: str, measure: str, cells: Sequence[Cell]) -> Any:
     rules = list(dict.fromkeys(c.name for c in cells if c.group == group))
     rows: list[dict[str, Any]] = []
     for rule in rules:
-        mine = [c for c in cells if (c.group, c.name) == (group, rule)]
-        for series, c in _series(measure, mine).items():
+        own_cells = [c for c in cells if (c.group, c.name) == (group, rule)]
+        for series, c in _series(measure, own_cells).items():
             rows.append({"rule": label(rule), "series": series, "value": c.mean})
         published = ReleasedSplit.published.numbers.get((group, rule, f"{measure} %"))
         if published is not None:

@@ -1,4 +1,4 @@
-"""The signatures of the paradigms on real images, and what a deliberate switch is worth. [vr23]"""
+"""The signatures of the paradigms on real images, and the effect of the hybrid's switch. [vr23]"""
 
 from collections.abc import Mapping
 from functools import partial
@@ -43,7 +43,7 @@ PUBLISHED = SignatureSettings(
     seeds=1,  # [vr23] Figure 1 shows one; --seeds for more
     lengths=(5,),  # [vr23] Figure 1, as the next
     n=10_000,
-    n_test=10_000,  # [vr23] is silent
+    n_test=10_000,  # not specified in [vr23]
     epochs=150,  # [vr23] released code, as all that follows
     batch=256,
     lr=0.05,

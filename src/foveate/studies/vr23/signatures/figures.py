@@ -1,4 +1,4 @@
-"""Figures of the signatures: where bags lie in (focus, prediction), and what the hybrid gains."""
+"""Figures of the signatures: bags by (focus, prediction), and gains of the hybrid."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

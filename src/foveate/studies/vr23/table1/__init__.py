@@ -1,4 +1,4 @@
-"""Paradigms on real data: how often focus and prediction are both confident and right. [vr23] 5"""
+"""Paradigms on real data: bags with confident and correct focus and prediction. [vr23] 5"""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -42,7 +42,7 @@ class Table1Settings(Settings):
     """Of which calls every paradigm has as many as soft attention has."""
 
     def rules(self, row: str) -> tuple[str, ...]:
-        """How the models of a row are trained."""
+        """Training settings of the models of a row."""
         row_rules = WORD_RULES if ROWS[row].words else RULES
         return tuple(rule for rule in row_rules if not self.paradigms or rule in self.paradigms)
 
@@ -54,18 +54,18 @@ class Table1Settings(Settings):
 
 PUBLISHED_PIXELS = Sizes(
     n=30_000,  # [vr23] Sec. 5
-    n_test=10_000,  # [vr23] is silent
+    n_test=10_000,  # not specified in [vr23]
     epochs=150,  # [vr23] released code, as the next three
     batch=256,
     lr=0.05,
     optimizer="sgd",
-    switch=0.8,  # [vr23] is silent on CIFAR
+    switch=0.8,  # not specified in [vr23] on CIFAR
 )
 PUBLISHED_WORDS = Sizes(
     n=15_383,  # the official splits
     n_test=1_924,
     epochs=550,  # [vr23] released code, as rates and switch
-    batch=256,  # [vr23] is silent
+    batch=256,  # not specified in [vr23]
     lr=0.1,
     own_lr={"lvml": 0.3, "logit": 0.3, "oracle": 0.3},
     optimizer="sgd",
@@ -109,7 +109,7 @@ class Table1(Reproduction):
             },
         ),
         "paper": Table1Settings(
-            seeds=5,  # [vr23] is silent
+            seeds=5,  # not specified in [vr23]
             rows=(*PIXELS, *POSTS, *(f"{name}-majority" for name in POSTS)),
             sizes={
                 "pixels": PUBLISHED_PIXELS,
@@ -120,7 +120,7 @@ class Table1(Reproduction):
     }
 
     def trials(self, settings: Table1Settings) -> dict[str, Trial]:
-        """What is trained, by the name of its part."""
+        """Trials by the name of their part."""
         return {
             f"{row}-{rule}": trial_of(
                 ROWS[row], rule, settings.sizes, settings.seeds, settings.equal
@@ -148,9 +148,9 @@ class Table1(Reproduction):
         return deviations(settings, records)
 
     def runnable(self, settings: Table1Settings) -> tuple[Settings, dict[str, str]]:
-        why = absent({row: ROWS[row] for row in settings.rows})
-        left = tuple(row for row in settings.rows if row not in why)
-        groups = {ROWS[row].group: reason for row, reason in why.items()}
+        reasons = absent({row: ROWS[row] for row in settings.rows})
+        left = tuple(row for row in settings.rows if row not in reasons)
+        groups = {ROWS[row].group: reason for row, reason in reasons.items()}
         return settings.model_copy(update={"rows": left}), groups
 
     def seconds(

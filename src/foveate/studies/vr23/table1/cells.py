@@ -1,4 +1,4 @@
-"""The first table as measured, seed by seed, and what differs from the published set-up."""
+"""The first table as measured, seed by seed, and differences from the published set-up."""
 
 import numpy as np
 
@@ -110,7 +110,7 @@ def _images(settings: Table1Settings, records: Records) -> list[str]:
 
 
 def deviations(settings: Table1Settings, records: Records) -> list[str]:
-    """What differs from the published set-up, in sentences, and what is odd in the data."""
+    """Differences from the published set-up and irregularities of the data, as sentences."""
     text = [
         "Test mosaics are cut from test images only; each paradigm is read by its own inference; "
         f"every paradigm has as many {settings.equal} as soft attention, and its calls and seconds "

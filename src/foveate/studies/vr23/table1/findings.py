@@ -14,7 +14,7 @@ from foveate.studies.vr23.table1 import Table1Settings
 from foveate.studies.vr23.table1.cells import deviations, table1_cells
 from foveate.studies.vr23.table1.rows import ROWS
 
-__all__ = ["findings", "judge_cells"]
+__all__ = ["decide_claims", "findings"]
 
 HEADROOM = 2.0  # points of SAIF that the oracle must lie above a paradigm to leave room for a gain
 LOSS = 1.0  # points of accuracy that "no cost" allows
@@ -23,13 +23,13 @@ FOCUS, PREDICTION = "middle focus %", "middle prediction %"
 
 
 def findings(settings: Table1Settings, records: Records) -> list[Finding]:
-    """One finding a claim; those on mosaics only where there are mosaics."""
+    """One finding per claim; those on mosaics only where there are mosaics."""
     cells = table1_cells(settings, records)
     deviation = " ".join(deviations(settings, records)).rstrip(".")
-    return judge_cells(settings, cells, deviation)
+    return decide_claims(settings, cells, deviation)
 
 
-def judge_cells(
+def decide_claims(
     settings: Table1Settings, cells: Iterable[Cell], deviation: str = "none"
 ) -> list[Finding]:
     """The findings from measured cells alone, those of stored results included.

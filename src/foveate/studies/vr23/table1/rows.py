@@ -1,4 +1,4 @@
-"""The rows of the first table: a data set, its length, its networks, and how they are trained."""
+"""The rows of the first table: a data set, its length, its networks, and training settings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from pydantic import Field
 from foveate.attention.paradigms import PARADIGMS, Hybrid, Paradigm, Progress, RandomEpochs
 from foveate.bags.bag import Bag
 from foveate.data import DATASETS
-from foveate.data.files.hub import locate
-from foveate.data.hatexplain import Judge, read_posts
+from foveate.data.files.hub import locate, missing
+from foveate.data.hatexplain import Annotators, read_posts
 from foveate.data.topic_words import topic_words
 from foveate.errors import FoveateError
 from foveate.models.contextual import Contextual
@@ -60,7 +60,7 @@ class MatchedRandomEpochs(RandomEpochs):
 
 
 class Sizes(Settings):
-    """How much of a data set, and how it is trained."""
+    """Size of a data set and its training settings."""
 
     n: Count
     n_test: Count
@@ -80,14 +80,14 @@ class Row(NamedTuple):
     """A row of the table.
 
     Args:
-        group: What the paper calls it, with its length.
+        group: Its name in the paper, with its length.
         data: Name of the data set.
         m: Segments per bag, or most tokens of a post.
         net: Networks for f and g, a name in ``foveate.models.nets.NETS`` or "contextual".
-        sizes: Which of the settings' sizes it takes.
-        setting: What tells it from other rows of the group.
+        sizes: Key of its sizes in the settings.
+        setting: Its name within the group.
         place: Folder and hub id of its files, None where it needs none.
-        judge: Whose labels, where it is of posts.
+        judge: Which annotators' labels, for rows of posts.
     """
 
     group: str
@@ -97,7 +97,7 @@ class Row(NamedTuple):
     sizes: str
     setting: str = ""
     place: tuple[str, str] | None = None
-    judge: Judge | None = None
+    judge: Annotators | None = None
 
     @property
     def words(self) -> bool:
@@ -106,10 +106,10 @@ class Row(NamedTuple):
 
 
 def _mosaics(name: str, m: int) -> dict[str, Row]:
-    group, place = f"{name.upper()} m={m}", (name, f"uoft-cs/{name}")
+    group, source = f"{name.upper()} m={m}", (name, f"uoft-cs/{name}")
     return {
-        f"{name}-{m}": Row(group, f"{name}-features", m, "mlp", name, "frozen features", place),
-        f"{name}-{m}-pixels": Row(group, name, m, "vr23", "pixels", "pixels", place),
+        f"{name}-{m}": Row(group, f"{name}-features", m, "mlp", name, "frozen features", source),
+        f"{name}-{m}-pixels": Row(group, name, m, "vr23", "pixels", "pixels", source),
     }
 
 
@@ -164,14 +164,14 @@ def trial_epochs(rule: Paradigm, epochs: int, m: int, equal: Equal) -> int:
 def trial_of(
     row: Row, rule: str, sizes: Mapping[Any, Sizes], seeds: int, equal: Equal = "focus calls"
 ) -> Trial:
-    """What is trained for a cell of the table.
+    """The trial of a cell of the table.
 
     Args:
         row: Its row.
         rule: How it is trained, a registered paradigm or "oracle".
         sizes: Sizes by name.
         seeds: How many.
-        equal: Of which calls every paradigm has as many as soft attention.
+        equal: Which calls every paradigm has as many of as soft attention.
     """
     if row.sizes not in sizes:
         available = ", ".join(sizes) or "none"
@@ -198,15 +198,8 @@ def trial_of(
 
 
 def absent(rows: Mapping[str, Row]) -> dict[str, str]:
-    """The rows whose files are not here, by name, and why."""
-    why: dict[str, str] = {}
-    for name, row in rows.items():
-        try:
-            if row.place is not None:
-                locate(*row.place)
-        except FoveateError as error:
-            why[name] = str(error)
-    return why
+    """Reasons for rows without files, by name."""
+    return missing({name: row.place for name, row in rows.items() if row.place is not None})
 
 
 def _bags(row: Row, sizes: Sizes, split: Any, seed: int) -> Bag:
@@ -233,7 +226,7 @@ def _classes(row: Row) -> int:
 
 
 def paradigm_of(name: str, sizes: Sizes) -> Paradigm:
-    """The paradigm of a way to train, with the row's switch epoch."""
+    """The paradigm by name, with the row's switch epoch."""
     if name == "oracle":
         return Oracle()
     if name == "random-matched":
