@@ -10,9 +10,10 @@ import torch
 from torch import nn
 
 from foveate.bags.bag import Bag, pad
-from foveate.cli.trust_results import TrustResults, print_trust
+from foveate.cli.trust_results import print_trust
 from foveate.errors import FoveateError
 from foveate.models.focus import FCAM
+from foveate.report.trust_files import TrustResults
 from foveate.studies.beyond.trust.raff import unit_test
 from foveate.training.loop import fit
 from foveate.trust.advice import compare
@@ -158,7 +159,10 @@ def test_a_mark_on_every_segment_is_evidence_everywhere():
 def test_the_console_shows_examples_of_both_kinds(capsys, tmp_path):
     trust = judged(shortcut(), "tag")
     paths = tmp_path / "trust.json", tmp_path / "trust.html"
-    print_trust(TrustResults((trust.to_json(),), "tags", "generated", *paths), as_json=False)
+    print_trust(
+        TrustResults((trust.to_json(),), "tags", "generated", *paths, "foveate trust"),
+        as_json=False,
+    )
     printed = capsys.readouterr().out
     tagged = {}
     for kind, share in zip("AB", trust.by_class[0]["answers"]["kinds"]["attended"], strict=True):

@@ -1,60 +1,15 @@
-"""Verdicts on attention as a table, a JSON file and a page."""
+"""Verdicts on attention as a table in the terminal, or as JSON."""
 
 import json
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from foveate.cli.results import this_command
-from foveate.records.checksums import seal_json
-from foveate.records.record import write_atomically
+from foveate.report.trust_files import TrustResults
 
-__all__ = ["TrustResults", "print_trust", "write_trust"]
+__all__ = ["print_trust"]
 
 SIGNS = {"good": "+", "fair": "~", "bad": "-", "unknown": "?"}
 FEW = 15  # known bags below which counts are printed
-
-
-class TrustResults(NamedTuple):
-    """Verdicts and where they are written.
-
-    Args:
-        found: What was found, one entry for each paradigm or model, as JSON holds it.
-        name: What was examined.
-        source: Which bags.
-        numbers: The JSON file to write.
-        page: The page to write.
-        title: What the page is about; the name unless given.
-        chosen: The paradigm that a fit chose.
-        advice: Comparisons of paradigms, a sentence each.
-        command: The command that repeats it; that of this process unless given.
-    """
-
-    found: tuple[dict[str, Any], ...]
-    name: str
-    source: str
-    numbers: Path
-    page: Path
-    title: str | None = None
-    chosen: str | None = None
-    advice: tuple[str, ...] = ()
-    command: str | None = None
-
-
-def write_trust(results: TrustResults) -> None:
-    """Write the numbers and the page, each whole or not at all."""
-    from foveate.report.pages.trust import write_trust_page
-
-    stored = {
-        "source": results.source,
-        "command": results.command or this_command(),
-        "chosen": results.chosen,
-        "advice": list(results.advice),
-        "found": list(results.found),
-    }
-    numbers = seal_json(stored, indent=1, allow_nan=False)
-    write_trust_page(results.page, stored, name=results.title or results.name)
-    write_atomically(results.numbers, numbers)  # last: they imply the page
 
 
 def print_trust(results: TrustResults, *, as_json: bool) -> None:
