@@ -116,11 +116,19 @@ def test_a_tag_on_a_background_segment_is_never_trusted():
         meant[CLASSES[c]] = min(tagged, key=tagged.get)
     settled = judged(shortcut(), "tag", evidence=meant)
     assert grades(settled) == ["do not trust"] * 3
+    assert settled.examples[0]["kind"] == "right, but looking elsewhere"
     assert settled.score < 0.1
     other = judged(good(), "tag", evidence=meant)
     assert other.score > 0.9
     assert other.examples[0]["kind"] == "right for the right reason"
     assert "do not trust" not in grades(other)
+
+
+def test_examples_follow_known_relevance_where_the_auditor_cannot_say():
+    [shown] = judged(shortcut(), "tag", known=True).examples
+    assert shown["kind"] == "right, but looking elsewhere"
+    assert (shown["evidence"], shown["known"]) == (0.0, True)
+    assert judged(shortcut(), "tag").examples[0]["evidence"] is None
 
 
 def accompanied(n, seed):

@@ -11,7 +11,7 @@ from foveate.errors import FoveateError
 from foveate.metrics.ranks import from_the_top
 from foveate.models.focus import AttentionModel
 from foveate.training.stack import Stack
-from foveate.trust.answers import answers_of, examples_of
+from foveate.trust.answers import answers_of
 from foveate.trust.auditor import Audit, audit
 from foveate.trust.class_evidence import Marks, marks_of
 from foveate.trust.controls import seed_agreement
@@ -25,7 +25,8 @@ from foveate.trust.entries import (
 from foveate.trust.error_modes import score
 from foveate.trust.examination import Trust
 from foveate.trust.examined_bags import bounded, chosen_kinds, must_fit
-from foveate.trust.questions import Questions, ask
+from foveate.trust.examples import examples_of
+from foveate.trust.questions import Questions, ask, chosen_evidence
 from foveate.trust.relevance import bag_values, known_bags, summarised, usual_count
 from foveate.trust.segment_evidence import evidence_of, masks
 from foveate.trust.subject import Reading, Subject, as_subject
@@ -131,7 +132,18 @@ def examine(
         by_class=class_entries(results, verdicts, marks, ids),
         by_model=model_entries(marks, scores, model_scores, values if sure else {}),
         answers=answers_of(facts, [result.amount.count for result in results]),
-        examples=tuple(examples_of(reading, sets, checked, questions.top, ids, facts)),
+        examples=tuple(
+            examples_of(
+                reading,
+                sets,
+                checked,
+                chosen_evidence(checked, results),
+                questions.top,
+                known_ones,
+                ids,
+                facts,
+            )
+        ),
         audited=audited_counts(checked, sets),
         evidence=quantities(segment_evidence, same, len(sets) == 1) | _probed(sets, reading, probe),
         curves=curves_of(segment_evidence),

@@ -27,7 +27,7 @@ from foveate.trust.summaries import mean_of
 from foveate.trust.visibility import FEW, Visibility, visibility
 from foveate.types import Array
 
-__all__ = ["ClassAnswers", "Questions", "ask"]
+__all__ = ["ClassAnswers", "Questions", "ask", "chosen_evidence"]
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,11 @@ class Questions:
 
 @dataclass(frozen=True)
 class ClassAnswers:
-    """The answers to all questions for one class, and its facts."""
+    """The answers to all questions for one class, and its facts.
+
+    ``chosen`` is the probability of being evidence of the kind that was declared to be meant, shape
+    (K, k, m); None where all evidence is.
+    """
 
     facts: ClassFacts
     amount: Amount
@@ -82,6 +86,7 @@ class ClassAnswers:
     kinds: Kinds
     stable: Stability
     visible: Visibility
+    chosen: Array | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The answers by question."""
@@ -147,8 +152,19 @@ def ask(
             **_dependent(depends, c, q.empty),
         )
         table = _depends(depends, q.classes, c)
-        answers.append(ClassAnswers(facts, estimates[c], looks, table, several, stable, seen))
+        answers.append(
+            ClassAnswers(facts, estimates[c], looks, table, several, stable, seen, meant)
+        )
     return answers
+
+
+def chosen_evidence(checked: Audit, answers: Sequence[ClassAnswers]) -> Array:
+    """Probability that a segment is evidence of the kind that is meant, shape (K, k, m)."""
+    a = checked.a
+    for c, answer in enumerate(answers):
+        if answer.chosen is not None:
+            a = np.where((checked.y == c)[..., None], answer.chosen, a)
+    return a
 
 
 def _accuracy(marks: Marks) -> float:

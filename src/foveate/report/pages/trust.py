@@ -170,7 +170,9 @@ def _example(bag: Mapping[str, Any], classes: Sequence[str]) -> dict[str, Any]:
     predicted, true = classes[bag["predicted"]], classes[bag["class"]]
     text = f"{bag['kind']}: '{true}'" + ("" if predicted == true else f" read as '{predicted}'")
     seen = f"segment {bag['segment']}"
-    if "not known" not in bag["kind"]:  # else what is evidence is not settled
+    if bag.get("known"):
+        seen += ", which is relevant" if bag["evidence"] else ", which is not relevant"
+    elif bag["evidence"] is not None:  # else what is evidence is not settled
         seen += f", evidence with probability {bag['evidence']:.2f}"
     return {**bag, "text": f"{text}; looks at {seen}"}
 
