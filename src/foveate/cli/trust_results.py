@@ -1,7 +1,7 @@
 """Verdicts on attention as a table in the terminal, or as JSON."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from foveate.report.trust_files import TrustResults
@@ -23,19 +23,37 @@ def print_trust(results: TrustResults, *, as_json: bool) -> None:
     for examination in results.found:
         verdict = examination["verdict"]
         print(f"{_with_mark(results, examination)}: {verdict['grade']}. {verdict['summary']}")
-        for note in examination["notes"]:
-            print(f"  {note}")
-        for answer in examination["answers"].values():
-            print(f"  {SIGNS[answer['mark']]} {answer['question']} {answer['text']}")
-        for line in (*verdict["why"], *(f"next: {step}" for step in verdict["next"])):
-            print(f"  - {line}")
-        for line in _kind_examples(examination):
+        for line in _evidence_lines(examination):
             print(f"  {line}")
+    for step in _next_steps(results.found):
+        print(f"next: {step}")
     first = results.found[0]
     print(f"segments of a bag taken to be evidence: {first['relevant']} ({first['relevant_from']})")
     if first["audited"]["bags"] < first["audited"]["of_bags"]:
         print("audited: {bags} of {of_bags} bags, drawn at random".format(**first["audited"]))
     print(f"page: {results.page}")
+
+
+def _evidence_lines(found: Mapping[str, Any]) -> Iterator[str]:
+    """Notes, the six answers, reasons that these do not hold already, and examples of kinds."""
+    yield from found["notes"]
+    for answer in found["answers"].values():
+        yield f"{SIGNS[answer['mark']]} {answer['question']} {answer['text']}"
+    already = [found["verdict"]["summary"], *(a["text"] for a in found["answers"].values())]
+    for reason in found["verdict"]["why"]:
+        if not any(reason in text for text in already):
+            yield f"- {reason}"
+    yield from _kind_examples(found)
+
+
+def _next_steps(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """What to do next, once; after the names of the models that it is for, if not for all."""
+    models: dict[str, list[str]] = {}
+    for examination in found:
+        for step in examination["verdict"]["next"]:
+            models.setdefault(step, []).append(examination["paradigm"])
+    for step, names in models.items():
+        yield step if len(names) == len(found) else f"{', '.join(names)}: {step}"
 
 
 def _kind_examples(found: Mapping[str, Any]) -> Iterator[str]:

@@ -71,6 +71,7 @@ def examine_run(
         command,
         Path(run.manifest["label"]).name,
         main_paradigm(run),
+        bool(run.manifest.get("weights")),
         tuple(compare(results, main_paradigm(run))),
         declared,
     )

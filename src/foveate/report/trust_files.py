@@ -36,6 +36,7 @@ class TrustResults(NamedTuple):
         command: The command that repeats it.
         title: What the page is about; the name unless given.
         chosen: The paradigm that a fit chose.
+        mixture: Whether that is the part of a mixture with the largest weight.
         advice: Comparisons of paradigms, a sentence each.
         declared: What the user declared.
     """
@@ -48,6 +49,7 @@ class TrustResults(NamedTuple):
     command: str
     title: str | None = None
     chosen: str | None = None
+    mixture: bool = False
     advice: tuple[str, ...] = ()
     declared: DeclaredEvidence = DeclaredEvidence()
 
@@ -58,6 +60,7 @@ def write_trust(results: TrustResults) -> None:
         "source": results.source,
         "command": results.command,
         "chosen": results.chosen,
+        "mixture": results.mixture,
         "declared": results.declared._asdict(),
         "advice": list(results.advice),
         "found": list(results.found),

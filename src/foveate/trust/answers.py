@@ -83,7 +83,8 @@ def _evidence(facts: Sequence[ClassFacts], counts: Sequence[float]) -> tuple[Mar
         return "unknown", "No class has evidence."
     low, high = min(some), max(some)
     text = f"About {low:.1f} evidence segments a bag"
-    text += f" to {high:.1f}, by class" if high - low >= 0.5 else ""
+    if high - low >= 0.5:
+        text = f"About {low:.1f} to {high:.1f} evidence segments a bag, by class"
     text += f"; {_names(nothing)} has none" if nothing else ""
     if not any(f.visible for f, _ in rows):
         return "unknown", f"{text}, if the auditor saw right: see the last question."
@@ -128,7 +129,7 @@ def _depends(facts: Sequence[ClassFacts]) -> tuple[Mark, str]:
     if least.removal >= REMOVAL:
         return "good", f"{text}, the lowest."
     if least.overridden >= BROKEN:
-        return "bad", f"{text}, and one segment of another class overturns it."
+        return "bad", f"{text}, and one segment of another class overturns them."
     return "bad", f"{text}: they hardly depend on them."
 
 

@@ -12,6 +12,7 @@ from foveate.trust.verdict_sentences import listed
 
 __all__ = ["absent_steps", "by_class", "next_steps"]
 
+OVERFITTED = "Held-out loss rose while training loss fell: stop earlier or regularise."
 PATHS = {1: ("witness", "lvml"), 2: ("witness",), 3: ("lvml", "hard", "hybrid")}
 
 
@@ -25,11 +26,13 @@ def next_steps(facts: ClassFacts, grade: Grade, tried: Sequence[str] = ()) -> tu
         grade: Of that class.
         tried: Paradigms that were trained already and are not advised again.
     """
+    overfitted = (OVERFITTED,) if facts.overfitted else ()
     if grade == "trust":
-        return ()
+        return overfitted
     steps = tuple(_about_evidence(facts))
     if grade == "cannot tell":
-        return (*steps, *facts.needs) or (f"Give more labelled bags of '{facts.name}'.",)
+        needs = (*steps, *facts.needs) or (f"Give more labelled bags of '{facts.name}'.",)
+        return (*needs, *overfitted)
     training = _about_external_models if facts.external else _about_training
     return (*steps, *training(facts, tried), *_about_marks(facts))
 
@@ -84,7 +87,7 @@ def _about_evidence(facts: ClassFacts) -> Iterator[str]:
 def _about_training(facts: ClassFacts, tried: Sequence[str]) -> Iterator[str]:
     """What to change in training, with the options of this library."""
     if facts.overfitted:
-        yield "Held-out loss rose while training loss fell: stop earlier or regularise."
+        yield OVERFITTED
     elif facts.accuracy < ACCURATE:
         yield f"Train longer or with more bags of '{facts.name}': not learnt yet."
     mode = facts.flags[0].mode if facts.flags else 1

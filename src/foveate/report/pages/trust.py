@@ -57,7 +57,7 @@ def trust_page(stored: Mapping[str, Any], *, name: str) -> str:
 
     Args:
         stored: What ``trust.json`` holds: ``source``, ``command``, ``found``, a paradigm each, and
-            ``chosen``, the one that a fit chose.
+            ``chosen``, the one that a fit chose, or that has the largest weight in its ``mixture``.
         name: What the models were trained on.
     """
     return render_page(
@@ -67,6 +67,9 @@ def trust_page(stored: Mapping[str, Any], *, name: str) -> str:
         command=stored["command"],
         advice=stored.get("advice", []),
         held=_percent(INTERVAL_HELD),
+        chosen=", which has the largest weight in the fit's mixture"
+        if stored.get("mixture")
+        else ", which the fit chose",
         views=[
             _view(examination) | {"chosen": examination["paradigm"] == stored.get("chosen")}
             for examination in stored["found"]
