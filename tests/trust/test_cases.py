@@ -190,6 +190,16 @@ def test_a_class_that_means_nothing_is_there_is_inferred():
     assert "nothing is there" in trust.by_class[2]["verdict"]["summary"]
 
 
+def test_a_class_whose_marked_bags_hold_nothing_relevant_means_that_nothing_is_there():
+    trust = judged(good(), "absent", known=True)
+    assert [entry["absent"] for entry in trust.by_class] == [False, False, True]
+    assert "marked" in trust.by_class[2]["verdict"]["summary"]
+    few = np.arange(N) < 3 * 14  # 14 marked bags of each class are too few to tell
+    trust = examine([good()] * 2, "soft", made("absent"), CLASSES, known=few,
+                    audited=audited("absent"), probe=False)  # fmt: skip
+    assert not any(entry["absent"] for entry in trust.by_class)
+
+
 def test_a_random_focus_gets_its_chance_level():
     model = linear_model([0.0, 0.0, 0.0, 0.0, 6.0], good().g.weight.tolist(), [0.0] * 3)
     trust = judged(model, "plain")

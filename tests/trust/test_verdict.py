@@ -202,6 +202,31 @@ def test_what_a_blind_auditor_finds_is_no_good_answer():
     assert answers["evidence"].mark == "good"
 
 
+def test_measured_ft_needs_a_lower_end_for_trust():
+    hits = {15: 13, 40: 35}  # .87 [.60, .98] and .88 [.73, .96]
+    grades = [
+        grade_class(replace(GOOD, measured=exact_interval(h, n), known=n, measured_chance=0.1,
+                            worst=0.85))
+        for n, h in hits.items()
+    ]  # fmt: skip
+    assert grades == ["trust with care", "trust"]
+
+
+def test_known_locations_answer_what_the_auditor_does_not_see():
+    blind = replace(GOOD, visible=False, reasons=("Nothing is seen.",), accuracy=0.6)
+    known = replace(
+        blind, measured=exact_interval(38, 40), known=40, measured_chance=0.1, worst=0.9
+    )
+    empty = replace(blind, name="b", absent=True)
+    answers = answers_of([known, empty], [1.0, 0.0])
+    assert {answer.mark for answer in answers.values()} == {"good"}
+    assert answers["evidence"].text == "Relevant segments are known; 'b' has none."
+    weak = replace(known, repeat_flips=0.5)
+    steps = " ".join(judge(weak).next)
+    assert "Mark" not in steps
+    assert "Train with --supervise-focus: relevant segments are known." in steps
+
+
 def test_an_overfitted_model_is_not_told_to_train_longer():
     weak = replace(GOOD, accuracy=0.6, estimate=0.7, low=0.6, high=0.8)
     assert any("Train longer" in step for step in judge(weak).next)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from foveate.records.checksums import seal_json
 from foveate.records.record import write_atomically
 from foveate.report.pages.trust import write_trust_page
+from foveate.trust.examined_bags import chosen_kinds
 
 __all__ = ["DeclaredEvidence", "TrustResults", "write_trust"]
 
@@ -61,7 +62,8 @@ def write_trust(results: TrustResults) -> None:
         "command": results.command,
         "chosen": results.chosen,
         "mixture": results.mixture,
-        "declared": results.declared._asdict(),
+        "absent": list(results.declared.absent),
+        "evidence": dict(chosen_kinds(results.declared.evidence, results.found[0]["classes"])),
         "advice": list(results.advice),
         "found": list(results.found),
     }

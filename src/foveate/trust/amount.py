@@ -65,7 +65,7 @@ def _amount(audit: Audit, c: int, name: str, cover: float, some: float, absent: 
     presence = _presence(audit.least[c], cover, some)
     why = _why(presence, name, count, _mean(lengths), cover)
     if absent:
-        presence, why = "nothing", f"'{name}' was declared to mean that nothing is there."
+        presence, why = "nothing", f"'{name}' was declared or marked to mean that nothing is there."
     return Amount(presence, absent, count, share, best, cover, why)
 
 

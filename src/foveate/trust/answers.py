@@ -16,6 +16,8 @@ from foveate.trust.grades import (
     REPEATED,
     STABLE,
     TRUST,
+    has_no_evidence,
+    is_measured,
 )
 
 __all__ = ["QUESTIONS", "Answer", "answers_of"]
@@ -57,7 +59,7 @@ def answers_of(facts: Sequence[ClassFacts], counts: Sequence[float]) -> dict[str
         facts: Of every class.
         counts: Evidence segments a bag, of every class.
     """
-    present = [f for f in facts if not f.absent and f.presence != "nothing" and f.bags]
+    present = [f for f in facts if not has_no_evidence(f) and f.bags]
     pairs = {
         "evidence": _evidence(facts, counts),
         "looks": _looks(present),
@@ -72,7 +74,10 @@ def answers_of(facts: Sequence[ClassFacts], counts: Sequence[float]) -> dict[str
 def _evidence(facts: Sequence[ClassFacts], counts: Sequence[float]) -> tuple[Mark, str]:
     everywhere = [f.name for f in facts if f.presence == "everywhere"]
     unknown = [f.name for f in facts if f.presence == "unknown" and f.bags]
-    nothing = [f.name for f in facts if f.absent or f.presence == "nothing"]
+    nothing = [f.name for f in facts if has_no_evidence(f)]
+    absent = f"; {_names(nothing)} has none" if nothing else ""
+    if _all_measured(facts):
+        return "good", f"Relevant segments are known{absent}."
     if everywhere:
         return "bad", f"Every segment tells {_names(everywhere)}: a stain, a site or a batch."
     if unknown:
@@ -85,7 +90,7 @@ def _evidence(facts: Sequence[ClassFacts], counts: Sequence[float]) -> tuple[Mar
     text = f"About {low:.1f} evidence segments a bag"
     if high - low >= 0.5:
         text = f"About {low:.1f} to {high:.1f} evidence segments a bag, by class"
-    text += f"; {_names(nothing)} has none" if nothing else ""
+    text += absent
     if not any(f.visible for f, _ in rows):
         return "unknown", f"{text}, if the auditor saw right: see the last question."
     return "good", f"{text}."
@@ -96,7 +101,7 @@ def _looks(facts: Sequence[ClassFacts]) -> tuple[Mark, str]:
     if not values:
         return "unknown", "No estimate is given."
     least, worst = min(values, key=lambda pair: pair[0])
-    measured = worst.measured is not None and worst.known >= 15
+    measured = is_measured(worst)
     chance = worst.measured_chance if measured else worst.chance
     how = "measured" if measured else "estimated"
     text = f"FT {100 * least:.0f} % for '{worst.name}', the lowest, {how}"
@@ -106,7 +111,7 @@ def _looks(facts: Sequence[ClassFacts]) -> tuple[Mark, str]:
 
 
 def _value(facts: ClassFacts) -> float:
-    if facts.measured is not None and facts.known >= 15:
+    if facts.measured is not None and is_measured(facts):
         return facts.measured.mean
     certain = facts.visible and not facts.other_kind and facts.presence == "some"
     return facts.estimate if certain else float("nan")
@@ -152,6 +157,8 @@ def _kinds(facts: Sequence[ClassFacts]) -> tuple[Mark, str]:
     two = [f.name for f in facts if f.other_kind]
     if two:
         return "bad", f"Two kinds of segments tell {_names(two)}: which of these do you mean?"
+    if _all_measured(facts):
+        return "good", "Known locations say which evidence is meant."
     if not any(f.presence == "some" and f.visible for f in facts):
         return "unknown", "Not known: the auditor does not see the evidence."
     return "good", "No second kind of evidence was found."
@@ -172,11 +179,19 @@ def _stable(facts: Sequence[ClassFacts]) -> tuple[Mark, str]:
 
 def _visible(facts: Sequence[ClassFacts]) -> tuple[Mark, str]:
     blind = [f for f in facts if not f.visible]
+    if blind and _all_measured(facts):
+        return "good", "Not needed: FT is measured where locations are known."
     if blind:
         return "bad", blind[0].reasons[0] if blind[0].reasons else f"Not for '{blind[0].name}'."
     if not facts:
         return "unknown", "No class has evidence."
     return "good", "It sees the evidence of every class, and two auditors agree."
+
+
+def _all_measured(facts: Sequence[ClassFacts]) -> bool:
+    """Whether FT of every class that has evidence is measured."""
+    present = [f for f in facts if not has_no_evidence(f) and f.bags]
+    return bool(present) and all(is_measured(f) for f in present)
 
 
 def _names(names: Sequence[str]) -> str:

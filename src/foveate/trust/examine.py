@@ -27,11 +27,12 @@ from foveate.trust.examination import Trust
 from foveate.trust.examined_bags import bounded, chosen_kinds, must_fit
 from foveate.trust.examples import examples_of
 from foveate.trust.questions import Questions, ask, chosen_evidence
-from foveate.trust.relevance import bag_values, known_bags, summarised, usual_count
+from foveate.trust.relevance import bag_values, known_bags, marked_empty, summarised, usual_count
 from foveate.trust.segment_evidence import evidence_of, masks
 from foveate.trust.subject import Reading, Subject, as_subject
 from foveate.trust.summaries import by_class, curves_of, mean_of, quantities, unattended_probe
 from foveate.trust.verdict import judge, judge_all
+from foveate.trust.visibility import FEW
 from foveate.types import Array
 
 __all__ = ["examine", "examined_marks"]
@@ -67,7 +68,8 @@ def examine(
         bag: Held-out bags, for all members or one set each; z is read for measures only.
         classes: Names of the classes.
         known: Which bags' relevance is known, boolean (n,); None for all, if there is any.
-        absent: Classes that mean that nothing is there; inferred unless given.
+        absent: Classes that mean that nothing is there; inferred unless given, or where 15 bags or
+            more have known relevance and none of their segments is relevant.
         relevant: How many segments of a bag may be evidence; None: as many as bags with known
             relevance usually have, else as many as the auditor finds.
         evidence: Which kind of evidence is meant, "A" or "B", where there are two: for all classes
@@ -100,6 +102,8 @@ def examine(
     must_fit(sets, subject.size, classes, (*absent, *meant))
     reading = subject.look(sets)
     known_ones = known_bags(sets, known)
+    empty = marked_empty(sets, known, len(classes), FEW)
+    absent = tuple(dict.fromkeys([*absent, *(classes[c] for c in empty)]))
     checked = audited or audit(sets, len(classes), more=more, labels=labels)
     order = from_the_top(reading.alpha, reading.s, np.broadcast_to(masks(sets), reading.s.shape))
     questions = Questions(

@@ -122,7 +122,10 @@ def _declare_absent(name: str) -> str:
 def _about_marks(facts: ClassFacts) -> Iterator[str]:
     """What marks on relevant segments are good for: training, or measuring FT."""
     mark = f"Mark the relevant segments of 20 bags of '{facts.name}'"
-    if not facts.external:
-        yield f"{mark} and train with --supervise-focus."
-    elif not is_measured(facts):
+    if is_measured(facts):
+        if not facts.external:
+            yield "Train with --supervise-focus: relevant segments are known."
+    elif facts.external:
         yield f"{mark} and examine again: FT is then measured, not estimated."
+    else:
+        yield f"{mark} and train with --supervise-focus."

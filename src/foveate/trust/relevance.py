@@ -24,7 +24,7 @@ from foveate.trust.segment_evidence import masks
 from foveate.trust.subject import Reading
 from foveate.types import Array
 
-__all__ = ["THRESHOLD", "bag_values", "known_bags", "summarised", "usual_count"]
+__all__ = ["THRESHOLD", "bag_values", "known_bags", "marked_empty", "summarised", "usual_count"]
 
 THRESHOLD = 0.5  # of attention: above it a segment is marked; ERASER's
 TAU = 0.8  # [vr23] Sec. 2.4: SAIF asks both scores to be at least so high
@@ -55,6 +55,35 @@ def known_bags(bags: Sequence[Bag], known: Any = None) -> Array:
         )
         & relevance_known
     )
+
+
+def marked_empty(bags: Sequence[Bag], known: Any, classes: int, least: int) -> list[int]:
+    """Classes whose marked bags hold no relevant segment, while those of another class do.
+
+    Args:
+        bags: One set for all members, or one each.
+        known: Which bags' relevance is known, boolean (n,); None for all, if there is any.
+        classes: How many classes there are.
+        least: Marked bags that a class needs.
+
+    Example:
+        >>> import torch
+        >>> z = torch.tensor([[True, False], [False, False]])
+        >>> bag = Bag(torch.ones(2, 2, 1), torch.tensor([0, 1]), z)
+        >>> marked_empty([bag], None, 2, least=1)
+        [1]
+    """
+    relevant = known_bags(bags, known)
+    if not relevant.any():
+        return []
+    y = np.stack([bag.y.numpy() for bag in bags])
+    marked = np.broadcast_to(True if known is None else np.asarray(known, bool), y.shape)
+    of_class = [y == c for c in range(classes)]
+    return [
+        c
+        for c, of in enumerate(of_class)
+        if (of & marked)[0].sum() >= least and not (of & relevant).any()
+    ]
 
 
 def usual_count(bags: Sequence[Bag], known: Array) -> int:

@@ -3,8 +3,8 @@
 The grade of a class is the lowest of these limits, in the order trust, trust with care, cannot
 tell, do not trust:
 
-1. FT. Measured on 15 bags or more: trust from .85, trust with care from .6, else do not trust; do
-   not trust where it is not above chance. Else estimated, if the auditor can see and there is one
+1. FT. Measured on 15 bags or more: trust from .85 with a lower end of at least .7, trust with care
+   from .6, else do not trust; do not trust where it is not above chance. Else estimated, if the auditor can see and there is one
    kind of evidence (otherwise cannot tell): trust from .85 with a lower end of at least .7, trust
    with care from .6 with a lower end of at least .5, do not trust below .6 with an upper end below
    .75, else cannot tell. Fewer known bags: do not trust where even the upper end of their exact
@@ -141,7 +141,7 @@ def judge(facts: ClassFacts, tried: Sequence[str] = ()) -> Verdict:
     """
     grade = grade_class(facts)
     if has_no_evidence(facts):
-        how = "was declared" if facts.absent else "seems"
+        how = "was declared or marked" if facts.absent else "seems"
         text = f"'{facts.name}' {how} to mean that nothing is there, so nothing can be pointed at."
         steps = () if facts.absent else (f"If it does, say --absent '{facts.name}'.",)
         return Verdict(grade, text, number_sentences(facts), steps)
