@@ -34,39 +34,40 @@ def print_trust(results: TrustResults, *, as_json: bool) -> None:
     print(f"page: {results.page}")
 
 
-def _evidence_lines(found: Mapping[str, Any]) -> Iterator[str]:
+def _evidence_lines(examination: Mapping[str, Any]) -> Iterator[str]:
     """Notes, the six answers, reasons that these do not hold already, and examples of kinds."""
-    yield from found["notes"]
-    for answer in found["answers"].values():
+    yield from examination["notes"]
+    for answer in examination["answers"].values():
         yield f"{SIGNS[answer['mark']]} {answer['question']} {answer['text']}"
-    already = [found["verdict"]["summary"], *(a["text"] for a in found["answers"].values())]
-    for reason in found["verdict"]["why"]:
+    verdict, texts = examination["verdict"], [a["text"] for a in examination["answers"].values()]
+    already = [verdict["summary"], *texts]
+    for reason in verdict["why"]:
         if not any(reason in text for text in already):
             yield f"- {reason}"
-    yield from _kind_examples(found)
+    yield from _kind_examples(examination)
 
 
-def _next_steps(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _next_steps(examinations: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """What to do next, once; after the names of the models that it is for, if not for all."""
     models: dict[str, list[str]] = {}
-    for examination in found:
+    for examination in examinations:
         for step in examination["verdict"]["next"]:
             models.setdefault(step, []).append(examination["paradigm"])
     for step, names in models.items():
-        yield step if len(names) == len(found) else f"{', '.join(names)}: {step}"
+        yield step if len(names) == len(examinations) else f"{', '.join(names)}: {step}"
 
 
-def _kind_examples(found: Mapping[str, Any]) -> Iterator[str]:
+def _kind_examples(examination: Mapping[str, Any]) -> Iterator[str]:
     """Segments of each kind of evidence, for classes that have two and none was chosen."""
-    for own in found["by_class"]:
-        kinds = own["answers"]["kinds"]
+    for entry in examination["by_class"]:
+        kinds = entry["answers"]["kinds"]
         if kinds["several"] and not kinds["chosen"]:
             for (name, examples), share in zip(
                 kinds["examples"].items(), kinds["attended"], strict=True
             ):
                 places = "; ".join(f"bag {bag}, segment {segment}" for bag, segment in examples)
                 looked = f"looked at in {100 * share:.0f} % of bags"
-                yield f"kind {name} of '{own['name']}' ({looked}): {places}"
+                yield f"kind {name} of '{entry['name']}' ({looked}): {places}"
 
 
 def _print_table(results: TrustResults) -> None:

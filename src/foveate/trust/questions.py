@@ -189,8 +189,8 @@ def _shared_tops(q: Questions) -> Array:
 
 
 def _tops(reading: Reading, bag: Bag) -> Array:
-    there = np.broadcast_to(masks([bag]), reading.alpha.shape)
-    return from_the_top(reading.alpha, reading.s, there)[..., 0]
+    mask = np.broadcast_to(masks([bag]), reading.alpha.shape)
+    return from_the_top(reading.alpha, reading.s, mask)[..., 0]
 
 
 def _meant(checked: Audit, assigned: Array, several: Kinds) -> Array | None:
@@ -219,9 +219,9 @@ def _measured(q: Questions, c: int, values: dict[str, Array], known: Array) -> d
         ends = [(interval.low, spread.low), (interval.high, spread.high)]
         low, high = ([end for end in pair if end is not None] for pair in ends)
         interval = Interval(interval.mean, min(low), max(high))
-    there = masks(q.bags)
-    z = np.stack([np.asarray(bag.z) for bag in q.bags]) & there
-    chance = float((z.sum(-1) / np.maximum(there.sum(-1), 1))[of].mean())
+    mask = masks(q.bags)
+    z = np.stack([np.asarray(bag.z) for bag in q.bags]) & mask
+    chance = float((z.sum(-1) / np.maximum(mask.sum(-1), 1))[of].mean())
     worst = float(np.nanmin([mean_of(row) for row in ft]))
     numbers: dict[str, Any] = {"measured": interval, "known": bags, "measured_chance": chance}
     return numbers | ({"worst": worst} if bags >= FEW else {})

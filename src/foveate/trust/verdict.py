@@ -161,14 +161,14 @@ def grade_all(grades: Sequence[Grade], facts: Sequence[ClassFacts]) -> Grade:
         grades: One per class.
         facts: What they rest on.
     """
-    judged = [grade for grade in grades if grade != "cannot tell"]
+    graded = [grade for grade in grades if grade != "cannot tell"]
     counted = [f.bags * (not has_no_evidence(f)) for f in facts]
     blind = sum(n for n, grade in zip(counted, grades, strict=True) if grade == "cannot tell")
-    if "do not trust" in judged:
+    if "do not trust" in graded:
         return "do not trust"
-    if not judged or (blind and 2 * blind >= sum(counted)):
+    if not graded or (blind and 2 * blind >= sum(counted)):
         return "cannot tell"
-    worst = max(judged, key=GRADES.index)
+    worst = max(graded, key=GRADES.index)
     return "trust with care" if blind and worst == "trust" else worst
 
 
