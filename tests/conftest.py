@@ -2,10 +2,12 @@ import os
 
 import pytest
 import torch
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 # The same examples on every machine, however slow: a test that fails, fails again.
-settings.register_profile("repeatable", deadline=None, derandomize=True)
+settings.register_profile(
+    "repeatable", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("repeatable")
 
 

@@ -10,9 +10,10 @@ import torch
 from torch import nn
 
 from foveate.bags.bag import Bag, pad
-from foveate.cli.trust_results import TrustResults, print_trust
+from foveate.cli.trust_results import print_trust
 from foveate.errors import FoveateError
 from foveate.models.focus import FCAM
+from foveate.report.trust_files import TrustResults
 from foveate.studies.beyond.trust.raff import unit_test
 from foveate.training.loop import fit
 from foveate.trust.advice import compare
@@ -115,11 +116,19 @@ def test_a_tag_on_a_background_segment_is_never_trusted():
         meant[CLASSES[c]] = min(tagged, key=tagged.get)
     settled = judged(shortcut(), "tag", evidence=meant)
     assert grades(settled) == ["do not trust"] * 3
+    assert settled.examples[0]["kind"] == "right, but looking elsewhere"
     assert settled.score < 0.1
     other = judged(good(), "tag", evidence=meant)
     assert other.score > 0.9
     assert other.examples[0]["kind"] == "right for the right reason"
     assert "do not trust" not in grades(other)
+
+
+def test_examples_follow_known_relevance_where_the_auditor_cannot_say():
+    [shown] = judged(shortcut(), "tag", known=True).examples
+    assert shown["kind"] == "right, but looking elsewhere"
+    assert (shown["evidence"], shown["known"]) == (0.0, True)
+    assert judged(shortcut(), "tag").examples[0]["evidence"] is None
 
 
 def accompanied(n, seed):
@@ -158,7 +167,10 @@ def test_a_mark_on_every_segment_is_evidence_everywhere():
 def test_the_console_shows_examples_of_both_kinds(capsys, tmp_path):
     trust = judged(shortcut(), "tag")
     paths = tmp_path / "trust.json", tmp_path / "trust.html"
-    print_trust(TrustResults((trust.to_json(),), "tags", "generated", *paths), as_json=False)
+    print_trust(
+        TrustResults((trust.to_json(),), "tags", "generated", *paths, "foveate trust"),
+        as_json=False,
+    )
     printed = capsys.readouterr().out
     tagged = {}
     for kind, share in zip("AB", trust.by_class[0]["answers"]["kinds"]["attended"], strict=True):
@@ -176,6 +188,16 @@ def test_a_class_that_means_nothing_is_there_is_inferred():
     assert grades(trust)[2] == "cannot tell"
     assert trust.verdict.grade in ("trust", "trust with care")
     assert "nothing is there" in trust.by_class[2]["verdict"]["summary"]
+
+
+def test_a_class_whose_marked_bags_hold_nothing_relevant_means_that_nothing_is_there():
+    trust = judged(good(), "absent", known=True)
+    assert [entry["absent"] for entry in trust.by_class] == [False, False, True]
+    assert "marked" in trust.by_class[2]["verdict"]["summary"]
+    few = np.arange(N) < 3 * 14  # 14 marked bags of each class are too few to tell
+    trust = examine([good()] * 2, "soft", made("absent"), CLASSES, known=few,
+                    audited=audited("absent"), probe=False)  # fmt: skip
+    assert not any(entry["absent"] for entry in trust.by_class)
 
 
 def test_a_random_focus_gets_its_chance_level():

@@ -7,9 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foveate.metrics.intervals import Interval
+from foveate.trust.answers import answers_of
 from foveate.trust.error_modes import Flag
 from foveate.trust.facts import ClassFacts, exact_interval
-from foveate.trust.verdict import grade_class, judge, judge_all
+from foveate.trust.grades import GRADES
+from foveate.trust.verdict import grade_all, grade_class, judge, judge_all
 
 RANK = {"trust": 2, "trust with care": 1, "cannot tell": 0, "do not trust": 0}
 share = st.floats(0.0, 1.0)
@@ -80,6 +82,19 @@ def test_more_bad_evidence_never_raises_a_grade(f, key, by):
         assert after == "do not trust"
 
 
+@given(st.lists(facts(), min_size=1, max_size=3), st.sampled_from(KEYS), share, st.data())
+@settings(max_examples=300, deadline=None)
+def test_more_bad_evidence_on_one_class_never_raises_the_grade_of_the_whole(several, key, by, data):
+    which = data.draw(st.integers(0, len(several) - 1))
+    changed = [worse(f, key, by) if k == which else f for k, f in enumerate(several)]
+    before, after = (grade_all([grade_class(f) for f in part], part) for part in (several, changed))
+    if key in ("other_kind", "visible"):  # a class that cannot be judged leaves the others
+        assert not (after == "trust" and before != "trust")
+    else:
+        assert GRADES.index(after) >= GRADES.index(before) or before == "cannot tell"
+        assert RANK[after] <= RANK[before]
+
+
 GOOD = ClassFacts(
     name="a", bags=80, members=3, accuracy=0.97, estimate=0.95, low=0.9, high=1.0, chance=0.1,
     estimated_worst=0.93, removal=0.9, stability=0.95,
@@ -133,6 +148,83 @@ def test_tried_paradigms_are_not_recommended_again():
     steps = judge(bad, tried=("witness", "soft")).next
     assert not any("witness" in step for step in steps)
     assert not any("--paradigms" in step for step in judge(bad, ("witness", "lvml")).next)
+
+
+def test_models_from_elsewhere_get_no_option_of_this_training():
+    bad = replace(
+        GOOD, estimate=0.3, low=0.2, high=0.4, accuracy=0.6, flags=(flag(1, 3),), removal=0.1,
+        stability=float("nan"), external=True,
+    )  # fmt: skip
+    options = ("--paradigms", "--supervise-focus", "--folds", "Train", "stop earlier")
+    for facts_of_class in (bad, replace(bad, reread=False)):
+        steps = " ".join(judge(facts_of_class).next)
+        assert not [word for word in options if word in steps]
+        assert "Mark the relevant segments of 20 bags of 'a'" in steps
+    measured = replace(bad, measured=exact_interval(10, 40), known=40, measured_chance=0.1)
+    assert not any("Mark" in step for step in judge(measured).next)  # they are marked already
+    own = " ".join(judge(replace(bad, external=False)).next)
+    assert all(word in own for word in ("--paradigms", "--supervise-focus", "Train three seeds"))
+
+
+def test_every_reason_of_the_same_grade_is_given():
+    weak = replace(GOOD, background_flips=0.4, stability=0.5)
+    verdict = judge(weak)
+    assert verdict.grade == "trust with care"
+    assert "background segment" in verdict.summary
+    assert any("Models agree on 50 %" in line for line in verdict.why)
+
+
+def test_the_same_step_of_several_classes_is_said_once():
+    blind = [
+        replace(GOOD, name=name, visible=False, reasons=("Nothing is seen.",),
+                needs=(f"Mark the relevant segments of 20 bags of '{name}'.",))
+        for name in "ab"
+    ]  # fmt: skip
+    steps = judge_all([judge(f) for f in blind], blind, float("nan")).next
+    assert steps == ("Mark the relevant segments of 20 bags each of 'a' and 'b'.",)
+
+
+def test_a_class_without_visible_evidence_beside_one_that_has_some_may_be_declared_absent():
+    unseen = replace(GOOD, name="b", presence="unknown", visible=False)
+    pair = [replace(GOOD, visible=False), unseen]
+    steps = judge_all([judge(f) for f in pair], pair, float("nan")).next
+    assert any("--absent 'b'" in step for step in steps)
+    both = [replace(unseen, name=name) for name in "ab"]
+    steps = judge_all([judge(f) for f in both], both, float("nan")).next
+    assert not any("--absent" in step for step in steps)
+
+
+def test_what_a_blind_auditor_finds_is_no_good_answer():
+    blind = replace(GOOD, visible=False, reasons=("Nothing is seen.",))
+    answers = answers_of([blind, blind], [1.5, 1.5])
+    assert [answers[key].mark for key in ("evidence", "looks", "kinds")] == ["unknown"] * 3
+    answers = answers_of([GOOD, blind], [1.5, 1.5])
+    assert answers["evidence"].mark == "good"
+
+
+def test_measured_ft_needs_a_lower_end_for_trust():
+    hits = {15: 13, 40: 35}  # .87 [.60, .98] and .88 [.73, .96]
+    grades = [
+        grade_class(replace(GOOD, measured=exact_interval(h, n), known=n, measured_chance=0.1,
+                            worst=0.85))
+        for n, h in hits.items()
+    ]  # fmt: skip
+    assert grades == ["trust with care", "trust"]
+
+
+def test_known_locations_answer_what_the_auditor_does_not_see():
+    blind = replace(GOOD, visible=False, reasons=("Nothing is seen.",), accuracy=0.6)
+    known = replace(
+        blind, measured=exact_interval(38, 40), known=40, measured_chance=0.1, worst=0.9
+    )
+    empty = replace(blind, name="b", absent=True)
+    answers = answers_of([known, empty], [1.0, 0.0])
+    assert {answer.mark for answer in answers.values()} == {"good"}
+    assert answers["evidence"].text == "Relevant segments are known; 'b' has none."
+    weak = replace(known, repeat_flips=0.5)
+    steps = " ".join(judge(weak).next)
+    assert "Mark" not in steps
+    assert "Train with --supervise-focus: relevant segments are known." in steps
 
 
 def test_an_overfitted_model_is_not_told_to_train_longer():

@@ -22,13 +22,15 @@ def add_verdict(run: Run) -> Run:
         The run, with the verdicts of labels where there are several.
     """
     from foveate.cli.multi_label import examine_labels
-    from foveate.cli.run_verdicts import DeclaredEvidence, examine_run, main_paradigm
+    from foveate.cli.results import this_command
+    from foveate.jobs.run_verdicts import examine_run, main_paradigm
+    from foveate.report.trust_files import DeclaredEvidence
 
-    command = run.manifest.get("command")
+    command = run.manifest.get("command") or this_command()
     try:
         if "labels" in run.manifest:
-            return examine_labels(run, command=command)
-        examine_run(run, DeclaredEvidence(), main_paradigm(run), command=command)
+            return examine_labels(run, command)
+        examine_run(run, DeclaredEvidence(), command, paradigm=main_paradigm(run))
     except FoveateError as error:
         warnings.warn(f"no verdict on the attention: {error}", DataWarning, stacklevel=2)
     return run

@@ -3,10 +3,11 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from foveate.cli.run_verdicts import DeclaredEvidence, examine_run, main_paradigm
 from foveate.errors import FoveateError
+from foveate.jobs.run_verdicts import examine_run, main_paradigm
 from foveate.records.runs import Run, open_run
 from foveate.report.progress import progress_of
+from foveate.report.trust_files import DeclaredEvidence
 
 if TYPE_CHECKING:
     from foveate.io.collection import Collection
@@ -25,15 +26,15 @@ def is_multi_label(path: Path) -> bool:
 
 def examine_labels(
     run: Run,
-    flags: DeclaredEvidence = DeclaredEvidence(),  # noqa: B008
-    command: str | None = None,
+    command: str,
+    declared: DeclaredEvidence = DeclaredEvidence(),  # noqa: B008
 ) -> Run:
     """The verdict on the attention of every label, the other labels explained away.
 
     Args:
         run: A finished multi-label run.
-        flags: What the user declared.
-        command: The command that repeats it; that of this process unless given.
+        command: The command that repeats it.
+        declared: What the user declared.
 
     Returns:
         The run with its verdicts, and with a page that shows them.
@@ -43,9 +44,8 @@ def examine_labels(
 
     verdicts = {}
     for name, label_run in label_runs(run).items():
-        evidence = examine_run(
-            label_run, flags, main_paradigm(label_run), command=command
-        ).examinations[0]
+        main = main_paradigm(label_run)
+        evidence = examine_run(label_run, declared, command, paradigm=main).examinations[0]
         has = next(entry for entry in evidence["by_class"] if entry["name"] == "yes")
         verdicts[name] = has["verdict"]["grade"]
     updated = run.update(verdicts=verdicts)

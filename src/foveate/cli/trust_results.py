@@ -1,60 +1,15 @@
-"""Verdicts on attention as a table, a JSON file and a page."""
+"""Verdicts on attention as a table in the terminal, or as JSON."""
 
 import json
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from foveate.cli.results import this_command
-from foveate.records.checksums import seal_json
-from foveate.records.record import write_atomically
+from foveate.report.trust_files import TrustResults
 
-__all__ = ["TrustResults", "print_trust", "write_trust"]
+__all__ = ["print_trust"]
 
 SIGNS = {"good": "+", "fair": "~", "bad": "-", "unknown": "?"}
 FEW = 15  # known bags below which counts are printed
-
-
-class TrustResults(NamedTuple):
-    """Verdicts and where they are written.
-
-    Args:
-        examinations: One JSON object for each paradigm or model.
-        name: Name of the run or model.
-        source: The bags that were examined.
-        numbers: The JSON file to write.
-        page: The page to write.
-        title: Title of the page; default: the name.
-        chosen: The paradigm that a fit chose.
-        advice: Comparisons of paradigms, a sentence each.
-        command: The command that repeats it; default: the command of this process.
-    """
-
-    examinations: tuple[dict[str, Any], ...]
-    name: str
-    source: str
-    numbers: Path
-    page: Path
-    title: str | None = None
-    chosen: str | None = None
-    advice: tuple[str, ...] = ()
-    command: str | None = None
-
-
-def write_trust(results: TrustResults) -> None:
-    """Write the numbers and the page, each whole or not at all."""
-    from foveate.report.pages.trust import write_trust_page
-
-    stored = {
-        "source": results.source,
-        "command": results.command or this_command(),
-        "chosen": results.chosen,
-        "advice": list(results.advice),
-        "found": list(results.examinations),
-    }
-    numbers = seal_json(stored, indent=1, allow_nan=False)
-    write_trust_page(results.page, stored, name=results.title or results.name)
-    write_atomically(results.numbers, numbers)  # last: they imply the page
 
 
 def print_trust(results: TrustResults, *, as_json: bool) -> None:
@@ -68,19 +23,38 @@ def print_trust(results: TrustResults, *, as_json: bool) -> None:
     for examination in results.examinations:
         verdict = examination["verdict"]
         print(f"{_with_mark(results, examination)}: {verdict['grade']}. {verdict['summary']}")
-        for note in examination["notes"]:
-            print(f"  {note}")
-        for answer in examination["answers"].values():
-            print(f"  {SIGNS[answer['mark']]} {answer['question']} {answer['text']}")
-        for line in (*verdict["why"], *(f"next: {step}" for step in verdict["next"])):
-            print(f"  - {line}")
-        for line in _kind_examples(examination):
+        for line in _evidence_lines(examination):
             print(f"  {line}")
+    for step in _next_steps(results.examinations):
+        print(f"next: {step}")
     first = results.examinations[0]
     print(f"segments of a bag taken to be evidence: {first['relevant']} ({first['relevant_from']})")
     if first["audited"]["bags"] < first["audited"]["of_bags"]:
         print("audited: {bags} of {of_bags} bags, drawn at random".format(**first["audited"]))
     print(f"page: {results.page}")
+
+
+def _evidence_lines(examination: Mapping[str, Any]) -> Iterator[str]:
+    """Notes, the six answers, reasons that these do not hold already, and examples of kinds."""
+    yield from examination["notes"]
+    for answer in examination["answers"].values():
+        yield f"{SIGNS[answer['mark']]} {answer['question']} {answer['text']}"
+    verdict, texts = examination["verdict"], [a["text"] for a in examination["answers"].values()]
+    already = [verdict["summary"], *texts]
+    for reason in verdict["why"]:
+        if not any(reason in text for text in already):
+            yield f"- {reason}"
+    yield from _kind_examples(examination)
+
+
+def _next_steps(examinations: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """What to do next, once; after the names of the models that it is for, if not for all."""
+    models: dict[str, list[str]] = {}
+    for examination in examinations:
+        for step in examination["verdict"]["next"]:
+            models.setdefault(step, []).append(examination["paradigm"])
+    for step, names in models.items():
+        yield step if len(names) == len(examinations) else f"{', '.join(names)}: {step}"
 
 
 def _kind_examples(examination: Mapping[str, Any]) -> Iterator[str]:

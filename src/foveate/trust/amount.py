@@ -58,14 +58,14 @@ def amounts(audit: Audit, classes: Sequence[str], absent: Sequence[int] = ()) ->
 
 def _amount(audit: Audit, c: int, name: str, cover: float, some: float, absent: bool) -> Amount:
     of = audit.y == c
-    e, lengths = audit.e[of], audit.there[of].sum(-1)
+    e, lengths = audit.e[of], audit.mask[of].sum(-1)
     count = _mean(e.sum(-1))
     share = _mean(e.sum(-1) / np.maximum(lengths, 1))
     best = _mean(e.max(-1)) if len(e) else float("nan")
     presence = _presence(audit.least[c], cover, some)
     why = _why(presence, name, count, _mean(lengths), cover)
     if absent:
-        presence, why = "nothing", f"'{name}' was declared to mean that nothing is there."
+        presence, why = "nothing", f"'{name}' was declared or marked to mean that nothing is there."
     return Amount(presence, absent, count, share, best, cover, why)
 
 

@@ -1,13 +1,11 @@
-"""The six questions as six short lines with a mark each, and three bags to look at."""
+"""The six questions as six short lines with a mark each."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from foveate.bags.bag import Bag
-from foveate.trust.auditor import Audit
 from foveate.trust.facts import ClassFacts
 from foveate.trust.grades import (
     BROKEN,
@@ -18,12 +16,11 @@ from foveate.trust.grades import (
     REPEATED,
     STABLE,
     TRUST,
+    has_no_evidence,
+    is_measured,
 )
-from foveate.trust.looking import top_evidence
-from foveate.trust.subject import Reading
-from foveate.types import Array
 
-__all__ = ["QUESTIONS", "Answer", "answers_of", "examples_of"]
+__all__ = ["QUESTIONS", "Answer", "answers_of"]
 
 Mark = Literal["good", "fair", "bad", "unknown"]
 QUESTIONS = {
@@ -62,7 +59,7 @@ def answers_of(facts: Sequence[ClassFacts], counts: Sequence[float]) -> dict[str
         facts: Of every class.
         counts: Evidence segments a bag, of every class.
     """
-    present = [f for f in facts if not f.absent and f.presence != "nothing" and f.bags]
+    present = [f for f in facts if not has_no_evidence(f) and f.bags]
     pairs = {
         "evidence": _evidence(facts, counts),
         "looks": _looks(present),
@@ -77,18 +74,26 @@ def answers_of(facts: Sequence[ClassFacts], counts: Sequence[float]) -> dict[str
 def _evidence(facts: Sequence[ClassFacts], counts: Sequence[float]) -> tuple[Mark, str]:
     everywhere = [f.name for f in facts if f.presence == "everywhere"]
     unknown = [f.name for f in facts if f.presence == "unknown" and f.bags]
-    nothing = [f.name for f in facts if f.absent or f.presence == "nothing"]
+    nothing = [f.name for f in facts if has_no_evidence(f)]
+    absent = f"; {_names(nothing)} has none" if nothing else ""
+    if _all_measured(facts):
+        return "good", f"Relevant segments are known{absent}."
     if everywhere:
         return "bad", f"Every segment tells {_names(everywhere)}: a stain, a site or a batch."
     if unknown:
         return "unknown", f"No segment is typical of {_names(unknown)}."
-    some = [n for f, n in zip(facts, counts, strict=True) if f.presence == "some" and not f.absent]
+    rows = [(f, n) for f, n in zip(facts, counts, strict=True) if f.presence == "some"]
+    some = [n for f, n in rows if not f.absent]
     if not some:
         return "unknown", "No class has evidence."
     low, high = min(some), max(some)
     text = f"About {low:.1f} evidence segments a bag"
-    text += f" to {high:.1f}, by class" if high - low >= 0.5 else ""
-    return "good", text + (f"; {_names(nothing)} has none." if nothing else ".")
+    if high - low >= 0.5:
+        text = f"About {low:.1f} to {high:.1f} evidence segments a bag, by class"
+    text += absent
+    if not any(f.visible for f, _ in rows):
+        return "unknown", f"{text}, if the auditor saw right: see the last question."
+    return "good", f"{text}."
 
 
 def _looks(facts: Sequence[ClassFacts]) -> tuple[Mark, str]:
@@ -96,7 +101,7 @@ def _looks(facts: Sequence[ClassFacts]) -> tuple[Mark, str]:
     if not values:
         return "unknown", "No estimate is given."
     least, worst = min(values, key=lambda pair: pair[0])
-    measured = worst.measured is not None and worst.known >= 15
+    measured = is_measured(worst)
     chance = worst.measured_chance if measured else worst.chance
     how = "measured" if measured else "estimated"
     text = f"FT {100 * least:.0f} % for '{worst.name}', the lowest, {how}"
@@ -106,7 +111,7 @@ def _looks(facts: Sequence[ClassFacts]) -> tuple[Mark, str]:
 
 
 def _value(facts: ClassFacts) -> float:
-    if facts.measured is not None and facts.known >= 15:
+    if facts.measured is not None and is_measured(facts):
         return facts.measured.mean
     certain = facts.visible and not facts.other_kind and facts.presence == "some"
     return facts.estimate if certain else float("nan")
@@ -129,8 +134,8 @@ def _depends(facts: Sequence[ClassFacts]) -> tuple[Mark, str]:
     if least.removal >= REMOVAL:
         return "good", f"{text}, the lowest."
     if least.overridden >= BROKEN:
-        return "bad", f"{text}, and one segment of another class overturns it."
-    return "bad", f"{text}: they do not depend on them."
+        return "bad", f"{text}, and one segment of another class overturns them."
+    return "bad", f"{text}: they hardly depend on them."
 
 
 def _overturned(facts: Sequence[ClassFacts]) -> str | None:
@@ -144,7 +149,7 @@ def _overturned(facts: Sequence[ClassFacts]) -> str | None:
         value, name = max((float(getattr(f, key)), f.name) for f in facts)
         if value >= limit:
             whose = "a class" if key == "repeat_flips" else f"'{name}'"
-            return f"{text} {100 * value:.0f} % of {whose}."
+            return f"{text} {100 * value:.0f} % of the right answers of {whose}."
     return None
 
 
@@ -152,8 +157,10 @@ def _kinds(facts: Sequence[ClassFacts]) -> tuple[Mark, str]:
     two = [f.name for f in facts if f.other_kind]
     if two:
         return "bad", f"Two kinds of segments tell {_names(two)}: which of these do you mean?"
-    if not any(f.presence == "some" for f in facts):
-        return "unknown", "No evidence was found to compare."
+    if _all_measured(facts):
+        return "good", "Known locations say which evidence is meant."
+    if not any(f.presence == "some" and f.visible for f in facts):
+        return "unknown", "Not known: the auditor does not see the evidence."
     return "good", "No second kind of evidence was found."
 
 
@@ -172,6 +179,8 @@ def _stable(facts: Sequence[ClassFacts]) -> tuple[Mark, str]:
 
 def _visible(facts: Sequence[ClassFacts]) -> tuple[Mark, str]:
     blind = [f for f in facts if not f.visible]
+    if blind and _all_measured(facts):
+        return "good", "Not needed: FT is measured where locations are known."
     if blind:
         return "bad", blind[0].reasons[0] if blind[0].reasons else f"Not for '{blind[0].name}'."
     if not facts:
@@ -179,49 +188,10 @@ def _visible(facts: Sequence[ClassFacts]) -> tuple[Mark, str]:
     return "good", "It sees the evidence of every class, and two auditors agree."
 
 
-def examples_of(
-    reading: Reading,
-    bags: Sequence[Bag],
-    audit: Audit,
-    top: Array,
-    ids: Sequence[str] | None,
-    facts: Sequence[ClassFacts],
-) -> list[dict[str, Any]]:
-    """Three bags of the first model: right for the right reason, right by luck, and wrong.
-
-    Where the evidence of a class is not settled, a bag that is right is shown without a reason.
-
-    Args:
-        reading: What the models make of the bags.
-        bags: One set for all members, or one each.
-        audit: Where evidence is.
-        top: The most attended segment of each audited bag, shape (S, k).
-        ids: Names of the bags; their numbers where None.
-        facts: Of every class.
-    """
-    a, p = top_evidence(audit, top)[0], reading.p[0, audit.picked]
-    if np.isnan(p).any():
-        return []
-    y, predicted = bags[0].y.numpy()[audit.picked], p.argmax(-1)
-    right, sure = predicted == y, p.max(-1)
-    known = right & np.array([not np.isnan(f.estimate) for f in facts])[y]
-    unknown = right & ~known & ~known.any()
-    requested = {
-        "right for the right reason": np.where(known & (a >= 0.5), a + sure, -1.0),
-        "right, but looking elsewhere": np.where(known & (a < 0.5), sure - a + 1e-9, -1.0),
-        "right, for a reason that is not known": np.where(unknown, sure, -1.0),
-        "wrong": np.where(right, -1.0, sure),
-    }
-    notes = []
-    for kind, score in requested.items():
-        i = int(score.argmax())
-        if score[i] < 0:
-            continue
-        row = int(audit.picked[i])
-        name = str(row) if ids is None else str(ids[row])
-        entry = {"kind": kind, "bag": name, "segment": int(top[0, i]), "class": int(y[i])}
-        notes.append(entry | {"predicted": int(predicted[i]), "evidence": float(a[i])})
-    return notes
+def _all_measured(facts: Sequence[ClassFacts]) -> bool:
+    """Whether FT of every class that has evidence is measured."""
+    present = [f for f in facts if not has_no_evidence(f) and f.bags]
+    return bool(present) and all(is_measured(f) for f in present)
 
 
 def _names(names: Sequence[str]) -> str:

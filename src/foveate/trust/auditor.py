@@ -45,7 +45,7 @@ class Audit:
     Args:
         picked: Which bags of each set were audited, shape (k,).
         y: Their labels, shape (K, k).
-        there: Where segments exist, shape (K, k, m).
+        mask: Where segments exist, shape (K, k, m).
         log_r: Log likelihood ratio of every segment and class, shape (K, k, m, C).
         kappa: Background ratio of each class, shape (C,).
         shift: Median r in the class's own bags: 1 without confounding, shape (C,).
@@ -63,7 +63,7 @@ class Audit:
 
     picked: Array
     y: Array
-    there: Array
+    mask: Array
     log_r: Array
     kappa: Array
     shift: Array
@@ -93,7 +93,7 @@ class Audit:
     @property
     def complete(self) -> bool:
         """Whether all bags were audited."""
-        return bool(self.there.sum() >= self.segments)
+        return bool(self.mask.sum() >= self.segments)
 
 
 def audit(
@@ -123,7 +123,7 @@ def audit(
     segments = int(masks(bags).sum())
     picked = _choose_bags(bags)
     sets = [bag.take(torch.from_numpy(picked)) for bag in bags]
-    there, y = masks(sets), np.stack([bag.y.numpy() for bag in sets])
+    mask, y = masks(sets), np.stack([bag.y.numpy() for bag in sets])
     rows = _together([rows_of(bag) for bag in sets], len(picked))
     project = projection(rows.x)
     rows = rows._replace(x=project(rows.x))
@@ -141,7 +141,7 @@ def audit(
     log_r = np.mean(opinions, 0)
     is_class = flat[rows.bag]
     kappa, shift, least = _background(log_r, is_class, classes)
-    grid = _Grid(there)
+    grid = _Grid(mask)
     e = posterior(log_r, kappa)[np.arange(len(is_class)), is_class]
     alone = [_alone(part, is_class, classes) for part in opinions]
     if labels is not None:
@@ -151,7 +151,7 @@ def audit(
     return Audit(
         picked=picked,
         y=y,
-        there=there,
+        mask=mask,
         log_r=np.stack([grid.fill(log_r[:, c]) for c in range(classes)], -1),
         kappa=kappa,
         shift=shift,
@@ -170,12 +170,12 @@ def audit(
 class _Grid:
     """Rows back into bags, where segments exist."""
 
-    def __init__(self, there: Array) -> None:
-        self.there = there
+    def __init__(self, mask: Array) -> None:
+        self.mask = mask
 
     def fill(self, values: Array) -> Array:
-        grid = np.zeros(self.there.shape)
-        grid[self.there] = values
+        grid = np.zeros(self.mask.shape)
+        grid[self.mask] = values
         return grid
 
 

@@ -17,7 +17,7 @@ __all__ = ["left_over", "seed_agreement"]
 NUMBERS = 2**22  # of segments written out at a time: 32 MB
 
 
-def seed_agreement(reading: Reading, there: Array) -> tuple[Array, Array]:
+def seed_agreement(reading: Reading, mask: Array) -> tuple[Array, Array]:
     """How alike members attend on the same bags: each with all others, shape (S, n) twice.
 
     The first is the share of other members with the same top segment, the second the mean
@@ -25,18 +25,18 @@ def seed_agreement(reading: Reading, there: Array) -> tuple[Array, Array]:
 
     Args:
         reading: All members on one set of bags.
-        there: Where segments exist, shape (n, m).
+        mask: Where segments exist, shape (n, m).
     """
     size, n, _ = reading.alpha.shape
     if size < 2:
         return np.full((size, n), np.nan), np.full((size, n), np.nan)
-    order = from_the_top(reading.alpha, reading.s, np.broadcast_to(there, reading.alpha.shape))
+    order = from_the_top(reading.alpha, reading.s, np.broadcast_to(mask, reading.alpha.shape))
     top = order[..., 0]
     same = (top[:, None] == top[None]).sum(1) - 1.0
     total, counted = np.zeros((size, n)), np.zeros((size, n))
     for i in range(size):
         for j in range(i):
-            rho = spearman(reading.s[i], reading.s[j], there)
+            rho = spearman(reading.s[i], reading.s[j], mask)
             known = ~np.isnan(rho)
             for k in (i, j):
                 total[k] += np.where(known, rho, 0.0)
@@ -65,7 +65,7 @@ def left_over(bags: Sequence[Bag], alpha: Array, *, folds: int = 3, width: int =
     from sklearn.preprocessing import StandardScaler
 
     values = []
-    there = np.broadcast_to(masks(bags), alpha.shape)
+    mask = np.broadcast_to(masks(bags), alpha.shape)
     for i, member_alpha in enumerate(alpha):
         bag = bags[0] if len(bags) == 1 else bags[i]
         y = bag.y.numpy()
@@ -74,7 +74,7 @@ def left_over(bags: Sequence[Bag], alpha: Array, *, folds: int = 3, width: int =
         if few or not bag.take(slice(0, 1)).dense().is_floating_point():
             values.append(float("nan"))
             continue
-        weight = torch.from_numpy(np.where(there[i], 1 - member_alpha, 0.0))
+        weight = torch.from_numpy(np.where(mask[i], 1 - member_alpha, 0.0))
         weight /= weight.sum(1, keepdim=True).clamp_min(1e-12)
         features = _mixed(bag, weight).numpy()
         parts = min(width, features.shape[1], len(y) * (folds - 1) // folds - 1)

@@ -58,12 +58,12 @@ def rows_of(bag: Bag) -> Rows:
         [0, 0, 0, 1, 1, 1]
     """
     n, m = bag.shape
-    there = np.ones((n, m), bool) if bag.mask is None else bag.mask.numpy()
-    index = np.broadcast_to(np.arange(n)[:, None], (n, m))[there]
-    values = bag.dense()[torch.from_numpy(there)]
+    mask = np.ones((n, m), bool) if bag.mask is None else bag.mask.numpy()
+    index = np.broadcast_to(np.arange(n)[:, None], (n, m))[mask]
+    values = bag.dense()[torch.from_numpy(mask)]
     floating = values.is_floating_point()
     x = values.flatten(1).numpy().astype(np.float32) if floating or values.dim() > 1 else None
-    weight = (1.0 / there.sum(1))[index]
+    weight = (1.0 / mask.sum(1))[index]
     return Rows(values.numpy() if x is None else x, index, weight)
 
 

@@ -136,21 +136,21 @@ def _hidden(
     subject: Subject, bags: Sequence[Bag], audit: Audit, order: Array, y: Array
 ) -> tuple[Array, Array, Array]:
     """Whether answers are right with the top only, without it, and without others, (S, k) each."""
-    there = np.broadcast_to(audit.there, order.shape)
-    lengths = there.sum(-1)
+    mask = np.broadcast_to(audit.mask, order.shape)
+    lengths = mask.sum(-1)
     count = np.broadcast_to(np.round(audit.e.sum(-1)), lengths.shape)
     count = np.clip(count, 1, np.maximum(1, lengths // 2))
     place = np.empty(order.shape, int)
     np.put_along_axis(place, order, np.broadcast_to(np.arange(order.shape[-1]), order.shape), -1)
-    top = (place < count[..., None]) & there
+    top = (place < count[..., None]) & mask
     single = lengths[..., None] <= 1  # a bag cannot lose its only segment
-    chance = random_order(there)
+    chance = random_order(mask)
     # Others go in a random order, the top last of all.
-    rank = np.where(there & ~top, chance, np.where(there, 1 + chance, 2 + chance)).argsort(-1)
+    rank = np.where(mask & ~top, chance, np.where(mask, 1 + chance, 2 + chance)).argsort(-1)
     position = np.empty(order.shape, int)
     np.put_along_axis(position, rank, np.broadcast_to(np.arange(order.shape[-1]), rank.shape), -1)
-    other = (position < count[..., None]) & there
-    keep = np.stack([top, there & (~top | single), there & (~other | single)], 1)
+    other = (position < count[..., None]) & mask
+    keep = np.stack([top, mask & (~top | single), mask & (~other | single)], 1)
     predicted = subject.reread(bags, keep).argmax(-1)
     same = predicted == y[:, None]
     return same[:, 0], same[:, 1], same[:, 2]
@@ -215,19 +215,19 @@ def _right_after(
 
 def _donors(audit: Audit, alpha: Array) -> dict[str, Array]:
     """Which segment each bag of the first set gives, by kind."""
-    there = audit.there[0]
-    a = np.where(there, audit.a[0], -1.0)
-    seen = np.where(there, alpha, -1.0)
+    mask = audit.mask[0]
+    a = np.where(mask, audit.a[0], -1.0)
+    seen = np.where(mask, alpha, -1.0)
     return {
         "evidence": a.argmax(-1),
         "attended": seen.argmax(-1),
-        "background": np.where(there, audit.e[0] + alpha, np.inf).argmin(-1),
+        "background": np.where(mask, audit.e[0] + alpha, np.inf).argmin(-1),
     }
 
 
 def _contrary(audit: Audit, p: Array) -> Array:
     """The segment of each bag that by itself is least of the class, shape (k,); p is (k, m)."""
-    return np.where(audit.there[0], np.nan_to_num(p, nan=1.0), np.inf).argmin(-1)
+    return np.where(audit.mask[0], np.nan_to_num(p, nan=1.0), np.inf).argmin(-1)
 
 
 def _drawn(rows: Array, most: int, name: str) -> Array:

@@ -106,6 +106,6 @@ def audited_counts(audit: Audit, sets: Sequence[Bag]) -> dict[str, int]:
     return {
         "bags": len(audit.picked),
         "of_bags": len(sets[0]),
-        "segments": int(audit.there.sum()),
+        "segments": int(audit.mask.sum()),
         "of_segments": audit.segments,
     }

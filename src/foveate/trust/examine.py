@@ -11,7 +11,7 @@ from foveate.errors import FoveateError
 from foveate.metrics.ranks import from_the_top
 from foveate.models.focus import AttentionModel
 from foveate.training.stack import Stack
-from foveate.trust.answers import answers_of, examples_of
+from foveate.trust.answers import answers_of
 from foveate.trust.auditor import Audit, audit
 from foveate.trust.class_evidence import Marks, marks_of
 from foveate.trust.controls import seed_agreement
@@ -25,12 +25,14 @@ from foveate.trust.entries import (
 from foveate.trust.error_modes import score
 from foveate.trust.examination import Trust
 from foveate.trust.examined_bags import bounded, chosen_kinds, must_fit
-from foveate.trust.questions import Questions, ask
-from foveate.trust.relevance import bag_values, known_bags, summarised, usual_count
+from foveate.trust.examples import examples_of
+from foveate.trust.questions import Questions, ask, chosen_evidence
+from foveate.trust.relevance import bag_values, known_bags, marked_empty, summarised, usual_count
 from foveate.trust.segment_evidence import evidence_of, masks
 from foveate.trust.subject import Reading, Subject, as_subject
 from foveate.trust.summaries import by_class, curves_of, mean_of, quantities, unattended_probe
 from foveate.trust.verdict import judge, judge_all
+from foveate.trust.visibility import FEW
 from foveate.types import Array
 
 __all__ = ["examine", "examined_marks"]
@@ -66,7 +68,8 @@ def examine(
         bag: Held-out bags, for all members or one set each; z is read for measures only.
         classes: Names of the classes.
         known: Which bags' relevance is known, boolean (n,); None for all, if there is any.
-        absent: Classes that mean that nothing is there; inferred unless given.
+        absent: Classes that mean that nothing is there; inferred unless given, or where 15 bags or
+            more have known relevance and none of their segments is relevant.
         relevant: How many segments of a bag may be evidence; None: as many as bags with known
             relevance usually have, else as many as the auditor finds.
         evidence: Which kind of evidence is meant, "A" or "B", where there are two: for all classes
@@ -99,6 +102,8 @@ def examine(
     must_fit(sets, subject.size, classes, (*absent, *meant))
     reading = subject.look(sets)
     known_ones = known_bags(sets, known)
+    empty = marked_empty(sets, known, len(classes), FEW)
+    absent = tuple(dict.fromkeys([*absent, *(classes[c] for c in empty)]))
     checked = audited or audit(sets, len(classes), more=more, labels=labels)
     order = from_the_top(reading.alpha, reading.s, np.broadcast_to(masks(sets), reading.s.shape))
     questions = Questions(
@@ -131,7 +136,18 @@ def examine(
         by_class=class_entries(results, verdicts, marks, ids),
         by_model=model_entries(marks, scores, model_scores, values if sure else {}),
         answers=answers_of(facts, [result.amount.count for result in results]),
-        examples=tuple(examples_of(reading, sets, checked, questions.top, ids, facts)),
+        examples=tuple(
+            examples_of(
+                reading,
+                sets,
+                checked,
+                chosen_evidence(checked, results),
+                questions.top,
+                known_ones,
+                ids,
+                facts,
+            )
+        ),
         audited=audited_counts(checked, sets),
         evidence=quantities(segment_evidence, same, len(sets) == 1) | _probed(sets, reading, probe),
         curves=curves_of(segment_evidence),

@@ -106,12 +106,12 @@ def explain(
         task = _reading_task(on_device(x, stack.device), visible, rule, with_evidence)
         logs, weights, *outputs = (part.cpu() for part in stack.run(task))
         for k, row in enumerate(rows.tolist()):
-            there = slice(None) if mask is None else mask[k]
+            present = slice(None) if mask is None else mask[k]
             log_p[row] = logs[:, k].numpy()
-            alpha[row] = weights[:, k].mean(0)[there].numpy()
+            alpha[row] = weights[:, k].mean(0)[present].numpy()
             if with_evidence:
-                evidence[row] = outputs[0][:, k].mean(0)[there].numpy()
-                alone[row] = outputs[1][:, k].mean(0)[there].numpy()
+                evidence[row] = outputs[0][:, k].mean(0)[present].numpy()
+                alone[row] = outputs[1][:, k].mean(0)[present].numpy()
         done += len(rows)
         if report is not None:
             report(done, len(bag))
@@ -128,7 +128,7 @@ def _reading_task(
 ) -> Callable[..., tuple[Tensor, ...]]:
     """A task that closes over the bags, so that all members of a stack share one copy of them."""
 
-    def look(model: AttentionModel) -> tuple[Tensor, ...]:
+    def read(model: AttentionModel) -> tuple[Tensor, ...]:
         focus = model.attend(x, mask)
         if not with_evidence:
             alpha = rule.segment_weights(focus.alpha, focus.h, model.g)
@@ -138,7 +138,7 @@ def _reading_task(
         evidence = rule.evidence(focus.alpha, h, g), rule.segment_logits(focus.alpha, h, g)
         return rule.log_prob(focus.alpha, h, g), alpha, *evidence
 
-    return look
+    return read
 
 
 def _segments(bag: Bag, rows: Tensor, dtype: torch.dtype) -> tuple[Segments, Tensor | None]:

@@ -4,6 +4,7 @@ from typing import Literal
 
 import numpy as np
 
+from foveate.metrics.intervals import Interval
 from foveate.trust.facts import ClassFacts
 from foveate.trust.visibility import FEW
 
@@ -16,7 +17,7 @@ Grade = Literal["trust", "trust with care", "do not trust", "cannot tell"]
 GRADES: tuple[Grade, ...] = ("trust", "trust with care", "cannot tell", "do not trust")
 
 TRUST, CARE = 0.85, 0.6  # FT from which a grade is given, measured or estimated
-LEAST_TRUST, LEAST_CARE = 0.7, 0.5  # lower ends that an estimate must have
+LEAST_TRUST, LEAST_CARE = 0.7, 0.5  # lower ends that an estimate must have, "trust" also measured
 MOST = 0.75  # upper end below which an estimate is enough for "do not trust"
 REMOVAL = 0.3  # of right answers must change without the attended segments: half of chance, C = 2
 OVERRIDDEN = 0.8  # share that one segment of another class overturns, beyond the reverse
@@ -33,6 +34,14 @@ def grade_of(value: float) -> Grade:
     return "trust" if value >= TRUST else "trust with care" if value >= CARE else "do not trust"
 
 
+def _measured_grade(measured: Interval, chance: float) -> Grade:
+    """The grade of measured FT; "trust" also needs a lower end that leaves little doubt."""
+    if measured.mean <= chance:
+        return "do not trust"
+    grade = grade_of(measured.mean)
+    return "trust with care" if grade == "trust" and (measured.low or 0) < LEAST_TRUST else grade
+
+
 def is_measured(facts: ClassFacts) -> bool:
     """Whether FT was measured on enough bags, so that no estimate is needed."""
     return facts.measured is not None and facts.known >= FEW
@@ -46,8 +55,7 @@ def has_no_evidence(facts: ClassFacts) -> bool:
 def ft_grade(facts: ClassFacts) -> Grade:
     """The limit by where the models look."""
     if is_measured(facts) and facts.measured is not None:
-        below = facts.measured.mean <= facts.measured_chance
-        return "do not trust" if below else grade_of(facts.measured.mean)
+        return _measured_grade(facts.measured, facts.measured_chance)
     unseen = not facts.visible or facts.other_kind or facts.presence != "some"
     if unseen or facts.bags < FEW or np.isnan(facts.estimate):
         return "cannot tell"

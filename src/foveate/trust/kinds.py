@@ -90,20 +90,20 @@ def kind_of_segments(bags: Sequence[Bag], audit: Audit, classes: int) -> Array:
 
     Kind 0 (A) is the more frequent one. Shape (K, k, m).
     """
-    assigned = np.full(audit.there.shape, -1)
+    assigned = np.full(audit.mask.shape, -1)
     sets = [bag.take(torch.from_numpy(audit.picked)) for bag in bags]
     parts = [rows_of(bag) for bag in sets]
     if parts[0].words:
         return assigned
     x = np.concatenate([rows.x for rows in parts])
-    segment_label = audit.y[np.nonzero(audit.there)[0], np.nonzero(audit.there)[1]]
-    e, flat = audit.e[audit.there], np.full(len(x), -1)
+    segment_label = audit.y[np.nonzero(audit.mask)[0], np.nonzero(audit.mask)[1]]
+    e, flat = audit.e[audit.mask], np.full(len(x), -1)
     for c in range(classes):
         evidence = np.flatnonzero((segment_label == c) & (e >= EVIDENCE))
         if len(evidence) >= FEWEST:
             of = np.flatnonzero(segment_label == c)
             flat[of] = _clusters(x[evidence], x[of], f"class {c}")
-    assigned[audit.there] = flat
+    assigned[audit.mask] = flat
     return assigned
 
 

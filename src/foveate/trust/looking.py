@@ -79,7 +79,7 @@ def looking(audit: Audit, top: Array, c: int, a: Array | None = None) -> Looking
     means = [part.mean() for part in opinions]
     half = _half_width(values[of], int(of[0].sum()), float(audit.shift[c]), audit.matched)
     clear = float(audit.e.max(-1)[audit.y == c].mean())
-    lengths = np.maximum(audit.there.sum(-1), 1)
+    lengths = np.maximum(audit.mask.sum(-1), 1)
     chance = ((audit.a if a is None else a).sum(-1) / lengths)[audit.y == c]
     return Looking(
         tuple(members.tolist()),

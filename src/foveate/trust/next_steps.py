@@ -1,5 +1,6 @@
 """Next steps: what to do about a grade, most useful first; what was tried is not advised."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -7,9 +8,11 @@ import numpy as np
 from foveate.trust.error_modes import ACCURATE
 from foveate.trust.facts import ClassFacts
 from foveate.trust.grades import REMOVAL, Grade, is_measured
+from foveate.trust.verdict_sentences import listed
 
-__all__ = ["next_steps"]
+__all__ = ["absent_steps", "by_class", "next_steps"]
 
+OVERFITTED = "Held-out loss rose while training loss fell: stop earlier or regularise."
 PATHS = {1: ("witness", "lvml"), 2: ("witness",), 3: ("lvml", "hard", "hybrid")}
 
 
@@ -23,13 +26,48 @@ def next_steps(facts: ClassFacts, grade: Grade, tried: Sequence[str] = ()) -> tu
         grade: Of that class.
         tried: Paradigms that were trained already and are not advised again.
     """
+    overfitted = (OVERFITTED,) if facts.overfitted else ()
     if grade == "trust":
-        return ()
+        return overfitted
     steps = tuple(_about_evidence(facts))
     if grade == "cannot tell":
-        return (*steps, *facts.needs) or (f"Give more labelled bags of '{facts.name}'.",)
+        needs = (*steps, *facts.needs) or (f"Give more labelled bags of '{facts.name}'.",)
+        return (*needs, *overfitted)
     training = _about_external_models if facts.external else _about_training
     return (*steps, *training(facts, tried), *_about_marks(facts))
+
+
+def absent_steps(facts: Sequence[ClassFacts]) -> tuple[str, ...]:
+    """What to declare of classes without visible evidence, where another class has some."""
+    if not any(f.presence == "some" for f in facts):
+        return ()
+    unknown = [f.name for f in facts if f.presence == "unknown" and f.bags and not f.absent]
+    return tuple(_declare_absent(name) for name in unknown)
+
+
+def by_class(steps: Sequence[tuple[str, Sequence[str]]]) -> tuple[str, ...]:
+    """The steps of all classes, the same step of several classes once.
+
+    Args:
+        steps: The name of a class and its steps.
+
+    Example:
+        >>> by_class([("a", ["Mark 20 bags of 'a'."]), ("b", ["Mark 20 bags of 'b'."])])
+        ("Mark 20 bags each of 'a' and 'b'.",)
+    """
+    names: dict[str, list[str]] = {}
+    for name, sentences in steps:
+        for sentence in sentences:
+            alone = sentence if "--absent" in sentence else sentence.replace(f"'{name}'", "\0")
+            names.setdefault(alone, []).append(name)
+    return tuple(_joined(template, who) for template, who in names.items())
+
+
+def _joined(template: str, names: Sequence[str]) -> str:
+    """The step with the names of its classes."""
+    if len(names) > 1:
+        template = re.sub(r"(\d+ (?:more labelled )?bags) of \0", "\\1 each of \0", template)
+    return template.replace("\0", listed(names))
 
 
 def _about_evidence(facts: ClassFacts) -> Iterator[str]:
@@ -49,9 +87,9 @@ def _about_evidence(facts: ClassFacts) -> Iterator[str]:
 def _about_training(facts: ClassFacts, tried: Sequence[str]) -> Iterator[str]:
     """What to change in training, with the options of this library."""
     if facts.overfitted:
-        yield "Held-out loss rose while training loss fell: stop earlier or regularise."
+        yield OVERFITTED
     elif facts.accuracy < ACCURATE:
-        yield f"Train longer or with more bags of '{facts.name}': it is not learnt yet."
+        yield f"Train longer or with more bags of '{facts.name}': not learnt yet."
     mode = facts.flags[0].mode if facts.flags else 1
     fresh = [path for path in PATHS[mode] if path not in tried]
     if fresh and (facts.flags or facts.removal < REMOVAL):
@@ -74,13 +112,20 @@ def _about_external_models(facts: ClassFacts, tried: Sequence[str]) -> Iterator[
 
 def _about_default(facts: ClassFacts) -> Iterator[str]:
     if facts.removal < REMOVAL:
-        yield f"If '{facts.name}' means that nothing is there, say --absent '{facts.name}'."
+        yield _declare_absent(facts.name)
+
+
+def _declare_absent(name: str) -> str:
+    return f"If '{name}' means that nothing is there, say --absent '{name}'."
 
 
 def _about_marks(facts: ClassFacts) -> Iterator[str]:
     """What marks on relevant segments are good for: training, or measuring FT."""
     mark = f"Mark the relevant segments of 20 bags of '{facts.name}'"
-    if not facts.external:
-        yield f"{mark} and train with --supervise-focus."
-    elif not is_measured(facts):
+    if is_measured(facts):
+        if not facts.external:
+            yield "Train with --supervise-focus: relevant segments are known."
+    elif facts.external:
         yield f"{mark} and examine again: FT is then measured, not estimated."
+    else:
+        yield f"{mark} and train with --supervise-focus."

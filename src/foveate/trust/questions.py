@@ -27,7 +27,7 @@ from foveate.trust.summaries import mean_of
 from foveate.trust.visibility import FEW, Visibility, visibility
 from foveate.types import Array
 
-__all__ = ["ClassAnswers", "Questions", "ask"]
+__all__ = ["ClassAnswers", "Questions", "ask", "chosen_evidence"]
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,11 @@ class Questions:
 
 @dataclass(frozen=True)
 class ClassAnswers:
-    """The answers to all questions for one class, and its facts."""
+    """The answers to all questions for one class, and its facts.
+
+    ``chosen`` is the probability of being evidence of the kind that was declared to be meant, shape
+    (K, k, m); None where all evidence is.
+    """
 
     facts: ClassFacts
     amount: Amount
@@ -82,6 +86,7 @@ class ClassAnswers:
     kinds: Kinds
     stable: Stability
     visible: Visibility
+    chosen: Array | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The answers by question."""
@@ -147,8 +152,19 @@ def ask(
             **_dependent(depends, c, q.empty),
         )
         table = _depends(depends, q.classes, c)
-        answers.append(ClassAnswers(facts, estimates[c], looks, table, several, stable, seen))
+        answers.append(
+            ClassAnswers(facts, estimates[c], looks, table, several, stable, seen, meant)
+        )
     return answers
+
+
+def chosen_evidence(checked: Audit, answers: Sequence[ClassAnswers]) -> Array:
+    """Probability that a segment is evidence of the kind that is meant, shape (K, k, m)."""
+    a = checked.a
+    for c, answer in enumerate(answers):
+        if answer.chosen is not None:
+            a = np.where((checked.y == c)[..., None], answer.chosen, a)
+    return a
 
 
 def _accuracy(marks: Marks) -> float:
@@ -173,8 +189,8 @@ def _shared_tops(q: Questions) -> Array:
 
 
 def _tops(reading: Reading, bag: Bag) -> Array:
-    there = np.broadcast_to(masks([bag]), reading.alpha.shape)
-    return from_the_top(reading.alpha, reading.s, there)[..., 0]
+    mask = np.broadcast_to(masks([bag]), reading.alpha.shape)
+    return from_the_top(reading.alpha, reading.s, mask)[..., 0]
 
 
 def _meant(checked: Audit, assigned: Array, several: Kinds) -> Array | None:
@@ -203,9 +219,9 @@ def _measured(q: Questions, c: int, values: dict[str, Array], known: Array) -> d
         ends = [(interval.low, spread.low), (interval.high, spread.high)]
         low, high = ([end for end in pair if end is not None] for pair in ends)
         interval = Interval(interval.mean, min(low), max(high))
-    there = masks(q.bags)
-    z = np.stack([np.asarray(bag.z) for bag in q.bags]) & there
-    chance = float((z.sum(-1) / np.maximum(there.sum(-1), 1))[of].mean())
+    mask = masks(q.bags)
+    z = np.stack([np.asarray(bag.z) for bag in q.bags]) & mask
+    chance = float((z.sum(-1) / np.maximum(mask.sum(-1), 1))[of].mean())
     worst = float(np.nanmin([mean_of(row) for row in ft]))
     numbers: dict[str, Any] = {"measured": interval, "known": bags, "measured_chance": chance}
     return numbers | ({"worst": worst} if bags >= FEW else {})

@@ -24,7 +24,7 @@ from foveate.trust.segment_evidence import masks
 from foveate.trust.subject import Reading
 from foveate.types import Array
 
-__all__ = ["THRESHOLD", "bag_values", "known_bags", "summarised", "usual_count"]
+__all__ = ["THRESHOLD", "bag_values", "known_bags", "marked_empty", "summarised", "usual_count"]
 
 THRESHOLD = 0.5  # of attention: above it a segment is marked; ERASER's
 TAU = 0.8  # [vr23] Sec. 2.4: SAIF asks both scores to be at least so high
@@ -45,16 +45,45 @@ def known_bags(bags: Sequence[Bag], known: Any = None) -> Array:
         raise FoveateError(
             f"known must say yes or no for each of {n} bags, got {relevance_known.shape}"
         )
-    there = masks(bags)
+    mask = masks(bags)
     return (
         np.stack(
             [
                 (np.asarray(bag.z) & bag_known).any(1)
-                for bag, bag_known in zip(bags, there, strict=True)
+                for bag, bag_known in zip(bags, mask, strict=True)
             ]
         )
         & relevance_known
     )
+
+
+def marked_empty(bags: Sequence[Bag], known: Any, classes: int, least: int) -> list[int]:
+    """Classes whose marked bags hold no relevant segment, while those of another class do.
+
+    Args:
+        bags: One set for all members, or one each.
+        known: Which bags' relevance is known, boolean (n,); None for all, if there is any.
+        classes: How many classes there are.
+        least: Marked bags that a class needs.
+
+    Example:
+        >>> import torch
+        >>> z = torch.tensor([[True, False], [False, False]])
+        >>> bag = Bag(torch.ones(2, 2, 1), torch.tensor([0, 1]), z)
+        >>> marked_empty([bag], None, 2, least=1)
+        [1]
+    """
+    relevant = known_bags(bags, known)
+    if not relevant.any():
+        return []
+    y = np.stack([bag.y.numpy() for bag in bags])
+    marked = np.broadcast_to(True if known is None else np.asarray(known, bool), y.shape)
+    of_class = [y == c for c in range(classes)]
+    return [
+        c
+        for c, of in enumerate(of_class)
+        if (of & marked)[0].sum() >= least and not (of & relevant).any()
+    ]
 
 
 def usual_count(bags: Sequence[Bag], known: Array) -> int:
@@ -62,8 +91,8 @@ def usual_count(bags: Sequence[Bag], known: Array) -> int:
     if not known.any():
         return 1
     counts = [
-        (np.asarray(bag.z) & there)[bag_known].sum(1)
-        for bag, there, bag_known in zip(bags, masks(bags), known, strict=True)
+        (np.asarray(bag.z) & mask)[bag_known].sum(1)
+        for bag, mask, bag_known in zip(bags, masks(bags), known, strict=True)
     ]
     return max(1, int(np.median(np.concatenate(counts))))
 
@@ -75,23 +104,23 @@ def bag_values(reading: Reading, bags: Sequence[Bag], known: Array) -> dict[str,
     attention of at least .5, ``f1_best_k`` and ``iou_best_k`` the best one number of top segments.
     """
     shape = reading.alpha.shape
-    there = np.broadcast_to(masks(bags), shape)
-    z = np.broadcast_to(np.stack([np.asarray(bag.z) for bag in bags]), shape) & there
+    mask = np.broadcast_to(masks(bags), shape)
+    z = np.broadcast_to(np.stack([np.asarray(bag.z) for bag in bags]), shape) & mask
     y = np.broadcast_to(np.stack([bag.y.numpy() for bag in bags]), shape[:2])
     seen = np.broadcast_to(known, shape[:2])
     a_z = attention_on(reading.alpha, z)
     p_y = np.take_along_axis(reading.p, y[..., None], -1)[..., 0]
     hidden = np.where(seen[..., None], z, False)
-    k = [best_k(*(part[i][seen[i]] for part in (reading.alpha, z, there))) for i in range(shape[0])]
-    tops = np.stack([top_k(reading.alpha[i], k[i], there[i]) for i in range(shape[0])])
-    by_threshold = overlap(above_threshold(reading.alpha, THRESHOLD, there), z, there)
-    by_count = overlap(tops, z, there)
+    k = [best_k(*(part[i][seen[i]] for part in (reading.alpha, z, mask))) for i in range(shape[0])]
+    tops = np.stack([top_k(reading.alpha[i], k[i], mask[i]) for i in range(shape[0])])
+    by_threshold = overlap(above_threshold(reading.alpha, THRESHOLD, mask), z, mask)
+    by_count = overlap(tops, z, mask)
     values = {
-        "ft": focus_true(reading.alpha, z, there),
-        "pointing_game": pointing_game(reading.alpha, z, there),
-        "segment_auroc": segment_auroc(reading.s, z, there),
-        "average_precision": average_precision(reading.s, z, there),
-        "froc": froc(reading.s, hidden, there & seen[..., None]),
+        "ft": focus_true(reading.alpha, z, mask),
+        "pointing_game": pointing_game(reading.alpha, z, mask),
+        "segment_auroc": segment_auroc(reading.s, z, mask),
+        "average_precision": average_precision(reading.s, z, mask),
+        "froc": froc(reading.s, hidden, mask & seen[..., None]),
         "relevance_mass": a_z,
         "saif": (a_z >= TAU) & (p_y >= TAU),
         "f1": by_threshold.f1,
@@ -130,12 +159,12 @@ def summarised(
                 for of in of_class
             ],
         }
-    there = np.broadcast_to(masks(bags), reading.s.shape)
+    mask = np.broadcast_to(masks(bags), reading.s.shape)
     z = np.broadcast_to(np.stack([np.asarray(bag.z) for bag in bags]), reading.s.shape)
     seen = np.broadcast_to(known, (size, n))
     for measure in (segment_auroc, average_precision):
         parts = [
-            pooled(measure, reading.s[i][seen[i]], z[i][seen[i]], there[i][seen[i]])
+            pooled(measure, reading.s[i][seen[i]], z[i][seen[i]], mask[i][seen[i]])
             for i in range(size)
         ]
         numbers[measure.__name__]["pooled"] = float(np.mean(parts))

@@ -147,16 +147,16 @@ def evidence_of(
     """
     seen = subject.look(bags) if reading is None else reading
     size, n, m = seen.alpha.shape
-    there = np.broadcast_to(masks(bags), (size, n, m))
+    mask = np.broadcast_to(masks(bags), (size, n, m))
     y = np.broadcast_to(np.stack([bag.y.numpy() for bag in bags]), (size, n))
-    order = from_the_top(seen.alpha, seen.s, there)
-    lengths = there.sum(-1)
+    order = from_the_top(seen.alpha, seen.s, mask)
+    lengths = mask.sum(-1)
     next_one = order[..., min(relevant, m - 1)]
     top, none = _at_position(seen.segment_p, order[..., 0]), lengths <= relevant
     lowest = np.take_along_axis(order, lengths[..., None] - 1, -1)[..., 0]
     beta = _of_class(np.log(np.maximum(seen.segment_p, 1e-300)), y[..., None])
     unknown = np.isnan(beta).any(-1)
-    agreed, chance = _agreement(seen.alpha, np.nan_to_num(beta), there)
+    agreed, chance = _agreement(seen.alpha, np.nan_to_num(beta), mask)
     return Evidence(
         y=y,
         p=seen.p,
@@ -165,19 +165,19 @@ def evidence_of(
         mixed_right=_right(seen.mixed, y),
         even_right=_right(seen.even, y),
         gap=np.abs(seen.mixed - top).sum(-1) / 2,
-        entropy=relative_entropy(seen.alpha, there),
+        entropy=relative_entropy(seen.alpha, mask),
         top=seen.alpha.max(-1),
         agreement=np.where(unknown, np.nan, agreed),
         chance=chance,
-        correlation=np.where(unknown, np.nan, spearman(seen.s, np.nan_to_num(beta), there)),
+        correlation=np.where(unknown, np.nan, spearman(seen.s, np.nan_to_num(beta), mask)),
         first=_at_position(seen.s, order[..., 0]),
         second=np.where(none, np.nan, _at_position(seen.s, next_one)),
         last=_at_position(seen.s, lowest),
         said_by_top=np.where(np.isnan(top).any(-1), -1, top.argmax(-1)),
         runner_up=np.where(none[..., None], np.nan, _at_position(seen.segment_p, next_one)),
         attended=_weighted_mean(seen.alpha, seen.segment_p),
-        unattended=_weighted_mean(np.where(there, 1 - seen.alpha, 0.0), seen.segment_p),
-        curves=_curves(subject, bags, seen, order, there),
+        unattended=_weighted_mean(np.where(mask, 1 - seen.alpha, 0.0), seen.segment_p),
+        curves=_curves(subject, bags, seen, order, mask),
     )
 
 
@@ -193,22 +193,22 @@ def masks(bags: Sequence[Bag]) -> Array:
     )
 
 
-def relative_entropy(alpha: Array, there: Array) -> Array:
+def relative_entropy(alpha: Array, mask: Array) -> Array:
     """Entropy of attention over log m_i, the most there can be; nan for single segments."""
-    most = np.log(there.sum(-1))
+    most = np.log(mask.sum(-1))
     entropy = -(alpha * np.log(np.where(alpha > 0, alpha, 1.0))).sum(-1)
     return np.divide(entropy, most, out=np.full(most.shape, np.nan), where=most > 0)
 
 
 def _curves(
-    subject: Subject, bags: Sequence[Bag], seen: Reading, order: Array, there: Array
+    subject: Subject, bags: Sequence[Bag], seen: Reading, order: Array, mask: Array
 ) -> Curves:
     """Read bags again with a growing share of their segments kept, and removed; nan for others."""
-    curves = np.full((*there.shape[:2], 4, len(SHARES)), np.nan)
+    curves = np.full((*mask.shape[:2], 4, len(SHARES)), np.nan)
     if subject.rereadable:
         rows = _read_again(masks(bags))
         few = [bag.take(torch.from_numpy(rows)) for bag in bags]
-        keep = _kept(order[:, rows], there[:, rows])
+        keep = _kept(order[:, rows], mask[:, rows])
         read = subject.taken(rows).reread(few, keep)
         predicted = np.broadcast_to(seen.p[:, rows].argmax(-1)[:, None], read.shape[:-1])
         p = np.moveaxis(_of_class(read, predicted), 1, -1)  # (S, k, 2 orders × shares × 2)
@@ -217,41 +217,41 @@ def _curves(
     return Curves(*(curves[:, :, k] for k in range(4)))
 
 
-def _read_again(there: Array) -> Array:
+def _read_again(mask: Array) -> Array:
     """Which bags are read again for curves: all, or as many as the bound on segments allows."""
-    n, total = there.shape[1], int(there[0].sum())
+    n, total = mask.shape[1], int(mask[0].sum())
     size = n if total <= CURVES else max(2, int(n * CURVES / total))
     drawn = torch.randperm(n, generator=generator("trust", "curves"))[:size]
     return np.sort(drawn.numpy())
 
 
-def _kept(order: Array, there: Array) -> Array:
+def _kept(order: Array, mask: Array) -> Array:
     """Which segments stay, by order (attention, random), share, and kept or removed."""
-    chance = random_order(there)
-    lengths = there.sum(-1)
+    chance = random_order(mask)
+    lengths = mask.sum(-1)
     keep = []
-    for ranking in (order, from_the_top(chance, chance, there)):
+    for ranking in (order, from_the_top(chance, chance, mask)):
         place = np.empty(ranking.shape, int)
         np.put_along_axis(
-            place, ranking, np.broadcast_to(np.arange(there.shape[-1]), place.shape), -1
+            place, ranking, np.broadcast_to(np.arange(mask.shape[-1]), place.shape), -1
         )
         for share in SHARES:
             k = np.clip(np.ceil(share * lengths - 1e-9), 1, None)
-            keep.append((place < k[..., None]) & there)
+            keep.append((place < k[..., None]) & mask)
             gone = np.minimum(k, lengths - 1)  # a bag cannot lose its last segment
-            keep.append((place >= gone[..., None]) & there)
+            keep.append((place >= gone[..., None]) & mask)
     return np.stack(keep, 1)
 
 
-def random_order(there: Array) -> Array:
+def random_order(mask: Array) -> Array:
     """Random numbers that a bag's row and length alone decide, so that padding changes nothing."""
-    drawn = np.zeros(there.shape)
-    lengths = there.sum(-1)
+    drawn = np.zeros(mask.shape)
+    lengths = mask.sum(-1)
     for j in range(lengths.shape[1]):
         for length in np.unique(lengths[:, j]).tolist():  # one, where members share the bags
             row = torch.rand(length, generator=generator("trust", "order", j)).numpy()
             for i in np.flatnonzero(lengths[:, j] == length):
-                drawn[i, j, there[i, j]] = row
+                drawn[i, j, mask[i, j]] = row
     return drawn
 
 
@@ -265,12 +265,12 @@ def _area(at: Array, whole: Array, curve: Array) -> Array:
     return ((height[..., 1:] + height[..., :-1]) / 2 * np.diff(at)).sum(-1) / (at[-1] - at[0])
 
 
-def _agreement(alpha: Array, beta: Array, there: Array) -> tuple[Array, Array]:
+def _agreement(alpha: Array, beta: Array, mask: Array) -> tuple[Array, Array]:
     """Fair agreement of attention with evidence, and its random level, shape (S, n) each."""
-    lengths = there.sum(-1).ravel()
+    lengths = mask.sum(-1).ravel()
     start = np.concatenate([[0], np.cumsum(lengths)])
-    agreed = fair_agreement(alpha[there], beta[there], start)
-    return agreed.reshape(there.shape[:-1]), random_level(lengths).reshape(there.shape[:-1])
+    agreed = fair_agreement(alpha[mask], beta[mask], start)
+    return agreed.reshape(mask.shape[:-1]), random_level(lengths).reshape(mask.shape[:-1])
 
 
 def _at_position(values: Array, place: Array) -> Array:

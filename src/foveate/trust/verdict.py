@@ -3,12 +3,12 @@
 The grade of a class is the lowest of these limits, in the order trust, trust with care, cannot
 tell, do not trust:
 
-1. FT. Measured on 15 bags or more: trust from .85, trust with care from .6, else do not trust; do
-   not trust where it is not above chance. Else estimated, if the auditor can see and there is one
-   kind of evidence (otherwise cannot tell): trust from .85 with a lower end of at least .7, trust
-   with care from .6 with a lower end of at least .5, do not trust below .6 with an upper end below
-   .75, else cannot tell. Fewer known bags: do not trust where even the upper end of their exact
-   interval is below .6.
+1. FT. Measured on 15 bags or more: trust from .85 with a lower end of at least .7, trust with care
+   from .6, else do not trust; do not trust where it is not above chance. Else estimated, if the
+   auditor can see and there is one kind of evidence (otherwise cannot tell): trust from .85 with a
+   lower end of at least .7, trust with care from .6 with a lower end of at least .5, do not trust
+   below .6 with an upper end below .75, else cannot tell. Fewer known bags: do not trust where even
+   the upper end of their exact interval is below .6.
 2. The worst model below .6: trust with care.
 3. Answers that stay without what is attended (fewer than 30 % change), or that one segment of
    another class overturns in 80 % more of the bags than the reverse: trust with care. A background
@@ -47,7 +47,7 @@ from foveate.trust.grades import (
     has_no_evidence,
     is_measured,
 )
-from foveate.trust.next_steps import next_steps
+from foveate.trust.next_steps import absent_steps, by_class, next_steps
 from foveate.trust.verdict_sentences import (
     default_sentence,
     ft_sentence,
@@ -56,7 +56,7 @@ from foveate.trust.verdict_sentences import (
     whole_sentence,
 )
 
-__all__ = ["Verdict", "grade_class", "judge", "judge_all"]
+__all__ = ["Verdict", "grade_all", "grade_class", "judge", "judge_all"]
 
 
 @dataclass(frozen=True)
@@ -104,8 +104,8 @@ def _limits(facts: ClassFacts) -> Iterator[tuple[Grade, str]]:
         share = f"{100 * facts.poisoned:.0f} %"
         yield "do not trust", f"One segment of a bag where nothing is overturns {share} of {name}."
     if facts.repeat_flips >= REPEATED:
-        share = f"{100 * facts.repeat_flips:.0f} %"
-        yield "trust with care", f"Repeating one segment of a bag overturns {share} of a class."
+        share = f"{100 * facts.repeat_flips:.0f} % of the right answers of a class"
+        yield "trust with care", f"Repeating one segment of a bag overturns {share}."
     if facts.context and not is_measured(facts):
         yield "trust with care", facts.context
     if not facts.reread:
@@ -141,7 +141,7 @@ def judge(facts: ClassFacts, tried: Sequence[str] = ()) -> Verdict:
     """
     grade = grade_class(facts)
     if has_no_evidence(facts):
-        how = "was declared" if facts.absent else "seems"
+        how = "was declared or marked" if facts.absent else "seems"
         text = f"'{facts.name}' {how} to mean that nothing is there, so nothing can be pointed at."
         steps = () if facts.absent else (f"If it does, say --absent '{facts.name}'.",)
         return Verdict(grade, text, number_sentences(facts), steps)
@@ -151,39 +151,48 @@ def judge(facts: ClassFacts, tried: Sequence[str] = ()) -> Verdict:
     return Verdict(grade, text, (*why, *number_sentences(facts)), next_steps(facts, grade, tried))
 
 
-def judge_all(verdicts: Sequence[Verdict], facts: Sequence[ClassFacts], value: float) -> Verdict:
-    """The verdict on a model from those on its classes: as good as the worst that can be told.
+def grade_all(grades: Sequence[Grade], facts: Sequence[ClassFacts]) -> Grade:
+    """The grade of a model: as good as its worst class that can be judged.
 
     Classes that mean that nothing is there do not count. Where a class cannot be judged for another
     reason, there is no "trust"; where most bags are of such classes, the whole cannot be told.
+
+    Args:
+        grades: One per class.
+        facts: What they rest on.
+    """
+    graded = [grade for grade in grades if grade != "cannot tell"]
+    counted = [f.bags * (not has_no_evidence(f)) for f in facts]
+    blind = sum(n for n, grade in zip(counted, grades, strict=True) if grade == "cannot tell")
+    if "do not trust" in graded:
+        return "do not trust"
+    if not graded or (blind and 2 * blind >= sum(counted)):
+        return "cannot tell"
+    worst = max(graded, key=GRADES.index)
+    return "trust with care" if blind and worst == "trust" else worst
+
+
+def judge_all(verdicts: Sequence[Verdict], facts: Sequence[ClassFacts], value: float) -> Verdict:
+    """The verdict on a model from those on its classes.
 
     Args:
         verdicts: One per class.
         facts: What they rest on.
         value: FT of the whole, measured or estimated.
     """
-    empty = [has_no_evidence(f) for f in facts]
     rows = list(zip(facts, verdicts, strict=True))
-    counted = [row for row, none in zip(rows, empty, strict=True) if not none and row[0].bags]
-    bad = [v for v in verdicts if v.grade == "do not trust"]
-    graded = [(f, v) for f, v in rows if v.grade != "cannot tell"]
-    unjudged = [(f, v) for f, v in counted if v.grade == "cannot tell"]
-    total = sum(f.bags for f, _ in counted)
-    most = bool(unjudged) and 2 * sum(f.bags for f, _ in unjudged) >= total
-    if not graded or (most and not bad):
-        reasons = tuple(v.summary for _, v in rows)
-        steps = [step for _, v in (unjudged or rows) for step in v.next]
+    grade = grade_all([v.grade for v in verdicts], facts)
+    blind = [
+        (f, v) for f, v in rows if v.grade == "cannot tell" and f.bags and not has_no_evidence(f)
+    ]
+    if grade == "cannot tell":
         text = "Nothing can be said of where these models look."
-        if unjudged:
-            text = f"{text[:-1]}: {unjudged[0][1].summary}"
-        return Verdict("cannot tell", text, reasons, tuple(dict.fromkeys(steps)))
-    grade = max((v.grade for _, v in graded), key=GRADES.index)
-    if grade == "trust" and unjudged:
-        grade = "trust with care"
-    worst = [(f, v) for f, v in graded if v.grade == grade] + (
-        unjudged if grade == "trust with care" else []
-    )
-    text = whole_sentence(grade, value, [f.name for f, _ in worst])
-    steps = [step for _, v in worst for step in v.next]
-    why = tuple(v.summary for _, v in worst) if grade != "trust" else ()
-    return Verdict(grade, text, why, tuple(dict.fromkeys(steps)))
+        text += f" {blind[0][1].summary}" if blind else ""
+        why = tuple(v.summary for _, v in rows)
+        steps = by_class([(f.name, v.next) for f, v in blind or rows])
+        return Verdict(grade, text, why, (*absent_steps(facts), *steps))
+    decisive = [row for row in rows if row[1].grade == grade]
+    decisive += blind if grade == "trust with care" else []
+    text = whole_sentence(grade, value, [f.name for f, _ in decisive], all_judged=not blind)
+    why = tuple(v.summary for _, v in decisive) if grade != "trust" else ()
+    return Verdict(grade, text, why, by_class([(f.name, v.next) for f, v in decisive]))

@@ -9,7 +9,7 @@ from foveate.trust.facts import ClassFacts
 from foveate.trust.grades import BROKEN, Grade, ft_grade, is_measured
 from foveate.trust.visibility import FEW
 
-__all__ = ["default_sentence", "ft_sentence", "number_sentences", "override_sentence",
+__all__ = ["default_sentence", "ft_sentence", "listed", "number_sentences", "override_sentence",
            "whole_sentence"]  # fmt: skip
 
 
@@ -67,10 +67,11 @@ def _mode_sentence(facts: ClassFacts) -> str | None:
 
 def default_sentence(facts: ClassFacts) -> str:
     """That answers stay without the attended segments."""
-    text = f"'{facts.name}' is still answered without its attended segments"
+    share = f"{100 * max(0.0, facts.removal):.0f} %"
+    text = f"Only {share} of the right answers '{facts.name}' change without the attended segments"
     if facts.overridden >= BROKEN:
-        return f"{text}, and one segment of another class overturns it: it is the default answer."
-    return f"{text}: the answer does not depend on them."
+        return f"{text}, and one segment of another class overturns them: it is the default answer."
+    return f"{text}: they hardly depend on them."
 
 
 def override_sentence(facts: ClassFacts) -> str:
@@ -106,29 +107,39 @@ def number_sentences(facts: ClassFacts) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def whole_sentence(grade: Grade, value: float, names: Sequence[str]) -> str:
+def whole_sentence(
+    grade: Grade, value: float, names: Sequence[str], *, all_judged: bool = True
+) -> str:
     """The sentence on all classes.
 
     Args:
         grade: Of the whole.
         value: FT of the whole, measured or estimated; nan where nothing is known.
         names: The classes that decide the grade.
+        all_judged: Whether every class that has evidence could be judged.
     """
     text = "How often they look at the evidence is not known"
     if not np.isnan(value):
         text = f"They look at the evidence in about {100 * value:.0f} % of bags"
+        text += "" if all_judged else " of the classes that can be judged"
     return (
         text
         + {
             "trust": ", in every class that has evidence, and their answers depend on it.",
-            "trust with care": f"; check where they point for {_listed(names)}.",
-            "do not trust": f"; do not rely on where they point for {_listed(names)}.",
+            "trust with care": f"; check where they point for {listed(names)}.",
+            "do not trust": f"; do not rely on where they point for {listed(names)}.",
             "cannot tell": ".",
         }[grade]
     )
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Names of classes in a sentence; of more than six the first five.
+
+    Example:
+        >>> listed(["a", "b", "c"])
+        "'a', 'b' and 'c'"
+    """
     quoted = [f"'{name}'" for name in dict.fromkeys(names)]
     if len(quoted) > 6:
         return f"{', '.join(quoted[:5])} and {len(quoted) - 5} other classes"

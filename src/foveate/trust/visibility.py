@@ -110,25 +110,27 @@ def _data_checks(
 ) -> list[tuple[bool, str, str]]:
     """What may hide the evidence of class c in the data: whether it does, why, what would help."""
     shift = float(audit.shift[c])
-    mark = f"Mark the relevant segments of 20 bags of '{name}'."
+    mark = f"mark the relevant segments of 20 bags of '{name}'."
+    bags = int(audit.bags.sum())
+    more = f"Twice as many labelled bags may help ({bags} more); or {mark}"
     return [
         (
             amount.presence == "unknown" or (amount.presence == "some" and looks.clear < CLEAR),
             f"The auditor sees no clear evidence: the surest segment of a bag of '{name}' is "
             f"evidence with probability {looks.clear:.2f}.",
-            f"Give about {int(audit.bags.sum())} more labelled bags. Or: {mark}",
+            more,
         ),
         (
             looks.disagreement > DISAGREEMENT,
             f"Two auditors differ by {100 * looks.disagreement:.0f} points of FT.",
-            f"Give about {int(audit.bags.sum())} more labelled bags. Or: {mark}",
+            more,
         ),
         (
             amount.presence != "everywhere" and shift >= (SHIFT_LABELS if labels else SHIFT),
             f"Most segments of bags of '{name}' differ from those of other bags (ratio "
             f"{shift:.1f}): another label, a site or a batch goes with the class, or more than "
             "half of a bag is evidence.",
-            f"Name a group column or the other labels of the bags. Or: {mark}",
+            f"Name a group column or the other labels of the bags; or {mark}",
         ),
     ]
 

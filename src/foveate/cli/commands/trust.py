@@ -7,11 +7,13 @@ from typing import Literal
 from foveate.cli.column_flags import ColumnFlags, column_values
 from foveate.cli.flags import Device, Json, Overwrite
 from foveate.cli.outputs import check_outputs
-from foveate.cli.run_verdicts import DeclaredEvidence, examine_run
-from foveate.cli.trust_results import TrustResults, print_trust, write_trust
+from foveate.cli.results import this_command
+from foveate.cli.trust_results import print_trust
 from foveate.devices import use_device
 from foveate.errors import FoveateError
+from foveate.jobs.run_verdicts import examine_run
 from foveate.records.runs import Run, open_run
+from foveate.report.trust_files import DeclaredEvidence, TrustResults, write_trust
 
 __all__ = ["trust_command"]
 
@@ -94,7 +96,7 @@ def trust_command(
         with use_device(device):
             if "labels" in opened.manifest:
                 return _examine_labels(opened, flags, data or paradigm, as_json=as_json)
-            results = examine_run(opened, flags, paradigm, new)
+            results = examine_run(opened, flags, this_command(), paradigm=paradigm, new=new)
     else:
         if run is not None or paradigm is not None:
             raise FoveateError("give a run, or --model, or --attention, not two of them")
@@ -116,7 +118,7 @@ def _examine_labels(run: Run, flags: DeclaredEvidence, other: object, *, as_json
         raise FoveateError(
             "--data and --paradigm are for the fit of one label: name its directory, RUN/label1/fit"
         )
-    verdicts = examine_labels(run, flags).manifest["verdicts"]
+    verdicts = examine_labels(run, this_command(), flags).manifest["verdicts"]
     if as_json:
         print(json.dumps(verdicts, ensure_ascii=False))
         return
@@ -159,7 +161,10 @@ def _of_files(
         if ":" in model and not Path(model).exists():
             print(RUNS_CODE.format(module=model.partition(":")[0]), file=sys.stderr)
         examination, name = examine_in_process(request), Path(model).name
-    return TrustResults((examination,), name, data.name, out.with_suffix(".json"), out)
+    return TrustResults(
+        (examination,), name, data.name, out.with_suffix(".json"), out, this_command(),
+        declared=flags,
+    )  # fmt: skip
 
 
 def _parse_classes(text: str | None) -> str | dict[str, str] | None:

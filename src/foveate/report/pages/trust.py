@@ -57,7 +57,7 @@ def trust_page(stored: Mapping[str, Any], *, name: str) -> str:
 
     Args:
         stored: What ``trust.json`` holds: ``source``, ``command``, ``found``, a paradigm each, and
-            ``chosen``, the one that a fit chose.
+            ``chosen``, the one that a fit chose, or that has the largest weight in its ``mixture``.
         name: What the models were trained on.
     """
     return render_page(
@@ -67,6 +67,9 @@ def trust_page(stored: Mapping[str, Any], *, name: str) -> str:
         command=stored["command"],
         advice=stored.get("advice", []),
         held=_percent(INTERVAL_HELD),
+        chosen=", which has the largest weight in the fit's mixture"
+        if stored.get("mixture")
+        else ", which the fit chose",
         views=[
             _view(examination) | {"chosen": examination["paradigm"] == stored.get("chosen")}
             for examination in stored["found"]
@@ -170,7 +173,9 @@ def _example(bag: Mapping[str, Any], classes: Sequence[str]) -> dict[str, Any]:
     predicted, true = classes[bag["predicted"]], classes[bag["class"]]
     text = f"{bag['kind']}: '{true}'" + ("" if predicted == true else f" read as '{predicted}'")
     seen = f"segment {bag['segment']}"
-    if "not known" not in bag["kind"]:  # else what is evidence is not settled
+    if bag.get("known"):
+        seen += ", which is relevant" if bag["evidence"] else ", which is not relevant"
+    elif bag["evidence"] is not None:  # else what is evidence is not settled
         seen += f", evidence with probability {bag['evidence']:.2f}"
     return {**bag, "text": f"{text}; looks at {seen}"}
 

@@ -89,7 +89,7 @@ def _measured(
     teacher: Array,
     other: Array,
 ) -> dict[str, float]:
-    """Train one model and measure it on the held-out bags of judged classes."""
+    """Train one model and measure it on the held-out bags of graded classes."""
     train = sample.train
     if method == "taught-boosting":
         train = replace(train, z=torch.from_numpy(teacher >= LIKELY))
@@ -103,7 +103,7 @@ def _measured(
     test = sample.test
     mask = np.ones(test.shape, bool) if test.mask is None else test.mask.numpy()
     z, y, alpha = np.asarray(test.z) & mask, test.y.numpy(), read.alpha[0]
-    known = z.any(1) & np.isin(y, trust_set.judged)
+    known = z.any(1) & np.isin(y, trust_set.graded)
     top = np.where(mask, alpha, -np.inf).argmax(1)
     return {
         "accuracy": float((read.p[0].argmax(-1) == y).mean()),

@@ -83,8 +83,8 @@ def _texture(bag: Bag, chance: torch.Generator) -> Bag:
     pattern = torch.rand(classes, x.shape[-1], generator=generator("second trust study", "texture"))
     for i, c in enumerate(bag.y.tolist()):
         honest = float(torch.rand(1, generator=chance)) < 0.8
-        shown = c if honest else int(torch.randint(classes, (1,), generator=chance))
-        x[i, _background(bag, i, chance)] += 0.5 * pattern[shown]
+        textured = c if honest else int(torch.randint(classes, (1,), generator=chance))
+        x[i, _background(bag, i, chance)] += 0.5 * pattern[textured]
     return Bag(x, bag.y, bag.z)
 
 
@@ -134,16 +134,16 @@ SECOND: dict[str, TrustSet] = {
     "raff-single-2": unit("second", "single", seed=7, more=6),
     "raff-multi-2": unit("second", "multi", sees=False, seed=7, more=6),
     "posts": TrustSet(
-        "second", partial(_halves, hockey_posts), NO_YES, plan=RECORDINGS, judged=(1,)
+        "second", partial(_halves, hockey_posts), NO_YES, plan=RECORDINGS, graded=(1,)
     ),
     "news": TrustSet(
         "second", partial(_halves, news), ("sports", "business", "science"), plan=RECORDINGS
     ),
     "offensive": TrustSet(
-        "second", partial(_halves, _offensive), NO_YES, net="hatexplain-1", plan=WORDS, judged=(1,)
+        "second", partial(_halves, _offensive), NO_YES, net="hatexplain-1", plan=WORDS, graded=(1,)
     ),
     "digits-five": TrustSet(
-        "second", partial(_mosaics, _digits, (0, 1, 2, 3, 4), 8), FIVE, judged=(0, 1, 2, 3, 4)
+        "second", partial(_mosaics, _digits, (0, 1, 2, 3, 4), 8), FIVE, graded=(0, 1, 2, 3, 4)
     ),
     "digits-companion-95": TrustSet(
         "second",
@@ -153,7 +153,7 @@ SECOND: dict[str, TrustSet] = {
     ),
     "digits-imbalance-2": TrustSet(
         "second", partial(_mosaics, _digits, (6, 4), 12, shares=(0.8, 0.2)), ("6", "4"),
-        judged=(0, 1),
+        graded=(0, 1),
     ),
     "digits-label-noise-20": TrustSet(
         "second", partial(_mosaics, _digits, (2, 4, 6), 7, change=_noise), ("2", "4", "6")
@@ -166,7 +166,7 @@ SECOND: dict[str, TrustSet] = {
         "second", _topics, ("t0", "t1", "t2"), net="hatexplain-1", plan=WORDS
     ),
     "people": TrustSet(
-        "second", partial(_halves, _people), NO_YES, plan=RECORDINGS, judged=(1,)
+        "second", partial(_halves, _people), NO_YES, plan=RECORDINGS, graded=(1,)
     ),
 }  # fmt: skip
 

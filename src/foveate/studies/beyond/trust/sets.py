@@ -63,7 +63,7 @@ class TrustSet:
         identifiable: Whether segments and labels can tell which segments are meant.
         net: Networks for f and g.
         plan: How models are trained.
-        judged: Classes whose relevant segments are known.
+        graded: Classes whose relevant segments are known.
         swapped: Bags of a unit test that break a model which reads more than presence.
     """
 
@@ -73,7 +73,7 @@ class TrustSet:
     identifiable: bool = True
     net: str = "mlp"
     plan: dict[str, Any] = field(default_factory=lambda: {"epochs": 30, "batch": 100, "lr": 1e-3})
-    judged: tuple[int, ...] = (0, 1, 2)
+    graded: tuple[int, ...] = (0, 1, 2)
     swapped: Callable[[], Bag] | None = None
 
 
@@ -131,7 +131,7 @@ def unit(role: Role, kind: str, *, sees: bool = True, seed: int = 0, more: int =
         )
 
     swapped = partial(unit_test, kind, 200, 99, swapped=True, more=more)
-    return TrustSet(role, load, NO_YES, sees, plan=UNITS, judged=(1,), swapped=swapped)
+    return TrustSet(role, load, NO_YES, sees, plan=UNITS, graded=(1,), swapped=swapped)
 
 
 def _topics(n: int, seed: int) -> Sample:
@@ -184,13 +184,13 @@ def _images(role: Role, name: str, m: int) -> TrustSet:
 
 
 def _attacked(role: Role, attack: str, name: str, *, sees: bool = True, m: int = 10) -> TrustSet:
-    judged = (0, 1) if attack == "absent" else (0, 1, 2)
-    return TrustSet(role, partial(_attack, attack, name, m), identifiable=sees, judged=judged)
+    graded = (0, 1) if attack == "absent" else (0, 1, 2)
+    return TrustSet(role, partial(_attack, attack, name, m), identifiable=sees, graded=graded)
 
 
 def _birds_set(role: Role, species: int, labels: bool = True) -> TrustSet:
     load = partial(_birds, species, labels)
-    return TrustSet(role, load, NO_YES, labels, plan=RECORDINGS, judged=(1,))
+    return TrustSet(role, load, NO_YES, labels, plan=RECORDINGS, graded=(1,))
 
 
 SETS: dict[str, TrustSet] = {
@@ -220,7 +220,7 @@ SETS: dict[str, TrustSet] = {
         tuple("abcdef"),
         net="mode3",
         plan=UNITS,
-        judged=tuple(range(6)),
+        graded=tuple(range(6)),
     ),
     "gaussians": TrustSet(
         "confirmation", partial(_generated, plain, "gaussians", 9), ABC, net="gaussians", plan=UNITS
@@ -245,17 +245,17 @@ SETS: dict[str, TrustSet] = {
     "cifar10-features": TrustSet("confirmation", _cifar),
     "mnist-xmil-four": TrustSet(
         "confirmation", partial(_toy, "four"), ("neither", "8", "9", "both"), False,
-        judged=(1, 2, 3),
+        graded=(1, 2, 3),
     ),
     "mnist-xmil-pos-neg": TrustSet(
-        "confirmation", partial(_toy, "pos-neg"), NO_YES, False, judged=(0, 1)
+        "confirmation", partial(_toy, "pos-neg"), NO_YES, False, graded=(0, 1)
     ),
     "mnist-xmil-pairs": TrustSet(
-        "confirmation", partial(_toy, "pairs"), NO_YES, False, judged=(1,)
+        "confirmation", partial(_toy, "pairs"), NO_YES, False, graded=(1,)
     ),
     "topic-words": TrustSet(
         "confirmation", _topics, ("t0", "t1", "t2", "t3"), net="hatexplain-1", plan=WORDS,
-        judged=(0, 1, 2, 3),
+        graded=(0, 1, 2, 3),
     ),
     "raff-multi": unit("confirmation", "multi", sees=False),
     "raff-frequency": unit("confirmation", "frequency", sees=False),
@@ -264,22 +264,22 @@ SETS: dict[str, TrustSet] = {
     "birds-8": _birds_set("confirmation", 8),
     "birds-4-alone": _birds_set("confirmation", 4, labels=False),
     "hockey": TrustSet(
-        "confirmation", partial(_seeded, hockey), NO_YES, plan=RECORDINGS, judged=(1,)
+        "confirmation", partial(_seeded, hockey), NO_YES, plan=RECORDINGS, graded=(1,)
     ),
     "photographs": TrustSet(
         "confirmation", partial(_seeded, photographs), ("man", "woman"), plan=RECORDINGS,
-        judged=(0, 1),
+        graded=(0, 1),
     ),
     "hatexplain": TrustSet(
         "confirmation", partial(_loaded, lambda n: hatexplain(2 * n)), NO_YES,
-        net="hatexplain-1", plan=WORDS, judged=(1,),
+        net="hatexplain-1", plan=WORDS, graded=(1,),
     ),
     "sst": TrustSet(
         "confirmation", partial(_loaded, lambda n: sentiment(2 * n)), ("negative", "positive"),
-        net="hatexplain-1", plan=WORDS, judged=(0, 1),
+        net="hatexplain-1", plan=WORDS, graded=(0, 1),
     ),
     "fever": TrustSet(
         "confirmation", partial(_loaded, fever), ("refuted", "supported"), False,
-        plan=RECORDINGS, judged=(0, 1),
+        plan=RECORDINGS, graded=(0, 1),
     ),
 }  # fmt: skip

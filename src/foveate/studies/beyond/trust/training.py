@@ -42,7 +42,7 @@ def train_and_examine(
 ) -> Record:
     """The verdict on every model variant and class of one set, and the true values.
 
-    ``final`` has one number for each pair of way and judged class: ``ft`` and ``chance`` by the
+    ``final`` has one number for each pair of way and graded class: ``ft`` and ``chance`` by the
     known relevance; ``estimate``, ``low``, ``high`` and ``grade`` as said (nan where nothing is);
     ``auditor``, the estimate before it is decided whether it may be believed; ``model_score`` and
     ``model_grade`` by the model-dependent score. ``way_*`` has one number for each way.
@@ -68,8 +68,8 @@ def train_and_examine(
     for k, variant in enumerate(variants):
         subject = _trained(trust_set, sample, variant, settings)
         trust = _examine(subject, trust_set, sample, variant, checked)
-        truth = _truth(subject, sample.test, trust_set.judged)
-        rows += [_row(trust, truth, k, c) for c in trust_set.judged]
+        truth = _truth(subject, sample.test, trust_set.graded)
+        rows += [_row(trust, truth, k, c) for c in trust_set.graded]
         for key, value in _variant_row(trust, truth, subject, trust_set).items():
             whole[key].append(value)
         progress(k + 1, len(variants))
@@ -165,12 +165,12 @@ def _examine(
     )
 
 
-def _truth(subject: Subject, test: Bag, judged: tuple[int, ...]) -> dict[str, Any]:
+def _truth(subject: Subject, test: Bag, graded: tuple[int, ...]) -> dict[str, Any]:
     """FT of every model and bag where the relevance is known, and chance."""
     reading = subject.look([test])
     mask = np.ones(test.shape, bool) if test.mask is None else test.mask.numpy()
     z, y = np.asarray(test.z) & mask, test.y.numpy()
-    known = z.any(1) & np.isin(y, judged)
+    known = z.any(1) & np.isin(y, graded)
     ft = focus_true(reading.alpha, np.broadcast_to(z, reading.alpha.shape), mask).astype(float)
     return {"ft": ft, "known": known, "y": y, "chance": z.sum(1) / mask.sum(1), "p": reading.p}
 

@@ -1,54 +1,45 @@
 """Verdicts on the trained parts of a race or a fit."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from foveate.cli.trust_results import TrustResults, write_trust
 from foveate.errors import FoveateError
 from foveate.metrics.faults import diverged, divergence
 from foveate.records.runs import Run
 from foveate.report.progress import progress_of
+from foveate.report.trust_files import DeclaredEvidence, TrustResults, write_trust
 
 if TYPE_CHECKING:
     from foveate.jobs.job import NewBags, TrainedPart
     from foveate.records.record import Record
     from foveate.trust.auditor import Audit
     from foveate.trust.examination import Trust
+    from foveate.types import PartProgress
 
-__all__ = ["DeclaredEvidence", "examine_run", "main_paradigm"]
+__all__ = ["examine_run", "main_paradigm"]
 
 NAN = float("nan")
 
 
-class DeclaredEvidence(NamedTuple):
-    """What the user declared of the classes and their evidence.
-
-    Args:
-        absent: Classes that mean that nothing is there.
-        relevant: How many segments of a bag may be evidence.
-        evidence: Which kind of evidence is meant.
-    """
-
-    absent: tuple[str, ...] = ()
-    relevant: int | None = None
-    evidence: str | dict[str, str] | None = None
-
-
 def examine_run(
     run: Run,
-    flags: DeclaredEvidence,
+    declared: DeclaredEvidence,
+    command: str,
+    *,
     paradigm: str | None = None,
     new: "NewBags | None" = None,
-    command: str | None = None,
+    report: "PartProgress | None" = None,
 ) -> TrustResults:
     """Examine the models of a finished run, and write the verdict, its page and the model card.
 
     Args:
         run: A race or a fit.
-        flags: What the user declared.
+        declared: What the user declared.
+        command: The command that repeats it.
         paradigm: Which of the run's paradigms; all unless given.
         new: Labelled bags that a fit has not seen; its own held-out bags unless given.
-        command: The command that repeats it; that of this process unless given.
+        report: Called with the progress; a line in the terminal unless given.
 
     Returns:
         A verdict per paradigm, and advice on which to use.
@@ -62,25 +53,27 @@ def examine_run(
     names = _paradigms(run, records, paradigm)
     results: list[Trust] = []
     shared: Audit | None = None
-    with progress_of(quiet=True) as report:
-        report("examining", 0, len(names))
-        for part in job.trained_parts(run, names, new, report):
+    with progress_of(quiet=True) if report is None else nullcontext(report) as progress:
+        progress("examining", 0, len(names))
+        for part in job.trained_parts(run, names, new, progress):
             shared = _audited(part) if shared is None else shared
             record = records[part.name]
             steady = last_epochs(record.values["same_top"]) if "same_top" in record.values else NAN
             context = _RunContext(shared, tuple(records), overfits(record), steady)
-            results.append(_examined(part, flags, context))
-            report("examining", len(results), len(names))
+            results.append(_examined(part, declared, context))
+            progress("examining", len(results), len(names))
     trust_results = TrustResults(
         tuple(trust.to_json() for trust in results),
         run.name,
         "the run's own held-out bags" if new is None else new.path.name,
         run.path / "trust.json",
         run.path / "trust.html",
+        command,
         Path(run.manifest["label"]).name,
         main_paradigm(run),
+        bool(run.manifest.get("weights")),
         tuple(compare(results, main_paradigm(run))),
-        command,
+        declared,
     )
     write_trust(trust_results)
     if run.is_a("fit"):
@@ -138,7 +131,7 @@ def _audited(part: "TrainedPart") -> "Audit | None":
     return audit(sets, len(part.classes), more=part.more, labels=part.labels)
 
 
-def _examined(part: "TrainedPart", flags: DeclaredEvidence, context: _RunContext) -> "Trust":
+def _examined(part: "TrainedPart", declared: DeclaredEvidence, context: _RunContext) -> "Trust":
     from foveate.trust.examine import examine
 
     return examine(
@@ -147,9 +140,9 @@ def _examined(part: "TrainedPart", flags: DeclaredEvidence, context: _RunContext
         part.bags,
         part.classes,
         known=part.known,
-        absent=flags.absent,
-        relevant=flags.relevant,
-        evidence=flags.evidence,
+        absent=declared.absent,
+        relevant=declared.relevant,
+        evidence=declared.evidence,
         more=part.more,
         labels=part.labels,
         audited=context.audit,
