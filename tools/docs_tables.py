@@ -12,14 +12,18 @@ from pathlib import Path
 from foveate.cli import COMMANDS
 from foveate.records.record import write_atomically
 from foveate.studies.reproduction import Result, stored_results
+from real_bags_tables import (
+    joined_runs,
+    real_bags_short_table,
+    real_bags_table,
+    real_maps_table,
+    real_removal_table,
+)
 from result_tables import (
     calibrated_table,
     diagnosis_table,
     group_table,
     permutation_table,
-    real_bags_short_table,
-    real_bags_table,
-    real_maps_table,
     short_table,
     table_with_duration,
     variants_table,
@@ -87,6 +91,7 @@ TABLES: Mapping[str, tuple[str, str, Callable[[Result], str]]] = {
     "real-bags": ("real-bags", "", real_bags_table),
     "real-bags-short": ("real-bags", "", real_bags_short_table),
     "real-maps": ("real-bags", "", real_maps_table),
+    "real-removal": ("real-bags", "", real_removal_table),
     "diagnosis-said": ("diagnosis", "", diagnosis_table),
     "diagnosis-left": ("diagnosis", "", permutation_table),
 }
@@ -120,6 +125,9 @@ def update_tables(text: str, results: Sequence[Result]) -> str:
         '<!-- stored: witness -->\nold\n<!-- end -->'
     """
     stored = {(r["table"], r.get("label", "")): r for r in results if r.get("cells")}
+    if ("real-bags", "") in stored:
+        runs = [run for (table, _), run in sorted(stored.items()) if table == "real-bags"]
+        stored["real-bags", ""] = joined_runs(runs)
 
     def replacement(match: re.Match[str]) -> str:
         table, label, make = TABLES[match[1]]

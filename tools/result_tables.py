@@ -6,7 +6,6 @@ from typing import Any
 from foveate.charts.palette import label
 from foveate.report.durations import run_duration
 from foveate.studies.beyond.diagnosis.cells import ATTENTION, FORECAST, LEFT, VERDICTS
-from foveate.studies.beyond.real_bags.sets import SETS
 from foveate.studies.beyond.witness.cells import (
     CALIBRATED_SAIF,
     CALM_GAIN,
@@ -16,17 +15,12 @@ from foveate.studies.beyond.witness.cells import (
     VALIDATION,
 )
 from foveate.studies.reproduction import Result
-from foveate.trust.segment_maps import MAP_KINDS
-from foveate.userdata.baselines import BASELINES, MEAN
-from foveate.userdata.ensemble import MIXTURE
 
 __all__ = [
     "calibrated_table",
     "diagnosis_table",
     "group_table",
     "permutation_table",
-    "real_bags_table",
-    "real_maps_table",
     "short_table",
     "table_with_duration",
     "variants_table",
@@ -43,11 +37,6 @@ MEASURED = {
     "sentences without %": ".0f",
 }
 REAL_FIRST = ("HateXplain", "CIFAR", "MNIST", "Digits")
-REAL_PARADIGMS = ("lvml", "soft", "max", "presence", "hybrid", "witness", "abmil")
-REAL_MAPS = {
-    **{f"{MIXTURE}, {kind}": kind for kind in MAP_KINDS},
-    "soft, attention": "attention of soft alone",
-}
 TRAINED = {"seeds that learn %": ".0f", "steps, median": ".0f"}
 
 
@@ -58,7 +47,7 @@ def witness_table(result: Result, without: str | None = None) -> str:
         result: The stored study.
         without: Data sets whose names have this suffix are omitted.
     """
-    cells = _by_key(result)
+    cells = cells_by_key(result)
     settings = dict.fromkeys(k[:2] for k in cells if not k[1].endswith(VALIDATION))
     head = ["SAIF, %", *map(label, RULES), "above the better of LVML and hybrid",
             "the same, answers calibrated", "of the oracle's SAIF, FT"]  # fmt: skip
@@ -67,7 +56,7 @@ def witness_table(result: Result, without: str | None = None) -> str:
         for setting in settings
         if without is None or not _name(*setting).endswith(without)
     ]
-    return _markdown(head, lines)
+    return markdown(head, lines)
 
 
 def short_table(result: Result, without: str) -> str:
@@ -77,7 +66,7 @@ def short_table(result: Result, without: str) -> str:
         result: The stored study of the witness.
         without: Data sets whose names have this suffix are omitted.
     """
-    cells = _by_key(result)
+    cells = cells_by_key(result)
     settings = dict.fromkeys(k[:2] for k in cells if not k[1].endswith(VALIDATION))
     lines = []
     for setting in sorted(settings, key=lambda setting: REAL_FIRST.index(_family(setting[0]))):
@@ -87,7 +76,7 @@ def short_table(result: Result, without: str) -> str:
             published = f"{saif[best]:.0f} ({label(best)})"
             witness, oracle = f"{saif['witness']:.0f}", f"{saif['oracle']:.0f}"
             lines.append([_name(*setting), f"{saif['soft']:.0f}", published, witness, oracle])
-    return _markdown(["", "Soft", "Best of the other published", "Witness", "Oracle"], lines)
+    return markdown(["", "Soft", "Best of the other published", "Witness", "Oracle"], lines)
 
 
 def _family(group: str) -> str:
@@ -96,17 +85,17 @@ def _family(group: str) -> str:
 
 def calibrated_table(result: Result) -> str:
     """One row per data set: SAIF of calibrated predictions, and log loss, of every paradigm."""
-    cells = _by_key(result)
+    cells = cells_by_key(result)
     lines = [
         [_name(*setting), *(_calibrated(cells, *setting, rule) for rule in RULES)]
         for setting in dict.fromkeys(k[:2] for k in cells if k[3] == CALIBRATED_SAIF)
     ]
-    return _markdown(["SAIF of calibrated answers, %; log loss", *map(label, RULES)], lines)
+    return markdown(["SAIF of calibrated answers, %; log loss", *map(label, RULES)], lines)
 
 
 def variants_table(result: Result) -> str:
     """One row per variant: SAIF and FT on the validation bags of every data set."""
-    cells = {k: v for k, v in _by_key(result).items() if k[1].endswith(VALIDATION)}
+    cells = {k: v for k, v in cells_by_key(result).items() if k[1].endswith(VALIDATION)}
     groups = list(dict.fromkeys(k[0] for k in cells))
     settings = {group: next(k[1] for k in cells if k[0] == group) for group in groups}
     lines = []
@@ -116,7 +105,7 @@ def variants_table(result: Result) -> str:
             for group in groups
         ]
         lines.append([name, *(_pair(*pair) for pair in pairs)])
-    return _markdown(["SAIF, FT on validation bags, %", *groups], lines)
+    return markdown(["SAIF, FT on validation bags, %", *groups], lines)
 
 
 def group_table(result: Result, measures: Mapping[str, str]) -> str:
@@ -126,14 +115,14 @@ def group_table(result: Result, measures: Mapping[str, str]) -> str:
         result: A stored study.
         measures: The measures in the table, each with its number format (".2f").
     """
-    cells = _by_key(result)
+    cells = cells_by_key(result)
     lines = []
     for group, setting, name in dict.fromkeys(key[:3] for key in cells):
         values = [(cells.get((group, setting, name, m)), form) for m, form in measures.items()]
         lines.append(
             [_name(group, setting), label(name), *(_format_interval(*pair) for pair in values)]
         )
-    return _markdown(["", "", *measures], lines)
+    return markdown(["", "", *measures], lines)
 
 
 def table_with_duration(result: Result, measures: Mapping[str, str]) -> str:
@@ -159,7 +148,7 @@ def diagnosis_table(result: Result) -> str:
             for part in (MEASURED, TRAINED)
         )
         lines.append([name, *before, VERDICTS[int(cells[name, ATTENTION])], *after])
-    return _markdown(["", *MEASURED, "attention", *TRAINED], lines)
+    return markdown(["", *MEASURED, "attention", *TRAINED], lines)
 
 
 def permutation_table(result: Result) -> str:
@@ -170,71 +159,14 @@ def permutation_table(result: Result) -> str:
         [measure, *(_format_number(cells.get((measure, name)), ".2g") for name in names)]
         for measure in LEFT
     ]
-    return _markdown(["", *names], lines)
-
-
-def real_bags_table(result: Result) -> str:
-    """One row per set: AUC of the default fit, baselines, single paradigms and other libraries."""
-    roles = {of_group.title: of_group.role for of_group in SETS.values()}
-    lines = []
-    for group, area, best in _real_bags(result):
-        lines.append([
-            group, roles.get(group, ""), *(f"{area[name]:.3f}" for name in (MIXTURE, MEAN)),
-            f"{area[best]:.3f} ({best})", f"{area[MIXTURE] - area[best]:+.3f}",
-            *(f"{area[name]:.3f}" if name in area else "" for name in REAL_PARADIGMS),
-        ])  # fmt: skip
-    head = ["AUC", "used for", "default", "mean-lr", "best baseline", "difference"]
-    return _markdown([*head, *map(label, REAL_PARADIGMS)], lines)
-
-
-def real_bags_short_table(result: Result) -> str:
-    """One row per set that is no design set: AUC of the default, the mean and best baseline."""
-    design = {of_group.title for of_group in SETS.values() if of_group.role == "design"}
-    lines = [
-        [group, *(f"{area[name]:.2f}" for name in (MIXTURE, MEAN)), f"{area[best]:.2f} ({best})"]
-        for group, area, best in _real_bags(result)
-        if group not in design and "design" not in group
-    ]
-    head = ["AUC", "Default of `fit`", "Mean-pooled logistic regression", "Best of four baselines"]
-    return _markdown(head, lines)
-
-
-def _real_bags(result: Result) -> list[tuple[str, dict[str, float], str]]:
-    """Every set with the AUC of its methods by name, and its best baseline."""
-    cells, groups = _by_key(result), {}
-    for (group, _, name, measure), cell in cells.items():
-        if measure == "bag AUC":
-            groups.setdefault(group, {})[name] = cell["mean"]
-    return [
-        (group, area, max((name for name in BASELINES if name in area), key=lambda n: area[n]))
-        for group, area in groups.items()
-        if MIXTURE in area
-    ]
-
-
-def real_maps_table(result: Result) -> str:
-    """One row per set with known relevance: what maps of the default and of soft attention find."""
-    cells = _by_key(result)
-    lines = []
-    for group in dict.fromkeys(key[0] for key in cells):
-        values = [
-            cells.get((group, "", name, measure))
-            for measure in ("pointing %", "segment AUROC")
-            for name in REAL_MAPS
-        ]
-        forms = [".0f"] * len(REAL_MAPS) + [".3f"] * len(REAL_MAPS)
-        numbers = [(v["mean"], form) for v, form in zip(values, forms, strict=True) if v]
-        if len(numbers) == len(forms):
-            lines.append([group, *(format(*number) for number in numbers)])
-    head = [f"{m}, {words}" for m in ("FT %", "segment AUROC") for words in REAL_MAPS.values()]
-    return _markdown(["", *head], lines)
+    return markdown(["", *names], lines)
 
 
 def _format_number(value: float | None, form: str) -> str:
     return "" if value is None else format(value, form)
 
 
-def _by_key(result: Result) -> Cells:
+def cells_by_key(result: Result) -> Cells:
     return {(c["group"], c["setting"], c["name"], c["measure"]): c for c in result["cells"]}
 
 
@@ -263,6 +195,6 @@ def _pair(saif: Mapping[str, Any] | None, ft: Mapping[str, Any] | None) -> str:
     return "" if saif is None or ft is None else f"{saif['mean']:.1f}, {ft['mean']:.1f}"
 
 
-def _markdown(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+def markdown(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     rows = [head, ["---"] * len(head), *lines]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)

@@ -7,6 +7,7 @@ import pytest
 
 from docs_tables import update_pages, update_tables
 from foveate.studies.reproduction import stored_results
+from real_bags_tables import joined_runs
 from result_tables import group_table
 
 ROOT = Path(__file__).parents[2]
@@ -57,3 +58,19 @@ def test_only_pages_with_markers_are_updated(tmp_path):
     # A changed table under a label of its own is not what pages mean.
     other = {**result, "label": "mine", "cells": [bag_auc(0.1)]}
     assert update_pages(docs, [other]) == []
+
+
+def _of_set(group, mean, draws=1):
+    return {**bag_auc(mean), "group": group, "name": "mixture", "values": [mean] * draws,
+            "seeds": draws}  # fmt: skip
+
+
+def test_later_runs_of_real_bags_replace_numbers_of_the_first():
+    first = {"table": "real-bags", "cells": [_of_set("MUSK1", 0.5), _of_set("Digits-bags", 0.8)]}
+    later = {"table": "real-bags", "label": "repeated", "cells": [_of_set("MUSK1", 0.9, 5)]}
+    cells = {cell["group"]: cell for cell in joined_runs([first, later])["cells"]}
+    assert {name: (cell["mean"], cell["seeds"]) for name, cell in cells.items()} == {
+        "MUSK1": (0.9, 5),
+        "Digits-bags": (0.8, 1),
+        "Mean of the design sets": (pytest.approx(0.85), 2),
+    }

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -84,7 +85,8 @@ def _medians(rows: Tensor, missing: Tensor | None, at: Tensor, columns: Tensor) 
     absent = torch.zeros_like(values, dtype=torch.bool)
     if missing is not None:
         absent = missing[:, columns][at]
-    ordered = values.masked_fill(absent, torch.inf).sort(0).values
+    present = values.masked_fill(absent, torch.inf).T.contiguous()
+    ordered = torch.from_numpy(np.sort(present.numpy())).T  # torch's sort is slower
     count = (~absent).sum(0)
     low = ordered.gather(0, ((count - 1).clamp_min(0) // 2)[None])
     high = ordered.gather(0, (count // 2).clamp_max(len(values) - 1)[None])

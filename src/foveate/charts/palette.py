@@ -55,6 +55,8 @@ class Series(NamedTuple):
 
 _OTHER_METHODS = {
     "abmil": Series("torchmil ABMIL", "#1b1f24", shape="triangle-left"),
+    "dsmil": Series("torchmil DSMIL"),
+    "transmil": Series("torchmil TransMIL"),
     "oracle": Series("Oracle", "#000000"),
 }
 _EXTRA_COLOURS = ("#332288", "#117733", "#AA4499", "#661100", "#6699CC", "#999933")

@@ -7,11 +7,9 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from foveate.bags.bag import Bag
-from foveate.bags.segments import map_stored
 from foveate.bags.standardisation import Standardisation
 from foveate.devices import use_device
 from foveate.errors import FoveateError
@@ -20,11 +18,8 @@ from foveate.io.collection import Collection
 from foveate.metrics.faults import divergence
 from foveate.models.focus import AttentionModel
 from foveate.models.nets import pair
-from foveate.models.null_segment import add_null_segment
 from foveate.training.loop import fit
 from foveate.training.plan import Plan
-from foveate.trust.explanation import Explained, explain
-from foveate.trust.subject import Stacked
 from foveate.types import Array
 from foveate.userdata.ensemble import MIXTURE
 from foveate.userdata.estimator_inputs import (
@@ -35,11 +30,10 @@ from foveate.userdata.estimator_inputs import (
     class_labels,
     known_relevance,
     multi_labels,
-    shape_text,
     whole_seed,
     with_extras,
 )
-from foveate.userdata.fitted import Fitted
+from foveate.userdata.estimator_reading import POSITIVE_CLASS, BagReader
 from foveate.userdata.folds import Folds, draw_cross_fit
 from foveate.userdata.in_memory import cross_fit
 from foveate.userdata.settings import FitSettings, mixed_paradigms
@@ -53,10 +47,8 @@ from foveate.userdata.training_rules import (
 
 __all__ = ["FocusClassifier"]
 
-POSITIVE_CLASS = 1  # of a label's own classifier
 
-
-class FocusClassifier(ClassifierMixin, BaseEstimator):
+class FocusClassifier(BagReader, ClassifierMixin, BaseEstimator):
     """A scikit-learn classifier of bags, with the attention and evidence of every segment.
 
     Bags are a list of arrays (m_i, d), an array of them, or a :class:`~foveate.bags.bag.Bag`.
@@ -291,118 +283,8 @@ class FocusClassifier(ClassifierMixin, BaseEstimator):
             self.out_of_fold_proba_ = np.stack(held, 1)
         return self
 
-    def predict(self, bags: Bags) -> Array:
-        """The most probable class of each bag, (n,); of multi-label bags 0 or 1, (n, L)."""
-        p = self.predict_proba(bags)
-        if self._is_multi_label:
-            return (p >= 0.5).astype(np.int64)
-        return self.classes_[p.argmax(1)]
-
-    def predict_proba(self, bags: Bags) -> Array:
-        """Probabilities of the classes, in the order of ``classes_``, shape (n, C).
-
-        Of multi-label bags, the probability of each label, shape (n, L).
-        """
-        if self._is_multi_label:
-            return np.stack(
-                [model.predict_proba(bags)[:, POSITIVE_CLASS] for model in self.label_models_], 1
-            )
-        explained = self._read(bags)
-        return self.ensemble_.probabilities(explained) if self._is_ensemble else explained.p
-
-    def decision_function(self, bags: Bags) -> Array:
-        """Log-probabilities (n, C); of two classes, the log-odds of the second, shape (n,).
-
-        Of multi-label bags, the log-odds of each label, shape (n, L).
-        """
-        p = self.predict_proba(bags)
-        log_p: Array = np.log(np.maximum(p, np.finfo(p.dtype).tiny))
-        if self._is_multi_label:
-            return log_p - np.log(np.maximum(1 - p, np.finfo(p.dtype).tiny))
-        return log_p[:, 1] - log_p[:, 0] if len(self.classes_) == 2 else log_p
-
-    def attention(self, bags: Bags) -> list[Array]:
-        """Attention on the segments of each bag, (m_i,); what the null segment takes is missing.
-
-        Of multi-label bags, one column per label, (m_i, L).
-        """
-        if self._is_multi_label:
-            return _columns([model.attention(bags) for model in self.label_models_])
-        return [alpha[self._first :] for alpha in self._read(bags).alpha]
-
-    def null_attention(self, bags: Bags) -> Array:
-        """Attention on the null segment of each bag, "no evidence here", shape (n,)."""
-        if not self.null_segment:
-            raise FoveateError("there is no null segment: fit with null_segment=True")
-        return np.array([alpha[0] for alpha in self._read(bags).alpha])
-
-    def evidence(self, bags: Bags) -> list[Array]:
-        """Evidence of each segment for (+) and against (−) each class, one array (m_i, C) per bag.
-
-        See :mod:`foveate.trust.explanation` for the equation. Of multi-label bags, what it says for
-        each label, (m_i, L).
-        """
-        if self._is_multi_label:
-            parts = [model.evidence(bags) for model in self.label_models_]
-            return _columns(
-                [[label_evidence[:, POSITIVE_CLASS] for label_evidence in part] for part in parts]
-            )
-        return [e[self._first :] for e in self._read(bags, with_evidence=True).evidence]
-
-    @property
-    def _is_multi_label(self) -> bool:
-        return hasattr(self, "label_models_")
-
-    @property
-    def _is_ensemble(self) -> bool:
-        return hasattr(self, "ensemble_")
-
-    @property
-    def _first(self) -> int:
-        return int(self.null_segment)
-
-    def _read(self, bags: Bags, *, with_evidence: bool = False) -> Explained:
-        check_is_fitted(self, "classes_")
-        bag = as_bag(bags, None)
-        if bag.segment_shape != self.segment_shape_:
-            widths = f"{shape_text(self.segment_shape_)} numbers, got "
-            raise FoveateError(
-                f"segments must have the shape of training, {widths}{shape_text(bag.segment_shape)}"
-            )
-        with use_device(self.device):
-            if self._is_ensemble:
-                return self.ensemble_.explain(self.prepared(bag), with_evidence=with_evidence)
-            rule = inference(self.paradigm)
-            return explain(self.stack_, self.prepared(bag), rule, with_evidence=with_evidence)
-
-    def examined(self) -> Stacked:
-        """The trained models, as :func:`foveate.trust.examine.examine` reads them."""
-        check_is_fitted(self, "classes_")
-        if self._is_multi_label:
-            raise FoveateError("labels are examined one by one: see label_models_")
-        if not self._is_ensemble:
-            return Stacked(self.stack_, inference(self.paradigm))
-        if not isinstance(self.ensemble_, Fitted):
-            raise FoveateError("a mixture has no single attention: fit with one paradigm")
-        return Stacked(self.ensemble_.stack, self.ensemble_.paradigm)
-
-    def prepared(self, bag: Bag, known: Tensor | None = None) -> Bag:
-        """Bags as the models read them: standardised, with the null segment in front."""
-        if self._is_ensemble:
-            plain = as_collection(bag, self.classes_, self.force)
-            return self.ensemble_.bags(plain)
-        if self.standard_ is not None:
-            x = map_stored(self.standard_.apply, bag.x)
-            bag = Bag(x, bag.y, bag.z, bag.mask, bag.group, bag.weight)
-        return add_null_segment(bag, has_z=known) if self.null_segment else bag
-
     def _build(self) -> AttentionModel:
         nets = pair(self.net, self.segment_shape_, len(self.classes_), self.layer)
         map = self.map if inference(self.paradigm).uses_attention else "uniform"
         shape = self.segment_shape_ if self.null_segment else None
         return focus_model(nets, map, shape, self.dropout)
-
-
-def _columns(parts: Sequence[Sequence[Array]]) -> list[Array]:
-    """Of each bag, the arrays (m_i,) of all labels side by side, (m_i, L)."""
-    return [np.stack(member_values, 1) for member_values in zip(*parts, strict=True)]

@@ -28,10 +28,9 @@ from foveate.userdata.training_rules import (
 
 __all__ = ["FoldTask", "fold_plan", "train_fold"]
 
-MAX_SEGMENT_READS, MIN_LARGE_EPOCHS = (
-    2_000_000,
-    20,
-)  # segments that a member reads in training; epochs at least
+MAX_SEGMENT_READS = 2_000_000  # segments that a member reads in training
+MIN_LARGE_EPOCHS = 20  # epochs at least, where that limits them
+LARGE_EVERY = 5  # epochs between two measurements of held-out bags, where that limits them
 SHORT_STEPS, FEWEST_EPOCHS = 100, 5  # of training where early stopping has too few bags
 
 
@@ -123,7 +122,7 @@ def _trained(
 
 
 def fold_plan(settings: FitSettings, bags: int, segments: int, early_stopping: bool) -> Plan:
-    """The plan of one training; large data get fewer epochs at most, so that time is bounded.
+    """The plan of one training; large data get fewer epochs and measurements: time is bounded.
 
     Args:
         settings: Settings of the fit.
@@ -134,13 +133,14 @@ def fold_plan(settings: FitSettings, bags: int, segments: int, early_stopping: b
     Example:
         >>> fold_plan(FitSettings(), 240, 2400, True).epochs
         188
-        >>> fold_plan(FitSettings(), 240, 120_000, True).epochs
-        20
+        >>> plan = fold_plan(FitSettings(), 240, 120_000, True)
+        >>> plan.epochs, plan.measure_every
+        (20, 5)
     """
     steps = -(-bags // settings.batch)
-    epochs = min(
-        usual_epochs(bags, settings.batch), max(MIN_LARGE_EPOCHS, MAX_SEGMENT_READS // segments)
-    )
+    usual = usual_epochs(bags, settings.batch)
+    epochs = min(usual, max(MIN_LARGE_EPOCHS, MAX_SEGMENT_READS // segments))
+    every = LARGE_EVERY if epochs < usual else None
     if not early_stopping and settings.patience:
         epochs = max(FEWEST_EPOCHS, -(-SHORT_STEPS // steps))
     return Plan(
@@ -150,6 +150,7 @@ def fold_plan(settings: FitSettings, bags: int, segments: int, early_stopping: b
         weight_decay=settings.weight_decay,
         validation=0.2 if early_stopping else 0.0,
         patience=settings.patience if early_stopping else None,
+        every=every,
         save_seconds=settings.save_seconds,
     )
 

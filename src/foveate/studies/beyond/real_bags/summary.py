@@ -11,7 +11,7 @@ from foveate.studies.beyond.real_bags.sets import SETS
 from foveate.studies.published import cell
 from foveate.types import Array
 
-__all__ = ["MEASURES", "real_cells", "values_of"]
+__all__ = ["MEANS", "MEASURES", "mean_cells", "real_cells", "values_of"]
 
 MEASURES = {
     "auroc": ("bag AUC", 1),
@@ -51,8 +51,15 @@ def real_cells(records: Records) -> list[Cell]:
         for (owner, method, measure), numbers in values.items()
         if owner == name
     ]
+    return [*cells, *mean_cells(values)]
+
+
+def mean_cells(values: Values) -> list[Cell]:
+    """Means over the design, the confirmation and the fresh sets, which are weighed alike."""
+    cells = []
     for role, title in MEANS.items():
-        cells += _means(values, [name for name in order if SETS[name].role == role], title)
+        of_role = [name for name, real_set in SETS.items() if real_set.role == role]
+        cells += _means(values, of_role, title)
     return cells
 
 
