@@ -6,7 +6,9 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from safetensors.torch import load_file, save_file
 
+from cli.typed import contents
 from foveate.cli import main
 from foveate.errors import FoveateError
 from foveate.io import read_bags
@@ -40,17 +43,29 @@ def test_a_closed_pipe_is_no_traceback():
     assert len(done.stdout) == 10
 
 
-def test_a_run_that_cannot_be_written_is_one_sentence(tmp_path, capsys):
-    run = shutil.copytree(OLD / "race", tmp_path / "race")
-    (run / ".lock").mkdir()  # stands for a folder without permission, which root does not have
-    assert "cannot write in" in stopped(capsys, "resume", run)
+@contextmanager
+def as_ordinary_user():
+    """Take away the privileges of root, who may write everywhere."""
+    user = os.geteuid()
+    os.seteuid(user or 65534)
+    try:
+        yield
+    finally:
+        os.seteuid(user)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_read_only_run_is_one_sentence(tmp_path, capsys):
-    run = shutil.copytree(OLD / "race", tmp_path / "race")
-    run.chmod(0o555)
-    assert "cannot write in" in stopped(capsys, "resume", run)
+def test_a_run_that_cannot_be_written_is_one_sentence(capsys):
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        run = shutil.copytree(OLD / "race", Path(folder) / "race")
+        (run / ".lock").mkdir()
+        assert "cannot write in" in stopped(capsys, "resume", run)
+        (run / ".lock").rmdir()
+        before = contents(run)
+        run.chmod(0o555)
+        with as_ordinary_user():
+            assert "race: Permission denied" in stopped(capsys, "resume", run)
+        assert contents(run) == before
 
 
 PADDED = {

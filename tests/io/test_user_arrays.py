@@ -146,6 +146,26 @@ def test_npz_numbers_out_of_order_meet_their_labels(tmp_path):
     ]
 
 
+def test_npz_ids_that_are_the_numbers_of_bags_give_the_order_of_labels(tmp_path):
+    path, x = tmp_path / "a.npz", np.array([[1.0], [2.0]])
+    np.savez(path, x=x, bag=np.array([3, 7]), ids=np.array([7, 3]), y=np.array(["of 7", "of 3"]))
+    own = read_bags(path)
+    assert {own.ids[i]: own.classes[own.bag.y[i]] for i in range(2)} == {"7": "of 7", "3": "of 3"}
+    assert contents(own) == [[[2.0]], [[1.0]]]
+    np.savez(path, x=x, bag=np.array([0, 1]), ids=np.array([1, 0]), y=np.array(["a", "b"]))
+    with pytest.raises(FoveateError, match="names of bags 0, 1, … or the order of y"):
+        read_bags(path)
+
+
+@pytest.mark.parametrize("ids", [{}, {"ids": np.array(["a"])}])
+@pytest.mark.parametrize("dtype", [int, str])
+def test_npz_without_rows_is_refused(tmp_path, ids, dtype):
+    path = tmp_path / "a.npz"
+    np.savez(path, x=np.ones((0, 2)), bag=np.array([], dtype), y=np.array([]), **ids)
+    with pytest.raises(FoveateError, match=str(path)):
+        read_bags(path)
+
+
 @pytest.mark.parametrize("bag", [["10", "10", "2"], ["b", "a", "a"], [7, 3, 3], [9, 8, 9]], ids=str)
 def test_npz_labels_whose_order_is_not_certain_are_refused(tmp_path, bag):
     path, x = tmp_path / "a.npz", np.array([[1.0], [2.0], [3.0]])

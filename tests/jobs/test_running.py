@@ -60,3 +60,18 @@ def test_cpu_seconds_are_counted_through_a_kill(tmp_path, monkeypatch):
     assert run.record("b").meta["spent"] == pytest.approx(0.4, abs=0.1)
     assert run.manifest["cpu_seconds"] == pytest.approx(1.0, abs=0.2)
     assert not list((tmp_path / "run").glob("*/spent.txt"))
+
+
+def test_resuming_a_finished_run_changes_no_file(tmp_path):
+    folder = tmp_path / "run"
+    start_experiment("word-counts", "smoke", out=folder)
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    lifecycle.resume_job(open_run(folder))
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+def test_a_resume_reads_the_manifest_after_it_has_the_lock(tmp_path):
+    stale = start_experiment("word-counts", "smoke", out=tmp_path / "run")
+    stale.update(note="written by the process that held the lock")
+    lifecycle.resume_job(stale)
+    assert open_run(stale.path).manifest["note"] == "written by the process that held the lock"

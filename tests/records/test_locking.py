@@ -39,10 +39,10 @@ def test_two_processes_cannot_compute_one_run_and_a_dead_one_does_not_hold_it(tm
     finally:
         process.kill()
         process.communicate()
-    with lock_run(tmp_path):
-        pass
-    with lock_run(tmp_path):
-        pass
+    for _ in range(2):
+        with lock_run(tmp_path):
+            assert (tmp_path / ".lock").read_text() == f"process {os.getpid()}"
+        assert (tmp_path / ".lock").read_bytes() == b""
 
 
 def test_two_locks_in_one_process_exclude_each_other(tmp_path):
@@ -84,16 +84,6 @@ def test_a_new_run_removes_what_a_killed_start_left(tmp_path):
     (left / ".manifest.json.ab12cd_9").touch()
     create_run(tmp_path / "run", "race", "digits", parts=[], config={})
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_read_only_run_is_one_sentence(tmp_path):
-    tmp_path.chmod(0o555)
-    try:
-        with pytest.raises(FoveateError, match="cannot write in"), lock_run(tmp_path):
-            pass
-    finally:
-        tmp_path.chmod(0o755)
 
 
 def test_folder_entries_are_synced(tmp_path, monkeypatch):

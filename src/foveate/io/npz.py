@@ -31,7 +31,8 @@ def read_npz_bags(
     Padded: ``x`` (n, m, …), with ``mask`` (n, m) where bags differ in length. Ragged: ``x`` (N, …)
     with ``bag`` (N,), which bag a row is in, or ``offsets`` (n + 1,), where bags begin and end.
     ``y`` is (n,), in the order of the bags' numbers or of ``ids``; with ``bag`` it may be (N,).
-    Names (or numbers other than 0 to n - 1) that come unsorted decide no order without ``ids``.
+    Names (or numbers other than 0 to n - 1) that come unsorted decide no order without ``ids``,
+    which are those of ``bag`` in the order of ``y``; beside numbers they may be other names.
     Optional are ``z`` or ``relevance`` and ``coords`` of every segment, ``known`` (n,), ``group``,
     ``split`` and ``ids`` of every bag, and ``columns``, the names of a segment's numbers.
 
@@ -238,14 +239,19 @@ def _by_name(path: Path, x: Array, bag: Array, ids: list[str] | None) -> _Layout
         )
     called, codes = np.unique(bag, return_inverse=True)
     order = np.argsort(codes, kind="stable")
-    rows = np.split(order, np.cumsum(np.bincount(codes))[:-1])
+    rows = np.split(order, np.cumsum(np.bincount(codes)))[:-1]
     names = [str(name) for name in called.tolist()]
-    if ids is None or bag.dtype.kind in "biu":
+    counted = called.tolist() == list(range(len(rows)))
+    if ids is None or (bag.dtype.kind in "biu" and sorted(ids) != sorted(names)):
         first = [int(bag_rows[0]) for bag_rows in rows]
-        counted = called.tolist() == list(range(len(rows)))
         ordered = counted or first == sorted(first)
         names = _bag_names(path, ids or names, len(names))
         return _Layout(path, x.shape[:1], rows, names, ordered)
+    if counted and ids != names:
+        raise FoveateError(
+            f"{path}: ids are the numbers of 'bag' in another order, so they may be names of bags "
+            "0, 1, … or the order of y: leave ids out, or use the names themselves in 'bag'"
+        )
     by_name = dict(zip(names, rows, strict=True))
     if sorted(ids) != sorted(names):
         odd = sorted({*ids} ^ {*names})[:1] or ["a name that comes twice"]

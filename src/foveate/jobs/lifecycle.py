@@ -16,7 +16,7 @@ from foveate.jobs.engine import Engine, Task, execute
 from foveate.jobs.job import CHECKPOINT, Job, open_job
 from foveate.records.locking import lock_run
 from foveate.records.record import write_atomically
-from foveate.records.runs import Run, create_run, versions
+from foveate.records.runs import Run, create_run, open_run, versions
 from foveate.types import PartProgress, StepProgress
 
 __all__ = ["IN_PROCESS", "resume_job", "run_part", "start_job"]
@@ -76,7 +76,8 @@ def resume_job(
 
 def _run_missing_parts(run: Run, job: Job, report: PartProgress | None, engine: Engine) -> Run:
     with lock_run(run.path):
-        return _run_locked(run, job, report, engine)
+        # The process that held the lock before may have changed the manifest.
+        return _run_locked(open_run(run.path), job, report, engine)
 
 
 def _run_locked(run: Run, job: Job, report: PartProgress | None, engine: Engine) -> Run:
@@ -94,7 +95,9 @@ def _run_locked(run: Run, job: Job, report: PartProgress | None, engine: Engine)
     entries = job.finish(run)
     for name in inputs:
         shutil.rmtree(run.path / name, ignore_errors=True)
-    seconds = (run.manifest.get("seconds") or 0.0) + time.monotonic() - start
+    seconds = run.manifest.get("seconds") or 0.0
+    if missing or not run.done:  # resuming a finished run changes nothing
+        seconds += time.monotonic() - start
     return run.update(
         status="done",
         seconds=seconds,

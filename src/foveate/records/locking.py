@@ -37,8 +37,11 @@ def lock_run(folder: Path) -> Iterator[None]:
         raise FoveateError(f"cannot write in {folder}: {error.strerror}") from None
     try:
         _acquire(handle, folder)
-        remove_leftovers(folder)
-        yield
+        try:
+            remove_leftovers(folder)
+            yield
+        finally:
+            os.ftruncate(handle, 0)
     finally:
         os.close(handle)
 
