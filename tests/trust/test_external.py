@@ -120,10 +120,11 @@ NAMES = [
     if inspect.isclass(made) and name not in BASES
 ]
 FORCED = {
-    "ABMIL", "CAMIL", "CLAM_SB", "DSMIL", "DeepGraphSurv", "PatchGCN", "SmABMIL",
-    "SmTransformerABMIL", "SmoothABMIL", "TransformerABMIL", "VAEABMIL",
+    "ABMIL", "CAMIL", "CLAM_SB", "DSMIL", "DeepGraphSurv", "PatchGCN", "ProbSmoothABMIL",
+    "SmABMIL", "SmTransformerABMIL", "SmoothABMIL", "TransformerABMIL",
+    "TransformerProbSmoothABMIL", "VAEABMIL",
 }  # fmt: skip
-CONTEXT_FREE = ("ABMIL", "CLAM_SB")
+CONTEXT_FREE = ("ABMIL", "CLAM_SB", "ProbSmoothABMIL")
 
 
 def grid(x, _mask):
