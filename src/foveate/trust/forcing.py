@@ -19,6 +19,7 @@ __all__ = [
     "AttentionCall",
     "Forced",
     "PoolingRecorder",
+    "TorchCalls",
     "attention_call",
     "averaged_call",
     "by_sigmoid",
@@ -53,7 +54,7 @@ class AttentionCall:
         return self.index is None or self.averaged
 
 
-class _Calls(TorchFunctionMode):
+class TorchCalls(TorchFunctionMode):
     """Count calls of torch functions; :meth:`replace` may give another result."""
 
     def __init__(self) -> None:
@@ -75,7 +76,7 @@ class _Calls(TorchFunctionMode):
         return func(*args, **kwargs)
 
 
-class _Search(_Calls):
+class _Search(TorchCalls):
     """Find the first call whose result has the values of the attention."""
 
     def __init__(self, alpha: Tensor) -> None:
@@ -89,7 +90,7 @@ class _Search(_Calls):
         return result
 
 
-class Forced(_Calls):
+class Forced(TorchCalls):
     """Run a module with given attention.
 
     Args:
@@ -126,7 +127,7 @@ class Forced(_Calls):
         return _forced_pooling(self.alpha, args, kwargs)
 
 
-class PoolingRecorder(_Calls):
+class PoolingRecorder(TorchCalls):
     """Record the attention of ``nn.MultiheadAttention`` with one query, mean over heads (B, m)."""
 
     def __init__(self) -> None:
@@ -159,7 +160,7 @@ def attention_call(run: Callable[[], Any], alpha: Tensor) -> int | None:
     return None if search.place < 0 else search.place
 
 
-class _SearchAverage(_Calls):
+class _SearchAverage(TorchCalls):
     """Find the last call whose results, averaged over one axis, are the attention."""
 
     def __init__(self, attention: Tensor, mask: Tensor, *, scores: bool) -> None:
@@ -207,7 +208,7 @@ def averaged_call(
     return search.found
 
 
-class _Sigmoids(_Calls):
+class _Sigmoids(TorchCalls):
     """Find out whether one of the sigmoids that are computed gives the answers."""
 
     def __init__(self, answers: Tensor) -> None:

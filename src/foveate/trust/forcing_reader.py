@@ -112,7 +112,9 @@ class ForcingReader(ModelReader):
     def _find_attention_call(self, x: Tensor, mask: Tensor) -> AttentionCall | None:
         if self.call.attention is None:
             return AttentionCall(None)
-        if self.rest:  # a part of a larger attention, which has no place to be set alone
+        if (
+            self.is_row or self.rest
+        ):  # a part of a larger attention, which has no place to be set alone
             return None
         rows, exists, _ = next(self.call.pieces(x, mask, mask.to(x.dtype)))
 

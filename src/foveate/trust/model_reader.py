@@ -16,6 +16,7 @@ from foveate.training.evaluation import ELEMENTS
 from foveate.trust.calling import Adjacency
 from foveate.trust.forcing import by_sigmoid
 from foveate.trust.recognition import how_to_call
+from foveate.trust.self_attention import is_self_attention_row, positive_part
 from foveate.trust.weights import (
     AttentionOutput,
     OutputKind,
@@ -55,7 +56,8 @@ class ModelReader:
         call: How it is called.
         classes: How many classes it answers for.
         weights: Whether it returns attention after normalisation.
-        rest: The mean weight that is not on segments.
+        is_row: Whether its attention is a row of a larger self-attention.
+        rest: The mean weight that is not on segments, where it was recognised by that.
         branches: Attentions that it returns for a bag.
         probabilities: Whether its answers are probabilities.
     """
@@ -73,7 +75,8 @@ class ModelReader:
         answers, attention = self._raw(self.segments(bag), mask_of(bag))
         check_no_nan(answers, attention, mask_of(bag))
         self.classes, self.branches = max(2, answers.shape[1]), attention.shape[1]
-        self.weights = are_weights(attention, mask_of(bag), options.attention)
+        self.is_row = options.attention is None and self._is_row(x, mask)
+        self.weights = self.is_row or are_weights(attention, mask_of(bag), options.attention)
         self.rest = 0.0
         if options.attention is None and not self.weights:
             self.rest = missing_weight(attention, mask_of(bag))
@@ -92,8 +95,8 @@ class ModelReader:
         answers, attention = self._raw(x, mask)
         p = self.as_probabilities(answers)
         weights = normalised(attention, mask, self.weights)
-        if self.rest:
-            weights = weights / weights.sum(-1, keepdim=True)
+        if self.is_row or self.rest:
+            weights = positive_part(weights, mask)
         if attention.shape[1] == 1 and not self.weights:
             return p, torch.where(mask, attention[:, 0], 0.0), weights[:, 0]
         alpha = one_attention(weights, p)
@@ -108,7 +111,13 @@ class ModelReader:
             else "Attention is returned as scores, before normalisation; the softmax of them is "
             "read."
         )
-        if self.rest:
+        if self.is_row:
+            what = (
+                "Attention is one row of a self-attention, mean over its heads; weights of "
+                "segments are divided by their sum, and negative ones, as approximations have, "
+                "are taken as zero."
+            )
+        elif self.rest:
             what = (
                 f"Attention is returned as weights that sum to {1 - self.rest:.2f} on average; the "
                 "rest is taken to lie on a class token, and weights are divided by their sum "
@@ -184,6 +193,23 @@ class ModelReader:
             logits = self.call.run(rows, exists)[0]
         with torch.no_grad(), self.seeded():
             return by_sigmoid(lambda: self.call.run(rows, exists), logits)
+
+    def _is_row(self, x: Tensor, mask: Tensor) -> bool:
+        """Whether attention is a row of a larger self-attention, from one bag of several."""
+        if self.call.attention is None or not bool((mask.sum(1) > 1).any()):
+            return False
+        i = int((mask.sum(1) > 1).nonzero()[0])
+        rows = x[i : i + 1, mask[i]]
+        exists = torch.ones(rows.shape[:2], dtype=torch.bool)
+        attention = self._raw(rows, exists)[1]
+
+        def run() -> None:
+            with self.seeded():
+                self.call.run(rows, exists)
+
+        one = attention.shape[1] == 1
+        with torch.no_grad():
+            return one and is_self_attention_row(run, attention[:, 0])
 
     def _check_deterministic(self, x: Tensor, mask: Tensor) -> None:
         first, second = (self._raw(x, mask)[0] for _ in range(2))
