@@ -496,6 +496,7 @@ def test_contextual_models_are_named_and_never_trusted_without_locations(shift):
     assert "Segments see each other before attention" in reasons
     assert "with all attention on a random segment" in reasons
     assert found["verdict"]["grade"] == ("do not trust" if shift else "trust with care")
+    assert found["context"] in trust.notes  # said whatever the grade
     assert found["estimate"] == pytest.approx(1 - shift, abs=0.15)  # of the inputs, not the states
 
 
