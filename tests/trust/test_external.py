@@ -120,10 +120,11 @@ NAMES = [
     if inspect.isclass(made) and name not in BASES
 ]
 FORCED = {
-    "ABMIL", "CAMIL", "CLAM_SB", "DSMIL", "DeepGraphSurv", "PatchGCN", "SmABMIL",
-    "SmTransformerABMIL", "SmoothABMIL", "TransformerABMIL", "VAEABMIL",
+    "ABMIL", "CAMIL", "CLAM_SB", "DSMIL", "DeepGraphSurv", "PatchGCN", "ProbSmoothABMIL",
+    "SmABMIL", "SmTransformerABMIL", "SmoothABMIL", "TransformerABMIL",
+    "TransformerProbSmoothABMIL", "VAEABMIL",
 }  # fmt: skip
-CONTEXT_FREE = ("ABMIL", "CLAM_SB")
+CONTEXT_FREE = ("ABMIL", "CLAM_SB", "ProbSmoothABMIL")
 
 
 def grid(x, _mask):
@@ -171,6 +172,18 @@ def test_every_torchmil_model_is_read(name):
         logit = model(first.x, **{key: value for key, value in keywords.items() if key in takes})
     alone = External(model, first, adjacency=chain, places=grid, seed=0).look([first])
     np.testing.assert_allclose(alone.p[0, 0, 1], logit.sigmoid().item(), atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["TransMIL", "SETMIL"])
+def test_a_row_of_a_self_attention_is_weights_though_it_does_not_sum_to_one(name):
+    model, subject = torchmil_subject(name)
+    bag = BAG.take(slice(1, 3))
+    extra = {} if name == "TransMIL" else {"coords": grid(bag.x, None)}
+    with torch.no_grad():
+        _, row = model(bag.x, return_att=True, **extra)
+    expected = row.clamp_min(0) / row.clamp_min(0).sum(1, keepdim=True)
+    np.testing.assert_allclose(subject.look([bag]).alpha[0], expected, atol=1e-5)
+    assert "one row of a self-attention" in subject.notes[0]
 
 
 @pytest.mark.parametrize("name", CONTEXT_FREE)
@@ -394,6 +407,19 @@ def test_weights_without_those_of_a_class_token_are_divided_by_their_sum():
     assert np.abs(flat - expected.numpy()).max() > 0.1
 
 
+def test_models_that_draw_from_numpy_repeat_with_a_seed():
+    class Shuffled(ABMIL):
+        def forward(self, x, mask):
+            logits, s = super().forward(x, mask)
+            return logits + float(np.random.rand()), s  # noqa: NPY002
+
+    model, before = built(Shuffled, FORMS[0]), np.random.get_state()[1].copy()  # noqa: NPY002
+    first, second = (External(model, BAG, seed=0).look([BAG]).p for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
+    assert "not deterministic" in refused(model)
+
+
 def test_attention_that_is_given_and_not_used_is_an_error():
     def model(x, mask, alpha=None):
         s = x[..., 0].masked_fill(~mask, -1e9)
@@ -470,6 +496,7 @@ def test_contextual_models_are_named_and_never_trusted_without_locations(shift):
     assert "Segments see each other before attention" in reasons
     assert "with all attention on a random segment" in reasons
     assert found["verdict"]["grade"] == ("do not trust" if shift else "trust with care")
+    assert found["context"] in trust.notes  # said whatever the grade
     assert found["estimate"] == pytest.approx(1 - shift, abs=0.15)  # of the inputs, not the states
 
 

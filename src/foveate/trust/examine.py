@@ -154,7 +154,7 @@ def examine(
         attended=by_class(segment_evidence.attended, segment_evidence.y, len(classes)),
         unattended=by_class(segment_evidence.unattended, segment_evidence.y, len(classes)),
         localisation=where,
-        notes=subject.notes,
+        notes=tuple(dict.fromkeys((*subject.notes, *(f.context for f in facts if f.context)))),
     )
 
 

@@ -7,6 +7,7 @@ forced as a whole. Nothing is patched, and weights stay as they are.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -14,12 +15,46 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-__all__ = ["Forced", "PoolingRecorder", "attention_call", "by_sigmoid", "has_pooling"]
+__all__ = [
+    "AttentionCall",
+    "Forced",
+    "PoolingRecorder",
+    "TorchCalls",
+    "attention_call",
+    "averaged_call",
+    "by_sigmoid",
+    "has_pooling",
+]
 
 NEAR = 1e-5
 
 
-class _Calls(TorchFunctionMode):
+@dataclass(frozen=True)
+class AttentionCall:
+    """The torch call whose result is attention.
+
+    Args:
+        index: Its number among all calls of torch functions; None for attention pooling by
+            ``nn.MultiheadAttention``.
+        branches: Attentions of a bag (heads, classes, samples) that are all set alike.
+        branches_last: Whether these are on the last axis, (B, m, K), not (B, K, m).
+        scores: Whether the result is before normalisation.
+        averaged: Whether the model returns the mean over branches.
+    """
+
+    index: int | None
+    branches: int = 1
+    branches_last: bool = False
+    scores: bool = False
+    averaged: bool = False
+
+    @property
+    def several(self) -> bool:
+        """Whether the attention that is read is the mean of several that may differ."""
+        return self.index is None or self.averaged
+
+
+class TorchCalls(TorchFunctionMode):
     """Count calls of torch functions; :meth:`replace` may give another result."""
 
     def __init__(self) -> None:
@@ -41,7 +76,7 @@ class _Calls(TorchFunctionMode):
         return func(*args, **kwargs)
 
 
-class _Search(_Calls):
+class _Search(TorchCalls):
     """Find the first call whose result has the values of the attention."""
 
     def __init__(self, alpha: Tensor) -> None:
@@ -55,38 +90,34 @@ class _Search(_Calls):
         return result
 
 
-class Forced(_Calls):
+class Forced(TorchCalls):
     """Run a module with given attention.
 
     Args:
-        place: Number of the call whose result is replaced, from :func:`attention_call`; None for
-            attention pooling by ``nn.MultiheadAttention``.
+        call: The call whose result is replaced.
         alpha: Attention, shape (B, m).
-        branches: Attentions of a bag (heads, classes) that are all set to ``alpha``, and the axis
-            that holds them, "front" (B, K, m) or "back" (B, m, K).
 
     Attributes:
         done: Whether attention was replaced.
     """
 
-    def __init__(
-        self, place: int | None, alpha: Tensor, branches: tuple[int, str] = (1, "front")
-    ) -> None:
+    def __init__(self, call: AttentionCall, alpha: Tensor) -> None:
         super().__init__()
-        self.place, self.alpha, self.branches, self.done = place, alpha, branches, False
+        self.call, self.done = call, False
+        self.alpha = alpha.clamp_min(torch.finfo(alpha.dtype).tiny).log() if call.scores else alpha
 
     def replace(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> Any:
-        if self.place is None and func is functional.multi_head_attention_forward:
+        if self.call.index is None and func is functional.multi_head_attention_forward:
             return self._pooled(func, args, kwargs)
         result = func(*args, **kwargs)
-        if self.count != self.place:
+        count = self.call.branches
+        if self.count != self.call.index:
             return result
-        count, axis = self.branches
         if not isinstance(result, Tensor) or result.numel() != self.alpha.numel() * count:
             return result
         self.done = True
-        wide = self.alpha.unsqueeze(1 if axis == "front" else 2)
-        shape = (-1, count, -1) if axis == "front" else (-1, -1, count)
+        wide = self.alpha.unsqueeze(2 if self.call.branches_last else 1)
+        shape = (-1, -1, count) if self.call.branches_last else (-1, count, -1)
         return wide.expand(*shape).reshape(result.shape).to(result.dtype)
 
     def _pooled(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> Any:
@@ -96,7 +127,7 @@ class Forced(_Calls):
         return _forced_pooling(self.alpha, args, kwargs)
 
 
-class PoolingRecorder(_Calls):
+class PoolingRecorder(TorchCalls):
     """Record the attention of ``nn.MultiheadAttention`` with one query, mean over heads (B, m)."""
 
     def __init__(self) -> None:
@@ -129,7 +160,55 @@ def attention_call(run: Callable[[], Any], alpha: Tensor) -> int | None:
     return None if search.place < 0 else search.place
 
 
-class _Sigmoids(_Calls):
+class _SearchAverage(TorchCalls):
+    """Find the last call whose results, averaged over one axis, are the attention."""
+
+    def __init__(self, attention: Tensor, mask: Tensor, *, scores: bool) -> None:
+        super().__init__()
+        self.attention, self.mask, self.scores = attention, mask, scores
+        self.found: AttentionCall | None = None
+
+    def replace(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> Any:
+        result = func(*args, **kwargs)
+        with torch._C.DisableTorchFunction():
+            if isinstance(result, Tensor) and result.is_floating_point() and result.dim() == 3:
+                self._compare(result.detach())
+        return result
+
+    def _compare(self, result: Tensor) -> None:
+        for axis in (1, 2):
+            several = result.shape[axis] > 1
+            if several and result.movedim(axis, 0).shape[1:] == self.attention.shape:
+                gap = (result.double().mean(axis) - self.attention)[self.mask].abs().max()
+                if gap <= NEAR * (1 + float(self.attention[self.mask].abs().max())):
+                    count = result.shape[axis]
+                    self.found = AttentionCall(self.count, count, axis == 2, self.scores, True)
+
+
+def averaged_call(
+    run: Callable[[], Any], attention: Tensor, mask: Tensor, *, scores: bool
+) -> AttentionCall | None:
+    """The last call whose result, averaged over heads or samples, is what the model returns.
+
+    Args:
+        run: Runs the model.
+        attention: What it returns, shape (B, m).
+        mask: True where a segment exists, shape (B, m).
+        scores: Whether it is before normalisation.
+
+    Example:
+        >>> x = torch.tensor([[[1.0, 2.0], [3.0, 5.0]]])
+        >>> some = torch.ones(1, 2, dtype=torch.bool)
+        >>> found = averaged_call(lambda: (x + 1).exp(), (x + 1).mean(2), some, scores=True)
+        >>> found.index, found.branches, found.branches_last
+        (0, 2, True)
+    """
+    with _SearchAverage(attention, mask, scores=scores) as search:
+        run()
+    return search.found
+
+
+class _Sigmoids(TorchCalls):
     """Find out whether one of the sigmoids that are computed gives the answers."""
 
     def __init__(self, answers: Tensor) -> None:
