@@ -3,8 +3,10 @@
 import operator
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import torch
+from pyarrow import parquet
 
 from foveate.bags.mapped import is_mapped
 from foveate.errors import FoveateError
@@ -142,3 +144,67 @@ def test_a_damaged_zarr_store_is_named(tmp_path):
     (path / "b1.zarr" / "zarr.json").write_text("{")
     with pytest.raises(FoveateError, match=r"b1\.zarr is not a whole Zarr store"):
         read_bags(path)
+
+
+def parquet_table(path, *, shuffled=False, row_group_size=4, **more):
+    """A row per segment; with ``shuffled`` the rows of bags are not one after another."""
+    rows = [(bag, x.tolist()) for bag, xs in enumerate(arrays()) for x in xs]
+    if shuffled:
+        rows = [rows[i] for i in np.random.default_rng(1).permutation(len(rows))]
+    bags = [bag for bag, _ in rows]
+    table = {
+        "bag": [f"b{bag}" for bag in bags],
+        "label": [("sick", "well")[bag % 2] for bag in bags],
+        "patient": [f"p{bag // 2}" for bag in bags],
+        "embedding": [x for _, x in rows],
+        "x": [float(i) for i in range(len(rows))],
+        "y": [float(-i) for i in range(len(rows))],
+        "relevance": [None if bag == 3 else int(x[0] > 0) for bag, x in rows],
+        **more,
+    }
+    parquet.write_table(pa.table(table), path, row_group_size=row_group_size)
+    return path
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+@pytest.mark.parametrize("options", [{"places": ["x", "y"]}, {"segment": ["embedding", "x"]}])
+def test_streamed_tables_are_those_in_memory(shuffled, options, tmp_path, cache, monkeypatch):
+    monkeypatch.setattr("foveate.io.streamed_tables.BLOCK", 2**6 * 3)
+    path = parquet_table(tmp_path / "bags.parquet", shuffled=shuffled)
+    streamed = read_bags(path, **options)
+    monkeypatch.setenv("FOVEATE_MEMORY", "1")
+    loaded = read_bags(path, **options)
+    assert is_mapped(streamed.bag.bank)
+    assert not is_mapped(loaded.bag.bank)
+    for one, other in ((streamed, loaded), (streamed.bag, loaded.bag)):
+        for name in one.__dict__.keys() - {"bag", "x", "roles"}:
+            first, second = getattr(one, name), getattr(other, name)
+            same = torch.equal if isinstance(first, torch.Tensor) else operator.eq
+            assert same(first, second), name
+    for name in ("bank", "index"):
+        assert torch.equal(getattr(streamed.bag, name), getattr(loaded.bag, name))
+    assert [role[:2] for role in streamed.roles] == [role[:2] for role in loaded.roles]
+
+
+def test_splits_and_errors_of_streamed_tables_name_rows(tmp_path, cache):
+    (tmp_path / "set").mkdir()
+    for split in ("train", "test"):
+        parquet_table(tmp_path / "set" / f"{split}.parquet")
+    assert set(read_bags(tmp_path / "set").split) == {"train", "test"}
+    label = ["sick"] * 3 + ["well"] * 5 + ["sick", "sick"]
+    path = parquet_table(tmp_path / "odd.parquet", label=[*label[:4], "sick", *label[5:]])
+    with pytest.raises(FoveateError, match=r"row 6, column 'label': must be one for all rows"):
+        read_bags(path)
+    path = parquet_table(tmp_path / "short.parquet", embedding=[[1.0] * 6] * 9 + [[1.0]])
+    with pytest.raises(FoveateError, match=r"row 10, column 'embedding': must hold 6 numbers"):
+        read_bags(path)
+    path = parquet_table(tmp_path / "text.parquet", size=["a"] * 10)
+    with pytest.raises(FoveateError, match="column 'size': must hold numbers or lists of them"):
+        read_bags(path, segment=["size"])
+
+
+def test_columns_of_single_numbers_are_features_only_if_named(tmp_path, cache):
+    streamed = read_bags(parquet_table(tmp_path / "bags.parquet"))
+    assert len(streamed.columns) == 6
+    reason = {role.name: role.reason for role in streamed.roles}["x"]
+    assert reason == "not a list, in a table larger than memory: --segment names it"
