@@ -65,6 +65,16 @@ ROWS = [
         1,
     ),
     Row("bags mapped from a file, against bags in memory", ("mapped_bags.py",), 0.7),
+    Row(
+        "fit of bags larger than memory, against bags in memory",
+        ("streamed_fit.py", "--bags", "100", "--segments", "2000", "--epochs", "2"),
+        0.7,
+    ),
+    Row(
+        "fit and race over two Dask workers against one (at most .6 of the time)",
+        ("cluster_speed.py", "--repeats", "1"),
+        1.67,
+    ),
     *(
         Row(f"{what}, bound over CPU time", ("start_up.py", "--command", name), 1)
         for name, what in (

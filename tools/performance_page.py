@@ -36,9 +36,12 @@ bag (mixture and gradient of attention), passes over the hidden layer, and selec
 **Start-up.** By `python -X importtime`, `--help` spends most of its time importing cyclopts and
 rich; `runs` also imports numpy and pydantic, through the flags of commands that read tables.
 
-**Not measured here.** `fv.fit` trains on a bank that is mapped from an NPY file in place, but
-`foveate fit` reads all bags and standardises a copy: it needs memory for them. On a GPU nothing was
-measured: the tests use a second device that computes on the CPU.
+**Bags larger than memory** are converted once to one file of single precision, and standardised to
+a second one that is removed after the fit: twice their size must be free in the cache folder
+(`FOVEATE_CACHE`). The row above is small; `python benchmarks/streamed_fit.py` fits 20 GB.
+
+**Not measured here.** On a GPU nothing was measured: the tests use a second device that computes on
+the CPU.
 """
 
 

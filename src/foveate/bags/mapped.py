@@ -35,7 +35,7 @@ __all__ = [
     "row_blocks",
 ]
 
-RESIDENT = 2**28  # bytes of a mapped file that are read before its pages are released
+RESIDENT = 2**27  # bytes of a mapped file that are read before its pages are released
 BLOCK = 2**22  # numbers of the rows that are processed at a time
 MAX_RUNS = 4096  # runs of consecutive rows of a prefetch: more would cost more than they save
 

@@ -1,21 +1,24 @@
 """Bags as one array per bag, from Python or from the other readers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from foveate.bags.mapped import is_mapped
 from foveate.errors import FoveateError
 from foveate.io.cells import flags, is_missing, name_of, names, optional_names, single
 from foveate.io.collection import Collection, Kind, Where, collect
 from foveate.io.columns import ColumnRole
 from foveate.types import Array
 
-__all__ = ["from_arrays", "load_plain", "marks", "places_of", "segments_of"]
+__all__ = ["from_arrays", "load_plain", "marks", "places_of", "plain_shape", "segments_of"]
+
+T = TypeVar("T")
 
 
 def from_arrays(
@@ -72,7 +75,9 @@ def from_arrays(
     )
     keep = missing == "impute"
     parts = [
-        segments_of(np.asarray(bag), at(i), columns, allow_missing=keep)
+        bag
+        if isinstance(bag, Tensor) and is_mapped(bag)  # checked when it was written
+        else segments_of(np.asarray(bag), at(i), columns, allow_missing=keep)
         for i, bag in enumerate(bags)
     ]
     wide = parts[0].shape[1] if parts[0].dim() == 2 else 0
@@ -211,13 +216,30 @@ def places_of(places: Array, length: int, location: str) -> Tensor:
 
 def load_plain(path: Path) -> Array:
     """An array from a .npy file; never a pickle."""
+    return np.asarray(_plain(path, lambda file: np.lib.format.read_array(file, allow_pickle=False)))
+
+
+def plain_shape(path: Path) -> tuple[int, ...]:
+    """The shape of the array in a .npy file, by its header alone."""
+
+    def shape(file: BinaryIO) -> tuple[int, ...]:
+        version = np.lib.format.read_magic(file)
+        read = np.lib.format.read_array_header_1_0
+        read = read if version == (1, 0) else np.lib.format.read_array_header_2_0
+        return tuple(read(file)[0])
+
+    return _plain(path, shape)
+
+
+def _plain(path: Path, read: Callable[[BinaryIO], T]) -> T:
+    """What is read from a .npy file, with errors that name it."""
     if not path.exists():
         raise FoveateError(f"there is no file {path}")
     if not path.stat().st_size:
         raise FoveateError(f"{path} is empty")
     try:
         with path.open("rb") as file:
-            return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
+            return read(file)
     except Exception as error:  # a damaged header fails in as many ways as there are bytes
         if "Object arrays" in str(error):
             raise FoveateError(

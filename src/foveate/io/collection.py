@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from foveate.bags.bag import Bag, pad
+from foveate.bags.mapped import is_mapped
 from foveate.errors import FoveateError
 from foveate.io.columns import ColumnRole
 from foveate.io.problem import Problem
@@ -230,6 +231,8 @@ def collect(
 
 def _missing(bags: Sequence[Tensor]) -> Tensor | None:
     """True where a number is NaN, over all segments, (N, d); None if none is."""
+    if is_mapped(bags[0]):  # checked when it was written
+        return None
     if not bags[0].is_floating_point() or not any(bool(bag.isnan().any()) for bag in bags):
         return None
     return torch.cat([bag.isnan() for bag in bags]).flatten(1)

@@ -16,7 +16,15 @@ from foveate.io.parquet import add_parquet
 from foveate.io.rows import Header, column_names, delimiter, rows, where
 from foveate.types import PartProgress
 
-__all__ = ["SUFFIXES", "ReadTable", "is_table", "read_columns", "split_of", "table_files"]
+__all__ = [
+    "SUFFIXES",
+    "ReadTable",
+    "is_table",
+    "read_columns",
+    "split_of",
+    "table_files",
+    "unused_columns",
+]
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet")
 SPLITS = ("train", "validation", "valid", "val", "dev", "test")
@@ -130,7 +138,7 @@ def read_columns(
     comma = comma_convention(list(numbers.values()), marks)
     named = {*(columns.segment or ()), *columns.places, *features}
     how: dict[str, str] = {}
-    left_out = {name: LeftOut(_unused(chosen, columns)) for name in _others(names, chosen)}
+    left_out = unused_columns(names, chosen, columns)
     for name, column in numbers.items():
         values = column.values(comma, required=name in named)
         if isinstance(values, LeftOut):
@@ -141,10 +149,10 @@ def read_columns(
     return ReadTable(table, chosen._replace(segment=segment), how, left_out)
 
 
-def _others(names: Sequence[str], chosen: Roles) -> list[str]:
+def unused_columns(names: Sequence[str], chosen: Roles, columns: Columns) -> dict[str, LeftOut]:
     """Columns that have no role."""
     used = {*chosen.cells, *chosen.places, *chosen.segment}
-    return [name for name in names if name not in used]
+    return {name: LeftOut(_unused(chosen, columns)) for name in names if name not in used}
 
 
 def _unused(chosen: Roles, columns: Columns) -> str:

@@ -7,12 +7,13 @@ from typing import Any
 from numpy.typing import NDArray
 
 from foveate.errors import FoveateError
-from foveate.io.arrays import from_arrays, load_plain
+from foveate.io.arrays import from_arrays, load_plain, plain_shape
 from foveate.io.cells import name_of
 from foveate.io.collection import Collection
 from foveate.io.columns import Columns
 from foveate.io.label_table import read_sheet
-from foveate.types import PartProgress
+from foveate.io.streamed import load_features
+from foveate.types import Array, PartProgress
 
 __all__ = ["feature_folder", "read_folders"]
 
@@ -66,13 +67,8 @@ def read_folders(
     if labelled and labels is None:
         raise FoveateError(f"{path} has neither a folder 'labels' nor a table with labels")
     marked, placed = (_first(around, names) for names in (MARKS, PLACES))
-    bags = []
-    for done, file in enumerate(files, 1):
-        bags.append(load_plain(file))
-        if report:
-            report("bags", done, len(files))
     return from_arrays(
-        bags,
+        load_features(_Files(path, files), report),
         labels,
         ids=[file.stem for file in files],
         relevance=None if marked is None else [_optional(marked / f.name) for f in files],
@@ -85,6 +81,22 @@ def read_folders(
         missing=columns.missing,
         roles=label_table.roles if label_table else (),
     )
+
+
+class _Files:
+    """One NPY file per bag."""
+
+    def __init__(self, path: Path, files: Sequence[Path]) -> None:
+        self.path, self.files = path, files
+
+    def shapes(self) -> list[tuple[int, ...]]:
+        return [plain_shape(file) for file in self.files]
+
+    def read(self, bag: int) -> Array:
+        return load_plain(self.files[bag])
+
+    def where(self, bag: int) -> str:
+        return str(self.files[bag])
 
 
 def _first(folders: Sequence[Path], names: Sequence[str]) -> Path | None:

@@ -1,30 +1,38 @@
-"""HDF5 files, one per bag, with ``features`` and ``coords``, as CLAM and TRIDENT write them."""
+"""HDF5 files and Zarr stores with ``features`` and ``coords``, as CLAM and TRIDENT write them."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from foveate.errors import FoveateError
 from foveate.io.arrays import from_arrays
 from foveate.io.collection import Collection
 from foveate.io.columns import RELEVANCE, Columns
 from foveate.io.label_table import read_sheet
-from foveate.types import PartProgress
+from foveate.io.streamed import load_features
+from foveate.types import Array, PartProgress
 
 __all__ = ["SUFFIXES", "hdf5_files", "read_hdf5"]
 
-SUFFIXES = (".h5", ".hdf5")
+ZARR = ".zarr"
+SUFFIXES = (".h5", ".hdf5", ZARR)
 
 
 def hdf5_files(path: Path) -> list[Path]:
-    """HDF5 files at a path, of a folder with all its subfolders."""
-    if path.is_file():
+    """HDF5 files and Zarr stores at a path, of a folder with all its subfolders."""
+    if path.is_file() or path.suffix.lower() == ZARR:
         return [path]
-    return sorted(file for file in path.rglob("*") if file.suffix.lower() in SUFFIXES)
+    found = []
+    for folder, inner, files in os.walk(path):
+        stores = [name for name in inner if name.lower().endswith(ZARR)]
+        inner[:] = [name for name in inner if name not in stores]
+        found += [Path(folder, n) for n in (*files, *stores) if n.lower().endswith(SUFFIXES)]
+    return sorted(found)
 
 
 def read_hdf5(
@@ -34,11 +42,12 @@ def read_hdf5(
     labelled: bool | None = None,
     report: PartProgress | None = None,
 ) -> Collection:
-    """Bags of HDF5 files, named after their files and in the order of their names.
+    """Bags of HDF5 files or Zarr stores, named after their files and in the order of their names.
 
     ``features`` is (m, d), or (1, m, d) as some tools write it; ``coords`` (m, 2) is optional, and
-    so is relevance (``relevance``, ``inst_labels`` or ``patch_labels``, (m,)). Labels, patients and
-    splits come from a table beside (``slide_id``, ``label``, ``case_id``).
+    so is relevance (``relevance``, ``inst_labels`` or ``patch_labels``, (m,)). A single file
+    without ``features`` may hold a group for each bag, named after it. Labels, patients and splits
+    come from a table beside (``slide_id``, ``label``, ``case_id``).
 
     Args:
         path: A folder or one file. Subfolders whose files have no ``features`` are passed over.
@@ -47,45 +56,126 @@ def read_hdf5(
         labelled: Whether there must be labels; False leaves them out.
         report: Told of the bags read.
     """
-    files = _with_features(path)
-    read = []
-    for done, file in enumerate(files, 1):
-        read.append(_read(file, columns.relevance))
-        if report:
-            report("bags", done, len(files))
-    folder = files[0].parent
-    label_table = read_sheet(path if path.is_dir() else folder, columns, labelled)
+    source = _Features(path)
+    bags, folder = source.bags, source.bags[0].file.parent
+    features = load_features(source, report)
+    read = [_places_and_relevance(bag, columns.relevance) for bag in bags]
+    in_path = path.is_dir() and path.suffix.lower() != ZARR
+    label_table = read_sheet(path if in_path else folder, columns, labelled)
     if label_table is None and folder != path:
         label_table = read_sheet(folder, columns, labelled)
-    keys = [(file.stem, file.name) for file in files]
+    keys = [bag.names for bag in bags]
     labels = label_table.labels(keys) if label_table else None
     if labelled and labels is None:
         raise FoveateError(f"{path} has no table with labels beside the HDF5 files")
-    with_places = [places is not None for _, places, _ in read]
+    with_places = [places is not None for places, _ in read]
     if any(with_places) and not all(with_places):
-        odd = files[with_places.index(False)]
+        odd = bags[with_places.index(False)]
         raise FoveateError(f"{odd} has no 'coords', which other files have")
     return from_arrays(
-        [x for x, _, _ in read],
+        features,
         labels,
-        ids=[file.stem for file in files],
-        relevance=[z for _, _, z in read] if any(z is not None for _, _, z in read) else None,
+        ids=[names[0] for names in keys],
+        relevance=[z for _, z in read] if any(z is not None for _, z in read) else None,
         groups=label_table.of(keys, "group") if label_table else None,
         split=label_table.of(keys, "split") if label_table else None,
-        places=[p for _, p, _ in read if p is not None] if all(with_places) else None,
+        places=[p for p, _ in read if p is not None] if all(with_places) else None,
         classes=classes,
         source=str(path),
-        where=lambda bag: str(files[bag]),
+        where=source.where,
         missing=columns.missing,
         roles=label_table.roles if label_table else (),
     )
 
 
-def _h5py() -> Any:
+class _StoredBag(NamedTuple):
+    """The arrays of a bag: those of a file, or of one of its groups."""
+
+    file: Path
+    group: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names that the bag may have in a table."""
+        return (self.group,) if self.group else (self.file.stem, self.file.name)
+
+    def __str__(self) -> str:
+        return f"{self.file}, group '{self.group}'" if self.group else str(self.file)
+
+
+class _Features:
+    """The features of the bags at a path."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.files = path, _with_features(path)
+        self.bags = [_StoredBag(file) for file in self.files]
+        if len(self.files) == 1:
+            self.bags = [_StoredBag(self.files[0], name) for name in _groups(self.files[0])]
+
+    def shapes(self) -> list[tuple[int, ...]]:
+        return [self._shape(bag) for bag in self.bags]
+
+    def _shape(self, bag: _StoredBag) -> tuple[int, ...]:
+        with _arrays(bag) as arrays:
+            return tuple(_features(bag, arrays).shape)
+
+    def read(self, bag: int) -> Array:
+        with _arrays(self.bags[bag]) as arrays:
+            return _of_one_image(np.asarray(_features(self.bags[bag], arrays)[()]))
+
+    def where(self, bag: int) -> str:
+        return str(self.bags[bag])
+
+
+def _groups(file: Path) -> list[str]:
+    """Groups with features, each a bag; "" where the file itself is the bag."""
+    with _arrays(_StoredBag(file)) as arrays:
+        if "features" in arrays:
+            return [""]
+        members = {name: arrays[name] for name in arrays}
+        groups = [n for n, m in members.items() if hasattr(m, "keys") and "features" in m]
+        return sorted(groups) or [""]
+
+
+@contextmanager
+def _arrays(bag: _StoredBag) -> Iterator[Any]:
+    """The arrays of a bag by name; what goes wrong while they are read names the file."""
+    if not bag.file.exists():
+        raise FoveateError(f"there is no file {bag.file}")
     try:
-        return import_module("h5py")
+        if bag.file.suffix.lower() == ZARR:
+            opened = _library("zarr").open_group(str(bag.file), mode="r")
+            yield opened[bag.group] if bag.group else opened
+            return
+        with _library("h5py").File(bag.file, "r") as opened:
+            yield opened[bag.group] if bag.group else opened
+    except FoveateError:
+        raise
+    except Exception as error:  # damage shows as an OSError, RuntimeError, KeyError, ValueError …
+        message, kind = " ".join(str(error).split()), _kind(bag.file)
+        raise FoveateError(f"{bag.file} is not a whole {kind}: {message}") from None
+
+
+def _kind(file: Path) -> str:
+    return "Zarr store" if file.suffix.lower() == ZARR else "HDF5 file"
+
+
+def _features(bag: _StoredBag, arrays: Any) -> Any:
+    if "features" not in arrays:
+        raise FoveateError(f"{bag} has no 'features': it holds {', '.join(arrays)}")
+    return arrays["features"]
+
+
+def _of_one_image(x: Array) -> Array:
+    return x[0] if x.ndim == 3 and len(x) == 1 else x
+
+
+def _library(name: str) -> Any:
+    try:
+        return import_module(name)
     except ImportError:
-        raise FoveateError("reading HDF5 files needs h5py: pip install 'foveate[hdf5]'") from None
+        kind, extra = ("Zarr stores", "zarr") if name == "zarr" else ("HDF5 files", "hdf5")
+        raise FoveateError(f"reading {kind} needs {name}: pip install 'foveate[{extra}]'") from None
 
 
 def _with_features(path: Path) -> list[Path]:
@@ -105,35 +195,21 @@ def _with_features(path: Path) -> list[Path]:
 
 def _has_features(file: Path) -> bool:
     try:
-        with _h5py().File(file, "r") as opened:
-            return "features" in opened
-    except (OSError, RuntimeError, KeyError):
+        with _arrays(_StoredBag(file)) as arrays:
+            return "features" in arrays
+    except FoveateError:
         return True  # a damaged file is named when it is read
 
 
-Read = tuple[NDArray[Any], NDArray[Any] | None, NDArray[Any] | None]
-
-
-def _read(file: Path, relevance: str | None) -> Read:
-    """Features, places and relevance of one file."""
-    if not file.exists():
-        raise FoveateError(f"there is no file {file}")
-    try:
-        with _h5py().File(file, "r") as opened:
-            held = list(opened)
-            if "features" not in opened:
-                raise FoveateError(f"{file} has no 'features': it holds {', '.join(held)}")
-            usual = (relevance,) if relevance else RELEVANCE
-            z_name = next((name for name in usual if name in opened), "")
-            x, places, z = (
-                np.asarray(opened[name][()]) if name in held else None
-                for name in ("features", "coords", z_name)
-            )
-    except FoveateError:
-        raise
-    except Exception as error:  # damage shows as an OSError, RuntimeError, KeyError, ValueError …
-        message = " ".join(str(error).split())
-        raise FoveateError(f"{file} is not a whole HDF5 file: {message}") from None
-    assert x is not None  # asked above
-    x, places = (a[0] if a is not None and a.ndim == 3 and len(a) == 1 else a for a in (x, places))
-    return np.asarray(x), places, z
+def _places_and_relevance(
+    bag: _StoredBag, relevance: str | None
+) -> tuple[Array | None, Array | None]:
+    """Coordinates and relevance of a bag, None where there are none."""
+    with _arrays(bag) as arrays:
+        usual = (relevance,) if relevance else RELEVANCE
+        z_name = next((name for name in usual if name in arrays), "")
+        places, z = (
+            np.asarray(arrays[name][()]) if name and name in arrays else None
+            for name in ("coords", z_name)
+        )
+    return None if places is None else _of_one_image(places), z

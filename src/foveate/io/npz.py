@@ -17,7 +17,7 @@ from foveate.io.columns import GROUP, RELEVANCE, ColumnRole, Columns, column
 from foveate.records.record import load_arrays
 from foveate.types import Array
 
-__all__ = ["read_npz_bags"]
+__all__ = ["available_memory", "read_npz_bags"]
 
 
 def read_npz_bags(
@@ -109,7 +109,7 @@ def check_unpacked_size(path: Path) -> None:
             needed = sum(_size(archive, entry) for entry in archive.infolist())
     except (zipfile.BadZipFile, OSError, NotImplementedError):
         return  # reported by name when it is read
-    available = _available_memory()
+    available = available_memory()
     if available is not None and needed > available:
         raise FoveateError(
             f"{path} would unpack to {needed / 1e9:,.1f} GB, more than the "
@@ -130,7 +130,7 @@ def _size(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> int:
         return entry.file_size
 
 
-def _available_memory() -> int | None:
+def available_memory() -> int | None:
     """Bytes that can be allocated, where the system tells."""
     try:
         with Path("/proc/meminfo").open() as file:

@@ -1,6 +1,7 @@
 """Columns of Parquet files as numbers, without a Python object for every cell."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,7 +11,9 @@ from foveate.errors import FoveateError
 from foveate.io.number_columns import NumberColumn
 from foveate.types import FloatArray, PartProgress
 
-__all__ = ["add_parquet"]
+__all__ = ["add_parquet", "is_list", "is_numeric", "number_rows", "whole_parquet"]
+
+BUFFER = 2**20  # bytes of a column that are read at a time
 
 
 def add_parquet(
@@ -30,7 +33,8 @@ def add_parquet(
     Returns:
         The number of rows.
     """
-    table = _read(path, [*raw, *numbers])
+    with whole_parquet(path) as file:
+        table = file.read(columns=[*raw, *numbers])
     if not len(table):
         raise FoveateError(f"{path} has no rows")
     for name, cells in raw.items():
@@ -42,12 +46,15 @@ def add_parquet(
     return len(table)
 
 
-def _read(path: Path, columns: Sequence[str]) -> Any:
+@contextmanager
+def whole_parquet(path: Path) -> Iterator[Any]:
+    """A Parquet file, of which rows are read a few pages at a time; damage is named."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        return pq.ParquetFile(path).read(columns=list(columns))
+        with pq.ParquetFile(path, buffer_size=BUFFER, pre_buffer=False) as file:
+            yield file
     except (OSError, pa.ArrowException):
         raise FoveateError(f"{path} is not a complete Parquet file") from None
 
@@ -79,11 +86,12 @@ def _add(column: NumberColumn, path: Path, table: Any) -> None:
     if types.is_dictionary(kind):
         kind = kind.value_type
         values = values.cast(kind)
-    if _is_numeric(kind):
+    if is_numeric(kind):
         column.add_values(_floats(values))
-    elif types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
-        numeric = _is_numeric(kind.value_type)
-        column.add_values(_vectors(values, column)) if numeric else column.add_others(
+    elif is_list(kind):
+        numeric = is_numeric(kind.value_type)
+        location = lambda row: column.location(column.rows + row)  # noqa: E731
+        column.add_values(_vectors(values, location)) if numeric else column.add_others(
             [None if cell is None else str(cell) for cell in _cells(path, table, column.name)],
             "text",
         )
@@ -95,7 +103,15 @@ def _add(column: NumberColumn, path: Path, table: Any) -> None:
         column.add_others([None if cell is None else str(cell) for cell in cells], form)
 
 
-def _is_numeric(kind: Any) -> bool:
+def is_list(kind: Any) -> bool:
+    """Whether a Parquet column holds lists."""
+    from pyarrow import types
+
+    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+
+
+def is_numeric(kind: Any) -> bool:
+    """Whether a Parquet column holds numbers."""
     from pyarrow import types
 
     tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
@@ -109,7 +125,17 @@ def _floats(column: Any) -> FloatArray:
     return np.asarray(column.cast(pa.float64(), safe=False).to_numpy())[:, None]
 
 
-def _vectors(column: Any, numbers: NumberColumn) -> FloatArray:
+def number_rows(column: Any, location: Callable[[int], str]) -> FloatArray:
+    """The numbers of a column, or of its lists, one row each, NaN where null.
+
+    Args:
+        column: Numbers or lists of as many numbers each.
+        location: From a row to its place, for messages.
+    """
+    return _vectors(column, location) if is_list(column.type) else _floats(column)
+
+
+def _vectors(column: Any, location: Callable[[int], str]) -> FloatArray:
     """Lists of as many numbers each, (N, k); a null list is a row of NaN."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -121,7 +147,7 @@ def _vectors(column: Any, numbers: NumberColumn) -> FloatArray:
     if len(odd) or not width:
         row = int(odd[0]) if len(odd) else int(present[0])
         raise FoveateError(
-            f"{numbers.location(numbers.rows + row)}: must hold {max(width, 1)} numbers as the "
+            f"{location(row)}: must hold {max(width, 1)} numbers as the "
             f"first row does, got {int(lengths[row])}"
         )
     flat = pc.list_flatten(column).cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)

@@ -15,6 +15,7 @@ from foveate.io.eraser import is_eraser, read_eraser
 from foveate.io.folders import feature_folder, read_folders
 from foveate.io.label_merging import merge_labels as merged
 from foveate.io.npz import read_npz_bags
+from foveate.io.streamed_tables import read_large_tables
 from foveate.io.tables import read_tables
 from foveate.types import PartProgress
 
@@ -146,7 +147,7 @@ def _of_file(
     if is_table(path):
         if columns.header_line.present and is_eraser(path):
             return read_eraser(path, columns, classes, labelled, report)
-        return read_tables(path, columns, classes, labelled, report, features)
+        return _tables(path, columns, classes, labelled, report, features)
     raise FoveateError(f"{path} is none of what is read: {KNOWN}")
 
 
@@ -167,5 +168,11 @@ def _of_folder(
     if images.image_files(path):
         return images.read_tiles(path, columns, classes, labelled, report)
     if any(is_table(file) for file in path.iterdir() if file.is_file()):
-        return read_tables(path, columns, classes, labelled, report, features)
+        return _tables(path, columns, classes, labelled, report, features)
     raise FoveateError(f"{path} holds none of what is read: {KNOWN}")
+
+
+def _tables(path: Path, columns: Columns, *rest: Any) -> Collection:
+    """The bags of tables, in memory unless they are Parquet files that do not fit into it."""
+    large = read_large_tables(path, columns, *rest)
+    return read_tables(path, columns, *rest) if large is None else large

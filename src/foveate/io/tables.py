@@ -23,7 +23,7 @@ from foveate.io.problem import Problem
 from foveate.io.tokenisation import words as split_words
 from foveate.types import PartProgress
 
-__all__ = ["place_kind", "read_tables"]
+__all__ = ["TableBags", "place_kind", "read_tables"]
 
 Codes = NDArray[np.int64]
 INDEX_NAMES = {"", "Unnamed: 0"}  # of the column that pandas.DataFrame.to_csv writes first
@@ -61,7 +61,7 @@ def read_tables(
     if any(by_split):
         sides = [side or "" for side, part in by_split.items() for _ in part]
         split = [sides[file] for file in table.file]
-    bags = _Bags(read, columns, split, str(path), features)
+    bags = TableBags(read, columns, split, str(path), features)
     if bags.chosen.text is None:
         return _of_numbers(bags, classes)
     if columns.tokens or (columns.tokens is None and len(bags.ids) == len(table)):
@@ -75,7 +75,7 @@ def place_kind(places: Sequence[str]) -> Kind:
     return "series" if in_time else "features"
 
 
-class _Bags:
+class TableBags:
     """The rows of each bag, and the columns that describe whole bags."""
 
     def __init__(
@@ -293,7 +293,7 @@ def _escaped_name(name: str) -> str:
     return f"'{name}'" if name else "a missing value"
 
 
-def _of_numbers(bags: _Bags, classes: Sequence[str] | None) -> Collection:
+def _of_numbers(bags: TableBags, classes: Sequence[str] | None) -> Collection:
     impute = bags.columns.missing == "impute"
     x, called = _stacked(bags.table, bags.chosen.segment, allow_missing=impute)
     kind = place_kind(bags.chosen.places)
@@ -307,7 +307,7 @@ def _of_numbers(bags: _Bags, classes: Sequence[str] | None) -> Collection:
     )
 
 
-def _of_sentences(bags: _Bags, classes: Sequence[str] | None) -> Collection:
+def _of_sentences(bags: TableBags, classes: Sequence[str] | None) -> Collection:
     table, column = bags.table, str(bags.chosen.text)
     texts = table.values[column]
     for row, text in enumerate(texts):
@@ -325,7 +325,7 @@ def _of_sentences(bags: _Bags, classes: Sequence[str] | None) -> Collection:
     )
 
 
-def _of_words(bags: _Bags, classes: Sequence[str] | None) -> Collection:
+def _of_words(bags: TableBags, classes: Sequence[str] | None) -> Collection:
     if len(bags.ids) != len(bags.table):
         row = int(bags.order[bags.start[int(np.argmax(bags.length > 1))] + 1])
         raise FoveateError(
@@ -356,7 +356,7 @@ def _tokens(table: Table, column: str, row: int) -> list[str]:
     return tokens
 
 
-def _of_tokens(bags: _Bags, tokens: Sequence[Sequence[str]]) -> list[Tensor | None] | None:
+def _of_tokens(bags: TableBags, tokens: Sequence[Sequence[str]]) -> list[Tensor | None] | None:
     """Relevance of the words of each bag."""
     column = bags.chosen.relevance
     if column is None:

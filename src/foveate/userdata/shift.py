@@ -1,13 +1,16 @@
 """Distribution shift: comparison of new bags with a summary of the training bags."""
 
 import json
+import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from torch import Tensor
 
+from foveate.bags.mapped import is_mapped
 from foveate.errors import FoveateError
 from foveate.io.collection import Collection
 from foveate.io.tokenisation import words as words_of
@@ -28,6 +31,7 @@ MIN_VALUES = 20  # numbers below which medians and spreads are not compared
 MISSING = 0.2  # growth of the share of missing numbers, or of unknown words
 LENGTH = 2.0  # times the longest bag, or a fraction of the shortest
 MIN_SHARE = 1e-6
+SAMPLED = 2**24  # numbers of bags in a mapped file that are compared
 
 
 class ColumnSummary(NamedTuple):
@@ -75,7 +79,7 @@ class TrainingSummary:
             vocabulary: Words of the training bags, if segments are texts.
         """
         bags = collection.take(train)
-        names, values = _values(bags)
+        names, values, _ = _values(bags)
         columns = {name: _summary(values[:, k]) for k, name in enumerate(names)}
         lengths = View(bags).lengths
         unknown = None
@@ -129,10 +133,10 @@ def compare(
     view = View(collection)
     of_bag: list[list[str]] = [[] for _ in range(len(collection))]
     sentences = []
-    names, values = _values(collection)
+    names, values, start = _values(collection)
     for k, name in enumerate(names):
         if name in summary.columns:
-            sentences += _compare_column(name, values[:, k], summary.columns[name], view, of_bag)
+            sentences += _compare_column(name, values[:, k], summary.columns[name], start, of_bag)
     odd = (view.lengths > LENGTH * summary.longest) | (view.lengths < summary.shortest / LENGTH)
     if odd.any():
         _add_note(of_bag, odd, "length")
@@ -152,13 +156,13 @@ def compare(
 
 
 def _compare_column(
-    name: str, values: FloatArray, training: ColumnSummary, view: View, of_bag: list[list[str]]
+    name: str, values: FloatArray, training: ColumnSummary, start: Array, of_bag: list[list[str]]
 ) -> list[str]:
     """Sentences about one column; bags with unusual numbers are marked."""
     absent = np.isnan(values)
     margin = MARGIN * (training.high - training.low) or MIN_SHARE * max(1.0, abs(training.high))
     outside = (values < training.low - margin) | (values > training.high + margin)
-    _add_note(of_bag, np.add.reduceat(outside, view.start) > 0, name)
+    _add_note(of_bag, np.add.reduceat(outside, start) > 0, name)
     present = values[~absent]
     sentences = []
     reach = f"{training.low:.4g} to {training.high:.4g} in training"
@@ -177,7 +181,7 @@ def _compare_column(
             f"{100 * absent.mean():.0f} % of segments, {100 * training.missing:.0f} % in training"
         )
         sentences.append(f"column '{name}': missing in {share}")
-        _add_note(of_bag, np.add.reduceat(absent, view.start) > 0, f"{name} missing")
+        _add_note(of_bag, np.add.reduceat(absent, start) > 0, f"{name} missing")
     return sentences
 
 
@@ -201,16 +205,28 @@ def _add_note(of_bag: list[list[str]], which: Array, name: str) -> None:
             of_bag[row].append(name)
 
 
-def _values(collection: Collection) -> tuple[tuple[str, ...], FloatArray]:
-    """Names and numbers to compare, one row per segment, bag after bag."""
+def _values(collection: Collection) -> tuple[tuple[str, ...], FloatArray, Array]:
+    """Names and numbers to compare, one row per segment, and the first row of each bag.
+
+    Of bags in a mapped file they are those of every k-th segment of a bag.
+    """
     view = View(collection)
     if collection.kind == "text":
-        return (), np.zeros((int(view.lengths.sum()), 0))
+        return (), np.zeros((int(view.lengths.sum()), 0)), view.start
     if collection.kind == "image":
         pixels = view.segments()
         pixels = pixels.reshape(len(pixels), -1)
-        return ("brightness", "contrast"), np.stack([pixels.mean(1), pixels.std(1)], 1)
-    return collection.columns, view.segments_with_nan().astype(np.float64)
+        values = np.stack([pixels.mean(1), pixels.std(1)], 1)
+        return ("brightness", "contrast"), values, view.start
+    bank = collection.bag.bank
+    if not is_mapped(bank):
+        return collection.columns, view.segments_with_nan().astype(np.float64), view.start
+    rows = view.rows()
+    step = math.ceil(len(rows) * bank.shape[1] / SAMPLED)
+    position = np.arange(len(rows)) - np.repeat(view.start, view.lengths)
+    lengths = (view.lengths - 1) // step + 1
+    sample = bank[torch.from_numpy(rows[position % step == 0])].double().numpy()
+    return collection.columns, sample, np.cumsum(lengths) - lengths
 
 
 def _summary(values: FloatArray) -> ColumnSummary:
