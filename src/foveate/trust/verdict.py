@@ -185,5 +185,5 @@ def judge_all(verdicts: Sequence[Verdict], facts: Sequence[ClassFacts], value: f
     )
     text = whole_sentence(grade, value, [f.name for f, _ in worst])
     steps = [step for _, v in worst for step in v.next]
-    why = tuple(v.summary for _, v in worst) if grade != "trust" else ()
+    why = tuple(dict.fromkeys(v.summary for _, v in worst)) if grade != "trust" else ()
     return Verdict(grade, text, why, tuple(dict.fromkeys(steps)))
