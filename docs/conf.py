@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 from sphinx.application import Sphinx
+from sphinx.pycode import ModuleAnalyzer
 
 import foveate
 from foveate.registry import Registry
@@ -113,12 +114,31 @@ def describe_registries(
 ) -> None:
     """Describe what a registry holds in place of what a registry is."""
     if isinstance(obj, Registry):
-        example = next((k for k, line in enumerate(lines) if "Example" in line), len(lines))
-        lines[:example] = [
+        variable, first = name.rpartition(".")[2], obj.names()[:3]
+        lines[:] = [
             f"Every {obj.kind} by name, a :class:`foveate.registry.Registry`: ``get(name)`` gives "
             "one, ``names()`` lists them, the decorator ``register(name)`` adds one.",
             "",
+            ".. rubric:: Example",
+            "",
+            f">>> from foveate import {variable}",
+            f">>> {variable}.names()[:3]",
+            repr(list(first)),
+            "",
         ]
+
+
+def describe_settings(
+    app: object, what: str, name: str, obj: object, options: object, lines: list[str]
+) -> None:
+    """List the fields of settings as parameters, above the example."""
+    if isinstance(obj, type) and issubclass(obj, BaseModel):
+        documented = ModuleAnalyzer.for_module(obj.__module__).find_attr_docs()
+        fields = [
+            f":param {key}: {' '.join(documented[obj.__name__, key])}" for key in obj.model_fields
+        ]
+        example = next((k for k, line in enumerate(lines) if "Example" in line), len(lines))
+        lines[example:example] = [*fields, ""]
 
 
 def plain_settings(
@@ -127,7 +147,7 @@ def plain_settings(
     """Leave the validators out of the signatures of settings."""
     if isinstance(obj, type) and issubclass(obj, BaseModel):
         fields = obj.model_fields.items()
-        given = [f"{key}" if f.is_required() else f"{key}={f.default!r}" for key, f in fields]
+        given = [f"{key}={f.get_default(call_default_factory=True)!r}" for key, f in fields]
         return f"(*, {', '.join(given)})", ""
     return None
 
@@ -135,6 +155,7 @@ def plain_settings(
 def setup(app: Sphinx) -> None:
     """Connect the hooks of docstrings and signatures."""
     app.connect("autodoc-process-docstring", describe_registries)
+    app.connect("autodoc-process-docstring", describe_settings)
     app.connect("autodoc-process-docstring", escape_stars)
     app.connect("autodoc-process-signature", plain_settings)
 

@@ -103,6 +103,12 @@ def load(
 ) -> tuple[Bag, Bag]:
     """Training and test bags of a registered data set, in its default sizes unless given.
 
+    Args:
+        name: A name in ``foveate list datasets``.
+        n: Number of training bags.
+        m: Segments per bag.
+        seed: Decides which bags are drawn.
+
     Example:
         >>> train, test = load("error-mode-1", n=10, seed=0)
         >>> len(train), train.m

@@ -51,6 +51,10 @@ class Convolution(nn.Conv2d):
 def linear(inputs: int, outputs: int) -> nn.Module:
     """An affine map on flattened segments.
 
+    Args:
+        inputs: Numbers of a segment.
+        outputs: Numbers of the result: 1 for a focus network, C for a classifier.
+
     Example:
         >>> import torch
         >>> linear(6, 2)(torch.zeros(5, 2, 3)).shape
@@ -63,6 +67,12 @@ def mlp(
     inputs: int, outputs: int, hidden: Sequence[int] = (64,), bias: bool = True
 ) -> nn.Sequential:
     """A ReLU network on flattened segments; hidden layer k is the submodule ``hidden{k}``.
+
+    Args:
+        inputs: Numbers of a segment.
+        outputs: Numbers of the result: 1 for a focus network, C for a classifier.
+        hidden: Widths of the hidden layers.
+        bias: Whether the layers have biases.
 
     Example:
         >>> [name for name, _ in mlp(2, 1, (8, 8)).named_children()]

@@ -40,6 +40,15 @@ class Trust:
         unattended: The same where attention is not, (C, C).
         localisation: Measures against known relevance, None where none is known.
         notes: What was recognised of a model from elsewhere, and what was not tested.
+
+    Example:
+        >>> import torch
+        >>> from foveate import FCAM, Bag, examine, linear
+        >>> with torch.random.fork_rng(devices=[]):
+        ...     model = FCAM(linear(2, 1), linear(2, 2))
+        >>> trust = examine(model, Bag(torch.ones(4, 3, 2), torch.tensor([0, 1, 0, 1])))
+        >>> trust.members, trust.bags, list(trust.answers)[:2]
+        (1, 4, ['evidence', 'looks'])
     """
 
     paradigm: str

@@ -188,11 +188,11 @@ def judge_all(verdicts: Sequence[Verdict], facts: Sequence[ClassFacts], value: f
     if grade == "cannot tell":
         text = "Nothing can be said of where these models look."
         text += f" {blind[0][1].summary}" if blind else ""
-        why = tuple(v.summary for _, v in rows)
+        why = tuple(dict.fromkeys(v.summary for _, v in rows))
         steps = by_class([(f.name, v.next) for f, v in blind or rows])
         return Verdict(grade, text, why, (*absent_steps(facts), *steps))
     decisive = [row for row in rows if row[1].grade == grade]
     decisive += blind if grade == "trust with care" else []
     text = whole_sentence(grade, value, [f.name for f, _ in decisive], all_judged=not blind)
-    why = tuple(v.summary for _, v in decisive) if grade != "trust" else ()
+    why = tuple(dict.fromkeys(v.summary for _, v in decisive)) if grade != "trust" else ()
     return Verdict(grade, text, why, by_class([(f.name, v.next) for f, v in decisive]))
