@@ -273,6 +273,19 @@ def test_roles_of_texts_are_guessed_from_values(tmp_path):
     assert guess_roles(file) == by_sentence | {"sentence": "text"}
 
 
+def test_roles_of_claims_about_articles_are_guessed_from_values(tmp_path):
+    """Lists are no cells; a claim is no name of a bag, although each is different."""
+    file = tmp_path / "claims.jsonl"
+    rows = [
+        {"article": f"article {i % 4} says much more than a claim does", "label": i % 2,
+         "claim": f"claim {i} is true", "spans": [i], "id": f"c{i}"}
+        for i in range(12)
+    ]  # fmt: skip
+    file.write_text("\n".join(json.dumps(row) for row in rows))
+    roles = {"article": "text", "label": "label", "claim": "left out", "spans": "left out"}
+    assert guess_roles(file) == roles | {"id": "bag"}
+
+
 def test_queued_files_use_no_training_slot_and_reopen_on_request(client, app, train, until):
     sessions = app.state.sessions
     names = []
