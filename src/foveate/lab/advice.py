@@ -10,8 +10,9 @@ __all__ = ["page_advice", "recommend", "without_flags"]
 TRANSLATIONS = {
     "--supervise-focus": "Mark the relevant segments of some bags in a column of the file, give "
     "that column the role “relevance”, and fit again.",
-    "--null-segment": "If a class means that nothing is there, say so before you fit.",
-    "--absent": "If a class means that nothing is there, say so before you fit.",
+    "--null-segment": "If a class means that nothing is there, say so below and examine again.",
+    "--absent": "If a class means that nothing is there, say so below and examine again.",
+    "--evidence": "Say below which of the two kinds of evidence you mean, and examine again.",
     "--group": "Give the column that names the patient or source the role “group”.",
     "--epochs": "Fit again with more epochs.",
 }

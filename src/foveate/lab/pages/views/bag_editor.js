@@ -130,7 +130,7 @@ export async function bagEditor({ run, paradigm, bag, words, bags }, theme, clos
     added.push({ at: [one.row, one.top], id: one.id, truth: one.truth ?? one.says });
     update();
   };
-  const heads = ["Segment", "Attention", `Evidence for “${content.says}”`, "Probability without it", "Edit"];
+  const heads = ["Segment", "Attention", `Evidence for “${content.says}”`, "Change without it", "Edit"];
   const save = () => download(`bag-${bag.id}.csv`, csv(csvRows(content)), "text/csv");
   describe();
   drawRows();

@@ -3,7 +3,7 @@
 import { formatPercent, formatShare, h, render, s } from "../core/dom.js";
 import { incentiveChart } from "../drawing/incentive.js";
 import { paintGround } from "../drawing/plane.js";
-import { pageColours } from "../ui/charts.js";
+import { dark, pageColours } from "../ui/charts.js";
 import { readBag } from "./explorable_tables.js";
 
 const WIDTH = 250;
@@ -91,6 +91,7 @@ function blendClasses({ cells, classes }, table, moment, theme) {
   const tones = theme.classes.map((colour) => [1, 3, 5].map((k) => parseInt(colour.slice(k, k + 2), 16)));
   const count = classes.length;
   const start = moment * cells * cells * count;
+  const strength = dark.matches ? 0.55 : 0.38;
   return (i) => {
     const p = table.p.subarray(start + i * count, start + (i + 1) * count);
     let [sum, top] = [0, 0];
@@ -101,7 +102,7 @@ function blendClasses({ cells, classes }, table, moment, theme) {
       top = Math.max(top, p[c]);
       for (let k = 0; k < 3; k += 1) mixed[k] += weight * tones[c][k];
     }
-    return [...mixed.map((x) => x / sum), top * 0.38];
+    return [...mixed.map((x) => x / sum), top * strength];
   };
 }
 

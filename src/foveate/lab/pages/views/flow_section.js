@@ -241,8 +241,8 @@ export function flowSection(theme) {
     }
     const value = (name, quantity) => formatNumber(curves[name][quantity][at], 3);
     const words = paradigms().map((name) => {
-      const { label } = theme.paradigms[name];
-      return `${label} α ${value(name, "alpha")}, δ ${value(name, "incentive")}, loss ${value(name, "loss")}`;
+      const [alpha, delta, loss] = ["alpha", "incentive", "loss"].map((key) => value(name, key));
+      return `${theme.paradigms[name].label} α ${alpha}, δ ${delta}, loss ${loss}`;
     });
     note.textContent = `At t = ${formatNumber(curves.t[at])}: ${words.join("; ")}.`;
     for (const [panel, fig] of Object.entries(figures)) {
