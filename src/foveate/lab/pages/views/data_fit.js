@@ -64,11 +64,10 @@ function absentQuestion(view, request) {
 
 // Asks for the class without evidence, and calls back with a list of it or an empty one.
 export function absentSelect(classes, value, onchange) {
-  const options = { "": "no, every class has evidence" };
-  for (const name of classes) options[name] = `yes, “${name}” means that nothing is there`;
+  const answers = classes.map((name) => [name, `yes, “${name}” means that nothing is there`]);
   return select({
     label: "Does any class mean that nothing is there?",
-    options,
+    options: new Map([["", "no, every class has evidence"], ...answers]),
     value: value ?? "",
     onchange: (name) => onchange(name ? [name] : []),
   });
