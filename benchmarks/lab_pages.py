@@ -27,7 +27,7 @@ from foveate.lab.server.serving import bind_socket
 
 CHROMIUM = "/usr/bin/chromium"
 PATIENCE = 300_000  # milliseconds, on a machine that does other things too
-LINE = "[data-figure=alpha] .mark-line path"
+LINE = "[data-figure=alpha] .lines path"
 # Resolves with the milliseconds from moving a slider to the first change of the curve.
 MOVE = """([label, value]) => new Promise((resolve) => {
   const range = [...document.querySelectorAll('input[type=range]')]
@@ -117,7 +117,7 @@ def first_page(browser: Browser, address: str, times: int) -> None:
         page.goto(address, wait_until="commit")
         page.locator("#why").wait_for()
         sentence.append(1000 * (time.perf_counter() - start))
-        page.locator("[data-figure=beta] svg").wait_for()
+        page.locator("[data-figure=beta] .lines path").first.wait_for()
         figures.append(1000 * (time.perf_counter() - start))
         context.close()
     print(f"first page, the very first time: {sentence[0]:.0f} ms to its sentence")

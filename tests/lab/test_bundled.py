@@ -54,3 +54,11 @@ def test_the_chosen_paradigm_is_recommended_among_equals():
     assert recommend(scores, trusted, "hard")["name"] == "hard"
     assert recommend(scores, trusted, "lvml")["name"] == "soft"  # not accurate enough
     assert "on validation bags" in recommend(scores, trusted)["sentence"]
+
+
+def test_answers_at_chance_are_not_recommended():
+    scores = {"soft": {"validation": {"balanced_accuracy": [0.55, 0.45, 0.65]}}}
+    verdicts = {"soft": {"grade": "trust", "classes": [{}, {}]}}
+    assert "do not use its answers" in recommend(scores, verdicts)["sentence"]
+    scores["soft"]["validation"]["balanced_accuracy"] = [0.75, 0.6, 0.9]
+    assert recommend(scores, verdicts)["sentence"].endswith("use it.")

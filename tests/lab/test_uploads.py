@@ -13,7 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from foveate.io import read_bags
+from foveate.lab.live.columns import suggest_absent
 from foveate.lab.live.role_guess import guess_roles
+from foveate.lab.server.fits import kinds_of_evidence
 from foveate.lab.server.sessions import MAX_READY
 from foveate.lab.server.upload_storage import (
     remove_stale_files,
@@ -101,6 +104,42 @@ def _check_fit(client, run):
     assert client.get("/api/fit/bags", params={**asked, "paradigm": "x"}).status_code == 404
 
 
+def _check_examined_again(client, run):
+    """Another answer to what a class means changes the verdict, without a training."""
+    answers = {"run": run, "absent": []}
+    name = client.post("/api/fit/examine", json=answers).json()["id"]
+    found = reached(client, name, "done", "failed")
+    assert found["state"] == "done", found["reason"]
+    assert "folder" not in found["job"]
+    fit = client.get("/api/fit", params={"run": run}).json()
+    assert fit["examinable"]
+    assert (fit["absent"], fit["evidence"], fit["kinds"]) == ([], {}, [])
+    bags = client.get("/api/fit/bags", params={"run": run, "paradigm": "soft"}).json()["bags"]
+    assert any(bag["doubt"] is not None for bag in bags if bag["says"] == "well")
+    wrong = client.post("/api/fit/examine", json={**answers, "evidence": {"sick": "C"}})
+    assert wrong.status_code == 400
+    bundled = client.post("/api/fit/examine", json={"run": "examples/fit-pumps"})
+    assert bundled.status_code == 400
+    assert "cannot be changed" in bundled.json()["error"]
+
+
+def test_kinds_of_evidence_are_asked_about_by_their_examples():
+    kinds = {"several": True, "chosen": None, "examples": {"A": [["s1", 0]], "B": [["s2", 3]]}}
+    one = {"several": False, "chosen": None, "examples": {}}
+    by_class = [
+        {"name": name, "answers": {"kinds": of}} for name, of in (("sick", kinds), ("well", one))
+    ]
+    found = kinds_of_evidence({"soft": {"by_class": by_class}, "hard": {"by_class": by_class}})
+    assert found == [{"class": "sick", "kinds": kinds["examples"]}]
+
+
+def test_a_negated_class_is_suggested_as_absent(tmp_path):
+    file = tmp_path / "birds.csv"
+    rows = [f"r{i},{['wren', 'no wren'][i % 2]},{i + j}" for i in range(8) for j in range(2)]
+    file.write_text("\n".join(["bag,label,a", *rows]))
+    assert suggest_absent(read_bags(file))["name"] == "no wren"
+
+
 def test_from_a_file_to_a_verdict(client, folder):
     name = drop(client, "<b>my bags.csv", table()).json()["id"]
     found = reached(client, name, "ready")
@@ -117,6 +156,7 @@ def test_from_a_file_to_a_verdict(client, folder):
     run = found["result"]["run"]
     assert run.startswith("fit-_b_my bags")
     _check_fit(client, run)
+    _check_examined_again(client, run)
     for page in ("report", "trust", "evidence"):
         answer = client.get("/api/run/report", params={"run": run, "page": page})
         assert answer.status_code == 200
@@ -271,6 +311,19 @@ def test_roles_of_texts_are_guessed_from_values(tmp_path):
     file.write_text("\n".join(rows))
     by_sentence = {"claim": "bag", "article": "group", "verdict": "label", "line": "left out"}
     assert guess_roles(file) == by_sentence | {"sentence": "text"}
+
+
+def test_roles_of_claims_about_articles_are_guessed_from_values(tmp_path):
+    """Lists are no cells; a claim is no name of a bag, although each is different."""
+    file = tmp_path / "claims.jsonl"
+    rows = [
+        {"article": f"article {i % 4} says much more than a claim does", "label": i % 2,
+         "claim": f"claim {i} is true", "spans": [i], "id": f"c{i}"}
+        for i in range(12)
+    ]  # fmt: skip
+    file.write_text("\n".join(json.dumps(row) for row in rows))
+    roles = {"article": "text", "label": "label", "claim": "left out", "spans": "left out"}
+    assert guess_roles(file) == roles | {"id": "bag"}
 
 
 def test_queued_files_use_no_training_slot_and_reopen_on_request(client, app, train, until):

@@ -10,8 +10,9 @@ __all__ = ["page_advice", "recommend", "without_flags"]
 TRANSLATIONS = {
     "--supervise-focus": "Mark the relevant segments of some bags in a column of the file, give "
     "that column the role “relevance”, and fit again.",
-    "--null-segment": "If a class means that nothing is there, say so before you fit.",
-    "--absent": "If a class means that nothing is there, say so before you fit.",
+    "--null-segment": "If a class means that nothing is there, say so below and examine again.",
+    "--absent": "If a class means that nothing is there, say so below and examine again.",
+    "--evidence": "Say below which of the two kinds of evidence you mean, and examine again.",
     "--group": "Give the column that names the patient or source the role “group”.",
     "--epochs": "Fit again with more epochs.",
 }
@@ -94,11 +95,28 @@ def recommend(
     best = max(verdicts, key=accuracy)
     low = scores[best]["validation"]["balanced_accuracy"][1]
     least = accuracy(best) if low is None else low
+    classes = len(verdicts[best].get("classes", ()))
+    if classes and least <= 1 / classes:
+        return {"name": best, "best": best, "sentence": _no_better(best, accuracy(best), classes)}
     accurate = [name for name in verdicts if accuracy(name) >= least]
     name = min(
         accurate, key=lambda n: (RANK.get(verdicts[n]["grade"], 2), n != chosen, -accuracy(n))
     )
     return {"name": name, "best": best, "sentence": _sentence(name, best, accuracy, verdicts)}
+
+
+def _no_better(name: str, accuracy: float, classes: int) -> str:
+    """What to say where the most accurate paradigm cannot be told from chance.
+
+    Example:
+        >>> _no_better("soft", 0.52, 2).partition(" (")[0]
+        'soft is the most accurate, but 52 % on validation bags cannot be told from chance'
+    """
+    return (
+        f"{name} is the most accurate, but {100 * accuracy:.0f} % on validation bags cannot be "
+        f"told from chance ({100 / classes:.0f} %): do not use its answers; more bags or other "
+        "features are needed."
+    )
 
 
 def _sentence(

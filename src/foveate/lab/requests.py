@@ -9,10 +9,12 @@ from foveate.training.plan import default_paradigms
 
 __all__ = [
     "TASKS",
+    "ExamineJob",
     "ExperimentJob",
     "FitRequest",
     "JobRequest",
     "Map",
+    "PredictJob",
     "Task",
     "TextJob",
     "TrainJob",
@@ -268,4 +270,19 @@ class FitRequest(Settings):
     minutes: Annotated[float, Field(gt=0, le=120)] = 60.0
 
 
-JobRequest = TrainJob | ExperimentJob | TextJob | UploadJob | PredictJob
+class ExamineJob(Settings):
+    """A finished fit that is examined under other answers to what its classes mean."""
+
+    kind: Literal["examine"] = "examine"
+    run: str
+    """The fit, as the page names it."""
+    folder: str
+    """Its run directory; looked up, never taken from a request."""
+    absent: Words = ()
+    """Classes that mean that nothing is there."""
+    evidence: dict[str, Literal["A", "B"]] = Field(default_factory=dict)
+    """The kind of evidence that is meant, by class, where there are two."""
+    minutes: Annotated[float, Field(gt=0, le=120)] = 30.0
+
+
+JobRequest = TrainJob | ExperimentJob | TextJob | UploadJob | PredictJob | ExamineJob

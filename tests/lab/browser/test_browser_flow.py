@@ -10,7 +10,7 @@ from .chromium import sync_api
 
 def test_a_slider_moves_the_figures_and_the_address(page):
     page.goto("/flow")
-    line = page.locator("[data-figure=alpha] .mark-line path").first
+    line = page.locator("[data-figure=alpha] .lines path").first
     before = line.get_attribute("d")
     slider = page.get_by_label("m, segments in a bag")
     slider.focus()
@@ -31,7 +31,7 @@ def test_a_slider_moves_the_figures_and_the_address(page):
 
 def test_every_figure_says_what_it_shows(page):
     page.goto("/flow")
-    page.locator("[data-figure=alpha] .mark-line path").first.wait_for()
+    page.locator("[data-figure=alpha] .lines path").first.wait_for()
     for figure in page.locator("figure").all():
         figure.get_by_text("What am I looking at?").click()
         assert len(figure.locator("details p").first.inner_text()) > 40
@@ -41,7 +41,7 @@ def test_every_figure_says_what_it_shows(page):
 
 def test_figures_can_be_kept(page):
     page.goto("/flow?m=5&classes=3&until=50")
-    page.locator("[data-figure=mu] .mark-line path").first.wait_for()
+    page.locator("[data-figure=mu] .lines path").first.wait_for()
     with page.expect_download() as kept:
         page.get_by_label("Download μ, the classifier as CSV").click()
     text = Path(kept.value.path()).read_text()
@@ -58,7 +58,7 @@ def test_the_best_switch_is_set_and_its_gain_told(page):
     found = vr23.best_switch(6, 5, 150)
     said = page.locator("#gain")
     sync_api.expect(said).to_contain_text(f"At {found[0]:.3g}")
-    sync_api.expect(said).to_contain_text(re.compile(r"[1-9]\d* % less"))
+    sync_api.expect(said).to_contain_text(re.compile(r"[1-9]\d*\s% less"))
     sync_api.expect(page.get_by_label("Hybrid: soft, then hard")).to_be_checked()
     assert re.search(rf"switch={found[0]:.4g}", page.url)
-    page.locator("[data-figure=loss] .mark-line path").nth(3).wait_for()
+    page.locator("[data-figure=loss] .lines path").nth(3).wait_for()

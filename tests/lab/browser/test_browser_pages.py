@@ -39,7 +39,7 @@ def test_dark_and_light(browser, lab):
     for scheme in ("light", "dark"):
         page = browser.new_page(base_url=lab, color_scheme=scheme)
         page.goto("/flow")
-        page.locator("[data-figure=mu] .mark-line path").first.wait_for()
+        page.locator("[data-figure=mu] .lines path").first.wait_for()
         grounds.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
         grounds.append(page.locator("[data-figure=mu] svg text").first.get_attribute("fill"))
         page.close()

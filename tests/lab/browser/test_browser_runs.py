@@ -63,7 +63,7 @@ def test_a_slider_steps_through_training(page, folder):
         page.keyboard.press("ArrowLeft")
     sync_api.expect(words).to_have_text("Soft, seed 1, at epoch 1")
     assert _heat(page) == _in_percent(over[1])
-    share = f"both right {100 * record.values['ftpt'][1, 1]:.0f} %"
+    share = f"both right {100 * record.values['ftpt'][1, 1]:.0f}\u00a0%"
     sync_api.expect(page.locator("[data-figure=quadrants] .subtitle")).to_contain_text(share)
     assert _stands(page, "curve") == pytest.approx(1 / 4, abs=0.01)
     assert _stands(page, "quadrants") == pytest.approx(1 / 4, abs=0.01)

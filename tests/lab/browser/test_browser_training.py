@@ -127,6 +127,6 @@ def test_ten_tabs_three_trainings_and_a_killed_worker(browser, lab, client, trai
     before = tabs[1].locator("#epoch").inner_text()
     sync_api.expect(tabs[1].locator("#epoch")).not_to_have_text(before)
     tabs[0].goto("/flow")
-    sync_api.expect(tabs[0].locator("[data-figure=mu] .mark-line path").first).to_be_visible()
+    sync_api.expect(tabs[0].locator("[data-figure=mu] .lines path").first).to_be_visible()
     for room in rooms:
         room.close()

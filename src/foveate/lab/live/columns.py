@@ -1,5 +1,6 @@
 """The columns of an uploaded file: sample values, and the role each was given."""
 
+import re
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
@@ -32,6 +33,7 @@ EMPTY_NAMES = (
     *("none", "normal", "negative", "neg", "healthy", "control", "background", "absent", "nothing"),
     *("no", "empty", "clear", "benign", "baseline", "well", "clean", "ok", "0", "false"),
 )
+NEGATED = re.compile(r"(no|not|non|without)[ _-]", re.IGNORECASE)  # "no wren", "non-toxic"
 
 
 def column_table(
@@ -107,7 +109,7 @@ def suggest_absent(collection: "Collection") -> dict[str, Any] | None:
         if known.all():
             return None
     for name in collection.classes:
-        if name.lower().strip() in EMPTY_NAMES:
+        if name.lower().strip() in EMPTY_NAMES or NEGATED.match(name):
             return {"name": name, "reason": f"it is called “{name}”"}
     return _least_unusual(collection, y)
 

@@ -1,7 +1,6 @@
 """A user's file in a worker: read and checked, columns corrected, then fitted and examined."""
 
 import re
-import time
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -9,29 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 from foveate.errors import FoveateError
 from foveate.lab.advice import without_flags
-from foveate.lab.fit_bags import AUDIT
 from foveate.lab.live.columns import column_table, suggest_absent
+from foveate.lab.live.examination import EXAMINING, examine_fit
+from foveate.lab.live.progress import Progress
 from foveate.lab.live.role_guess import guess_roles
 from foveate.lab.live.worker_channel import WorkerChannel
 from foveate.lab.requests import FitRequest, UploadJob
-from foveate.records.checksums import read_json, seal_json
-from foveate.records.record import save_arrays, write_atomically
 from foveate.types import PartProgress
 
 if TYPE_CHECKING:
     from foveate.io.collection import Collection
     from foveate.records.runs import Run
-    from foveate.trust.auditor import Audit
-    from foveate.userdata.fitted import FittedModel
     from foveate.userdata.source import Origin
 
-__all__ = ["Progress", "fit_and_examine", "fit_uploaded_bags", "limit_memory"]
+__all__ = ["fit_and_examine", "fit_uploaded_bags", "limit_memory"]
 
 MAX_SEGMENTS, MAX_NUMBERS = 1_000_000, 50_000_000
 MAX_MEMORY = 6 << 30  # bytes: a small file can unpack to more than the machine has
 UNSAFE = re.compile(r"[^\w.() -]")  # letters that the name of a run must not have
 GALLERY = 20  # bags on the page of evidence
-EXAMINING = "examining"
 
 
 def fit_uploaded_bags(channel: WorkerChannel, request: dict[str, Any]) -> None:
@@ -133,35 +128,6 @@ def limit_memory() -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (MAX_MEMORY, hard))
 
 
-class Progress:
-    """What is done of each part of a fit, and an estimate of the time left.
-
-    Args:
-        parts: Names of the parts, each about as long as the others.
-    """
-
-    def __init__(self, parts: list[str]) -> None:
-        self._shares: dict[str, tuple[int, int]] = dict.fromkeys(parts, (0, 1))
-        self._start = time.monotonic()
-
-    def set(self, part: str, done: int, total: int) -> None:
-        """Note that ``done`` of ``total`` units of a part are done."""
-        self._shares[part] = (done, max(1, total))
-
-    def as_json(self) -> list[dict[str, Any]]:
-        """The parts for the page."""
-        return [
-            {"part": part, "done": done, "total": total}
-            for part, (done, total) in self._shares.items()
-        ]
-
-    def seconds_left(self) -> float | None:
-        """The time left if the rest goes as fast; None before anything can be said."""
-        share = sum(done / total for done, total in self._shares.values()) / len(self._shares)
-        spent = time.monotonic() - self._start
-        return None if share < 0.02 or spent < 1 else round(spent * (1 - share) / share, 1)
-
-
 def _fit(
     channel: WorkerChannel,
     collection: "Collection",
@@ -170,19 +136,10 @@ def _fit(
     name: str,
 ) -> None:
     """Fit and examine, with frames of progress for the page."""
-    progress = Progress([*fit_request.paradigms, EXAMINING])
+    progress = Progress(channel, [*fit_request.paradigms, EXAMINING])
 
-    def send_frame(_detailed: bool) -> None:
-        left = progress.seconds_left()
-        channel.send("frame", epoch=0, rows={}, outcomes={}, details={},
-                     parts=progress.as_json(), seconds_left=left)  # fmt: skip
-
-    def report(part: str, done: int, total: int) -> None:
-        progress.set(part, done, total)
-        channel.poll_commands(send_frame)
-
-    run = fit_and_examine(collection, origin, fit_request, name, report)
-    send_frame(True)
+    run = fit_and_examine(collection, origin, fit_request, name, progress.report)
+    progress.send()
     channel.send("result", run=run.name)
 
 
@@ -221,58 +178,9 @@ def fit_and_examine(
     )
     open_job(run).write_report(run, run.path / "report.html")
     test = held_out(collection, run.path)
-    _examine_all(run, collection, test, fit_request, name, report)
+    examine_fit(run, collection, test, fit_request.absent, {}, report)
     _write_tables(run, test, name)
     return run
-
-
-def _examine_all(
-    run: "Run",
-    collection: "Collection",
-    test: "Collection",
-    fit_request: FitRequest,
-    name: str,
-    report: PartProgress,
-) -> None:
-    """Examine every paradigm on the test bags; the chosen one comes first in ``trust.json``."""
-    from foveate.report.pages.trust import write_trust_page
-    from foveate.trust.examine import examine
-    from foveate.userdata.ensemble import load_fitted
-    from foveate.userdata.fitted import Fitted
-
-    known = None if test.known is None else test.known.numpy()
-    chosen = run.manifest["chosen"]
-    order = [chosen, *(p for p in fit_request.paradigms if p != chosen)]
-    absent = tuple(a for a in fit_request.absent if a in test.classes)
-    report(EXAMINING, 0, len(order) + 1)
-    audited = _audit(run, load_fitted(run.path), collection, test)
-    trusts = []
-    for k, paradigm in enumerate(order):
-        report(EXAMINING, k + 1, len(order) + 1)
-        fitted = load_fitted(run.path, paradigm)
-        assert isinstance(fitted, Fitted)  # one split has no ensemble
-        trust = examine(fitted.stack, paradigm, fitted.bags(test), fitted.classes, known=known,
-                        absent=absent, audited=audited, tried=order, ids=test.ids,
-                        name=paradigm)  # fmt: skip
-        trusts.append(trust.to_json())
-    report(EXAMINING, 1, 1)
-    about = {"source": "its held-out bags", "command": f"foveate trust {run.name}"}
-    whole = {**about, "absent": list(absent), "found": trusts}
-    write_atomically(run.path / "trust.json", seal_json(whole, indent=1, allow_nan=False))
-    write_trust_page(run.path / "trust.html", {**whole, "found": trusts[:1]}, name=Path(name).name)
-
-
-def _audit(
-    run: "Run", fitted: "FittedModel", collection: "Collection", test: "Collection"
-) -> "Audit":
-    """Where evidence is by bags and labels alone; stored for the grid of bags."""
-    from foveate.trust.auditor import audit
-
-    rows = read_json(run.path / "split.json")["rows"]["train"]
-    train = fitted.bags(collection.take(rows))
-    audited = audit([fitted.bags(test)], len(fitted.classes), more=train)
-    save_arrays(run.path / AUDIT, {"rows": audited.picked, "a": audited.a[0]})
-    return audited
 
 
 def _write_tables(run: "Run", test: "Collection", name: str) -> None:

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from foveate.errors import FoveateError
 from foveate.lab.advice import without_flags
-from foveate.lab.live.fit import Progress, limit_memory
+from foveate.lab.live.fit import limit_memory
+from foveate.lab.live.progress import Progress
 from foveate.lab.live.worker_channel import WorkerChannel
 from foveate.lab.requests import PredictJob
 
@@ -32,15 +33,10 @@ def predict_uploaded_bags(channel: WorkerChannel, request: dict[str, Any]) -> No
 
     job = PredictJob(**request)
     channel.send("setup", view={"kind": "predict", "classes": []}, seeds=[0], epochs=1)
-    progress = Progress([READING])
+    progress = Progress(channel, [READING])
 
-    def send_frame(_detailed: bool) -> None:
-        channel.send("frame", epoch=0, rows={}, outcomes={}, details={},
-                     parts=progress.as_json(), seconds_left=progress.seconds_left())  # fmt: skip
-
-    def report(part: str, done: int, total: int) -> None:
-        progress.set(READING, done, total)
-        channel.poll_commands(send_frame)
+    def report(_part: str, done: int, total: int) -> None:
+        progress.report(READING, done, total)
 
     limit_memory()
     fitted = load_fitted(job.folder, job.paradigm)

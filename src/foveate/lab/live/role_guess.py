@@ -13,6 +13,7 @@ __all__ = ["guess_roles"]
 MAX_GUESS_ROWS = 5000  # rows from which roles are guessed
 MAX_CLASSES = 20
 LEAST_WORDS = 4  # in the mean value of a column of texts
+LEAST_DIFFERENT = 0.05  # of the texts: an article may stand in many rows
 POSITION_NAMES = ("start", "end", "x", "y", "width", "height")
 
 Table = dict[str, list[str]]
@@ -21,12 +22,12 @@ Table = dict[str, list[str]]
 def guess_roles(path: Path) -> dict[str, str]:
     """Roles of the columns of a table whose names are not the usual ones, from its values.
 
-    A column whose values have several words each, nearly all of them different, holds texts. The
+    The column with most words in each value holds texts, if these are several and differ. The
     bag is the column with most different values of which rows repeat; with texts, or whole
     numbers, its rows follow each other. The label is the column with fewest values that is
     constant within a bag, a group one with more of them. Texts of which every row is a bag need no
     column for it. A column of 0 and 1 with gaps marks evidence, start and end, or x and y, are
-    places, other numbers are features.
+    places, other numbers are features. Columns of lists are left out.
 
     Returns:
         A role for each column, or nothing where no label can be found.
@@ -35,9 +36,21 @@ def guess_roles(path: Path) -> dict[str, str]:
         rows = list(islice(table_rows(path), MAX_GUESS_ROWS))
     except (OSError, ValueError, FoveateError):
         return {}
-    table = {
-        name: ["" if r.get(name) is None else str(r[name]) for r in rows] for name in _names(rows)
+    names = _names(rows)
+    lists = {n for n in names if any(isinstance(r.get(n), list | dict) for r in rows)}
+    roles = _guess(_as_text(rows, names, lists))
+    return roles and roles | dict.fromkeys(lists, "left out")
+
+
+def _as_text(rows: Sequence[dict[str, Any]], names: Sequence[str], lists: set[str]) -> Table:
+    return {
+        name: ["" if row.get(name) is None else str(row[name]) for row in rows]
+        for name in names
+        if name not in lists
     }
+
+
+def _guess(table: Table) -> dict[str, str]:
     text = _text_column(table)
     textual = [n for n, values in table.items() if not all(is_number(v) for v in values if v)]
     for bag in _bag_columns(table, textual, text):
@@ -48,7 +61,7 @@ def guess_roles(path: Path) -> dict[str, str]:
         return {}
     others = [n for n in table if n != text]
     label = _label(table, others, textual)
-    ids = [n for n in others if _count(table[n]) == len(rows)]
+    ids = [n for n in others if _count(v := table[n]) == len(v) and _mean_words(v) < LEAST_WORDS]
     return _roles(table, ids[0] if ids else None, label, (), textual, text) if label else {}
 
 
@@ -78,13 +91,13 @@ def _count(values: Sequence[str]) -> int:
     return len({value for value in values if value})
 
 
+def _mean_words(values: Sequence[str]) -> float:
+    return sum(len(value.split()) for value in values) / max(1, len(values))
+
+
 def _text_column(table: Table) -> str | None:
     """The column of texts, the longest ones if there are several."""
-    words = {
-        name: sum(len(value.split()) for value in values) / max(1, len(values))
-        for name, values in table.items()
-        if _count(values) > 0.5 * len(values)
-    }
+    words = {n: _mean_words(v) for n, v in table.items() if _count(v) > LEAST_DIFFERENT * len(v)}
     name = max(words, key=words.__getitem__, default=None)
     return name if name is not None and words[name] >= LEAST_WORDS else None
 
@@ -94,6 +107,8 @@ def _bag_columns(table: Table, textual: Sequence[str], text: str | None) -> list
     columns = []
     for name, values in table.items():
         repeats = name != text and 2 <= _count(values) < len(values)
+        if _mean_words(values) >= LEAST_WORDS:
+            continue  # a text is no name of a bag
         together = name in textual and text is None
         if repeats and (together or (_is_whole(name, values, textual) and _follow(values))):
             columns.append(name)
@@ -112,9 +127,10 @@ def _follow(values: Sequence[str]) -> bool:
 
 
 def _label(table: Table, names: Sequence[str], textual: Sequence[str]) -> str | None:
-    """The column with fewest different values, of texts if there is one."""
+    """The column with fewest different values: one called label, else of texts, if there is one."""
     possible = [n for n in names if 2 <= _count(table[n]) <= MAX_CLASSES]
-    return min(possible, key=lambda n: (n not in textual, _count(table[n])), default=None)
+    rank = {n: (n.lower() != "label", n not in textual, _count(table[n])) for n in possible}
+    return min(possible, key=rank.__getitem__, default=None)
 
 
 def _is_constant(bags: Sequence[str], values: Sequence[str]) -> bool:

@@ -6,13 +6,13 @@ from typing import Any
 
 from foveate.errors import FoveateError
 
-__all__ = ["FIRST", "is_number", "table_rows"]
+__all__ = ["is_number", "table_rows"]
 
-FIRST = 200  # rows of a Parquet file that are read
+BATCH = 200  # rows of a Parquet file that are read at a time
 
 
 def table_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Rows of a table by column, values as they are; of a Parquet file the first 200.
+    """Rows of a table by column, values as they are.
 
     Args:
         path: The file.
@@ -33,9 +33,9 @@ def table_rows(path: Path) -> Iterator[dict[str, Any]]:
             from pyarrow import ArrowException, parquet
 
             try:
-                batches = parquet.ParquetFile(path).iter_batches(FIRST)
-                yield from next(batches).to_pylist()
-            except (ArrowException, StopIteration) as error:
+                for batch in parquet.ParquetFile(path).iter_batches(BATCH):
+                    yield from batch.to_pylist()
+            except ArrowException as error:
                 raise FoveateError(f"cannot be read: {error}") from None
 
 

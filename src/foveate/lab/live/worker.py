@@ -17,6 +17,7 @@ def main() -> None:
 
     from foveate.errors import FoveateError
     from foveate.lab.live.copying import train_copying_live
+    from foveate.lab.live.examination import examine_fit_again
     from foveate.lab.live.experiment import run_experiment_live
     from foveate.lab.live.fit import fit_uploaded_bags
     from foveate.lab.live.predict import predict_uploaded_bags
@@ -32,6 +33,7 @@ def main() -> None:
         "words": train_text_live,
         "own": fit_uploaded_bags,
         "predict": predict_uploaded_bags,
+        "examine": examine_fit_again,
     }[job["kind"]]
     if job.get("task") == "copying":
         work = train_copying_live

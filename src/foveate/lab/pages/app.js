@@ -6,7 +6,7 @@ import { h, render } from "./core/dom.js";
 import { emptyState, errorState, loadingState } from "./ui/states.js";
 
 const VIEWS = {
-  start: ["Start", "Why attention looks in the wrong place"],
+  start: ["Start", "Why soft attention stops improving"],
   flow: ["Flow", "Exact learning dynamics"],
   train: ["Train", "Live training"],
   data: ["Your data", "Your data"],

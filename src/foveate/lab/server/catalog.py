@@ -11,7 +11,7 @@ from foveate.lab.server.responses import not_found
 from foveate.records.record import Record
 from foveate.records.runs import MANIFEST, Run, open_run, runs_folder
 
-__all__ = ["all_runs", "load_record", "part_record", "run_by_name", "run_entries"]
+__all__ = ["all_runs", "is_bundled", "load_record", "part_record", "run_by_name", "run_entries"]
 
 EXAMPLES = "examples"
 
@@ -81,6 +81,11 @@ def run_by_name(name: str) -> Run:
     if path is None:
         raise not_found("there is no such run")
     return open_run(path)
+
+
+def is_bundled(run: Run) -> bool:
+    """Whether a run comes with the package, so that nothing may be written into it."""
+    return run.path.is_relative_to(BUNDLED)
 
 
 def part_record(run: Run, part: str) -> Record:

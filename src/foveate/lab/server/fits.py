@@ -1,21 +1,24 @@
 """Fits for the page: verdicts, the recommendation, the grid of test bags, one bag to edit."""
 
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Body
+from fastapi import APIRouter, Body, Request
 from pydantic import Field
 from starlette.responses import Response
 
 from foveate.errors import FoveateError
 from foveate.lab.advice import page_advice, recommend
 from foveate.lab.fit_bags import FitBags, bag_detail, bag_list, edited_bag, open_fit_bags
-from foveate.lab.server.catalog import run_by_name
+from foveate.lab.requests import ExamineJob
+from foveate.lab.server.catalog import is_bundled, run_by_name
+from foveate.lab.server.jobs import job_summary, sessions_of
 from foveate.lab.server.responses import json_response, not_found
 from foveate.records.checksums import read_json
 from foveate.records.runs import Run
-from foveate.settings import Settings
+from foveate.settings import Settings, Words
 
-__all__ = ["Edit", "finished_fit", "routes"]
+__all__ = ["Edit", "finished_fit", "kinds_of_evidence", "routes"]
 
 routes = APIRouter()
 
@@ -49,6 +52,9 @@ def fit(run: str) -> Response:
             "paradigms": list(manifest["scores"]),
             "classes": next((examination["classes"] for examination in examined.values()), []),
             "absent": _absent(opened),
+            "evidence": _trust(opened).get("evidence", {}),
+            "kinds": kinds_of_evidence(examined),
+            "examinable": not is_bundled(opened),
             "verdicts": verdicts,
             "recommendation": recommend(manifest["scores"], verdicts, manifest["chosen"]),
             "pages": [
@@ -79,6 +85,25 @@ def edit(change: dict[str, Any] = Body()) -> Response:  # noqa: B008
     return json_response(edited_bag(opened, bag_edit.row, bag_edit.removed, bag_edit.added))
 
 
+class Answers(Settings):
+    """What the user says that the classes of a fit mean."""
+
+    run: str
+    absent: Words = ()
+    evidence: dict[str, Literal["A", "B"]] = Field(default_factory=dict)
+
+
+@routes.post("/api/fit/examine")
+def examine_again(request: Request, answers: dict[str, Any] = Body()) -> Response:  # noqa: B008
+    """Examine a fit again under other answers, as a job."""
+    checked = Answers(**answers)
+    opened = finished_fit(checked.run)
+    if is_bundled(opened):
+        raise FoveateError("an example of the package cannot be changed: fit the file yourself")
+    job = ExamineJob(**checked.model_dump(), folder=str(opened.path))
+    return json_response(job_summary(sessions_of(request).start(job)), 201)
+
+
 def finished_fit(name: str) -> Run:
     """The finished fit of a name, with one test part."""
     run = run_by_name(name)
@@ -99,6 +124,17 @@ def _bags(name: str, paradigm: str) -> FitBags:
 def _verdicts_by_paradigm(run: Run) -> dict[str, dict[str, Any]]:
     """The examinations of a fit by paradigm."""
     return {examination["paradigm"]: examination for examination in _trust(run).get("found", [])}
+
+
+def kinds_of_evidence(examined: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Classes with two kinds of evidence, with some segments of each kind."""
+    classes: dict[str, dict[str, Any]] = {}
+    for examination in examined.values():
+        for row in examination["by_class"]:
+            kinds = row["answers"].get("kinds") or {}
+            if kinds.get("several") or kinds.get("chosen"):
+                classes.setdefault(row["name"], {"class": row["name"], "kinds": kinds["examples"]})
+    return list(classes.values())
 
 
 def _absent(run: Run) -> list[str]:

@@ -65,7 +65,7 @@ export function formatShare(x, digits = 2) {
 }
 
 export function formatPercent(x) {
-  return x === null || x === undefined ? "–" : `${(100 * x).toFixed(0)} %`;
+  return x === null || x === undefined ? "–" : `${(100 * x).toFixed(0)}\u00a0%`;
 }
 
 export function formatNumber(x, digits = 4) {

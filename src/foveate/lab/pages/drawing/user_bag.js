@@ -117,5 +117,6 @@ function drawTable(bag, theme, name, most) {
 export function segmentLabel(bag, j) {
   if (bag.words) return bag.words[j];
   const number = `segment ${bag.segments[j] + 1}`;
-  return bag.places ? `${number} at ${bag.places[j].join(", ")}` : number;
+  if (!bag.places) return number;
+  return `${number}, ${bag.places[j].join(bag.kind === "series" ? " to " : ", ")}`;
 }

@@ -88,18 +88,15 @@ const sizes = new ResizeObserver((changes) => {
   if (changed.length) requestAnimationFrame(() => dispatchEvent(new Event("resize")));
 });
 
-// Draw a specification; the result can replace its rows, move its cursor and mark times.
+// Draw a specification; the result can replace its rows and move its cursor.
 export async function drawChart(container, spec, options = {}) {
-  const { rows = null, config = null, at = null, marks = null } = options;
+  const { rows = null, config = null, at = null } = options;
   const embed = await preloadVega();
-  const chart = { rows: rows ?? [], at, marks, view: null };
-  const extraData = () => ({
-    ...(chart.at === null ? {} : { cursor: [{ x: chart.at }] }),
-    ...(chart.marks === null ? {} : { marks: chart.marks }),
-  });
+  const chart = { rows: rows ?? [], at, view: null };
+  const cursor = () => (chart.at === null ? {} : { cursor: [{ x: chart.at }] });
   async function redraw() {
     const whole = { ...spec, config: config ?? theme() };
-    if (rows) whole.datasets = { rows: chart.rows, ...extraData() };
+    if (rows) whole.datasets = { rows: chart.rows, ...cursor() };
     container.replaceChildren();
     const settings = {
       mode: "vega-lite",
@@ -117,15 +114,9 @@ export async function drawChart(container, spec, options = {}) {
   }
   await redraw();
   sizes.observe(container);
-  // Rows, and marks where there are some, in one pass of the view.
-  chart.update = async (next, marks = null) => {
+  chart.update = async (next) => {
     chart.rows = next;
-    chart.view.data("rows", next);
-    if (marks !== null) {
-      chart.marks = marks;
-      chart.view.data("marks", marks);
-    }
-    await chart.view.runAsync();
+    await chart.view.data("rows", next).runAsync();
   };
   chart.move = async (x) => {
     chart.at = x;
@@ -163,39 +154,17 @@ function cursorLayer(x) {
   };
 }
 
-// Labelled vertical rules at times that matter; rows are {x, label, height}, heights in pixels.
-function markLayers(x) {
-  const { soft, ground } = pageColours();
-  const data = { name: "marks" };
-  const rule = { type: "rule", strokeDash: [3, 3], strokeWidth: 1.2, color: soft, clip: true };
-  const text = { type: "text", align: "left", dx: 5, fontSize: 11.5, color: soft };
-  // The same text below in the colour of the ground, wider: lines do not cross the letters.
-  const halo = { ...text, stroke: ground, strokeWidth: 5, strokeJoin: "round" };
-  const y = { field: "height", type: "quantitative", scale: null, axis: null };
-  const encoding = { x, y, text: { field: "label" } };
-  return [
-    { data, mark: rule, encoding: { x } },
-    { data, mark: halo, encoding },
-    { data, mark: text, encoding },
-  ];
-}
-
-const quantitative = (field, title, log, domain) => ({
+const quantitative = (field, title, domain) => ({
   field,
   type: "quantitative",
   title,
-  scale: {
-    type: log ? "log" : "linear",
-    nice: false,
-    ...(domain && { domain }),
-    ...(!domain && !log && { zero: false }),
-  },
+  scale: { nice: false, ...(domain ? { domain } : { zero: false }) },
   axis: { format: ".6~g" },
 });
 
-// Lines by name; rows are {x, y, name} and, for a band, low and high; dots are rows with dot: true.
-export function lineSpec({ names, x, y, height = 190, logX = false, logY = false, ...more }) {
-  const { domainX, domainY, band, legend, dots, zoom, withCursor, withMarks } = more;
+// Lines by name; rows are {x, y, name} and, for a band, low and high.
+export function lineSpec({ names, x, y, height = 190, ...more }) {
+  const { domainX, domainY, band, legend, zoom, withCursor } = more;
   const labels = names.map((item) => item.label);
   const longest = Math.max(...labels.map((text) => text.length));
   const room = Math.min(innerWidth, 1440) - 120;
@@ -209,9 +178,9 @@ export function lineSpec({ names, x, y, height = 190, logX = false, logY = false
   });
   const colour = byName(names.map((item) => visibleColour(item.colour)));
   const dash = byName(names.map((item) => item.dash));
-  const across = quantitative("x", x, logX, domainX);
+  const across = quantitative("x", x, domainX);
   across.axis.grid = false;
-  const up = { ...quantitative("y", y, logY, domainY) };
+  const up = { ...quantitative("y", y, domainY) };
   up.scale.nice = true;
   const layer = [];
   if (band) {
@@ -221,18 +190,9 @@ export function lineSpec({ names, x, y, height = 190, logX = false, logY = false
   const select = { type: "interval", encodings: ["x"], zoom: false, translate: false };
   layer.push({
     mark: { type: "line", strokeWidth: 2.2, clip: true, interpolate: "linear" },
-    transform: dots ? [{ filter: "datum.dot !== true" }] : [],
     encoding: { x: across, y: up, color: colour, strokeDash: dash },
     ...(zoom ? { params: [{ name: "brush", select }] } : {}),
   });
-  if (dots) {
-    layer.push({
-      mark: { type: "point", size: 22, strokeWidth: 1.4, clip: true, opacity: 0.95 },
-      transform: [{ filter: "datum.dot === true" }],
-      encoding: { x: across, y: up, color: colour },
-    });
-  }
-  if (withMarks) layer.push(...markLayers(across));
   if (withCursor) layer.push(cursorLayer(across));
   return chartOf(height, layer);
 }

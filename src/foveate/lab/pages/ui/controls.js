@@ -33,14 +33,14 @@ export function slider({ label, min, max, value, step = 1, oninput, disabled = f
   return { element, range, output, set };
 }
 
+// Options are an object of texts by value, or a Map where values are numbers: an object would sort them.
 export function select({ label, options, value, onchange, hideLabel = false, disabled = false }) {
   const id = uniqueId("select");
+  const entries = options instanceof Map ? [...options] : Object.entries(options);
   const choice = h(
     "select",
     { id, disabled, onchange: () => onchange(choice.value) },
-    Object.entries(options).map(([key, words]) =>
-      h("option", { value: key, selected: key === value }, words),
-    ),
+    entries.map(([key, words]) => h("option", { value: key, selected: key === value }, words)),
   );
   const title = h("label", { for: id, class: hideLabel ? "visually-hidden" : null }, label);
   return h("div", { class: "control" }, title, choice);

@@ -6,7 +6,14 @@ import { h, render } from "../core/dom.js";
 import { formatSeconds, hasEnded, progressBar, stateLabel, stopJob } from "../core/job.js";
 
 const POLL = 2000; // milliseconds between updates
-const VIEW = { train: "train", experiment: "claims", words: "words", own: "data", predict: "data" };
+const VIEW = {
+  train: "train",
+  experiment: "claims",
+  words: "words",
+  own: "data",
+  predict: "data",
+  examine: "data",
+};
 
 const title = ({ job }) =>
   ({
@@ -15,11 +22,12 @@ const title = ({ job }) =>
     words: `Text model: ${job.corpus}`,
     own: `Your data: ${job.name}`,
     predict: `New bags: ${job.name}`,
+    examine: `Examination: ${job.run}`,
   })[job.kind] ?? job.kind;
 
 const address = (entry) =>
   addressOf(VIEW[entry.job.kind] ?? "start", {
-    id: entry.job.kind === "predict" ? null : entry.id,
+    id: ["predict", "examine"].includes(entry.job.kind) ? null : entry.id,
     run: entry.job.run,
     task: entry.job.task,
     what: entry.job.what,

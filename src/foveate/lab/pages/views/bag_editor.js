@@ -122,15 +122,15 @@ export async function bagEditor({ run, paradigm, bag, words, bags }, theme, clos
   }
 
   const others = bags.filter((one) => one.row !== bag.row).slice(0, 200);
-  const options = { "": "choose a bag …" };
-  for (const one of others) options[one.row] = `${one.id} (${one.truth ?? one.says})`;
+  const titles = others.map((one) => [String(one.row), `${one.id} (${one.truth ?? one.says})`]);
+  const options = new Map([["", "choose a bag …"], ...titles]);
   const add = (row) => {
     const one = others.find((other) => String(other.row) === row);
     if (!one || added.length >= 20) return;
     added.push({ at: [one.row, one.top], id: one.id, truth: one.truth ?? one.says });
     update();
   };
-  const heads = ["Segment", "Attention", `Evidence for “${content.says}”`, "Probability without it", "Edit"];
+  const heads = ["Segment", "Attention", `Evidence for “${content.says}”`, "Change without it", "Edit"];
   const save = () => download(`bag-${bag.id}.csv`, csv(csvRows(content)), "text/csv");
   describe();
   drawRows();

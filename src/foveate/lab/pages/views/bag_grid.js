@@ -68,7 +68,7 @@ export function bagGrid(container, { run, paradigm, classes }, theme) {
         "span",
         { class: "head" },
         h("span", { class: `sign ${style}`, "aria-hidden": "true" }, sign),
-        h("b", {}, bag.id),
+        h("b", { title: bag.id }, bag.id),
       ),
       h(
         "span",
@@ -109,7 +109,7 @@ export function bagGrid(container, { run, paradigm, classes }, theme) {
       update();
     };
     const titles = Object.fromEntries(Object.entries(OUTCOMES).map(([key, [words]]) => [key, words]));
-    const all = { "": "every class", ...Object.fromEntries(classes.map((name) => [name, name])) };
+    const all = new Map([["", "every class"], ...classes.map((name) => [name, name])]);
     const save = () => download("bags.csv", csv(filtered()), "text/csv");
     render(
       controls,

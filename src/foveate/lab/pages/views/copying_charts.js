@@ -36,7 +36,7 @@ export async function copyingCharts(container, job, theme) {
     fig: figure({
       title: `Attention while copying (${kind})`,
       about:
-        "Each row is a word that is written, each fig a word that was read; dark is " +
+        "Each row is a word that is written, each column a word that was read; dark is " +
         "attention. Learnt copying is a diagonal.",
       equation: "α_t,l over the words read",
       id: `matrix-${kind}`,

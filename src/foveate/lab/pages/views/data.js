@@ -175,7 +175,7 @@ export async function open(container) {
     chooser.collapse();
     const view = await fitResult(result, run, theme);
     if (shown?.run === run) shown = { run, ...view };
-    result.scrollIntoView({ block: "start" });
+    scrollTo(0, 0);
   }
 
   await attach();

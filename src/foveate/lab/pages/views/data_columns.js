@@ -42,7 +42,7 @@ export function columnEditor(name, view, change) {
       h("p", { class: "state error", role: "alert" }, `${view.error}. Choose the roles below.`),
     view.description && summaryLine(view.description),
     problemList(view.problems),
-    view.columns.length > 0 && columnTable(view.columns, change && set),
+    view.columns.length > 0 && columnTable(view.columns, change && set, !view.labelled),
   );
 }
 
@@ -70,7 +70,8 @@ function problemList(problems) {
   return h("ul", { class: "problems" }, items);
 }
 
-function columnTable(columns, set) {
+// Open where there is something to choose: few columns, or no label yet.
+function columnTable(columns, set, unlabelled) {
   const heads = ["Column", "Role", "Why", "Some values"].map((title) =>
     h("th", { scope: "col" }, title),
   );
@@ -97,7 +98,7 @@ function columnTable(columns, set) {
   const table = h("table", {}, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, columns.map(row)));
   return h(
     "details",
-    { class: "panel", open: Boolean(set) && columns.length <= 12 },
+    { class: "panel", open: Boolean(set) && (unlabelled || columns.length <= 12) },
     h("summary", { class: "strong" }, "How the columns are read"),
     h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Columns" }, table),
   );

@@ -55,18 +55,22 @@ export function fitSettings(view, theme, begin) {
 }
 
 function absentQuestion(view, request) {
-  const options = { "": "no, every class has evidence" };
-  for (const name of view.classes) options[name] = `yes, “${name}” means that nothing is there`;
   const suggestion = view.absent
     ? `The data suggest “${view.absent.name}”: ${view.absent.reason}.`
     : "The data suggest none.";
-  const control = select({
-    label: "Does any class mean that nothing is there?",
-    options,
-    value: view.absent?.name ?? "",
-    onchange: (name) => (request.absent = name ? [name] : []),
-  });
+  const control = absentSelect(view.classes, view.absent?.name, (names) => (request.absent = names));
   return h("div", { class: "question" }, control, h("p", { class: "note" }, suggestion));
+}
+
+// Asks for the class without evidence, and calls back with a list of it or an empty one.
+export function absentSelect(classes, value, onchange) {
+  const answers = classes.map((name) => [name, `yes, “${name}” means that nothing is there`]);
+  return select({
+    label: "Does any class mean that nothing is there?",
+    options: new Map([["", "no, every class has evidence"], ...answers]),
+    value: value ?? "",
+    onchange: (name) => onchange(name ? [name] : []),
+  });
 }
 
 export function fitProgress(job, theme) {

@@ -6,6 +6,7 @@ import { capitalised, formatNumber, formatPercent, h, render } from "../core/dom
 import { folded } from "../ui/controls.js";
 import { renderAsync } from "../ui/states.js";
 import { bagGrid } from "./bag_grid.js";
+import { fitAnswers } from "./fit_answers.js";
 import { newBags } from "./new_bags.js";
 
 const GRADES = { trust: "good", "trust with care": "warn", "do not trust": "bad", "cannot tell": "" };
@@ -21,8 +22,9 @@ export async function fitResult(container, run, theme) {
   const bags = h("div", {});
   const table = h("div", {});
   const ways = folded("All ways to attend", table);
-  const more = h("div", {});
+  const folds = h("div", { class: "folds" });
   const predictor = newBags(run);
+  let answers = null;
 
   const use = (paradigm) => {
     setParams({ paradigm, bag: null });
@@ -38,19 +40,26 @@ export async function fitResult(container, run, theme) {
     grid = bagGrid(bags, { run, paradigm, classes: fit.classes }, theme);
   }
 
+  async function load() {
+    fit = await get("/api/fit", { run });
+    answers?.leave();
+    answers = fit.examinable ? fitAnswers(fit, load) : null;
+    update();
+    render(folds, ways, answers?.element, predictor.element, downloads(fit));
+  }
+
   await renderAsync(
     container,
     async () => {
-      fit = await get("/api/fit", { run });
-      update();
-      render(more, downloads(fit));
-      return [verdict, ways, predictor.element, more, bags];
+      await load();
+      return [verdict, folds, bags];
     },
     "Opening the fit …",
   );
   const leave = () => {
     grid?.leave();
     predictor.leave();
+    answers?.leave();
   };
   return { leave, follow: () => fit && update() };
 }
@@ -64,6 +73,7 @@ export function verdictPanel(fit, paradigm, theme, use = null) {
   const grade =
     verdict && h("span", { class: `pill ${GRADES[verdict.grade]}`, id: "verdict" }, verdict.grade);
   const summary = verdict ? verdict.summary : "This fit was not examined yet.";
+  const reasons = (verdict?.why ?? []).filter((words) => !summary.includes(words)).slice(0, 4);
   const advice = fit.recommendation;
   const other = advice && advice.name !== paradigm;
   const button = { type: "button", class: "main", id: "use", onclick: () => use(advice.name) };
@@ -72,12 +82,7 @@ export function verdictPanel(fit, paradigm, theme, use = null) {
     { class: "panel verdict" },
     h("h2", {}, `Can its attention be trusted? (${label(theme, paradigm)})`),
     h("p", { class: "summary" }, grade, " ", summary),
-    verdict?.why.length > 0 &&
-      h(
-        "ul",
-        {},
-        verdict.why.slice(0, 4).map((words) => h("li", {}, words)),
-      ),
+    reasons.length > 0 && h("ul", {}, reasons.map((words) => h("li", {}, words))),
     verdict?.answers.length > 0 && sixQuestions(verdict.answers),
     verdict?.next.length > 0 && nextSteps(verdict.next),
     advice &&

@@ -10,7 +10,7 @@ export const PANELS = {
       "at 1 − 1/m.",
     equation: "α = e^ν / (e^ν + m − 1)",
     log: true,
-    annotate: 140,
+    annotate: 26,
   },
   incentive: {
     title: "δ, the incentive to look better",
@@ -28,7 +28,8 @@ export const PANELS = {
       "What each paradigm minimises. Soft attention reaches a small loss under a weak focus: that " +
       "is why a low loss says little about where a model looks.",
     equation:
-      "soft:  log(1 + (C − 1) e^(−αμ))\nhard:  −α log β + (1 − α) log C\nLVML:  −log(αβ + (1 − α)/C)",
+      "soft:  log(1 + (C − 1) e^(−αμ))\nhard:  −α log β + (1 − α) log C\n" +
+      "LVML:  −log(αβ + (1 − α)/C)",
   },
   alpha: {
     title: "α, attention on the deciding segment",
@@ -36,7 +37,7 @@ export const PANELS = {
       "Soft attention rises before hard attention does, and stops improving before it: once the " +
       "classifier is good enough on the mixture, little is left to gain from looking better.",
     equation: "α = e^ν / (e^ν + m − 1)",
-    annotate: 90,
+    annotate: 130,
   },
   mu: {
     title: "μ, the classifier",

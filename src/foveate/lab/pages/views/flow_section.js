@@ -3,7 +3,8 @@
 import { addressOf, params, setParams, viewName } from "../core/address.js";
 import { get, isExported } from "../core/api.js";
 import { formatNumber, formatPercent, h, render } from "../core/dom.js";
-import { drawChart, lineSample, lineSpec } from "../ui/charts.js";
+import { lineChart } from "../drawing/line_chart.js";
+import { lineSample } from "../ui/charts.js";
 import { csv, figure } from "../ui/figure.js";
 import { checkbox, select, slider } from "../ui/controls.js";
 import { PANELS } from "./flow_panels.js";
@@ -42,7 +43,7 @@ export function flowSection(theme) {
       figure({ title, about, equation, id: key, visible: true }),
     ]),
   );
-  const answer = h("p", { class: "answer", id: "why", "aria-live": "polite" });
+  const answer = h("p", { class: "answer", id: "flow-answer", "aria-live": "polite" });
   const note = h("p", { class: "note", role: "status" });
   const gain = h("span", { class: "note", id: "gain", role: "status" });
   const settings = h("section", { class: "panel controls", "aria-label": "Settings" });
@@ -197,7 +198,7 @@ export function flowSection(theme) {
       answer.textContent = content.answer;
       note.classList.remove("error");
       describeAt(null);
-      await drawFigures();
+      drawFigures();
     } catch (error) {
       note.classList.add("error");
       const usual = h("a", { href: addressOf(viewName()) }, "Back to the usual settings");
@@ -219,7 +220,7 @@ export function flowSection(theme) {
       const descent = await get("/api/flow/descent", sizes);
       if (turn !== state.turn) return;
       state.descent = descent;
-      await drawFigures();
+      drawFigures();
     } catch (error) {
       if (turn !== state.turn) return;
       note.classList.add("error");
@@ -240,8 +241,8 @@ export function flowSection(theme) {
     }
     const value = (name, quantity) => formatNumber(curves[name][quantity][at], 3);
     const words = paradigms().map((name) => {
-      const { label } = theme.paradigms[name];
-      return `${label} α ${value(name, "alpha")}, δ ${value(name, "incentive")}, loss ${value(name, "loss")}`;
+      const [alpha, delta, loss] = ["alpha", "incentive", "loss"].map((key) => value(name, key));
+      return `${theme.paradigms[name].label} α ${alpha}, δ ${delta}, loss ${loss}`;
     });
     note.textContent = `At t = ${formatNumber(curves.t[at])}: ${words.join("; ")}.`;
     for (const [panel, fig] of Object.entries(figures)) {
@@ -252,23 +253,24 @@ export function flowSection(theme) {
     if (x !== null) Object.values(charts).forEach((chart) => chart.move(curves.t[at]));
   }
 
-  function rowsOf(panel) {
+  // The curves of a quantity, and those of a descent as dots.
+  function seriesOf(panel) {
     const { curves } = state.flow;
-    const label = (name) => theme.paradigms[name].label;
-    const rows = paradigms().flatMap((name) =>
-      curves[name][panel] === null
-        ? []
-        : curves.t.map((x, i) => ({ x, y: withoutNoise(curves[name][panel][i]), name: label(name) })),
-    );
-    if (!state.descent) return rows;
+    const kept = paradigms().filter((name) => curves[name][panel] !== null);
+    const flows = kept.map((name) => {
+      const { label, colour, dash } = theme.paradigms[name];
+      return { label, colour, dash, x: curves.t, y: curves[name][panel].map(withoutNoise) };
+    });
+    if (!state.descent) return flows;
     const every = Math.ceil(state.descent.t.length / DOTS);
-    for (const name of paradigms().filter((one) => one in state.descent)) {
-      state.descent.t.forEach((x, i) => {
-        if (i % every) return;
-        rows.push({ x, y: state.descent[name][panel][i], name: label(name), dot: true });
-      });
-    }
-    return rows;
+    const thin = (values) => values.filter((_, i) => i % every === 0);
+    const descents = paradigms().filter((name) => name in state.descent);
+    const dots = descents.map((name) => {
+      const { label, colour } = theme.paradigms[name];
+      const [x, y] = [state.descent.t, state.descent[name][panel]].map(thin);
+      return { label, colour, dots: true, x, y };
+    });
+    return [...flows, ...dots];
   }
 
   function marksOf(panel) {
@@ -280,40 +282,35 @@ export function flowSection(theme) {
     return marks;
   }
 
-  async function drawFigures() {
+  function drawFigures() {
     const names = paradigms().map((name) => theme.paradigms[name]);
     render(
       key,
       names.map((item) => h("span", {}, lineSample(item), item.label)),
     );
-    for (const [panel, fig] of Object.entries(figures)) await drawPanel(panel, fig, names);
+    for (const [panel, fig] of Object.entries(figures)) drawPanel(panel, fig);
   }
 
-  async function drawPanel(panel, fig, names) {
-    const rows = rowsOf(panel);
+  function drawPanel(panel, fig) {
+    const series = seriesOf(panel);
     fig.element.hidden = false;
-    fig.element.classList.toggle("void", rows.length === 0);
-    const form = JSON.stringify(names.map(({ label }) => label));
-    if (charts[panel]?.form === form) {
-      await charts[panel].update(rows, marksOf(panel));
-    } else {
-      charts[panel]?.destroy();
-      const options = { x: "time t", y: null, dots: true, withCursor: true, withMarks: true };
-      const spec = lineSpec({ names, ...options, logY: PANELS[panel].log ?? false });
-      charts[panel] = await drawChart(fig.body, spec, { rows, at: -1, marks: marksOf(panel) });
-      charts[panel].form = form;
-      charts[panel].onPointer(describeAt);
-    }
-    fig.downloads.svg = () => charts[panel].svg();
+    fig.element.classList.toggle("void", series.length === 0);
+    charts[panel] ??= newChart(panel, fig);
+    charts[panel].update(series, marksOf(panel));
+  }
+
+  function newChart(panel, fig) {
+    const chart = lineChart(fig.body, { title: "time t", log: PANELS[panel].log ?? false });
+    chart.onPointer(describeAt);
+    fig.downloads.svg = chart.svg;
     fig.downloads.csv = () =>
       csv(
-        rows.map(({ x, y, name, dot }) => ({
-          t: x,
-          [panel]: y,
-          paradigm: name,
-          kind: dot ? "descent" : "flow",
-        })),
+        seriesOf(panel).flatMap(({ label, x, y, dots }) => {
+          const kind = dots ? "descent" : "flow";
+          return x.map((t, i) => ({ t, [panel]: y[i], paradigm: label, kind }));
+        }),
       );
+    return chart;
   }
 
   drawSettings();

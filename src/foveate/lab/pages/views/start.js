@@ -2,17 +2,30 @@
 
 import { get, isExported, loadTheme } from "../core/api.js";
 import { h, render } from "../core/dom.js";
-import { preloadVega } from "../ui/charts.js";
 import { explorable } from "./explorable.js";
 import { flowSection } from "./flow_section.js";
 
 const LEAD =
   "A bag of segments comes with one label, and a model must find out by itself which segment " +
-  "decides it. Drag the segments, and play the training: the violet glow is attention.";
+  "decides it. Drag segments and play the training: violet is attention.";
+const THINGS_TO_SEE = [
+  "Play: soft attention's arrow grows until its answers are right, then shrinks and stays small. " +
+    "Hard attention's keeps growing, although both look at the same bags from the same start.",
+  "Drag the ringed segment across a border: hard attention and witness answer by it as soon as it " +
+    "has most attention, soft attention only when the mixture + crosses too.",
+  "Remove the segment that decides: every model still answers. If background alone gives the answer " +
+    "of one class, bags of that class can be right without a look at their evidence.",
+];
+const SOLVED =
+  "For a linear model, and bags with one segment that decides and m − 1 that say nothing, training can " +
+  "be solved: no data, no noise, no step size. Time t is the number of steps times their size.";
+const OTHER_STARTS =
+  "From these initial weights all four find the segment that decides. From others some answer every " +
+  "bag right while looking at the wrong segment.";
 const CARDS = [
   [
     "/train",
-    "Find a start that cheats",
+    "Find a start that is right for the wrong reason",
     "Train from many initial weights, live, and find those that answer every bag right while " +
       "looking at the wrong segment.",
     "Train it, live",
@@ -49,20 +62,20 @@ export async function open(container) {
   const [theme, data] = await Promise.all([loadTheme(), get("/api/explorable")]);
   const section = flowSection(theme);
   const player = explorable(data, theme);
-  const cheat = h("a", { href: "/train", class: "button" }, "Now find a start that cheats →");
   render(
     container,
     h("h1", {}, "Why does soft attention stop improving?"),
-    section.answer,
     h("p", { class: "lead" }, LEAD),
+    h("p", { class: "answer", id: "why" }, player.answer),
     player.element,
-    !isExported && h("p", {}, cheat),
+    thingsToSee(),
     h("h2", {}, "The same, solved exactly"),
+    h("p", { class: "lead" }, SOLVED),
+    section.answer,
     section.element,
     isExported ? installHint() : cards(),
   );
   player.start();
-  preloadVega();
   await section.update();
   return {
     follow: section.follow,
@@ -71,6 +84,17 @@ export async function open(container) {
       section.destroy();
     },
   };
+}
+
+function thingsToSee() {
+  const words = "Find a start that is right for the wrong reason →";
+  const link = h("a", { href: "/train", class: "button" }, words);
+  return [
+    h("h2", {}, "Three things to see"),
+    h("ol", { class: "steps" }, THINGS_TO_SEE.map((text) => h("li", {}, text))),
+    h("p", {}, OTHER_STARTS),
+    !isExported && h("p", {}, link),
+  ];
 }
 
 function cards() {
