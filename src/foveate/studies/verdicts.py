@@ -119,7 +119,7 @@ def tally_text(outcomes: Sequence[Outcome]) -> str:
 
 
 def verdict_of(conditions: Sequence[bool]) -> Verdict:
-    """ "holds" if all are true, "holds in part" if some are, else "does not hold".
+    """The verdict "holds" if all are true, "holds in part" if some are, else "does not hold".
 
     Example:
         >>> verdict_of([True, False])

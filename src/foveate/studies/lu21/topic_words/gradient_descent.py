@@ -1,8 +1,8 @@
 r"""Full-batch gradient descent of word attention, on sentences kept as counts of words.
 
 The loop of :mod:`foveate.training.loop` is not used: it is made for mini-batches in a new order
-every epoch, and looks up an embedding for every word of every sentence. Here each step sees the same
-sentences, so that they can be counted once. With the counts N (sentences × words) and
+every epoch, and looks up an embedding for every word of every sentence. Here each step sees the
+same sentences, so that they can be counted once. With the counts N (sentences × words) and
 :math:`R = N e^{s}\,[\,A\nu + b,\ 1\,]`, the first layer A, b of the classifier makes
 :math:`R_1/R_2` of the contexts: it is affine and attention sums to 1, so it may come before the sum
 as well as after. A step is two sparse products of the width of that layer, and the gradients of the

@@ -37,7 +37,7 @@ class ReadPairs:
         name: Name of the data set.
         data: Its vocabularies and training pairs.
         sets: Evaluation pairs: two halves of validation pairs and a sample of training pairs.
-        trans: Trans(y_t|x_l) of the training pairs' count table, flat over the evaluation pairs, (N,).
+        trans: Trans(y_t|x_l) of the training pairs' count table, flat over evaluation pairs, (N,).
     """
 
     name: str
