@@ -15,7 +15,7 @@ CODE = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.S)
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def workdir(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name, text in FILES.items():
         Path(name).write_text(text)
@@ -42,13 +42,13 @@ def test_the_files_are_read_as_documented():
 @pytest.mark.usefixtures("here")
 def test_check_prints_what_the_guide_shows(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
-    command, shown = re.search(
+    command, output = re.search(
         r"```\n\$ foveate (check .*)\n([^`]*)```", GUIDE.read_text()
     ).groups()
     with pytest.raises(SystemExit) as stop:
         main(command.split())
     assert stop.value.code == 2
-    assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == shown.splitlines()
+    assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == output.splitlines()
 
 
 @pytest.mark.usefixtures("here")

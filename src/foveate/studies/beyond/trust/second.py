@@ -108,8 +108,10 @@ def _noise(bag: Bag, chance: torch.Generator) -> Bag:
 
 
 def _topics(n: int, seed: int) -> Sample:
-    made = {"m": 30, "topics": 3, "per_topic": 4, "others": 800, "seed": seed + 5}
-    return Sample(topic_words("train", n=n, **made), topic_words("test", n=n // 2, **made))
+    arguments = {"m": 30, "topics": 3, "per_topic": 4, "others": 800, "seed": seed + 5}
+    return Sample(
+        topic_words("train", n=n, **arguments), topic_words("test", n=n // 2, **arguments)
+    )
 
 
 def _halves(make: Callable[[int, int], TrainTestBags], n: int, seed: int) -> Sample:
