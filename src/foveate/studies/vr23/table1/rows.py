@@ -10,7 +10,7 @@ from pydantic import Field
 
 from foveate.attention.paradigms import PARADIGMS, Hybrid, Paradigm, Progress, RandomEpochs
 from foveate.bags.bag import Bag
-from foveate.data import DATASETS
+from foveate.data import DATASETS, ImageSplit
 from foveate.data.files.hub import locate, missing
 from foveate.data.hatexplain import Annotators, read_posts
 from foveate.data.topic_words import topic_words
@@ -104,6 +104,11 @@ class Row(NamedTuple):
         """Whether its segments are words."""
         return self.net in ("hatexplain-1", "contextual")
 
+    @property
+    def cut(self) -> bool:
+        """Whether its bags are mosaics that are cut from images."""
+        return not self.words and DATASETS.get(self.data)().released is not None
+
 
 def _mosaics(name: str, m: int) -> dict[str, Row]:
     group, source = f"{name.upper()} m={m}", (name, f"uoft-cs/{name}")
@@ -162,7 +167,12 @@ def trial_epochs(rule: Paradigm, epochs: int, m: int, equal: Equal) -> int:
 
 
 def trial_of(
-    row: Row, rule: str, sizes: Mapping[Any, Sizes], seeds: int, equal: Equal = "focus calls"
+    row: Row,
+    rule: str,
+    sizes: Mapping[Any, Sizes],
+    seeds: int,
+    equal: Equal = "focus calls",
+    split: ImageSplit = "clean",
 ) -> Trial:
     """The trial of a cell of the table.
 
@@ -172,6 +182,7 @@ def trial_of(
         sizes: Sizes by name.
         seeds: How many.
         equal: Which calls every paradigm has as many of as soft attention.
+        split: "released" reads the models on mosaics of the training images too.
     """
     if row.sizes not in sizes:
         available = ", ".join(sizes) or "none"
@@ -194,6 +205,7 @@ def trial_of(
         plan,
         partial(notes_on, row),
         row_sizes.rates,
+        released=partial(_released, row, row_sizes) if split == "released" and row.cut else None,
     )
 
 
@@ -207,6 +219,11 @@ def _bags(row: Row, sizes: Sizes, split: Any, seed: int) -> Bag:
     if row.data == "topic-words":
         return topic_words(split, n=n, m=row.m - 1, topics=3, others=60, seed=seed)
     return DATASETS.get(row.data)().load(split, n=n, m=row.m, seed=seed)
+
+
+def _released(row: Row, sizes: Sizes, seed: int) -> Bag:
+    data = DATASETS.get(row.data)().with_split("released")
+    return data.load("test", n=sizes.n_test, m=row.m, seed=seed)
 
 
 def _model(row: Row, oracle: bool, train: Bag) -> AttentionModel:
