@@ -43,7 +43,7 @@ class ReaderOutput:
 
 
 class Reader(nn.Module):
-    """The paper's classifier: 1,274,882 parameters besides the embedding at the usual sizes.
+    r"""The paper's classifier: 1,274,882 parameters besides the embedding at the usual sizes.
 
     Args:
         words: Size of the vocabulary.
@@ -53,7 +53,7 @@ class Reader(nn.Module):
         both: Whether the LSTM is bidirectional, as in the paper.
         vectors: Embeddings to begin with, shape (words, embedding); None draws N(0, 1).
         classes: Number of classes; two have one logit, as in the paper.
-        score: "mlp" for the score of the paper, "linear" for :math:`a_l = v^\\top h_l`. [blog21]
+        score: "mlp" for the score of the paper, "linear" for :math:`a_l = v^\top h_l`. [blog21]
     """
 
     def __init__(
