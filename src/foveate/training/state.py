@@ -188,6 +188,14 @@ class Training:
         ]
         if any(new):
             self.optimizer.restart(torch.tensor(new, device=self.stack.device))
+        if self.plan.switched_lr is not None:
+            second = [
+                rule.has_switch and rule.in_final_phase(progress)
+                for rule, progress in self._progress(self.epoch)
+            ]
+            self.optimizer.lr[torch.tensor(second, device=self.stack.device)] = (
+                self.plan.switched_lr
+            )
 
     def _stop(self) -> None:
         """Deactivate members that meet a stopping rule in their last phase."""

@@ -15,7 +15,7 @@ from foveate.studies.image_splits import (
 )
 from foveate.studies.published import cell
 from foveate.studies.vr23.table1 import PUBLISHED_PIXELS, Table1Settings
-from foveate.studies.vr23.table1.rows import ROWS, Sizes
+from foveate.studies.vr23.table1.rows import ROWS, SECOND_RATES, Sizes
 
 __all__ = ["deviations", "middle_share", "relevant_saif", "table1_cells"]
 
@@ -194,5 +194,8 @@ def _of_posts(number: int, kind: str, settings: Table1Settings) -> str:
         f"{sizes.optimizer} {sizes.lr:g} for {sizes.epochs} epochs (published: SGD for 550)."
     )
     if number == 2:
-        text += " The hybrid keeps soft attention's rate; nothing goes around the self-attention."
+        text += (
+            f" The hybrid's rate is multiplied by {SECOND_RATES[2]:g} when it switches, as in the "
+            "released code (.008 after .005); nothing goes around the self-attention."
+        )
     return text

@@ -45,6 +45,7 @@ RATES = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005)
 
 RULES = ("soft", "hard", "lvml", "hybrid", "random", "random-matched", "oracle")
 WORD_RULES = (*RULES[:4], "logit", *RULES[4:])  # what the released code calls LVML on HateXplain
+SECOND_RATES = {1: 1.0, 2: 1.6}  # [vr23] released code: .1 after .1, and .008 after .005
 HATEXPLAIN = ("hatexplain", "Hate-speech-CNERG/hatexplain")
 
 
@@ -88,6 +89,7 @@ class Row(NamedTuple):
         setting: Its name within the group.
         place: Folder and hub id of its files, None where it needs none.
         judge: Which annotators' labels, for rows of posts.
+        second_rate: What the hybrid's learning rate is multiplied by when it switches.
     """
 
     group: str
@@ -98,6 +100,7 @@ class Row(NamedTuple):
     setting: str = ""
     place: tuple[str, str] | None = None
     judge: Annotators | None = None
+    second_rate: float = 1.0
 
     @property
     def words(self) -> bool:
@@ -120,7 +123,10 @@ def _mosaics(name: str, m: int) -> dict[str, Row]:
 
 def _posts(number: int, net: str, sizes: str) -> dict[str, Row]:
     name = f"hatexplain-{number}"
-    row = partial(Row, f"HateXplain-{number}", net=net, sizes=sizes, m=64, place=HATEXPLAIN)
+    rate = SECOND_RATES[number]
+    row = partial(
+        Row, f"HateXplain-{number}", net=net, sizes=sizes, m=64, place=HATEXPLAIN, second_rate=rate
+    )
     return {
         name: row(data="hatexplain-first", setting="first annotator", judge="first"),
         f"{name}-majority": row(data="hatexplain", setting="majority", judge="majority"),
@@ -190,10 +196,12 @@ def trial_of(
     row_sizes = sizes[row.sizes]
     paradigm = paradigm_of(rule, row_sizes)
     epochs = trial_epochs(paradigm, row_sizes.epochs, row.m, equal)
+    lr = row_sizes.own_lr.get(rule, row_sizes.lr)
     plan = Plan(
         epochs=epochs,
         batch=row_sizes.batch,
-        lr=row_sizes.own_lr.get(rule, row_sizes.lr),
+        lr=lr,
+        switched_lr=lr * row.second_rate if rule == "hybrid" and row.second_rate != 1 else None,
         optimizer=row_sizes.optimizer,
         every=max(epochs // 10, min(epochs, 4)),  # few: evaluation takes longer than steps
     )
