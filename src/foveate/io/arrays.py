@@ -14,6 +14,7 @@ from foveate.errors import FoveateError
 from foveate.io.cells import flags, is_missing, name_of, names, optional_names, single
 from foveate.io.collection import Collection, Kind, Where, collect
 from foveate.io.columns import ColumnRole
+from foveate.io.problem import Problem
 from foveate.types import Array
 
 __all__ = ["from_arrays", "load_plain", "marks", "places_of", "plain_shape", "segments_of"]
@@ -36,6 +37,7 @@ def from_arrays(
     where: Where | None = None,
     missing: Literal["impute", "refuse"] = "impute",
     roles: Sequence[ColumnRole] = (),
+    problems: Sequence[Problem] = (),
 ) -> Collection:
     """Ragged arrays as a collection.
 
@@ -54,6 +56,7 @@ def from_arrays(
         where: From a bag's number to its place, for messages.
         missing: Whether NaN stays, to be imputed in training, or is refused.
         roles: Roles of the arrays of a file.
+        problems: What the reader has to report.
 
     Example:
         >>> bags = from_arrays([np.ones((2, 3)), np.zeros((1, 3))], ["sick", "well"])
@@ -100,6 +103,7 @@ def from_arrays(
         kind=kind,
         places=coordinates,
         roles=roles,
+        problems=problems,
     )
 
 

@@ -31,6 +31,7 @@ NAMES = (
     "groups-in-splits",
     "copies-in-splits",
     "label-copy",
+    "unwritten-parts",
 )
 """Names of the errors, which ``--force`` accepts."""
 

@@ -15,7 +15,14 @@ from foveate.errors import FoveateError
 from foveate.io.cells import is_missing
 from foveate.types import FloatArray
 
-__all__ = ["LeftOut", "NumberColumn", "comma_convention"]
+__all__ = [
+    "MOST_TEXTS",
+    "LeftOut",
+    "NumberColumn",
+    "comma_convention",
+    "form_of",
+    "quoted_cell",
+]
 
 Form = Literal["number", "comma", "percent", "boolean", "time", "text", "list"]
 Where = Callable[[int], str]
@@ -122,7 +129,7 @@ class NumberColumn:
         if is_missing(cell):
             self.missing += 1
             return np.nan
-        form, value = _form(cell)
+        form, value = form_of(cell)
         self._count(form, row, cell)
         if form == "number" and isinstance(cell, str):
             self.has_point |= "." in cell
@@ -155,10 +162,10 @@ class NumberColumn:
         if is_missing(item):
             self.missing += 1
             return np.nan
-        form, value = _form(item)
+        form, value = form_of(item)
         if form != "number":
             raise FoveateError(
-                f"{self.location(self.rows + row)}: must be a number, got {_quoted_cell(item)}"
+                f"{self.location(self.rows + row)}: must be a number, got {quoted_cell(item)}"
             )
         return value
 
@@ -189,7 +196,7 @@ class NumberColumn:
                 row, cell = min(self.first[f] for f in ("text", "time") if f in self.first)
                 raise FoveateError(self._no_number(row, cell, required))
             what = "times or dates" if form == "time" else "texts"
-            return LeftOut(f"{what}, such as {_quoted_cell(cell)}", self._codes())
+            return LeftOut(f"{what}, such as {quoted_cell(cell)}", self._codes())
         whole = self._joined()
         self._check_mixture(whole)
         how = self._resolve(whole, comma)
@@ -198,9 +205,7 @@ class NumberColumn:
     def _no_number(self, row: int, cell: Any, required: bool) -> str:
         counted = "" if required else f", as {self.numbers:,} cells of this column are"
         advice = "leave the cell empty if the value is unknown"
-        return (
-            f"{self.location(row)}: must be a number{counted}, got {_quoted_cell(cell)}; {advice}"
-        )
+        return f"{self.location(row)}: must be a number{counted}, got {quoted_cell(cell)}; {advice}"
 
     def _joined(self) -> FloatArray:
         wide = max(part.shape[1] for part in self.parts)
@@ -223,7 +228,7 @@ class NumberColumn:
             other = min(self.first[f] for f in ("number", "comma", "boolean") if f in self.first)
             raise FoveateError(
                 f"{self.location(other[0])}: must be a percentage, as {counts['percent']:,} cells "
-                f"of this column are, got {_quoted_cell(other[1])}"
+                f"of this column are, got {quoted_cell(other[1])}"
             )
         if 0 < counts["boolean"] < self.numbers:
             odd = ~np.isin(values, (0.0, 1.0)) & ~np.isnan(values)
@@ -310,7 +315,7 @@ def _plain(cells: Sequence[Any]) -> FloatArray | None:
     return values
 
 
-def _form(cell: Any) -> tuple[Form, float]:
+def form_of(cell: Any) -> tuple[Form, float]:
     """What a cell that is not missing holds, and its value where that is certain."""
     if not isinstance(cell, str):
         try:
@@ -336,7 +341,7 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _quoted_cell(cell: Any) -> str:
+def quoted_cell(cell: Any) -> str:
     """A cell for messages, at most 40 characters of it."""
     text = repr(cell)
     return text if len(text) <= 40 else f"{text[:37]}…"

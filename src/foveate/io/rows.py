@@ -246,7 +246,7 @@ def _parquet(path: Path) -> Any:
     import pyarrow.parquet as pq
 
     try:
-        return pq.ParquetFile(path)
+        return pq.ParquetFile(path, page_checksum_verification=True)
     except FileNotFoundError:
         raise FoveateError(f"there is no file {path}") from None
     except (OSError, pa.ArrowException, UnicodeDecodeError):
