@@ -1,6 +1,6 @@
 """Bags as one array per bag, from Python or from the other readers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeVar
 
@@ -66,16 +66,8 @@ def from_arrays(
     at = where or (lambda bag: f"{source}, bag {bag}")
     if not len(bags):
         raise FoveateError(f"{source}: at least one bag is needed, got none")
-    _must_be_as_many(
-        len(bags),
-        source,
-        y=y,
-        ids=ids,
-        relevance=relevance,
-        groups=groups,
-        split=split,
-        places=places,
-    )
+    of_bags = {"y": y, "ids": ids, "relevance": relevance, "groups": groups, "split": split}
+    _must_be_as_many(len(bags), source, {**of_bags, "places": places})
     keep = missing == "impute"
     parts = [
         bag
@@ -107,7 +99,7 @@ def from_arrays(
     )
 
 
-def _must_be_as_many(n: int, source: str, **parts: Any) -> None:
+def _must_be_as_many(n: int, source: str, parts: Mapping[str, Any]) -> None:
     for name, part in parts.items():
         if part is not None and len(part) != n:
             raise FoveateError(
