@@ -132,7 +132,7 @@ def read_columns(
     chosen = roles(files[0], names, columns, labelled)
     check_same(files, columns, labelled, chosen)
     table, numbers = _read(files, chosen, header, report)
-    marks = any(delimiter(file) == ";" for file in files if _is_csv(file))
+    marks = any(delimiter(file) in ";\t" for file in files if _is_csv(file))
     comma = comma_convention(list(numbers.values()), marks)
     named = {*(columns.segment or ()), *columns.places, *features}
     how: dict[str, str] = {}

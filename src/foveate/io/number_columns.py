@@ -21,6 +21,7 @@ __all__ = [
     "NumberColumn",
     "comma_convention",
     "form_of",
+    "left_out_texts",
     "quoted_cell",
 ]
 
@@ -29,6 +30,8 @@ Where = Callable[[int], str]
 """From a row number to the file and line, for messages."""
 Comma = Literal["decimal", "thousands"]
 
+MARKED = re.compile(r"[+-]?[1-9]\d{0,2}([\u00a0\u202f\u2009'\u2019]\d{3})+([.,]\d*)?")
+"""Numbers with no-break or thin spaces or apostrophes between thousands."""
 THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?")
 DECIMAL = re.compile(r"[+-]?(\d+|[1-9]\d{0,2}(\.\d{3})+),\d+([eE][+-]?\d+)?")
 TIME = re.compile(
@@ -43,10 +46,17 @@ MOST_TEXTS = 1 << 16  # different texts that are told apart in a column
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Why a column is no feature, and a code per row where its texts can be told apart."""
+    """Why a column is no feature.
+
+    Args:
+        reason: Why, in words.
+        codes: A code per row, where texts can be told apart.
+        numbers: How many of its cells are numbers in spite of it.
+    """
 
     reason: str
     codes: FloatArray | None = None
+    numbers: int = 0
 
 
 @dataclass
@@ -134,7 +144,7 @@ class NumberColumn:
         if form == "number" and isinstance(cell, str):
             self.has_point |= "." in cell
         if form in ("comma", "percent"):
-            self.marked.append((self.rows + row, form, str(cell).strip()))
+            self.marked.append((self.rows + row, form, _without_marks(str(cell))))
         if form in ("text", "time"):
             self._code(row, cell)
         return value
@@ -196,7 +206,7 @@ class NumberColumn:
                 row, cell = min(self.first[f] for f in ("text", "time") if f in self.first)
                 raise FoveateError(self._no_number(row, cell, required))
             what = "times or dates" if form == "time" else "texts"
-            return LeftOut(f"{what}, such as {quoted_cell(cell)}", self._codes())
+            return left_out_texts(what, cell, self._codes(), self.numbers, self.rows)
         whole = self._joined()
         self._check_mixture(whole)
         how = self._resolve(whole, comma)
@@ -263,12 +273,12 @@ class NumberColumn:
         return codes
 
 
-def comma_convention(columns: Sequence[NumberColumn], semicolons: bool = False) -> Comma | None:
+def comma_convention(columns: Sequence[NumberColumn], undecided: bool = False) -> Comma | None:
     """What commas in numbers mean in a file, which must be consistent; None if there are none.
 
     Args:
         columns: All columns of the file that may hold numbers.
-        semicolons: Whether cells are separated by semicolons, as where commas are decimal.
+        undecided: Whether "1,234" alone may be 1.234, as where semicolons or tabs separate cells.
     """
     cells = [(c, row, t.rstrip("%").strip()) for c in columns for row, _, t in c.marked if "," in t]
     if not cells:
@@ -276,7 +286,7 @@ def comma_convention(columns: Sequence[NumberColumn], semicolons: bool = False) 
     decimal = next((cell for cell in cells if not THOUSANDS.fullmatch(cell[2])), None)
     thousands = next((cell for cell in cells if not DECIMAL.fullmatch(cell[2])), None)
     point = next((column for column in columns if column.has_point), None)
-    if decimal is None and (thousands or point is not None or not semicolons):
+    if decimal is None and (thousands or point is not None or not undecided):
         return "thousands"
     column, row, text = decimal or cells[0]
     if decimal is None:
@@ -322,7 +332,7 @@ def form_of(cell: Any) -> tuple[Form, float]:
             return "number", float(cell)
         except (TypeError, ValueError, OverflowError):
             return "text", np.nan
-    text = cell.strip()
+    text = _without_marks(cell)
     if text.lower() in BOOLEANS:
         return "boolean", BOOLEANS[text.lower()]
     if text.endswith("%") and _is_number(text[:-1].strip()):
@@ -332,6 +342,12 @@ def form_of(cell: Any) -> tuple[Form, float]:
     return ("time" if TIME.fullmatch(text) else "text"), np.nan
 
 
+def _without_marks(cell: str) -> str:
+    """A cell with an ASCII minus and without spaces or apostrophes between thousands."""
+    text = cell.strip().replace("\u2212", "-")
+    return re.sub(r"[^\d.,+%-]", "", text) if MARKED.fullmatch(text.rstrip("%").strip()) else text
+
+
 def _is_number(text: str) -> bool:
     if "," in text:
         return bool(THOUSANDS.fullmatch(text) or DECIMAL.fullmatch(text))
@@ -339,6 +355,22 @@ def _is_number(text: str) -> bool:
         return "_" not in text and not np.isnan(float(text))
     except ValueError:
         return False
+
+
+def left_out_texts(
+    what: str, example: Any, codes: FloatArray | None, numbers: int, rows: int
+) -> LeftOut:
+    """Why a column of texts is no feature.
+
+    Args:
+        what: Texts, or times or dates.
+        example: One of them.
+        codes: A code per row.
+        numbers: Cells that are numbers.
+        rows: All cells.
+    """
+    among = f" ({numbers:,} of {rows:,} cells are numbers)" if numbers else ""
+    return LeftOut(f"{what}, such as {quoted_cell(example)}{among}", codes, numbers)
 
 
 def quoted_cell(cell: Any) -> str:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from foveate.errors import FoveateError
 from foveate.io.cells import is_missing
 from foveate.io.columns import Roles
-from foveate.io.number_columns import MOST_TEXTS, LeftOut, form_of, quoted_cell
+from foveate.io.number_columns import MOST_TEXTS, LeftOut, form_of, left_out_texts
 from foveate.io.parquet import is_list, is_numeric, number_rows, whole_parquet
 from foveate.io.rows import where
 from foveate.types import FloatArray
@@ -157,7 +157,7 @@ class ColumnReader:
             )
         what = "times or dates" if counts["time"] > counts["text"] else "texts"
         codes = np.concatenate(parts) if parts and not numbers else None
-        return LeftOut(f"{what}, such as {quoted_cell(str(example))}", codes)
+        return left_out_texts(what, str(example), codes, numbers, counts.total())
 
 
 def _encoded(column: Any) -> Any:

@@ -29,6 +29,7 @@ __all__ = ["TableBags", "place_kind", "read_tables"]
 
 Codes = NDArray[np.int64]
 INDEX = re.compile(r"|Unnamed: 0(\.\d+)?|__index_level_\d+__")  # as pandas stores its index
+MIXED = 0.1  # share of numbers in a column of texts that is worth a warning
 MOST_ROLES = 12  # columns whose role a message names
 
 
@@ -105,6 +106,7 @@ class TableBags:
             self.split = [split[row] for row in self.first]
         self._leave_out_index(features)
         self._leave_out_groups(features)
+        self._warn_of_mixtures()
         self._check_segment()
 
     def where(self, bag: int) -> str:
@@ -193,6 +195,13 @@ class TableBags:
         segment = tuple(name for name in self.chosen.segment if name not in suspects)
         self.chosen = self.chosen._replace(segment=segment)
         self.read = replace(self.read, roles=self.chosen)
+
+    def _warn_of_mixtures(self) -> None:
+        """Columns of texts that hold many numbers."""
+        for name, out in self.read.left_out.items():
+            if out.numbers >= MIXED * len(self.bags_of_rows()):
+                what = f"left out: {out.reason}; write numbers in one way, or leave cells empty"
+                self.problems.append(Problem("warning", f"column '{name}'", what, "mixed-column"))
 
     def _check_segment(self) -> None:
         if self.chosen.segment or self.chosen.text is not None:
