@@ -18,7 +18,7 @@ TOPICS, OTHERS, LENGTH, TAGS = 6, 60, 12, 100
 
 
 def texts(right=1.0, n=240):
-    """Texts of two classes with two topic words each, and a tag that is right in a share of them."""
+    """Texts of two classes with two topic words each, and a tag that is mostly right."""
     chance = torch.Generator().manual_seed(0)
     y = torch.arange(n) % 2
     words = 2 * TOPICS + torch.randint(OTHERS, (n, LENGTH), generator=chance)
