@@ -35,7 +35,7 @@ def examine_run(
 
     Args:
         run: A race or a fit.
-        declared: What the user declared.
+        declared: What the user declared; absent classes are those of the fit unless given.
         command: The command that repeats it.
         paradigm: Which of the run's paradigms; all unless given.
         new: Labelled bags that a fit has not seen; its own held-out bags unless given.
@@ -48,6 +48,8 @@ def examine_run(
     from foveate.trust.advice import compare, overfits
     from foveate.trust.stability import last_epochs
 
+    if not declared.absent:
+        declared = declared._replace(absent=tuple(run.manifest["config"].get("absent", ())))
     job = open_trained(run)
     records = job.model_records(run)
     names = _paradigms(run, records, paradigm)
