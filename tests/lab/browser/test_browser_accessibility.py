@@ -121,8 +121,8 @@ def test_tab_goes_on_from_a_field_that_was_changed(page):
     assert page.evaluate(FOCUSED) == "Run ↓"
 
 
-def test_focus_goes_on_where_its_button_is_gone(page, begin):
-    begin(task="error-mode-1", paradigms=["soft"], seeds=1, epochs=5000)
+def test_focus_goes_on_where_its_button_is_gone(page, train):
+    train(task="error-mode-1", paradigms=["soft"], seeds=1, epochs=5000)
     page.goto("/runs")
     page.locator(".jobs-panel summary").click()
     page.get_by_role("button", name="Stop Training: error-mode-1").focus()

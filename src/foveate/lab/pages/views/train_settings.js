@@ -60,8 +60,9 @@ export function trainSettings(tasks, maps, theme, begin) {
     const copying = now.task === "copying";
     if (shown?.task !== now.task) {
       const controls = taskControls(now.task, tasks[now.task], { maps, theme, request, set });
+      Object.values(shown?.controls ?? {}).forEach((control) => control.remove());
+      fields.append(...Object.values(controls)); // after the task, which keeps the focus
       shown = { task: now.task, controls };
-      fields.replaceChildren(task, ...Object.values(controls));
     }
     setControl(task, now.task);
     for (const name of ["map", "seeds", "epochs"]) {
