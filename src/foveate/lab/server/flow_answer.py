@@ -64,8 +64,8 @@ def flow_answer(rows: Mapping[str, Any]) -> str:
     first = (
         "Soft attention stops improving because its incentive to look better, δ, dies: once the "
         "classifier is right on the mixture of all segments there is little left to gain; δ peaks "
-        f"at t = {_time(t[peak])} and {reached}, with {_percent(share)} of attention on the segment that "
-        "decides."
+        f"at t = {_time(t[peak])} and {reached}, with {_percent(share)} of attention on the "
+        "segment that decides."
     )
     second = (
         "Hard attention is scored on single segments, so its δ stays "
