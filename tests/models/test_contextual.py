@@ -13,7 +13,8 @@ from foveate.bags.segments import Mosaics, dense
 from foveate.errors import FoveateError
 from foveate.models.contextual import Contextual, SelfAttention
 from foveate.models.focus import FCAM
-from foveate.models.nets import VOCABULARY_ROWS, pair
+from foveate.models.nets import pair
+from foveate.models.published import VOCABULARY_ROWS
 from foveate.training.loop import fit
 
 RULES = ("soft", "hard", "lvml", "logit")

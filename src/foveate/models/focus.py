@@ -6,8 +6,9 @@ from typing import ClassVar, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from foveate.attention.likelihood import map_segments
 from foveate.attention.maps import MAPS
-from foveate.bags.segments import Segments, as_matrix, map_segments, map_stored
+from foveate.bags.segments import Segments, as_matrix, map_stored
 from foveate.errors import FoveateError
 
 __all__ = ["FCAM", "AttentionModel", "FixedFocus", "Focus"]

@@ -26,11 +26,10 @@ from foveate.training.epoch_inputs import (
     split_at,
 )
 from foveate.training.evaluation import Reading, measure, read_stack
-from foveate.training.memory import limit_memory
 from foveate.training.optimisers import Settings, StackedOptimizer
 from foveate.training.plan import Plan
 from foveate.training.stack import Build, MemberBags, Stack
-from foveate.training.step_gradients import StepGradients
+from foveate.training.step_gradients import StepGradients, limit_memory
 
 __all__ = ["Probe", "Training"]
 

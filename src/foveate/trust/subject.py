@@ -9,13 +9,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from foveate.attention.likelihood import map_segments
 from foveate.attention.maps import MAPS, uniform
 from foveate.attention.paradigms import PARADIGMS, Marginal, Paradigm, Soft
 from foveate.bags.bag import Bag
-from foveate.bags.segments import dense, map_segments
-from foveate.devices import current_device
+from foveate.bags.segments import dense
 from foveate.errors import FoveateError
 from foveate.models.focus import FCAM, AttentionModel
+from foveate.settings import current_device
 from foveate.training.evaluation import ELEMENTS
 from foveate.training.stack import Batch, MemberBags, Stack
 from foveate.types import Array

@@ -11,13 +11,13 @@ from torch import Tensor
 
 from foveate.bags.bag import Bag
 from foveate.bags.standardisation import Standardisation
-from foveate.devices import use_device
 from foveate.errors import FoveateError
 from foveate.io.check import require_sound
 from foveate.io.collection import Collection
 from foveate.metrics.faults import divergence
 from foveate.models.focus import AttentionModel
 from foveate.models.nets import pair
+from foveate.settings import use_device
 from foveate.training.loop import fit
 from foveate.training.plan import Plan
 from foveate.types import Array

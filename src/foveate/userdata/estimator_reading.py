@@ -10,9 +10,9 @@ from torch import Tensor
 from foveate.bags.bag import Bag
 from foveate.bags.segments import map_stored
 from foveate.bags.standardisation import Standardisation
-from foveate.devices import use_device
 from foveate.errors import FoveateError
 from foveate.models.null_segment import add_null_segment
+from foveate.settings import use_device
 from foveate.training.stack import Stack
 from foveate.trust.explanation import Explained, explain
 from foveate.trust.subject import Stacked

@@ -7,9 +7,9 @@ from typing import ClassVar, Self
 
 from torch import Tensor
 
-from foveate.attention.likelihood import gather_label
+from foveate.attention.likelihood import gather_label, map_segments
 from foveate.attention.maps import label_log_softmax, log_softmax
-from foveate.bags.segments import Network, Segments, dense, map_segments
+from foveate.bags.segments import Network, Segments, dense
 from foveate.errors import FoveateError
 from foveate.registry import Registry
 

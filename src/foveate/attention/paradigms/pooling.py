@@ -22,9 +22,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from foveate.attention.likelihood import log_weights
+from foveate.attention.likelihood import log_weights, map_segments
 from foveate.attention.paradigms.contract import PARADIGMS, Predictive, centred
-from foveate.bags.segments import Network, Segments, dense, map_segments, mix
+from foveate.bags.segments import Network, Segments, dense, mix
 from foveate.errors import FoveateError
 
 __all__ = ["Additive", "Max", "Mean", "NoisyOr", "Presence"]
