@@ -150,10 +150,12 @@ def read_columns(
 def unused_columns(names: Sequence[str], chosen: Roles, columns: Columns) -> dict[str, LeftOut]:
     """Columns that have no role."""
     used = {*chosen.cells, *chosen.places, *chosen.segment}
-    return {name: LeftOut(_unused(chosen, columns)) for name in names if name not in used}
+    return {name: LeftOut(_unused(name, chosen, columns)) for name in names if name not in used}
 
 
-def _unused(chosen: Roles, columns: Columns) -> str:
+def _unused(name: str, chosen: Roles, columns: Columns) -> str:
+    if name in columns.ignore:
+        return "given by --ignore"
     if columns.segment is not None:
         return "not among --segment"
     return "segments are texts" if chosen.text is not None else "labels are not read"
