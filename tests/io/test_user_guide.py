@@ -21,7 +21,7 @@ def workdir(tmp_path, monkeypatch):
         Path(name).write_text(text)
 
 
-@pytest.mark.usefixtures("here")
+@pytest.mark.usefixtures("workdir")
 def test_the_files_are_read_as_documented():
     bags = read_bags("bags.csv", group="patient", places=("x", "y"))
     assert bags.columns == ("area", "depth")
@@ -39,7 +39,7 @@ def test_the_files_are_read_as_documented():
     assert annotated.bag.z.tolist() == [[False, True, False, False], [False] * 4]
 
 
-@pytest.mark.usefixtures("here")
+@pytest.mark.usefixtures("workdir")
 def test_check_prints_what_the_guide_shows(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     command, output = re.search(
@@ -51,7 +51,7 @@ def test_check_prints_what_the_guide_shows(capsys, monkeypatch):
     assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == output.splitlines()
 
 
-@pytest.mark.usefixtures("here")
+@pytest.mark.usefixtures("workdir")
 def test_the_code_runs():
     scope: dict = {}
     for block in CODE:

@@ -366,7 +366,7 @@ def test_cross_fitted_models_read_every_bag_once():
 
 
 def test_a_fold_whose_models_look_elsewhere_is_enough_against_trust():
-    bag, size = made(), N // 2
+    bag, size = case_bags(), N // 2
     rows = [np.arange(size), np.arange(size, N)]
     lost = linear_model([0.0, 0.0, 0.0, 0.0, 6.0], good().g.weight.tolist(), [0.0] * 3)
     folds = CrossFitted(
@@ -390,7 +390,7 @@ def test_a_fold_whose_models_look_elsewhere_is_enough_against_trust():
 
 def test_answers_that_need_more_than_the_attended_segments_are_not_trusted():
     """Every bag has a key without which the model answers the first class."""
-    bag = made()
+    bag = case_bags()
     x = torch.where(bag.z[..., None], bag.x, 0.2 * bag.x)
     background = bag.z.float().argmin(1)
     x[torch.arange(N), background, 4] += 8
