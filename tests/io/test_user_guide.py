@@ -56,5 +56,5 @@ def test_the_code_runs():
     scope: dict = {}
     for block in CODE:
         exec(compile(block, "own-data.md", "exec"), scope)
-    assert scope["own"].known.tolist() == [True, False]
+    assert scope["collection"].known.tolist() == [True, False]
     assert read_bags("bags.npz").classes == ("sick", "well")
