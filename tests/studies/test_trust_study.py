@@ -50,7 +50,7 @@ def test_false_alarms_misses_and_silence_are_counted():
     assert (row.cases, row.good, row.bad) == (5, 2, 2)
     assert (row.false_alarms, row.misses) == (1, 1)
     assert row.silent == pytest.approx(0.2)
-    assert row.said_error == pytest.approx(np.mean([0.05, 0.5, 0.4, 0.25]))
+    assert row.reported_error == pytest.approx(np.mean([0.05, 0.5, 0.4, 0.25]))
     assert row.covered == pytest.approx(1 / 4)
     assert row.old_false_alarms == 2
     assert row.old_misses == 2
