@@ -366,20 +366,21 @@ def test_cross_fitted_models_read_every_bag_once():
 
 
 def test_a_fold_whose_models_look_elsewhere_is_enough_against_trust():
-    bag, size = made(), N // 2
-    rows = [np.arange(size), np.arange(size, N)]
+    bag, rows = made(), np.array_split(np.arange(N), 4)
     lost = linear_model([0.0, 0.0, 0.0, 0.0, 6.0], good().g.weight.tolist(), [0.0] * 3)
+    models = [good(), good(), good(), lost]
     folds = CrossFitted(
-        [(as_subject([m] * 2, "soft"), part) for m, part in zip((good(), lost), rows, strict=True)]
+        [(as_subject([m] * 2, "soft"), part) for m, part in zip(models, rows, strict=True)]
     )
     for z in (None, bag.z):  # estimated and measured
         trust = examine(folds, "soft", Bag(bag.x, bag.y, z), CLASSES, audited=audited("plain"),
                         probe=False)  # fmt: skip
         for entry in trust.by_class:
-            first, second = entry["answers"]["stable"]["folds"]
-            assert first >= 0.8
-            assert second < 0.4
-            assert entry["worst_fold"].mean == second
+            *others, last = entry["answers"]["stable"]["folds"]
+            assert min(others) >= 0.7
+            assert last < 0.4
+            assert entry["worst_fold"].mean == last
+            assert entry["verdict"]["grade"] != "trust"
         assert trust.answers["stable"].mark == "bad"
         assert "one fold" in trust.answers["stable"].text
     both = CrossFitted([(as_subject([good()] * 2, "soft"), part) for part in rows])
