@@ -270,7 +270,7 @@ def _dependent(
         "background_flips": depends.background_flips[c],
         "repeat_flips": max(depends.repeat_flips),
         "overridden": 0.0 if strongest is None else others[strongest],
-        "overrider": "" if strongest is None else classes[strongest],
+        "overrider": "" if strongest is None or strongest in empty else classes[strongest],
         "poisoned": max((depends.overturned_by[c][k] for k in empty if k != c), default=0.0),
     }
 
