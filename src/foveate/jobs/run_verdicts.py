@@ -36,7 +36,7 @@ def examine_run(
 
     Args:
         run: A race or a fit.
-        declared: What the user declared.
+        declared: What the user declared; absent classes are those of the fit unless given.
         command: The command that repeats it.
         paradigm: Which of the run's paradigms; all unless given.
         new: Labelled bags that a fit has not seen; its own held-out bags unless given.
@@ -47,6 +47,8 @@ def examine_run(
     """
     from foveate.jobs.job import open_trained
 
+    if not declared.absent:
+        declared = declared._replace(absent=tuple(run.manifest["config"].get("absent", ())))
     job = open_trained(run)
     records = job.model_records(run)
     names = _paradigms(run, records, paradigm)

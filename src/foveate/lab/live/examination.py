@@ -30,7 +30,7 @@ def examine_fit_again(channel: WorkerChannel, request: dict[str, Any]) -> None:
     """
     from foveate.records.runs import open_run
     from foveate.userdata.source import read_again
-    from foveate.userdata.split_file import held_out
+    from foveate.userdata.split import held_out
 
     job = ExamineJob(**request)
     channel.send("setup", view={"kind": "examine", "classes": []}, seeds=[0], epochs=1)
