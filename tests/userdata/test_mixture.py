@@ -5,7 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foveate.userdata.mixture import PRIOR, cross_calibrate, cross_mix, mix, mixture_weights
+from foveate.userdata.mixture import (
+    PRIOR,
+    cross_calibrate,
+    cross_choose,
+    cross_mix,
+    lowest_loss,
+    mix,
+    mixture_weights,
+)
 
 
 def draw(seed, K=2, n=60, C=3):
@@ -51,3 +59,16 @@ def test_weights_and_temperatures_of_a_fold_ignore_its_labels():
     np.testing.assert_array_equal(cross_mix(p, y, fold)[here], cross_mix(p, other, fold)[here])
     first, second = (cross_calibrate(p[0], labels, fold)[here] for labels in (y, other))
     np.testing.assert_array_equal(first, second)
+
+
+def test_each_fold_is_predicted_by_the_classifier_that_is_best_on_the_others():
+    right, fold = np.array([[0.1, 0.9], [0.9, 0.1]]), np.array([0, 0, 1, 1])
+    y = np.array([0, 1, 0, 1])
+    first = np.concatenate([right[[1, 0]], right[[0, 1]]])  # right on fold 0, wrong on fold 1
+    second = np.full((4, 2), 0.5)
+    p = np.stack([first, second])
+    assert lowest_loss(p[:, :2], y[:2]) == 0
+    assert lowest_loss(p[:, 2:], y[2:]) == 1
+    np.testing.assert_array_equal(cross_choose(p, y, fold), [*second[:2], *first[2:]])
+    other = np.where(fold == 0, 1 - y, y)
+    np.testing.assert_array_equal(cross_choose(p, other, fold)[:2], second[:2])

@@ -1,6 +1,6 @@
 """Assessment of out-of-fold predictions: scores, mixture, comparison with baselines, decisions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,9 +8,17 @@ import numpy as np
 from foveate.metrics.calibration import calibrated, temperature
 from foveate.types import Array
 from foveate.userdata.abstention import abstention_entry
-from foveate.userdata.baselines import BASELINES, MIXED_BASELINES
+from foveate.userdata.baselines import BASELINES, LINEAR
+from foveate.userdata.boosted_trees import TREES
 from foveate.userdata.ensemble import MIXTURE
-from foveate.userdata.mixture import cross_calibrate, cross_mix, mix, mixture_weights
+from foveate.userdata.mixture import (
+    cross_calibrate,
+    cross_choose,
+    cross_mix,
+    lowest_loss,
+    mix,
+    mixture_weights,
+)
 from foveate.userdata.scores import auroc_difference, scores
 from foveate.userdata.settings import FitSettings
 from foveate.userdata.thresholds import threshold_entry
@@ -50,10 +58,13 @@ def assess(
     p, y, fold = out_of_fold.p, out_of_fold.y, out_of_fold.fold
     temperatures = {name: temperature(value, y) for name, value in p.items()}
     honest = {name: cross_calibrate(value, y, fold) for name, value in p.items()}
-    mixed = [name for name in p if name in settings.paradigms or name in MIXED_BASELINES]
-    final = np.stack([calibrated(p[name], temperatures[name]) for name in mixed])
+    calm = {name: calibrated(value, temperatures[name]) for name, value in p.items()}
+    linear = LINEAR[lowest_loss(np.stack([calm[name] for name in LINEAR]), y)]
+    mixed = [name for name in p if name in settings.paradigms or name in (linear, TREES)]
+    final = np.stack([calm[name] for name in mixed])
     weights = mixture_weights(final, y)
-    honest[MIXTURE] = cross_mix(np.stack([honest[name] for name in mixed]), y, fold)
+    raw = cross_mix(_parts(p, mixed, out_of_fold), y, fold)
+    honest[MIXTURE] = cross_mix(_parts(honest, mixed, out_of_fold), y, fold)
     temperatures[MIXTURE] = temperature(mix(weights, final), y)
     order = [MIXTURE, *settings.paradigms, *BASELINES]
     entries: dict[str, Any] = {
@@ -71,8 +82,17 @@ def assess(
     if settings.abstain is not None:
         entries["abstention"] = abstention_entry(honest[MIXTURE], y, fold, settings.abstain)
     arrays = {f"p/{name}": value for name, value in honest.items()}
-    raw = cross_mix(np.stack([p[name] for name in mixed]), y, fold)
     return entries, {**arrays, "y": y, "uncalibrated": raw}
+
+
+def _parts(p: Mapping[str, Array], mixed: Sequence[str], out_of_fold: OutOfFold) -> Array:
+    """Probabilities (K, n, C) of the parts of the mixture.
+
+    In each fold the logistic regression is the one with the lowest log loss on the other folds.
+    """
+    linear = np.stack([p[name] for name in LINEAR])
+    chosen = cross_choose(linear, out_of_fold.y, out_of_fold.fold)
+    return np.stack([chosen if name in LINEAR else p[name] for name in mixed])
 
 
 def score_lists(p: Array, y: Array, group: Array | None) -> dict[str, list[float | None]]:

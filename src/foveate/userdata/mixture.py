@@ -11,7 +11,15 @@ from foveate.metrics.calibration import calibrated, temperature
 from foveate.types import Array
 from foveate.userdata.boosted_trees import TREES
 
-__all__ = ["cross_calibrate", "cross_mix", "mix", "mixture_weights", "unmapped_note"]
+__all__ = [
+    "cross_calibrate",
+    "cross_choose",
+    "cross_mix",
+    "lowest_loss",
+    "mix",
+    "mixture_weights",
+    "unmapped_note",
+]
 
 ROUNDS, TOLERANCE = 500, 1e-9
 PRIOR = 1.0  # pseudo-bags per component: keeps weights of few bags away from 0 and 1
@@ -59,6 +67,27 @@ def cross_calibrate(p: Array, y: Array, fold: Array) -> Array:
     for k in np.unique(fold):
         held_out = fold == k
         result[held_out] = calibrated(p[held_out], temperature(p[~held_out], y[~held_out]))
+    return result
+
+
+def lowest_loss(p: Array, y: Array) -> int:
+    """Which of K classifiers with probabilities (K, n, C) has the lowest log loss."""
+    likelihood = np.maximum(p[:, np.arange(len(y)), y], 1e-12)
+    return int(np.log(likelihood).mean(1).argmax())
+
+
+def cross_choose(p: Array, y: Array, fold: Array) -> Array:
+    """Probabilities (n, C) of each fold by the classifier with the lowest loss on the others.
+
+    Args:
+        p: Probabilities of K classifiers, shape (K, n, C).
+        y: Labels, shape (n,).
+        fold: Fold of each bag, shape (n,).
+    """
+    result = np.empty_like(p[0])
+    for k in np.unique(fold):
+        held_out = fold == k
+        result[held_out] = p[lowest_loss(p[:, ~held_out], y[~held_out])][held_out]
     return result
 
 
