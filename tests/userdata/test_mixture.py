@@ -8,11 +8,10 @@ from hypothesis import strategies as st
 from foveate.userdata.mixture import (
     PRIOR,
     cross_calibrate,
-    cross_choose,
     cross_mix,
-    lowest_loss,
     mix,
     mixture_weights,
+    part_weights,
 )
 
 
@@ -61,14 +60,16 @@ def test_weights_and_temperatures_of_a_fold_ignore_its_labels():
     np.testing.assert_array_equal(first, second)
 
 
-def test_each_fold_is_predicted_by_the_classifier_that_is_best_on_the_others():
-    right, fold = np.array([[0.1, 0.9], [0.9, 0.1]]), np.array([0, 0, 1, 1])
-    y = np.array([0, 1, 0, 1])
-    first = np.concatenate([right[[1, 0]], right[[0, 1]]])  # right on fold 0, wrong on fold 1
-    second = np.full((4, 2), 0.5)
-    p = np.stack([first, second])
-    assert lowest_loss(p[:, :2], y[:2]) == 0
-    assert lowest_loss(p[:, 2:], y[2:]) == 1
-    np.testing.assert_array_equal(cross_choose(p, y, fold), [*second[:2], *first[2:]])
-    other = np.where(fold == 0, 1 - y, y)
-    np.testing.assert_array_equal(cross_choose(p, other, fold)[:2], second[:2])
+def test_linear_classifiers_are_one_part_of_the_mixture():
+    p, y = draw(3, K=4)
+    linear = np.array([False, True, True, False])
+    weights = part_weights(p, y, linear)
+    assert weights.sum() == pytest.approx(1)
+    of_linear = mixture_weights(p[1:3], y)
+    np.testing.assert_allclose(weights[1:3] / weights[1:3].sum(), of_linear)
+    of_parts = mixture_weights(np.stack([p[0], p[3], mix(of_linear, p[1:3])]), y)
+    np.testing.assert_allclose([weights[0], weights[3], weights[1:3].sum()], of_parts)
+    twice = np.concatenate([p[:2], p[1:2], p[3:]])  # a copy of a linear one changes nothing
+    one = part_weights(np.delete(p, 2, 0), y, np.array([False, True, False]))
+    copied = part_weights(twice, y, linear)
+    np.testing.assert_allclose([copied[0], copied[1:3].sum(), copied[3]], one, atol=1e-9)

@@ -1,6 +1,7 @@
 """Assessment of out-of-fold predictions: scores, mixture, comparison with baselines, decisions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,15 +10,12 @@ from foveate.metrics.calibration import calibrated, temperature
 from foveate.types import Array
 from foveate.userdata.abstention import abstention_entry
 from foveate.userdata.baselines import BASELINES, LINEAR
-from foveate.userdata.boosted_trees import TREES
 from foveate.userdata.ensemble import MIXTURE
 from foveate.userdata.mixture import (
     cross_calibrate,
-    cross_choose,
     cross_mix,
-    lowest_loss,
     mix,
-    mixture_weights,
+    part_weights,
 )
 from foveate.userdata.scores import auroc_difference, scores
 from foveate.userdata.settings import FitSettings
@@ -58,13 +56,12 @@ def assess(
     p, y, fold = out_of_fold.p, out_of_fold.y, out_of_fold.fold
     temperatures = {name: temperature(value, y) for name, value in p.items()}
     honest = {name: cross_calibrate(value, y, fold) for name, value in p.items()}
-    calm = {name: calibrated(value, temperatures[name]) for name, value in p.items()}
-    linear = LINEAR[lowest_loss(np.stack([calm[name] for name in LINEAR]), y)]
-    mixed = [name for name in p if name in settings.paradigms or name in (linear, TREES)]
-    final = np.stack([calm[name] for name in mixed])
-    weights = mixture_weights(final, y)
-    raw = cross_mix(_parts(p, mixed, out_of_fold), y, fold)
-    honest[MIXTURE] = cross_mix(_parts(honest, mixed, out_of_fold), y, fold)
+    mixed = list(p)
+    weigh = partial(part_weights, linear=np.array([name in LINEAR for name in mixed]))
+    final = np.stack([calibrated(p[name], temperatures[name]) for name in mixed])
+    weights = weigh(final, y)
+    raw = cross_mix(np.stack(list(p.values())), y, fold, weigh)
+    honest[MIXTURE] = cross_mix(np.stack(list(honest.values())), y, fold, weigh)
     temperatures[MIXTURE] = temperature(mix(weights, final), y)
     order = [MIXTURE, *settings.paradigms, *BASELINES]
     entries: dict[str, Any] = {
@@ -83,16 +80,6 @@ def assess(
         entries["abstention"] = abstention_entry(honest[MIXTURE], y, fold, settings.abstain)
     arrays = {f"p/{name}": value for name, value in honest.items()}
     return entries, {**arrays, "y": y, "uncalibrated": raw}
-
-
-def _parts(p: Mapping[str, Array], mixed: Sequence[str], out_of_fold: OutOfFold) -> Array:
-    """Probabilities (K, n, C) of the parts of the mixture.
-
-    In each fold the logistic regression is the one with the lowest log loss on the other folds.
-    """
-    linear = np.stack([p[name] for name in LINEAR])
-    chosen = cross_choose(linear, out_of_fold.y, out_of_fold.fold)
-    return np.stack([chosen if name in LINEAR else p[name] for name in mixed])
 
 
 def score_lists(p: Array, y: Array, group: Array | None) -> dict[str, list[float | None]]:

@@ -27,7 +27,7 @@ BASELINES: dict[str, tuple[str, ...]] = {
 }
 """Names of the baselines, and how each pools the segments of a bag."""
 LINEAR = tuple(name for name in BASELINES if name != TREES)
-"""Logistic regressions, of which the default mixture has the one with the lowest log loss."""
+"""Logistic regressions, which together are one part of the default mixture."""
 
 
 def baseline_names(n: int, width: int) -> list[str]:

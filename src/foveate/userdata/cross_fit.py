@@ -46,9 +46,9 @@ class CrossFit(Procedure):
     """
 
     rule = (
-        "the mixture of all paradigms, the best logistic regression of pooled segments and, of "
-        "small data, boosted trees of them, weighed by out-of-fold log loss; choice, weights and "
-        "temperatures behind each number come from other folds"
+        "the mixture of all paradigms, logistic regressions of pooled segments and, of small data, "
+        "boosted trees of them, weighed by out-of-fold log loss; the weights and temperatures "
+        "behind each number were fitted on other folds"
     )
 
     def __init__(

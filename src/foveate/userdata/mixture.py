@@ -3,7 +3,7 @@ r"""Mixtures of classifiers, weighed by their out-of-fold log loss.
 .. math:: p(c) = \sum_k w_k p_k(c), \quad w \ge 0, \quad \sum_k w_k = 1
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -13,9 +13,7 @@ from foveate.userdata.boosted_trees import TREES
 
 __all__ = [
     "cross_calibrate",
-    "cross_choose",
     "cross_mix",
-    "lowest_loss",
     "mix",
     "mixture_weights",
     "unmapped_note",
@@ -70,33 +68,39 @@ def cross_calibrate(p: Array, y: Array, fold: Array) -> Array:
     return result
 
 
-def lowest_loss(p: Array, y: Array) -> int:
-    """Which of K classifiers with probabilities (K, n, C) has the lowest log loss."""
-    likelihood = np.maximum(p[:, np.arange(len(y)), y], 1e-12)
-    return int(np.log(likelihood).mean(1).argmax())
+def part_weights(p: Array, y: Array, linear: Array) -> Array:
+    """Weights of classifiers of which the linear ones are one part of the mixture.
+
+    The linear classifiers are mixed first; their mixture is then a part beside the others.
+
+    Args:
+        p: Probabilities of K classifiers, shape (K, n, C).
+        y: Labels, shape (n,).
+        linear: Which are linear, boolean, shape (K,).
+    """
+    of_linear = mixture_weights(p[linear], y)
+    part = mix(of_linear, p[linear])
+    of_parts = mixture_weights(np.concatenate([p[~linear], part[None]]), y)
+    weights = np.empty(len(p))
+    weights[~linear], weights[linear] = of_parts[:-1], of_parts[-1] * of_linear
+    return weights
 
 
-def cross_choose(p: Array, y: Array, fold: Array) -> Array:
-    """Probabilities (n, C) of each fold by the classifier with the lowest loss on the others.
+def cross_mix(
+    p: Array, y: Array, fold: Array, weigh: Callable[[Array, Array], Array] = mixture_weights
+) -> Array:
+    """The mixture (n, C) of probabilities (K, n, C), each fold weighed by the other folds.
 
     Args:
         p: Probabilities of K classifiers, shape (K, n, C).
         y: Labels, shape (n,).
         fold: Fold of each bag, shape (n,).
+        weigh: Weights (K,) from probabilities and labels.
     """
     result = np.empty_like(p[0])
     for k in np.unique(fold):
         held_out = fold == k
-        result[held_out] = p[lowest_loss(p[:, ~held_out], y[~held_out])][held_out]
-    return result
-
-
-def cross_mix(p: Array, y: Array, fold: Array) -> Array:
-    """The mixture (n, C) of probabilities (K, n, C), each fold weighed by the other folds."""
-    result = np.empty_like(p[0])
-    for k in np.unique(fold):
-        held_out = fold == k
-        result[held_out] = mix(mixture_weights(p[:, ~held_out], y[~held_out]), p[:, held_out])
+        result[held_out] = mix(weigh(p[:, ~held_out], y[~held_out]), p[:, held_out])
     return result
 
 
