@@ -192,11 +192,15 @@ class FitJob(Job):
             ids, labels = collection.ids, _other_labels(collection)
             yield TrainedPart(name, models, bag, fitted.classes, known, ids, more, labels)
 
-    def model_records(self, run: Run) -> dict[str, Record]:
-        """One record per paradigm; of a cross-fitted one that of its first fold."""
+    def model_records(self, run: Run) -> dict[str, list[Record]]:
+        """The records of each paradigm; of a cross-fitted one those of the first repeat's folds."""
         if self.settings.folds == 1:
-            return run.records()
-        return {name: run.record(part_name(name, 0, 0)) for name in self.settings.paradigms}
+            return super().model_records(run)
+        folds = range(self.settings.folds)
+        return {
+            name: [run.record(part_name(name, 0, k)) for k in folds]
+            for name in self.settings.paradigms
+        }
 
     def _data(self, progress: PartProgress | None = None) -> Procedure:
         """The bags, divided and prepared; computed once."""

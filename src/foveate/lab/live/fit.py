@@ -171,6 +171,7 @@ def fit_and_examine(
         paradigms=fit_request.paradigms,
         seeds=fit_request.seeds,
         epochs=fit_request.epochs,
+        supervise_focus=float(fit_request.teach),
         choose="attention",
     )
     run = start_fit(
