@@ -141,7 +141,7 @@ def test_the_page_puts_the_verdict_first_and_needs_no_locations():
     bag = hand_built.without_z(hand_built.boxes(1))
     trust = examine(hand_built.background(), "lvml", bag, ("a", "b", "c"))
     kept = {"source": "bags", "command": "foveate trust run", "found": [trust.to_json()]}
-    page = trust_page(kept, name="boxes")
+    page = trust_page(kept, about="on boxes")
     assert page.index("Do not trust") < page.index("What to do next") < page.index("The evidence")
     assert "Against known locations" not in page
     assert page.index("--paradigms witness") < page.index("Mark the relevant segments")
@@ -153,6 +153,6 @@ def test_a_page_without_a_verdict_is_still_drawn():
     trust = examine(hand_built.background(), "lvml", bag, ("a", "b", "c"))
     assert {own["verdict"]["grade"] for own in trust.by_class} == {"cannot tell"}
     kept = {"source": "bags", "command": "", "chosen": "lvml", "found": [trust.to_json()]}
-    page = trust_page(kept, name="boxes")
+    page = trust_page(kept, about="on boxes")
     assert "Nothing can be said of where these models look" in page
     assert "LVML, which the fit chose" in page
