@@ -23,6 +23,7 @@ HEAVY = ("torch", "sklearn", "altair", "pandas", "pyarrow", "scipy.stats")
         "import foveate; dir(foveate); foveate.__version__",
         "import foveate.cli",
         "from foveate.cli import main; main(['--help'])",
+        "from foveate.cli import main; main(['runs'])",
         "import foveate; foveate.Record; foveate.Plan; foveate.summarise; foveate.open_run",
     ],
 )

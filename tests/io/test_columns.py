@@ -215,6 +215,7 @@ def test_json_and_parquet_columns_are_read_alike(tmp_path):
         np.testing.assert_array_equal(column(bags, "v[1]"), [2, math.nan, math.nan, 6])
 
 
+@pytest.mark.skipif(not hasattr(pa, "string_view"), reason="needs pyarrow 16")
 def test_numbers_and_names_in_string_views_are_read(tmp_path):
     view = pa.string_view()
     frame = pa.table(

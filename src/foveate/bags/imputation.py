@@ -6,6 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from foveate.bags.mapped import row_parts, sampled_rows
+
 __all__ = ["Imputation"]
 
 LEAST_SHARE = 0.01  # of training segments that lack a number, for an indicator to be learnt from
@@ -49,7 +51,7 @@ class Imputation:
         if missing is None and len(at) * rows.shape[1] > MOST:
             count = min(SAMPLE, len(at))
             sample = torch.linspace(0, len(at) - 1, count, dtype=torch.float64).long()
-            rows, at = rows[at[sample]], torch.arange(count)
+            rows, at = sampled_rows(rows, at[sample]), torch.arange(count)
         columns = torch.arange(rows.shape[1]).split(max(1, CELLS // max(1, len(at))))
         medians = torch.cat([_medians(rows, missing, at, part) for part in columns])
         if missing is None:
@@ -81,7 +83,7 @@ class Imputation:
 
 def _medians(rows: Tensor, missing: Tensor | None, at: Tensor, columns: Tensor) -> Tensor:
     """Medians of some columns, the mean of the two middle values; 0 where all are missing."""
-    values = rows[:, columns][at].float()
+    values = torch.cat([part[:, columns].float() for part in row_parts(rows, at)])
     absent = torch.zeros_like(values, dtype=torch.bool)
     if missing is not None:
         absent = missing[:, columns][at]

@@ -21,6 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from foveate.bags.segments import rows_at
 from foveate.errors import FoveateError
 
 __all__ = [
@@ -33,10 +34,14 @@ __all__ = [
     "note_read",
     "prefetch",
     "row_blocks",
+    "row_parts",
+    "sampled_rows",
 ]
 
 RESIDENT = 2**27  # bytes of a mapped file that are read before its pages are released
+AROUND = 2**16  # bytes that the system maps into memory with a byte that is read
 BLOCK = 2**22  # numbers of the rows that are processed at a time
+ROWS = 2**16  # and at most so many of them at an index
 MAX_RUNS = 4096  # runs of consecutive rows of a prefetch: more would cost more than they save
 
 
@@ -124,6 +129,27 @@ def note_read(bank: Tensor, rows: int) -> None:
         mapping.read_bytes = 0
 
 
+def sampled_rows(bank: Tensor, index: Tensor) -> Tensor:
+    """Rows of a bank far from each other, as a copy in memory.
+
+    Reading a row of a mapped file maps what surrounds it too: a sample of all rows would map the
+    whole file, so that its pages are released meanwhile.
+
+    Args:
+        bank: The bank, shape (N, *).
+        index: Rows, shape (k,).
+    """
+    if not is_mapped(bank):
+        return bank[index]
+    around = max(1, AROUND // (bank[:1].numel() * bank.element_size()))
+    sample = bank.new_empty(len(index), *bank.shape[1:])
+    some = max(1, RESIDENT // AROUND)
+    for rows, part in zip(sample.split(some), index.split(some), strict=True):
+        torch.index_select(bank, 0, part, out=rows)
+        note_read(bank, len(part) * around)
+    return sample
+
+
 def prefetch(bank: Tensor, index: Tensor) -> None:
     """Ask the system to read rows of a mapped bank ahead; nothing for a bank in memory.
 
@@ -156,6 +182,18 @@ def row_blocks(rows: Tensor) -> Iterator[Tensor]:
     for block in rows.split(max(1, BLOCK // max(1, rows[:1].numel()))):
         yield block
         note_read(rows, len(block))
+
+
+def row_parts(bank: Tensor, index: Tensor) -> Iterator[Tensor]:
+    """Rows of a bank at an index (k,) in parts of a bounded size, each counted as read after use.
+
+    Example:
+        >>> [len(part) for part in row_parts(torch.zeros(3, 2**21), torch.tensor([2, 0, 1]))]
+        [2, 1]
+    """
+    for part in index.split(min(ROWS, max(1, BLOCK // max(1, bank[:1].numel())))):
+        yield rows_at(bank, part)
+        note_read(bank, len(part))
 
 
 def consecutive(parts: Sequence[Tensor]) -> Tensor | None:

@@ -1,20 +1,17 @@
 """Standardised columns: mean and standard deviation of the training segments, part of a model."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from foveate.bags.mapped import BLOCK, note_read
-from foveate.bags.segments import rows_at
+from foveate.bags.mapped import row_parts
 
 __all__ = ["Standardisation"]
 
 MAX_DEVIATION = (
     20.0  # deviations: a column that hardly varied in training must not dominate the others
 )
-ROWS = 2**16  # segments summed at a time, fewer if they are wide, to avoid a copy of a large bank
 
 
 @dataclass(frozen=True)
@@ -45,8 +42,8 @@ class Standardisation:
             at: Which of them count, shape (k,); None for all.
         """
         at = torch.arange(len(rows)) if at is None else at
-        mean = sum(part.sum(0) for part in _parts(rows, at)) / len(at)
-        square = sum((part - mean).square().sum(0) for part in _parts(rows, at))
+        mean = sum(part.double().sum(0) for part in row_parts(rows, at)) / len(at)
+        square = sum((part.double() - mean).square().sum(0) for part in row_parts(rows, at))
         scale = torch.as_tensor(square / len(at)).sqrt()
         flat = scale <= 1e-12 * (1 + torch.as_tensor(mean).abs())
         return cls(torch.as_tensor(mean).float(), scale.masked_fill(flat, 1.0).float())
@@ -54,10 +51,3 @@ class Standardisation:
     def apply(self, rows: Tensor) -> Tensor:
         """Segments with their columns standardised, shape (N, *)."""
         return ((rows.float() - self.mean) / self.scale).clamp(-MAX_DEVIATION, MAX_DEVIATION)
-
-
-def _parts(rows: Tensor, at: Tensor) -> Iterator[Tensor]:
-    """The segments at an index in double precision, a part at a time."""
-    for part in at.split(min(ROWS, max(1, BLOCK // max(1, rows[:1].numel())))):
-        yield rows_at(rows, part).double()
-        note_read(rows, len(part))

@@ -5,7 +5,6 @@ import warnings
 from foveate.errors import DataWarning, FoveateError
 from foveate.records.checksums import read_json
 from foveate.records.runs import Run
-from foveate.userdata.model_card import CARD_JSON
 
 __all__ = ["add_verdict", "lacks_verdict"]
 
@@ -42,6 +41,8 @@ def lacks_verdict(run: Run) -> bool:
     Args:
         run: A finished run of any kind.
     """
+    from foveate.userdata.model_card import CARD_JSON
+
     command = str(run.manifest.get("command") or "")
     if not command.startswith("foveate fit ") or NO_VERDICT in command:
         return False

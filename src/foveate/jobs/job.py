@@ -208,9 +208,9 @@ class Job(ABC):
         del name
         raise FoveateError(f"{run.path} is a run of kind {self.kind}, which keeps no bags")
 
-    def model_records(self, run: Run) -> dict[str, Record]:
-        """One record for each name that :meth:`trained_parts` accepts."""
-        return run.records()
+    def model_records(self, run: Run) -> dict[str, list[Record]]:
+        """Records for each name that :meth:`trained_parts` accepts, one per fold."""
+        return {name: [record] for name, record in run.records().items()}
 
     def trained_parts(
         self, run: Run, names: Sequence[str], new: NewBags | None, progress: PartProgress | None

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from foveate.attention.paradigms import Paradigm
 from foveate.bags.bag import Bag
+from foveate.bags.mapped import row_blocks
 from foveate.bags.segments import tensors_of
 from foveate.errors import FoveateError
 from foveate.records.record import Record, load_checkpoint, save_checkpoint
@@ -112,12 +113,18 @@ def identity(
         seeds: One per member.
         bags: Bags, or one set per member, by their purpose.
     """
+    digests: dict[int, bytes] = {}
     return {
-        "plan": plan.model_dump(mode="json", exclude={"save_seconds"}),
+        "plan": plan.model_dump(mode="json", exclude=_left_out(plan)),
         "paradigms": [_paradigm_text(rule) for rule in paradigms],
         "seeds": list(seeds),
-        **{k: _fingerprint([v] if isinstance(v, Bag) else v) for k, v in bags.items()},
+        **{k: _fingerprint([v] if isinstance(v, Bag) else v, digests) for k, v in bags.items()},
     }
+
+
+def _left_out(plan: Plan) -> set[str]:
+    """Fields of a plan that an identity is without: earlier checkpoints have no unset new ones."""
+    return {"save_seconds"} | ({"switched_lr"} if plan.switched_lr is None else set())
 
 
 def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
@@ -135,8 +142,9 @@ def _paradigm_text(rule: Paradigm) -> str:
     return repr(rule) if is_dataclass(rule) else f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _fingerprint(bags: Sequence[Bag]) -> str:
-    digest, digests = blake2b(digest_size=16), dict[int, bytes]()
+def _fingerprint(bags: Sequence[Bag], digests: dict[int, bytes]) -> str:
+    """A digest of bags from those of their tensors, which are computed unless they are known."""
+    digest = blake2b(digest_size=16)
     for bag in bags:
         for part in (*tensors_of(bag.x), bag.y, bag.mask, bag.weight):
             if part is not None:
@@ -148,5 +156,6 @@ def _fingerprint(bags: Sequence[Bag]) -> str:
 
 def _digest(values: Tensor) -> bytes:
     digest = blake2b(f"{values.dtype}{tuple(values.shape)}".encode(), digest_size=16)
-    digest.update(values.detach().contiguous().numpy().data)
+    for rows in row_blocks(values.detach()) if values.dim() else (values,):
+        digest.update(rows.contiguous().numpy().data)
     return digest.digest()

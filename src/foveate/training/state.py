@@ -62,6 +62,7 @@ class Training:
             else split_at(bags[0].n, validation_rows)
         )
         self.rows, self.held_out = (part.to(device) for part in rows)
+        self._in_order = validation_rows is None and plan.validation == 0  # rows are 0 … n−1
         self.paradigms, self.train, self.test, self.part, self.stack.together = limit_memory(
             self.stack, *bags, per_member(paradigm, size), self.rows, plan.batch
         )
@@ -76,6 +77,8 @@ class Training:
         )
         self.epoch, self.cpu_seconds = 0, 0.0
         self.active = torch.ones(size, dtype=torch.bool, device=device)
+        self._all_active = True
+        self._last_groups: tuple[list[Paradigm], list[Group]] | None = None
         self.calls = torch.zeros(size, dtype=torch.long, device=device)
         self.losses: list[Tensor] = []
         self.times: list[int] = []
@@ -87,7 +90,7 @@ class Training:
     @property
     def done(self) -> bool:
         """Whether all epochs are run or all members have stopped."""
-        return self.epoch >= self.plan.epochs or not bool(self.active.any())
+        return self.epoch >= self.plan.epochs or not (self._all_active or bool(self.active.any()))
 
     def run_epoch(self) -> None:
         """One pass over the training bags for every member that has not stopped."""
@@ -95,15 +98,13 @@ class Training:
         self._read = None
         self._restart()
         order = self._prepare.order(self.epoch)
-        groups = self._groups(self._phases(self.epoch), self.active)
+        groups = self._trained_groups()
         aux = [self._prepare.aux(*group, self.epoch) for group in groups]
         if not self.stack.model.training:
             self.stack.model.train()
         with flush_denormals():
             total = self._steps(order, groups, aux)
-        self.losses.append(torch.where(self.active, total / order.shape[1], self._last_loss()))
-        for phase, members in groups:
-            self.calls[members] += phase.calls(self.train.m) * order.shape[1]
+        self._count(total / order.shape[1], groups, order.shape[1])
         self.epoch += 1
         self.cpu_seconds += time.process_time() - start
         self._stop()
@@ -116,7 +117,8 @@ class Training:
         phase = groups[0].phase
         together = len(groups[0].members) == len(self.seeds)
         if together and aux[0] is None and self.gradients.in_windows(phase):
-            windows = self.train.windows(self.rows.gather(1, order), self.plan.batch)
+            rows = order if self._in_order else self.rows.gather(1, order)
+            windows = self.train.windows(rows, self.plan.batch)
             update = partial(self.optimizer.step, self.stack.flat)
             self.gradients.closed.steps(phase, windows, total, update)
             return total
@@ -177,8 +179,31 @@ class Training:
         """Members that are trained or evaluated together; one by one if steps are split."""
         return grouped(phases, active, separate=self.part is not None)
 
+    def _trained_groups(self) -> list[Group]:
+        """The groups of active members in this epoch, those of the epoch before if unchanged."""
+        phases = self._phases(self.epoch)
+        if self._all_active and self._last_groups is not None and phases == self._last_groups[0]:
+            return self._last_groups[1]
+        groups = self._groups(phases, self.active)
+        self._last_groups = (phases, groups) if self._all_active else None
+        return groups
+
+    def _count(self, losses: Tensor, groups: list[Group], bags: int) -> None:
+        """Append the losses (S,) of an epoch over so many bags, and add its classifier calls."""
+        if not self._all_active:
+            losses = torch.where(self.active, losses, self._last_loss())
+        self.losses.append(losses)
+        for phase, members in groups:
+            calls = phase.calls(self.train.m) * bags
+            if len(members) == len(self.seeds):
+                self.calls += calls
+            else:
+                self.calls[members] += calls
+
     def _restart(self) -> None:
         """Reset the optimiser of members that enter a phase which requires it."""
+        if not any(rule.fresh_optimizer for rule in self.paradigms):
+            return
         now = self._phases(self.epoch)
         before = self._phases(self.epoch - 1) if self.epoch else now
         new = [
@@ -187,20 +212,29 @@ class Training:
         ]
         if any(new):
             self.optimizer.restart(torch.tensor(new, device=self.stack.device))
+        if self.plan.switched_lr is not None:
+            second = [
+                rule.has_switch and rule.in_final_phase(progress)
+                for rule, progress in self._progress(self.epoch)
+            ]
+            self.optimizer.lr[torch.tensor(second, device=self.stack.device)] = (
+                self.plan.switched_lr
+            )
 
     def _stop(self) -> None:
         """Deactivate members that meet a stopping rule in their last phase."""
+        if self.plan.stop_below is None and self.patience is None:
+            return
         final = self._in_final_phase(self.epoch - 1)
         if self.plan.stop_below is not None:
             self.active &= ~final | (self.losses[-1] >= self.plan.stop_below)
-        if self.patience is None:
-            return
-        if self.epoch > 1:
-            self.patience.restart(final & ~self._in_final_phase(self.epoch - 2))
-        self.active &= ~final | self.patience.update(
-            self._validation_loss(), self.active, self.stack.state()
-        )
-        if self.done:
+        if self.patience is not None:
+            if self.epoch > 1:
+                self.patience.restart(final & ~self._in_final_phase(self.epoch - 2))
+            loss = self._validation_loss()
+            self.active &= ~final | self.patience.update(loss, self.active, self.stack.state())
+        self._all_active = bool(self.active.all())
+        if self.patience is not None and self.done:
             self.stack.restore({k: v.clone() for k, v in self.patience.best_weights.items()})
 
     def _validation_loss(self) -> Tensor:
@@ -292,6 +326,7 @@ class Training:
         if self.patience is not None:
             self.patience.restore(tensors)
         self.active, self.calls = tensors["active"].to(device), tensors["calls"].to(device)
+        self._all_active, self._last_groups = bool(self.active.all()), None
         self.losses = list(tensors["losses"].to(device))
         self.times = tensors["times"].tolist()
         self.epoch, self.cpu_seconds = meta["epoch"], meta["cpu_seconds"]

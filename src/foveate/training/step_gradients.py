@@ -27,6 +27,7 @@ from foveate.training.stack import Batch, MemberBags, Stack
 
 __all__ = ["StepGradients", "StepLimits", "limit_memory"]
 
+GROUPS = 8  # groups of similar length in a step, at least, where segments are compared
 LOGITS = 2**24  # logits of one step held at a time: beyond, segments are classified in chunks
 NUMBERS = 2**25  # numbers of a member's dense segments in one step: beyond, parts or chunks
 CHUNK = 2**22  # numbers of the segments of a part or a chunk: 16 MB in single precision
@@ -181,6 +182,13 @@ class StepGradients:
         member_ids = everyone if members is None else members
         if self._bag_by_bag(phase):
             return self._sum_of_bags(phase, positions, aux, member_ids)
+        if self._part is None and self._grouped:
+            parts = [
+                self._by_length(phase, positions[i : i + 1], _rows(aux, i), member_ids[i : i + 1])
+                for i in range(len(member_ids))
+            ]
+            each_loss, each_grad = zip(*parts, strict=True)
+            return torch.cat(each_loss), torch.cat(each_grad)
         if self._part is None:
             return self._at_once(phase, positions, aux, members)
         lengths = self._bags.lengths(self._rows[member_ids].gather(1, positions), member_ids)[0]
@@ -191,6 +199,24 @@ class StepGradients:
             losses.add_(part[0], alpha=len(some) / len(lengths))
             grad.add_(part[1], alpha=len(some) / len(lengths))
         return losses, grad
+
+    @property
+    def _grouped(self) -> bool:
+        """Whether the bags of a step are computed in groups of similar length."""
+        compares = self._stack.model.unwrapped.compares_segments and not self._stack.mixes_rows
+        return compares and self._bags.mask is not None
+
+    def _by_length(
+        self, phase: Paradigm, positions: Tensor, aux: Tensor | None, member: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Mean loss and gradient of one member, its bags in groups that are padded less."""
+        lengths = self._bags.lengths(self._rows[member].gather(1, positions), member)[0]
+        groups = list(group_by_length(lengths, len(lengths) * self._bags.m // GROUPS))
+        shares = tuple(len(some) / len(lengths) for some in groups)
+        batches = [
+            self._batch(phase, positions[:, some], aux, member, reuse=False) for some in groups
+        ]
+        return self._stack.gradients(_mean_of_groups, phase, shares, *batches, members=member)
 
     def _closed(self, phase: Paradigm) -> bool:
         return self.closed.supports(phase, self._bags)
@@ -207,8 +233,9 @@ class StepGradients:
         losses = self._stack.flat.new_zeros(len(member_ids))
         grad = self._stack.flat.new_zeros(len(member_ids), self._stack.flat.shape[1])
         for i, member in enumerate(member_ids.tolist()):
-            asked = None if aux is None else aux[i : i + 1]
-            windows = self._bags_in_turn(phase, positions[i : i + 1], asked, member_ids[i : i + 1])
+            windows = self._bags_in_turn(
+                phase, positions[i : i + 1], _rows(aux, i), member_ids[i : i + 1]
+            )
             loss, these = losses[i : i + 1], slice(member, member + 1)
             self.closed.steps(phase, windows, loss, grad[i : i + 1].add_, these)
         return losses.div_(positions.shape[1]), grad.div_(positions.shape[1])
@@ -242,7 +269,13 @@ class StepGradients:
         return self._stack.gradients(_mean_loss, batch, phase, members=members)
 
     def _batch(
-        self, phase: Paradigm, positions: Tensor, aux: Tensor | None, members: Tensor | None
+        self,
+        phase: Paradigm,
+        positions: Tensor,
+        aux: Tensor | None,
+        members: Tensor | None,
+        *,
+        reuse: bool = True,
     ) -> Batch:
         batch = self._bags.batch(
             (self._rows if members is None else self._rows[members]).gather(1, positions),
@@ -251,7 +284,7 @@ class StepGradients:
             whole=not self._stack.mixes_rows,
             with_z=self._stack.model.needs_z or phase.needs_z,
             trim=not phase.whole_bag,
-            reuse=True,
+            reuse=reuse,
         )
         if phase.recalls and batch.aux is not None and batch.mask is not None:
             batch = batch._replace(aux=batch.aux[..., : batch.mask.shape[-1]])
@@ -263,6 +296,19 @@ def _mean_loss(model: AttentionModel, batch: Batch, phase: Paradigm) -> Tensor:
     loss = phase.loss(focus.alpha, focus.h, model.g, batch.y, batch.aux)
     loss = loss + phase.relevance_loss(focus.alpha, batch.z) if phase.needs_z else loss
     return (loss if batch.weight is None else loss * batch.weight).mean()
+
+
+def _mean_of_groups(
+    model: AttentionModel, phase: Paradigm, shares: Sequence[float], *batches: Batch
+) -> Tensor:
+    """The mean loss of bags in groups, each with its share of the bags."""
+    losses = [_mean_loss(model, batch, phase) for batch in batches]
+    return torch.stack(losses) @ losses[0].new_tensor(shares)
+
+
+def _rows(values: Tensor | None, member: int) -> Tensor | None:
+    """The values of one member, with an axis of members."""
+    return None if values is None else values[member : member + 1]
 
 
 def _one_step(values: Tensor) -> Tensor:

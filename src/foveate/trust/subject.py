@@ -55,6 +55,7 @@ class Subject(ABC):
             attention from a table.
         external: Whether the models were not trained by this library, so that no option of its
             training is advised.
+        fold: Which fold's models read each bag, shape (n,); None where all models read all bags.
     """
 
     size: int
@@ -62,6 +63,7 @@ class Subject(ABC):
     notes: tuple[str, ...] = ()
     rereadable: bool = True
     external: bool = True
+    fold: Array | None = None
 
     @abstractmethod
     def look(self, bags: Sequence[Bag]) -> Reading:

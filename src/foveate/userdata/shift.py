@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from foveate.bags.mapped import is_mapped
+from foveate.bags.mapped import is_mapped, sampled_rows
 from foveate.errors import FoveateError
 from foveate.io.collection import Collection
 from foveate.io.tokenisation import words as words_of
@@ -225,7 +225,7 @@ def _values(collection: Collection) -> tuple[tuple[str, ...], FloatArray, Array]
     step = math.ceil(len(rows) * bank.shape[1] / SAMPLED)
     position = np.arange(len(rows)) - np.repeat(view.start, view.lengths)
     lengths = (view.lengths - 1) // step + 1
-    sample = bank[torch.from_numpy(rows[position % step == 0])].double().numpy()
+    sample = sampled_rows(bank, torch.from_numpy(rows[position % step == 0])).double().numpy()
     return collection.columns, sample, np.cumsum(lengths) - lengths
 
 

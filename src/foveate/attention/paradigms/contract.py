@@ -140,6 +140,10 @@ class Paradigm(ABC):
         """The same paradigm with at most ``chunk`` segments classified at a time, if it can."""
         return self
 
+    def without(self, absent: tuple[int, ...]) -> "Paradigm":
+        """The same paradigm with classes ``absent`` without evidence, if it knows such classes."""
+        return self
+
     def objective(self) -> "Paradigm":
         """The exact loss, where the training loss is an estimate of it or has further terms."""
         return self

@@ -164,7 +164,7 @@ def fit_and_examine(
     from foveate.jobs.fit import start_fit
     from foveate.jobs.job import open_job
     from foveate.userdata.settings import FitSettings
-    from foveate.userdata.split_file import held_out
+    from foveate.userdata.split import held_out
 
     settings = FitSettings(  # one split: quick, and its test bags are examined
         folds=1,

@@ -28,7 +28,7 @@ __all__ = ["ClosedGradients", "flush_denormals"]
 
 CACHED = 2**19  # numbers of the largest array of a group of members: 2 MB in single precision
 SMALLEST = np.finfo(np.float32).tiny  # the smallest normal number
-PROGRAMS = 256  # programs kept, one for each group of members and shape of a batch
+PROGRAMS = 256  # shapes of batches whose programs are stored
 
 
 class _Networks(NamedTuple):
@@ -55,7 +55,7 @@ class ClosedGradients:
         self._stack = stack
         self._networks = _networks(stack)
         self._memory = Memory(stack.dtype, stack.flat.device)
-        self._programs: dict[tuple[object, ...], _Program] = {}
+        self._programs: dict[tuple[object, ...], list[tuple[slice, _Program]]] = {}
 
     def supports(self, phase: Paradigm, bags: MemberBags) -> bool:
         """Whether the gradient of a paradigm's loss on these bags is computed here."""
@@ -126,24 +126,20 @@ class ClosedGradients:
         total: Tensor,
         update: Callable[[Tensor], object],
     ) -> None:
-        size = self._group(window)
-        groups = [slice(start, start + size) for start in range(0, len(flat), size)]
-        parts = [window] if len(groups) == 1 else [_members(window, some) for some in groups]
-        programs = [
-            self._program(phase, part, flat, grad, some)
-            for part, some in zip(parts, groups, strict=True)
-        ]
+        programs = self._programs_of(phase, window, flat, grad)
         count, bags = window.y.shape[0], window.y.shape[2]
         with torch.inference_mode():  # operations cost a tenth less
             if len(programs) == 1:
-                programs[0].load(window)
+                program = programs[0][1]
+                program.load(window)
                 for k in range(count):
-                    programs[0].run(k)
+                    program.run(k)
                     update(grad)
-                total.add_(programs[0].losses().sum(0), alpha=bags)
+                total.add_(program.losses().sum(0), alpha=bags)
                 return
+            parts = [_members(window, some) for some, _ in programs]
             for k in range(count):
-                for program, part, some in zip(programs, parts, groups, strict=True):
+                for (some, program), part in zip(programs, parts, strict=True):
                     program.load(_step(part, k))
                     program.run(0)
                     total[some].add_(program.losses()[0], alpha=bags)
@@ -156,19 +152,24 @@ class ClosedGradients:
         columns = stored(window.x).shape[2:4].numel() if shared is None else shared.bank.shape[2]
         return max(1, CACHED // (columns * self._networks.widest))
 
-    def _program(
-        self, phase: Paradigm, window: Batch, flat: Tensor, grad: Tensor, part: slice
-    ) -> "_Program":
-        key = (phase, flat.data_ptr(), part.start, _shape(window.x))
+    def _programs_of(
+        self, phase: Paradigm, window: Batch, flat: Tensor, grad: Tensor
+    ) -> list[tuple[slice, "_Program"]]:
+        """The groups of members that are processed one after another, and their programs."""
+        key = (phase, flat.data_ptr(), grad.data_ptr(), _shape(window.x))
         if key not in self._programs:
             if len(self._programs) >= PROGRAMS:
                 self._programs.clear()
             objective = objective_of(phase)
             assert objective is not None
             assert self._networks is not None
-            self._programs[key] = _Program(
-                self._networks, objective, window.x, flat[part], grad[part], self._memory
-            )
+            size = self._group(window)
+            groups = [slice(start, start + size) for start in range(0, len(flat), size)]
+            self._programs[key] = [
+                (some, _Program(self._networks, objective, x, flat[some], grad[some], self._memory))
+                for some in groups
+                for x in (_members(window, some).x,)
+            ]
         return self._programs[key]
 
 

@@ -88,6 +88,9 @@ class MemberBags:
         self.chunk: int | None = None
         self._buffer = Buffer()
         self.y = torch.stack([bag.y for bag in sets]).to(self.device)
+        self._labels = self.y.flatten()
+        numbers = torch.arange(size, device=self.device)[:, None]
+        self._first = self.n * numbers if len(sets) > 1 else None  # bag of each member
         self.z = _joined([bag.z for bag in sets], "z", self.device)
         weight = _joined([bag.weight for bag in sets], "weight", self.device)
         equal = weight is None or bool((weight == 1).all())
@@ -216,11 +219,13 @@ class MemberBags:
         whole = rows.shape[1] - rows.shape[1] % size if self._cuts_together else 0
         if whole and isinstance(self._source, Dense):
             numbers = self.size * size * self.m * prod(self.segment_shape)
-            first = self.n * torch.arange(self.size, device=self.device)[:, None]
-            for some in rows[:, :whole].split(size * max(1, MAX_CUT // numbers), 1):
-                at = some if self.shared else some + first
-                y = gather_rows(self.y, at).unflatten(1, (-1, size)).transpose(0, 1)
-                yield Batch(self._source.narrow_segments(at, size, self._buffer), y)
+            at_once = size * max(1, MAX_CUT // numbers)
+            used = rows if whole == rows.shape[1] else rows[:, :whole]
+            for some in (used,) if whole <= at_once else used.split(at_once, 1):
+                at = some if self._first is None else some + self._first
+                y = self._labels.index_select(0, at.flatten()).view(self.size, -1, size)
+                x = self._source.narrow_segments(at, size, self._buffer)
+                yield Batch(x, y.transpose(0, 1))
         if whole < rows.shape[1]:
             steps = rows[:, whole:].split(size, 1)
             everyone = torch.arange(self.size, device=self.device)

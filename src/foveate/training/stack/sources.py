@@ -67,6 +67,7 @@ class Dense:
     def __init__(self, sets: list[Tensor], dtype: torch.dtype, device: torch.device) -> None:
         self.x = _as_dtype(_stack(sets), dtype).to(device)
         self.storage, self.dtype = self.x.untyped_storage().data_ptr(), self.x.dtype
+        self._rows = self.x.flatten(0, 1)
 
     def segments(self, request: BatchRequest) -> Segments:
         """The segments of the requested bags, shape (S', B, used, *)."""
@@ -75,7 +76,7 @@ class Dense:
         if request.at.numel() == 1 or (
             len(request.at) == 1 and request.buffer is None and not some
         ):
-            return _fast_layout(rows_at(self.x.flatten(0, 1), request.at)[:, :, : request.used])
+            return _fast_layout(rows_at(self._rows, request.at)[:, :, : request.used])
         if some:
             return _fast_layout(gather_rows(self.x[:, :, : request.used], request.at))
         return _fast_layout(gather_rows(self.x, request.at, request.buffer))
@@ -94,10 +95,12 @@ class Dense:
             size: Bags per step.
             buffer: Memory to reuse.
         """
-        x = gather_rows(self.x, at).unflatten(1, (-1, size))  # (S, k, size, m, *)
-        inner = tuple(reversed(range(2, x.dim())))
-        permuted = x.permute(1, 0, *inner)
-        return buffer.of(permuted.shape, x).copy_(permuted).permute(0, 1, *inner)
+        shape = (len(at), -1, size, *self.x.shape[2:])
+        x = self._rows.index_select(0, at.flatten()).view(shape)  # (S, k, size, m, *)
+        axes = (1, 0, *range(x.dim() - 1, 1, -1))
+        permuted = x.permute(axes)
+        back = (0, 1, *axes[2:])
+        return buffer.of(permuted.shape, x).copy_(permuted).permute(back)
 
     def as_banks(self) -> "Banks":
         """The same bags, each segment a row of a bank."""
