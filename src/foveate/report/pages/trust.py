@@ -18,19 +18,17 @@ MARK_TEXT = {
     "bad": ("✗", "bad"),
     "unknown": ("?", "none"),
 }
-<<<<<<< HEAD
 OUTCOMES = {
     "right for the right reason": ("Right", "good"),
     "right, but looking elsewhere": ("Lucky", "warn"),
     "right, for a reason that is not known": ("Right", "none"),
     "wrong": ("Wrong", "bad"),
-=======
+}
 RELEVANT_FROM = {
     "declared": "as declared",
     "known": "the median of bags whose relevance is known",
     "inferred": "inferred: the median of bags in which the auditor sees evidence",
     "assumed": "assumed, since the auditor sees no evidence",
->>>>>>> 65bf23e5fff156a3e2203b30eb7e002c21392be2
 }
 FEW = 15  # known bags below which counts are shown
 
