@@ -129,6 +129,11 @@ def test_examples_follow_known_relevance_where_the_auditor_cannot_say():
     [shown] = judged(shortcut(), "tag", known=True).examples
     assert shown["kind"] == "right, but looking elsewhere"
     assert (shown["evidence"], shown["known"]) == (0.0, True)
+    attention = {number: (alpha, evidence) for number, alpha, evidence in shown["segments"]}
+    assert max(attention, key=lambda j: attention[j][0]) == shown["segment"]
+    assert attention[shown["segment"]][1] == 0.0
+    assert sum(evidence for _, evidence in attention.values()) >= 1
+    assert sum(alpha for alpha, _ in attention.values()) == pytest.approx(1, abs=1e-2)
     assert judged(shortcut(), "tag").examples[0]["evidence"] is None
 
 
