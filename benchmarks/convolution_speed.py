@@ -15,7 +15,8 @@ from foveate.attention.paradigms import PARADIGMS
 from foveate.bags.bag import Bag
 from foveate.bags.segments import Mosaics, as_input
 from foveate.models.focus import FCAM
-from foveate.models.nets import Convolution, pair
+from foveate.models.nets import pair
+from foveate.models.published import Convolution
 from foveate.training.loop import Training
 from foveate.training.plan import Plan
 

@@ -20,7 +20,7 @@ from foveate.bags.bag import pad
 from foveate.models.focus import FCAM, AttentionModel
 from foveate.models.nets import mlp
 from foveate.training import loop as train
-from foveate.training import memory as bounds
+from foveate.training import step_gradients
 from foveate.training.stack import Stack
 from foveate.trust.explanation import explain
 
@@ -68,7 +68,7 @@ def _measure(kind: str, name: str, segments: int, seeds: int, whole: int) -> Non
     """What one process measures of itself, as JSON."""
     torch.set_num_threads(1)
     if whole:
-        bounds.NUMBERS = bounds.LOGITS = 2**62
+        step_gradients.NUMBERS = step_gradients.LOGITS = 2**62
     chance = torch.Generator().manual_seed(0)
     small = pad([torch.randn(9, WIDTH, generator=chance)], torch.tensor([1]))
     train.fit(_model, small, small, name, seeds=range(seeds), epochs=1)  # imports and first calls

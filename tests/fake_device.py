@@ -16,7 +16,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
-from foveate import devices
+from foveate import settings
 
 DEVICE = torch.device("meta")
 
@@ -106,12 +106,14 @@ class _Literals(TorchFunctionMode):
 @contextmanager
 def fake_device() -> Iterator[None]:
     """Within it, models and bags are on the device."""
-    real = devices.find_device
+    real = settings.find_device
     with (
-        patch.object(devices, "find_device", lambda name: DEVICE if name == "meta" else real(name)),
+        patch.object(
+            settings, "find_device", lambda name: DEVICE if name == "meta" else real(name)
+        ),
         patch.object(torch, "inference_mode", torch.no_grad),  # not for wrappers of tensors
         _Literals(),
         _Factories(),
-        devices.use_device("meta"),
+        settings.use_device("meta"),
     ):
         yield

@@ -11,7 +11,7 @@ from .source_tree import INSIDE, MODULES, ROOT, TREES, imported, package
 
 # A package may import packages in the same line or in a line above, none below.
 LADDER = [
-    {"errors", "registry", "randomness", "devices", "papers", "settings", "types"},
+    {"errors", "registry", "randomness", "papers", "settings", "types"},
     {"bags", "records"},
     {"attention", "metrics", "dynamics", "io", "charts"},
     {"models"},

@@ -8,9 +8,9 @@ import foveate as fv
 from fake_device import OnDevice, fake_device
 from foveate.attention.paradigms import PARADIGMS
 from foveate.bags.bag import Bag, pad
-from foveate.devices import VARIABLE, current_device, find_device, use_device
 from foveate.errors import FoveateError
 from foveate.records.record import load_checkpoint, save_checkpoint
+from foveate.settings import VARIABLE, current_device, find_device, use_device
 from foveate.training.plan import Plan
 from foveate.training.stack import MemberBags, Stack
 from foveate.training.state import Training

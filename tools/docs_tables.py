@@ -59,10 +59,11 @@ TRUST_SHORT = {
         "error where said", "false alarms", "misses", "cannot tell %", "interval holds %",
     )
 }  # fmt: skip
+NOT_IN_README = (", pixels", "m=5", "m=5, frozen features", ", first annotator")
 TABLES: Mapping[str, tuple[str, str, Callable[[Result], str]]] = {
     "witness": ("witness", "", witness_table),
     "witness-in-short": ("witness", "", partial(witness_table, without=", pixels")),
-    "readme": ("witness", "", partial(short_table, without=", pixels")),
+    "readme": ("witness", "", partial(short_table, without=NOT_IN_README)),
     "witness-calm": ("witness", "", calibrated_table),
     "witness-tried": ("witness", "", variants_table),
     "witness-unbalanced": ("witness", "unbalanced", witness_table),

@@ -59,12 +59,12 @@ def witness_table(result: Result, without: str | None = None) -> str:
     return markdown(head, lines)
 
 
-def short_table(result: Result, without: str) -> str:
+def short_table(result: Result, without: str | tuple[str, ...]) -> str:
     """One row per data set, real data first: SAIF of soft, best published, witness, oracle.
 
     Args:
         result: The stored study of the witness.
-        without: Data sets whose names have this suffix are omitted.
+        without: Data sets whose names have one of these suffixes are omitted.
     """
     cells = cells_by_key(result)
     settings = dict.fromkeys(k[:2] for k in cells if not k[1].endswith(VALIDATION))

@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-__all__ = ["DataWarning", "FoveateError", "RunInterrupted"]
+__all__ = ["DataWarning", "FoveateError", "RunInterrupted", "in_one_line"]
+
+LONGEST = 200  # characters of another library's error
 
 
 class FoveateError(ValueError):
@@ -31,3 +33,14 @@ class RunInterrupted(KeyboardInterrupt):
     def __init__(self, run: Path) -> None:
         super().__init__()
         self.run = run
+
+
+def in_one_line(error: Exception) -> str:
+    """The kind of an error and its first line.
+
+    Example:
+        >>> in_one_line(KeyError("x"))
+        "KeyError: 'x'"
+    """
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}{': ' + lines[0][:LONGEST] if lines else ''}"

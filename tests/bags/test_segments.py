@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracles
-from foveate.bags import segments
-from foveate.bags.segments import Mosaics, as_input, dense, map_segments, mix, select, take
+from foveate.attention import likelihood
+from foveate.attention.likelihood import map_segments
+from foveate.bags.segments import Mosaics, as_input, dense, mix, select, take
 
 shapes = st.sampled_from([(3,), (2, 2), (1, 4, 4)])
 counts = st.integers(1, 5)
@@ -110,7 +111,7 @@ def test_bank_rows_pass_the_network_once_if_that_is_less_work(rows, expected):
 
 
 def test_without_gradients_rows_are_processed_in_parts(monkeypatch):
-    monkeypatch.setattr(segments, "ROWS", 4)
+    monkeypatch.setattr(likelihood, "ROWS", 4)
     x, written, _ = cut(5, 4, 9, (2,), 0)
     whole, parted = Counting(), Counting()
     with torch.enable_grad():

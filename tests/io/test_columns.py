@@ -215,6 +215,7 @@ def test_json_and_parquet_columns_are_read_alike(tmp_path):
         np.testing.assert_array_equal(column(bags, "v[1]"), [2, math.nan, math.nan, 6])
 
 
+@pytest.mark.skipif(not hasattr(pa, "string_view"), reason="needs pyarrow 16")
 def test_numbers_and_names_in_string_views_are_read(tmp_path):
     view = pa.string_view()
     frame = pa.table(
@@ -276,3 +277,32 @@ def test_a_bag_that_is_named_like_a_missing_value_is_a_warning(tmp_path):
     (tmp_path / "t.csv").write_text("\n".join(["bag,label,x", *lines]))
     warnings = {p.name: p.where for p in problems(read_bags(tmp_path / "t.csv"))}
     assert warnings["missing-names"] == "bag 'NA'"
+
+
+def test_an_ignored_column_is_not_read_whatever_it_is_called(tmp_path):
+    path = tmp_path / "t.csv"
+    rows = [f"b{i},{'uv'[i % 2]},g{i // 3},{1 - j},{i + j}" for i in range(6) for j in (0, 1)]
+    path.write_text("\n".join(["bag,label,group,relevant,x", *rows]))
+    whole = read_bags(path)
+    assert whole.groups == ("g0", "g1")
+    assert whole.known is not None
+    assert role(whole, "relevant") == ("relevance", "by its usual name")
+    bags = read_bags(path, ignore=("group", "relevant"))
+    assert bags.columns == ("x",)
+    assert bags.bag.group is None
+    assert bags.known is None
+    assert role(bags, "group") == ("left out", "given by --ignore")
+    named = read_bags(path, segment=("relevant", "x"))
+    assert named.columns == ("relevant", "x")
+    assert named.known is None
+
+
+def test_a_column_that_is_ignored_must_exist_in_bags_to_learn_from(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("bag,label,x\na,u,1\nb,v,2\n")
+    with pytest.raises(FoveateError, match="has no column 'gruop'"):
+        read_bags(path, ignore=("gruop",), labelled=True)
+    assert read_bags(path, ignore=("gruop",), labelled=False).columns == ("x",)
+    np.savez(tmp_path / "a.npz", x=np.ones((4, 2)), offsets=[0, 3, 4], y=["u", "v"])
+    with pytest.raises(FoveateError, match="--ignore is for tables"):
+        read_bags(tmp_path / "a.npz", ignore=("x",))

@@ -1,6 +1,7 @@
 """Bags that do not fit into memory are read through a file that is mapped."""
 
 import operator
+import shutil
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,7 @@ from foveate.bags.mapped import is_mapped
 from foveate.errors import FoveateError
 from foveate.io import read_bags
 from foveate.io.check import problems
+from foveate.io.streamed_rows import RowReader
 
 h5py = pytest.importorskip("h5py")
 
@@ -56,7 +58,7 @@ def zarr_folder(root):
     zarr = pytest.importorskip("zarr")
     root.mkdir()
     for k, x in enumerate(arrays()):
-        zarr.open_group(str(root / f"b{k}.zarr"), mode="w").create_array("features", data=x)
+        zarr.open_group(str(root / f"b{k}.zarr"), mode="w")["features"] = x
     (root / "labels.csv").write_text(LABELS)
     return root
 
@@ -66,7 +68,7 @@ def zarr_groups(root):
     root.mkdir()
     store = zarr.open_group(str(root / "all.zarr"), mode="w")
     for k, x in enumerate(arrays()):
-        store.create_group(f"b{k}").create_array("features", data=x)
+        store.create_group(f"b{k}")["features"] = x
     (root / "labels.csv").write_text(LABELS)
     return root / "all.zarr"
 
@@ -169,7 +171,7 @@ def parquet_table(path, *, shuffled=False, row_group_size=4, **more):
 @pytest.mark.parametrize("shuffled", [False, True])
 @pytest.mark.parametrize("options", [{"places": ["x", "y"]}, {"segment": ["embedding", "x"]}])
 def test_streamed_tables_are_those_in_memory(shuffled, options, tmp_path, cache, monkeypatch):
-    monkeypatch.setattr("foveate.io.streamed_tables.BLOCK", 2**6 * 3)
+    monkeypatch.setattr("foveate.io.streamed_rows.BLOCK", 2**6 * 3)
     path = parquet_table(tmp_path / "bags.parquet", shuffled=shuffled)
     streamed = read_bags(path, **options)
     monkeypatch.setenv("FOVEATE_MEMORY", "1")
@@ -203,8 +205,93 @@ def test_splits_and_errors_of_streamed_tables_name_rows(tmp_path, cache):
         read_bags(path, segment=["size"])
 
 
-def test_columns_of_single_numbers_are_features_only_if_named(tmp_path, cache):
-    streamed = read_bags(parquet_table(tmp_path / "bags.parquet"))
-    assert len(streamed.columns) == 6
-    reason = {role.name: role.reason for role in streamed.roles}["x"]
-    assert reason == "not a list, in a table larger than memory: --segment names it"
+def roles_and_columns(path):
+    bags = read_bags(path)
+    return bags, [(*role,) for role in bags.roles], [problem.name for problem in problems(bags)]
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_columns_have_the_roles_that_they_have_in_memory(shuffled, tmp_path, cache, monkeypatch):
+    rows = range(48)
+    table = {
+        "bag": [f"b{i // 4}" for i in rows],
+        "label": ["uv"[i // 4 % 2] for i in rows],
+        "embedding": np.random.default_rng(0).normal(size=(48, 3)).tolist(),
+        "site": [f"s{i // 8}" for i in rows],
+        "hospital": [i // 16 for i in rows],
+        "__index_level_0__": [3 * i for i in rows],
+        "age": [0.5 * i for i in rows],
+        "absent": pa.array([None] * 48, pa.float64()),
+        "day": pa.array(rows, pa.int32()).cast(pa.date32()),
+    }
+    order = np.random.default_rng(2).permutation(48) if shuffled else np.arange(48)
+    path = tmp_path / "bags.parquet"
+    parquet.write_table(pa.table(table).take(order), path, row_group_size=9)
+    monkeypatch.setattr("foveate.io.streamed_columns.ROWS", 4)
+    streamed, roles, named = roles_and_columns(path)
+    monkeypatch.setenv("FOVEATE_MEMORY", "1")
+    loaded, roles_in_memory, named_in_memory = roles_and_columns(path)
+    assert is_mapped(streamed.bag.bank)
+    assert streamed.columns == loaded.columns
+    assert loaded.columns == ("embedding[0]", "embedding[1]", "embedding[2]", "age")
+    assert named.count("suspected-group") == 2
+    assert roles == roles_in_memory
+    assert named == named_in_memory
+    assert torch.equal(streamed.bag.bank, loaded.bag.bank)
+
+
+def test_numbers_as_texts_and_files_of_other_types_are_refused(tmp_path, cache):
+    path = parquet_table(tmp_path / "text.parquet", x=[f"{i}.5" for i in range(10)])
+    with pytest.raises(FoveateError, match="column 'x': holds numbers as texts"):
+        read_bags(path)
+    (tmp_path / "set").mkdir()
+    parquet_table(tmp_path / "set" / "test.parquet")
+    parquet_table(tmp_path / "set" / "train.parquet", x=[f"{i}.5" for i in range(10)])
+    with pytest.raises(FoveateError, match=r"train\.parquet, column 'x': must be double as in"):
+        read_bags(tmp_path / "set")
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"), [("embedding", [None] + [[1.0] * 6] * 9), ("x", [None] + [1.0] * 9)]
+)
+def test_a_missing_number_of_a_streamed_table_is_named(name, cells, tmp_path, cache):
+    path = parquet_table(tmp_path / "bags.parquet", **{name: cells})
+    with pytest.raises(FoveateError, match=f"row 1, column '{name}': a number is missing, which"):
+        read_bags(path)
+
+
+def test_a_table_that_changes_while_it_is_read_is_refused(tmp_path, cache, monkeypatch):
+    path = parquet_table(tmp_path / "bags.parquet")
+    convert = RowReader.convert
+
+    def changed(*arguments):
+        convert(*arguments)
+        parquet_table(path, y=[0.0] * 10)
+
+    monkeypatch.setattr(RowReader, "convert", changed)
+    with pytest.raises(FoveateError, match="changed while it was read"):
+        read_bags(path)
+    assert not list(cache.iterdir())
+
+
+def test_parts_that_were_never_written_are_an_error(tmp_path):
+    path = hdf5_folder(tmp_path / "set")
+    with h5py.File(path / "b2.h5", "w") as file:
+        stored = file.create_dataset("features", (4, 6), "f4", chunks=(2, 6))
+        stored[:2] = 1
+        file["coords"] = np.zeros((4, 2))
+    found = problems(read_bags(path))
+    assert [(p.severity, p.name) for p in found if "b2.h5" in p.where] == [
+        ("error", "unwritten-parts")
+    ]
+
+
+def test_lost_chunks_of_zarr_are_an_error(tmp_path):
+    zarr = pytest.importorskip("zarr")
+    path = zarr_folder(tmp_path / "set")
+    shutil.rmtree(path / "b1.zarr" / "features" / "c")
+    assert zarr.open_group(str(path / "b1.zarr"), mode="r")["features"][0, 0] == 0
+    found = problems(read_bags(path))
+    assert [(p.severity, p.name) for p in found if "b1.zarr" in p.where] == [
+        ("error", "unwritten-parts")
+    ]

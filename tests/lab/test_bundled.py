@@ -2,7 +2,7 @@
 
 import pytest
 
-from foveate.lab.advice import recommend
+from foveate.lab.advice import TEACH, page_advice, recommend
 from foveate.lab.bundled import BUNDLED, LARGEST
 
 FIT = "examples/fit-pumps"
@@ -50,15 +50,34 @@ def test_the_chosen_paradigm_is_recommended_among_equals():
 
     scores = {"soft": score(0.95), "hard": score(0.94), "lvml": score(0.5)}
     trusted = {name: {"grade": "trust"} for name in scores}
-    assert recommend(scores, trusted)["name"] == "soft"
-    assert recommend(scores, trusted, "hard")["name"] == "hard"
-    assert recommend(scores, trusted, "lvml")["name"] == "soft"  # not accurate enough
-    assert "on validation bags" in recommend(scores, trusted)["sentence"]
+    assert recommend(scores, trusted, 80)["name"] == "soft"
+    assert recommend(scores, trusted, 80, "hard")["name"] == "hard"
+    assert recommend(scores, trusted, 80, "lvml")["name"] == "soft"  # not accurate enough
+    assert "80 validation bags" in recommend(scores, trusted, 80)["sentence"]
 
 
 def test_answers_at_chance_are_not_recommended():
     scores = {"soft": {"validation": {"balanced_accuracy": [0.55, 0.45, 0.65]}}}
     verdicts = {"soft": {"grade": "trust", "classes": [{}, {}]}}
-    assert "do not use its answers" in recommend(scores, verdicts)["sentence"]
+    assert "do not use its answers" in recommend(scores, verdicts, 80)["sentence"]
     scores["soft"]["validation"]["balanced_accuracy"] = [0.75, 0.6, 0.9]
-    assert recommend(scores, verdicts)["sentence"].endswith("use it.")
+    assert recommend(scores, verdicts, 80)["sentence"].endswith("use it.")
+
+
+def test_an_interval_without_width_is_replaced_when_paradigms_are_compared():
+    """All 18 right: 16 of 18 is about as accurate, although resampling gives [1, 1]."""
+    scores = {
+        name: {"validation": {"balanced_accuracy": values}}
+        for name, values in {"soft": [1.0, 1.0, 1.0], "hard": [16 / 18, 0.7, 1.0]}.items()
+    }
+    verdicts = {"soft": {"grade": "do not trust"}, "hard": {"grade": "trust"}}
+    assert recommend(scores, verdicts, 18)["name"] == "hard"
+    assert recommend(scores, verdicts, 180)["name"] == "soft"
+
+
+def test_known_relevance_is_advised_once_and_not_where_it_was_used():
+    mark = "Mark the relevant segments of 20 bags of 'a' and train with --supervise-focus."
+    known = "Train with --supervise-focus: relevant segments are known."
+    assert "“relevance”" in page_advice([mark], ["soft"])[0]
+    assert page_advice([known, known], ["soft"]) == [TEACH]
+    assert page_advice([known, mark], ["soft"], taught=True) == []

@@ -117,7 +117,7 @@ def test_the_answer_names_when_the_incentive_peaks_and_dies():
     answer = flow_answer(rows)
     assert f"peaks at t = {t[peak]:.3g}" in answer
     assert f"below a tenth of that from t = {float(f'{t[dead]:.3g}'):,g} on" in answer
-    assert f"leaves {rows['hard']['rest'][-1]:.2%}" in answer
+    assert f"leaves {100 * rows['hard']['rest'][-1]:.2f}\u00a0%" in answer
 
 
 def test_a_growing_incentive_is_not_reported_as_vanishing():

@@ -149,7 +149,7 @@ def test_from_a_file_to_a_verdict(client, folder):
     assert view["description"]["classes"] == {"sick": 45, "well": 45}
     assert view["problems"] == []
     assert view["absent"]["name"] == "well"
-    wanted = {"paradigms": ["soft"], "seeds": 2, "epochs": 20, "absent": ["well"]}
+    wanted = {"paradigms": ["soft"], "seeds": 2, "epochs": 20, "absent": ["well"], "teach": True}
     assert client.post(f"/api/uploads/{name}/fit", json=wanted).json()["begun"]
     found = reached(client, name, "done", "failed")
     assert found["state"] == "done", found["reason"]
@@ -169,9 +169,9 @@ def test_from_a_file_to_a_verdict(client, folder):
     assert "attachment" in kept.headers["content-disposition"]
     assert len(kept.text.splitlines()) == 1 + 4 * 18
     assert client.get("/api/run", params={"run": run}).status_code == 200
-    origin = Path(
-        json.loads((folder / run / "manifest.json").read_text())["data"]["origin"]["path"]
-    )
+    manifest = json.loads((folder / run / "manifest.json").read_text())
+    assert manifest["config"]["supervise_focus"] == 1
+    origin = Path(manifest["data"]["origin"]["path"])
     assert origin.read_bytes() == table()  # the run can be resumed and examined again
     remove_unreferenced(origin)
     assert origin.exists()
@@ -280,6 +280,27 @@ def test_roles_are_changed_without_sending_the_file_again(client):
     assert answer.status_code == 400
     assert "one column can be the label" in answer.json()["error"]
     client.post(f"/api/jobs/{name}/stop")
+
+
+def test_a_column_that_is_left_out_is_not_read_whatever_it_is_called(client):
+    rows = [f"s{k},{k % 2},p{k // 6},{1 - j},{k + j}" for k in range(24) for j in (0, 1)]
+    content = "\n".join(["bag,label,group,relevance,a", *rows]).encode()
+    name = drop(client, "bags.csv", content).json()["id"]
+    view = reached(client, name, "ready")["setup"]["view"]
+    assert view["description"]["groups"] == 4
+    assert view["description"]["known"] == 1
+    roles = {row["name"]: row["role"] for row in view["columns"]}
+    roles |= {"group": "left out", "relevance": "left out"}
+    client.post(f"/api/uploads/{name}/columns", json=roles)
+    for _ in range(200):
+        view = reached(client, name, "ready")["setup"]["view"]
+        if view["description"]["groups"] is None:
+            break
+        time.sleep(0.05)
+    assert view["description"]["groups"] is None
+    assert view["description"]["known"] == 0
+    assert {row["name"]: row["role"] for row in view["columns"]} == roles
+    assert client.post(f"/api/jobs/{name}/stop").json()["state"] == "stopped"
 
 
 def test_roles_are_guessed_from_values(tmp_path):

@@ -1,5 +1,6 @@
 """Words that look at each other: against torch's layer, under masks, and in stacks."""
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -13,7 +14,8 @@ from foveate.bags.segments import Mosaics, dense
 from foveate.errors import FoveateError
 from foveate.models.contextual import Contextual, SelfAttention
 from foveate.models.focus import FCAM
-from foveate.models.nets import VOCABULARY_ROWS, pair
+from foveate.models.nets import pair
+from foveate.models.published import VOCABULARY_ROWS
 from foveate.training.loop import fit
 
 RULES = ("soft", "hard", "lvml", "logit")
@@ -145,3 +147,22 @@ def test_a_stack_over_words_takes_the_step_of_one_model(kind, rule):
         after = stack.member(seed).state_dict()
         for name, value in net.named_parameters():
             torch.testing.assert_close(after[name], value.detach() - 0.1 * value.grad)
+
+
+@pytest.mark.parametrize("rule", ["soft", "hard", "em", "hard-sampled"])
+def test_groups_of_similar_length_give_the_same_training(rule, monkeypatch):
+    lengths = torch.tensor([1, 7, 2, 5, 3, 3, 6, 1, 4])
+    mask = torch.arange(7) < lengths[:, None]
+    index = ids(9, 7).masked_fill(~mask, 0)
+    bag = Bag(Mosaics(torch.arange(11), index), torch.arange(9) % 3, None, mask)
+
+    def trained(grouped):
+        monkeypatch.setattr(Contextual, "compares_segments", grouped)
+        return fit(
+            lambda: Contextual(11, 3, width=6, heads=2, hidden=(5, 4)), bag, bag, rule,
+            seeds=(0, 1, 2), epochs=3, batch=5, lr=0.1, optimizer="sgd", dtype="float64",
+        )  # fmt: skip
+
+    one, other = trained(True), trained(False)
+    torch.testing.assert_close(one.trained.flat, other.trained.flat, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(one.values["loss"], other.values["loss"], rtol=1e-9)

@@ -1,4 +1,6 @@
-from foveate.records.causes import Cause, Reference, compare
+import pytest
+
+from foveate.records.causes import Cause, Reference, compare, needs_cause
 from foveate.records.published import PublishedTable
 from foveate.report.pages.causes import causes_markdown
 
@@ -45,3 +47,40 @@ def test_a_difference_above_five_points_has_its_cause_and_the_numbers_that_show_
 
 def test_an_estimate_is_no_comparison():
     assert compare([{"table": "t", "seconds": 3.0}], {"t": TABLE}, CAUSES) == []
+
+
+def compared(*results, cause):
+    rows = compare(list(results), {"t": TABLE}, {"t": (cause,)})
+    return {(c.label, c.name): c for c in rows}
+
+
+@pytest.mark.parametrize(("other", "kind"), [(60.0, "encoder"), (95.0, "encoder"), (40.0, "open")])
+def test_a_cause_applies_if_the_number_without_it_is_nearer_by_a_third(other, kind):
+    cause = Cause("encoder", "Features.", ("A",), labels=("",),
+                  nearer=Reference("t", "pixels", "clean"))  # fmt: skip
+    stored = (
+        result(cell("soft", "SAIF %", 30.0)),
+        result(cell("soft", "SAIF %", other), label="pixels"),
+    )
+    row = compared(*stored, cause=cause)["", "soft"]
+    assert row.cause.kind == kind
+    if kind == "encoder":
+        moved = f"{other:.3g} without this difference (2 seeds), which is {other - 30:+.1f} of"
+        assert row.evidence == f"{moved} the +50.0 points"
+
+
+@pytest.mark.parametrize(("values", "kind"), [((20, 81), "spread over seeds"), ((20, 70), "open")])
+def test_the_spread_over_seeds_is_a_cause_where_the_published_number_is_within(values, kind):
+    cause = Cause("spread over seeds", "One training.", ("A",), shown=True, in_range=True)
+    mean = sum(values) / 2
+    stored = result({**cell("soft", "SAIF %", mean), "values": [*values, None]})
+    row = compared(stored, cause=cause)["", "soft"]
+    assert row.cause.kind == kind
+    assert row.evidence == ("20 to 81 over 2 seeds" if kind != "open" else "")
+
+
+def test_shares_count_in_points():
+    assert needs_cause("agreement", -0.07)
+    assert not needs_cause("agreement", 0.04)
+    assert needs_cause("cosine", 0.06)
+    assert not needs_cause("NNZ", 3.0)

@@ -231,6 +231,21 @@ def test_a_run_of_other_settings_is_not_taken_for_this_one(here):
     assert again["cells"] == first["cells"]
 
 
+def test_a_run_from_before_a_setting_existed_is_continued_with_its_default(here):
+    changes = {"rows": ["digits-5"], "paradigms": ["soft"]}
+    first = Path(reproduce("table1", "smoke", changes=changes, label="few")["run"])
+    manifest = first / "manifest.json"
+    stored = json.loads(manifest.read_text())
+    assert stored["config"]["settings"].pop("split") == "clean"
+    del stored["checksum"]
+    manifest.write_text(json.dumps(stored))
+    first.rename(earlier := first.with_name("table1-12345678"))  # the name was of fewer settings
+    assert reproduce("table1", "smoke", changes=changes, label="few")["run"] == str(earlier)
+    other = reproduce("table1", "smoke", changes={**changes, "split": "released"}, label="both")
+    assert other["run"] != str(earlier)
+    assert other["manifest"]["config"]["settings"]["split"] == "released"
+
+
 def test_no_time_is_guessed_for_what_cannot_be_run(here, capsys):
     words = ["reproduce", "table1", "--scale", "paper", "--estimate", "--results", "kept"]
     with contextlib.suppress(SystemExit):

@@ -6,7 +6,7 @@ import torch
 
 from foveate.charts.render import to_svg
 from foveate.errors import FoveateError
-from foveate.jobs.experiment import start_experiment
+from foveate.jobs.experiment import settings_for, start_experiment
 from foveate.records.record import Record
 from foveate.studies.snell21.agreement import Agreement, AgreementSettings, checkpoints, texts
 from foveate.studies.snell21.agreement.comparison import (
@@ -295,6 +295,22 @@ def test_cells_have_the_keys_of_the_published_table(tmp_path):
     record = run.records()["keywords"]
     [one] = [c for c in cells if c[:3] == ("keyword toy", "A(α, β_uf)", "agreement")]
     assert one.mean == pytest.approx(number(record, "alpha_uf", measure=PAPER).mean())
+    assert not any(measure.startswith("BLEU") for _, measure in keys)
+
+
+def test_cells_of_pairs_have_bleu_in_xi_with_agreement_and_with_tau(tmp_path):
+    changes = {"texts": [], "score": "linear"}
+    run = start_experiment("agreement", "smoke", changes, out=tmp_path / "run")
+    cells = Agreement().cells(settings_for("agreement", "smoke", changes), run.records())
+    means = {(c.name, c.measure): c.mean for c in cells}
+    record = run.records()["made-up"]
+    for ending, measure in (("", FAIR), (", Kendall's τ", TAU)):
+        by_bleu = context(record, "alpha_uf", "partner_bleu", measure=measure).mean()
+        assert means["ξ(α, β_uf)", f"BLEU-4{ending}"] == pytest.approx(by_bleu)
+    last = record.values["partner_bleu"][-1].mean()
+    assert means["ξ*", "BLEU-4"] == pytest.approx(last)
+    tau = number(record, "alpha_uf", measure=TAU).mean()
+    assert means["A(α, β_uf)", "agreement, Kendall's τ"] == pytest.approx(tau)
 
 
 def test_published_numbers_are_those_of_the_reference():

@@ -17,7 +17,7 @@ from foveate.studies.beyond.real_bags.sources import _relation
 from foveate.studies.beyond.real_bags.summary import real_cells
 from foveate.trust.segment_maps import segment_map
 from foveate.userdata.ensemble import open_ensemble
-from foveate.userdata.folds_file import load_folds
+from foveate.userdata.folds import load_folds
 
 TINY = {"repeats": 1, "bags": 24, "epochs": 1, "seeds": 1, "folds": 2}
 

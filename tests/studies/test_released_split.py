@@ -9,8 +9,8 @@ from foveate.data.image_mosaics import relevant_seen
 from foveate.errors import FoveateError
 from foveate.jobs.experiment import of_run, start_experiment
 from foveate.records.published import Cell
+from foveate.studies.image_splits import mosaic_scores, released_record
 from foveate.studies.reproduction import stored_results
-from foveate.studies.vr23.released_split.cells import clean_scores, released_scores
 from foveate.studies.vr23.released_split.figures import decomposition
 
 
@@ -80,9 +80,52 @@ def test_released_numbers_are_the_weighted_mean_of_seen_and_unseen(tmp_path):
                 rtol=1e-4,
             )
         record = records[f"digits-{rule}"]
-        np.testing.assert_allclose(clean_scores(record).correct.mean(-1), record.last("accuracy"))
-        np.testing.assert_allclose(clean_scores(record).strong.mean(-1), record.last("saif"))
-        assert released_scores(record).correct.shape == (2, 80)
+        clean = mosaic_scores(record)
+        np.testing.assert_allclose(clean["accuracy"].mean(-1), record.last("accuracy"))
+        np.testing.assert_allclose(clean["SAIF"].mean(-1), record.last("saif"))
+        assert mosaic_scores(released_record(record))["accuracy"].shape == (2, 80)
+
+
+SIZES = {"n": 400, "n_test": 60, "epochs": 1, "batch": 100, "lr": 1e-3}
+DIGITS = {**SIZES, "data": "digits", "net": "mlp", "stop_below": 0.05, "seeds": 2}
+TABLE1 = {"rows": ["digits-5"], "paradigms": ["soft", "oracle"], "sizes": {"cifar10": SIZES}}
+TABLE2 = {"variants": ["softmax", "hard"], "images": DIGITS}
+
+
+@pytest.mark.parametrize(
+    ("table", "changes", "group", "focus", "name"),
+    [
+        ("table1", TABLE1, "Digits m=5", "SAIF", "oracle"),
+        ("table2", TABLE2, "digits, zeroth layer", "FT", "softmax"),
+    ],
+)
+def test_tables_have_both_splits_from_the_same_models(tmp_path, table, changes, group, focus, name):
+    both, alone = (
+        {
+            (c.setting, c.name, c.measure): c.values
+            for c in experiment.cells(settings, records)
+            if c.group == group and not c.measure.startswith(("CPU", "calls"))
+        }
+        for experiment, settings, records in (
+            _finished(tmp_path / split, table, {**changes, "split": split})
+            for split in ("released", "clean")
+        )
+    )
+    assert {setting for setting, _, _ in both} == {"", "released split"}
+    assert alone == {key: values for key, values in both.items() if key[0] == ""}
+    share = np.array(both["released split", name, "images seen %"]) / 100
+    assert ((share > 0) & (share < 1)).all()
+    for measure in (focus, "accuracy"):
+        total, seen, unseen = (
+            np.array(both["released split", name, f"{measure}{images} %"])
+            for images in ("", ", seen images", ", unseen images")
+        )
+        np.testing.assert_allclose(share * seen + (1 - share) * unseen, total, atol=1e-3)
+
+
+def _finished(folder, table, changes):
+    run = start_experiment(table, "smoke", changes, out=folder)
+    return *of_run(run), run.records()
 
 
 def test_the_decomposition_is_drawn_from_stored_cells():

@@ -189,6 +189,8 @@ def test_paper_scale_is_the_published_one():
     assert rates == {"soft": 0.1, "hard": 0.1, "lvml": 0.3}
     assert trials["hatexplain-2-lvml"].plan.lr == 0.001
     hybrid = trials["hatexplain-2-hybrid"]
+    assert hybrid.plan.switched_lr == pytest.approx(0.008)
+    assert trials["hatexplain-1-hybrid"].plan.switched_lr is None
     phases = [type(hybrid.rule.phase(Progress(e, 550))).__name__ for e in (499, 500)]
     assert (hybrid.plan.epochs, phases) == (550, ["Soft", "Hard"])
     assert isinstance(trials["hatexplain-1-oracle"].rule, Oracle)

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foveate.attention.likelihood import label_log_prob
+from foveate.attention.likelihood import label_log_prob, map_segments
 from foveate.attention.paradigms import (
     PARADIGMS,
     Progress,
@@ -18,11 +18,11 @@ from foveate.attention.paradigms import (
     WithFocus,
 )
 from foveate.bags.bag import Bag, pad
-from foveate.bags.segments import Mosaics, dense, group_by_length, map_segments, mix
+from foveate.bags.segments import Mosaics, dense, group_by_length, mix
 from foveate.models.focus import FCAM
 from foveate.models.nets import linear, mlp, pair
 from foveate.models.null_segment import NullSegment, add_null_segment
-from foveate.training import memory
+from foveate.training import step_gradients
 from foveate.training.loop import Training, fit
 from foveate.training.plan import Plan
 from foveate.training.stack import MemberBags
@@ -128,8 +128,8 @@ def test_training_in_chunks_follows_training_at_once(name, form, chance, monkeyp
     rule = WRAPPED.get(name, name)
     plan = {"epochs": 3, "batch": 2, "lr": 0.02, "dtype": "float64", "seeds": [0, 1]}
     expected = fit(zeroth, bag, bag, rule, **plan)
-    monkeypatch.setattr(memory, "NUMBERS", 1)
-    monkeypatch.setattr(memory, "CHUNK", 12)  # three segments
+    monkeypatch.setattr(step_gradients, "NUMBERS", 1)
+    monkeypatch.setattr(step_gradients, "CHUNK", 12)  # three segments
     found = fit(zeroth, bag, bag, rule, **plan)
     torch.testing.assert_close(found.trained.flat, expected.trained.flat, rtol=1e-8, atol=1e-10)
     for key, value in expected.values.items():
@@ -142,12 +142,16 @@ def test_parts_and_chunks_are_chosen_by_size(chance, monkeypatch):
     bag, plan = ragged(chance), Plan(batch=2)
     whole = Training(zeroth, bag, bag, "soft", [0], plan)
     assert (whole.part, whole.train.chunk, whole.stack.together) == (None, None, True)
-    monkeypatch.setattr(memory, "NUMBERS", 2 * 11 * 4 - 1)
+    monkeypatch.setattr(step_gradients, "NUMBERS", 2 * 11 * 4 - 1)
     parts = Training(zeroth, bag, bag, "soft", [0], plan)
-    assert (parts.part, parts.train.chunk, parts.test.chunk) == (memory.CHUNK // 4, None, None)
-    monkeypatch.setattr(memory, "NUMBERS", 11 * 4 - 1)
+    assert (parts.part, parts.train.chunk, parts.test.chunk) == (
+        step_gradients.CHUNK // 4,
+        None,
+        None,
+    )
+    monkeypatch.setattr(step_gradients, "NUMBERS", 11 * 4 - 1)
     chunks = Training(zeroth, bag, bag, "soft", [0], plan)
-    assert (chunks.part, chunks.train.chunk) == (None, memory.CHUNK // 4)
+    assert (chunks.part, chunks.train.chunk) == (None, step_gradients.CHUNK // 4)
     assert chunks.test.chunk == chunks.train.chunk
     assert not chunks.stack.together
 
@@ -156,10 +160,10 @@ def test_a_bank_whose_rows_are_in_many_bags_is_read_once_a_step(chance, monkeypa
     index = torch.randint(8, (6, 5), generator=chance)
     bank = torch.randn(8, 4, generator=chance)
     bag = Bag(Mosaics(bank, index), torch.arange(6) % 3)
-    monkeypatch.setattr(memory, "NUMBERS", 5 * 4)  # one bag fits
+    monkeypatch.setattr(step_gradients, "NUMBERS", 5 * 4)  # one bag fits
     few, many = (Training(zeroth, bag, bag, "soft", [0], Plan(batch=n)) for n in (3, 4))
     assert few.part is not None  # 15 segments of 8 rows
-    assert (many.part, many.train.chunk) == (None, memory.CHUNK // 4)
+    assert (many.part, many.train.chunk) == (None, step_gradients.CHUNK // 4)
 
 
 @pytest.mark.parametrize("form", ["bank", "dense"])
@@ -173,12 +177,12 @@ def test_large_bags_with_few_stored_activations_need_no_chunks(form, chance, mon
         return FCAM(mlp(20, 1, (6,)), mlp(20, 3, (5,)))
 
     def part(build, bag, numbers, rule="soft"):
-        monkeypatch.setattr(memory, "NUMBERS", numbers)
+        monkeypatch.setattr(step_gradients, "NUMBERS", numbers)
         return Training(build, bag, bag, rule, [0, 1], Plan(batch=2)).part
 
-    assert part(build, bag, 9 * 12) == memory.CHUNK // 20
+    assert part(build, bag, 9 * 12) == step_gradients.CHUNK // 20
     assert part(build, bag, 9 * 12 - 1) is None
-    assert part(lambda: NullSegment(build(), (20,)), null, 10 * 32) == memory.CHUNK // 20
+    assert part(lambda: NullSegment(build(), (20,)), null, 10 * 32) == step_gradients.CHUNK // 20
     assert part(lambda: NullSegment(build(), (20,)), null, 10 * 20 - 1) is None
     direct = part(lambda: FCAM(linear(20, 1), mlp(180, 3, (5,)), "uniform"), bag, 9 * 12, "direct")
     assert direct is None  # it reads bags, of which all segments are one input
@@ -187,8 +191,8 @@ def test_large_bags_with_few_stored_activations_need_no_chunks(form, chance, mon
 @pytest.fixture
 def in_parts(monkeypatch):
     """Steps of several of the ragged bags are large, single bags are not."""
-    monkeypatch.setattr(memory, "NUMBERS", 12 * 4)
-    monkeypatch.setattr(memory, "CHUNK", 10 * 4)  # ten segments
+    monkeypatch.setattr(step_gradients, "NUMBERS", 12 * 4)
+    monkeypatch.setattr(step_gradients, "CHUNK", 10 * 4)  # ten segments
 
 
 def in_form(bag, form):
@@ -293,7 +297,7 @@ def test_answers_are_the_same_a_few_segments_at_a_time(monkeypatch):
     model = FocusClassifier("hybrid", epochs=5, lr=0.02, batch=4, seeds=2).fit(bags, y)
     whole = model.predict_proba(bags), model.evidence(bags)
     monkeypatch.setattr("foveate.trust.explanation.ELEMENTS", 1)
-    monkeypatch.setattr("foveate.bags.segments.ROWS", 2)
+    monkeypatch.setattr("foveate.attention.likelihood.ROWS", 2)
     np.testing.assert_allclose(model.predict_proba(bags), whole[0], atol=1e-6)
     for a, b in zip(model.evidence(bags), whole[1], strict=True):
         np.testing.assert_allclose(a, b, atol=1e-5)
@@ -323,7 +327,7 @@ def test_convolutions_take_parts_that_fit_the_cache(name, chance, monkeypatch):
         return training.part, training.stack.flat - start
 
     whole, at_once = trained()
-    monkeypatch.setattr(memory, "CONVOLVED", 20 * 3 * 32 * 32)
+    monkeypatch.setattr(step_gradients, "CONVOLVED", 20 * 3 * 32 * 32)
     part, in_parts = trained()
     assert (whole, part) == (None, 20)
     torch.testing.assert_close(in_parts, at_once, rtol=0, atol=1e-6)

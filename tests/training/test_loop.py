@@ -140,17 +140,39 @@ def test_members_may_differ_in_paradigm_and_rate():
         np.testing.assert_allclose(mixed.trained.flat[i], alone.trained.flat[0], rtol=1e-8)
 
 
-def test_the_hybrid_is_soft_then_hard_with_a_fresh_optimiser():
+@pytest.mark.parametrize("second_lr", [None, 0.02])
+def test_the_hybrid_is_soft_then_hard_with_a_fresh_optimiser(second_lr):
     train, test = bags([0])
     plan = {"epochs": 6, "batch": 16, "lr": 0.05, "dtype": "float64"}
-    hybrid = fit(small_model, train, test, Hybrid(switch=3), seeds=[0], **plan)
+    hybrid = fit(
+        small_model, train, test, Hybrid(switch=3), seeds=[0], switched_lr=second_lr, **plan
+    )
     first = fit(small_model, train, test, Soft(), seeds=[0], **{**plan, "epochs": 3})
+    plan["lr"] = second_lr or plan["lr"]
     second = Training(small_model, train, test, Hard(), [0], Plan(**plan))
     second.stack.flat = first.trained.flat.clone()
     second.epoch, second.losses = 3, [torch.zeros(1, dtype=torch.float64)] * 3
     while not second.done:
         second.run_epoch()
     torch.testing.assert_close(hybrid.trained.flat, second.stack.flat)
+
+
+def test_the_rate_after_the_switch_is_kept_when_a_hybrid_resumes():
+    train, test = bags([0])
+    plan = Plan(epochs=6, batch=16, lr=0.05, switched_lr=0.01)
+
+    def training():
+        return Training(small_model, train, test, Hybrid(switch=2), [0], plan)
+
+    whole, half, again = training(), training(), training()
+    while not whole.done:
+        whole.run_epoch()
+    for _ in range(4):
+        half.run_epoch()
+    again.restore(*half.snapshot())
+    while not again.done:
+        again.run_epoch()
+    assert torch.equal(whole.stack.flat, again.stack.flat)
 
 
 def test_stopped_members_do_not_change():

@@ -151,7 +151,7 @@ def test_a_fixed_focus_trains_only_the_classifier():
 
 def test_logits_beyond_the_limit_are_computed_in_chunks(monkeypatch):
     plain = trained([0, 1], "lvml", dtype="float64")
-    monkeypatch.setattr("foveate.training.memory.LOGITS", 24)
+    monkeypatch.setattr("foveate.training.step_gradients.LOGITS", 24)
     chunked = trained([0, 1], "lvml", dtype="float64")
     assert not chunked.trained.together
     torch.testing.assert_close(plain.trained.flat, chunked.trained.flat)

@@ -365,6 +365,45 @@ def test_cross_fitted_models_read_every_bag_once():
         CrossFitted([(whole, rows[0]), (whole, rows[0])])
 
 
+def test_a_fold_whose_models_look_elsewhere_is_enough_against_trust():
+    bag, size = made(), N // 2
+    rows = [np.arange(size), np.arange(size, N)]
+    lost = linear_model([0.0, 0.0, 0.0, 0.0, 6.0], good().g.weight.tolist(), [0.0] * 3)
+    folds = CrossFitted(
+        [(as_subject([m] * 2, "soft"), part) for m, part in zip((good(), lost), rows, strict=True)]
+    )
+    for z in (None, bag.z):  # estimated and measured
+        trust = examine(folds, "soft", Bag(bag.x, bag.y, z), CLASSES, audited=audited("plain"),
+                        probe=False)  # fmt: skip
+        for entry in trust.by_class:
+            first, second = entry["answers"]["stable"]["folds"]
+            assert first >= 0.8
+            assert second < 0.4
+            assert entry["worst_fold"].mean == second
+        assert trust.answers["stable"].mark == "bad"
+        assert "one fold" in trust.answers["stable"].text
+    both = CrossFitted([(as_subject([good()] * 2, "soft"), part) for part in rows])
+    trust = examine(both, "soft", bag, CLASSES, audited=audited("plain"), probe=False)
+    assert trust.answers["stable"].mark == "good"
+    assert "worst fold has FT" in trust.answers["stable"].text
+
+
+def test_answers_that_need_more_than_the_attended_segments_are_not_trusted():
+    """Every bag has a key without which the model answers the first class."""
+    bag = made()
+    x = torch.where(bag.z[..., None], bag.x, 0.2 * bag.x)
+    background = bag.z.float().argmin(1)
+    x[torch.arange(N), background, 4] += 8
+    weights = [[3.0, 0, 0, 0, 0.0], [0, 3.0, 0, 0, 6.0], [0, 0, 3.0, 0, 6.0]]
+    model = linear_model([0.7, 0.7, 0.7, 0.0, 0.3], weights, [18.0, 0.0, 0.0])
+    trust = examine([model] * 2, "soft", Bag(x, bag.y), CLASSES, probe=False)
+    entry = trust.by_class[1]
+    assert entry["accuracy"] > 0.6
+    assert entry["keep_only"] < 0.5
+    assert entry["verdict"]["grade"] != "trust"
+    assert trust.answers["depends"].mark == "bad"
+
+
 def test_a_set_of_usual_size_gets_a_verdict_out_of_fold():
     """As many bags as MUSK1 has: a fifth of them is too few, all of them by folds are enough."""
     bag = made(n=92)

@@ -13,6 +13,7 @@ import foveate
 from foveate.bags.bag import Bag
 from foveate.errors import FoveateError
 from foveate.trust.calling import chain
+from foveate.trust.contextual import context_of
 from foveate.trust.examine import examine as examine_subject
 from foveate.trust.external import External
 from small_training import bags as small_bags
@@ -386,10 +387,22 @@ def test_models_that_cannot_be_examined_are_an_error_in_one_sentence():
         lambda x, mask: (x[:, 0, :2], x[..., 0] ** 2), attention=weights
     )
     assert "NaN" in refused(lambda x, mask: (x[:, 0, :2], x[..., 0] / 0 * 0))
+    assert "answers must be finite" in refused(lambda x, mask: (x[:, 0, :2] / 0, x[..., 0]))
     assert "probabilities that sum to one" in refused(
         built(ABMIL, FORMS[0]), outputs="probabilities"
     )
     assert "labelled bags are needed" in refused(built(ABMIL, FORMS[0]), None)
+
+
+def test_errors_of_a_model_are_one_line_with_the_shape_of_the_bags():
+    def long_bags_only(x, mask):
+        if x.shape[1] < 2:
+            raise RuntimeError("two segments at least\nare needed")
+        return x[:, 0, :2], x[..., 0].masked_fill(~mask, -torch.inf)
+
+    message = refused(long_bags_only)
+    assert message.endswith("which it must read too: RuntimeError: two segments at least")
+    assert "long_bags_only cannot read bags of shape (" in message
 
 
 def test_weights_without_those_of_a_class_token_are_divided_by_their_sum():
@@ -514,6 +527,21 @@ def test_the_smallest_leak_that_changes_answers_is_found(share):
     trust = foveate.examine([model, model], made_bags(), absent=["0"], probe=False)
     assert "Segments see each other" in trust.by_class[1]["context"]
     assert trust.by_class[1]["verdict"]["grade"] == "trust with care"
+
+
+@pytest.mark.parametrize("form", ["weights", "scores of the top three"])
+@pytest.mark.parametrize("leak", [0.0, 0.1])
+def test_sharp_attention_is_not_taken_for_context(form, leak):
+    def model(x, mask):
+        h = x + leak * x.roll(1, 1)
+        s = (200 * h[..., 0]).masked_fill(~mask, -torch.inf)  # weights underflow
+        if form != "weights":
+            s = s.where(s >= s.topk(min(3, s.shape[1]), 1).values[:, -1:], -torch.inf)
+        alpha = s.softmax(1)
+        return (alpha * h[..., 0]).sum(1) - 3, alpha if form == "weights" else s
+
+    bag = made_bags()
+    assert context_of(External(model, bag), bag).contextual is (leak > 0)
 
 
 def test_the_same_model_without_a_leak_is_trusted():

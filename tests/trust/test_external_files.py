@@ -157,6 +157,7 @@ def test_tables_that_cannot_be_right_are_refused_in_a_sentence(here):
     assert "same in all rows of a bag" in refusal(changed(both, 4, p_no=0.123), names=names)
     half = [{**row, "p_no": 0.0} for row in both]
     assert "sum to one" in refusal(half, names=names)
+    assert "'p_yes' and none 'p_no'" in refusal(both, names=(*names[:3], "p_yes"))
 
 
 def test_a_table_gets_a_verdict_that_names_what_was_not_done(here, capsys):

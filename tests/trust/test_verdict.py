@@ -1,6 +1,6 @@
 """The rule: monotone over random facts, and its sentences."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 from hypothesis import given, settings
@@ -10,11 +10,19 @@ from foveate.metrics.intervals import Interval
 from foveate.trust.answers import answers_of
 from foveate.trust.error_modes import Flag
 from foveate.trust.facts import ClassFacts, exact_interval
-from foveate.trust.grades import GRADES
 from foveate.trust.verdict import grade_all, grade_class, judge, judge_all
 
 RANK = {"trust": 2, "trust with care": 1, "cannot tell": 0, "do not trust": 0}
 share = st.floats(0.0, 1.0)
+LOW = ("accuracy", "keep_only", "removal", "stability", "steady", "estimated_worst", "worst", "low")
+HIGH = ("background_flips", "poisoned", "repeat_flips", "overridden", "measured_chance")
+# Worse facts that leave less known, so that "do not trust" may become "cannot tell".
+LESS_KNOWN = ("high", "other_kind", "visible", "presence", "bags")
+KEYS = (*LOW, *HIGH, *LESS_KNOWN, "estimate", "measured", "worst_fold", "context", "reread")
+# Facts that are neither good nor bad, or that no limit reads.
+NEUTRAL = ("name", "members", "model_score", "unattended", "flags", "known", "absent", "chance",
+           "overrider", "meant", "reasons", "needs", "auditors", "overfitted",
+           "external")  # fmt: skip
 
 
 @st.composite
@@ -23,75 +31,90 @@ def facts(draw):
     width = draw(st.floats(0.0, 0.4))
     known = draw(st.sampled_from([0, 0, 3, 10, 15, 40]))
     hits = draw(st.integers(0, known)) if known else 0
+    fold = draw(st.sampled_from([0, 0, 5, 20]))
+    several = draw(st.booleans())
+    numbers = {key: draw(share) for key in (*LOW, *HIGH) if key not in ("low", "stability")}
     return ClassFacts(
         name="a",
         bags=draw(st.sampled_from([5, 15, 80])),
-        members=3,
-        accuracy=draw(share),
+        members=3 if several else 1,
         measured=exact_interval(hits, known) if known else None,
         known=known,
-        measured_chance=draw(st.floats(0.0, 0.5)),
-        presence=draw(st.sampled_from(["some", "some", "some", "nothing", "everywhere"])),
+        presence=draw(
+            st.sampled_from(["some", "some", "some", "nothing", "everywhere", "unknown"])
+        ),
+        absent=draw(st.sampled_from([False, False, False, True])),
         estimate=estimate,
         low=max(0.0, estimate - width),
         high=min(1.0, estimate + width),
         chance=0.1,
-        estimated_worst=draw(share),
-        worst=draw(share),
-        removal=draw(share),
-        background_flips=draw(share),
-        poisoned=draw(share),
-        repeat_flips=draw(share),
-        overridden=draw(share),
         other_kind=draw(st.booleans()),
-        stability=draw(share),
-        steady=draw(share),
+        stability=draw(share) if several else float("nan"),
+        worst_fold=exact_interval(draw(st.integers(0, fold)), fold) if fold else None,
         visible=draw(st.booleans()),
+        context=draw(st.sampled_from(["", "", "Segments see each other."])),
+        reread=draw(st.sampled_from([True, True, False])),
+        **numbers,
     )
 
 
 def worse(f, key, by):
     """The same facts with one of them worse."""
-    low = ("accuracy", "removal", "stability", "steady", "estimated_worst", "worst")
-    high = ("background_flips", "poisoned", "repeat_flips", "overridden")
-    if key in low:
+    if key in LOW:
         return replace(f, **{key: getattr(f, key) * by})
-    if key in high:
+    if key in (*HIGH, "high"):
         return replace(f, **{key: getattr(f, key) + (1 - getattr(f, key)) * (1 - by)})
     if key == "estimate":
         ends = {k: getattr(f, k) * by for k in ("estimate", "low", "high")}
         return replace(f, **ends)
-    if key == "measured":
-        if f.measured is None:
-            return f
-        return replace(f, measured=exact_interval(f.measured.mean * f.known * by, f.known))
-    return replace(f, **{"other_kind": True} if key == "other_kind" else {"visible": False})
+    if key in ("measured", "worst_fold"):
+        interval = getattr(f, key)
+        n = f.known if key == "measured" else 20
+        return (
+            f
+            if interval is None
+            else replace(f, **{key: exact_interval(interval.mean * n * by, n)})
+        )
+    changed = {"other_kind": True, "visible": False, "presence": "everywhere", "bags": 5,
+               "context": "Segments see each other.", "reread": False}  # fmt: skip
+    return replace(f, **{key: changed[key]})
 
 
-KEYS = ("accuracy", "removal", "stability", "steady", "estimated_worst", "worst",
-        "background_flips", "poisoned", "repeat_flips", "overridden", "estimate", "measured",
-        "other_kind", "visible")  # fmt: skip
+def test_the_property_is_tested_for_every_fact():
+    assert {field.name for field in fields(ClassFacts)} == {*KEYS, *NEUTRAL}
 
 
 @given(facts(), st.sampled_from(KEYS), share)
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=1500, deadline=None)
 def test_more_bad_evidence_never_raises_a_grade(f, key, by):
     before, after = grade_class(f), grade_class(worse(f, key, by))
     assert RANK[after] <= RANK[before]
-    if key not in ("other_kind", "visible") and before == "do not trust":
+    if key not in LESS_KNOWN and before == "do not trust":
         assert after == "do not trust"
 
 
-@given(st.lists(facts(), min_size=1, max_size=3), st.sampled_from(KEYS), share, st.data())
+@given(facts())
 @settings(max_examples=300, deadline=None)
+def test_one_model_is_never_better_than_several(f):
+    alone = replace(f, members=1, stability=float("nan"))
+    assert RANK[grade_class(alone)] <= RANK[grade_class(f)]
+    assert grade_class(alone) != "trust"
+
+
+@given(st.lists(facts(), min_size=1, max_size=3), st.sampled_from(KEYS), share, st.data())
+@settings(max_examples=600, deadline=None)
 def test_more_bad_evidence_on_one_class_never_raises_the_grade_of_the_whole(several, key, by, data):
     which = data.draw(st.integers(0, len(several) - 1))
     changed = [worse(f, key, by) if k == which else f for k, f in enumerate(several)]
     before, after = (grade_all([grade_class(f) for f in part], part) for part in (several, changed))
-    if key in ("other_kind", "visible"):  # a class that cannot be judged leaves the others
+    if key in (
+        "bags",
+        "high",
+        "presence",
+        "visible",
+    ):  # a class that cannot be judged leaves others
         assert not (after == "trust" and before != "trust")
     else:
-        assert GRADES.index(after) >= GRADES.index(before) or before == "cannot tell"
         assert RANK[after] <= RANK[before]
 
 
@@ -119,6 +142,8 @@ def test_trust_needs_every_question_answered_well():
         {"estimate": 0.8, "low": 0.75},
         {"low": 0.6},
         {"removal": 0.1},
+        {"keep_only": 0.4},
+        {"worst_fold": exact_interval(3, 20)},
         {"background_flips": 0.3},
         {"repeat_flips": 0.6},
         {"overridden": 0.9},
@@ -225,6 +250,56 @@ def test_known_locations_answer_what_the_auditor_does_not_see():
     steps = " ".join(judge(weak).next)
     assert "Mark" not in steps
     assert "Train with --supervise-focus: relevant segments are known." in steps
+
+
+def test_options_that_were_used_are_not_advised():
+    bad = replace(GOOD, estimate=0.3, low=0.2, high=0.4)
+    assert "--supervise-focus" in " ".join(judge(bad).next)
+    steps = " ".join(judge(bad, ("supervise-focus",)).next)
+    assert "--supervise-focus" not in steps
+    assert "Mark the relevant segments of 20 bags of 'a' and examine again" in steps
+
+
+def test_a_class_that_overturns_another_may_mean_that_nothing_is_there():
+    weak = replace(GOOD, removal=0.0, overridden=0.9, overrider="no")
+    assert "If 'no' means that nothing is there, say --absent 'no'." in judge(weak).next
+    assert not any("--absent 'a'" in step for step in judge(weak).next)  # its evidence is seen
+    unseen = replace(weak, estimate=float("nan"), measured=None, accuracy=0.4)
+    assert judge(unseen).grade == "cannot tell"
+
+
+def test_a_class_with_two_kinds_of_evidence_asks_before_the_whole_is_graded():
+    asked = replace(GOOD, name="b", bags=20, estimate=float("nan"), other_kind=True)
+    both = [GOOD, asked]
+    verdict = judge_all([judge(f) for f in both], both, 0.95)
+    assert verdict.grade == "cannot tell"
+    assert verdict.summary.startswith("Nothing can be said of where these models look for 'b'. Two")
+    assert any("--evidence" in step and "3 bags of 'b'" in step for step in verdict.next)
+    settled = replace(GOOD, name="b", bags=20, meant="A")
+    both = [GOOD, settled]
+    assert judge_all([judge(f) for f in both], both, 0.95, 0.1).grade == "trust"
+    kinds = answers_of(both, [1.0, 1.0])["kinds"]
+    assert (kinds.mark, kinds.text) == (
+        "good", "There are two; A of 'b' is meant, as declared or marked."
+    )  # fmt: skip
+
+
+def test_chance_stands_beside_the_ft_of_the_whole():
+    text = judge_all([judge(GOOD)], [GOOD], 0.95, 0.1).summary
+    assert text.startswith("They look at the evidence in about 95 % of bags (chance 10 %)")
+
+
+def test_every_segment_that_tells_is_nothing_to_see():
+    stained = replace(GOOD, presence="everywhere", estimate=float("nan"))
+    answer = answers_of([stained], [0.0])["visible"]
+    assert (answer.mark, answer.text) == (
+        "bad", "Every segment tells 'a', so that none stands out."
+    )  # fmt: skip
+
+
+def test_of_words_there_is_one_auditor():
+    assert "two auditors agree" in answers_of([GOOD], [1.0])["visible"].text
+    assert "one auditor" in answers_of([replace(GOOD, auditors=1)], [1.0])["visible"].text
 
 
 def test_an_overfitted_model_is_not_told_to_train_longer():

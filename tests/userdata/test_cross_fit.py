@@ -19,8 +19,7 @@ from foveate.report.pages.fit import fit_page
 from foveate.userdata.baselines import BASELINES, MEAN, pooled
 from foveate.userdata.boosted_trees import TREES
 from foveate.userdata.ensemble import load_fitted, open_ensemble, part_name
-from foveate.userdata.folds import FEWEST_INNER, draw_cross_fit
-from foveate.userdata.folds_file import load_folds
+from foveate.userdata.folds import FEWEST_INNER, draw_cross_fit, load_folds
 from foveate.userdata.predict import answer
 from foveate.userdata.settings import FitSettings
 

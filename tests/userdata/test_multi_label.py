@@ -15,7 +15,7 @@ from foveate.jobs.multi_label import start_labels
 from foveate.records.record import load_arrays
 from foveate.records.runs import open_run
 from foveate.userdata.fold_draw import draw_folds
-from foveate.userdata.folds_file import load_folds
+from foveate.userdata.folds import load_folds
 from foveate.userdata.multi_label import label_runs
 from foveate.userdata.settings import FitSettings
 from foveate.userdata.source import Origin

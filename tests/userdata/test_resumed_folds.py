@@ -9,8 +9,7 @@ from foveate.jobs.fit import resume_fit, start_fit
 from foveate.records.checksums import seal_json
 from foveate.records.runs import open_run
 from foveate.userdata.ensemble import part_name
-from foveate.userdata.folds import draw_cross_fit
-from foveate.userdata.folds_file import FOLDS_FILE, load_folds, resumed_folds, save_folds
+from foveate.userdata.folds import FOLDS_FILE, draw_cross_fit, load_folds, resumed_folds, save_folds
 from foveate.userdata.settings import FitSettings
 
 from .made import numbers

@@ -76,7 +76,7 @@ def test_trust_warns_too(folder, tmp_path, capsys):
 
 
 def test_the_summary_is_that_of_the_training_bags(folder):
-    from foveate.userdata.split_file import stored_split
+    from foveate.userdata.split import stored_split
 
     bags = read_bags(folder / "t.csv", labelled=True)
     train = bags.take(stored_split(folder / "run", bags).train)

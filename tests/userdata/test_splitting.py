@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from foveate.bags.bag import Bag
 from foveate.bags.segments import Mosaics
 from foveate.errors import FoveateError
-from foveate.userdata.split import PARTS, split_bags
-from foveate.userdata.split_file import held_out, keep_split, resumed_split
+from foveate.userdata.split import PARTS, held_out, keep_split, resumed_split, split_bags
 
 from .made import numbers
 

@@ -1,4 +1,6 @@
-"""Log-probabilities of labels over segments, and logarithms of attention that stay finite."""
+"""Networks on the segments of bags: outputs, log-probabilities of labels, log-attention."""
+
+from math import prod
 
 import torch
 from torch import Tensor
@@ -11,13 +13,54 @@ from foveate.bags.segments import (
     as_input,
     dense,
     gather_column,
-    map_segments,
     recompute_in_backward,
     rows_at,
     shared_bank,
+    stored,
 )
 
-__all__ = ["entropy", "gather_label", "label_log_prob", "log_weights"]
+__all__ = ["entropy", "gather_label", "label_log_prob", "log_weights", "map_segments"]
+
+ROWS = 4096  # most segments per network call without gradients,
+NUMBERS = 2**19  # and most numbers in them, so that activations of convolutions stay in the cache
+
+
+def map_segments(network: Network, x: Segments) -> Segments:
+    """Send every segment through ``network``; a shared segment once, if that is less work.
+
+    Returns:
+        The outputs, shape (B, m, *), or a bank of outputs with the same index.
+    """
+    shared = shared_bank(x)
+    if shared is not None and len(shared.bank) < shared.index.numel():
+        return Mosaics(_through(network, shared.bank, shared.chunk), shared.index)
+    if shared is not None and shared.chunk is not None:
+        return _read_from_bank(network, shared, shared.chunk)
+    rows = stored(x)
+    if rows.stride(0) < rows.stride(1):  # in memory order, without a copy
+        return _through_all(network, rows.transpose(0, 1)).transpose(0, 1)
+    return _through_all(network, rows)
+
+
+def _through_all(network: Network, rows: Tensor) -> Tensor:
+    return _through(network, rows.flatten(0, 1)).unflatten(0, rows.shape[:2])
+
+
+def _through(network: Network, rows: Tensor, chunk: int | None = None) -> Tensor:
+    size = chunk or min(ROWS, max(1, NUMBERS // max(1, prod(rows.shape[1:]))))
+    if chunk is None and (torch.is_grad_enabled() or len(rows) <= size):
+        return network(as_input(rows))
+    parts = rows.split(size)
+    return torch.cat([recompute_in_backward(lambda p: network(as_input(p)), p) for p in parts])
+
+
+def _read_from_bank(network: Network, x: Mosaics, chunk: int) -> Tensor:
+    """Outputs (B, m, *) of segments that are read from the bank in chunks."""
+    parts = [
+        recompute_in_backward(lambda index: network(as_input(rows_at(x.bank, index))), part)
+        for part in x.index.flatten().split(chunk)
+    ]
+    return torch.cat(parts).unflatten(0, x.index.shape)
 
 
 def entropy(alpha: Tensor) -> Tensor:

@@ -11,7 +11,6 @@ smallest) segments of a few numbers are processed fastest.
 """
 
 from collections.abc import Callable, Iterator
-from math import prod
 from typing import NamedTuple
 
 import torch
@@ -29,7 +28,6 @@ __all__ = [
     "gather_column",
     "group_by_length",
     "leading_shape",
-    "map_segments",
     "map_stored",
     "mix",
     "on_device",
@@ -45,9 +43,6 @@ __all__ = [
 ]
 
 Network = Callable[[Tensor], Tensor]
-
-ROWS = 4096  # most segments per network call without gradients,
-NUMBERS = 2**19  # and most numbers in them, so that activations of convolutions stay in the cache
 
 
 class Mosaics(NamedTuple):
@@ -169,43 +164,6 @@ def replace_first(x: Segments, row: Tensor) -> Segments:
         return x._replace(bank=torch.cat([row[None], as_input(x.bank)[1:]]))
     others = as_input(x)[:, 1:]
     return torch.cat([row.expand(len(others), 1, *row.shape), others], 1)
-
-
-def map_segments(network: Network, x: Segments) -> Segments:
-    """Send every segment through ``network``; a shared segment once, if that is less work.
-
-    Returns:
-        The outputs, shape (B, m, *), or a bank of outputs with the same index.
-    """
-    if isinstance(x, Mosaics) and len(x.bank) < x.index.numel():
-        return Mosaics(_through(network, x.bank, x.chunk), x.index)
-    if isinstance(x, Mosaics) and x.chunk is not None:
-        return _from_bank(network, x, x.chunk)
-    rows = stored(x)
-    if rows.stride(0) < rows.stride(1):  # in memory order, without a copy
-        return _through_all(network, rows.transpose(0, 1)).transpose(0, 1)
-    return _through_all(network, rows)
-
-
-def _through_all(network: Network, rows: Tensor) -> Tensor:
-    return _through(network, rows.flatten(0, 1)).unflatten(0, rows.shape[:2])
-
-
-def _through(network: Network, rows: Tensor, chunk: int | None = None) -> Tensor:
-    size = chunk or min(ROWS, max(1, NUMBERS // max(1, prod(rows.shape[1:]))))
-    if chunk is None and (torch.is_grad_enabled() or len(rows) <= size):
-        return network(as_input(rows))
-    parts = rows.split(size)
-    return torch.cat([recompute_in_backward(lambda p: network(as_input(p)), p) for p in parts])
-
-
-def _from_bank(network: Network, x: Mosaics, chunk: int) -> Tensor:
-    """Outputs (B, m, *) of segments that are read from the bank in chunks."""
-    parts = [
-        recompute_in_backward(lambda index: network(as_input(rows_at(x.bank, index))), part)
-        for part in x.index.flatten().split(chunk)
-    ]
-    return torch.cat(parts).unflatten(0, x.index.shape)
 
 
 def rows_at(bank: Tensor, index: Tensor) -> Tensor:

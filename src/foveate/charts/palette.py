@@ -36,7 +36,7 @@ CELL_TEXT_COLOUR = "#14181c"  # on light cells, which stay light in a dark page
 ATTENTION = "#8250f0"  # on segments: visible on dark images and on light ones
 # Evidence by sign, readable on light and dark grounds; direction or hatch repeats the distinction.
 FOR, AGAINST = "#6B8E00", "#868E96"
-CLASS_COLOURS = ("#999933", "#661100", "#4FB3BF", "#DDCC77", "#882255", "#6F7F5F", "#3C5A66")
+CLASS_COLOURS = ("#999933", "#8C6244", "#4FB3BF", "#DDCC77", "#3C5A66", "#6F7F5F", "#C4B2A6")
 
 MISPLACED = "#b0102e"  # right answer, wrong segment: the outcome to look for, and the only hue
 

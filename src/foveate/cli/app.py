@@ -9,6 +9,7 @@ import ast
 import errno
 import os
 import re
+import shlex
 import sys
 import warnings
 from collections.abc import Sequence
@@ -23,7 +24,7 @@ from cyclopts import App, CycloptsError, Parameter
 from foveate import __version__
 from foveate.errors import DataWarning
 
-__all__ = ["COMMANDS", "main"]
+__all__ = ["COMMANDS", "main", "repeating_command", "this_command"]
 
 SUFFIX = "_command"
 COMMAND = re.compile(
@@ -138,6 +139,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
         advice = f"; 'foveate resume {run}' continues from the last checkpoint" if run else ""
         print(f"foveate: stopped{advice}", file=sys.stderr)
         raise SystemExit(130) from None
+
+
+def this_command() -> str:
+    """The command line of this process."""
+    return shlex.join(["foveate", *sys.argv[1:]])
+
+
+def repeating_command() -> str:
+    """The command line without ``--out``: a run directory is used once."""
+    arguments = iter(sys.argv[1:])
+    words = []
+    for word in arguments:
+        if word == "--out":
+            next(arguments, None)
+        elif not word.startswith("--out="):
+            words.append(word)
+    return shlex.join(["foveate", *words])
 
 
 def _check_numbers(tokens: Sequence[str]) -> None:

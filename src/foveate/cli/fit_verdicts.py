@@ -20,8 +20,8 @@ def add_verdict(run: Run) -> Run:
     Returns:
         The run, with the verdicts of labels where there are several.
     """
+    from foveate.cli.app import this_command
     from foveate.cli.multi_label import examine_labels
-    from foveate.cli.results import this_command
     from foveate.jobs.run_verdicts import examine_run, main_paradigm
     from foveate.report.trust_files import DeclaredEvidence
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from foveate.cli.results import this_command
+from foveate.cli.app import this_command
 from foveate.report.progress import progress_of
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Bags as one array per bag, from Python or from the other readers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeVar
 
@@ -14,6 +14,7 @@ from foveate.errors import FoveateError
 from foveate.io.cells import flags, is_missing, name_of, names, optional_names, single
 from foveate.io.collection import Collection, Kind, Where, collect
 from foveate.io.columns import ColumnRole
+from foveate.io.problem import Problem
 from foveate.types import Array
 
 __all__ = ["from_arrays", "load_plain", "marks", "places_of", "plain_shape", "segments_of"]
@@ -36,6 +37,7 @@ def from_arrays(
     where: Where | None = None,
     missing: Literal["impute", "refuse"] = "impute",
     roles: Sequence[ColumnRole] = (),
+    problems: Sequence[Problem] = (),
 ) -> Collection:
     """Ragged arrays as a collection.
 
@@ -54,6 +56,7 @@ def from_arrays(
         where: From a bag's number to its place, for messages.
         missing: Whether NaN stays, to be imputed in training, or is refused.
         roles: Roles of the arrays of a file.
+        problems: What the reader has to report.
 
     Example:
         >>> bags = from_arrays([np.ones((2, 3)), np.zeros((1, 3))], ["sick", "well"])
@@ -63,16 +66,8 @@ def from_arrays(
     at = where or (lambda bag: f"{source}, bag {bag}")
     if not len(bags):
         raise FoveateError(f"{source}: at least one bag is needed, got none")
-    _must_be_as_many(
-        len(bags),
-        source,
-        y=y,
-        ids=ids,
-        relevance=relevance,
-        groups=groups,
-        split=split,
-        places=places,
-    )
+    of_bags = {"y": y, "ids": ids, "relevance": relevance, "groups": groups, "split": split}
+    _must_be_as_many(len(bags), source, {**of_bags, "places": places})
     keep = missing == "impute"
     parts = [
         bag
@@ -100,10 +95,11 @@ def from_arrays(
         kind=kind,
         places=coordinates,
         roles=roles,
+        problems=problems,
     )
 
 
-def _must_be_as_many(n: int, source: str, **parts: Any) -> None:
+def _must_be_as_many(n: int, source: str, parts: Mapping[str, Any]) -> None:
     for name, part in parts.items():
         if part is not None and len(part) != n:
             raise FoveateError(

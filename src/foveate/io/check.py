@@ -31,6 +31,7 @@ NAMES = (
     "groups-in-splits",
     "copies-in-splits",
     "label-copy",
+    "unwritten-parts",
 )
 """Names of the errors, which ``--force`` accepts."""
 
@@ -198,7 +199,10 @@ def _in_one_group(view: View, counts: Mapping[str, int]) -> list[str]:
 
 def _of_spelling(view: View) -> Iterator[Problem]:
     for spellings in similar_labels(view.collection.classes):
-        what = "differ only by case, Unicode form or spaces: --merge-labels makes them one class"
+        what = (
+            "differ only by case, Unicode form, spaces or the form of a number: --merge-labels "
+            "makes them one class"
+        )
         yield Problem("warning", _classes_shown(spellings), what, "similar-labels", learning=True)
 
 

@@ -19,6 +19,7 @@ from foveate.types import PartProgress
 __all__ = [
     "SUFFIXES",
     "ReadTable",
+    "check_same",
     "is_table",
     "read_columns",
     "split_of",
@@ -129,12 +130,9 @@ def read_columns(
     header = columns.header_line
     names = column_names(files[0], header)
     chosen = roles(files[0], names, columns, labelled)
-    for file in files[1:]:
-        _check_same(
-            file, files[0], roles(file, column_names(file, header), columns, labelled), chosen
-        )
+    check_same(files, columns, labelled, chosen)
     table, numbers = _read(files, chosen, header, report)
-    marks = any(delimiter(file) == ";" for file in files if _is_csv(file))
+    marks = any(delimiter(file) in ";\t" for file in files if _is_csv(file))
     comma = comma_convention(list(numbers.values()), marks)
     named = {*(columns.segment or ()), *columns.places, *features}
     how: dict[str, str] = {}
@@ -152,21 +150,35 @@ def read_columns(
 def unused_columns(names: Sequence[str], chosen: Roles, columns: Columns) -> dict[str, LeftOut]:
     """Columns that have no role."""
     used = {*chosen.cells, *chosen.places, *chosen.segment}
-    return {name: LeftOut(_unused(chosen, columns)) for name in names if name not in used}
+    return {name: LeftOut(_unused(name, chosen, columns)) for name in names if name not in used}
 
 
-def _unused(chosen: Roles, columns: Columns) -> str:
+def _unused(name: str, chosen: Roles, columns: Columns) -> str:
+    if name in columns.ignore:
+        return "given by --ignore"
     if columns.segment is not None:
         return "not among --segment"
     return "segments are texts" if chosen.text is not None else "labels are not read"
 
 
-def _check_same(file: Path, first: Path, roles_of_file: Roles, chosen: Roles) -> None:
-    if roles_of_file._replace(segment=()) != chosen._replace(segment=()):
-        raise FoveateError(f"{file} must have the columns that {first} has")
-    for name in chosen.segment:
-        if name not in roles_of_file.segment:
-            raise FoveateError(f"{file} has no column '{name}', which the other tables have")
+def check_same(
+    files: Sequence[Path], columns: Columns, labelled: bool | None, chosen: Roles
+) -> None:
+    """Raise for a table without the columns of the first.
+
+    Args:
+        files: Tables.
+        columns: The flags of the user.
+        labelled: Whether there must be labels.
+        chosen: The roles of the first table.
+    """
+    for file in files[1:]:
+        of_file = roles(file, column_names(file, columns.header_line), columns, labelled)
+        if of_file._replace(segment=()) != chosen._replace(segment=()):
+            raise FoveateError(f"{file} must have the columns that {files[0]} has")
+        for name in sorted({*chosen.segment} ^ {*of_file.segment}):
+            lacks, has = (files[0], file) if name in of_file.segment else (file, files[0])
+            raise FoveateError(f"{lacks} has no column '{name}', which {has} has")
 
 
 def _read(

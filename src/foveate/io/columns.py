@@ -24,7 +24,7 @@ __all__ = [
 
 BAG = ("bag", "bag_id", "slide_id", "slide", "bag_name", "image", "file", "filename", "name", "id")
 GROUP = ("group", "patient", "patient_id", "case_id")
-RELEVANCE = ("relevance", "inst_labels", "patch_labels")
+RELEVANCE = ("relevance", "relevant", "inst_labels", "patch_labels")
 MAX_LISTED = 20  # columns that a message names
 
 
@@ -54,6 +54,8 @@ class Columns(Settings):
     """Where a segment lies: x,y of a tile, or start,end of a window."""
     segment: Words | None = None
     """Columns that make a segment; all others that hold numbers unless given."""
+    ignore: Words = ()
+    """Columns that are not read, whatever they are called."""
     tiles: Count | None = None
     """Pixels a side of the tiles that images are cut into."""
     tokens: bool | None = None
@@ -176,11 +178,13 @@ def roles(path: Path, names: Sequence[str], columns: Columns, labelled: bool | N
             and without relevance, groups and splits where a column of that name is missing.
     """
     known = labelled is not False
+    names = _without_ignored(path, names, columns, labelled)
     free = [name for name in names if name not in (columns.segment or ())]
 
     def find(what: str, *usual: str, needed: bool = known) -> str | None:
         requested = columns.named(what)
-        among = free if requested is None and what in ("group", "split") else names
+        others = ("group", "split", "relevance", "weight")
+        among = free if requested is None and what in others else names
         return column(path, among, requested, usual, needed=needed)
 
     bag = find("bag", *BAG[:2], needed=True)
@@ -203,6 +207,16 @@ def roles(path: Path, names: Sequence[str], columns: Columns, labelled: bool | N
         segment = tuple(name for name in names if name not in taken)
     label = label if known else None
     return Roles(bag, label, text, relevance, group, split, places, segment, labels, weight)
+
+
+def _without_ignored(
+    path: Path, names: Sequence[str], columns: Columns, labelled: bool | None
+) -> list[str]:
+    """The names without those that are ignored, which bags to learn from must have."""
+    for name in columns.ignore:
+        if labelled and name not in names:
+            raise FoveateError(missing(path, name, names))
+    return [name for name in names if name not in columns.ignore]
 
 
 def _label_columns(

@@ -1,6 +1,6 @@
 """Columns that may be groups: one value per bag, shared by several bags, such as patients."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,9 @@ CHANCE = 0.01  # of a column being constant within all bags although its rows ar
 
 
 def suspected_groups(
-    columns: Mapping[str, FloatArray], bags: NDArray[np.int64], labels: NDArray[np.int64] | None
+    columns: Iterable[tuple[str, FloatArray]],
+    bags: NDArray[np.int64],
+    labels: NDArray[np.int64] | None,
 ) -> list[str]:
     """Names of columns of whole numbers that are constant within bags and shared by bags.
 
@@ -21,21 +23,22 @@ def suspected_groups(
     which is an error of its own.
 
     Args:
-        columns: One number per row, shape (N,) or (N, 1); NaN where missing.
+        columns: Names, and one number per row, shape (N,) or (N, 1); NaN where missing.
         bags: Bag of each row, 0 … n−1, shape (N,).
         labels: Label of each bag, −1 where unknown, shape (n,); None if there are none.
 
     Example:
         >>> bags = np.repeat(np.arange(6), 3)
         >>> patient = np.repeat([7.0, 8.0, 9.0], 6)
-        >>> suspected_groups({"patient": patient, "x": patient + [0, 1] * 9}, bags, None)
+        >>> columns = {"patient": patient, "x": patient + [0, 1] * 9}
+        >>> suspected_groups(columns.items(), bags, None)
         ['patient']
     """
     if bags.max() + 1 == len(bags):  # with one row per bag every column is constant within bags
         return []
     _, first = np.unique(bags, return_index=True)
     suspects = []
-    for name, values in columns.items():
+    for name, values in columns:
         if values.ndim == 2 and values.shape[1] > 1:
             continue
         column = np.nan_to_num(values.reshape(len(bags)), nan=-np.inf, neginf=np.nan, posinf=np.nan)

@@ -1,5 +1,6 @@
 """HDF5 files and Zarr stores with ``features`` and ``coords``, as CLAM and TRIDENT write them."""
 
+import math
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,9 +12,10 @@ import numpy as np
 
 from foveate.errors import FoveateError
 from foveate.io.arrays import from_arrays
-from foveate.io.collection import Collection
+from foveate.io.collection import Collection, listed
 from foveate.io.columns import RELEVANCE, Columns
 from foveate.io.label_table import read_sheet
+from foveate.io.problem import Problem
 from foveate.io.streamed import load_features
 from foveate.types import Array, PartProgress
 
@@ -85,6 +87,7 @@ def read_hdf5(
         where=source.where,
         missing=columns.missing,
         roles=label_table.roles if label_table else (),
+        problems=_unwritten_problems(bags, columns.relevance),
     )
 
 
@@ -206,10 +209,38 @@ def _places_and_relevance(
 ) -> tuple[Array | None, Array | None]:
     """Coordinates and relevance of a bag, None where there are none."""
     with _arrays(bag) as arrays:
-        usual = (relevance,) if relevance else RELEVANCE
-        z_name = next((name for name in usual if name in arrays), "")
+        z_name = _name_of_relevance(arrays, relevance)
         places, z = (
             np.asarray(arrays[name][()]) if name and name in arrays else None
             for name in ("coords", z_name)
         )
     return None if places is None else _of_one_image(places), z
+
+
+def _name_of_relevance(arrays: Any, relevance: str | None) -> str:
+    usual = (relevance,) if relevance else RELEVANCE
+    return next((name for name in usual if name in arrays), "")
+
+
+def _unwritten_problems(bags: Sequence[_StoredBag], relevance: str | None) -> list[Problem]:
+    """Bags with arrays whose parts were never written: they would be read as zeros."""
+    odd = []
+    for bag in bags:
+        with _arrays(bag) as arrays:
+            names = ("features", "coords", _name_of_relevance(arrays, relevance))
+            if any(_is_unwritten(arrays[name]) for name in names if name and name in arrays):
+                odd.append(str(bag))
+    what = "parts were never written, or are lost, and would be read as zeros: copy the file again"
+    return [Problem("error", listed("bag", odd), what, "unwritten-parts")] if odd else []
+
+
+def _is_unwritten(array: Any) -> bool:
+    """Whether chunks of an array, or the whole of it, are not in the file."""
+    if not array.size:
+        return False
+    if hasattr(array, "nchunks_initialized"):  # of Zarr
+        return bool(array.nchunks_initialized < array.nchunks)
+    if array.chunks is None:
+        return bool(array.id.get_storage_size() == 0 and array.external is None)
+    expected = math.prod(-(-n // of) for n, of in zip(array.shape, array.chunks, strict=True))
+    return bool(array.id.get_num_chunks() < expected)

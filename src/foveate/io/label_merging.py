@@ -1,5 +1,6 @@
 """Labels that differ only by case, Unicode form or spaces, and how they are merged."""
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
@@ -12,16 +13,22 @@ from foveate.io.collection import Collection, class_order
 
 __all__ = ["merge_labels", "similar_labels", "spelling_key"]
 
+NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d*)?")
+
 
 def spelling_key(label: str) -> str:
     r"""A text that is the same for labels that differ by case, Unicode form or spaces only.
+
+    Numbers are the same if their values are, as 1 and 1.0.
 
     Example:
         >>> len({spelling_key(label) for label in ("Yes", "yes ", "y\u200bes", "YES")})
         1
     """
     composed = unicodedata.normalize("NFKC", label)
-    visible = "".join(c for c in composed if unicodedata.category(c) != "Cf")
+    visible = "".join(c for c in composed if unicodedata.category(c) != "Cf").strip()
+    if NUMBER.fullmatch(visible):
+        return repr(float(visible))
     return unicodedata.normalize("NFC", " ".join(visible.split()).casefold())
 
 

@@ -1,9 +1,11 @@
 """A table beside files of bags, with the label, group and split of each."""
 
 import difflib
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from foveate.errors import FoveateError
 from foveate.io.cells import name_of
@@ -13,6 +15,7 @@ from foveate.io.rows import column_names, rows, where
 __all__ = ["LabelTable", "read_sheet"]
 
 PREFERRED_NAMES = ("labels.csv", "labels.tsv")
+ENDING = re.compile(r"(.*[^/])\.[A-Za-z][A-Za-z0-9]*", re.DOTALL)  # as .svs; no number
 OTHER_TABLES = ("boxes.csv",)  # says something of places, not of bags
 
 
@@ -108,13 +111,19 @@ def read_sheet(
                 values[what][name] = None
             else:
                 values[what][name] = _key(cell, f"{where(path, number)}, column '{of_column}'")
-    for name in list(line):  # slides are listed as a.svs and stored as a.h5
-        stem = str(PurePosixPath(name).with_suffix(""))
-        if stem not in line:
+    _add_stems(line, values)
+    return LabelTable(path, line, values, _roles(held, bag, requested))
+
+
+def _add_stems(line: dict[str, int], values: dict[str, dict[str, str | None]]) -> None:
+    """Add names without their ending, if one row has it: a.svs in the table, a.h5 as a file."""
+    stems = [(name, found[1]) for name in line if (found := ENDING.fullmatch(name))]
+    counts = Counter(stem for _, stem in stems)
+    for name, stem in stems:
+        if stem not in line and counts[stem] == 1:
             line[stem] = line[name]
             for of_bag in values.values():
                 of_bag[stem] = of_bag[name]
-    return LabelTable(path, line, values, _roles(held, bag, requested))
 
 
 def _roles(names: Sequence[str], bag: str, requested: dict[str, str]) -> tuple[ColumnRole, ...]:

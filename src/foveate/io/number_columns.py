@@ -15,13 +15,23 @@ from foveate.errors import FoveateError
 from foveate.io.cells import is_missing
 from foveate.types import FloatArray
 
-__all__ = ["LeftOut", "NumberColumn", "comma_convention"]
+__all__ = [
+    "MOST_TEXTS",
+    "LeftOut",
+    "NumberColumn",
+    "comma_convention",
+    "form_of",
+    "left_out_texts",
+    "quoted_cell",
+]
 
 Form = Literal["number", "comma", "percent", "boolean", "time", "text", "list"]
 Where = Callable[[int], str]
 """From a row number to the file and line, for messages."""
 Comma = Literal["decimal", "thousands"]
 
+MARKED = re.compile(r"[+-]?[1-9]\d{0,2}([\u00a0\u202f\u2009'\u2019]\d{3})+([.,]\d*)?")
+"""Numbers with no-break or thin spaces or apostrophes between thousands."""
 THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?")
 DECIMAL = re.compile(r"[+-]?(\d+|[1-9]\d{0,2}(\.\d{3})+),\d+([eE][+-]?\d+)?")
 TIME = re.compile(
@@ -36,10 +46,17 @@ MOST_TEXTS = 1 << 16  # different texts that are told apart in a column
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Why a column is no feature, and a code per row where its texts can be told apart."""
+    """Why a column is no feature.
+
+    Args:
+        reason: Why, in words.
+        codes: A code per row, where texts can be told apart.
+        numbers: How many of its cells are numbers in spite of it.
+    """
 
     reason: str
     codes: FloatArray | None = None
+    numbers: int = 0
 
 
 @dataclass
@@ -122,12 +139,12 @@ class NumberColumn:
         if is_missing(cell):
             self.missing += 1
             return np.nan
-        form, value = _form(cell)
+        form, value = form_of(cell)
         self._count(form, row, cell)
         if form == "number" and isinstance(cell, str):
             self.has_point |= "." in cell
         if form in ("comma", "percent"):
-            self.marked.append((self.rows + row, form, str(cell).strip()))
+            self.marked.append((self.rows + row, form, _without_marks(str(cell))))
         if form in ("text", "time"):
             self._code(row, cell)
         return value
@@ -155,10 +172,10 @@ class NumberColumn:
         if is_missing(item):
             self.missing += 1
             return np.nan
-        form, value = _form(item)
+        form, value = form_of(item)
         if form != "number":
             raise FoveateError(
-                f"{self.location(self.rows + row)}: must be a number, got {_quoted_cell(item)}"
+                f"{self.location(self.rows + row)}: must be a number, got {quoted_cell(item)}"
             )
         return value
 
@@ -189,7 +206,7 @@ class NumberColumn:
                 row, cell = min(self.first[f] for f in ("text", "time") if f in self.first)
                 raise FoveateError(self._no_number(row, cell, required))
             what = "times or dates" if form == "time" else "texts"
-            return LeftOut(f"{what}, such as {_quoted_cell(cell)}", self._codes())
+            return left_out_texts(what, cell, self._codes(), self.numbers, self.rows)
         whole = self._joined()
         self._check_mixture(whole)
         how = self._resolve(whole, comma)
@@ -198,9 +215,7 @@ class NumberColumn:
     def _no_number(self, row: int, cell: Any, required: bool) -> str:
         counted = "" if required else f", as {self.numbers:,} cells of this column are"
         advice = "leave the cell empty if the value is unknown"
-        return (
-            f"{self.location(row)}: must be a number{counted}, got {_quoted_cell(cell)}; {advice}"
-        )
+        return f"{self.location(row)}: must be a number{counted}, got {quoted_cell(cell)}; {advice}"
 
     def _joined(self) -> FloatArray:
         wide = max(part.shape[1] for part in self.parts)
@@ -223,7 +238,7 @@ class NumberColumn:
             other = min(self.first[f] for f in ("number", "comma", "boolean") if f in self.first)
             raise FoveateError(
                 f"{self.location(other[0])}: must be a percentage, as {counts['percent']:,} cells "
-                f"of this column are, got {_quoted_cell(other[1])}"
+                f"of this column are, got {quoted_cell(other[1])}"
             )
         if 0 < counts["boolean"] < self.numbers:
             odd = ~np.isin(values, (0.0, 1.0)) & ~np.isnan(values)
@@ -258,12 +273,12 @@ class NumberColumn:
         return codes
 
 
-def comma_convention(columns: Sequence[NumberColumn], semicolons: bool = False) -> Comma | None:
+def comma_convention(columns: Sequence[NumberColumn], undecided: bool = False) -> Comma | None:
     """What commas in numbers mean in a file, which must be consistent; None if there are none.
 
     Args:
         columns: All columns of the file that may hold numbers.
-        semicolons: Whether cells are separated by semicolons, as where commas are decimal.
+        undecided: Whether "1,234" alone may be 1.234, as where semicolons or tabs separate cells.
     """
     cells = [(c, row, t.rstrip("%").strip()) for c in columns for row, _, t in c.marked if "," in t]
     if not cells:
@@ -271,7 +286,7 @@ def comma_convention(columns: Sequence[NumberColumn], semicolons: bool = False) 
     decimal = next((cell for cell in cells if not THOUSANDS.fullmatch(cell[2])), None)
     thousands = next((cell for cell in cells if not DECIMAL.fullmatch(cell[2])), None)
     point = next((column for column in columns if column.has_point), None)
-    if decimal is None and (thousands or point is not None or not semicolons):
+    if decimal is None and (thousands or point is not None or not undecided):
         return "thousands"
     column, row, text = decimal or cells[0]
     if decimal is None:
@@ -310,14 +325,14 @@ def _plain(cells: Sequence[Any]) -> FloatArray | None:
     return values
 
 
-def _form(cell: Any) -> tuple[Form, float]:
+def form_of(cell: Any) -> tuple[Form, float]:
     """What a cell that is not missing holds, and its value where that is certain."""
     if not isinstance(cell, str):
         try:
             return "number", float(cell)
         except (TypeError, ValueError, OverflowError):
             return "text", np.nan
-    text = cell.strip()
+    text = _without_marks(cell)
     if text.lower() in BOOLEANS:
         return "boolean", BOOLEANS[text.lower()]
     if text.endswith("%") and _is_number(text[:-1].strip()):
@@ -325,6 +340,12 @@ def _form(cell: Any) -> tuple[Form, float]:
     if _is_number(text):
         return ("comma", np.nan) if "," in text else ("number", float(text))
     return ("time" if TIME.fullmatch(text) else "text"), np.nan
+
+
+def _without_marks(cell: str) -> str:
+    """A cell with an ASCII minus and without spaces or apostrophes between thousands."""
+    text = cell.strip().replace("\u2212", "-")
+    return re.sub(r"[^\d.,+%-]", "", text) if MARKED.fullmatch(text.rstrip("%").strip()) else text
 
 
 def _is_number(text: str) -> bool:
@@ -336,7 +357,23 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _quoted_cell(cell: Any) -> str:
+def left_out_texts(
+    what: str, example: Any, codes: FloatArray | None, numbers: int, rows: int
+) -> LeftOut:
+    """Why a column of texts is no feature.
+
+    Args:
+        what: Texts, or times or dates.
+        example: One of them.
+        codes: A code per row.
+        numbers: Cells that are numbers.
+        rows: All cells.
+    """
+    among = f" ({numbers:,} of {rows:,} cells are numbers)" if numbers else ""
+    return LeftOut(f"{what}, such as {quoted_cell(example)}{among}", codes, numbers)
+
+
+def quoted_cell(cell: Any) -> str:
     """A cell for messages, at most 40 characters of it."""
     text = repr(cell)
     return text if len(text) <= 40 else f"{text[:37]}…"

@@ -53,9 +53,11 @@ def whole_parquet(path: Path) -> Iterator[Any]:
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(path, buffer_size=BUFFER, pre_buffer=False) as file:
+        with pq.ParquetFile(
+            path, buffer_size=BUFFER, pre_buffer=False, page_checksum_verification=True
+        ) as file:
             yield file
-    except (OSError, pa.ArrowException):
+    except (OSError, pa.ArrowException, UnicodeDecodeError):
         raise FoveateError(f"{path} is not a complete Parquet file") from None
 
 
@@ -122,7 +124,8 @@ def _floats(column: Any) -> FloatArray:
     """Numbers of a typed column, (N, 1), NaN where null."""
     import pyarrow as pa
 
-    return np.asarray(column.cast(pa.float64(), safe=False).to_numpy())[:, None]
+    numbers = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return np.asarray(numbers)[:, None]
 
 
 def number_rows(column: Any, location: Callable[[int], str]) -> FloatArray:

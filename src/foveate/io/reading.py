@@ -34,6 +34,7 @@ def read_bags(
     label: str = "label",
     labels: Sequence[str] = (),
     segment: Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
     text: str | None = None,
     relevance: str | None = None,
     group: str | None = None,
@@ -60,6 +61,7 @@ def read_bags(
         label: Column of labels.
         labels: Columns of multi-label bags in a table: 0 or 1 in each, or one column of lists.
         segment: Columns that make a segment; all others that hold numbers unless given.
+        ignore: Columns of a table that are not read, whatever they are called.
         text: Column of texts.
         relevance: Column of relevance; an empty cell means unknown for its bag.
         group: Column of groups.
@@ -93,6 +95,7 @@ def read_bags(
         "label": label,
         "labels": labels,
         "segment": segment,
+        "ignore": ignore,
         "text": text,
         "relevance": relevance,
         "group": group,
@@ -115,8 +118,9 @@ def read_bags(
     except OSError as error:
         raise FoveateError(f"{str(path)[:80]}… cannot be opened: {error.strerror}") from None
     read = _of_folder if path.is_dir() else _of_file
-    if (flags.labels or flags.weight) and not _is_of_tables(path):
-        flag = "--labels" if flags.labels else "--weight"
+    for_tables = {"--labels": flags.labels, "--weight": flags.weight, "--ignore": flags.ignore}
+    flag = next((flag for flag, value in for_tables.items() if value), None)
+    if flag is not None and not _is_of_tables(path):
         raise FoveateError(f"{flag} is for tables, and {path} is none")
     bags = read(path, flags, None if merge_labels else classes, labelled, report, features)
     bags = replace(merged(bags, classes) if merge_labels else bags, accepted=flags.force)

@@ -46,7 +46,7 @@ class Header(NamedTuple):
     def of(self, path: Path, cells: Sequence[str]) -> list[str]:
         """The names of the columns, from the cells of line 1."""
         if self.present:
-            return list(cells)
+            return [cell.strip() for cell in cells]
         if len(self.names) > len(cells):
             raise FoveateError(
                 f"{path}: --columns names {len(self.names)} columns, the file has {len(cells)}"
@@ -75,10 +75,8 @@ def _decoded(path: Path, number: int, raw: bytes) -> str:
     try:
         return raw.decode().rstrip("\r\n")
     except UnicodeDecodeError as error:
-        byte = raw[error.start]
-        raise FoveateError(
-            f"{path}, line {number}: must be UTF-8, got the byte 0x{byte:02x}"
-        ) from None
+        got = f"got the byte 0x{raw[error.start]:02x}: save the file as UTF-8"
+        raise FoveateError(f"{path}, line {number}: must be UTF-8, {got}") from None
 
 
 def column_names(path: Path, header: Header = Header()) -> tuple[str, ...]:  # noqa: B008
@@ -94,7 +92,8 @@ def column_names(path: Path, header: Header = Header()) -> tuple[str, ...]:  # n
         names = (_jsonl_names if form == "jsonl" else _parquet_names)(path)
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
-        raise FoveateError(f"{path} has two columns '{twice[0]}'")
+        advice = "" if twice[0] else ": name them, or leave out what separates empty cells"
+        raise FoveateError(f"{path} has two columns '{twice[0]}'{advice}")
     return tuple(names)
 
 
@@ -150,10 +149,16 @@ def _csv_rows(path: Path, columns: Sequence[str], header: Header) -> Iterator[Ro
     indices = [place[name] for name in columns]
     if not header.present:
         table = chain([(begin, cells)], table)
+    empty = None
     for number, values in table:
+        if not values:  # ignored at the end of the file
+            empty = empty or number
+            continue
+        if empty is not None:
+            raise FoveateError(f"{path}, line {empty}: is empty: remove the line")
         if len(values) != len(names):
             short = f"must have {len(names)} columns as line 1 has, got {len(values)}"
-            raise FoveateError(f"{path}, line {number}: {short if values else 'is empty'}")
+            raise FoveateError(f"{path}, line {number}: {short}")
         yield number, [values[index] or None for index in indices]
 
 
@@ -164,8 +169,10 @@ def delimiter(path: Path) -> str:
 
 def _csv(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Records of a CSV file with the line each begins on; line 1 decides the delimiter."""
-    if not next(lines(path), "").strip():
-        raise FoveateError(f"{path}, line 1: must name the columns, is empty")
+    first = next(lines(path), "").strip()
+    if not first or first.lower().startswith("sep="):
+        what = f"is '{first}': remove the line" if first else "is empty"
+        raise FoveateError(f"{path}, line 1: must name the columns, {what}")
     mark = delimiter(path)
     text = (line + "\n" for line in lines(path))
     if mark == "\t":  # with tabs, quotes are ordinary characters
@@ -199,17 +206,32 @@ def _jsonl_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
 
 
 def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    empty = None
     for number, line in enumerate(lines(path), 1):
-        if not line.strip():
-            raise FoveateError(f"{path}, line {number}: is empty")
+        if not line.strip():  # ignored at the end of the file
+            empty = empty or number
+            continue
+        if empty is not None:
+            raise FoveateError(f"{path}, line {empty}: is empty: remove the line")
         try:
-            value = json.loads(line)
+            value = json.loads(line, object_pairs_hook=_object)
         except (ValueError, RecursionError) as error:
             raise FoveateError(f"{path}, line {number}: not JSON ({error})") from None
         if not isinstance(value, dict):
             raise FoveateError(f"{path}, line {number}: must be an object with named values")
         inner = value.get(NESTED)
         yield number, inner if isinstance(inner, dict) else value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object, whose keys must differ."""
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        twice = next(
+            name for name, count in Counter(name for name, _ in pairs).items() if count > 1
+        )
+        raise ValueError(f"two values '{twice}'")
+    return value
 
 
 def _parquet_names(path: Path) -> list[str]:
@@ -246,7 +268,7 @@ def _parquet(path: Path) -> Any:
     import pyarrow.parquet as pq
 
     try:
-        return pq.ParquetFile(path)
+        return pq.ParquetFile(path, page_checksum_verification=True)
     except FileNotFoundError:
         raise FoveateError(f"there is no file {path}") from None
     except (OSError, pa.ArrowException, UnicodeDecodeError):

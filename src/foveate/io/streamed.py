@@ -9,7 +9,7 @@ examination then read bags from that file as they need them, with the system's c
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -23,11 +23,23 @@ from foveate.io.npz import available_memory
 from foveate.records.runs import cache_directory
 from foveate.types import Array, PartProgress
 
-__all__ = ["FeatureSource", "cache_file", "fits_memory", "load_features", "without_missing"]
+__all__ = [
+    "MISSING",
+    "FeatureSource",
+    "converted_file",
+    "fits_memory",
+    "load_features",
+    "version_of",
+    "without_missing",
+]
 
 VARIABLE = "FOVEATE_MEMORY"
 SHARE = 0.25  # of the free memory that bags may take: a fit holds them twice, and works on parts
-FORMAT = 1  # of the files in the cache
+FORMAT = 2  # of the files in the cache
+MISSING = (
+    "a number is missing, which is not imputed in bags larger than memory: impute it, or let bags "
+    f"take more memory by {VARIABLE} (in GB)"
+)
 
 
 class FeatureSource(Protocol):
@@ -58,11 +70,11 @@ def load_features(source: FeatureSource, report: PartProgress | None) -> list[An
         source: Where they come from.
         report: Told of the bags read.
     """
+    version = version_of(source.files)
     shapes = source.shapes()
     if not fits_memory(sum(int(np.prod(shape)) for shape in shapes)):
-        path = cache_file(source.path, source.files)
-        if not path.exists():
-            _convert(source, path, shapes, report)
+        convert = lambda path: _convert(source, path, shapes, report)  # noqa: E731
+        path = converted_file(source.path, source.files, convert, version)
         return list(map_bank(path).split([_rows(shape) for shape in shapes]))
     arrays = []
     for bag in range(len(shapes)):
@@ -87,20 +99,38 @@ def fits_memory(numbers: int) -> bool:
     return 4 * numbers <= limit * 1e9
 
 
-def cache_file(path: Path, files: Iterable[Path], *more: str) -> Path:
-    """The converted file of a user's files.
+def version_of(files: Iterable[Path]) -> str:
+    """A hash of names, sizes and times of files, or of all files of folders."""
+    inside = [f for file in files for f in (sorted(file.rglob("*")) if file.is_dir() else [file])]
+    stats = [(str(file.resolve()), file.stat()) for file in inside]
+    versions = [(n, s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino) for n, s in stats]
+    return hashlib.sha256(json.dumps([FORMAT, versions]).encode()).hexdigest()
+
+
+def converted_file(
+    path: Path, files: Sequence[Path], convert: Callable[[Path], None], version: str, more: str = ""
+) -> Path:
+    """The converted file of a user's files, which is made unless it is there.
 
     Args:
         path: What the user gave.
         files: Files, or folders of files, that it depends on.
-        more: What else it depends on.
+        convert: Writes the file under the given name.
+        version: Their version before anything was read.
+        more: What else the file depends on.
     """
-    inside = [f for file in files for f in (sorted(file.rglob("*")) if file.is_dir() else [file])]
-    stats = [(str(file.resolve()), file.stat()) for file in inside]
-    versions = [(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats]
-    key = hashlib.sha256(json.dumps([FORMAT, versions, more]).encode()).hexdigest()
-    of_path = hashlib.sha256(str(path.resolve()).encode()).hexdigest()
-    return cache_directory() / "banks" / f"{of_path[:16]}-{key[:32]}.npy"
+    of_path = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
+    of_more = hashlib.sha256(more.encode()).hexdigest()[:16]
+    bank = cache_directory() / "banks" / f"{of_path}-{version[:32]}-{of_more}.npy"
+    if not bank.exists():
+        convert(bank)
+    if version_of(files) != version:
+        bank.unlink(missing_ok=True)
+        raise FoveateError(f"{path} changed while it was read: run again once it stays the same")
+    for other in bank.parent.glob(f"{of_path}-*.npy"):
+        if version[:32] not in other.name:  # of earlier contents of the same files
+            other.unlink(missing_ok=True)
+    return bank
 
 
 def without_missing(x: Array, where: str) -> Tensor:
@@ -108,10 +138,7 @@ def without_missing(x: Array, where: str) -> Tensor:
     segments = segments_of(x, where, allow_missing=True)
     if segments.is_floating_point() and bool(segments.isnan().any()):
         row = int(segments.isnan().flatten(1).any(1).nonzero()[0])
-        raise FoveateError(
-            f"{where}, row {row}: a number is missing, which is not imputed in bags larger than "
-            f"memory: impute it, or let bags take more memory by {VARIABLE} (in GB)"
-        )
+        raise FoveateError(f"{where}, row {row}: {MISSING}")
     return segments
 
 
@@ -139,6 +166,3 @@ def _convert(
             row += len(rows)
             if report:
                 report("bags", bag + 1, len(shapes))
-    for other in path.parent.glob(f"{path.stem[:16]}-*.npy"):
-        if other != path:  # of earlier contents of the same files
-            other.unlink(missing_ok=True)

@@ -1,7 +1,9 @@
 """One long table of bags, or one per split; a row is a segment, or a text cut into words."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from sys import intern
 from typing import Any
@@ -21,12 +23,13 @@ from foveate.io.label_sets import label_sets, list_text
 from foveate.io.number_columns import LeftOut
 from foveate.io.problem import Problem
 from foveate.io.tokenisation import words as split_words
-from foveate.types import PartProgress
+from foveate.types import FloatArray, PartProgress
 
 __all__ = ["TableBags", "place_kind", "read_tables"]
 
 Codes = NDArray[np.int64]
-INDEX_NAMES = {"", "Unnamed: 0"}  # of the column that pandas.DataFrame.to_csv writes first
+INDEX = re.compile(r"|Unnamed: 0(\.\d+)?|__index_level_\d+__")  # as pandas stores its index
+MIXED = 0.1  # share of numbers in a column of texts that is worth a warning
 MOST_ROLES = 12  # columns whose role a message names
 
 
@@ -103,6 +106,7 @@ class TableBags:
             self.split = [split[row] for row in self.first]
         self._leave_out_index(features)
         self._leave_out_groups(features)
+        self._warn_of_mixtures()
         self._check_segment()
 
     def where(self, bag: int) -> str:
@@ -140,29 +144,45 @@ class TableBags:
             list_text(cell, row, location) for row, cell in enumerate(cells)
         ]
 
+    def numbers_of_rows(self, columns: Iterable[str]) -> Iterator[tuple[str, FloatArray]]:
+        """Columns of numbers, one row for each of the table; those with fractions may be missing.
+
+        Args:
+            columns: Their names.
+        """
+        return ((name, self.table.numbers[name]) for name in columns)
+
+    def bags_of_rows(self) -> Codes:
+        """The bag of every row of the table, shape (N,)."""
+        return self.codes
+
     def _leave_out_index(self, features: Sequence[str]) -> None:
-        """The index that pandas writes as a first column without a name is no feature."""
+        """The index of a pandas table, whole numbers without a name, is no feature."""
         named = {*(self.columns.segment or ()), *features}
-        for name in self.chosen.segment:
-            values = self.table.numbers[name]
-            counted = values[0] + np.arange(len(values)).reshape((*values.shape[:1], 1))
-            if name in INDEX_NAMES - named and np.array_equal(values, counted):
-                self.read.left_out[name] = LeftOut("the number of the row")
-                segment = tuple(other for other in self.chosen.segment if other != name)
-                self.chosen = self.chosen._replace(segment=segment)
+        unnamed = [n for n in self.chosen.segment if INDEX.fullmatch(n) and n not in named]
+        for name, values in self.numbers_of_rows(unnamed):
+            if np.isnan(values).any() or (values != np.floor(values)).any():
+                continue
+            counted = values[0] + np.arange(len(values))[:, None]
+            of_row = np.array_equal(values, counted)
+            reason = "the number of the row" if of_row else "an index as pandas stores it"
+            self.read.left_out[name] = LeftOut(reason)
+            segment = tuple(other for other in self.chosen.segment if other != name)
+            self.chosen = self.chosen._replace(segment=segment)
         self.read = replace(self.read, roles=self.chosen)
 
     def _leave_out_groups(self, features: Sequence[str]) -> None:
         """Columns that look like groups are no features unless they are named."""
         named = {*(self.columns.segment or ()), *features}
         open_columns = [name for name in self.chosen.segment if name not in named]
-        candidates = {name: self.table.numbers[name] for name in open_columns}
+        candidates = self.numbers_of_rows(open_columns)
         if self.chosen.group is None:
-            candidates |= {
-                n: out.codes for n, out in self.read.left_out.items() if out.codes is not None
-            }
+            left_out = self.read.left_out.items()
+            texts = ((n, out.codes) for n, out in left_out if out.codes is not None)
+            candidates = chain(candidates, texts)
         y = None if self.labels is None else numbered([str(label) for label in self.labels])[0]
-        suspects = suspected_groups(candidates, self.codes, None if y is None else y.numpy())
+        rows = self.bags_of_rows()
+        suspects = suspected_groups(candidates, rows, None if y is None else y.numpy())
         for name in suspects:
             kind = "whole numbers" if name in open_columns else "texts"
             reason = f"suspected group: {kind}, one per bag and shared by bags"
@@ -175,6 +195,13 @@ class TableBags:
         segment = tuple(name for name in self.chosen.segment if name not in suspects)
         self.chosen = self.chosen._replace(segment=segment)
         self.read = replace(self.read, roles=self.chosen)
+
+    def _warn_of_mixtures(self) -> None:
+        """Columns of texts that hold many numbers."""
+        for name, out in self.read.left_out.items():
+            if out.numbers >= MIXED * len(self.bags_of_rows()):
+                what = f"left out: {out.reason}; write numbers in one way, or leave cells empty"
+                self.problems.append(Problem("warning", f"column '{name}'", what, "mixed-column"))
 
     def _check_segment(self) -> None:
         if self.chosen.segment or self.chosen.text is not None:

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from foveate.devices import VARIABLE, use_device
 from foveate.errors import FoveateError
 from foveate.records.record import write_atomically
+from foveate.settings import VARIABLE, use_device
 from foveate.types import PartProgress, StepProgress
 
 __all__ = ["Engine", "Task", "execute"]

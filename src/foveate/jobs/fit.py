@@ -26,17 +26,21 @@ from foveate.types import PartProgress, StepProgress
 from foveate.userdata.cross_fit import CrossFit
 from foveate.userdata.ensemble import load_fitted, open_ensemble, part_name
 from foveate.userdata.fitted import PREPARATION, Fitted, build_model
-from foveate.userdata.folds import Folds
-from foveate.userdata.folds_file import load_folds
+from foveate.userdata.folds import Folds, load_folds
 from foveate.userdata.model_card import model_card, write_model_card
 from foveate.userdata.predict import warn_of_shift
 from foveate.userdata.procedure import Procedure
 from foveate.userdata.settings import FitSettings
 from foveate.userdata.source import Origin, fingerprint, read_again
-from foveate.userdata.split_file import held_out, trained_on
+from foveate.userdata.split import held_out, trained_on
 from foveate.userdata.split_fit import SplitFit
 from foveate.userdata.stored_collection import load_collection, save_collection
-from foveate.userdata.training_rules import class_weights, parse_class_weight, training_rule
+from foveate.userdata.training_rules import (
+    absent_classes,
+    class_weights,
+    inference,
+    parse_class_weight,
+)
 
 if TYPE_CHECKING:
     from foveate.training.stack import Stack
@@ -126,8 +130,9 @@ class FitJob(Job):
         data = self._data(progress)
         y = data.collection.bag.y.numpy()
         class_weights(parse_class_weight(self.settings.class_weight), data.collection.classes, y)
+        absent = absent_classes(self.settings.absent, data.collection.classes)
         for name in self.settings.paradigms:
-            training_rule(name)
+            inference(name, absent)
             with torch.random.fork_rng(devices=[]):
                 build_model(data.preparation, self.settings, name)
 
@@ -187,11 +192,15 @@ class FitJob(Job):
             ids, labels = collection.ids, _other_labels(collection)
             yield TrainedPart(name, models, bag, fitted.classes, known, ids, more, labels)
 
-    def model_records(self, run: Run) -> dict[str, Record]:
-        """One record per paradigm; of a cross-fitted one that of its first fold."""
+    def model_records(self, run: Run) -> dict[str, list[Record]]:
+        """The records of each paradigm; of a cross-fitted one those of the first repeat's folds."""
         if self.settings.folds == 1:
-            return run.records()
-        return {name: run.record(part_name(name, 0, 0)) for name in self.settings.paradigms}
+            return super().model_records(run)
+        folds = range(self.settings.folds)
+        return {
+            name: [run.record(part_name(name, 0, k)) for k in folds]
+            for name in self.settings.paradigms
+        }
 
     def _data(self, progress: PartProgress | None = None) -> Procedure:
         """The bags, divided and prepared; computed once."""

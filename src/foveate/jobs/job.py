@@ -5,6 +5,7 @@ that manifests store as ``kind``. :mod:`foveate.jobs.lifecycle` starts, resumes 
 kind; the command line, the lab and the workers call the methods below and nothing else.
 """
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -32,6 +33,7 @@ __all__ = [
     "TrainedPart",
     "open_job",
     "open_trained",
+    "show_results",
 ]
 
 CHECKPOINT = "checkpoint.safetensors"
@@ -194,7 +196,7 @@ class Job(ABC):
 
     def overview(self, run: Run, records: Mapping[str, Record]) -> Overview:
         """What the lab shows of a run."""
-        from foveate.report.setup_tables import setup_tables
+        from foveate.report.outcomes import setup_tables
 
         del records
         return Overview(setup=setup_tables(run, run.name, {}))
@@ -206,9 +208,9 @@ class Job(ABC):
         del name
         raise FoveateError(f"{run.path} is a run of kind {self.kind}, which keeps no bags")
 
-    def model_records(self, run: Run) -> dict[str, Record]:
-        """One record for each name that :meth:`trained_parts` accepts."""
-        return run.records()
+    def model_records(self, run: Run) -> dict[str, list[Record]]:
+        """Records for each name that :meth:`trained_parts` accepts, one per fold."""
+        return {name: [record] for name, record in run.records().items()}
 
     def trained_parts(
         self, run: Run, names: Sequence[str], new: NewBags | None, progress: PartProgress | None
@@ -255,3 +257,18 @@ def open_trained(run: Run) -> Job:
     if not run.done:
         raise FoveateError(f"{run.path} is not finished: 'foveate resume' continues it")
     return job.reopen(run)
+
+
+def show_results(run: Run, *, as_json: bool) -> None:
+    """Write the page of a finished run and print its results.
+
+    Args:
+        run: The run, of any kind.
+        as_json: Whether to print JSON in place of a table.
+    """
+    job = open_job(run)
+    job.write_report(run, run.path / "report.html")
+    if as_json:
+        print(json.dumps(job.results(run), ensure_ascii=False))
+    else:
+        job.print_results(run)

@@ -24,8 +24,7 @@ from foveate.types import PartProgress, StepProgress
 from foveate.userdata.baselines import BASELINES
 from foveate.userdata.cross_fit import OUT_OF_FOLD
 from foveate.userdata.ensemble import MIXTURE
-from foveate.userdata.folds import SHARED, Folds, draw_cross_fit
-from foveate.userdata.folds_file import resumed_folds, save_folds
+from foveate.userdata.folds import SHARED, Folds, draw_cross_fit, resumed_folds, save_folds
 from foveate.userdata.multi_label import (
     FIT,
     KIND,
@@ -251,7 +250,7 @@ def start_labels(
 
 
 def _stored_folds(run: Run) -> Folds | None:
-    from foveate.userdata.folds_file import load_folds
+    from foveate.userdata.folds import load_folds
 
     return load_folds(run.path)
 

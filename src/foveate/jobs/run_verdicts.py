@@ -1,8 +1,9 @@
 """Verdicts on the trained parts of a race or a fit."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from foveate.errors import FoveateError
 from foveate.metrics.faults import diverged, divergence
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
     from foveate.trust.examination import Trust
     from foveate.types import PartProgress
 
-__all__ = ["examine_run", "main_paradigm"]
+__all__ = ["EXAMINING", "examine_parts", "examine_run", "main_paradigm"]
 
-NAN = float("nan")
+EXAMINING = "examining"
 
 
 def examine_run(
@@ -35,7 +36,7 @@ def examine_run(
 
     Args:
         run: A race or a fit.
-        declared: What the user declared.
+        declared: What the user declared; absent classes are those of the fit unless given.
         command: The command that repeats it.
         paradigm: Which of the run's paradigms; all unless given.
         new: Labelled bags that a fit has not seen; its own held-out bags unless given.
@@ -45,27 +46,57 @@ def examine_run(
         A verdict per paradigm, and advice on which to use.
     """
     from foveate.jobs.job import open_trained
-    from foveate.trust.advice import compare, overfits
-    from foveate.trust.stability import last_epochs
 
+    if not declared.absent:
+        declared = declared._replace(absent=tuple(run.manifest["config"].get("absent", ())))
     job = open_trained(run)
     records = job.model_records(run)
     names = _paradigms(run, records, paradigm)
-    results: list[Trust] = []
-    shared: Audit | None = None
+    source = "the run's own held-out bags" if new is None else new.path.name
     with progress_of(quiet=True) if report is None else nullcontext(report) as progress:
-        progress("examining", 0, len(names))
-        for part in job.trained_parts(run, names, new, progress):
-            shared = _audited(part) if shared is None else shared
-            record = records[part.name]
-            steady = last_epochs(record.values["same_top"]) if "same_top" in record.values else NAN
-            context = _RunContext(shared, tuple(records), overfits(record), steady)
-            results.append(_examined(part, declared, context))
-            progress("examining", len(results), len(names))
+        parts = job.trained_parts(run, names, new, progress)
+        return examine_parts(run, records, parts, declared, command, source, progress)
+
+
+def examine_parts(
+    run: Run,
+    records: "Mapping[str, Sequence[Record]]",
+    parts: "Iterable[TrainedPart]",
+    declared: DeclaredEvidence,
+    command: str,
+    source: str,
+    report: "PartProgress",
+    *,
+    audited: "Audit | None" = None,
+    excluded: Sequence[str] = (),
+) -> TrustResults:
+    """Examine trained parts of a run, and write the verdict, its page and the model card.
+
+    Args:
+        run: A race or a fit.
+        records: The records of every paradigm, as :meth:`Job.model_records` gave them.
+        parts: What to examine, on the same bags.
+        declared: What the user declared.
+        command: The command that repeats it.
+        source: Which bags, in words.
+        report: Called with the progress.
+        audited: The audit of the bags; made here unless given.
+        excluded: Options that are not to be advised, beside those that the run used.
+    """
+    from foveate.trust.advice import compare
+
+    results: list[Trust] = []
+    tried = (*records, *_used_options(run), *excluded)
+    report(EXAMINING, 0, len(records) + 1)
+    for part in parts:
+        audited = _audited(part) if audited is None else audited
+        results.append(_examined(part, declared, audited, tried, records[part.name]))
+        report(EXAMINING, len(results), len(records) + 1)
+    report(EXAMINING, 1, 1)
     trust_results = TrustResults(
         tuple(trust.to_json() for trust in results),
         run.name,
-        "the run's own held-out bags" if new is None else new.path.name,
+        source,
         run.path / "trust.json",
         run.path / "trust.html",
         command,
@@ -83,26 +114,34 @@ def examine_run(
     return trust_results
 
 
-class _RunContext(NamedTuple):
-    """What is known beside the bags: their audit, the paradigms tried, and their training."""
+def _used_options(run: Run) -> tuple[str, ...]:
+    """Options of training that the run used, or that its command does not have."""
+    config = run.manifest["config"]
+    if not run.is_a("fit"):
+        return ("folds", "group", "supervise-focus")
+    used = {"folds": config.get("folds", 1) > 1, "supervise-focus": config.get("supervise_focus")}
+    return tuple(name for name, is_used in used.items() if is_used)
 
-    audit: "Audit | None"
-    tried: tuple[str, ...]
-    overfitted: bool
-    last_epochs: float
 
-
-def _paradigms(run: Run, records: "dict[str, Record]", requested: str | None) -> list[str]:
+def _paradigms(
+    run: Run, records: "Mapping[str, Sequence[Record]]", requested: str | None
+) -> list[str]:
     """The parts to examine, sound ones alone; the one that a fit chose comes first."""
-    excluded = {name for name, record in records.items() if diverged(record)}
+    excluded = {name for name, several in records.items() if any(map(diverged, several))}
     parts = [name for name in records if _has_attention(name) and name not in excluded]
     if requested in excluded or (excluded and not parts):
-        raise FoveateError(f"{run.path}: {divergence(records)}")
+        raise FoveateError(f"{run.path}: {_divergence(records)}")
     if requested is None:
         return sorted(parts, key=lambda name: name != main_paradigm(run))
     if requested not in parts:
         raise FoveateError(f"{run.path} has no paradigm '{requested}'; it has {', '.join(parts)}")
     return [requested]
+
+
+def _divergence(records: "Mapping[str, Sequence[Record]]") -> str:
+    """Which paradigms diverged, of folds the first one in which they did."""
+    worst = {name: next(filter(diverged, several), several[0]) for name, several in records.items()}
+    return divergence(worst)
 
 
 def main_paradigm(run: Run) -> str | None:
@@ -131,9 +170,19 @@ def _audited(part: "TrainedPart") -> "Audit | None":
     return audit(sets, len(part.classes), more=part.more, labels=part.labels)
 
 
-def _examined(part: "TrainedPart", declared: DeclaredEvidence, context: _RunContext) -> "Trust":
+def _examined(
+    part: "TrainedPart",
+    declared: DeclaredEvidence,
+    audited: "Audit | None",
+    tried: Sequence[str],
+    records: "Sequence[Record]",
+) -> "Trust":
+    from foveate.trust.advice import overfits
     from foveate.trust.examine import examine
+    from foveate.trust.stability import last_epochs
 
+    same_top = [r.values["same_top"] for r in records if "same_top" in r.values]
+    steady = [last_epochs(values) for values in same_top]
     return examine(
         part.models,
         part.name,
@@ -145,10 +194,10 @@ def _examined(part: "TrainedPart", declared: DeclaredEvidence, context: _RunCont
         evidence=declared.evidence,
         more=part.more,
         labels=part.labels,
-        audited=context.audit,
-        tried=context.tried,
-        overfitted=context.overfitted,
-        last_epochs=context.last_epochs,
+        audited=audited,
+        tried=tried,
+        overfitted=2 * sum(overfits(record) for record in records) > len(records),
+        last_epochs=sum(steady) / len(steady) if steady else float("nan"),
         ids=part.ids,
         name=part.name,
     )

@@ -4,12 +4,17 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["page_advice", "recommend", "without_flags"]
+from foveate.metrics.intervals import wilson_interval
 
+__all__ = ["TEACH", "page_advice", "recommend", "without_flags"]
+
+MARK = (
+    "Mark the relevant segments of some bags in a column of the file, give that column the role "
+    "“relevance”, and fit again with “Teach attention the relevant segments”."
+)
+TEACH = "Fit again with “Teach attention the relevant segments” (More settings): they are known."
 # Sentences of the library that name a flag, and what a reader of the page can do instead.
 TRANSLATIONS = {
-    "--supervise-focus": "Mark the relevant segments of some bags in a column of the file, give "
-    "that column the role “relevance”, and fit again.",
     "--null-segment": "If a class means that nothing is there, say so below and examine again.",
     "--absent": "If a class means that nothing is there, say so below and examine again.",
     "--evidence": "Say below which of the two kinds of evidence you mean, and examine again.",
@@ -30,12 +35,15 @@ def without_flags(message: str) -> str:
     return re.sub(r"[;,(] ?[^;,(]*--[\w-]+[^;,)]*\)?", "", message).strip()
 
 
-def page_advice(sentences: Sequence[str], tried: Sequence[str]) -> list[str]:
-    """Sentences without flags, and without paradigms that were already fitted.
+def page_advice(
+    sentences: Sequence[str], tried: Sequence[str], *, taught: bool = False
+) -> list[str]:
+    """Sentences without flags, and without what was already tried.
 
     Args:
         sentences: What the library advises.
         tried: Paradigms of the fit.
+        taught: Whether known relevant segments have supervised its attention.
 
     Example:
         >>> page_advice(["Train with --paradigms witness, and examine again."], ["soft"])
@@ -43,11 +51,13 @@ def page_advice(sentences: Sequence[str], tried: Sequence[str]) -> list[str]:
         >>> page_advice(["Train with --paradigms witness, and examine again."], ["witness"])
         []
     """
-    advice = [_in_page_words(sentence, tried) for sentence in sentences]
+    advice = [_in_page_words(sentence, tried, taught) for sentence in sentences]
     return list(dict.fromkeys(sentence for sentence in advice if sentence))
 
 
-def _in_page_words(sentence: str, tried: Sequence[str]) -> str:
+def _in_page_words(sentence: str, tried: Sequence[str], taught: bool) -> str:
+    if "--supervise-focus" in sentence:
+        return "" if taught else TEACH if "are known" in sentence else MARK
     if match := PARADIGMS.search(sentence):
         new = [name for name in match[1].split(",") if name not in tried]
         return f"Fit with {' and '.join(new)} too and compare." if new else ""
@@ -63,6 +73,7 @@ def _in_page_words(sentence: str, tried: Sequence[str]) -> str:
 def recommend(
     scores: Mapping[str, Mapping[str, Any]],
     verdicts: Mapping[str, Mapping[str, Any]],
+    bags: int,
     chosen: str = "",
 ) -> dict[str, Any] | None:
     """Which paradigm to use: of those about as accurate as the best, the one to be trusted most.
@@ -73,6 +84,7 @@ def recommend(
     Args:
         scores: Of each paradigm, as the manifest of a fit has them.
         verdicts: Of each paradigm that was examined.
+        bags: Number of validation bags.
         chosen: What the fit has chosen, which is recommended among equals.
 
     Returns:
@@ -82,7 +94,7 @@ def recommend(
         >>> def of(mean):
         ...     return {"validation": {"balanced_accuracy": [mean, mean - 0.05, mean + 0.05]}}
         >>> found = {"soft": {"grade": "do not trust"}, "hard": {"grade": "trust"}}
-        >>> advice = recommend({"soft": of(0.95), "hard": of(0.94)}, found)
+        >>> advice = recommend({"soft": of(0.95), "hard": of(0.94)}, found, 80)
         >>> advice["name"], advice["sentence"].partition(" (")[0]
         ('hard', 'hard is about as accurate as soft')
     """
@@ -93,42 +105,57 @@ def recommend(
         return float(scores[name]["validation"]["balanced_accuracy"][0])
 
     best = max(verdicts, key=accuracy)
-    low = scores[best]["validation"]["balanced_accuracy"][1]
-    least = accuracy(best) if low is None else low
+    least = _lower_end(scores[best]["validation"]["balanced_accuracy"], bags)
     classes = len(verdicts[best].get("classes", ()))
     if classes and least <= 1 / classes:
-        return {"name": best, "best": best, "sentence": _no_better(best, accuracy(best), classes)}
+        sentence = _no_better(best, accuracy(best), bags, classes)
+        return {"name": best, "best": best, "sentence": sentence}
     accurate = [name for name in verdicts if accuracy(name) >= least]
     name = min(
         accurate, key=lambda n: (RANK.get(verdicts[n]["grade"], 2), n != chosen, -accuracy(n))
     )
-    return {"name": name, "best": best, "sentence": _sentence(name, best, accuracy, verdicts)}
+    sentence = _comparison(name, best, accuracy, bags) + _use(verdicts[name]["grade"])
+    return {"name": name, "best": best, "sentence": sentence}
 
 
-def _no_better(name: str, accuracy: float, classes: int) -> str:
+def _lower_end(interval: Sequence[float | None], bags: int) -> float:
+    """The lower end of an interval; Wilson's where resampling gives none, as if all are right.
+
+    Example:
+        >>> round(_lower_end([1.0, 1.0, 1.0], 18), 2), _lower_end([0.8, 0.7, 0.9], 18)
+        (0.82, 0.7)
+    """
+    mean, low, _ = interval
+    if mean is not None and (low is None or low >= mean):
+        return wilson_interval(round(mean * bags), bags)[0]
+    return float(low or 0.0)
+
+
+def _no_better(name: str, accuracy: float, bags: int, classes: int) -> str:
     """What to say where the most accurate paradigm cannot be told from chance.
 
     Example:
-        >>> _no_better("soft", 0.52, 2).partition(" (")[0]
-        'soft is the most accurate, but 52 % on validation bags cannot be told from chance'
+        >>> _no_better("soft", 0.52, 40, 2).partition(" (")[0]
+        'soft is the most accurate, but its 52 % cannot be told from chance'
     """
     return (
-        f"{name} is the most accurate, but {100 * accuracy:.0f} % on validation bags cannot be "
-        f"told from chance ({100 / classes:.0f} %): do not use its answers; more bags or other "
-        "features are needed."
+        f"{name} is the most accurate, but its {100 * accuracy:.0f} % cannot be told from chance "
+        f"({100 / classes:.0f} %; balanced accuracy, {bags} validation bags): do not use its "
+        "answers; more bags or other features are needed."
     )
 
 
-def _sentence(
-    name: str, best: str, accuracy: Callable[[str], float], verdicts: Mapping[str, Any]
-) -> str:
-    grade = verdicts[name]["grade"]
+def _comparison(name: str, best: str, accuracy: Callable[[str], float], bags: int) -> str:
+    where = f"balanced accuracy, {bags} validation bags"
     if name == best:
-        start = f"{name} is the most accurate ({100 * accuracy(name):.0f} % on validation bags)"
-    else:
-        both = f"{100 * accuracy(name):.0f} % and {100 * accuracy(best):.0f} % on validation bags"
-        start = f"{name} is about as accurate as {best} ({both})"
-    return start + {
+        return f"{name} is the most accurate ({100 * accuracy(name):.0f} %; {where})"
+    both = f"{100 * accuracy(name):.0f} % and {100 * accuracy(best):.0f} %"
+    return f"{name} is about as accurate as {best} ({both}; {where})"
+
+
+def _use(grade: str) -> str:
+    """What a grade means for the use of the most accurate paradigm."""
+    return {
         "trust": " and looks at the evidence: use it.",
         "trust with care": " and looks at the evidence more often than not: use it with care.",
         "cannot tell": "; nothing can be said of where it looks: use its answers only.",

@@ -90,7 +90,7 @@ def _opened(path: str, paradigm: str, absent: tuple[str, ...], _changed: int) ->
 def _test_bags(path: str) -> "Collection":
     from foveate.records.runs import open_run
     from foveate.userdata.source import read_again
-    from foveate.userdata.split_file import held_out
+    from foveate.userdata.split import held_out
 
     run = open_run(path)
     data = run.manifest.get("data") or {}

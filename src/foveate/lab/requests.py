@@ -218,7 +218,7 @@ class UploadJob(Settings):
 
     @model_validator(mode="after")
     def _roles_are_possible(self) -> Self:
-        for role in ("bag", "label", "text", "group", "relevance", "split"):
+        for role in SINGLE_ROLES:
             named = [column for column, assigned in self.roles.items() if assigned == role]
             if len(named) > 1:
                 raise ValueError(f"one column can be the {role}, got {' and '.join(named)}")
@@ -230,14 +230,19 @@ class UploadJob(Settings):
         Example:
             >>> UploadJob(path="x", name="x", roles={"id": "bag", "a": "feature"}).columns()
             {'bag': 'id', 'segment': ('a',)}
+            >>> UploadJob(path="x", name="x", roles={"group": "left out"}).columns()
+            {'ignore': ('group',)}
         """
         by_role: dict[str, list[str]] = {}
         for column, role in self.roles.items():
             by_role.setdefault(role, []).append(column)
         single = {role: names[0] for role, names in by_role.items() if role in SINGLE_ROLES}
-        places = {"places": tuple(by_role["place"])} if "place" in by_role else {}
-        features = "feature" in by_role and "text" not in by_role
-        return {**single, **places, **({"segment": tuple(by_role["feature"])} if features else {})}
+        several = {"places": "place", "ignore": "left out"}
+        if "text" not in by_role:
+            several["segment"] = "feature"
+        return single | {
+            name: tuple(by_role[role]) for name, role in several.items() if role in by_role
+        }
 
 
 class PredictJob(Settings):
@@ -267,6 +272,8 @@ class FitRequest(Settings):
     epochs: Annotated[int, Field(ge=1, le=1000)] | None = None
     absent: Words = ()
     """Classes that mean that nothing is there."""
+    teach: bool = False
+    """Whether known relevant segments supervise attention."""
     minutes: Annotated[float, Field(gt=0, le=120)] = 60.0
 
 

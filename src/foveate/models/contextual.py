@@ -3,6 +3,8 @@ r"""Attention over contextual words: self-attention, then focus and classify.
 "HateXplain-2" of [vr23] Sec. 5: one layer of self-attention with two heads precedes f.
 """
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor, nn
 
@@ -60,6 +62,8 @@ class Contextual(AttentionModel):
         heads: Heads of the self-attention.
         hidden: Hidden units of f and of g.
     """
+
+    compares_segments: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -6,8 +6,9 @@ from typing import ClassVar, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from foveate.attention.likelihood import map_segments
 from foveate.attention.maps import MAPS
-from foveate.bags.segments import Segments, as_matrix, map_segments, map_stored
+from foveate.bags.segments import Segments, as_matrix, map_stored
 from foveate.errors import FoveateError
 
 __all__ = ["FCAM", "AttentionModel", "FixedFocus", "Focus"]
@@ -28,10 +29,15 @@ class Focus(NamedTuple):
 
 
 class AttentionModel(nn.Module, ABC):
-    """The contract of trainable models: a classifier ``g`` and :meth:`attend`."""
+    """The contract of trainable models: a classifier ``g`` and :meth:`attend`.
+
+    ``compares_segments`` says that the cost of a bag grows with the square of its length, so that
+    the bags of a step are computed in groups of similar length.
+    """
 
     g: nn.Module
     needs_z: ClassVar[bool] = False
+    compares_segments: ClassVar[bool] = False
 
     @property
     def unwrapped(self) -> "AttentionModel":

@@ -5,20 +5,23 @@ from typing import Any, Literal, NamedTuple
 
 from foveate.records.published import PublishedTable
 
-__all__ = ["Cause", "Comparison", "Reference", "compare", "needs_cause"]
+__all__ = ["Cause", "Comparison", "Reference", "compare", "in_points", "needs_cause"]
 
 Kind = Literal[
     "split",
     "size",
     "optimiser",
     "encoder",
-    "dead seeds",
     "collapsed seeds",
+    "spread over seeds",
     "data subset",
     "labels",
+    "reading",
     "open",
 ]
 POINTS = 5.0  # of a percentage, above which a difference needs a cause
+SHARES = ("agreement", "accuracy", "cosine", "attention on the topic word")  # between 0 and 1
+PART = 1 / 3  # of a difference, which a cause must account for where that is measured
 
 
 class Reference(NamedTuple):
@@ -51,6 +54,10 @@ class Cause(NamedTuple):
         names: For which rows; empty for all.
         labels: In which stored results, by label; empty for all.
         shown: Whether it applies only where a stored number shows it.
+        nearer: The same number without this difference in the set-up. Where it is stored, the cause
+            applies only if it lies nearer to the published one by a third of the difference.
+        in_range: Whether it applies only where the published number lies within the range of ours
+            over seeds.
     """
 
     kind: Kind
@@ -61,6 +68,8 @@ class Cause(NamedTuple):
     names: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     shown: bool = False
+    nearer: Reference | None = None
+    in_range: bool = False
 
 
 class Comparison(NamedTuple):
@@ -101,14 +110,26 @@ class Comparison(NamedTuple):
 Results = Iterable[Mapping[str, Any]]
 
 
+def in_points(measure: str, difference: float) -> float | None:
+    """A difference in points of a percentage or of BLEU; None where the measure has no such unit.
+
+    Example:
+        >>> in_points("SAIF %", -6.2), in_points("agreement", 0.25), in_points("NNZ", 9.0)
+        (-6.2, 25.0, None)
+    """
+    if measure.endswith(("%", "BLEU-4")):
+        return difference
+    return 100 * difference if measure in SHARES else None
+
+
 def needs_cause(measure: str, difference: float) -> bool:
-    """Whether a difference is above five points of a percentage or of BLEU.
+    """Whether a difference is above five points.
 
     Example:
         >>> needs_cause("SAIF %", -6.2), needs_cause("SAIF %", 4.9), needs_cause("NNZ", 9.0)
         (True, False, False)
     """
-    return measure.endswith(("%", "BLEU-4")) and abs(difference) > POINTS
+    return abs(in_points(measure, difference) or 0.0) > POINTS
 
 
 def compare(
@@ -136,8 +157,8 @@ def compare(
             continue
         cause, evidence = None, ""
         if needs_cause(measure, cell["mean"] - published):
-            at = _CellKey(label, group, setting, name, measure)
-            cause, evidence = _cause_of(causes.get(table, ()), at, stored)
+            at = _CellKey(table, label, group, setting, name, measure)
+            cause, evidence = _cause_of(causes.get(table, ()), at, stored, published)
         rows.append(
             Comparison(
                 table, label, group, setting, name, measure, published, cell["mean"],
@@ -153,15 +174,23 @@ UNKNOWN = Cause("open", "No measurement yet.", ())
 class _CellKey(NamedTuple):
     """Where in the stored results a number is."""
 
+    table: str
     label: str
     group: str
     setting: str
     name: str
     measure: str
 
+    def of(self, ref: Reference) -> "_CellKey":
+        """Where the number is that a reference from here means."""
+        measure = ref.measure.format(measure=self.measure.removesuffix(" %")) or self.measure
+        return _CellKey(
+            ref.table, ref.label, ref.group or self.group, ref.setting, self.name, measure
+        )
+
 
 def _cause_of(
-    causes: Sequence[Cause], at: _CellKey, stored: Mapping[Any, Any]
+    causes: Sequence[Cause], at: _CellKey, stored: Mapping[Any, Any], published: float
 ) -> tuple[Cause, str]:
     """The first cause that applies, and the stored numbers that show it."""
     for cause in causes:
@@ -171,19 +200,41 @@ def _cause_of(
             and (not cause.names or at.name in cause.names)
             and (not cause.labels or at.label in cause.labels)
         ):
-            evidence = _evidence(cause, at, stored)
-            if evidence or not cause.shown:
+            evidence = _evidence(cause, at, stored, published)
+            if evidence is not None and (evidence or not cause.shown):
                 return cause, evidence
     return UNKNOWN, ""
 
 
-def _evidence(cause: Cause, at: _CellKey, stored: Mapping[Any, Any]) -> str:
-    """The stored numbers that show a cause, in words."""
+def _evidence(
+    cause: Cause, at: _CellKey, stored: Mapping[Any, Any], published: float
+) -> str | None:
+    """The stored numbers that show a cause, in words; None where they show that it is none."""
     parts = []
+    own = stored[at]
+    if cause.in_range:
+        values = [value for value in own.get("values", ()) if value is not None]
+        if not values or not min(values) <= published <= max(values):
+            return None
+        parts.append(f"{min(values):.3g} to {max(values):.3g} over {len(values)} seeds")
+    if cause.nearer is not None and (other := stored.get(at.of(cause.nearer))) is not None:
+        moved, needed = other["mean"] - own["mean"], published - own["mean"]
+        if moved / needed < PART:
+            return None
+        parts.append(
+            f"{other['mean']:.3g} without this difference ({_seeds(other)}), which is "
+            f"{in_points(at.measure, moved):+.1f} of the {in_points(at.measure, needed):+.1f} "
+            "points"
+        )
     for ref in cause.measured:
-        measure = ref.measure.format(measure=at.measure.removesuffix(" %")) or at.measure
-        key = (ref.table, ref.label, ref.group or at.group, ref.setting, at.name, measure)
+        key = at.of(ref)
         if key in stored:
             where = ", ".join(part for part in (ref.group, ref.setting or ref.label) if part)
-            parts.append(f"{measure} {stored[key]['mean']:.1f}" + (f" ({where})" if where else ""))
+            parts.append(
+                f"{key.measure} {stored[key]['mean']:.1f}" + (f" ({where})" if where else "")
+            )
     return "; ".join(parts)
+
+
+def _seeds(cell: Mapping[str, Any]) -> str:
+    return "one seed" if cell["seeds"] == 1 else f"{cell['seeds']} seeds"

@@ -1,4 +1,4 @@
-"""Results of a run for pages and figures, computed from its records."""
+"""Results and settings of a run for pages and figures, read from its records and manifest."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,13 +6,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from foveate.charts.palette import paradigm_class
+from foveate.charts.palette import label, paradigm_class
 from foveate.metrics.intervals import Interval, mean_interval
 from foveate.metrics.metric import summarise
 from foveate.records.record import Array, Record
 from foveate.records.runs import Run
 
-__all__ = ["Outcome", "Switch", "band", "class_names", "find_switch", "outcomes"]
+__all__ = [
+    "Outcome",
+    "Switch",
+    "band",
+    "class_names",
+    "find_switch",
+    "outcomes",
+    "run_names",
+    "setup_tables",
+]
+
+Table = tuple[str, list[tuple[str, str]]]
 
 
 @dataclass(frozen=True)
@@ -86,3 +97,61 @@ def find_switch(run: Run, records: Mapping[str, Record]) -> Switch | None:
         if epoch is not None and 0 < epoch < meta["epochs_run"]:
             return Switch(name, epoch, rule.phase_labels[-1])
     return None
+
+
+def run_names(runs: Sequence[Run]) -> list[str]:
+    """Directory names of the runs, numbered if two are equal."""
+    names: list[str] = []
+    for run in runs:
+        name, k = run.path.resolve().name, 2
+        while name in names:
+            name, k = f"{run.path.resolve().name} ({k})", k + 1
+        names.append(name)
+    return names
+
+
+def setup_tables(run: Run, name: str, records: Mapping[str, Record]) -> list[Table]:
+    """All settings in the manifest, in titled tables; empty tables are omitted."""
+    manifest = run.manifest
+    general = {
+        "directory": name,
+        "created": manifest["created"],
+        "commit": manifest.get("commit") or "not recorded",
+        "status": manifest["status"],
+        "wall-clock seconds": round(manifest.get("seconds") or 0.0, 1),
+        "seeds": manifest.get("seeds", []),
+    }
+    versions, sizes = manifest.get("versions", {}), manifest.get("sizes", {})
+    tables = [
+        ("Configuration", _rows(manifest["config"])),
+        ("Sizes", _rows(sizes)),
+        ("As trained", _trained(manifest.get("resolved", {}), records)),
+        ("Run", _rows(general)),
+        ("Versions", _rows(versions)),
+    ]
+    return [(title, rows) for title, rows in tables if rows]
+
+
+def _trained(resolved: Mapping[str, Any], records: Mapping[str, Record]) -> list[tuple[str, str]]:
+    rows = []
+    for name, settings in resolved.items():
+        words = [f"{key} {_format_value(value)}" for key, value in settings.items()]
+        if name in records and records[name].meta["epochs_run"] != settings.get("epochs"):
+            words.append(f"stopped after {records[name].meta['epochs_run']}")
+        rows.append((label(name), ", ".join(words)))
+    return rows
+
+
+def _rows(values: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(key, _format_value(value)) for key, value in values.items()]
+
+
+def _format_value(value: Any) -> str:
+    """A setting as text."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_format_value, value)) or "–"
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,10 +1,12 @@
 """Sentences and number formats of the report, computed from the numbers alone."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from foveate.charts.palette import label, paradigm_class
 from foveate.metrics.intervals import Interval, wilson_interval
 from foveate.metrics.metric import METRICS
+from foveate.records.record import Record
+from foveate.records.runs import Run
 from foveate.report.outcomes import Outcome
 
 __all__ = [
@@ -17,6 +19,7 @@ __all__ = [
     "seconds",
     "share",
     "summary",
+    "unfinished",
 ]
 
 NO_RELEVANCE = (
@@ -113,6 +116,14 @@ def join_words(words: Sequence[str]) -> str:
         'Soft, Hard and LVML'
     """
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def unfinished(run: Run, records: Mapping[str, Record]) -> str:
+    """A sentence on what an unfinished run lacks; empty if it is finished."""
+    missing = [label(part) for part in run.manifest["parts"] if part not in records]
+    if missing:
+        return f"This run is not finished: {join_words(missing)} not fully trained yet."
+    return "" if run.done else "This run is not finished: its summary is not written yet."
 
 
 def summary(outcomes: Sequence[Outcome]) -> str:

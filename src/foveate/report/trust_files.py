@@ -1,5 +1,6 @@
 """The files of a verdict on attention: numbers, and a page."""
 
+import shlex
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -8,7 +9,7 @@ from foveate.records.record import write_atomically
 from foveate.report.pages.trust import write_trust_page
 from foveate.trust.examined_bags import chosen_kinds
 
-__all__ = ["DeclaredEvidence", "TrustResults", "write_trust"]
+__all__ = ["DeclaredEvidence", "TrustResults", "trust_command", "write_trust"]
 
 
 class DeclaredEvidence(NamedTuple):
@@ -53,6 +54,25 @@ class TrustResults(NamedTuple):
     mixture: bool = False
     advice: tuple[str, ...] = ()
     declared: DeclaredEvidence = DeclaredEvidence()
+
+
+def trust_command(run: str, declared: DeclaredEvidence) -> str:
+    """The command that examines a run as it was declared.
+
+    Example:
+        >>> trust_command("pumps", DeclaredEvidence(("healthy",), None, {"worn": "A"}))
+        'foveate trust pumps --absent healthy --evidence worn=A'
+    """
+    words = ["foveate", "trust", run]
+    if declared.absent:
+        words += ["--absent", ",".join(declared.absent)]
+    if declared.relevant is not None:
+        words += ["--relevant", str(declared.relevant)]
+    if isinstance(declared.evidence, str):
+        words += ["--evidence", declared.evidence]
+    elif declared.evidence:
+        words += ["--evidence", ",".join(f"{k}={v}" for k, v in declared.evidence.items())]
+    return shlex.join(words)
 
 
 def write_trust(results: TrustResults) -> None:

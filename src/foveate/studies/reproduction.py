@@ -5,6 +5,7 @@ import json
 import re
 import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -244,9 +245,24 @@ def _run_folder(table: str, scale: str, settings: Settings, complete: bool) -> P
     """The folder of a run with these settings; runs with other settings have other folders."""
     if complete:
         return path_of(table, scale)
+    folder = runs_folder() / f"reproduce-{scale}"
+    for path in sorted(folder.glob(f"{table}-*/manifest.json")):
+        if _has_settings(path.parent, table, settings):
+            return path.parent
     text = json.dumps(settings.model_dump(), sort_keys=True)
     key = hashlib.sha256(text.encode()).hexdigest()[:8]
-    return runs_folder() / f"reproduce-{scale}" / f"{table}-{key}"
+    return folder / f"{table}-{key}"
+
+
+def _has_settings(path: Path, table: str, settings: Settings) -> bool:
+    """Whether a run, perhaps of an earlier version, is of these settings of a table.
+
+    Settings that did not exist yet have their defaults; a damaged run is of none.
+    """
+    with suppress(FoveateError, ValueError):
+        config = open_run(path).manifest["config"]
+        return config["experiment"] == table and type(settings)(**config["settings"]) == settings
+    return False
 
 
 def _command(table: str, scale: str, changes: Mapping[str, Any], label: str) -> str:

@@ -14,6 +14,7 @@ from foveate.bags.segments import shared_bank
 from foveate.data import Split
 from foveate.models.focus import AttentionModel
 from foveate.records.record import Record
+from foveate.studies.image_splits import read_released
 from foveate.training.loop import Training, fit
 from foveate.training.plan import Plan
 
@@ -35,6 +36,8 @@ class Trial:
         notes: Returns irregularities of the data as sentences.
         rates: Learning rates to choose from, see :func:`choose_rate`; the plan's own if empty.
         meta: Further entries of its record's ``meta``.
+        released: From a seed to mosaics of the training images, on which the trained models are
+            read too; None for the clean split alone.
     """
 
     bags: Callable[[Split, int], Bag]
@@ -45,6 +48,7 @@ class Trial:
     notes: Callable[[], tuple[str, ...]] = tuple
     rates: tuple[float, ...] = ()
     meta: Mapping[str, str] = field(default_factory=dict)
+    released: Callable[[int], Bag] | None = None
 
 
 def run_trial(trial: Trial, checkpoint: Path, progress: Callable[[int, int], None]) -> Record:
@@ -72,6 +76,9 @@ def run_trial(trial: Trial, checkpoint: Path, progress: Callable[[int, int], Non
         checkpoint=checkpoint,
         report=progress,
     )
+    if trial.released is not None:
+        released = [trial.released(seed) for seed in seeds]
+        record = read_released(record, train, released, trial.rule)
     return replace(record, meta={**record.meta, **meta, **trial.meta})
 
 

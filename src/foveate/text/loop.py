@@ -17,10 +17,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from foveate.devices import current_device
 from foveate.errors import FoveateError
 from foveate.randomness import generator
 from foveate.records.record import Array, Record, load_checkpoint, save_checkpoint
+from foveate.settings import current_device
 
 __all__ = ["MemberTraining", "built", "follow", "measurement_steps"]
 

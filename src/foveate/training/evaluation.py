@@ -12,9 +12,9 @@ from torch import Tensor
 from foveate.attention.paradigms import PARADIGMS, Paradigm
 from foveate.bags.bag import Bag
 from foveate.bags.segments import take
-from foveate.devices import current_device
 from foveate.metrics.metric import METRICS, Evaluation
 from foveate.models.focus import AttentionModel
+from foveate.settings import current_device
 from foveate.training.stack import Batch, MemberBags, Stack
 from foveate.types import FloatArray
 

@@ -115,11 +115,16 @@ def identity(
     """
     digests: dict[int, bytes] = {}
     return {
-        "plan": plan.model_dump(mode="json", exclude={"save_seconds"}),
+        "plan": plan.model_dump(mode="json", exclude=_left_out(plan)),
         "paradigms": [_paradigm_text(rule) for rule in paradigms],
         "seeds": list(seeds),
         **{k: _fingerprint([v] if isinstance(v, Bag) else v, digests) for k, v in bags.items()},
     }
+
+
+def _left_out(plan: Plan) -> set[str]:
+    """Fields of a plan that an identity is without: earlier checkpoints have no unset new ones."""
+    return {"save_seconds"} | ({"switched_lr"} if plan.switched_lr is None else set())
 
 
 def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:

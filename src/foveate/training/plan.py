@@ -43,6 +43,8 @@ class Plan(Settings):
     """Bags per step."""
     lr: Positive | tuple[Positive, ...] = 1e-3
     """Learning rate, or one per member."""
+    switched_lr: Positive | None = None
+    """Learning rate after the switch of a hybrid; unchanged unless given."""
     optimizer: Literal["sgd", "adam", "adamw"] = "adam"
     """Optimiser."""
     momentum: Share = 0.9

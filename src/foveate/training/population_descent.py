@@ -7,9 +7,9 @@ from torch import nn
 
 from foveate.attention.paradigms import PARADIGMS
 from foveate.bags.bag import Bag
-from foveate.devices import use_device
 from foveate.dynamics.vr23 import PARADIGMS as NAMES
 from foveate.models.focus import FCAM
+from foveate.settings import use_device
 from foveate.training.loop import Training
 from foveate.training.plan import Plan
 from foveate.types import Array

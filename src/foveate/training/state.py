@@ -26,11 +26,10 @@ from foveate.training.epoch_inputs import (
     split_at,
 )
 from foveate.training.evaluation import Reading, measure, read_stack
-from foveate.training.memory import limit_memory
 from foveate.training.optimisers import Settings, StackedOptimizer
 from foveate.training.plan import Plan
 from foveate.training.stack import Build, MemberBags, Stack
-from foveate.training.step_gradients import StepGradients
+from foveate.training.step_gradients import StepGradients, limit_memory
 
 __all__ = ["Probe", "Training"]
 
@@ -213,6 +212,14 @@ class Training:
         ]
         if any(new):
             self.optimizer.restart(torch.tensor(new, device=self.stack.device))
+        if self.plan.switched_lr is not None:
+            second = [
+                rule.has_switch and rule.in_final_phase(progress)
+                for rule, progress in self._progress(self.epoch)
+            ]
+            self.optimizer.lr[torch.tensor(second, device=self.stack.device)] = (
+                self.plan.switched_lr
+            )
 
     def _stop(self) -> None:
         """Deactivate members that meet a stopping rule in their last phase."""

@@ -65,7 +65,8 @@ def compare(trusts: Sequence[Trust], chosen: str | None = None) -> tuple[str, ..
     return (
         f"{top.paradigm} is as accurate ({100 * _accuracy(top):.0f} % against "
         f"{100 * _accuracy(reference):.0f} %) as {reference.paradigm} and looks at the evidence "
-        f"more often (FT {100 * _ft(top):.0f} % against {100 * _ft(reference):.0f} %): use it.",
+        f"more often (FT {100 * _ft(top):.0f} % against {100 * _ft(reference):.0f} %, chance "
+        f"{100 * top.chance:.0f} %): use it.",
     )
 
 

@@ -11,14 +11,17 @@ from foveate.trust.grades import (
     BROKEN,
     CARE,
     FLIPS,
+    KEEP_ONLY,
     OVERRIDDEN,
     REMOVAL,
     REPEATED,
     STABLE,
     TRUST,
+    fold_misses,
     has_no_evidence,
     is_measured,
 )
+from foveate.trust.verdict_sentences import keep_sentence
 
 __all__ = ["QUESTIONS", "Answer", "answers_of"]
 
@@ -139,7 +142,7 @@ def _depends(facts: Sequence[ClassFacts]) -> tuple[Mark, str]:
 
 
 def _overturned(facts: Sequence[ClassFacts]) -> str | None:
-    """What overturns answers though it should not, the worst class first."""
+    """What overturns answers though it should not, the worst class first; or what they lack."""
     checks = (
         ("background_flips", FLIPS, "One background segment overturns"),
         ("poisoned", BROKEN, "One segment of an empty bag overturns"),
@@ -150,7 +153,8 @@ def _overturned(facts: Sequence[ClassFacts]) -> str | None:
         if value >= limit:
             whose = "a class" if key == "repeat_flips" else f"'{name}'"
             return f"{text} {100 * value:.0f} % of the right answers of {whose}."
-    return None
+    alone = min(facts, key=lambda f: np.nan_to_num(f.keep_only, nan=1.0))
+    return keep_sentence(alone) if alone.keep_only < KEEP_ONLY else None
 
 
 def _kinds(facts: Sequence[ClassFacts]) -> tuple[Mark, str]:
@@ -159,6 +163,8 @@ def _kinds(facts: Sequence[ClassFacts]) -> tuple[Mark, str]:
         return "bad", f"Two kinds of segments tell {_names(two)}: which of these do you mean?"
     if _all_measured(facts):
         return "good", "Known locations say which evidence is meant."
+    if meant := [f"{f.meant} of '{f.name}'" for f in facts if f.meant]:
+        return "good", f"There are two; {', '.join(meant[:5])} is meant, as declared or marked."
     if not any(f.presence == "some" and f.visible for f in facts):
         return "unknown", "Not known: the auditor does not see the evidence."
     return "good", "No second kind of evidence was found."
@@ -169,11 +175,16 @@ def _stable(facts: Sequence[ClassFacts]) -> tuple[Mark, str]:
     if unsteady:
         share = f"{100 * (1 - min(unsteady)):.0f} %"
         return "bad", f"Over the last epochs the top segment changed in {share} of bags."
+    if missed := [f for f in facts if fold_misses(f)]:
+        share = f"{100 * min(f.worst_fold.mean for f in missed if f.worst_fold):.0f} %"
+        return "bad", f"The models of one fold look at the evidence in {share} of its bags."
     known = [f for f in facts if not np.isnan(f.stability)]
     if not known:
         return "unknown", "One model shows nothing about stability: train more seeds."
     least = min(known, key=lambda f: f.stability)
-    text = f"Models agree on {100 * least.stability:.0f} % of bags of '{least.name}', the lowest."
+    text = f"Models agree on {100 * least.stability:.0f} % of bags of '{least.name}', the lowest"
+    worst = [f.worst_fold.mean for f in facts if f.worst_fold is not None]
+    text += f"; the worst fold has FT {100 * min(worst):.0f} %." if worst else "."
     return ("good" if least.stability >= STABLE else "bad"), text
 
 
@@ -183,9 +194,14 @@ def _visible(facts: Sequence[ClassFacts]) -> tuple[Mark, str]:
         return "good", "Not needed: FT is measured where locations are known."
     if blind:
         return "bad", blind[0].reasons[0] if blind[0].reasons else f"Not for '{blind[0].name}'."
+    if everywhere := [f.name for f in facts if f.presence == "everywhere"]:
+        return "bad", f"Every segment tells {_names(everywhere)}, so that none stands out."
     if not facts:
         return "unknown", "No class has evidence."
-    return "good", "It sees the evidence of every class, and two auditors agree."
+    seen = "It sees the evidence of every class"
+    if min(f.auditors for f in facts) < 2:
+        return "good", f"{seen}; of words there is one auditor, so that none can disagree."
+    return "good", f"{seen}, and two auditors agree."
 
 
 def _all_measured(facts: Sequence[ClassFacts]) -> bool:

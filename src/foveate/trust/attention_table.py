@@ -5,10 +5,8 @@ from 0) and ``attention``, before or after normalisation; optionally ``p_CLASS``
 probabilities of the bag, and ``segment_p_CLASS``, those of the segment alone.
 """
 
-import difflib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -16,16 +14,18 @@ import torch
 from foveate.attention.maps import softmax
 from foveate.bags.bag import Bag
 from foveate.errors import FoveateError
-from foveate.io.cells import name_of
-from foveate.io.rows import column_names, rows, where
-from foveate.records.record import load_arrays
+from foveate.trust.attention_columns import (
+    bag_and_segment,
+    bag_probabilities,
+    read_cells,
+    segment_probabilities,
+)
 from foveate.trust.segment_evidence import masks
 from foveate.trust.subject import Reading, Subject
 from foveate.types import Array
 
 __all__ = ["AttentionTable", "read_attention"]
 
-NEEDED = ("bag", "segment", "attention")
 NOT_DONE = (
     "Not done, since it needs the model read again: removal, transplant and repetition of "
     "segments, uniform attention, and whether segments see each other before attention."
@@ -66,31 +66,6 @@ class AttentionTable(Subject):
         return AttentionTable(*parts, self.notes)
 
 
-class _Cells(NamedTuple):
-    """Columns of a table, and where its rows are."""
-
-    values: dict[str, list[Any]]
-    lines: list[int]
-    path: Path
-
-    def location(self, row: int) -> str:
-        return where(self.path, self.lines[row])
-
-    def numbers(self, name: str) -> Array:
-        """A column of finite numbers; an error names the first cell that is none."""
-        values = np.empty(len(self.lines))
-        for row, cell in enumerate(self.values[name]):
-            try:
-                values[row] = float(cell)
-            except (TypeError, ValueError):
-                values[row] = np.nan
-            if not np.isfinite(values[row]):
-                raise FoveateError(
-                    f"{self.location(row)}, column '{name}': must be a finite number, got {cell!r}"
-                )
-        return values
-
-
 def read_attention(
     path: Path, ids: Sequence[str], bag: Bag, classes: Sequence[str]
 ) -> AttentionTable:
@@ -113,8 +88,8 @@ def read_attention(
         >>> table.alpha.tolist()
         [[0.25, 0.75], [0.5, 0.5]]
     """
-    cells = _npz(path) if path.suffix == ".npz" else _table(path, classes)
-    rows_of, places = _where_rows_go(cells, ids, bag)
+    cells = read_cells(path, classes)
+    rows_of, places = bag_and_segment(cells, ids, bag)
     there = masks([bag])[0]
     attention = np.full(bag.shape, np.nan)
     attention[rows_of, places] = cells.numbers("attention")
@@ -126,8 +101,8 @@ def read_attention(
     filled = torch.from_numpy(np.where(there, attention, 0.0))
     alpha = filled.numpy() if weights else softmax(filled, torch.from_numpy(there)).numpy()
     s = np.where(there, np.log(np.maximum(alpha, 1e-300)), 0.0) if weights else filled.numpy()
-    p = _bag_probabilities(cells, rows_of, len(bag), classes)
-    each = _segment_probabilities(cells, rows_of, places, bag.shape, classes)
+    p = bag_probabilities(cells, rows_of, len(bag), classes)
+    each = segment_probabilities(cells, rows_of, places, bag.shape, classes)
     return AttentionTable(alpha, s, p, each, _notes(weights, p, each))
 
 
@@ -145,68 +120,6 @@ def _notes(weights: bool, p: Array, each: Array) -> tuple[str, ...]:
     if np.isnan(each).any():
         notes.append("Not known, without columns segment_p_CLASS: what it says of single segments.")
     return tuple(notes)
-
-
-def _table(path: Path, classes: Sequence[str]) -> _Cells:
-    if not path.exists():
-        raise FoveateError(f"there is no file {path}")
-    names = column_names(path)
-    _must_have(path, names)
-    requested = [name for name in names if name in NEEDED or _is_probability(name, classes)]
-    read = list(rows(path, requested))
-    columns = {name: [values[k] for _, values in read] for k, name in enumerate(requested)}
-    return _Cells(columns, [line for line, _ in read], path)
-
-
-def _is_probability(name: str, classes: Sequence[str]) -> bool:
-    return any(name in (f"p_{c}", f"segment_p_{c}") for c in classes)
-
-
-def _npz(path: Path) -> _Cells:
-    if not path.exists():
-        raise FoveateError(f"there is no file {path}")
-    arrays = load_arrays(path)
-    _must_have(path, list(arrays))
-    sizes = {name: array.shape for name, array in arrays.items()}
-    if len(set(sizes.values())) > 1 or len(sizes["bag"]) != 1:
-        listed = ", ".join(f"{name} {shape}" for name, shape in sizes.items())
-        raise FoveateError(f"{path}: arrays must be as long as each other, got {listed}")
-    values = {name: array.tolist() for name, array in arrays.items()}
-    return _Cells(values, list(range(len(arrays["bag"]))), path)
-
-
-def _must_have(path: Path, names: Sequence[str]) -> None:
-    for name in NEEDED:
-        if name not in names:
-            raise FoveateError(f"{path} needs a column '{name}'; it has {', '.join(names)}")
-
-
-def _where_rows_go(cells: _Cells, ids: Sequence[str], bag: Bag) -> tuple[Array, Array]:
-    """Bag and segment of every row of the table."""
-    location = {name: i for i, name in enumerate(ids)}
-    lengths = masks([bag])[0].sum(1)
-    bags, segments = np.empty(len(cells.lines), int), cells.numbers("segment")
-    seen: dict[tuple[int, int], int] = {}
-    for row, cell in enumerate(cells.values["bag"]):
-        name = name_of(cell) or ""
-        if name not in location:
-            near = difflib.get_close_matches(name, ids, n=1)
-            hint = f"; did you mean '{near[0]}'?" if near else ""
-            raise FoveateError(f"{cells.location(row)}: there is no bag '{name}' in the data{hint}")
-        i, j = location[name], segments[row]
-        if j != int(j) or not 0 <= j < lengths[i]:
-            raise FoveateError(
-                f"{cells.location(row)}: bag '{name}' has segments 0 to {lengths[i] - 1}, got {j:g}"
-            )
-        key = (i, int(j))
-        if key in seen:
-            raise FoveateError(
-                f"{cells.location(row)}: segment {int(j)} of bag '{name}' is also in "
-                f"{cells.location(seen[key])}"
-            )
-        seen[key] = row
-        bags[row] = i
-    return bags, segments.astype(int)
 
 
 def _are_weights(path: Path, attention: Array, there: Array, ids: Sequence[str]) -> bool:
@@ -228,42 +141,3 @@ def _are_weights(path: Path, attention: Array, there: Array, ids: Sequence[str])
             f"{total[i]:.3g}"
         )
     return False
-
-
-def _bag_probabilities(cells: _Cells, bags: Array, n: int, classes: Sequence[str]) -> Array:
-    p = np.full((n, len(classes)), np.nan)
-    if not all(f"p_{name}" in cells.values for name in classes):
-        return p
-    for c, name in enumerate(classes):
-        column = cells.numbers(f"p_{name}")
-        p[bags, c] = column
-        if (bad := np.abs(p[bags, c] - column) > 1e-6).any():
-            row = int(np.flatnonzero(bad)[0])
-            raise FoveateError(
-                f"{cells.location(row)}: p_{name} must be the same in all rows of a bag"
-            )
-    _must_be_distributions(cells, p, "p_", bags)
-    return p
-
-
-def _segment_probabilities(
-    cells: _Cells, bags: Array, places: Array, shape: tuple[int, int], classes: Sequence[str]
-) -> Array:
-    each = np.full((*shape, len(classes)), np.nan)
-    if not all(f"segment_p_{name}" in cells.values for name in classes):
-        return each
-    each[:] = 1 / len(classes)
-    for c, name in enumerate(classes):
-        each[bags, places, c] = cells.numbers(f"segment_p_{name}")
-    _must_be_distributions(cells, each[bags, places], "segment_p_", np.arange(len(bags)))
-    return each
-
-
-def _must_be_distributions(cells: _Cells, p: Array, prefix: str, bags: Array) -> None:
-    bad = (p < 0).any(-1) | (np.abs(p.sum(-1) - 1) > 1e-2)
-    if bad.any():
-        row = int(np.flatnonzero(bad[bags])[0])
-        raise FoveateError(
-            f"{cells.location(row)}: {prefix}… must not be negative and sum to one, got "
-            f"{p[bags[row]].sum():.3g}"
-        )

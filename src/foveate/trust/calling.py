@@ -9,11 +9,23 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from foveate.errors import FoveateError, in_one_line
 from foveate.trust.forcing import PoolingRecorder
 
-__all__ = ["ADJACENCIES", "Adjacency", "Call", "Outputs", "chain", "complete", "tensors_in"]
+__all__ = [
+    "ADJACENCIES",
+    "Adjacency",
+    "Call",
+    "ModelError",
+    "Outputs",
+    "call_model",
+    "chain",
+    "complete",
+    "model_name",
+    "tensors_in",
+]
 
 Adjacency = Callable[[Tensor, Tensor], Tensor]
 """From segments (B, m, …) and mask (B, m) to the links between segments, shape (B, m, m), or to
@@ -38,6 +50,28 @@ def complete(x: Tensor, mask: Tensor) -> Tensor:
 def _normalised(links: Tensor, dtype: torch.dtype) -> Tensor:
     degree = links.sum(-1).clamp_min(1).to(dtype).rsqrt()
     return links.to(dtype) * degree[:, :, None] * degree[:, None]
+
+
+class ModelError(FoveateError):
+    """A model raised an error when it was called."""
+
+
+def model_name(model: Callable[..., Any]) -> str:
+    """The class of a module, or the name of a function."""
+    kind = type(model).__name__
+    return kind if isinstance(model, nn.Module) else getattr(model, "__name__", kind)
+
+
+def call_model(model: Callable[..., Any], x: Tensor, *others: Any, **keywords: Any) -> Any:
+    """What a model returns for bags; its errors name the model and the shape of the bags."""
+    try:
+        return model(x, *others, **keywords)
+    except Exception as error:  # whatever another library raises for inputs it cannot read
+        short = ", of one segment, which it must read too" if x.dim() > 2 and len(x[0]) == 1 else ""
+        raise ModelError(
+            f"{model_name(model)} cannot read bags of shape {tuple(x.shape)}{short}: "
+            f"{in_one_line(error)}"
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -114,11 +148,21 @@ class Call:
 
     def _outputs(self, keywords: dict[str, Any], x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         outputs, pooled = self.outputs(keywords, x, mask)
-        answer = outputs[self.answer][1].reshape(len(x), -1)
+        answer = self.answers(outputs, len(x))
         if self.attention is None:
             assert pooled is not None
             return answer, pooled[:, None]
         return answer, _rows(outputs[self.attention][1], len(x), self.axis)
+
+    def answers(self, outputs: Outputs, n: int) -> Tensor:
+        """The answers among all outputs, (n, C) or (n, 1)."""
+        value = outputs[self.answer][1] if self.answer < len(outputs) else torch.empty(0)
+        if value.numel() == 0 or value.numel() % n:
+            raise ModelError(
+                f"{model_name(self.model)} must return answers of shape (bags, classes) in every "
+                f"call; for {n} bags it returned {tuple(value.shape)}"
+            )
+        return value.reshape(n, -1)
 
     def outputs(
         self, keywords: dict[str, Any], x: Tensor, mask: Tensor
@@ -127,10 +171,11 @@ class Call:
         keywords = keywords | {name: make(x, mask) for name, make in self.extra.items()}
         segments = x[0] if self.single else x
         with torch.enable_grad() if "return_cam" in self.arguments else torch.no_grad():
+            keywords |= self.arguments
             if self.attention is not None:
-                return tensors_in(self.model(segments, **keywords, **self.arguments)), None
+                return tensors_in(call_model(self.model, segments, **keywords)), None
             with PoolingRecorder() as recorder:
-                result = self.model(segments, **keywords, **self.arguments)
+                result = call_model(self.model, segments, **keywords)
         return tensors_in(result), recorder.alpha
 
 

@@ -12,13 +12,15 @@ import torch
 
 from foveate.bags.bag import Bag
 from foveate.randomness import generator
-from foveate.trust.subject import Subject
+from foveate.trust.subject import Reading, Subject
+from foveate.types import Array
 
 __all__ = ["Context", "context_of"]
 
 SCORES_BAGS = 16  # read twice to compare scores
 ANSWER_BAGS = 64  # read to compare answers of single segments
 CHANGE = 1e-3  # of scores, relative, and of probabilities
+TINY = 1e-30  # weights up to which their logarithm is not exact in single precision
 UNTESTED = (
     "Whether segments see each other before attention could not be tested, since attention cannot "
     "be set from outside."
@@ -105,18 +107,30 @@ def reads_context(subject: Subject, bag: Bag) -> bool:
     short |= mask & ~short.any(1, keepdim=True)  # bags without a segment in the first half
     whole = readers.look([few])
     part = readers.look([Bag(few.x, few.y, None, short)])
-    present = np.broadcast_to(short.numpy(), whole.s.shape)
+    present = _comparable(whole, part, np.broadcast_to(short.numpy(), whole.s.shape))
     # Weights after normalisation are compared up to the constant that their sum decides.
     first, second = (np.where(present, read.s, 0.0) for read in (whole, part))
+    scale = max(float(np.abs(first).max()), 1e-9)
+    plain = np.abs(first - second).max()
     count = np.maximum(present.sum(-1, keepdims=True), 1)
     first, second = (s - s.sum(-1, keepdims=True) / count for s in (first, second))
-    plain = np.abs(whole.s - part.s)[present].max()
-    centred = np.abs(first - second)[present].max()
-    scale = float(np.abs(whole.s[present]).max()) + 1e-9
+    centred = np.abs(first - second)[present].max(initial=0)
     return bool(min(plain, centred) / scale > CHANGE)
 
 
-def _random_segment(bag: Bag) -> np.ndarray:
+def _comparable(whole: Reading, part: Reading, present: Array) -> Array:
+    """Where scores are exact: logarithms of weights near zero are not, since these underflow."""
+    logarithms = (np.log(np.maximum(read.alpha, TINY)) for read in (whole, part))
+    of_weights = all(
+        np.allclose(np.maximum(read.s, np.log(TINY))[present], log[present])
+        for read, log in zip((whole, part), logarithms, strict=True)
+    )
+    if not of_weights:
+        return present
+    return present & (whole.alpha > TINY) & (part.alpha > TINY)
+
+
+def _random_segment(bag: Bag) -> Array:
     """A random segment of each bag, shape (n,)."""
     mask = torch.ones(bag.shape, dtype=torch.bool) if bag.mask is None else bag.mask
     drawn = torch.rand(bag.shape, generator=generator("trust", "context"))

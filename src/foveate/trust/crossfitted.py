@@ -21,6 +21,8 @@ class CrossFitted(Subject):
             the rows must name every bag once; every fold has the same number of models.
     """
 
+    fold: Array
+
     def __init__(self, folds: Sequence[tuple[Subject, Array]]) -> None:
         sizes = {subject.size for subject, _ in folds}
         if len(sizes) != 1:

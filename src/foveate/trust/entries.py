@@ -94,11 +94,32 @@ def model_estimates(results: Sequence[ClassAnswers]) -> Array:
     return np.asarray(weight @ members / weight.sum())
 
 
-def whole_ft(where: dict[str, Any] | None, scores: Array) -> tuple[bool, float]:
-    """Whether FT was measured on enough bags, and FT of the whole, measured or estimated."""
+def whole_ft(
+    where: dict[str, Any] | None, scores: Array, facts: Sequence[ClassFacts]
+) -> tuple[bool, float, float]:
+    """Whether FT was measured on enough bags, FT of the whole, and FT of a random segment.
+
+    Args:
+        where: Measures against known relevance, None where none is known.
+        scores: Estimated FT of each model.
+        facts: Of every class.
+    """
     if where is not None and where["bags"] >= FEW:
-        return True, float(where["ft"]["all"]["mean"])
-    return False, mean_of(scores)
+        return (
+            True,
+            float(where["ft"]["all"]["mean"]),
+            _weighed([(f.measured_chance, f.known) for f in facts if f.known]),
+        )
+    estimated = [(f.chance, f.bags) for f in facts if not np.isnan(f.estimate)]
+    return False, mean_of(scores), _weighed(estimated)
+
+
+def _weighed(pairs: Sequence[tuple[float, int]]) -> float:
+    """The mean of values weighed by bags; nan without any."""
+    if not pairs:
+        return float("nan")
+    values, bags = np.array(pairs, float).T
+    return float(values @ bags / bags.sum())
 
 
 def audited_counts(audit: Audit, sets: Sequence[Bag]) -> dict[str, int]:

@@ -26,7 +26,9 @@ class Trust:
         verdict: On the whole.
         score: Estimated FT, mean over models, of the classes that can be judged; nan (null in JSON)
             where nothing is said.
-        scores: The same of each model.
+        chance: FT that a random segment would have, measured where FT of the whole is, else
+            estimated; nan where neither is.
+        scores: The same as ``score`` of each model.
         model_score: The model-dependent score, which does not decide; ``model_scores`` has each
             model's.
         by_class: A verdict, the facts behind it, the answers and all marks for each class.
@@ -59,6 +61,7 @@ class Trust:
     relevant_from: str
     verdict: Verdict
     score: float
+    chance: float
     scores: tuple[float, ...]
     model_score: float
     model_scores: tuple[float, ...]

@@ -77,7 +77,8 @@ def examine(
         more: Further labelled bags that the auditor may learn from, such as the training bags.
         labels: Labels known of the bags beside their class, boolean (n, L).
         audited: What :func:`~foveate.trust.auditor.audit` gave for the same bags, to use again.
-        tried: Paradigms that were trained already, which are not advised again.
+        tried: Paradigms that were trained already, and options of training that were used or do
+            not apply ("folds", "group", "seeds", "supervise-focus"): none of them is advised.
         overfitted: Whether held-out loss rose while training loss fell.
         last_epochs: What :func:`~foveate.trust.stability.last_epochs` gave of their training.
         ids: Names of the bags.
@@ -109,6 +110,7 @@ def examine(
     questions = Questions(
         subject, sets, reading, checked, order, tuple(classes), tuple(absent), meant,
         labels=labels is not None, overfitted=overfitted, last_epochs=last_epochs,
+        tried=tried,
     )  # fmt: skip
     count, source = _count(relevant, sets, known_ones, checked)
     segment_evidence = evidence_of(subject, sets, reading, count)
@@ -119,7 +121,7 @@ def examine(
     facts = [result.facts for result in results]
     verdicts = [judge(fact, tried) for fact in facts]
     scores = model_estimates(results)
-    sure, whole = whole_ft(where, scores)
+    sure, whole, chance = whole_ft(where, scores, facts)
     model_scores = score(marks, tuple(list(classes).index(word) for word in absent))
     return Trust(
         paradigm=name or _name_of(paradigm),
@@ -128,7 +130,8 @@ def examine(
         bags=len(sets[0]),
         relevant=count,
         relevant_from=source,
-        verdict=judge_all(verdicts, facts, whole),
+        verdict=judge_all(verdicts, facts, whole, chance),
+        chance=chance,
         score=mean_of(scores),
         scores=tuple(scores.tolist()),
         model_score=mean_of(model_scores),

@@ -30,9 +30,9 @@ from foveate.bags.segments import (
     on_device,
     tensors_of,
 )
-from foveate.devices import current_device
 from foveate.errors import FoveateError
 from foveate.models.focus import AttentionModel
+from foveate.settings import current_device
 from foveate.training.stack import Stack
 from foveate.types import Array
 

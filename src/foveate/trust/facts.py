@@ -35,19 +35,25 @@ class ClassFacts:
         chance: FT of a random segment, estimated.
         estimated_worst: The least estimated FT of a model.
         worst: The least measured FT of a model; nan where too few bags are known.
-        removal: (c) Share of right answers that change without the attended segments, beyond the
-            share without as many others.
+        keep_only: (c) Share of right answers that stay with the attended segments alone.
+        removal: Share of right answers that change without the attended segments, beyond the share
+            without as many others.
         background_flips: Share of right answers that one background segment overturns.
         overridden: Largest share that one segment of another class overturns beyond the reverse.
+        overrider: Which class that is; empty where there is none.
         poisoned: Share that one segment of a class that was declared empty overturns.
         repeat_flips: Largest share of right answers of a class, this or another, that change when
             the most attended segment of a bag is repeated.
-        other_kind: (d) Whether there are two kinds of evidence and none was chosen.
+        other_kind: (d) Whether there are two kinds of evidence and it is not known which is meant.
+        meant: Which of two kinds is meant, "A" or "B"; empty where there is one or none was chosen.
         stability: (e) Agreement of models; nan with one model.
         steady: Share of bags whose top segment stays over the last epochs; nan where not known.
+        worst_fold: FT by the models of the fold that has the least, with an exact interval; None
+            where bags are not read by folds.
         visible: (f) Whether the auditor can see.
         reasons: Why it cannot.
         needs: What would help.
+        auditors: How many classifiers of segments give an opinion.
         overfitted: Whether held-out loss rose while training loss fell.
         context: What was found where segments see each other before attention; empty where not.
         reread: Whether bags were read again with segments hidden or added; if not, (c) is unknown.
@@ -73,17 +79,22 @@ class ClassFacts:
     chance: float = NAN
     estimated_worst: float = NAN
     worst: float = NAN
+    keep_only: float = 1.0
     removal: float = 1.0
     background_flips: float = 0.0
     overridden: float = 0.0
+    overrider: str = ""
     poisoned: float = 0.0
     repeat_flips: float = 0.0
     other_kind: bool = False
+    meant: str = ""
     stability: float = NAN
     steady: float = NAN
+    worst_fold: Interval | None = None
     visible: bool = True
     reasons: tuple[str, ...] = field(default=())
     needs: tuple[str, ...] = field(default=())
+    auditors: int = 2
     overfitted: bool = False
     context: str = ""
     reread: bool = True

@@ -15,8 +15,9 @@ from torch import Tensor, nn
 from foveate.attention.maps import uniform
 from foveate.bags.bag import Bag
 from foveate.errors import FoveateError
-from foveate.trust.calling import tensors_in
-from foveate.trust.forcing import AttentionCall, Forced, attention_call, averaged_call
+from foveate.trust.attention_search import attention_call, averaged_call
+from foveate.trust.calling import call_model, tensors_in
+from foveate.trust.forcing import AttentionCall, Forced
 from foveate.trust.model_reader import (
     CHECKED_BAGS,
     NEAR,
@@ -96,8 +97,8 @@ class ForcingReader(ModelReader):
     def _forced_part(self, x: Tensor, mask: Tensor, alpha: Tensor) -> Tensor:
         dtype = x.dtype if x.is_floating_point() else torch.float32
         if self.takes_alpha:
-            outputs = tensors_in(self.model(x, mask, alpha=alpha.to(dtype)))
-            return outputs[self.call.answer][1].double().reshape(len(x), -1)
+            outputs = tensors_in(call_model(self.model, x, mask, alpha=alpha.to(dtype)))
+            return self.call.answers(outputs, len(x)).double()
         if self.attention_call is None:
             raise _NotForced
         answers = []

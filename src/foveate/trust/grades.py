@@ -9,8 +9,8 @@ from foveate.trust.facts import ClassFacts
 from foveate.trust.visibility import FEW
 
 __all__ = [
-    "BROKEN", "CARE", "FLIPS", "GRADES", "OVERRIDDEN", "REMOVAL", "REPEATED", "STABLE", "TRUST",
-    "Grade", "ft_grade", "grade_of", "has_no_evidence", "is_measured",
+    "BROKEN", "CARE", "FLIPS", "GRADES", "KEEP_ONLY", "OVERRIDDEN", "REMOVAL", "REPEATED", "STABLE",
+    "TRUST", "Grade", "fold_misses", "ft_grade", "grade_of", "has_no_evidence", "is_measured",
 ]  # fmt: skip
 
 Grade = Literal["trust", "trust with care", "do not trust", "cannot tell"]
@@ -19,6 +19,7 @@ GRADES: tuple[Grade, ...] = ("trust", "trust with care", "cannot tell", "do not 
 TRUST, CARE = 0.85, 0.6  # FT from which a grade is given, measured or estimated
 LEAST_TRUST, LEAST_CARE = 0.7, 0.5  # lower ends that an estimate must have, "trust" also measured
 MOST = 0.75  # upper end below which an estimate is enough for "do not trust"
+KEEP_ONLY = 0.5  # of right answers must stay with the attended segments alone
 REMOVAL = 0.3  # of right answers must change without the attended segments: half of chance, C = 2
 OVERRIDDEN = 0.8  # share that one segment of another class overturns, beyond the reverse
 FLIPS = 0.2  # share overturned by one background segment
@@ -50,6 +51,11 @@ def is_measured(facts: ClassFacts) -> bool:
 def has_no_evidence(facts: ClassFacts) -> bool:
     """Whether the class means that nothing is there, declared or inferred."""
     return facts.absent or (facts.presence == "nothing" and not is_measured(facts))
+
+
+def fold_misses(facts: ClassFacts) -> bool:
+    """Whether even the upper end of the FT of the worst fold is too low."""
+    return facts.worst_fold is not None and (facts.worst_fold.high or 0) < CARE
 
 
 def ft_grade(facts: ClassFacts) -> Grade:

@@ -16,19 +16,18 @@ import torch
 from foveate.bags.bag import Bag
 from foveate.randomness import generator
 from foveate.trust.auditor import Audit
+from foveate.trust.co_occurrence import DEVIATIONS, EXCESS, SEVERAL_SHARE, co_occurrence, word_split
 from foveate.trust.density_ratio import rows_of
 from foveate.types import Array
 
-__all__ = ["KIND_NAMES", "Kinds", "co_occurrence", "kind_of_segments", "kinds"]
+__all__ = ["KIND_NAMES", "MARKED", "Kinds", "kind_of_segments", "kinds", "marked_kind"]
 
 KIND_NAMES = ("A", "B")
 EVIDENCE = 0.5  # e from which on a segment counts as evidence
 FEWEST = 15  # evidence segments are needed for a split
 PAIRS = 5  # bags with two of them, at least
-SEVERAL_SHARE = 0.15  # share of bags with two evidence segments or more
-EXCESS = 0.15  # of bags with both kinds over what one kind would give
-DEVIATIONS = 3.0  # standard deviations of that excess
 COMPONENTS, ROWS = 10, 3000
+MARKED, MARKED_SHARE = 3, 0.8  # marked bags of a class that decide, and their share of one kind
 
 
 @dataclass(frozen=True)
@@ -60,31 +59,6 @@ class Kinds:
     examples: dict[str, list[tuple[int, int]]]
 
 
-def co_occurrence(cluster: Array, bag: Array) -> tuple[int, float, float, float]:
-    """Bags with two evidence segments, share with both clusters, its expectation, deviations.
-
-    Args:
-        cluster: 0 or 1 for each evidence segment, shape (N,).
-        bag: Its bag, shape (N,).
-
-    Example:
-        >>> bags, observed, expected, _ = co_occurrence(np.array([0, 1] * 8), np.arange(16) // 2)
-        >>> bags, observed, expected
-        (8, 1.0, 0.5)
-    """
-    _, inverse = np.unique(bag, return_inverse=True)
-    n, ones = np.bincount(inverse), np.bincount(inverse, cluster)
-    two = n >= 2
-    if not two.any():
-        return 0, float("nan"), float("nan"), 0.0
-    q = float(cluster.mean())
-    expected = (1 - q**n - (1 - q) ** n)[two]
-    observed = ((ones > 0) & (ones < n))[two]
-    spread = np.sqrt((expected * (1 - expected)).sum()) + 1e-9
-    z = (observed.sum() - expected.sum()) / spread
-    return int(two.sum()), float(observed.mean()), float(expected.mean()), float(z)
-
-
 def kind_of_segments(bags: Sequence[Bag], audit: Audit, classes: int) -> Array:
     """The cluster of every audited segment among its class's evidence, −1 where there is none.
 
@@ -93,8 +67,8 @@ def kind_of_segments(bags: Sequence[Bag], audit: Audit, classes: int) -> Array:
     assigned = np.full(audit.mask.shape, -1)
     sets = [bag.take(torch.from_numpy(audit.picked)) for bag in bags]
     parts = [rows_of(bag) for bag in sets]
-    if parts[0].words:
-        return assigned
+    words = parts[0].words
+    bag_of = np.concatenate([rows.bag + k * len(audit.picked) for k, rows in enumerate(parts)])
     x = np.concatenate([rows.x for rows in parts])
     segment_label = audit.y[np.nonzero(audit.mask)[0], np.nonzero(audit.mask)[1]]
     e, flat = audit.e[audit.mask], np.full(len(x), -1)
@@ -102,7 +76,10 @@ def kind_of_segments(bags: Sequence[Bag], audit: Audit, classes: int) -> Array:
         evidence = np.flatnonzero((segment_label == c) & (e >= EVIDENCE))
         if len(evidence) >= FEWEST:
             of = np.flatnonzero(segment_label == c)
-            flat[of] = _clusters(x[evidence], x[of], f"class {c}")
+            if words:
+                flat[of] = word_split(x[evidence], bag_of[evidence], x[of])
+            else:
+                flat[of] = _clusters(x[evidence], x[of], f"class {c}")
     assigned[audit.mask] = flat
     return assigned
 
@@ -141,6 +118,29 @@ def kinds(audit: Audit, assigned: Array, top: Array, c: int, chosen: str | None 
         unattended=missed,
         examples=_examples(audit, where, cluster) if several else {},
     )
+
+
+def marked_kind(assigned: Array, relevant: Array, of: Array) -> str | None:
+    """The kind that marked segments belong to; None where too few are marked or they disagree.
+
+    Args:
+        assigned: What :func:`kind_of_segments` gave, shape (K, k, m).
+        relevant: Segments that were marked as relevant, shape (K, k, m).
+        of: Which bags are of the class, shape (K, k).
+
+    Example:
+        >>> assigned, relevant = np.array([[[1, 0]] * 3]), np.array([[[True, False]] * 3])
+        >>> marked_kind(assigned, relevant, np.full((1, 3), True))
+        'B'
+    """
+    marked = relevant & (assigned >= 0) & of[..., None]
+    bags = marked.any(-1)
+    if bags.sum() < MARKED:
+        return None
+    share = float(assigned[marked].mean())  # of kind B
+    if max(share, 1 - share) < MARKED_SHARE:
+        return None
+    return KIND_NAMES[round(share)]
 
 
 _NONE = (float("nan"), float("nan"), 0.0)

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from foveate.errors import FoveateError
+from foveate.errors import FoveateError, in_one_line
 
 __all__ = ["load_object", "load_onnx", "load_weights"]
 
@@ -36,7 +36,7 @@ def load_object(name: str, weights: Path | None = None) -> Any:
     try:
         loaded = import_module(module)
     except Exception as error:  # whatever the user's module raises
-        raise FoveateError(f"{module} cannot be imported: {_short(error)}") from None
+        raise FoveateError(f"{module} cannot be imported: {in_one_line(error)}") from None
     if not hasattr(loaded, attribute):
         near = difflib.get_close_matches(attribute, dir(loaded), n=1)
         hint = f"; did you mean '{near[0]}'?" if near else ""
@@ -65,7 +65,7 @@ def _instantiate(model: Any, name: str) -> Any:
     try:
         made = model()
     except Exception as error:  # whatever the user's code raises
-        raise FoveateError(f"{name}() failed: {_short(error)}") from None
+        raise FoveateError(f"{name}() failed: {in_one_line(error)}") from None
     for part in made if isinstance(made, list | tuple) else [made]:
         if isinstance(part, nn.Module):
             part.eval()
@@ -86,7 +86,7 @@ def load_weights(model: Any, path: Path) -> None:
     try:
         stored = load_file(path)
     except (SafetensorError, OSError) as error:
-        raise FoveateError(f"{path} cannot be read: {_short(error)}") from None
+        raise FoveateError(f"{path} cannot be read: {in_one_line(error)}") from None
     if problem := _difference(model.state_dict(), stored):
         kind = type(model).__name__
         raise FoveateError(f"{path} holds weights of another architecture than {kind}: {problem}")
@@ -124,7 +124,7 @@ def load_onnx(path: Path) -> Callable[..., dict[str, Tensor]]:
     try:
         session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     except Exception as error:  # the runtime has several kinds of errors for broken files
-        raise FoveateError(f"{path} is no ONNX model: {_short(error)}") from None
+        raise FoveateError(f"{path} is no ONNX model: {in_one_line(error)}") from None
     inputs = session.get_inputs()
     if len(inputs) not in (1, 2):
         listed = ", ".join(part.name for part in inputs)
@@ -161,9 +161,3 @@ def _dtype(name: str) -> torch.dtype:
     types = {"float": torch.float32, "double": torch.float64, "int64": torch.int64,
              "bool": torch.bool, "float16": torch.float16, "int32": torch.int32}  # fmt: skip
     return types.get(name.removeprefix("tensor(").removesuffix(")"), torch.float32)
-
-
-def _short(error: Exception) -> str:
-    """The kind of an error and its first line."""
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}{': ' + lines[0][:200] if lines else ''}"

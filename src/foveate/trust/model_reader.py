@@ -13,15 +13,15 @@ from torch import Tensor, nn
 from foveate.bags.bag import Bag
 from foveate.errors import FoveateError
 from foveate.training.evaluation import ELEMENTS
+from foveate.trust.attention_search import by_sigmoid
 from foveate.trust.calling import Adjacency
-from foveate.trust.forcing import by_sigmoid
 from foveate.trust.recognition import how_to_call
 from foveate.trust.self_attention import is_self_attention_row, positive_part
 from foveate.trust.weights import (
     AttentionOutput,
     OutputKind,
     are_weights,
-    check_no_nan,
+    check_finite,
     missing_weight,
     normalised,
     one_attention,
@@ -73,7 +73,7 @@ class ModelReader:
             )
         self._check_deterministic(x, mask)
         answers, attention = self._raw(self.segments(bag), mask_of(bag))
-        check_no_nan(answers, attention, mask_of(bag))
+        check_finite(answers, attention, mask_of(bag))
         self.classes, self.branches = max(2, answers.shape[1]), attention.shape[1]
         self.is_row = options.attention is None and self._is_row(x, mask)
         self.weights = self.is_row or are_weights(attention, mask_of(bag), options.attention)
@@ -97,8 +97,9 @@ class ModelReader:
         weights = normalised(attention, mask, self.weights)
         if self.is_row or self.rest:
             weights = positive_part(weights, mask)
-        if attention.shape[1] == 1 and not self.weights:
-            return p, torch.where(mask, attention[:, 0], 0.0), weights[:, 0]
+        s = torch.where(mask, attention[:, 0], 0.0)
+        if attention.shape[1] == 1 and not self.weights and bool(s.isfinite().all()):
+            return p, s, weights[:, 0]
         alpha = one_attention(weights, p)
         tiny = torch.finfo(alpha.dtype).tiny
         return p, torch.where(mask, alpha.clamp_min(tiny).log(), 0.0), alpha

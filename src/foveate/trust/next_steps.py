@@ -7,7 +7,8 @@ import numpy as np
 
 from foveate.trust.error_modes import ACCURATE
 from foveate.trust.facts import ClassFacts
-from foveate.trust.grades import REMOVAL, Grade, is_measured
+from foveate.trust.grades import BROKEN, REMOVAL, Grade, is_measured
+from foveate.trust.kinds import MARKED
 from foveate.trust.verdict_sentences import listed
 
 __all__ = ["absent_steps", "by_class", "next_steps"]
@@ -24,7 +25,8 @@ def next_steps(facts: ClassFacts, grade: Grade, tried: Sequence[str] = ()) -> tu
     Args:
         facts: Of one class.
         grade: Of that class.
-        tried: Paradigms that were trained already and are not advised again.
+        tried: Paradigms and options of training ("supervise-focus") that were used already, or
+            that do not apply, and are not advised.
     """
     overfitted = (OVERFITTED,) if facts.overfitted else ()
     if grade == "trust":
@@ -34,7 +36,7 @@ def next_steps(facts: ClassFacts, grade: Grade, tried: Sequence[str] = ()) -> tu
         needs = (*steps, *facts.needs) or (f"Give more labelled bags of '{facts.name}'.",)
         return (*needs, *overfitted)
     training = _about_external_models if facts.external else _about_training
-    return (*steps, *training(facts, tried), *_about_marks(facts))
+    return (*steps, *training(facts, tried), *_about_marks(facts, "supervise-focus" not in tried))
 
 
 def absent_steps(facts: Sequence[ClassFacts]) -> tuple[str, ...]:
@@ -80,7 +82,8 @@ def _about_evidence(facts: ClassFacts) -> Iterator[str]:
     if facts.other_kind:
         yield (
             "Look at the examples of both kinds and say which is meant, with --evidence A, or by "
-            "class with --evidence CLASS=A,CLASS=B; or mark the relevant segments of a few bags."
+            "class with --evidence CLASS=A,CLASS=B; or mark the relevant segments of "
+            f"{MARKED} bags of '{facts.name}'."
         )
 
 
@@ -111,21 +114,31 @@ def _about_external_models(facts: ClassFacts, tried: Sequence[str]) -> Iterator[
 
 
 def _about_default(facts: ClassFacts) -> Iterator[str]:
-    if facts.removal < REMOVAL:
+    """What a class may mean whose answers stay without its evidence, or that which overturns it."""
+    evidence_seen = facts.known or not np.isnan(facts.estimate)
+    if facts.removal < REMOVAL and not evidence_seen:
         yield _declare_absent(facts.name)
+    if facts.overridden >= BROKEN and facts.overrider:
+        yield _declare_absent(facts.overrider)
 
 
 def _declare_absent(name: str) -> str:
     return f"If '{name}' means that nothing is there, say --absent '{name}'."
 
 
-def _about_marks(facts: ClassFacts) -> Iterator[str]:
-    """What marks on relevant segments are good for: training, or measuring FT."""
+def _about_marks(facts: ClassFacts, supervise: bool) -> Iterator[str]:
+    """What marks on relevant segments are good for: training, or measuring FT.
+
+    Args:
+        facts: Of one class.
+        supervise: Whether the focus may be trained on marks and was not.
+    """
+    supervise = supervise and not facts.external
     mark = f"Mark the relevant segments of 20 bags of '{facts.name}'"
     if is_measured(facts):
-        if not facts.external:
+        if supervise:
             yield "Train with --supervise-focus: relevant segments are known."
-    elif facts.external:
+    elif not supervise:
         yield f"{mark} and examine again: FT is then measured, not estimated."
     else:
         yield f"{mark} and train with --supervise-focus."

@@ -1,7 +1,7 @@
 """Ask the six questions of every class, and gather the facts that its verdict rests on."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,6 @@ import torch
 
 from foveate.bags.bag import Bag
 from foveate.metrics.intervals import Interval
-from foveate.metrics.localisation import over_bags
 from foveate.metrics.ranks import from_the_top
 from foveate.trust.amount import Amount, amounts
 from foveate.trust.auditor import Audit
@@ -17,11 +16,12 @@ from foveate.trust.class_evidence import Marks
 from foveate.trust.contextual import context_of
 from foveate.trust.dependence import Dependence, dependence, untested
 from foveate.trust.error_modes import estimate, flags_of
-from foveate.trust.facts import ClassFacts, exact_interval
-from foveate.trust.kinds import KIND_NAMES, Kinds, kind_of_segments, kinds
+from foveate.trust.facts import ClassFacts
+from foveate.trust.kinds import KIND_NAMES, Kinds, kind_of_segments, kinds, marked_kind
 from foveate.trust.looking import Looking, looking, top_evidence
+from foveate.trust.relevance import measured_ft
 from foveate.trust.segment_evidence import masks
-from foveate.trust.stability import Stability, stability
+from foveate.trust.stability import Stability, by_fold, stability
 from foveate.trust.subject import Reading, Subject
 from foveate.trust.summaries import mean_of
 from foveate.trust.visibility import FEW, Visibility, visibility
@@ -46,6 +46,7 @@ class Questions:
         labels: Whether other labels of the bags were explained away.
         overfitted: Whether held-out loss rose while training loss fell.
         last_epochs: Share of bags whose top segment stays at the end of training; nan if unknown.
+        tried: Paradigms and options of training that are not to be advised.
     """
 
     subject: Subject
@@ -59,6 +60,7 @@ class Questions:
     labels: bool = False
     overfitted: bool = False
     last_epochs: float = float("nan")
+    tried: Sequence[str] = ()
 
     @property
     def top(self) -> Array:
@@ -122,40 +124,83 @@ def ask(
     tops = _shared_tops(q)
     answers = []
     for c in range(size):
-        several = kinds(q.audit, assigned, q.top, c, q.evidence.get(q.classes[c]))
+        several = kinds(q.audit, assigned, q.top, c, _declared_kind(q, assigned, c, known))
         meant = _meant(q.audit, assigned, several)
         looks = looking(q.audit, q.top, c, meant)
         seen = visibility(
             q.audit, c, q.classes[c], estimates[c], looks, model_accuracy=_accuracy(marks),
-            labels=q.labels, context=context, external=q.subject.external,
+            labels=q.labels, context=context, tried=q.tried, external=q.subject.external,
         )  # fmt: skip
         a = top_evidence(q.audit, tops, None if meant is None else meant[:1], first=True)
         stable = stability(tops, a, q.audit.y[0] == c, np.array(looks.members), q.last_epochs)
+        measured = measured_ft(q.bags, values, known, c, q.subject.size, FEW)
+        folds = _folds(q, c, meant, seen, measured, values, known)
+        stable = replace(stable, folds=tuple(part.mean for part in folds))
         facts = ClassFacts(
             name=q.classes[c],
-            bags=int(marks["bags"][:, c].mean()),
-            members=q.subject.size,
-            accuracy=mean_of(marks["accuracy"][:, c]),
-            model_score=mean_of(estimate(marks)[:, c]),
-            unattended=mean_of(marks["unattended"][:, c]),
             flags=tuple(flags_of(marks, c)) if c not in q.empty else (),
             absent=c in q.empty,
             presence=estimates[c].presence,
-            overfitted=q.overfitted,
             context="" if context is None else context.sentence,
-            reread=q.subject.rereadable,
-            external=q.subject.external,
             stability=stable.seeds,
             steady=_steady(stable, estimates[c]),
-            **_measured(q, c, values, known),
+            worst_fold=min(folds, key=lambda part: part.high or 0.0, default=None),
+            **_of_models(q, c, marks),
+            **measured,
             **_looked(looks, estimates[c], several, seen),
-            **_dependent(depends, c, q.empty),
+            **_dependent(depends, c, q.classes, q.empty),
         )
         table = _depends(depends, q.classes, c)
         answers.append(
             ClassAnswers(facts, estimates[c], looks, table, several, stable, seen, meant)
         )
     return answers
+
+
+def _of_models(q: Questions, c: int, marks: Marks) -> dict[str, Any]:
+    """The facts of one class that no question is asked for."""
+    return {
+        "bags": int(marks["bags"][:, c].mean()),
+        "members": q.subject.size,
+        "accuracy": mean_of(marks["accuracy"][:, c]),
+        "model_score": mean_of(estimate(marks)[:, c]),
+        "unattended": mean_of(marks["unattended"][:, c]),
+        "overfitted": q.overfitted,
+        "reread": q.subject.rereadable,
+        "external": q.subject.external,
+        "auditors": len(q.audit.opinions),
+    }
+
+
+def _declared_kind(q: Questions, assigned: Array, c: int, known: Array) -> str | None:
+    """Which kind of evidence is meant: as declared, else as the marked segments of bags say."""
+    declared = q.evidence.get(q.classes[c])
+    if declared is not None or not known.any():
+        return declared
+    z = np.stack([np.asarray(bag.z)[q.audit.picked] for bag in q.bags])
+    return marked_kind(assigned, z & known[:, q.audit.picked, None], q.audit.y == c)
+
+
+def _folds(
+    q: Questions,
+    c: int,
+    meant: Array | None,
+    seen: Visibility,
+    measured: dict[str, Any],
+    values: dict[str, Array],
+    known: Array,
+) -> list[Interval]:
+    """FT by the models of each fold, measured where that is known, else estimated if it may be."""
+    if q.subject.fold is None:
+        return []
+    if measured and measured["known"] >= FEW:
+        of = known[0] & (q.bags[0].y.numpy() == c)
+        return by_fold(values["ft"][:, of].mean(0), q.subject.fold[of])
+    if not seen.visible:
+        return []
+    of = q.audit.y[0] == c
+    each = top_evidence(q.audit, q.top, meant)[:, of].mean(0)
+    return by_fold(each, q.subject.fold[q.audit.picked][of])
 
 
 def chosen_evidence(checked: Audit, answers: Sequence[ClassAnswers]) -> Array:
@@ -202,36 +247,13 @@ def _meant(checked: Audit, assigned: Array, several: Kinds) -> Array | None:
     return np.divide(e, cover, out=np.zeros_like(e), where=cover > 1e-9)
 
 
-def _measured(q: Questions, c: int, values: dict[str, Array], known: Array) -> dict[str, Any]:
-    """FT of one class where the relevance is known, its exact interval and its chance level."""
-    y = np.stack([bag.y.numpy() for bag in q.bags])
-    of = (y == c) & known
-    bags = int(of.sum() / len(known))
-    if not values or not bags:
-        return {}
-    size = q.subject.size
-    ft = np.where(np.broadcast_to(of, (size, y.shape[1])), values["ft"], np.nan)
-    per_bag = np.nanmean(ft[:, of[0]], 0) if len(of) == 1 else ft[~np.isnan(ft)]
-    interval = exact_interval(float(per_bag.mean()) * bags, bags)
-    group = q.bags[0].group
-    if group is not None and len(of) == 1:  # bags of a group are alike: the wider of the two
-        spread = over_bags(per_bag, group.numpy()[of[0]])
-        ends = [(interval.low, spread.low), (interval.high, spread.high)]
-        low, high = ([end for end in pair if end is not None] for pair in ends)
-        interval = Interval(interval.mean, min(low), max(high))
-    mask = masks(q.bags)
-    z = np.stack([np.asarray(bag.z) for bag in q.bags]) & mask
-    chance = float((z.sum(-1) / np.maximum(mask.sum(-1), 1))[of].mean())
-    worst = float(np.nanmin([mean_of(row) for row in ft]))
-    numbers: dict[str, Any] = {"measured": interval, "known": bags, "measured_chance": chance}
-    return numbers | ({"worst": worst} if bags >= FEW else {})
-
-
 def _looked(looks: Looking, amount: Amount, several: Kinds, seen: Visibility) -> dict[str, Any]:
     """The facts of questions (b), (d) and (f); nothing is estimated where nothing is seen."""
     other = several.several and several.chosen is None
     facts: dict[str, Any] = {"other_kind": other, "visible": seen.visible, "reasons": seen.reasons}
     facts["needs"] = seen.needs
+    if several.several and several.chosen is not None:
+        facts["meant"] = several.chosen
     if not seen.visible or other or amount.presence != "some":
         return facts
     worst = float(np.nanmin(looks.members))
@@ -239,17 +261,22 @@ def _looked(looks: Looking, amount: Amount, several: Kinds, seen: Visibility) ->
     return facts | {"chance": looks.chance, "estimated_worst": worst}
 
 
-def _dependent(depends: Dependence, c: int, empty: Sequence[int]) -> dict[str, Any]:
+def _dependent(
+    depends: Dependence, c: int, classes: Sequence[str], empty: Sequence[int]
+) -> dict[str, Any]:
     """The facts of question (c); a class without right answers has none to change."""
     if not depends.tested:
-        return {"removal": float("nan")}
+        return {"keep_only": float("nan"), "removal": float("nan")}
     removal = depends.removal[c] - depends.removal_random[c]
-    others = [v for k, v in enumerate(depends.overridden_by[c]) if k != c]
+    others = {k: v for k, v in enumerate(depends.overridden_by[c]) if k != c}
+    strongest = max(others, key=lambda k: others[k], default=None)
     return {
+        "keep_only": depends.keep_only[c],
         "removal": 0.0 if np.isnan(removal) else removal,
         "background_flips": depends.background_flips[c],
         "repeat_flips": max(depends.repeat_flips),
-        "overridden": max(others, default=0.0),
+        "overridden": 0.0 if strongest is None else others[strongest],
+        "overrider": "" if strongest is None else classes[strongest],
         "poisoned": max((depends.overturned_by[c][k] for k in empty if k != c), default=0.0),
     }
 

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from foveate.errors import FoveateError
-from foveate.trust.calling import Adjacency, Call, Outputs
+from foveate.trust.calling import Adjacency, Call, ModelError, Outputs, model_name
 from foveate.trust.forcing import has_pooling
 
 __all__ = ["how_to_call"]
@@ -57,27 +57,23 @@ def how_to_call(
     flag = next((name for name in FLAGS if name in names), None)
     if "adj" in names and adjacency is None:
         raise FoveateError(
-            f"{_name(model)} reads a graph: give adjacency=, a function from segments and mask to "
-            "links (B, m, m); foveate.trust.calling has chain and complete"
+            f"{model_name(model)} reads a graph: give adjacency=, a function from segments and "
+            "mask to links (B, m, m); foveate.trust.calling has chain and complete"
         )
     if "coords" in names and places is None:
         raise FoveateError(
-            f"{_name(model)} reads coordinates: give places=, a function from segments and mask to "
-            "places (B, m, 2)"
+            f"{model_name(model)} reads coordinates: give places=, a function from segments and "
+            "mask to places (B, m, 2)"
         )
     extra = {k: f for k, f in (("adj", adjacency), ("coords", places)) if f and k in names}
     call = Call(model, mask, {flag: True} if flag else {}, extra)
-    trials = [call, replace(call, single=True, mask=None)]
-    problems = []
-    for trial in trials:
+    try:
+        return _recognised(call, x, classes)
+    except ModelError as error:
         try:
-            return _recognised(trial, x, classes)
-        except FoveateError:
-            raise
-        except Exception as error:  # whatever another library raises for inputs it cannot read
-            problems.append(f"{type(error).__name__}: {error}")
-    shape = tuple(x[:1, : LENGTHS[0]].shape)
-    raise FoveateError(f"{_name(model)} cannot read bags of shape {shape}: {problems[0][:200]}")
+            return _recognised(replace(call, single=True, mask=None), x, classes)
+        except ModelError:
+            raise error from None
 
 
 def _recognised(call: Call, x: Tensor, classes: int | None) -> Call:
@@ -96,8 +92,8 @@ def _recognised(call: Call, x: Tensor, classes: int | None) -> Call:
     if answer is None:
         listed = ", ".join(str(shape) for shape in shapes[0]) or "nothing"
         raise FoveateError(
-            f"{_name(call.model)} must return answers of shape (bags, classes); for {size} bags of "
-            f"{LENGTHS[0]} segments it returned {listed}"
+            f"{model_name(call.model)} must return answers of shape (bags, classes); for {size} "
+            f"bags of {LENGTHS[0]} segments it returned {listed}"
         )
     attention, others = _attention(outputs, shapes, size, classes or shapes[0][answer][-1])
     if attention is None and (not pooling or pooled is None or pooled.shape[-1] != LENGTHS[1]):
@@ -144,7 +140,7 @@ def _sums_to_one(value: Tensor, axis: int) -> bool:
 
 def _no_attention(call: Call, shapes: list[list[tuple[int, ...]]], answer: int) -> FoveateError:
     """The sentence for a model without attention, or with attention of another length."""
-    name = _name(call.model)
+    name = model_name(call.model)
     for short, long in zip(*shapes, strict=True):
         grown = [(s, t) for s, t in zip(short, long, strict=False) if s != t]
         if grown == [LENGTHS]:
@@ -203,11 +199,3 @@ def _named(places: list[int], outputs: Outputs, known: tuple[str, ...]) -> int |
     """The output with a usual name."""
     matches = (i for name in known for i in places if outputs[i][0].lower() == name)
     return next(matches, None)
-
-
-def _name(model: Callable[..., Any]) -> str:
-    return (
-        type(model).__name__
-        if isinstance(model, nn.Module)
-        else getattr(model, "__name__", type(model).__name__)
-    )

@@ -8,6 +8,7 @@ import numpy as np
 from foveate.bags.bag import Bag
 from foveate.errors import FoveateError
 from foveate.metrics.focus import attention_on, focus_true
+from foveate.metrics.intervals import Interval
 from foveate.metrics.localisation import (
     above_threshold,
     average_precision,
@@ -20,11 +21,16 @@ from foveate.metrics.localisation import (
     segment_auroc,
     top_k,
 )
+from foveate.trust.facts import exact_interval
 from foveate.trust.segment_evidence import masks
 from foveate.trust.subject import Reading
+from foveate.trust.summaries import mean_of
 from foveate.types import Array
 
-__all__ = ["THRESHOLD", "bag_values", "known_bags", "marked_empty", "summarised", "usual_count"]
+__all__ = [
+    "THRESHOLD", "bag_values", "known_bags", "marked_empty", "measured_ft", "summarised",
+    "usual_count",
+]  # fmt: skip
 
 THRESHOLD = 0.5  # of attention: above it a segment is marked; ERASER's
 TAU = 0.8  # [vr23] Sec. 2.4: SAIF asks both scores to be at least so high
@@ -129,6 +135,44 @@ def bag_values(reading: Reading, bags: Sequence[Bag], known: Array) -> dict[str,
         "iou_best_k": by_count.iou,
     }
     return {name: np.where(seen, value, np.nan) for name, value in values.items()}
+
+
+def measured_ft(
+    bags: Sequence[Bag], values: dict[str, Array], known: Array, c: int, size: int, least: int
+) -> dict[str, Any]:
+    """FT of one class where the relevance is known, its exact interval and its chance level.
+
+    Args:
+        bags: One set for all members, or one each.
+        values: What :func:`bag_values` gave; empty where none is known.
+        known: Which bags' relevance is known, shape (1 or S, n).
+        c: The class.
+        size: Number of members S.
+        least: Known bags from which on the worst member counts.
+
+    Returns:
+        Facts by the names of :class:`~foveate.trust.facts.ClassFacts`; empty without known bags.
+    """
+    y = np.stack([bag.y.numpy() for bag in bags])
+    of = (y == c) & known
+    count = int(of.sum() / len(known))
+    if not values or not count:
+        return {}
+    ft = np.where(np.broadcast_to(of, (size, y.shape[1])), values["ft"], np.nan)
+    per_bag = np.nanmean(ft[:, of[0]], 0) if len(of) == 1 else ft[~np.isnan(ft)]
+    interval = exact_interval(float(per_bag.mean()) * count, count)
+    group = bags[0].group
+    if group is not None and len(of) == 1:  # bags of a group are alike: the wider of the two
+        spread = over_bags(per_bag, group.numpy()[of[0]])
+        ends = [(interval.low, spread.low), (interval.high, spread.high)]
+        low, high = ([end for end in pair if end is not None] for pair in ends)
+        interval = Interval(interval.mean, min(low), max(high))
+    mask = masks(bags)
+    z = np.stack([np.asarray(bag.z) for bag in bags]) & mask
+    chance = float((z.sum(-1) / np.maximum(mask.sum(-1), 1))[of].mean())
+    worst = float(np.nanmin([mean_of(row) for row in ft]))
+    numbers: dict[str, Any] = {"measured": interval, "known": count, "measured_chance": chance}
+    return numbers | ({"worst": worst} if count >= least else {})
 
 
 def summarised(

@@ -4,9 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from foveate.metrics.intervals import Interval
+from foveate.trust.facts import exact_interval
 from foveate.types import Array
 
-__all__ = ["Stability", "last_epochs", "stability"]
+__all__ = ["Stability", "by_fold", "last_epochs", "stability"]
 
 BOTH = 0.5  # a from which on a top segment counts as evidence
 LAST = 0.25  # share of the evaluations that count as the end of training
@@ -24,6 +26,8 @@ class Stability:
             the end of training, all classes together; nan where that is not known.
         spread: Largest minus smallest estimated FT of a model; nan with one model.
         models: Number of models.
+        folds: FT by the models of each fold; empty where bags are not read by folds, or where it is
+            neither measured nor estimated.
     """
 
     seeds: float
@@ -31,6 +35,7 @@ class Stability:
     epochs: float
     spread: float
     models: int
+    folds: tuple[float, ...] = ()
 
 
 def last_epochs(same_top: Array) -> float:
@@ -48,6 +53,22 @@ def last_epochs(same_top: Array) -> float:
     if len(rows) < 2:  # one step from the random start to the end says nothing of the end
         return float("nan")
     return float(rows[-max(1, int(LAST * len(rows))) :].mean())
+
+
+def by_fold(ft: Array, fold: Array) -> list[Interval]:
+    """FT by the models of each fold, with an exact interval.
+
+    Args:
+        ft: FT of each bag, or the probability that its top segment is evidence, shape (k,).
+        fold: The fold whose models read it, shape (k,).
+
+    Example:
+        >>> first, second = by_fold(np.array([1.0, 1.0, 0.0, 0.0]), np.array([0, 0, 0, 1]))
+        >>> round(first.mean, 2), second.mean
+        (0.67, 0.0)
+    """
+    parts = [ft[fold == k] for k in np.unique(fold)]
+    return [exact_interval(float(part.sum()), len(part)) for part in parts]
 
 
 def stability(

@@ -9,13 +9,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from foveate.attention.likelihood import map_segments
 from foveate.attention.maps import MAPS, uniform
 from foveate.attention.paradigms import PARADIGMS, Marginal, Paradigm, Soft
 from foveate.bags.bag import Bag
-from foveate.bags.segments import dense, map_segments
-from foveate.devices import current_device
+from foveate.bags.segments import dense
 from foveate.errors import FoveateError
 from foveate.models.focus import FCAM, AttentionModel
+from foveate.settings import current_device
 from foveate.training.evaluation import ELEMENTS
 from foveate.training.stack import Batch, MemberBags, Stack
 from foveate.types import Array
@@ -54,6 +55,7 @@ class Subject(ABC):
             attention from a table.
         external: Whether the models were not trained by this library, so that no option of its
             training is advised.
+        fold: Which fold's models read each bag, shape (n,); None where all models read all bags.
     """
 
     size: int
@@ -61,6 +63,7 @@ class Subject(ABC):
     notes: tuple[str, ...] = ()
     rereadable: bool = True
     external: bool = True
+    fold: Array | None = None
 
     @abstractmethod
     def look(self, bags: Sequence[Bag]) -> Reading:

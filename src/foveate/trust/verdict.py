@@ -9,12 +9,13 @@ tell, do not trust:
    lower end of at least .7, trust with care from .6 with a lower end of at least .5, do not trust
    below .6 with an upper end below .75, else cannot tell. Fewer known bags: do not trust where even
    the upper end of their exact interval is below .6.
-2. The worst model below .6: trust with care.
-3. Answers that stay without what is attended (fewer than 30 % change), or that one segment of
-   another class overturns in 80 % more of the bags than the reverse: trust with care. A background
-   segment that overturns 20 %: trust with care. A segment of a class that was declared to be empty
-   that overturns half: do not trust. Answers of any class of which a quarter change when one
-   segment of a bag is repeated: trust with care.
+2. The worst model below .6, or the models of a fold whose exact interval ends below .6: trust with
+   care.
+3. Answers of which fewer than half stay with the attended segments alone, of which fewer than 30 %
+   change without them, or which one segment of another class overturns in 80 % more of the bags
+   than the reverse: trust with care. A background segment that overturns 20 %: trust with care. A
+   segment of a class that was declared to be empty that overturns half: do not trust. Answers of
+   any class of which a quarter change when one segment of a bag is repeated: trust with care.
    Attention from a table alone, so that none of this can be tested: trust with care.
    Segments that see each other before attention, so that the state at the attended place may stand
    for others, without 15 bags of known relevance: trust with care. (The auditor reads the inputs,
@@ -24,7 +25,8 @@ tell, do not trust:
 5. Less than half of the class's bags classified right: trust with care.
 
 Every limit falls when its fact gets worse, and the lowest decides, so that more bad evidence never
-raises a grade.
+raises a grade. Where less is known (fewer bags, an auditor that sees less), "do not trust" may turn
+into "cannot tell", and no grade into a better one.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,11 +40,13 @@ from foveate.trust.grades import (
     CARE,
     FLIPS,
     GRADES,
+    KEEP_ONLY,
     OVERRIDDEN,
     REMOVAL,
     REPEATED,
     STABLE,
     Grade,
+    fold_misses,
     ft_grade,
     has_no_evidence,
     is_measured,
@@ -51,6 +55,8 @@ from foveate.trust.next_steps import absent_steps, by_class, next_steps
 from foveate.trust.verdict_sentences import (
     default_sentence,
     ft_sentence,
+    keep_sentence,
+    listed,
     number_sentences,
     override_sentence,
     whole_sentence,
@@ -92,6 +98,11 @@ def _limits(facts: ClassFacts) -> Iterator[tuple[Grade, str]]:
         yield "do not trust", f"Attention misses {name} on bags whose relevance is known."
     if (facts.worst if is_measured(facts) else facts.estimated_worst) < CARE:
         yield "trust with care", f"One of {facts.members} models looks elsewhere for {name}."
+    if fold_misses(facts) and facts.worst_fold is not None:
+        share = f"{100 * facts.worst_fold.mean:.0f} %"
+        yield "trust with care", f"The models of one fold look elsewhere for {name} (FT {share})."
+    if facts.keep_only < KEEP_ONLY:
+        yield "trust with care", keep_sentence(facts)
     if facts.removal < REMOVAL:
         yield "trust with care", default_sentence(facts)
     elif facts.overridden >= OVERRIDDEN:
@@ -137,7 +148,7 @@ def judge(facts: ClassFacts, tried: Sequence[str] = ()) -> Verdict:
 
     Args:
         facts: What it rests on.
-        tried: Paradigms that were trained already and are not advised again.
+        tried: Paradigms and options of training that are not to be advised.
     """
     grade = grade_class(facts)
     if has_no_evidence(facts):
@@ -155,7 +166,8 @@ def grade_all(grades: Sequence[Grade], facts: Sequence[ClassFacts]) -> Grade:
     """The grade of a model: as good as its worst class that can be judged.
 
     Classes that mean that nothing is there do not count. Where a class cannot be judged for another
-    reason, there is no "trust"; where most bags are of such classes, the whole cannot be told.
+    reason, there is no "trust"; where most bags are of such classes, or where a class has two kinds
+    of evidence and it is not known which is meant, the whole cannot be told.
 
     Args:
         grades: One per class.
@@ -166,19 +178,27 @@ def grade_all(grades: Sequence[Grade], facts: Sequence[ClassFacts]) -> Grade:
     blind = sum(n for n, grade in zip(counted, grades, strict=True) if grade == "cannot tell")
     if "do not trust" in graded:
         return "do not trust"
-    if not graded or (blind and 2 * blind >= sum(counted)):
+    rows = zip(facts, grades, counted, strict=True)
+    asked = any(f.other_kind and n and grade == "cannot tell" for f, grade, n in rows)
+    if not graded or asked or (blind and 2 * blind >= sum(counted)):
         return "cannot tell"
     worst = max(graded, key=GRADES.index)
     return "trust with care" if blind and worst == "trust" else worst
 
 
-def judge_all(verdicts: Sequence[Verdict], facts: Sequence[ClassFacts], value: float) -> Verdict:
+def judge_all(
+    verdicts: Sequence[Verdict],
+    facts: Sequence[ClassFacts],
+    value: float,
+    chance: float = float("nan"),
+) -> Verdict:
     """The verdict on a model from those on its classes.
 
     Args:
         verdicts: One per class.
         facts: What they rest on.
         value: FT of the whole, measured or estimated.
+        chance: FT of a random segment.
     """
     rows = list(zip(facts, verdicts, strict=True))
     grade = grade_all([v.grade for v in verdicts], facts)
@@ -186,13 +206,16 @@ def judge_all(verdicts: Sequence[Verdict], facts: Sequence[ClassFacts], value: f
         (f, v) for f, v in rows if v.grade == "cannot tell" and f.bags and not has_no_evidence(f)
     ]
     if grade == "cannot tell":
-        text = "Nothing can be said of where these models look."
+        graded = any(v.grade != "cannot tell" for _, v in rows)
+        which = f" for {listed([f.name for f, _ in blind])}" if graded else ""
+        text = f"Nothing can be said of where these models look{which}."
         text += f" {blind[0][1].summary}" if blind else ""
         why = tuple(dict.fromkeys(v.summary for _, v in rows))
         steps = by_class([(f.name, v.next) for f, v in blind or rows])
         return Verdict(grade, text, why, (*absent_steps(facts), *steps))
     decisive = [row for row in rows if row[1].grade == grade]
     decisive += blind if grade == "trust with care" else []
-    text = whole_sentence(grade, value, [f.name for f, _ in decisive], all_judged=not blind)
+    names = [f.name for f, _ in decisive]
+    text = whole_sentence(grade, value, names, chance=chance, all_judged=not blind)
     why = tuple(dict.fromkeys(v.summary for _, v in decisive)) if grade != "trust" else ()
     return Verdict(grade, text, why, by_class([(f.name, v.next) for f, v in decisive]))

@@ -9,8 +9,8 @@ from foveate.trust.facts import ClassFacts
 from foveate.trust.grades import BROKEN, Grade, ft_grade, is_measured
 from foveate.trust.visibility import FEW
 
-__all__ = ["default_sentence", "ft_sentence", "listed", "number_sentences", "override_sentence",
-           "whole_sentence"]  # fmt: skip
+__all__ = ["default_sentence", "ft_sentence", "keep_sentence", "listed", "number_sentences",
+           "override_sentence", "whole_sentence"]  # fmt: skip
 
 
 def ft_sentence(facts: ClassFacts) -> str:
@@ -65,6 +65,15 @@ def _mode_sentence(facts: ClassFacts) -> str | None:
     }[flag.mode]
 
 
+def keep_sentence(facts: ClassFacts) -> str:
+    """That answers need more than the attended segments."""
+    share = f"{100 * max(0.0, facts.keep_only):.0f} %"
+    return (
+        f"With the attended segments alone only {share} of the right answers '{facts.name}' stay: "
+        "they rest on others too."
+    )
+
+
 def default_sentence(facts: ClassFacts) -> str:
     """That answers stay without the attended segments."""
     share = f"{100 * max(0.0, facts.removal):.0f} %"
@@ -108,7 +117,12 @@ def number_sentences(facts: ClassFacts) -> tuple[str, ...]:
 
 
 def whole_sentence(
-    grade: Grade, value: float, names: Sequence[str], *, all_judged: bool = True
+    grade: Grade,
+    value: float,
+    names: Sequence[str],
+    *,
+    chance: float = float("nan"),
+    all_judged: bool = True,
 ) -> str:
     """The sentence on all classes.
 
@@ -116,12 +130,14 @@ def whole_sentence(
         grade: Of the whole.
         value: FT of the whole, measured or estimated; nan where nothing is known.
         names: The classes that decide the grade.
+        chance: FT of a random segment.
         all_judged: Whether every class that has evidence could be judged.
     """
     text = "How often they look at the evidence is not known"
     if not np.isnan(value):
         text = f"They look at the evidence in about {100 * value:.0f} % of bags"
         text += "" if all_judged else " of the classes that can be judged"
+        text += "" if np.isnan(chance) else f" (chance {100 * chance:.0f} %)"
     return (
         text
         + {

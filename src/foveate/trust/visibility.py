@@ -1,5 +1,6 @@
 """Question (f): can the auditor see at all? If not, nothing is said, and what would help is."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,6 +62,7 @@ def visibility(
     model_accuracy: float,
     labels: bool = False,
     context: Context | None = None,
+    tried: Sequence[str] = (),
     external: bool = False,
 ) -> Visibility:
     """Whether the auditor sees the evidence of class c.
@@ -74,11 +76,14 @@ def visibility(
         model_accuracy: Of the examined models, mean over classes.
         labels: Whether other labels of the bags were explained away.
         context: What segments know of the others of their bag; None where it was not tested.
-        external: Whether the models are from elsewhere, so that folds are not advised.
+        tried: Options of training that were used already or do not apply, such as "folds".
+        external: Whether the models are from elsewhere, so that no option of training is advised.
     """
     accuracy = float(np.nanmean(audit.bag_accuracy))
-    folds = "" if external else ", or fit with --folds"
-    checks = [_few_bags(name, looks, folds), *_data_checks(audit, c, name, amount, looks, labels)]
+    folds = "" if external or "folds" in tried else ", or fit with --folds"
+    other = _other_columns(labels, audit.group_drop is not None or "group" in tried)
+    checks = [_few_bags(name, looks, folds)]
+    checks += _data_checks(audit, c, name, amount, looks, labels, other)
     checks += _model_checks(audit, name, model_accuracy, accuracy)
     failed = [(reason, need) for bad, reason, need in checks if bad]
     return Visibility(
@@ -105,14 +110,21 @@ def _few_bags(name: str, looks: Looking, folds: str) -> tuple[bool, str, str]:
     )
 
 
+def _other_columns(labels: bool, groups: bool) -> str:
+    """What else may be named of the bags, as the start of a sentence; empty if all is known."""
+    missing = [text for text, known in (("a group column", groups),
+               ("the other labels of the bags", labels)) if not known]  # fmt: skip
+    return f"Name {' or '.join(missing)}; or mark" if missing else "Mark"
+
+
 def _data_checks(
-    audit: Audit, c: int, name: str, amount: Amount, looks: Looking, labels: bool
+    audit: Audit, c: int, name: str, amount: Amount, looks: Looking, labels: bool, other: str
 ) -> list[tuple[bool, str, str]]:
     """What may hide the evidence of class c in the data: whether it does, why, what would help."""
     shift = float(audit.shift[c])
-    mark = f"mark the relevant segments of 20 bags of '{name}'."
+    mark = f"the relevant segments of 20 bags of '{name}'."
     bags = int(audit.bags.sum())
-    more = f"Twice as many labelled bags may help ({bags} more); or {mark}"
+    more = f"Twice as many labelled bags may help ({bags} more); or mark {mark}"
     return [
         (
             amount.presence == "unknown" or (amount.presence == "some" and looks.clear < CLEAR),
@@ -130,7 +142,7 @@ def _data_checks(
             f"Most segments of bags of '{name}' differ from those of other bags (ratio "
             f"{shift:.1f}): another label, a site or a batch goes with the class, or more than "
             "half of a bag is evidence.",
-            f"Name a group column or the other labels of the bags; or {mark}",
+            f"{other} {mark}",
         ),
     ]
 

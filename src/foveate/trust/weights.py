@@ -15,7 +15,7 @@ __all__ = [
     "AttentionOutput",
     "OutputKind",
     "are_weights",
-    "check_no_nan",
+    "check_finite",
     "check_sums_to_one",
     "missing_weight",
     "normalised",
@@ -43,15 +43,21 @@ def one_attention(weights: Tensor, p: Tensor) -> Tensor:
     return weights.mean(1)
 
 
-def check_no_nan(answers: Tensor, attention: Tensor, mask: Tensor) -> None:
-    """Check that answers (n, C) and attention (n, K, m) are numbers, inside the mask."""
+def check_finite(answers: Tensor, attention: Tensor, mask: Tensor) -> None:
+    """Check that answers (n, C) and attention (n, K, m) are finite, inside the mask.
+
+    A score of minus infinity is no attention, and allowed unless a whole bag has no other.
+    """
+    inside = mask[:, None]
+    wrong = (attention.isnan() | (attention == torch.inf)) & inside
+    nothing = ((attention == -torch.inf) | ~inside).all(2)
     for name, bad in (
-        ("answers", answers.isnan().any(1)),
-        ("attention", (attention.isnan() & mask[:, None]).any(2).any(1)),
+        ("answers", (~answers.isfinite()).any(1)),
+        ("attention", (wrong.any(2) | nothing).any(1)),
     ):
         if bool(bad.any()):
             row = int(bad.nonzero()[0])
-            raise FoveateError(f"{name} must be numbers, but bag {row} gets NaN")
+            raise FoveateError(f"{name} must be finite numbers, but bag {row} gets NaN or infinity")
 
 
 def are_weights(attention: Tensor, mask: Tensor, output: AttentionOutput | None) -> bool:

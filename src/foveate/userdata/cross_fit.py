@@ -26,8 +26,7 @@ from foveate.userdata.baselines import BASELINES, cross_fit_baselines
 from foveate.userdata.ensemble import BASELINE_PART, open_ensemble, part_name
 from foveate.userdata.fitted import WEIGHTS
 from foveate.userdata.fold_training import FoldTask, train_fold
-from foveate.userdata.folds import Folds, draw_cross_fit
-from foveate.userdata.folds_file import resumed_folds, save_folds
+from foveate.userdata.folds import Folds, draw_cross_fit, resumed_folds, save_folds
 from foveate.userdata.gallery import pick_gallery_bags, save_gallery
 from foveate.userdata.procedure import CHECKPOINT, Procedure, collection_sizes, prepare_bags
 from foveate.userdata.scores import mean_probability

@@ -32,7 +32,7 @@ from foveate.userdata.fitted import (
     read_fitted,
     score_entry,
 )
-from foveate.userdata.folds_file import load_folds
+from foveate.userdata.folds import load_folds
 from foveate.userdata.mixture import unmapped_note
 from foveate.userdata.prepare import Preparation
 from foveate.userdata.settings import FitSettings

@@ -11,13 +11,13 @@ from torch import Tensor
 
 from foveate.bags.bag import Bag
 from foveate.bags.standardisation import Standardisation
-from foveate.devices import use_device
 from foveate.errors import FoveateError
 from foveate.io.check import require_sound
 from foveate.io.collection import Collection
 from foveate.metrics.faults import divergence
 from foveate.models.focus import AttentionModel
 from foveate.models.nets import pair
+from foveate.settings import use_device
 from foveate.training.loop import fit
 from foveate.training.plan import Plan
 from foveate.types import Array
@@ -80,6 +80,8 @@ class FocusClassifier(BagReader, ClassifierMixin, BaseEstimator):
         dropout: Share of hidden numbers that are set to 0 in training.
         patience: With folds, epochs without a lower loss on inner validation bags before a model
             stops; None trains for all epochs.
+        absent: Labels that mean that nothing is there: max, presence and noisy-or let no segment
+            vote for them; the first of two classes unless given.
         device: Where it trains and predicts: "cpu", "cuda", "mps", or "auto" for the first GPU
             there is; None for that of the environment variable FOVEATE_DEVICE, else the CPU.
 
@@ -119,6 +121,7 @@ class FocusClassifier(BagReader, ClassifierMixin, BaseEstimator):
         weight_decay: float = 0.0,
         dropout: float = 0.0,
         patience: int | None = 10,
+        absent: Sequence[Any] = (),
         device: str | None = None,
     ) -> None:
         self.paradigm, self.map, self.net = paradigm, map, net
@@ -129,6 +132,7 @@ class FocusClassifier(BagReader, ClassifierMixin, BaseEstimator):
         self.force = force
         self.folds, self.patience = folds, patience
         self.weight_decay, self.dropout = weight_decay, dropout
+        self.absent = absent
         self.device = device
 
     def __sklearn_tags__(self) -> Any:
@@ -202,6 +206,7 @@ class FocusClassifier(BagReader, ClassifierMixin, BaseEstimator):
             self.paradigm,
             class_weights(self.class_weight, self.classes_.tolist(), labels),
             self.supervise_focus,
+            self._absent,
         )
         self.standard_ = Standardisation.of(bag.bank) if self.standardise else None
         first = whole_seed(self.random_state)
@@ -241,6 +246,7 @@ class FocusClassifier(BagReader, ClassifierMixin, BaseEstimator):
             net=self.net, layer=self.layer, class_weight="none" if weight is None else weight,
             standardise=self.standardise, supervise_focus=self.supervise_focus, encoder="none",
             null_segment=self.null_segment, split_seed=whole_seed(self.random_state),
+            absent=tuple(str(self.classes_[c]) for c in self._absent),
         )  # fmt: skip
         if known is None and collection.bag.z is not None:
             known = torch.ones(len(collection), dtype=torch.bool)

@@ -10,16 +10,16 @@ from torch import Tensor
 from foveate.bags.bag import Bag
 from foveate.bags.segments import map_stored
 from foveate.bags.standardisation import Standardisation
-from foveate.devices import use_device
 from foveate.errors import FoveateError
 from foveate.models.null_segment import add_null_segment
+from foveate.settings import use_device
 from foveate.training.stack import Stack
 from foveate.trust.explanation import Explained, explain
 from foveate.trust.subject import Stacked
 from foveate.types import Array
 from foveate.userdata.estimator_inputs import Bags, as_bag, as_collection, shape_text
 from foveate.userdata.fitted import Fitted, FittedModel
-from foveate.userdata.training_rules import inference
+from foveate.userdata.training_rules import absent_classes, inference
 
 __all__ = ["POSITIVE_CLASS", "BagReader"]
 
@@ -36,6 +36,7 @@ class BagReader:
     paradigm: str
     null_segment: bool
     force: Sequence[str]
+    absent: Sequence[Any]
     device: str | None
     classes_: Array
     segment_shape_: tuple[int, ...]
@@ -111,6 +112,10 @@ class BagReader:
         return hasattr(self, "ensemble_")
 
     @property
+    def _absent(self) -> tuple[int, ...]:
+        return absent_classes(self.absent, self.classes_.tolist())
+
+    @property
     def _first(self) -> int:
         return int(self.null_segment)
 
@@ -125,7 +130,7 @@ class BagReader:
         with use_device(self.device):
             if self._is_ensemble:
                 return self.ensemble_.explain(self.prepared(bag), with_evidence=with_evidence)
-            rule = inference(self.paradigm)
+            rule = inference(self.paradigm, self._absent)
             return explain(self.stack_, self.prepared(bag), rule, with_evidence=with_evidence)
 
     def examined(self) -> Stacked:
@@ -134,7 +139,7 @@ class BagReader:
         if self._is_multi_label:
             raise FoveateError("labels are examined one by one: see label_models_")
         if not self._is_ensemble:
-            return Stacked(self.stack_, inference(self.paradigm))
+            return Stacked(self.stack_, inference(self.paradigm, self._absent))
         if not isinstance(self.ensemble_, Fitted):
             raise FoveateError("a mixture has no single attention: fit with one paradigm")
         return Stacked(self.ensemble_.stack, self.ensemble_.paradigm)

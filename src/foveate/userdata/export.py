@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from foveate.bags.bag import pad
 from foveate.errors import FoveateError
-from foveate.models.layers import Layers
+from foveate.models.nets import Layers
 from foveate.models.null_segment import add_null_segment
 from foveate.randomness import generator
 from foveate.records.record import Array, write_atomically

@@ -28,7 +28,7 @@ from foveate.userdata.abstention import prediction_sets
 from foveate.userdata.boosted_trees import BoostedTrees
 from foveate.userdata.prepare import Preparation
 from foveate.userdata.settings import FitSettings
-from foveate.userdata.training_rules import focus_model, inference
+from foveate.userdata.training_rules import absent_classes, focus_model, inference
 
 __all__ = [
     "PREPARATION",
@@ -194,7 +194,8 @@ class Fitted(FittedModel):
     @property
     def paradigm(self) -> Paradigm:
         """The paradigm whose inference reads the models."""
-        return inference(self.name)
+        names = self.run.manifest["config"].get("absent", ())  # none in runs of version 0.1
+        return inference(self.name, absent_classes(names, self.classes))
 
     @property
     def components(self) -> list[Component]:

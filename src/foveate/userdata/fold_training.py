@@ -20,7 +20,9 @@ from foveate.userdata.scores import mean_probability
 from foveate.userdata.search import search_settings
 from foveate.userdata.settings import FitSettings
 from foveate.userdata.training_rules import (
+    absent_classes,
     class_weights,
+    inference,
     parse_class_weight,
     training_rule,
     usual_epochs,
@@ -89,9 +91,9 @@ def _searched_settings(
     def score(tried: FitSettings, number: int) -> float:
         record = _trained(one, tried, None, lambda *_: None)
         progress(number + 1, settings.search + 1)
-        explained = explain(
-            record.trained, one.held_out, training_rule(task.paradigm), with_evidence=False
-        )
+        absent = absent_classes(settings.absent, task.preparation.classes)
+        rule = inference(task.paradigm, absent)
+        explained = explain(record.trained, one.held_out, rule, with_evidence=False)
         label_p = mean_probability(explained.log_p)[
             np.arange(len(one.held_out)), one.held_out.y.numpy()
         ]
@@ -105,11 +107,12 @@ def _trained(
 ) -> Record:
     train, classes = task.train, task.preparation.classes
     weights = class_weights(parse_class_weight(settings.class_weight), classes, train.y.numpy())
+    absent = absent_classes(settings.absent, classes)
     record = fit(
         lambda: build_model(task.preparation, settings, task.paradigm),
         train,
         replace(task.held_out, z=None),
-        training_rule(task.paradigm, weights, settings.supervise_focus),
+        training_rule(task.paradigm, weights, settings.supervise_focus, absent),
         seeds=task.seeds,
         plan=fold_plan(settings, len(train), _segments(train), task.inner is not None),
         checkpoint=checkpoint,

@@ -1,6 +1,9 @@
-"""Folds for cross-fitting: stratified by class, groups undivided, with inner validation bags."""
+"""Folds for cross-fitting: stratified, groups undivided, with inner validation bags; stored."""
 
+import json
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -9,14 +12,20 @@ from torch import Tensor
 
 from foveate.errors import FoveateError
 from foveate.io.collection import Collection
+from foveate.records.checksums import seal_json, verify_json
+from foveate.records.record import write_atomically
 from foveate.types import Array
 from foveate.userdata.fold_checks import must_have_labels, must_hold_every_class, must_suffice
 from foveate.userdata.fold_draw import draw_folds, linked_bags
 from foveate.userdata.settings import FitSettings
 from foveate.userdata.split import named_parts
 
-__all__ = ["FEWEST_INNER", "METHOD", "SHARED", "Folds", "draw_cross_fit"]
+__all__ = [
+    "FEWEST_INNER", "FOLDS_FILE", "METHOD", "SHARED", "Folds", "draw_cross_fit", "load_folds",
+    "resumed_folds", "save_folds",
+]  # fmt: skip
 
+FOLDS_FILE = "folds.json"
 METHOD = "sha256-folds-1"  # name of the draw; another draw under the same name is a fault
 SHARED = "shared"  # folds that another run drew, such as those of all labels of multi-label bags
 INNER = 5  # parts of a fold's training bags, of which each member has one for early stopping
@@ -120,6 +129,68 @@ def draw_cross_fit(collection: Collection, settings: FitSettings) -> Folds:
     return Folds(rows, fold, inner, test, how)
 
 
+def save_folds(folds: Folds, folder: Path, ids: tuple[str, ...]) -> None:
+    """Write the folds, and the names of their bags, into the folder of a run."""
+    content: dict[str, Any] = {
+        "how": folds.how,
+        "method": folds.method,
+        "bags": [ids[row] for row in folds.rows],
+        "test": [ids[row] for row in folds.test],
+        "rows": folds.rows.tolist(),
+        "test_rows": folds.test.tolist(),
+        "folds": folds.fold.tolist(),
+        "inner": folds.inner.tolist(),
+    }
+    text = seal_json(content)
+    write_atomically(folder / FOLDS_FILE, lambda file: file.write(text))
+
+
+def load_folds(folder: Path) -> Folds | None:
+    """Read what :func:`save_folds` wrote; None if there is no such file."""
+    path = folder / FOLDS_FILE
+    try:
+        content = verify_json(path, json.loads(path.read_text("utf-8")))
+        names = ("rows", "folds", "inner", "test_rows")
+        rows, fold, inner, test = (np.array(content[name], dtype=np.int64) for name in names)
+    except FileNotFoundError:
+        return None
+    except FoveateError:
+        raise
+    except (ValueError, TypeError, KeyError) as error:
+        raise FoveateError(f"{path} is damaged: {type(error).__name__} {error}") from None
+    return Folds(rows, fold, inner, test, str(content["how"]), str(content.get("method", "")))
+
+
+def resumed_folds(folder: Path, collection: Collection, settings: FitSettings) -> Folds:
+    """The folds of a run that is resumed: the stored ones, never others.
+
+    Args:
+        folder: The run directory.
+        collection: The bags that the run was fitted on.
+        settings: Those of the run.
+    """
+    stored = load_folds(folder)
+    if stored is not None and stored.method == SHARED:
+        _must_name_bags_of(folder / FOLDS_FILE, collection)
+        return stored
+    path = folder / FOLDS_FILE
+    if stored is None:
+        begun = [*folder.glob("*/record.npz"), *folder.glob("*/checkpoint.*")]
+        if begun:
+            raise FoveateError(
+                f"{path} is missing although {begun[0].parent.name} is trained: which bags it was "
+                "trained on is unknown, so start a new run"
+            )
+        return draw_cross_fit(collection, settings)
+    _must_name_bags_of(path, collection)
+    if stored.method == METHOD and not stored.equals(draw_cross_fit(collection, settings)):
+        raise FoveateError(
+            f"{path} differs from the folds that seed {settings.split_seed} draws, so held-out "
+            "bags may have been trained on: restore the file or start a new run"
+        )
+    return stored
+
+
 def _targets(collection: Collection) -> list[Collection]:
     """The bags by their class, or by each of their labels."""
     if not collection.multi_label:
@@ -159,3 +230,15 @@ def _test_part(
         must_suffice(target, units, parts, test_part=True)
     test = draw_folds(y, units, parts, settings.split_seed, 2000) == 0
     return every[~test], every[test], f"a test part of one in {parts} bags; {how} of the others"
+
+
+def _must_name_bags_of(path: Path, collection: Collection) -> None:
+    """Raise unless the bags in a file of folds are those of the collection."""
+    content, ids = json.loads(path.read_text("utf-8")), collection.ids
+    for rows, names in (("rows", "bags"), ("test_rows", "test")):
+        if len(content[rows]) != len(content[names]):
+            raise FoveateError(f"{path} is damaged: it has {len(content[rows])} {rows} but "
+                               f"{len(content[names])} {names}")  # fmt: skip
+        for row, name in zip(content[rows], content[names], strict=True):
+            if not 0 <= row < len(ids) or ids[row] != name:
+                raise FoveateError(f"{path} names other bags than {collection.source} has")

@@ -131,6 +131,9 @@ def _attention(run: Run) -> dict[str, Any]:
         "verdict": examined["verdict"]["grade"],
         "summary": examined["verdict"]["summary"],
         "by_class": {entry["name"]: entry["verdict"]["grade"] for entry in examined["by_class"]},
+        "without_evidence": [
+            entry["name"] for entry in examined["by_class"] if entry.get("presence") == "nothing"
+        ],
     }
 
 

@@ -95,6 +95,10 @@ class FitSettings(Settings):
     choose: Literal["accuracy", "attention"] = "accuracy"
     """What the main paradigm is chosen by: accuracy, or the score of its attention among those
     about as accurate as the best."""
+    absent: Words = ()
+    """Classes that mean that nothing is there, such as "normal": max, presence and noisy-or let no
+    segment vote for them, and the verdict asks for no evidence of them. Unless given, the first of
+    two classes for these paradigms, and what the segments suggest for the verdict."""
     class_weight: Annotated[
         str, BeforeValidator(_class_weight_text), AfterValidator(_class_weight)
     ] = "none"

@@ -24,10 +24,11 @@ from foveate.userdata.scores import mean_probability, scores
 from foveate.userdata.select import RULES, attention_score, choose
 from foveate.userdata.settings import FitSettings
 from foveate.userdata.shift import TrainingSummary
-from foveate.userdata.split import PARTS, split_bags
-from foveate.userdata.split_file import keep_split, resumed_split
+from foveate.userdata.split import PARTS, keep_split, resumed_split, split_bags
 from foveate.userdata.training_rules import (
+    absent_classes,
     class_weights,
+    inference,
     parse_class_weight,
     training_rule,
     usual_epochs,
@@ -87,11 +88,12 @@ class SplitFit(Procedure):
         classes = len(self.preparation.classes)
         rule = parse_class_weight(settings.class_weight)
         weights = class_weights(rule, self.preparation.classes, train.y.numpy())
+        absent = absent_classes(settings.absent, self.preparation.classes)
         record = fit(
             lambda: build_model(self.preparation, settings, name),
             train,
             validation,
-            training_rule(name, weights, settings.supervise_focus),
+            training_rule(name, weights, settings.supervise_focus, absent),
             seeds=range(settings.seeds),
             plan=Plan(
                 epochs=self.epochs,
@@ -103,12 +105,11 @@ class SplitFit(Procedure):
             checkpoint=folder / name / CHECKPOINT,
             report=progress,
         )
-        log_p = explain(record.trained, test, training_rule(name), with_evidence=False).log_p
+        reading = inference(name, absent)
+        log_p = explain(record.trained, test, reading, with_evidence=False).log_p
         final = {**record.final, "test_log_p": log_p, "test_y": test.y.numpy()}
         if settings.choose == "attention":
-            final["attention_score"] = attention_score(
-                record.trained, training_rule(name), validation, classes
-            )
+            final["attention_score"] = attention_score(record.trained, reading, validation, classes)
         save_checkpoint(folder / name / WEIGHTS, record.trained.tensors(), {"part": name})
         return replace(record, final=final)
 

@@ -13,6 +13,7 @@ from foveate.models.null_segment import NullSegment
 from foveate.types import Array
 
 __all__ = [
+    "absent_classes",
     "balanced",
     "class_weights",
     "focus_model",
@@ -42,19 +43,49 @@ def focus_model(
     return model if null is None else NullSegment(model, null)
 
 
-def inference(name: str) -> Paradigm:
-    """A paradigm that reads segments, by name."""
+def inference(name: str, absent: tuple[int, ...] = ()) -> Paradigm:
+    """A paradigm that reads segments, by name.
+
+    Args:
+        name: Its name.
+        absent: Classes without evidence, from :func:`absent_classes`; the paradigm's own if empty.
+    """
     rule = PARADIGMS.get(name)()
     if rule.whole_bag:
         raise FoveateError(f"paradigm '{name}' reads whole bags and has no attention to show")
-    return rule
+    return rule.without(absent) if absent else rule
+
+
+def absent_classes(names: Sequence[Any], classes: Sequence[Any]) -> tuple[int, ...]:
+    """Numbers of the classes that are declared to mean that nothing is there.
+
+    Args:
+        names: The declared classes.
+        classes: All classes, in order.
+
+    Example:
+        >>> absent_classes(["normal"], ["lesion", "normal"])
+        (1,)
+    """
+    listed = list(classes)
+    unknown = [name for name in names if name not in listed]
+    if unknown:
+        known = ", ".join(map(str, listed))
+        raise FoveateError(f"absent must name some of the classes {known}, got '{unknown[0]}'")
+    numbers = tuple(sorted({listed.index(name) for name in names}))
+    if len(numbers) == len(listed):
+        raise FoveateError("absent must leave a class that segments can be evidence for, got all")
+    return numbers
 
 
 def training_rule(
-    name: str, weights: tuple[float, ...] | None = None, focus: float = 0.0
+    name: str,
+    weights: tuple[float, ...] | None = None,
+    focus: float = 0.0,
+    absent: tuple[int, ...] = (),
 ) -> Paradigm:
     """A paradigm by name with class weights and supervision of the focus around it."""
-    rule = inference(name)
+    rule = inference(name, absent)
     if focus < 0:
         raise FoveateError(f"the weight of focus supervision must not be negative, got {focus}")
     rule = rule if weights is None else WithClassWeights(rule, weights)

@@ -98,6 +98,44 @@ def test_focus_stays_where_it_was(page):
     assert page.evaluate("document.activeElement.textContent") == "Runs"
 
 
+FOCUSED = """(() => {
+  const at = document.activeElement;
+  return at.labels?.[0]?.textContent ?? at.getAttribute("aria-label") ?? at.textContent;
+})()"""
+
+
+def test_tab_goes_on_from_a_field_that_was_changed(page):
+    page.goto("/train?task=digits")
+    page.get_by_label("Initial weights to try").fill("13")
+    page.keyboard.press("Tab")
+    assert page.evaluate(FOCUSED) == "Epochs"
+    page.get_by_text("Seeds 0 to 12.").wait_for()
+    page.goto("/runs")
+    page.get_by_label("Filter").fill("boxes")
+    sync_api.expect(page.locator("tbody tr")).to_have_count(1)
+    page.keyboard.press("Tab")
+    assert page.evaluate(FOCUSED) == "Kind"
+    head = page.get_by_role("button", name="Run", exact=True)
+    head.focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate(FOCUSED) == "Run ↓"
+
+
+def test_focus_goes_on_where_its_button_is_gone(page, train):
+    train(task="error-mode-1", paradigms=["soft"], seeds=1, epochs=5000)
+    page.goto("/runs")
+    page.locator(".jobs-panel summary").click()
+    page.get_by_role("button", name="Stop Training: error-mode-1").focus()
+    page.keyboard.press("Enter")
+    sync_api.expect(page.locator(".jobs li", has_text="error-mode-1")).to_have_count(0)
+    assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
+    page.goto(f"{FIT}&paradigm=soft")
+    page.locator("#use").focus()
+    page.keyboard.press("Enter")
+    sync_api.expect(page.locator("#use")).to_have_count(0)
+    assert page.evaluate(FOCUSED) == "Can the attention of the hybrid models be trusted?"
+
+
 def test_focus_stays_in_the_grid_of_bags(page):
     page.goto(FIT)
     page.locator(".bag-card svg").first.wait_for()

@@ -29,6 +29,16 @@ def test_the_papers_number_of_parameters():
     assert beside == 1_274_882
 
 
+def test_the_blogs_score_is_an_inner_product_with_the_state():
+    model, (ids, mask) = reader(score="linear"), texts()
+    h, _ = model.lstm(ids, model.table, mask)
+    (layer,) = model.focus
+    by_hand = (h @ layer.weight[0] + layer.bias).masked_fill(~mask, -torch.inf).softmax(1)
+    torch.testing.assert_close(model(ids, mask).alpha, by_hand, rtol=0, atol=1e-14)
+    trained = {n for n, p in model.train_attention_only().named_parameters() if p.requires_grad}
+    assert trained == {"focus.0.weight", "focus.0.bias"}
+
+
 @pytest.mark.parametrize("attention", ["free", "uniform"])
 def test_a_text_gives_the_same_numbers_alone_and_in_a_batch(attention):
     model, (ids, mask) = reader(attention=attention), texts()

@@ -7,9 +7,9 @@ from typing import ClassVar, Self
 
 from torch import Tensor
 
-from foveate.attention.likelihood import gather_label
+from foveate.attention.likelihood import gather_label, map_segments
 from foveate.attention.maps import label_log_softmax, log_softmax
-from foveate.bags.segments import Network, Segments, dense, map_segments
+from foveate.bags.segments import Network, Segments, dense
 from foveate.errors import FoveateError
 from foveate.registry import Registry
 
@@ -138,6 +138,10 @@ class Paradigm(ABC):
 
     def in_chunks(self, chunk: int) -> "Paradigm":
         """The same paradigm with at most ``chunk`` segments classified at a time, if it can."""
+        return self
+
+    def without(self, absent: tuple[int, ...]) -> "Paradigm":
+        """The same paradigm with classes ``absent`` without evidence, if it knows such classes."""
         return self
 
     def objective(self) -> "Paradigm":

@@ -15,16 +15,16 @@ it. The bias b of one such class can be absorbed by the output bias of g, so it 
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from foveate.attention.likelihood import log_weights
-from foveate.attention.paradigms.contract import PARADIGMS, Predictive, centred
-from foveate.bags.segments import Network, Segments, dense, map_segments, mix
+from foveate.attention.likelihood import log_weights, map_segments
+from foveate.attention.paradigms.contract import PARADIGMS, Paradigm, Predictive, centred
+from foveate.bags.segments import Network, Segments, dense, mix
 from foveate.errors import FoveateError
 
 __all__ = ["Additive", "Max", "Mean", "NoisyOr", "Presence"]
@@ -59,6 +59,9 @@ class _Pooled(Predictive):
         if any(not 0 <= c < C for c in absent) or len(set(absent)) >= C:
             raise FoveateError(f"absent must name some of the classes 0 … {C - 1}, got {absent}")
         return torch.tensor([c in absent for c in range(C)], device=logits.device)
+
+    def without(self, absent: tuple[int, ...]) -> Paradigm:
+        return replace(self, absent=absent)
 
     def logits(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
         rows = dense(map_segments(g, x))

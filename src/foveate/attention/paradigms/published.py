@@ -6,10 +6,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from foveate.attention.likelihood import label_log_prob, log_weights
+from foveate.attention.likelihood import label_log_prob, log_weights, map_segments
 from foveate.attention.maps import label_log_softmax, log_softmax
 from foveate.attention.paradigms.contract import PARADIGMS, Aux, Paradigm, Predictive
-from foveate.bags.segments import Network, Segments, dense, map_segments, mix, select
+from foveate.bags.segments import Network, Segments, dense, mix, select
 from foveate.errors import FoveateError
 
 __all__ = [

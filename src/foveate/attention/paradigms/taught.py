@@ -22,12 +22,12 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from foveate.attention.likelihood import label_log_prob, log_weights
+from foveate.attention.likelihood import label_log_prob, log_weights, map_segments
 from foveate.attention.paradigms.contract import PARADIGMS, Aux, Paradigm
 from foveate.attention.paradigms.published import Marginal
 from foveate.attention.paradigms.schedules import TwoPhase
 from foveate.attention.paradigms.witness import TopMarginal
-from foveate.bags.segments import Network, Segments, dense, map_segments
+from foveate.bags.segments import Network, Segments, dense
 from foveate.errors import FoveateError
 
 __all__ = ["Taught", "TaughtFocus"]

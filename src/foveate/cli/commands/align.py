@@ -4,9 +4,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from foveate.cli.app import this_command
 from foveate.cli.flags import Overwrite
 from foveate.cli.outputs import check_outputs
-from foveate.cli.results import this_command
 from foveate.report.progress import progress_of
 
 if TYPE_CHECKING:

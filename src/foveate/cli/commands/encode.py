@@ -6,8 +6,8 @@ from typing import Literal
 
 from foveate.cli.flags import Device, Overwrite
 from foveate.cli.outputs import check_outputs
-from foveate.devices import use_device
 from foveate.report.progress import progress_of
+from foveate.settings import use_device
 
 __all__ = ["encode_command"]
 

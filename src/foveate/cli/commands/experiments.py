@@ -5,12 +5,13 @@ import sys
 from pathlib import Path
 from typing import Any, Literal
 
+from foveate.cli.app import repeating_command
 from foveate.cli.flags import Cluster, Device, Flag, Json, Overwrite, SettingFlags, Workers
 from foveate.cli.outputs import check_outputs
-from foveate.cli.results import repeating_command, show_results
-from foveate.devices import use_device
 from foveate.errors import FoveateError
+from foveate.jobs.job import show_results
 from foveate.report.progress import progress_of
+from foveate.settings import use_device
 
 __all__ = [
     "changed_setting",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
+from foveate.cli.app import repeating_command, this_command
 from foveate.cli.column_flags import COLUMN_GROUP, ColumnFlags, column_values
 from foveate.cli.column_listing import print_columns
 from foveate.cli.fit_verdicts import add_verdict
@@ -16,11 +17,11 @@ from foveate.cli.multi_label import (
     write_labels_segments,
 )
 from foveate.cli.outputs import check_outputs
-from foveate.cli.results import repeating_command, show_results, this_command
-from foveate.devices import use_device
 from foveate.errors import FoveateError
 from foveate.io.columns import Columns
+from foveate.jobs.job import show_results
 from foveate.report.progress import progress_of
+from foveate.settings import use_device
 from foveate.userdata.settings import FitSettings
 
 if TYPE_CHECKING:

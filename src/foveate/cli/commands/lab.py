@@ -5,8 +5,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from foveate.devices import current_device
 from foveate.errors import FoveateError
+from foveate.settings import current_device
 
 __all__ = ["lab_command"]
 

@@ -6,11 +6,12 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from foveate.cli.app import repeating_command
 from foveate.cli.flags import Cluster, Device, Json, Workers
-from foveate.cli.results import repeating_command, show_results
-from foveate.devices import use_device
 from foveate.errors import FoveateError
+from foveate.jobs.job import show_results
 from foveate.report.progress import progress_of
+from foveate.settings import use_device
 from foveate.training.plan import Race
 
 __all__ = ["race_command"]

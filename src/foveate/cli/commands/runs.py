@@ -6,11 +6,11 @@ from typing import Literal
 from foveate.cli.fit_verdicts import add_verdict, lacks_verdict
 from foveate.cli.flags import Cluster, Device, Json, Overwrite, Workers
 from foveate.cli.outputs import check_outputs
-from foveate.cli.results import show_results
-from foveate.devices import use_device
 from foveate.errors import FoveateError
+from foveate.jobs.job import show_results
 from foveate.records.runs import list_runs, open_run, runs_folder
 from foveate.report.progress import progress_of
+from foveate.settings import use_device
 
 __all__ = ["list_command", "report_command", "resume_command", "runs_command"]
 

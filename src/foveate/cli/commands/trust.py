@@ -4,16 +4,16 @@ import json
 from pathlib import Path
 from typing import Literal
 
+from foveate.cli.app import this_command
 from foveate.cli.column_flags import ColumnFlags, column_values
 from foveate.cli.flags import Device, Json, Overwrite
 from foveate.cli.outputs import check_outputs
-from foveate.cli.results import this_command
 from foveate.cli.trust_results import print_trust
-from foveate.devices import use_device
 from foveate.errors import FoveateError
 from foveate.jobs.run_verdicts import examine_run
 from foveate.records.runs import Run, open_run
 from foveate.report.trust_files import DeclaredEvidence, TrustResults, write_trust
+from foveate.settings import use_device
 
 __all__ = ["trust_command"]
 

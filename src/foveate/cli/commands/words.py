@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from foveate.cli.app import this_command
 from foveate.cli.flags import Json, Overwrite
 from foveate.cli.outputs import check_outputs
-from foveate.cli.results import this_command
 from foveate.errors import FoveateError
 from foveate.report.progress import progress_of
 

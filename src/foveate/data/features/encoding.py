@@ -17,8 +17,8 @@ from foveate.data.features.encoders import Encoder
 from foveate.data.features.feature_parts import Parts
 from foveate.data.features.image_sources import Pictures
 from foveate.data.files.feature_files import image_digest, read_manifest
-from foveate.devices import current_device
 from foveate.errors import FoveateError
+from foveate.settings import current_device
 from foveate.types import StepProgress
 
 __all__ = ["DEFAULT_SIZES", "SIDE", "Sizes", "encode", "request", "squared"]

@@ -1,15 +1,16 @@
 """The verdicts on a fit: of all its paradigms on its test bags, from one audit of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from foveate.jobs.run_verdicts import EXAMINING
 from foveate.lab.fit_bags import AUDIT
 from foveate.lab.live.progress import Progress
 from foveate.lab.live.worker_channel import WorkerChannel
 from foveate.lab.requests import ExamineJob
-from foveate.records.checksums import read_json, seal_json
-from foveate.records.record import save_arrays, write_atomically
+from foveate.records.checksums import read_json
+from foveate.records.record import save_arrays
 from foveate.types import PartProgress
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from foveate.trust.auditor import Audit
 
 __all__ = ["EXAMINING", "examine_fit", "examine_fit_again"]
-
-EXAMINING = "examining"
 
 
 def examine_fit_again(channel: WorkerChannel, request: dict[str, Any]) -> None:
@@ -31,7 +30,7 @@ def examine_fit_again(channel: WorkerChannel, request: dict[str, Any]) -> None:
     """
     from foveate.records.runs import open_run
     from foveate.userdata.source import read_again
-    from foveate.userdata.split_file import held_out
+    from foveate.userdata.split import held_out
 
     job = ExamineJob(**request)
     channel.send("setup", view={"kind": "examine", "classes": []}, seeds=[0], epochs=1)
@@ -62,32 +61,31 @@ def examine_fit(
         evidence: The kind of evidence that is meant, "A" or "B", by class.
         report: Called as ``report(part, done, total)``.
     """
-    from foveate.report.pages.trust import write_trust_page
-    from foveate.trust.examine import examine
+    from foveate.jobs.job import TrainedPart, open_trained
+    from foveate.jobs.run_verdicts import examine_parts
+    from foveate.report.trust_files import DeclaredEvidence, trust_command
     from foveate.userdata.ensemble import load_fitted
     from foveate.userdata.fitted import Fitted
 
     known = None if test.known is None else test.known.numpy()
     chosen = run.manifest["chosen"]
-    order = [chosen, *(name for name in run.manifest["scores"] if name != chosen)]
-    absent = tuple(name for name in absent if name in test.classes)
-    report(EXAMINING, 0, len(order) + 1)
-    audited = _audit(run, collection, test)
-    trusts = []
-    for k, paradigm in enumerate(order):
-        report(EXAMINING, k + 1, len(order) + 1)
-        fitted = load_fitted(run.path, paradigm)
-        assert isinstance(fitted, Fitted)  # one split has no ensemble
-        trust = examine(fitted.stack, paradigm, fitted.bags(test), fitted.classes, known=known,
-                        absent=absent, evidence=evidence, audited=audited, tried=order,
-                        ids=test.ids, name=paradigm)  # fmt: skip
-        trusts.append(trust.to_json())
-    report(EXAMINING, 1, 1)
-    about = {"source": "its held-out bags", "command": f"foveate trust {run.name}"}
-    whole = {**about, "absent": list(absent), "evidence": dict(evidence), "found": trusts}
-    write_atomically(run.path / "trust.json", seal_json(whole, indent=1, allow_nan=False))
-    first = {**whole, "found": trusts[:1]}
-    write_trust_page(run.path / "trust.html", first, name=run.manifest["label"])
+    records = open_trained(run).model_records(run)
+    declared = DeclaredEvidence(
+        tuple(name for name in absent if name in test.classes), None, dict(evidence) or None
+    )
+
+    def parts() -> Iterator[TrainedPart]:
+        for paradigm in (chosen, *(name for name in run.manifest["scores"] if name != chosen)):
+            fitted = load_fitted(run.path, paradigm)
+            assert isinstance(fitted, Fitted)  # one split has no ensemble
+            yield TrainedPart(
+                paradigm, fitted.stack, fitted.bags(test), fitted.classes, known, test.ids
+            )
+
+    examine_parts(
+        run, records, parts(), declared, trust_command(run.name, declared), "its held-out bags",
+        report, audited=_audit(run, collection, test), excluded=("folds",),
+    )  # fmt: skip
 
 
 def _audit(run: "Run", collection: "Collection", test: "Collection") -> "Audit":

@@ -164,13 +164,14 @@ def fit_and_examine(
     from foveate.jobs.fit import start_fit
     from foveate.jobs.job import open_job
     from foveate.userdata.settings import FitSettings
-    from foveate.userdata.split_file import held_out
+    from foveate.userdata.split import held_out
 
     settings = FitSettings(  # one split: quick, and its test bags are examined
         folds=1,
         paradigms=fit_request.paradigms,
         seeds=fit_request.seeds,
         epochs=fit_request.epochs,
+        supervise_focus=float(fit_request.teach),
         choose="attention",
     )
     run = start_fit(

@@ -16,6 +16,7 @@ from foveate.lab.server.jobs import job_summary, sessions_of
 from foveate.lab.server.responses import json_response, not_found
 from foveate.records.checksums import read_json
 from foveate.records.runs import Run
+from foveate.report.sentences import count_of
 from foveate.settings import Settings, Words
 
 __all__ = ["Edit", "finished_fit", "kinds_of_evidence", "routes"]
@@ -39,24 +40,30 @@ def fit(run: str) -> Response:
     opened = finished_fit(run)
     manifest = opened.manifest
     examined = _verdicts_by_paradigm(opened)
+    tried = list(manifest["scores"])
+    taught = bool(manifest["config"].get("supervise_focus"))
     verdicts = {
-        name: _verdict(examination, list(manifest["scores"]))
-        for name, examination in examined.items()
+        name: _verdict(examination, tried, taught) for name, examination in examined.items()
     }
+    sizes = manifest["sizes"]["parts"]
     return json_response(
         {
             "run": run,
             "chosen": manifest["chosen"],
             "rule": manifest["rule"],
             "scores": manifest["scores"],
-            "paradigms": list(manifest["scores"]),
+            "right": {name: _right(manifest, name) for name in tried},
+            "sizes": sizes,
+            "paradigms": tried,
             "classes": next((examination["classes"] for examination in examined.values()), []),
             "absent": _absent(opened),
             "evidence": _trust(opened).get("evidence", {}),
             "kinds": kinds_of_evidence(examined),
             "examinable": not is_bundled(opened),
             "verdicts": verdicts,
-            "recommendation": recommend(manifest["scores"], verdicts, manifest["chosen"]),
+            "recommendation": recommend(
+                manifest["scores"], verdicts, sizes["validation"], manifest["chosen"]
+            ),
             "pages": [
                 page for page in ("report", "trust", "evidence")
                 if (opened.path / f"{page}.html").is_file()
@@ -146,15 +153,21 @@ def _trust(run: Run) -> dict[str, Any]:
     return read_json(path) if path.exists() else {}
 
 
-def _verdict(examination: dict[str, Any], tried: list[str]) -> dict[str, Any]:
+def _right(manifest: Mapping[str, Any], paradigm: str) -> str:
+    """How many test bags a paradigm answers right, with an interval of the share."""
+    total = manifest["sizes"]["parts"]["test"]
+    return count_of(round(total * manifest["scores"][paradigm]["test"]["accuracy"][0]), total)
+
+
+def _verdict(examination: dict[str, Any], tried: list[str], taught: bool) -> dict[str, Any]:
     verdict = examination["verdict"]
     if not isinstance(verdict, dict):
         raise FoveateError("trust.json was written by another version: examine the fit again")
     return {
         "grade": verdict["grade"],
         "summary": _summary(verdict),
-        "why": page_advice(verdict.get("why", ()), tried),
-        "next": page_advice(verdict.get("next", ()), tried),
+        "why": page_advice(verdict.get("why", ()), tried, taught=taught),
+        "next": page_advice(verdict.get("next", ()), tried, taught=taught),
         "answers": [
             answer
             for answer in (examination.get("answers") or {}).values()

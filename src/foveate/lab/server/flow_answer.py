@@ -52,11 +52,11 @@ def flow_answer(rows: Mapping[str, Any]) -> str:
     if peak == len(t) - 1:
         return (
             f"At t = {until} soft attention has not stopped yet: its incentive to look better, δ, "
-            f"still grows, and {alpha[-1]:.0%} of attention is on the segment that decides. "
+            f"still grows, and {_percent(alpha[-1])} of attention is on the segment that decides. "
             "Take a longer horizon to see it stop."
         )
     reached = (
-        f"is at {delta[-1] / delta[peak]:.0%} of that at t = {until}"
+        f"is at {_percent(delta[-1] / delta[peak])} of that at t = {until}"
         if dead is None
         else f"is below a tenth of that from t = {_time(t[dead])} on"
     )
@@ -64,14 +64,14 @@ def flow_answer(rows: Mapping[str, Any]) -> str:
     first = (
         "Soft attention stops improving because its incentive to look better, δ, dies: once the "
         "classifier is right on the mixture of all segments there is little left to gain; δ peaks "
-        f"at t = {_time(t[peak])} and {reached}, with {share:.0%} of attention on the segment that "
-        "decides."
+        f"at t = {_time(t[peak])} and {reached}, with {_percent(share)} of attention on the "
+        "segment that decides."
     )
     second = (
         "Hard attention is scored on single segments, so its δ stays "
         f"({hard['incentive'][-1]:.2g} at t = {until}, soft {delta[-1]:.2g}), and it leaves "
-        f"{hard['rest'][-1]:.2%} of attention elsewhere where soft attention leaves "
-        f"{soft['rest'][-1]:.2%}."
+        f"{_percent(hard['rest'][-1], 2)} of attention elsewhere where soft attention leaves "
+        f"{_percent(soft['rest'][-1], 2)}."
     )
     return f"{first} {second}"
 
@@ -84,3 +84,7 @@ def _time(t: float) -> str:
         ('1,180', '45.1')
     """
     return f"{float(f'{t:.3g}'):,g}"
+
+
+def _percent(share: float, digits: int = 0) -> str:
+    return f"{100 * share:.{digits}f}\u00a0%"

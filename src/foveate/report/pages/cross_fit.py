@@ -28,6 +28,7 @@ BASELINE_LABELS = {
 }
 ONE_SIDED = ("max", "presence", "noisy-or")  # only the second of two classes has evidence
 PARTS = {"out_of_fold": "out of fold", "test": "test bags"}
+_Gaps = Mapping[str, Sequence[float | None]]  # differences of AUROC to each baseline, best first
 
 
 def model_label(name: str) -> str:
@@ -54,7 +55,7 @@ def cross_fit_context(run: Run) -> dict[str, Any]:
     attention = model_card(run)["attention"] if scores else {}
     return {
         "lead": cross_fit_lead(manifest) if scores else "",
-        "notes": _notes(manifest) if scores else [],
+        "notes": _notes(run) if scores else [],
         "verdict": attention if attention.get("verdict") else None,
         "card": CARD_MARKDOWN if (run.path / CARD_MARKDOWN).exists() else "",
         "rows": list(scores),
@@ -70,8 +71,27 @@ def cross_fit_context(run: Run) -> dict[str, Any]:
 
 
 def cross_fit_lead(manifest: Mapping[str, Any]) -> str:
-    """First the mixture against the baselines, then attention against them."""
-    return " ".join([*_mixture_sentences(manifest), _attention_sentence(manifest)])
+    """First whether a model without attention does as well; then by how much models differ."""
+    comparison = manifest["comparison"]
+    gaps, difference = comparison.get("of_mixture"), comparison["difference"]
+    name = model_label(comparison["attention"])
+    numbers = _difference(manifest, comparison["attention"], comparison["baseline"], difference)
+    mixture = "" if gaps is None else _mixture_sentence(manifest, gaps)
+    if not comparison["as_good"]:
+        first = f"The {mixture}." if mixture else ""
+        last = (
+            f"The best attention model alone ({name}) ranks these bags better than every baseline "
+            f"without attention: {numbers}."
+        )
+    else:
+        as_good = "better than" if difference[2] is not None and difference[2] < 0 else "as good as"
+        first = f"A baseline without attention is {as_good} the best attention model alone ({name})"
+        first += f"; the {mixture}." if mixture else "."
+        last = (
+            f"{name} alone against that baseline: {numbers}; attention is still of use to see "
+            "which segments matter."
+        )
+    return " ".join(part for part in (first, _best_baseline(manifest, gaps), last) if part)
 
 
 def _accuracy_note(manifest: Mapping[str, Any]) -> str:
@@ -84,23 +104,25 @@ def _accuracy_note(manifest: Mapping[str, Any]) -> str:
     )
 
 
-def _mixture_sentences(manifest: Mapping[str, Any]) -> list[str]:
-    """The mixture against the trivial baseline, and against the best one if it is another."""
-    gaps = manifest["comparison"].get("of_mixture")
-    if gaps is None:  # a run of an older version
-        return []
-    best = next(iter(gaps))
-    sentences = [
-        f"The mixture, which predicts new bags, ranks them {_compared(gaps[MEAN])} the trivial "
-        f"baseline ({model_label(MEAN)}): {_difference(manifest, 'mixture', MEAN, gaps[MEAN])}."
-    ]
-    if best != MEAN:
-        sentences.append(
-            f"The best of {len(gaps)} baselines on these bags ({model_label(best)}) has "
-            f"{_area(manifest, best):.3f}; the mixture is {_compared(gaps[best])} it: "
-            f"{_signed(gaps[best])}."
-        )
-    return sentences
+def _mixture_sentence(manifest: Mapping[str, Any], gaps: _Gaps) -> str:
+    """The mixture against the trivial baseline, to be read after "the"."""
+    numbers = _difference(manifest, "mixture", MEAN, gaps[MEAN])
+    return (
+        f"mixture, which predicts new bags, ranks them {_compared(gaps[MEAN])} the trivial "
+        f"baseline ({model_label(MEAN)}): {numbers}"
+    )
+
+
+def _best_baseline(manifest: Mapping[str, Any], gaps: _Gaps | None) -> str:
+    """The mixture against the best baseline, if that is another than the trivial one."""
+    best = MEAN if gaps is None else next(iter(gaps))
+    if gaps is None or best == MEAN:
+        return ""
+    return (
+        f"The best of {len(gaps)} baselines on these bags ({model_label(best)}) has "
+        f"{_area(manifest, best):.3f}; the mixture is {_compared(gaps[best])} it: "
+        f"{_signed(gaps[best])}."
+    )
 
 
 def _compared(difference: Sequence[float | None]) -> str:
@@ -116,25 +138,6 @@ def _compared(difference: Sequence[float | None]) -> str:
     if high is not None and high < 0:
         return "worse than"
     return "not clearly better than" if (mean or 0) >= 0 else "not clearly worse than"
-
-
-def _attention_sentence(manifest: Mapping[str, Any]) -> str:
-    """The best attention model against the best baseline."""
-    comparison = manifest["comparison"]
-    attention, baseline = comparison["attention"], comparison["baseline"]
-    difference = comparison["difference"]
-    numbers = _difference(manifest, attention, baseline, difference)
-    if not comparison["as_good"]:
-        return (
-            f"The best attention model alone ({model_label(attention)}) ranks these bags better "
-            f"than every baseline without attention: {numbers}."
-        )
-    worse = difference[2] is not None and difference[2] < 0
-    return (
-        f"A baseline without attention is {'better than' if worse else 'as good as'} the best "
-        f"attention model alone ({model_label(attention)}): {numbers}; attention is still of use "
-        "to see which segments matter."
-    )
 
 
 def _difference(
@@ -156,27 +159,63 @@ def _signed(difference: Sequence[float | None]) -> str:
     return f"{mean:+.3f} [{low:+.3f}, {high:+.3f}]"
 
 
-def one_sided_note(manifest: Mapping[str, Any]) -> str:
-    """Scores of the models in which only the second of two classes has evidence."""
+def one_sided_note(run: Run) -> str:
+    """Scores of the models that let no segment vote for the classes without evidence.
+
+    Args:
+        run: A finished cross-fitted run, examined or not.
+    """
+    manifest = run.manifest
     scores, classes = manifest["scores"], manifest["classes"]
+    declared = tuple(manifest["config"].get("absent", ()))
+    absent = declared or ((classes[0],) if len(classes) == 2 else ())
+    suggested = model_card(run)["attention"].get("without_evidence", ())
+    sentences = []
     one_sided = [name for name in ONE_SIDED if name in scores]
-    if len(classes) != 2 or not one_sided:
-        return ""
-    parts = [f"{model_label(n)} {scores[n]['out_of_fold']['auroc'][0]:.3f}" for n in one_sided]
-    return (
-        f"If '{classes[0]}' means that nothing is there, only segments for '{classes[1]}' should "
-        f"count. AUROC of the models with this one-sided reading: {', '.join(parts)}; of the "
-        f"mixture, in which both classes may have evidence: "
-        f"{scores['mixture']['out_of_fold']['auroc'][0]:.3f}."
-    )
+    if absent and one_sided:
+        parts = [f"{model_label(n)} {scores[n]['out_of_fold']['auroc'][0]:.3f}" for n in one_sided]
+        sentences.append(
+            f"{_premise(absent, declared, suggested)} only segments for "
+            f"{_quoted([name for name in classes if name not in absent])} should count. AUROC of "
+            f"the models with this one-sided reading: {', '.join(parts)}; of the mixture, in which "
+            f"all classes may have evidence: {scores['mixture']['out_of_fold']['auroc'][0]:.3f}."
+        )
+    other = [name for name in suggested if name not in absent]
+    if other and len(other) < len(classes):
+        sentences.append(
+            f"The segments suggest that {_quoted(other)} means that nothing is there: "
+            f"--absent '{','.join(other)}' fits the one-sided reading for it."
+        )
+    return " ".join(sentences)
 
 
-def _notes(manifest: Mapping[str, Any]) -> list[str]:
+def _premise(absent: Sequence[str], declared: Sequence[str], suggested: Sequence[str]) -> str:
+    """That classes have no evidence: declared, suggested by the verdict, or supposed."""
+    if declared:
+        return f"{_quoted(absent)} was declared to mean that nothing is there, so"
+    if set(absent) <= set(suggested):
+        return f"The segments suggest that {_quoted(absent)} means that nothing is there; then"
+    return f"If {_quoted(absent)} means that nothing is there,"
+
+
+def _quoted(names: Sequence[str]) -> str:
+    """Names of classes in a sentence.
+
+    Example:
+        >>> _quoted(["a", "b", "c"])
+        "'a', 'b' and 'c'"
+    """
+    quoted = [f"'{name}'" for name in names]
+    return " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
+
+
+def _notes(run: Run) -> list[str]:
+    manifest = run.manifest
     return [
         _accuracy_note(manifest),
         unmapped_note(manifest.get("weights", {})),
         *_decision_notes(manifest),
-        one_sided_note(manifest),
+        one_sided_note(run),
     ]
 
 

@@ -13,11 +13,11 @@ from foveate.records.record import Record, write_atomically
 from foveate.records.runs import Run
 from foveate.report.drawing.bag_panels import bag_view
 from foveate.report.first_screen import bag_examples, fit_steps
+from foveate.report.outcomes import setup_tables
 from foveate.report.pages.cross_fit import cross_fit_context
 from foveate.report.pages.score_cells import COLUMNS, score_cell
 from foveate.report.rendering import render_page
-from foveate.report.sentences import count_of, glossary
-from foveate.report.setup_tables import setup_tables, unfinished
+from foveate.report.sentences import count_of, glossary, unfinished
 from foveate.userdata.gallery import load_gallery
 from foveate.userdata.scores import mean_probability
 

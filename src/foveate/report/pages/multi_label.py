@@ -6,10 +6,11 @@ from typing import Any
 
 from foveate.records.record import write_atomically
 from foveate.records.runs import Run
+from foveate.report.outcomes import setup_tables
 from foveate.report.pages.cross_fit import model_label
 from foveate.report.pages.score_cells import score_cell
 from foveate.report.rendering import render_page
-from foveate.report.setup_tables import setup_tables, unfinished
+from foveate.report.sentences import unfinished
 from foveate.userdata.multi_label import FIT, label_folder
 
 __all__ = ["OVERALL", "label_rows", "labels_lead", "write_labels_page"]

@@ -12,10 +12,9 @@ from foveate.records.record import Record, write_atomically
 from foveate.records.runs import Run
 from foveate.report.figure_files import FORMATS, write_drawings
 from foveate.report.first_screen import race_examples, race_steps
-from foveate.report.outcomes import Outcome, class_names, outcomes
+from foveate.report.outcomes import Outcome, class_names, outcomes, run_names, setup_tables
 from foveate.report.rendering import render_page
-from foveate.report.sentences import glossary, seconds, share, summary
-from foveate.report.setup_tables import run_names, setup_tables, unfinished
+from foveate.report.sentences import glossary, seconds, share, summary, unfinished
 
 __all__ = ["export_figures", "race_drawings", "race_overview", "race_page", "write_report"]
 

@@ -17,6 +17,12 @@ MARK_TEXT = {
     "bad": ("✗", "bad"),
     "unknown": ("?", "none"),
 }
+RELEVANT_FROM = {
+    "declared": "as declared",
+    "known": "the median of bags whose relevance is known",
+    "inferred": "inferred: the median of bags in which the auditor sees evidence",
+    "assumed": "assumed, since the auditor sees no evidence",
+}
 FEW = 15  # known bags below which counts are shown
 
 EVIDENCE = {
@@ -96,13 +102,17 @@ def _view(examination: Mapping[str, Any]) -> dict[str, Any]:
         "colour": colour(paradigm),
         "level": LEVELS[examination["verdict"]["grade"]],
         "verdict": examination["verdict"],
-        "score": _percent(examination["score"]),
+        "score": _beside_chance(_percent(examination["score"]), _chance(examination, "chance")),
         "accuracy": _interval(examination["evidence"]["accuracy"]),
-        "measured": _interval(where["ft"]["all"]) if where else "–",
+        "measured": _beside_chance(
+            _interval(where["ft"]["all"]), _chance(examination, "measured_chance")
+        )
+        if where
+        else "–",
         "members": examination["members"],
         "bags": examination["bags"],
         "relevant": examination["relevant"],
-        "relevant_from": examination.get("relevant_from", "declared"),
+        "relevant_from": RELEVANT_FROM[examination.get("relevant_from", "declared")],
         "sampled": _sampled(examination.get("audited")),
         "notes": examination.get("notes", []),
         "questions": [_question(answer) for answer in examination.get("answers", {}).values()],
@@ -121,6 +131,22 @@ def _view(examination: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _chance(examination: Mapping[str, Any], key: str) -> float | None:
+    """FT of a random segment, mean over the classes that have a number, weighed by their bags."""
+    pairs = [(row.get(key), row["bags"]) for row in examination["by_class"]]
+    known = [(value, bags) for value, bags in pairs if value is not None]
+    total = sum(bags for _, bags in known)
+    return sum(value * bags for value, bags in known) / total if total else None
+
+
+def _inferred(class_evidence: Mapping[str, Any]) -> str:
+    """What was inferred of the evidence of a class, and why; empty where the auditor is blind."""
+    answers = class_evidence.get("answers", {})
+    seen = answers.get("visible", {}).get("visible")
+    evidence = answers.get("evidence", {})
+    return str(evidence["why"]) if evidence and (seen or evidence["presence"] != "some") else ""
+
+
 def _class(class_evidence: Mapping[str, Any]) -> dict[str, Any]:
     verdict = class_evidence["verdict"]
     return {
@@ -128,6 +154,7 @@ def _class(class_evidence: Mapping[str, Any]) -> dict[str, Any]:
         "grade": verdict["grade"],
         "level": LEVELS[verdict["grade"]],
         "summary": verdict["summary"],
+        "inferred": _inferred(class_evidence),
         "bags": class_evidence["bags"],
         "accuracy": _percent(class_evidence["accuracy"]),
         "estimate": _estimated(class_evidence),

@@ -80,7 +80,7 @@ def _print_cross_fit(run: Run) -> None:
             f"{chosen['sensitivity']:.3f} and specificity {chosen['specificity']:.3f}"
         )
     _print_abstention(manifest)
-    if note := one_sided_note(manifest):
+    if note := one_sided_note(run):
         print(note)
     print(f"* new bags are predicted by {manifest['rule']}")
 

@@ -14,8 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from foveate.attention.likelihood import map_segments
 from foveate.attention.paradigms import Paradigm
-from foveate.bags.segments import map_segments
 from foveate.errors import FoveateError
 from foveate.models.focus import AttentionModel
 from foveate.training.loop import Training

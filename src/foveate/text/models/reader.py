@@ -18,6 +18,7 @@ from foveate.text.models.lstm import LSTM
 __all__ = ["Reader", "ReaderOutput", "label_log_odds", "signed"]
 
 Attention = Literal["free", "uniform"]
+Score = Literal["mlp", "linear"]
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class ReaderOutput:
 
 
 class Reader(nn.Module):
-    """The paper's classifier: 1,274,882 parameters besides the embedding at the usual sizes.
+    r"""The paper's classifier: 1,274,882 parameters besides the embedding at the usual sizes.
 
     Args:
         words: Size of the vocabulary.
@@ -52,6 +53,7 @@ class Reader(nn.Module):
         both: Whether the LSTM is bidirectional, as in the paper.
         vectors: Embeddings to begin with, shape (words, embedding); None draws N(0, 1).
         classes: Number of classes; two have one logit, as in the paper.
+        score: "mlp" for the score of the paper, "linear" for :math:`a_l = v^\top h_l`. [blog21]
     """
 
     def __init__(
@@ -64,12 +66,14 @@ class Reader(nn.Module):
         both: bool = True,
         vectors: Tensor | None = None,
         classes: int = 2,
+        score: Score = "mlp",
     ) -> None:
         super().__init__()
         start = torch.randn(words, embedding) if vectors is None else vectors.clone()
         self.table = nn.Parameter(start)
         self.lstm = LSTM(embedding, d, both=both)
-        self.focus = nn.Sequential(nn.Linear(self.lstm.out, d), nn.ReLU(), nn.Linear(d, 1))
+        hidden = (nn.Linear(self.lstm.out, d), nn.ReLU()) if score == "mlp" else ()
+        self.focus = nn.Sequential(*hidden, nn.Linear(d if hidden else self.lstm.out, 1))
         self.out = nn.Linear(self.lstm.out, 1 if classes == 2 else classes)
         self.attention, self.classes = attention, classes
 

@@ -1,60 +1,13 @@
 """Segments that are rows of a table of the model's parameters, such as word vectors."""
 
-from collections.abc import Mapping
-from typing import NamedTuple
-
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from foveate.bags.segments import Segments
-from foveate.models.focus import FCAM
 from foveate.training.closed.layouts import Banked, Loaded, bank_and_index
 from foveate.training.closed.networks import Memory
 
-__all__ = ["Embedded", "Table", "table_of"]
-
-
-class Table(NamedTuple):
-    """An embedding in the rows of a parameter matrix, and the network of f that follows it.
-
-    Args:
-        start: Column of the matrix where it starts.
-        rows: Number of its rows.
-        d: Numbers of a row.
-        network: The rest of f.
-        prefix: Name of the rest of f in the model.
-    """
-
-    start: int
-    rows: int
-    d: int
-    network: nn.Module
-    prefix: str
-
-    def of(self, flat: Tensor) -> Tensor:
-        """The table of every member as a view, shape (S, rows, d)."""
-        part = flat[:, self.start : self.start + self.rows * self.d]
-        return part.unflatten(1, (self.rows, self.d))
-
-
-def table_of(model: FCAM, starts: Mapping[str, int]) -> Table | None:
-    """The table of a model whose f is an embedding and a network, and whose g reads its rows.
-
-    Args:
-        model: The model.
-        starts: The column at which each named parameter of the model starts.
-    """
-    f = model.f
-    if type(f) is not nn.Sequential or len(f) != 2:
-        return None
-    (name, words), (others, network) = f.named_children()
-    if not isinstance(words, nn.Embedding):
-        return None
-    options = (words.padding_idx, words.max_norm, words.scale_grad_by_freq, words.sparse)
-    if model.layer != name or options != (None, None, False, False) or words._forward_hooks:
-        return None
-    rows, d = words.weight.shape
-    return Table(starts[f"f.{name}.weight"], rows, d, network, f"f.{others}")
+__all__ = ["Embedded"]
 
 
 class Embedded(Banked):

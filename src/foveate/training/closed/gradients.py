@@ -18,10 +18,10 @@ from torch import Tensor
 from foveate.attention.paradigms import Paradigm
 from foveate.bags.segments import Segments, shared_bank, stored, tensors_of
 from foveate.models.focus import FCAM
-from foveate.training.closed.embedded import Embedded, Table, table_of
+from foveate.training.closed.embedded import Embedded
 from foveate.training.closed.heads import Objective, objective_of
 from foveate.training.closed.layouts import Layout, Loaded, layout_of
-from foveate.training.closed.networks import Chain, Layer, Memory, layers_of
+from foveate.training.closed.networks import Chain, Layer, Memory, Table, layers_of, table_of
 from foveate.training.stack import Batch, MemberBags, Stack
 
 __all__ = ["ClosedGradients", "flush_denormals"]

@@ -3,14 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from foveate.models.layers import Layers
-from foveate.models.nets import Linear
+from foveate.models.focus import FCAM
+from foveate.models.nets import Layers, Linear
 
-__all__ = ["Chain", "Layer", "Memory", "layers_of"]
+__all__ = ["Chain", "Layer", "Memory", "Table", "layers_of", "table_of"]
 
 ACTIVATIONS = {nn.ReLU: "relu", nn.Tanh: "tanh"}
 threshold_backward = torch.ops.aten.threshold_backward.grad_input
@@ -73,6 +74,49 @@ def _sizes(layer: nn.Module) -> tuple[int, int]:
 
 def _flattens(part: nn.Module) -> bool:
     return type(part) is nn.Flatten and (part.start_dim, part.end_dim) == (1, -1)
+
+
+class Table(NamedTuple):
+    """An embedding in the rows of a parameter matrix, and the network of f that follows it.
+
+    Args:
+        start: Column of the matrix where it starts.
+        rows: Number of its rows.
+        d: Numbers of a row.
+        network: The rest of f.
+        prefix: Name of the rest of f in the model.
+    """
+
+    start: int
+    rows: int
+    d: int
+    network: nn.Module
+    prefix: str
+
+    def of(self, flat: Tensor) -> Tensor:
+        """The table of every member as a view, shape (S, rows, d)."""
+        part = flat[:, self.start : self.start + self.rows * self.d]
+        return part.unflatten(1, (self.rows, self.d))
+
+
+def table_of(model: FCAM, starts: Mapping[str, int]) -> Table | None:
+    """The table of a model whose f is an embedding and a network, and whose g reads its rows.
+
+    Args:
+        model: The model.
+        starts: The column at which each named parameter of the model starts.
+    """
+    f = model.f
+    if type(f) is not nn.Sequential or len(f) != 2:
+        return None
+    (name, words), (others, network) = f.named_children()
+    if not isinstance(words, nn.Embedding):
+        return None
+    options = (words.padding_idx, words.max_norm, words.scale_grad_by_freq, words.sparse)
+    if model.layer != name or options != (None, None, False, False) or words._forward_hooks:
+        return None
+    rows, d = words.weight.shape
+    return Table(starts[f"f.{name}.weight"], rows, d, network, f"f.{others}")
 
 
 class Memory:

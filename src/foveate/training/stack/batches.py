@@ -11,8 +11,8 @@ from torch import Tensor
 
 from foveate.bags.bag import Bag
 from foveate.bags.segments import Segments, shared_bank, stored
-from foveate.devices import current_device
 from foveate.errors import FoveateError
+from foveate.settings import current_device
 from foveate.training.stack.sources import (
     Banks,
     BatchRequest,
@@ -62,7 +62,7 @@ class MemberBags:
         bags: One :class:`Bag` for all, or one per member.
         size: Number of members.
         dtype: Number type of floating-point segments.
-        device: Where they are; :func:`~foveate.devices.current_device` unless given.
+        device: Where they are; :func:`~foveate.settings.current_device` unless given.
     """
 
     def __init__(

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
-from foveate.devices import current_device
 from foveate.errors import FoveateError
 from foveate.models.focus import AttentionModel
+from foveate.settings import current_device
 
 __all__ = ["Build", "Stack"]
 
@@ -43,7 +43,7 @@ class Stack:
         builds: A function that makes the model, or one per member (equal architectures).
         seeds: The seed of each member, which decides its initial weights.
         dtype: Number type of parameters and activations.
-        device: Where they are; :func:`~foveate.devices.current_device` unless given. Initial
+        device: Where they are; :func:`~foveate.settings.current_device` unless given. Initial
             weights are drawn on the CPU.
     """
 

@@ -29,7 +29,8 @@ const present = (children) =>
   children.flat(3).filter((child) => child !== null && child !== undefined && child !== false);
 
 // Replace the children of an element. Where the focused control is replaced by one with the same
-// name, the new one gets the focus, so that a keyboard user stays where they were.
+// name, the new one gets the focus, so that a keyboard user stays where they were; where there is
+// none, the element itself gets it.
 export function render(element, ...children) {
   const name = element.contains(document.activeElement) ? focusName(document.activeElement) : null;
   const selection = name && selectionOf(document.activeElement);
@@ -48,7 +49,8 @@ function focusName(control) {
 function restoreFocus(element, name, selection) {
   const controls = element.querySelectorAll("a[href], button, input, select, textarea, [tabindex]");
   const match = [...controls].find((control) => focusName(control) === name);
-  match?.focus({ preventScroll: true });
+  if (!match && !element.hasAttribute("tabindex")) element.tabIndex = -1;
+  (match ?? element).focus({ preventScroll: true });
   if (match && selection && "setSelectionRange" in match) match.setSelectionRange(...selection);
 }
 

@@ -53,11 +53,19 @@ export function checkbox({ label, checked, onchange, colour = null, disabled = f
   return h("label", { class: "check" }, box, key, label);
 }
 
-export function field({ label, value, type = "text", min, max, onchange, placeholder = "" }) {
+// With `live` every key stroke counts, else what is there when the field is left.
+export function field({ label, value, type = "text", min, max, onchange, placeholder = "", live }) {
   const id = uniqueId("field");
-  const change = () => onchange(input.value);
-  const input = h("input", { id, type, min, max, value, placeholder, onchange: change });
+  const act = { [live ? "oninput" : "onchange"]: () => onchange(input.value) };
+  const input = h("input", { id, type, min, max, value, placeholder, ...act });
   return h("div", { class: "control" }, h("label", { for: id }, label), input);
+}
+
+// Show a value in a control that was made above; one that holds the focus keeps it.
+export function setControl(control, value) {
+  const input = control.querySelector("select, input");
+  if (input.type === "checkbox") input.checked = value;
+  else if (input.value !== String(value)) input.value = value;
 }
 
 // A panel that opens when its title is clicked.

@@ -37,7 +37,8 @@ const address = (entry) =>
 export function openJobsPanel(container) {
   const label = h("span", {}, "Jobs");
   const list = h("ul", { class: "jobs" });
-  const panel = h("details", { class: "jobs-panel" }, h("summary", {}, label), list);
+  const summary = h("summary", {}, label);
+  const panel = h("details", { class: "jobs-panel" }, summary, list);
   const items = new Map();
   render(container, panel);
 
@@ -51,6 +52,7 @@ export function openJobsPanel(container) {
     panel.classList.toggle("busy", running > 0);
     for (const [id, item] of items) {
       if (open.some((entry) => entry.id === id)) continue;
+      if (item.element.contains(document.activeElement)) summary.focus();
       item.element.remove();
       items.delete(id);
     }

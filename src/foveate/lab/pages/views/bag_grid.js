@@ -4,7 +4,7 @@ import { params, setParams } from "../core/address.js";
 import { get } from "../core/api.js";
 import { formatPercent, h, reducedMotion, render } from "../core/dom.js";
 import { drawUserBag } from "../drawing/user_bag.js";
-import { select } from "../ui/controls.js";
+import { select, setControl } from "../ui/controls.js";
 import { csv, download } from "../ui/figure.js";
 import { emptyState, errorState, renderAsync } from "../ui/states.js";
 import { bagEditor } from "./bag_editor.js";
@@ -36,7 +36,10 @@ export function bagGrid(container, { run, paradigm, classes }, theme) {
   const controls = h("div", { class: "controls" });
   const observer = new IntersectionObserver(drawVisible, { rootMargin: "300px" });
   const drawers = new WeakMap();
+  const made = new Map(); // cards by row: filters hide and show them
   let bags = [];
+  let filters = null;
+  let opened = null; // the row of the bag above the grid
 
   function drawVisible(entries) {
     for (const { target, isIntersecting } of entries) {
@@ -88,7 +91,13 @@ export function bagGrid(container, { run, paradigm, classes }, theme) {
         render(picture, h("span", { class: "note" }, "cannot be drawn"));
       }
     });
+    observer.observe(element);
     return element;
+  }
+
+  function cardOf(bag) {
+    if (!made.has(bag.row)) made.set(bag.row, card(bag));
+    return made.get(bag.row);
   }
 
   function update() {
@@ -96,41 +105,48 @@ export function bagGrid(container, { run, paradigm, classes }, theme) {
     const doubtful = bags.filter((bag) => outcomeOf(bag) === "doubtful").length;
     const words = `${doubtful} right, but probably for the wrong reason`;
     count.textContent = `${kept.length} of ${bags.length} test bags; ${words}.`;
-    observer.disconnect();
-    const elements = kept.map(card);
-    render(cards, elements.length ? elements : emptyState("No bag fits.", "Change the filter."));
-    elements.forEach((element) => observer.observe(element));
+    render(cards, kept.length ? kept.map(cardOf) : emptyState("No bag fits.", "Change the filter."));
   }
 
-  function drawControls() {
-    const { outcome = "all", label = "" } = params();
-    const set = (values) => {
-      setParams(values);
+  function makeFilters() {
+    const set = (name) => (value) => {
+      setParams({ [name]: value });
       update();
     };
     const titles = Object.fromEntries(Object.entries(OUTCOMES).map(([key, [words]]) => [key, words]));
     const all = new Map([["", "every class"], ...classes.map((name) => [name, name])]);
     const save = () => download("bags.csv", csv(filtered()), "text/csv");
-    render(
-      controls,
-      select({
-        label: "Show",
-        options: titles,
-        value: outcome,
-        onchange: (value) => set({ outcome: value }),
-      }),
-      select({ label: "Class", options: all, value: label, onchange: (value) => set({ label: value }) }),
-      h(
-        "div",
-        { class: "row" },
-        h("button", { type: "button", class: "quiet", onclick: save }, "List as CSV"),
-        count,
-      ),
-    );
+    const outcome = select({ label: "Show", options: titles, value: "all", onchange: set("outcome") });
+    const label = select({ label: "Class", options: all, value: "", onchange: set("label") });
+    const list = h("button", { type: "button", class: "quiet", onclick: save }, "List as CSV");
+    render(controls, outcome, label, h("div", { class: "row" }, list, count));
+    return { outcome, label };
   }
 
-  async function choose(row, scroll = true) {
+  // Show what the address says.
+  async function follow() {
+    const { outcome = "all", label = "", bag } = params();
+    setControl(filters.outcome, outcome in OUTCOMES ? outcome : "all");
+    setControl(filters.label, label);
+    update();
+    const row = bag === undefined ? null : Number(bag);
+    if (row === opened) return;
+    if (bags.some((one) => one.row === row)) await open(row);
+    else {
+      opened = null;
+      render(detail);
+    }
+  }
+
+  async function choose(row) {
     setParams({ bag: row });
+    await open(row);
+    const behavior = reducedMotion() ? "auto" : "smooth";
+    detail.scrollIntoView({ block: "start", behavior });
+  }
+
+  async function open(row) {
+    opened = row;
     const bag = bags.find((one) => one.row === row);
     await renderAsync(
       detail,
@@ -138,25 +154,20 @@ export function bagGrid(container, { run, paradigm, classes }, theme) {
         bagEditor({ run, paradigm, bag, words: BADGES[outcomeOf(bag)][2], bags }, theme, close),
       "Reading the bag again …",
     );
-    const behavior = reducedMotion() ? "auto" : "smooth";
-    if (scroll) detail.scrollIntoView({ block: "start", behavior });
   }
 
   function close() {
-    const { bag } = params();
     setParams({ bag: null });
     render(detail);
-    cards.querySelector(`[data-focus="bag-${bag}"]`)?.focus();
+    made.get(opened)?.focus();
+    opened = null;
   }
 
   async function load() {
     try {
       ({ bags } = await get("/api/fit/bags", { run, paradigm }));
-      drawControls();
-      update();
-      const { bag } = params();
-      if (bag !== undefined && bags.some((one) => one.row === Number(bag)))
-        await choose(Number(bag), false);
+      filters ??= makeFilters();
+      await follow();
     } catch (error) {
       render(cards, errorState(error, load));
     }
@@ -164,5 +175,5 @@ export function bagGrid(container, { run, paradigm, classes }, theme) {
 
   render(container, h("div", { class: "panel" }, h("h2", {}, "Your bags"), controls, detail, cards));
   load();
-  return { leave: () => observer.disconnect() };
+  return { follow: () => filters && follow(), leave: () => observer.disconnect() };
 }

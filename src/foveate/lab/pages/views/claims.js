@@ -3,7 +3,7 @@
 import { params, setParams } from "../core/address.js";
 import { get, loadTheme } from "../core/api.js";
 import { h, render } from "../core/dom.js";
-import { field, select } from "../ui/controls.js";
+import { field, select, setControl } from "../ui/controls.js";
 import { emptyState, renderAsync } from "../ui/states.js";
 import { SIGNS, claimEntry } from "./claim_entry.js";
 
@@ -35,8 +35,9 @@ function ledgerView({ claims, papers }) {
   const verdicts = [...new Set(claims.map((claim) => claim.verdict))];
   const count = h("p", { class: "note", role: "status" });
   const nothing = emptyState("No claim fits.", "Clear the filter to see all.");
-  const controls = h("div", { class: "panel controls" });
-  const element = h("div", {}, controls, count, sections, nothing);
+  const controls = filterControls();
+  const panel = h("div", { class: "panel controls" }, Object.values(controls));
+  const element = h("div", {}, panel, count, sections, nothing);
 
   const isSelected = ({ claim, verdict, statement, experiment }) => {
     const wanted = params();
@@ -48,24 +49,22 @@ function ledgerView({ claims, papers }) {
     );
   };
 
-  function updateControls() {
-    const { paper = "", verdict = "", filter = "" } = params();
-    const set = (name) => (value) => {
-      setParams({ [name]: value });
+  function filterControls() {
+    const set = (name, step) => (value) => {
+      setParams({ [name]: value }, { step });
       update();
     };
     const names = { "": "all", ...Object.fromEntries(Object.keys(papers).map((key) => [key, key])) };
     const kinds = { "": "all", ...Object.fromEntries(verdicts.map((word) => [word, word])) };
-    render(
-      controls,
-      select({ label: "Paper", value: paper, options: names, onchange: set("paper") }),
-      select({ label: "Verdict", value: verdict, options: kinds, onchange: set("verdict") }),
-      field({ label: "Filter", value: filter, onchange: set("filter") }),
-    );
+    return {
+      paper: select({ label: "Paper", value: "", options: names, onchange: set("paper") }),
+      verdict: select({ label: "Verdict", value: "", options: kinds, onchange: set("verdict") }),
+      filter: field({ label: "Filter", value: "", onchange: set("filter", false), live: true }),
+    };
   }
 
   function update() {
-    updateControls();
+    for (const [name, control] of Object.entries(controls)) setControl(control, params()[name] ?? "");
     const kept = claims.filter(isSelected);
     const names = new Set(kept.map((claim) => claim.claim));
     for (const [name, entry] of entries) entry.element.hidden = !names.has(name);

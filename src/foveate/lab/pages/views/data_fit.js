@@ -6,7 +6,7 @@ import { checkbox, field, select } from "../ui/controls.js";
 
 export function fitSettings(view, theme, begin) {
   const raced = Object.keys(theme.paradigms).filter((name) => theme.paradigms[name].raced);
-  const request = { paradigms: [...raced], seeds: 3, epochs: null, absent: [] };
+  const request = { paradigms: [...raced], seeds: 3, epochs: null, absent: [], teach: false };
   if (view.absent) request.absent = [view.absent.name];
   const button = { type: "button", class: "main", id: "fit", onclick: () => begin(request) };
   const toggle = (name, on) => {
@@ -19,6 +19,11 @@ export function fitSettings(view, theme, begin) {
       onchange: (on) => toggle(name, on),
     }),
   );
+  const teach = checkbox({
+    label: "Teach attention the relevant segments",
+    checked: false,
+    onchange: (on) => (request.teach = on),
+  });
   const more = h(
     "details",
     {},
@@ -43,6 +48,7 @@ export function fitSettings(view, theme, begin) {
         value: "",
         onchange: (value) => (request.epochs = value ? Number(value) : null),
       }),
+      view.description.known > 0 && teach,
     ),
   );
   return h(
@@ -99,6 +105,7 @@ export function fitProgress(job, theme) {
       !hasEnded(job) && h("button", stop, "Stop"),
     ),
     job.reason && h("p", { class: "note error" }, job.reason),
+    hasEnded(job) && h("p", { class: "note" }, "Choose the file again to fit it."),
     parts,
   );
 }

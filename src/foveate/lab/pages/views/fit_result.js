@@ -30,10 +30,17 @@ export async function fitResult(container, run, theme) {
     setParams({ paradigm, bag: null });
     update();
   };
+  // The button is gone when its advice was taken; the focus goes on to what it changed.
+  const take = (paradigm) => {
+    use(paradigm);
+    verdict.querySelector("h2").focus();
+  };
+  let current = null;
 
   function update() {
     const paradigm = selected();
-    render(verdict, verdictPanel(fit, paradigm, theme, use));
+    current = paradigm;
+    render(verdict, verdictPanel(fit, paradigm, theme, take));
     render(table, paradigmTable(fit, paradigm, theme, use));
     predictor.use(paradigm);
     grid?.leave();
@@ -61,7 +68,12 @@ export async function fitResult(container, run, theme) {
     predictor.leave();
     answers?.leave();
   };
-  return { leave, follow: () => fit && update() };
+  const follow = () => {
+    if (!fit) return;
+    if (selected() === current) grid.follow();
+    else update();
+  };
+  return { leave, follow };
 }
 
 function label(theme, name) {
@@ -76,11 +88,12 @@ export function verdictPanel(fit, paradigm, theme, use = null) {
   const reasons = (verdict?.why ?? []).filter((words) => !summary.includes(words)).slice(0, 4);
   const advice = fit.recommendation;
   const other = advice && advice.name !== paradigm;
+  const name = label(theme, paradigm).replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase());
   const button = { type: "button", class: "main", id: "use", onclick: () => use(advice.name) };
   return h(
     "div",
     { class: "panel verdict" },
-    h("h2", {}, `Can its attention be trusted? (${label(theme, paradigm)})`),
+    h("h2", { tabindex: -1 }, `Can the attention of the ${name} models be trusted?`),
     h("p", { class: "summary" }, grade, " ", summary),
     reasons.length > 0 && h("ul", {}, reasons.map((words) => h("li", {}, words))),
     verdict?.answers.length > 0 && sixQuestions(verdict.answers),
@@ -109,55 +122,56 @@ function sixQuestions(answers) {
   return h("ul", { class: "problems", id: "questions" }, answers.map(item));
 }
 
+// An estimate with its interval, unless resampling the bags gave none.
 function interval([mean, low, high], format) {
   if (mean === null || mean === undefined) return "–";
-  const ends = low === null || low === undefined ? "" : ` [${format(low)}, ${format(high)}]`;
-  return `${format(mean)}${ends}`;
+  const hasEnds = low !== null && low !== undefined && low < high;
+  return `${format(mean)}${hasEnds ? ` [${format(low)}, ${format(high)}]` : ""}`;
 }
 
+const HEADS = ["Way to attend", "Right on test bags", "Balanced accuracy", "AUROC"];
+
 function paradigmTable(fit, paradigm, theme, use) {
-  const heads = ["Way to attend", "Balanced accuracy", "AUROC", "Can it be trusted?", "Show"];
+  const number = (words) => h("td", { class: "number" }, words);
   const row = (name) => {
     const { test } = fit.scores[name];
     const verdict = fit.verdicts[name];
     const isSelected = name === paradigm;
+    const title = label(theme, name);
     const choose = {
       type: "button",
       class: "quiet",
       "aria-pressed": isSelected,
+      "aria-label": `Show ${title}`,
       onclick: () => use(name),
     };
     return h(
       "tr",
       {},
-      h(
-        "th",
-        { scope: "row" },
-        label(theme, name),
-        name === fit.chosen ? " (chosen)" : "",
-      ),
-      h("td", { class: "number" }, interval(test.balanced_accuracy, formatPercent)),
-      h(
-        "td",
-        { class: "number" },
-        interval(test.auroc, (x) => formatNumber(x, 2)),
-      ),
+      h("th", { scope: "row" }, title, name === fit.chosen ? " (chosen)" : ""),
+      number(fit.right[name]),
+      number(interval(test.balanced_accuracy, formatPercent)),
+      number(interval(test.auroc, (x) => formatNumber(x, 2))),
       h("td", {}, verdict ? h("span", { class: `pill ${GRADES[verdict.grade]}` }, verdict.grade) : "–"),
-      h("td", {}, isSelected ? "shown" : h("button", choose, `Show ${label(theme, name)}`)),
+      h("td", {}, h("button", choose, isSelected ? "Shown" : "Show")),
     );
   };
-  const head = (title, k) => h("th", { class: k === 1 || k === 2 ? "number" : null }, title);
+  const head = (title, k) => h("th", { class: k > 0 ? "number" : null }, title);
+  const others = ["Can it be trusted?", "Show"].map((title) => h("th", {}, title));
   const table = h(
     "table",
     {},
-    h("thead", {}, h("tr", {}, heads.map(head))),
+    h("thead", {}, h("tr", {}, HEADS.map(head), others)),
     h("tbody", {}, fit.paradigms.map(row)),
   );
+  const note =
+    `On ${fit.sizes.test} test bags, with 95 % intervals: Wilson's for counts, resampled bags for the ` +
+    `others. Chosen: ${fit.rule}.`;
   return h(
     "div",
     {},
     h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Ways to attend" }, table),
-    h("p", { class: "note" }, `On test bags, with 95 % intervals. Chosen: ${fit.rule}.`),
+    h("p", { class: "note" }, note),
   );
 }
 

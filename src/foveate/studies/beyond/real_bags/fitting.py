@@ -19,7 +19,7 @@ from foveate.types import Array, StepProgress
 from foveate.userdata.cross_fit import OUT_OF_FOLD
 from foveate.userdata.ensemble import MIXTURE, open_ensemble
 from foveate.userdata.fitted import FittedModel
-from foveate.userdata.folds_file import load_folds
+from foveate.userdata.folds import load_folds
 from foveate.userdata.scores import scores
 from foveate.userdata.settings import FitSettings
 

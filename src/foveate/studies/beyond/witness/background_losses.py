@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
-from foveate.attention.likelihood import entropy
+from foveate.attention.likelihood import entropy, map_segments
 from foveate.attention.maps import log_softmax
 from foveate.attention.paradigms import Aux, Marginal, Paradigm, Progress, WithWitness
-from foveate.bags.segments import Network, Segments, map_segments, mix, select
+from foveate.bags.segments import Network, Segments, mix, select
 
 __all__ = ["FadingSilence", "NullClass", "SilenceOfWhatReads", "WithSilence"]
 

@@ -10,7 +10,7 @@ CAUSES = (
         "data subset",
         "908 training images with features of EfficientNet-Lite0 stand in for COCO's 80,000 with "
         "VGG19's; not separated by a measurement.",
-        ("MSCOCO",),
+        ("MSCOCO", "Alignment with boxes"),
     ),
 )
 

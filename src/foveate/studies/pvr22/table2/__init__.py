@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 from foveate.attention.paradigms import Hard, Paradigm, Soft, WithEntropy
 from foveate.bags.bag import Bag
-from foveate.data import DATASETS
+from foveate.data import DATASETS, ImageSplit
 from foveate.data.files.hub import locate
 from foveate.errors import FoveateError
 from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
@@ -67,6 +67,8 @@ class Table2Settings(Settings):
     """Names in :data:`VARIANTS`; claims are judged with all of them only."""
     seeds: Count | None = None
     """Seeds of both data sets, in place of their own numbers."""
+    split: ImageSplit = "clean"
+    """With "released", models are read on mosaics of their training images too, where there are."""
 
     def of(self, data: str) -> Sizes:
         """The sizes of "images" or "points"."""
@@ -191,5 +193,9 @@ def _trial(settings: Table2Settings, data: str, variant: Variant, layer: str) ->
         model = FCAM(f, g, variant.map, phi)
         return OracleModel(model) if isinstance(variant.rule, Oracle) else model
 
+    def released(seed: int) -> Bag:
+        return source.with_split("released").load("test", n=sizes.n_test, m=settings.m, seed=seed)
+
     plan = Plan(epochs=sizes.epochs, batch=sizes.batch, lr=sizes.lr, stop_below=sizes.stop_below)
-    return Trial(bags, build, variant.rule, sizes.seeds, plan)
+    both = settings.split == "released" and source.released is not None
+    return Trial(bags, build, variant.rule, sizes.seeds, plan, released=released if both else None)

@@ -3,8 +3,10 @@
 import numpy as np
 
 from foveate.jobs.experiment import Records
+from foveate.metrics.focus import focus_true
 from foveate.records.published import Cell
 from foveate.records.record import Array, Record
+from foveate.studies.image_splits import RELEASED, percentages_by_images, released_record
 from foveate.studies.published import cell
 from foveate.studies.pvr22.table2 import LAYERS, Table2Settings
 
@@ -42,10 +44,25 @@ def table2_cells(settings: Table2Settings, records: Records) -> list[Cell]:
                     cells.append(cell(key, _setting(settings, data), values))
                 if data == "points":
                     cells += _without_collapsed(key[0], name, record)
+                cells += _on_released_split(key[0], name, record, _setting(settings, data))
                 cells += _costs(
                     f"{_group(settings, data)}, {layer} layer", name, record, settings, data
                 )
     return cells
+
+
+def _on_released_split(group: str, name: str, record: Record, setting: str) -> list[Cell]:
+    """Accuracy and FT of the same models on mosaics of the training images, if they were read."""
+    if "seen" not in record.final:
+        return []
+    final = released_record(record).final
+    flags = {
+        "accuracy": final["log_p"].argmax(-1) == final["y"],
+        "FT": focus_true(final["s"], final["z"]),
+    }
+    where = f"{setting}, {RELEASED}" if setting else RELEASED
+    values = percentages_by_images(flags, record.final["seen"])
+    return [cell((group, name, measure), where, value) for measure, value in values.items()]
 
 
 def _group(settings: Table2Settings, data: str) -> str:
@@ -106,6 +123,8 @@ def deviations(settings: Table2Settings, data: str) -> list[str]:
         return text
     sizes = settings.of("images")
     text = ["Test mosaics are cut from test images, and all seeds are reported."]
+    if settings.split == "released":
+        text.append("On the released split the same models are read on mosaics of training images.")
     if sizes.net != "pvr22":
         text.append(
             f"{sizes.n:,} mosaics of {sizes.data}, f and g of one hidden layer of 64, Adam "

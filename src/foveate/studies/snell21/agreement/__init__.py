@@ -7,7 +7,7 @@ both record is described in :mod:`.comparing`.
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -16,6 +16,7 @@ from foveate.records.published import Cell
 from foveate.records.record import Record
 from foveate.settings import Count, Positive, Settings, Share
 from foveate.studies.published import Reproduction
+from foveate.studies.snell21.agreement.causes import CAUSES
 from foveate.studies.snell21.agreement.published import PUBLISHED, title
 from foveate.studies.snell21.agreement.revisions import REVISIONS
 from foveate.types import StepProgress
@@ -41,6 +42,9 @@ class AgreementSettings(Settings):
     d: Count = 256  # [snell21] A.8
     vectors: str | None = None  # [snell21] A.8: GloVe-6B; the released code overwrites it
     """File of GloVe vectors to begin with; None draws N(0, 1)."""
+    score: Literal["mlp", "linear"] = (
+        "mlp"  # [snell21] Sec. 2.4; the reader of the blog has a linear one
+    )
     batch: Count = 32  # [snell21] A.8
     lr: Positive = 1e-3  # released code
     steps: Count = 4000  # [snell21] A.8
@@ -79,6 +83,7 @@ class Agreement(Reproduction):
     """Compare attention with word knowledge learnt without attention."""
 
     published = PUBLISHED
+    causes = CAUSES
     about = "attention against word knowledge: agreement tables over data sets and seeds"
     long = True
     criteria: ClassVar[Mapping[str, str]] = {

@@ -149,6 +149,7 @@ class Stages:
             d=settings.d,
             attention=attention,
             vectors=self._vectors,
+            score=settings.score,
         )
         model: Reader = built(make, "agreement", texts.name, kind, seed)  # type: ignore[assignment]
         if kind == "frozen":

@@ -7,7 +7,13 @@ from foveate.metrics.agreement import contextual
 from foveate.records.published import Cell
 from foveate.records.record import Record
 from foveate.studies.published import cell
-from foveate.studies.snell21.agreement.comparison import CHOOSING, FAIR, PAPER, REPORTING
+from foveate.studies.snell21.agreement.comparison import (
+    CHOOSING,
+    FAIR,
+    PAPER,
+    REPORTING,
+    TAU,
+)
 from foveate.studies.snell21.agreement.published import (
     AGREEMENT,
     COLUMNS,
@@ -29,6 +35,10 @@ __all__ = [
     "rise",
     "top_performance",
 ]
+
+BY_TAU = ", Kendall's τ"
+MEASURED = {PAPER: AGREEMENT, FAIR: f"{AGREEMENT}, fair ties", TAU: f"{AGREEMENT}{BY_TAU}"}
+PERFORMANCES = {"partner_accuracy": PERFORMANCE, "partner_bleu": "BLEU-4"}
 
 
 def chosen(record: Record) -> NDArray[np.int64]:
@@ -81,18 +91,23 @@ def fall(record: Record) -> FloatArray:
 
 
 def context(
-    record: Record, name: str, performance: str = "partner_accuracy", part: int = REPORTING
+    record: Record,
+    name: str,
+    performance: str = "partner_accuracy",
+    part: int = REPORTING,
+    measure: int = FAIR,
 ) -> FloatArray:
-    """Contextual agreement ξ of a quantity in each seed, with fair ties, shape (S,).
+    """Contextual agreement ξ of a quantity in each seed, shape (S,).
 
     Args:
         record: Of a data set.
         name: A key of :data:`COLUMNS`.
         performance: ``partner_accuracy``, or ``partner_bleu`` at the checkpoints that have one.
         part: Which of the sets.
+        measure: Which of the measures of agreement.
     """
-    level = number(record, name, part)
-    curve = record.values["alpha_alpha"][:, :, part, FAIR]
+    level = number(record, name, part, measure)
+    curve = record.values["alpha_alpha"][:, :, part, measure]
     return np.array(
         [
             contextual(level[s], curve[reached, s], p[reached]).performance
@@ -122,7 +137,10 @@ def _at(values: FloatArray, when: NDArray[np.int64]) -> FloatArray:
 
 
 def agreement_cells(data: str, record: Record) -> list[Cell]:
-    """The numbers of one data set as cells of a table, ties as published and fair.
+    """The numbers of one data set as cells of a table: Tables 1 to 5.
+
+    Agreement with ties as published, with fair ties, and as Kendall's τ; ξ by accuracy and, for
+    sentence pairs, by BLEU, each with agreement and with τ.
 
     Args:
         data: The data set.
@@ -130,13 +148,19 @@ def agreement_cells(data: str, record: Record) -> list[Cell]:
     """
     group = title(data)
     cells = []
-    for measure, name in ((PAPER, AGREEMENT), (FAIR, f"{AGREEMENT}, fair ties")):
+    for measure, name in MEASURED.items():
         cells += [
             cell((group, COLUMNS[key], name), "", number(record, key, measure=measure))
             for key in COLUMNS
             if key in record.values or key in record.final
         ]
-        cells.append(cell((group, RANDOM, name), "", random(record)))
-    cells.append(cell((group, "ξ(α, β_uf)", PERFORMANCE), "", context(record, "alpha_uf")))
-    cells.append(cell((group, "ξ*", PERFORMANCE), "", top_performance(record)))
+        if measure != TAU:  # whose random level is 0
+            cells.append(cell((group, RANDOM, name), "", random(record)))
+    for performance, title_of in PERFORMANCES.items():
+        if performance not in record.values:
+            continue
+        for measure, ending in ((FAIR, ""), (TAU, BY_TAU)):
+            value = context(record, "alpha_uf", performance, measure=measure)
+            cells.append(cell((group, "ξ(α, β_uf)", f"{title_of}{ending}"), "", value))
+        cells.append(cell((group, "ξ*", title_of), "", top_performance(record, performance)))
     return cells

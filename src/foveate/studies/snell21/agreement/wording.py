@@ -72,6 +72,8 @@ def deviation(settings: "AgreementSettings", records: Records) -> str:
         )
     if settings.vectors is None:
         notes.append("embeddings begin at random, as in the released code, not with GloVe")
+    if settings.score == "linear":
+        notes.append("attention has a linear score, as in the blog, in place of a hidden layer")
     if settings.longest is not None:
         notes.append(f"texts are cut after {settings.longest} words")
     if settings.train is not None:

@@ -6,32 +6,23 @@ and measured on mosaics of test images (the clean split) and on new mosaics of i
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Annotated, ClassVar
 
-import numpy as np
-
-from foveate.attention.paradigms import PARADIGMS, Paradigm
+from foveate.attention.paradigms import PARADIGMS
 from foveate.bags.bag import Bag
 from foveate.data import DATASETS, Split
 from foveate.data.files.hub import missing
-from foveate.data.image_mosaics import relevant_seen
 from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
 from foveate.models.focus import FCAM
 from foveate.models.nets import pair
 from foveate.records.published import Cell, PublishedTable
-from foveate.records.record import Record
 from foveate.settings import AtLeastTwo, Count, NonEmpty, Positive, Settings, one_of
 from foveate.studies.published import Reproduction
-from foveate.studies.trials import Trial, seconds_of_all
+from foveate.studies.trials import Trial, run_trial, seconds_of_all
 from foveate.studies.vr23.released_split.causes import CAUSES
 from foveate.studies.vr23.table1.published import PUBLISHED as TABLE1
-from foveate.training.evaluation import read_stack
-from foveate.training.loop import fit
 from foveate.training.plan import Plan
-from foveate.training.stack import MemberBags
 
 __all__ = ["GROUPS", "ReleasedSplit", "ReleasedSplitSettings"]
 
@@ -74,8 +65,12 @@ class ReleasedSplit(Reproduction):
     }
 
     def parts(self, settings: ReleasedSplitSettings) -> Mapping[str, Work]:
+        return {name: partial(run_trial, trial) for name, trial in self.trials(settings).items()}
+
+    def trials(self, settings: ReleasedSplitSettings) -> dict[str, Trial]:
+        """Trials by the name of their part."""
         return {
-            f"{data}-{rule}": partial(_train, settings, data, rule)
+            f"{data}-{rule}": _trial(settings, data, rule)
             for data in settings.data
             for rule in settings.rules
         }
@@ -102,20 +97,11 @@ class ReleasedSplit(Reproduction):
     def seconds(
         self, settings: ReleasedSplitSettings, report: Callable[[str, int, int], None] | None = None
     ) -> float:
-        trials = {
-            f"{data}-{rule}": _trial(settings, data, rule)
-            for data in settings.data
-            for rule in settings.rules
-        }
-        return seconds_of_all(trials, report)
-
-
-def _rule(settings: ReleasedSplitSettings, name: str) -> Paradigm:
-    return PARADIGMS.get(name).from_settings(switch=settings.switch)
+        return seconds_of_all(self.trials(settings), report)
 
 
 def _trial(settings: ReleasedSplitSettings, data: str, rule: str) -> Trial:
-    """One training of all seeds, measured on the clean split."""
+    """One training of all seeds, measured on both splits."""
     source = DATASETS.get(data)()
     plan = Plan(
         epochs=settings.epochs,
@@ -128,55 +114,13 @@ def _trial(settings: ReleasedSplitSettings, data: str, rule: str) -> Trial:
         n = settings.n if split == "train" else settings.n_test
         return source.load(split, n=n, m=settings.m, seed=seed)
 
+    def released(seed: int) -> Bag:
+        other = source.with_split("released")
+        return other.load("test", n=settings.n_test, m=settings.m, seed=seed)
+
     def build(train: Bag) -> FCAM:
         f, g, layer = pair("mlp", train.segment_shape, len(source.classes))
         return FCAM(f, g, layer=layer)
 
-    return Trial(load, build, _rule(settings, rule), settings.seeds, plan)
-
-
-def _train(
-    settings: ReleasedSplitSettings,
-    data: str,
-    rule: str,
-    checkpoint: Path,
-    progress: Callable[[int, int], None],
-) -> Record:
-    """Train all seeds, then evaluate on the released split too.
-
-    The record's ``final`` has ``released_`` alpha, log_p, y and z like those of the clean split,
-    and ``seen`` (S, n): whether the relevant image of a released test mosaic was trained on.
-    """
-    trial = _trial(settings, data, rule)
-    seeds = range(settings.seeds)
-    train, test = ([trial.bags(split, seed) for seed in seeds] for split in ("train", "test"))
-    record = fit(
-        lambda: trial.build(train[0]),
-        train,
-        test,
-        trial.rule,
-        seeds=seeds,
-        plan=trial.plan,
-        checkpoint=checkpoint,
-        report=progress,
-    )
-    load = DATASETS.get(data)().with_split("released").load
-    released = [load("test", n=settings.n_test, m=settings.m, seed=seed) for seed in seeds]
-    bags = MemberBags(released, settings.seeds)
-    reading = read_stack(record.trained, bags, trial.rule)
-    seen = [relevant_seen(*both).numpy() for both in zip(train, released, strict=True)]
-
-    final = {
-        **record.final,
-        "released_alpha": reading.alpha.numpy(),
-        "released_log_p": reading.log_p.numpy(),
-        "released_y": bags.y.numpy(),
-        "released_z": np.stack([bag.z.numpy() for bag in released if bag.z is not None]),
-        "seen": np.stack(seen),
-    }
-    return replace(record, final=final, meta={**record.meta, **_counts(train[0])})
-
-
-def _counts(train: Bag) -> dict[str, int]:
-    """The number of mosaics, and of the images they were cut from."""
-    return {"n": len(train), "images": len(train.bank)}
+    paradigm = PARADIGMS.get(rule).from_settings(switch=settings.switch)
+    return Trial(load, build, paradigm, settings.seeds, plan, released=released)

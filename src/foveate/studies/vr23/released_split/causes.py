@@ -19,6 +19,7 @@ CAUSES = (
         ("CIFAR100",),
         "clean split",
         _split("cifar100"),
+        nearer=Reference("released-split", "cifar100", "released split"),
     ),
     Cause(
         "size",

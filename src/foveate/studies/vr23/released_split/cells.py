@@ -1,49 +1,19 @@
 """Numbers of the released-split study on the clean and the released split."""
 
-from typing import NamedTuple
-
-import numpy as np
-
 from foveate.jobs.experiment import Records
-from foveate.metrics.focus import attention_on, focus_and_prediction, label_probability
 from foveate.records.published import Cell
-from foveate.records.record import Array, Record
+from foveate.studies.image_splits import (
+    RELEASED,
+    mosaic_scores,
+    percentages_by_images,
+    released_record,
+)
 from foveate.studies.published import cell
 from foveate.studies.vr23.released_split import GROUPS, ReleasedSplitSettings
 
-__all__ = ["Scores", "clean_scores", "deviations", "released_scores", "released_split_cells"]
+__all__ = ["CLEAN", "deviations", "released_split_cells"]
 
-CLEAN, RELEASED = "clean split", "released split"
-TAU = 0.8  # [vr23] Sec. 2.4
-
-
-class Scores(NamedTuple):
-    """Which test bags are predicted correctly, and which count for SAIF, each (S, n)."""
-
-    correct: Array
-    strong: Array
-
-
-def clean_scores(record: Record) -> Scores:
-    """The scores on mosaics of test images."""
-    a_z, p_y = focus_and_prediction(record)
-    correct = record.final["log_p"].argmax(-1) == record.final["y"]
-    return Scores(correct, (a_z >= TAU) & (p_y >= TAU))
-
-
-def released_scores(record: Record) -> Scores:
-    """The scores on new mosaics of training images."""
-    final = record.final
-    log_p = final["released_log_p"].astype(np.float64)
-    a_z = attention_on(final["released_alpha"].astype(np.float64), final["released_z"])
-    p_y = label_probability(log_p, final["released_y"])
-    return Scores(log_p.argmax(-1) == final["released_y"], (a_z >= TAU) & (p_y >= TAU))
-
-
-def _percent(flags: Array, where: Array | None = None) -> Array:
-    """Share of bags in percent for every seed, over all or over some of them, shape (S,)."""
-    weight = np.ones(flags.shape) if where is None else where.astype(float)
-    return 100 * (flags * weight).sum(-1) / weight.sum(-1)
+CLEAN = "clean split"
 
 
 def released_split_cells(settings: ReleasedSplitSettings, records: Records) -> list[Cell]:
@@ -53,23 +23,12 @@ def released_split_cells(settings: ReleasedSplitSettings, records: Records) -> l
         group = f"{GROUPS[data]} m={settings.m}"
         for rule in settings.rules:
             record = records[f"{data}-{rule}"]
-            clean, released = clean_scores(record), released_scores(record)
-            seen = record.final["seen"]
-            cells += [
-                cell((group, rule, "SAIF %"), CLEAN, _percent(clean.strong)),
-                cell((group, rule, "accuracy %"), CLEAN, _percent(clean.correct)),
-                cell((group, rule, "SAIF %"), RELEASED, _percent(released.strong)),
-                cell((group, rule, "accuracy %"), RELEASED, _percent(released.correct)),
-            ]
-            for title, where in (("seen", seen), ("unseen", ~seen)):
-                if where.any(-1).all():
-                    cells += [
-                        cell((group, rule, f"SAIF, {title} images %"), RELEASED,
-                             _percent(released.strong, where)),
-                        cell((group, rule, f"accuracy, {title} images %"), RELEASED,
-                             _percent(released.correct, where)),
-                    ]  # fmt: skip
-            cells.append(cell((group, rule, "images seen %"), RELEASED, _percent(seen)))
+            clean = {k: 100 * v.mean(-1) for k, v in mosaic_scores(record).items()}
+            released = percentages_by_images(
+                mosaic_scores(released_record(record)), record.final["seen"]
+            )
+            cells += [cell((group, rule, f"{k} %"), CLEAN, v) for k, v in clean.items()]
+            cells += [cell((group, rule, k), RELEASED, v) for k, v in released.items()]
     return cells
 
 

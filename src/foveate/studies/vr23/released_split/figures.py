@@ -9,8 +9,9 @@ from foveate.charts.palette import label
 from foveate.charts.render import with_rows
 from foveate.jobs.experiment import Records
 from foveate.records.published import Cell
+from foveate.studies.image_splits import RELEASED
 from foveate.studies.vr23.released_split import ReleasedSplit, ReleasedSplitSettings
-from foveate.studies.vr23.released_split.cells import CLEAN, RELEASED, released_split_cells
+from foveate.studies.vr23.released_split.cells import CLEAN, released_split_cells
 
 __all__ = ["decomposition", "figures"]
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
+from foveate.data import ImageSplit
 from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
 from foveate.records.published import Cell
 from foveate.settings import Count, Settings, one_of
@@ -40,6 +41,8 @@ class Table1Settings(Settings):
     """Which ways to train; all unless given. Claims are judged with all of them only."""
     equal: Equal = "focus calls"
     """Of which calls every paradigm has as many as soft attention has."""
+    split: ImageSplit = "clean"
+    """With "released", models are read on mosaics of their training images too, where there are."""
 
     def rules(self, row: str) -> tuple[str, ...]:
         """Training settings of the models of a row."""
@@ -123,7 +126,7 @@ class Table1(Reproduction):
         """Trials by the name of their part."""
         return {
             f"{row}-{rule}": trial_of(
-                ROWS[row], rule, settings.sizes, settings.seeds, settings.equal
+                ROWS[row], rule, settings.sizes, settings.seeds, settings.equal, settings.split
             )
             for row in settings.rows
             for rule in settings.rules(row)

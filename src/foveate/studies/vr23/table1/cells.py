@@ -4,12 +4,18 @@ import numpy as np
 
 from foveate.jobs.experiment import Records
 from foveate.metrics.faults import dead_focus
-from foveate.metrics.focus import focus_and_prediction, saif
+from foveate.metrics.focus import focus_and_prediction, released_heat_map, saif
 from foveate.records.published import Cell
 from foveate.records.record import Array, Record
+from foveate.studies.image_splits import (
+    RELEASED,
+    mosaic_scores,
+    percentages_by_images,
+    released_record,
+)
 from foveate.studies.published import cell
 from foveate.studies.vr23.table1 import PUBLISHED_PIXELS, Table1Settings
-from foveate.studies.vr23.table1.rows import ROWS, Sizes
+from foveate.studies.vr23.table1.rows import ROWS, SECOND_RATES, Sizes
 
 __all__ = ["deviations", "middle_share", "relevant_saif", "table1_cells"]
 
@@ -48,12 +54,18 @@ def _measures(record: Record) -> dict[str, Array]:
     measures = {
         "SAIF %": relevant_saif(record),
         "accuracy %": 100 * record.last("accuracy"),
+        "SAIF, data-range bins %": _released_saif(a_z, p_y),
         "mean a_z": a_z.mean(1),
         "middle focus %": 100 * middle_share(a_z),
         "middle prediction %": 100 * middle_share(p_y),
     }
     dead = _dead(record)
     return {key: np.where(dead, np.nan, values) for key, values in measures.items()}
+
+
+def _released_saif(a_z: Array, p_y: Array) -> Array:
+    """SAIF in percent as the last cell of the released heat map, one number a seed, shape (S,)."""
+    return 100 * np.array([released_heat_map(*seed)[-1, -1] for seed in zip(a_z, p_y, strict=True)])
 
 
 def _dead(record: Record) -> Array:
@@ -74,7 +86,20 @@ def table1_cells(settings: Table1Settings, records: Records) -> list[Cell]:
             if (dead := _dead(record)).any():
                 values["dead seeds"] = np.full(1, float(dead.sum()))
             cells += [cell((group, rule, k), setting, v) for k, v in values.items()]
+            if "seen" in record.final:
+                released = percentages_by_images(
+                    mosaic_scores(released_record(record)), record.final["seen"]
+                )
+                cells += [
+                    cell((group, rule, k), _released(setting), np.where(dead, np.nan, v))
+                    for k, v in released.items()
+                ]
     return cells
+
+
+def _released(setting: str) -> str:
+    """The setting of the same models on the released split."""
+    return f"{setting}, {RELEASED}" if setting else RELEASED
 
 
 def _costs(record: Record) -> dict[str, Array]:
@@ -112,7 +137,8 @@ def _images(settings: Table1Settings, records: Records) -> list[str]:
 def deviations(settings: Table1Settings, records: Records) -> list[str]:
     """Differences from the published set-up and irregularities of the data, as sentences."""
     text = [
-        "Test mosaics are cut from test images only; each paradigm is read by its own inference; "
+        f"Test mosaics are cut from test images only{_splits(settings)}; each paradigm is read by "
+        "its own inference; "
         f"every paradigm has as many {settings.equal} as soft attention, and its calls and seconds "
         "are given."
     ]
@@ -132,6 +158,12 @@ def deviations(settings: Table1Settings, records: Records) -> list[str]:
             text.append(_of_posts(number, kind, settings))
     notes = dict.fromkeys(n for r in records.values() for n in r.meta.get("notes", ()))
     return [*text, *(f"Data: {note}." for note in notes)]
+
+
+def _splits(settings: Table1Settings) -> str:
+    if settings.split == "clean" or not settings.images:
+        return ""
+    return ", on the released split from the training images; both are read by the same models"
 
 
 def _over_features(kind: str, settings: Table1Settings) -> str:
@@ -162,5 +194,8 @@ def _of_posts(number: int, kind: str, settings: Table1Settings) -> str:
         f"{sizes.optimizer} {sizes.lr:g} for {sizes.epochs} epochs (published: SGD for 550)."
     )
     if number == 2:
-        text += " The hybrid keeps soft attention's rate; nothing goes around the self-attention."
+        text += (
+            f" The hybrid's rate is multiplied by {SECOND_RATES[2]:g} when it switches, as in the "
+            "released code (.008 after .005); nothing goes around the self-attention."
+        )
     return text

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from foveate.attention.paradigms import PARADIGMS, Hybrid, Paradigm, Progress, RandomEpochs
 from foveate.bags.bag import Bag
-from foveate.data import DATASETS
+from foveate.data import DATASETS, ImageSplit
 from foveate.data.files.hub import locate, missing
 from foveate.data.hatexplain import Annotators, read_posts
 from foveate.data.topic_words import topic_words
@@ -45,6 +45,7 @@ RATES = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005)
 
 RULES = ("soft", "hard", "lvml", "hybrid", "random", "random-matched", "oracle")
 WORD_RULES = (*RULES[:4], "logit", *RULES[4:])  # what the released code calls LVML on HateXplain
+SECOND_RATES = {1: 1.0, 2: 1.6}  # [vr23] released code: .1 after .1, and .008 after .005
 HATEXPLAIN = ("hatexplain", "Hate-speech-CNERG/hatexplain")
 
 
@@ -88,6 +89,7 @@ class Row(NamedTuple):
         setting: Its name within the group.
         place: Folder and hub id of its files, None where it needs none.
         judge: Which annotators' labels, for rows of posts.
+        second_rate: What the hybrid's learning rate is multiplied by when it switches.
     """
 
     group: str
@@ -98,11 +100,17 @@ class Row(NamedTuple):
     setting: str = ""
     place: tuple[str, str] | None = None
     judge: Annotators | None = None
+    second_rate: float = 1.0
 
     @property
     def words(self) -> bool:
         """Whether its segments are words."""
         return self.net in ("hatexplain-1", "contextual")
+
+    @property
+    def cut(self) -> bool:
+        """Whether its bags are mosaics that are cut from images."""
+        return not self.words and DATASETS.get(self.data)().released is not None
 
 
 def _mosaics(name: str, m: int) -> dict[str, Row]:
@@ -115,7 +123,10 @@ def _mosaics(name: str, m: int) -> dict[str, Row]:
 
 def _posts(number: int, net: str, sizes: str) -> dict[str, Row]:
     name = f"hatexplain-{number}"
-    row = partial(Row, f"HateXplain-{number}", net=net, sizes=sizes, m=64, place=HATEXPLAIN)
+    rate = SECOND_RATES[number]
+    row = partial(
+        Row, f"HateXplain-{number}", net=net, sizes=sizes, m=64, place=HATEXPLAIN, second_rate=rate
+    )
     return {
         name: row(data="hatexplain-first", setting="first annotator", judge="first"),
         f"{name}-majority": row(data="hatexplain", setting="majority", judge="majority"),
@@ -162,7 +173,12 @@ def trial_epochs(rule: Paradigm, epochs: int, m: int, equal: Equal) -> int:
 
 
 def trial_of(
-    row: Row, rule: str, sizes: Mapping[Any, Sizes], seeds: int, equal: Equal = "focus calls"
+    row: Row,
+    rule: str,
+    sizes: Mapping[Any, Sizes],
+    seeds: int,
+    equal: Equal = "focus calls",
+    split: ImageSplit = "clean",
 ) -> Trial:
     """The trial of a cell of the table.
 
@@ -172,6 +188,7 @@ def trial_of(
         sizes: Sizes by name.
         seeds: How many.
         equal: Which calls every paradigm has as many of as soft attention.
+        split: "released" reads the models on mosaics of the training images too.
     """
     if row.sizes not in sizes:
         available = ", ".join(sizes) or "none"
@@ -179,10 +196,12 @@ def trial_of(
     row_sizes = sizes[row.sizes]
     paradigm = paradigm_of(rule, row_sizes)
     epochs = trial_epochs(paradigm, row_sizes.epochs, row.m, equal)
+    lr = row_sizes.own_lr.get(rule, row_sizes.lr)
     plan = Plan(
         epochs=epochs,
         batch=row_sizes.batch,
-        lr=row_sizes.own_lr.get(rule, row_sizes.lr),
+        lr=lr,
+        switched_lr=lr * row.second_rate if rule == "hybrid" and row.second_rate != 1 else None,
         optimizer=row_sizes.optimizer,
         every=max(epochs // 10, min(epochs, 4)),  # few: evaluation takes longer than steps
     )
@@ -194,6 +213,7 @@ def trial_of(
         plan,
         partial(notes_on, row),
         row_sizes.rates,
+        released=partial(_released, row, row_sizes) if split == "released" and row.cut else None,
     )
 
 
@@ -207,6 +227,11 @@ def _bags(row: Row, sizes: Sizes, split: Any, seed: int) -> Bag:
     if row.data == "topic-words":
         return topic_words(split, n=n, m=row.m - 1, topics=3, others=60, seed=seed)
     return DATASETS.get(row.data)().load(split, n=n, m=row.m, seed=seed)
+
+
+def _released(row: Row, sizes: Sizes, seed: int) -> Bag:
+    data = DATASETS.get(row.data)().with_split("released")
+    return data.load("test", n=sizes.n_test, m=row.m, seed=seed)
 
 
 def _model(row: Row, oracle: bool, train: Bag) -> AttentionModel:
