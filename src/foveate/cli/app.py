@@ -96,7 +96,11 @@ app = App(
     version=f"foveate {__version__}",
     suppress_keyboard_interrupt=False,
 )
-app.register_install_completion_command(help="Install shell completion of this command.")
+app.command(
+    "foveate.cli.completion:install_completion",
+    name="--install-completion",
+    help="Install shell completion of this command.",
+)
 for _name, (_module, _about) in COMMANDS.items():
     _function = f"{_name.replace('-', '_')}{SUFFIX}"
     app.command(f"foveate.cli.commands.{_module}:{_function}", name=_name, help=_about)
