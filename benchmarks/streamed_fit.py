@@ -52,7 +52,7 @@ def fit(folder: Path, epochs: int) -> None:
     """Fit the bags of a folder; prints what it took as JSON."""
     torch.set_num_threads(1)
     start, ends = time.perf_counter(), []
-    bags = read_bags(folder, labelled=True)
+    bags = read_bags(folder, labelled=True, force=("unwritten-parts",))
     read = time.perf_counter() - start
 
     def report(part: str, done: int, total: int) -> None:
