@@ -148,7 +148,7 @@ def _chance(examination: Mapping[str, Any], key: str) -> float | None:
 
 
 def _inferred(class_evidence: Mapping[str, Any]) -> str:
-    """What was inferred of the evidence of a class, and why; empty where the auditor is blind."""
+    """What was inferred of the evidence of a class, and why; empty if the auditor sees none."""
     answers = class_evidence.get("answers", {})
     seen = answers.get("visible", {}).get("visible")
     evidence = answers.get("evidence", {})
