@@ -49,7 +49,7 @@ def test_a_race_is_examined(race, capsys):
         tops = np.take_along_axis(z, alpha.argmax(-1)[..., None], -1)
         assert measured == pytest.approx(tops.mean(), abs=0.01)  # FT but for ties
     page = (race / "trust.html").read_text()
-    bags = sum(len(found["examples"]) for found in kept["found"])
+    bags = sum(len(result["examples"]) for result in saved["found"])
     assert bags > 0
     assert page.count("<svg ") == 8 + bags
     assert "http://" not in page.replace("http://www.w3.org", "")
