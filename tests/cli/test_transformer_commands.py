@@ -118,6 +118,10 @@ def test_a_saved_classifier_gets_a_verdict_and_is_named_contextual_or_not(review
     assert yes["estimate"] > 0.9
     assert yes["accuracy"] == 1.0
     assert yes["verdict"]["grade"] == "trust with care"
+    bags = read_bags("reviews.csv")
+    for bag in result["examples"]:
+        start = sum(bags.bag.mask[: bags.ids.index(bag["bag"])].sum(1).tolist())
+        assert bag["word"] == bags.words[start + bag["segment"]]
 
 
 def test_a_deep_encoder_is_contextual(reviews):

@@ -153,7 +153,7 @@ def test_one_half_of_a_claim_holds_in_part():
     [
         (lambda h: 0.004 * h, 0.01, "holds"),
         (lambda h: 0.004 * h, 0.06, "holds in part"),
-        (lambda h: 0.02, 0.06, "does not hold"),
+        (lambda h: 0.02, 0.06, "contradicted"),
     ],
 )
 def test_theorem_one_is_judged_by_error_order_and_sample(error, off, verdict):

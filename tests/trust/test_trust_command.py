@@ -49,7 +49,9 @@ def test_a_race_is_examined(race, capsys):
         tops = np.take_along_axis(z, alpha.argmax(-1)[..., None], -1)
         assert measured == pytest.approx(tops.mean(), abs=0.01)  # FT but for ties
     page = (race / "trust.html").read_text()
-    assert page.count("<svg ") == 8
+    bags = sum(len(result["examples"]) for result in saved["found"])
+    assert bags > 0
+    assert page.count("<svg ") == 8 + bags
     assert "http://" not in page.replace("http://www.w3.org", "")
 
 
@@ -141,7 +143,7 @@ def test_the_page_puts_the_verdict_first_and_needs_no_locations():
     bag = hand_built.without_z(hand_built.boxes(1))
     trust = examine(hand_built.background(), "lvml", bag, ("a", "b", "c"))
     saved = {"source": "bags", "command": "foveate trust run", "found": [trust.to_json()]}
-    page = trust_page(saved, name="boxes")
+    page = trust_page(saved, about="on boxes")
     assert page.index("Do not trust") < page.index("What to do next") < page.index("The evidence")
     assert "Against known locations" not in page
     assert page.index("--paradigms witness") < page.index("Mark the relevant segments")
@@ -153,6 +155,6 @@ def test_a_page_without_a_verdict_is_still_drawn():
     trust = examine(hand_built.background(), "lvml", bag, ("a", "b", "c"))
     assert {entry["verdict"]["grade"] for entry in trust.by_class} == {"cannot tell"}
     saved = {"source": "bags", "command": "", "chosen": "lvml", "found": [trust.to_json()]}
-    page = trust_page(saved, name="boxes")
+    page = trust_page(saved, about="on boxes")
     assert "Nothing can be said of where these models look" in page
     assert "LVML, which the fit chose" in page

@@ -20,6 +20,7 @@ def test_the_mixture_is_exported(kind, tmp_path):
     run = start_fit(bags, FitSettings(**QUICK), tmp_path / "run")
     fitted = load_fitted(run.path)
     assert fitted.name == "mixture"
+    assert {"mean-lr", "max-lr", "mean-max-min-lr"} < set(run.manifest["weights"])
     path = tmp_path / "model.onnx"
     assert export_onnx(fitted, path) < 1e-5
     segments = (

@@ -16,7 +16,7 @@ from foveate.models.nets import mlp, with_dropout
 from foveate.records.record import load_arrays
 from foveate.training.loop import fit
 from foveate.training.plan import Plan
-from foveate.userdata.baselines import fit_linear
+from foveate.userdata.linear_models import fit_linear
 from foveate.userdata.settings import FitSettings
 
 from .made import numbers
