@@ -1,6 +1,8 @@
 """The command on a real race and a real fit, its files, its page, and its refusals."""
 
+import html
 import json
+import re
 
 import numpy as np
 import pytest
@@ -51,6 +53,16 @@ def test_a_race_is_examined(race, capsys):
     page = (race / "trust.html").read_text()
     assert page.count("<svg ") == 8
     assert "http://" not in page.replace("http://www.w3.org", "")
+    chance = re.findall(r", chance (\d+) %</td>", page.partition("All paradigms")[2])
+    assert "20" in chance  # of FT as measured: one of five segments is relevant
+    assert [found["chance"] for found in kept["found"]] == pytest.approx([0.2, 0.2])
+    for found in kept["found"]:
+        for entry in found["by_class"]:
+            evidence = entry["answers"]["evidence"]
+            if entry["answers"]["visible"]["visible"] or evidence["presence"] != "some":
+                assert html.escape(evidence["why"], quote=True).replace("&#x27;", "&#39;") in page
+        assert not any("--supervise-focus" in step for step in found["verdict"]["next"])
+        assert not any("--folds" in step for step in found["verdict"]["next"])
 
 
 def _test_bags():
