@@ -57,8 +57,8 @@ def test_a_race_is_examined(race, capsys):
     assert "http://" not in page.replace("http://www.w3.org", "")
     chance = re.findall(r", chance (\d+) %</td>", page.partition("All paradigms")[2])
     assert "20" in chance  # of FT as measured: one of five segments is relevant
-    assert [found["chance"] for found in kept["found"]] == pytest.approx([0.2, 0.2])
-    for found in kept["found"]:
+    assert [found["chance"] for found in saved["found"]] == pytest.approx([0.2, 0.2])
+    for found in saved["found"]:
         for entry in found["by_class"]:
             evidence = entry["answers"]["evidence"]
             is_shown = entry["answers"]["visible"]["visible"] or evidence["presence"] != "some"
