@@ -28,7 +28,7 @@ def test_the_mixture_is_exported(kind, tmp_path):
         if kind == "numbers"
         else fitted.bags(bags).bank[bags.bag.index[0][bags.bag.mask[0]]].numpy()
     )
-    found = fitted.explain(fitted.bags(bags.take([0])))
-    given = run_onnx(path, segments)
-    np.testing.assert_allclose(given["probabilities"], fitted.probabilities(found)[0], atol=1e-5)
-    np.testing.assert_allclose(given["evidence"], found.evidence[0], atol=1e-4)
+    result = fitted.explain(fitted.bags(bags.take([0])))
+    inputs = run_onnx(path, segments)
+    np.testing.assert_allclose(inputs["probabilities"], fitted.probabilities(result)[0], atol=1e-5)
+    np.testing.assert_allclose(inputs["evidence"], result.evidence[0], atol=1e-4)

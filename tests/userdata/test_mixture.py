@@ -54,9 +54,11 @@ def test_weights_and_temperatures_of_a_fold_ignore_its_labels():
     p, y = draw(2, K=2)
     fold = np.arange(len(y)) % 3
     other = np.where(fold == 0, (y + 1) % 3, y)
-    here = fold == 0
-    np.testing.assert_array_equal(cross_mix(p, y, fold)[here], cross_mix(p, other, fold)[here])
-    first, second = (cross_calibrate(p[0], labels, fold)[here] for labels in (y, other))
+    of_fold = fold == 0
+    np.testing.assert_array_equal(
+        cross_mix(p, y, fold)[of_fold], cross_mix(p, other, fold)[of_fold]
+    )
+    first, second = (cross_calibrate(p[0], labels, fold)[of_fold] for labels in (y, other))
     np.testing.assert_array_equal(first, second)
 
 
