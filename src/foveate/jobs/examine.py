@@ -49,7 +49,7 @@ def examine(
     tokenizer: Any = None,
     probe: bool = True,
 ) -> "Trust":
-    """Judge whether the attention of a model can be trusted, from held-out labelled bags.
+    """Decide whether the attention of a model can be trusted, from held-out labelled bags.
 
     Args:
         model: A module or function that returns answers and attention, as

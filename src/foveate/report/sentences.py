@@ -84,7 +84,7 @@ def share(outcome: Outcome, name: str) -> str:
 
 
 def count_of(correct: int, total: int) -> str:
-    """A count with the 95 % Wilson interval of its share, which is honest for small samples.
+    """A count with the 95 % Wilson interval of its share, which is correct for small samples.
 
     Example:
         >>> count_of(2, 2), count_of(57, 60), count_of(0, 0)

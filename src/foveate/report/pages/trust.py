@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from foveate.charts.palette import colour, label
+from foveate.report.drawing.attention_bars import attention_bars
 from foveate.report.rendering import page_writer, render_page
 from foveate.report.sentences import places_text, segment_text
 from foveate.trust.looking import INTERVAL_HELD
@@ -17,6 +18,12 @@ MARK_TEXT = {
     "fair": ("~", "warn"),
     "bad": ("✗", "bad"),
     "unknown": ("?", "none"),
+}
+OUTCOMES = {
+    "right for the right reason": ("Right", "good"),
+    "right, but looking elsewhere": ("Lucky", "warn"),
+    "right, for a reason that is not known": ("Right", "none"),
+    "wrong": ("Wrong", "bad"),
 }
 RELEVANT_FROM = {
     "declared": "as declared",
@@ -141,7 +148,7 @@ def _chance(examination: Mapping[str, Any], key: str) -> float | None:
 
 
 def _inferred(class_evidence: Mapping[str, Any]) -> str:
-    """What was inferred of the evidence of a class, and why; empty where the auditor is blind."""
+    """What was inferred of the evidence of a class, and why; empty if the auditor sees none."""
     answers = class_evidence.get("answers", {})
     seen = answers.get("visible", {}).get("visible")
     evidence = answers.get("evidence", {})
@@ -197,7 +204,7 @@ def _question(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _example(bag: Mapping[str, Any], classes: Sequence[str]) -> dict[str, Any]:
-    """A bag by its name, and in words what the models make of it."""
+    """A bag by its name: what the models make of it, in words and as a picture."""
     predicted, true = classes[bag["predicted"]], classes[bag["class"]]
     text = f"{bag['kind']}: '{true}'" + ("" if predicted == true else f" read as '{predicted}'")
     seen = segment_text(bag["segment"], bag.get("word"))
@@ -205,7 +212,11 @@ def _example(bag: Mapping[str, Any], classes: Sequence[str]) -> dict[str, Any]:
         seen += ", which is relevant" if bag["evidence"] else ", which is not relevant"
     elif bag["evidence"] is not None:  # else what is evidence is not settled
         seen += f", evidence with probability {bag['evidence']:.2f}"
-    return {**bag, "text": f"{text}; looks at {seen}"}
+    outcome, level = OUTCOMES[bag["kind"]]
+    segments = bag.get("segments")  # verdicts of earlier versions have none
+    picture = attention_bars(segments, known=bool(bag.get("known"))) if segments else ""
+    words = {"outcome": outcome, "level": level, "meaning": f"{text}; looks at {seen}"}
+    return {"id": bag["bag"], "picture": picture, **words}
 
 
 def _kinds(class_evidence: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
