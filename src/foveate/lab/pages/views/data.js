@@ -140,10 +140,13 @@ export async function open(container) {
   }
 
   let settings = null;
+  let progress = null;
   function drawWork() {
     const view = job.setup.view;
+    const isWaiting = ["ready", "idle"].includes(job.state);
+    if (!view || isWaiting || (job.state === "done" && job.result?.run)) progress = null;
     if (!view || (job.state === "done" && job.result?.run)) return render(work);
-    if (["ready", "idle"].includes(job.state)) {
+    if (isWaiting) {
       const form = JSON.stringify([job.id, view.classes, view.absent]);
       if (settings?.form !== form) {
         settings = { form, element: view.labelled ? fitSettings(view, theme, begin) : unlabelled() };
@@ -152,7 +155,11 @@ export async function open(container) {
       return;
     }
     settings = null;
-    render(work, fitProgress(job, theme));
+    if (!progress) {
+      progress = fitProgress(theme);
+      render(work, progress.element);
+    }
+    progress.update(job);
   }
 
   const unlabelled = () =>
