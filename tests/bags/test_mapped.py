@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from foveate.bags import mapped
-from foveate.bags.bag import pad
+from foveate.bags.bag import Bag, pad
 from foveate.bags.imputation import Imputation
 from foveate.bags.mapped import (
     BankWriter,
@@ -16,9 +16,13 @@ from foveate.bags.mapped import (
     map_bank,
     mapped_copy,
     row_blocks,
+    sampled_rows,
 )
+from foveate.bags.segments import Mosaics
 from foveate.bags.standardisation import Standardisation
 from foveate.errors import FoveateError
+from foveate.training.loop import identity
+from foveate.training.plan import Plan
 
 ROWS, WIDTH = 64, 1024
 
@@ -60,6 +64,22 @@ def test_pages_that_were_read_are_released(bank, rows, monkeypatch):
     read = torch.cat([block.clone() for block in row_blocks(bank)])
     assert torch.equal(read, rows)
     assert resident(bank) <= 2**17  # the system maps some pages around those that are read
+
+
+@pytest.mark.parametrize("use", ["sample", "medians", "fingerprint"])
+def test_pages_are_released_while_a_bank_is_read(bank, rows, monkeypatch, use):
+    monkeypatch.setattr(mapped, "RESIDENT", 2**16)
+    monkeypatch.setattr(mapped, "BLOCK", 4 * WIDTH)
+    index = torch.arange(0, ROWS, 8)
+    if use == "sample":
+        assert torch.equal(sampled_rows(bank, index), rows[index])
+    elif use == "medians":
+        assert torch.equal(Imputation.of(bank).medians, Imputation.of(rows).medians)
+    else:
+        bags = [Bag(Mosaics(x, index[:, None]), index) for x in (bank, rows)]
+        one, two = (identity(Plan(), [], [], {"bags": bag}) for bag in bags)
+        assert one == two
+    assert resident(bank) < rows.nbytes / 2
 
 
 def test_a_released_mapping_is_forgotten(bank):

@@ -3,14 +3,11 @@
 from pathlib import Path
 from typing import Literal
 
-from foveate.cli.fit_verdicts import add_verdict, lacks_verdict
 from foveate.cli.flags import Cluster, Device, Json, Overwrite, Workers
 from foveate.cli.outputs import check_outputs
 from foveate.errors import FoveateError
 from foveate.jobs.job import show_results
 from foveate.records.runs import list_runs, open_run, runs_folder
-from foveate.report.progress import progress_of
-from foveate.settings import use_device
 
 __all__ = ["list_command", "report_command", "resume_command", "runs_command"]
 
@@ -33,8 +30,11 @@ def resume_command(
     as_json
         Print the numbers as JSON.
     """
+    from foveate.cli.fit_verdicts import add_verdict, lacks_verdict
     from foveate.jobs.engine import Engine
     from foveate.jobs.lifecycle import resume_job
+    from foveate.report.progress import progress_of
+    from foveate.settings import use_device
 
     opened, engine = open_run(run), Engine(workers, cluster)
     with use_device(device), progress_of(quiet=as_json) as report:
