@@ -1,7 +1,7 @@
 // Where a job stands: state, progress, time left and commands. Made once and updated in place, so that
 // a button keeps its focus, and a click that lasts longer than a frame counts.
 
-import { capitalised, h, render } from "../core/dom.js";
+import { h, render } from "../core/dom.js";
 import { commandJob, formatSeconds, hasEnded, progressBar, stateLabel, stopJob } from "../core/job.js";
 
 const LOST = "Connection lost, trying again …";
@@ -34,7 +34,7 @@ export function jobStatus({ words = {}, id = "state", about = "", seconds = rema
     stop.hidden = !pausable && (over || isReady);
     stop.disabled = over;
     commands?.update(job);
-    reason.textContent = job.reason ? `${capitalised(job.reason).replace(/\.$/, "")}.` : "";
+    reason.textContent = job.reason ? `${job.reason.replace(/\.$/, "")}.` : "";
     reason.hidden = !job.reason;
     progress(job);
   }
