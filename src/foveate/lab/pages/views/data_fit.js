@@ -85,8 +85,8 @@ export function fitProgress(theme) {
   const partName = (part) => theme.paradigms[part]?.label ?? capitalised(part);
   const status = jobStatus({ words: { running: "Fitting" }, partName });
   const again = h("p", { class: "note" }, "Choose the file again to fit it.");
-  const update = (job) => {
-    status.update(job);
+  const update = (job, how) => {
+    status.update(job, how);
     again.hidden = !hasEnded(job) || job.state === "done";
   };
   return { element: h("div", { class: "panel" }, status.element, again), update };
